@@ -7,7 +7,7 @@
 namespace testbed {
 namespace {
 
-// It is made before main, because it needs memory itself.
+// The error is made before main, because making it needs memory.
 const Error no_memory = Error::NoMemory("");
 
 }  // namespace

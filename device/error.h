@@ -22,19 +22,20 @@ class Error : public std::runtime_error {
     kRun,         // a run began and could not be finished
   };
 
-  // Control characters of the sentence, which a name or a foreign file may bring along, are written as
-  // \xHH: so it stays one line, and whole.
+  // Makes an error of one line: control characters in `sentence`, which a name or a foreign file
+  // may bring along, are written as \xHH.
   Error(Kind kind, const std::string& sentence, int code = 0)
       : std::runtime_error(Printable(sentence)), kind_(kind), code_(code) {}
 
   // Returns a kIo error: `call` ("open", "fsync", ...) on `path` failed with errno `code`.
   static Error Io(const std::string& call, const std::string& path, int code);
 
-  // Returns the kRun error of memory that cannot be had: "no memory is left", then `use`, which
-  // says what for ("for a connection") or is empty, and the advice.
+  // Returns the kRun error for memory that cannot be had. Its sentence is "no memory is left", then
+  // `use`, which says what the memory was for ("for a connection") or is empty, and then the
+  // advice.
   static Error NoMemory(const std::string& use, const std::string& advice = kMoreMemory);
-  // Returns the Error that an exception is, that of memory that cannot be had for a std::bad_alloc, and
-  // a kRun error with its what() for any other. Only the last one needs memory.
+  // Returns `exception` as an Error: an Error as it is, NoMemory for a std::bad_alloc, and for any
+  // other a kRun error with its what(). Only the last case needs memory.
   static Error Of(const std::exception& exception);
 
   // Returns the same error with another sentence.
@@ -46,9 +47,9 @@ class Error : public std::runtime_error {
 
   Kind kind() const { return kind_; }
   int code() const { return code_; }  // errno, or 0 when the error has none
-  // Returns whether a disk or a quota was full, so that the same call may succeed once there is
-  // room. A sync that found the disk full is none: the kernel has dropped the pages that it could
-  // not write, and the next sync would succeed without them.
+  // Returns whether a call failed because a disk or a quota was full, so that it may succeed once
+  // there is room. False for a sync that found the disk full: the kernel has dropped the pages that
+  // it could not write, and the next sync would succeed without them.
   bool disk_is_full() const;
 
  private:
@@ -61,7 +62,7 @@ class Error : public std::runtime_error {
   bool of_sync_ = false;
 };
 
-// Returns the sentence of Error::Of(exception), as long as the exception lives.
+// Returns the sentence of Error::Of(exception), which is valid as long as the exception lives.
 const char* SentenceOf(const std::exception& exception);
 
 }  // namespace testbed

@@ -1,5 +1,5 @@
-// The C API (testbed_engine.h) over engines/engine.h: errors become codes and sentences, and what is open is
-// counted, so that a close in the wrong order is refused.
+// The C API (testbed_engine.h) over engines/engine.h. It turns errors into codes and sentences. It
+// counts open sessions and cursors, so that it can refuse a close in the wrong order.
 #include <atomic>
 #include <exception>
 #include <map>
@@ -65,7 +65,8 @@ testbed_status StatusOf(Error::Kind kind) {
   return TESTBED_FAILED;
 }
 
-// Returns what `work` returns, or what its exception means.
+// Returns what `work` returns. If `work` throws, notes the error as the thread's last one and
+// returns its status.
 template <typename Work>
 testbed_status Guarded(Work work) {
   try {
@@ -126,7 +127,7 @@ EngineOptions OptionsOf(const EngineInfo& info, const char* const* options) {
   return o;
 }
 
-// Positions the cursor by `move`.
+// Lets `move` position the cursor, and notes whether it stands on a row.
 template <typename Move>
 testbed_status Position(testbed_cursor* cursor, Move move) {
   if (cursor == nullptr) return Null("the cursor is null");
@@ -138,7 +139,7 @@ testbed_status Position(testbed_cursor* cursor, Move move) {
 }
 
 testbed_status OffRow() {
-  return Refuse(TESTBED_USAGE, "the cursor stands on no row: seek one that is there first");
+  return Refuse(TESTBED_USAGE, "the cursor stands on no row: move it to one first");
 }
 
 }  // namespace
@@ -177,7 +178,7 @@ testbed_status testbed_close(testbed_engine* engine) {
   if (engine->sessions.load() != 0) {
     return Refuse(TESTBED_USAGE, "the database has sessions that are open: close them first");
   }
-  // A destructor reports nothing, so what can fail is done before.
+  // The destructor cannot report an error, so a checkpoint comes first, which can.
   const testbed_status status = testbed_checkpoint(engine);
   delete engine;
   return status;

@@ -25,7 +25,7 @@ EngineOptions OptionsOfOne(EngineOptions options, uint32_t count) {
   return options;
 }
 
-// Where a table of DatabasesEngine is.
+// The place of a table of DatabasesEngine.
 struct Place {
   uint32_t database;  // index in databases()
   TableId table;      // the table's id within that database
@@ -39,8 +39,8 @@ Place PlaceIn(const std::vector<Place>& places, TableId table) {
 
 class DatabasesEngine;
 
-// A DatabasesReadQueue has a queue in each database. A slot of it is the slot of that number in the
-// queue of the database whose table is read.
+// A DatabasesReadQueue has a queue in each database. Its slot n stands for slot n of the queue in
+// the database whose table is read.
 class DatabasesReadQueue : public ReadQueue {
  public:
   using PlaceOf = std::function<Place(TableId)>;
@@ -52,7 +52,7 @@ class DatabasesReadQueue : public ReadQueue {
     queues_[place.database]->Start(slot, place.table, key, task);
     in_flight_.push_back(place.database);
   }
-  // Waits in the database whose turn it is by the order of the starts.
+  // Takes turns among the databases, in the order in which their reads were started.
   uint32_t Finish(bool* found, std::string_view* value) override {
     const uint32_t database = in_flight_.front();
     in_flight_.pop_front();
@@ -142,8 +142,8 @@ class DatabasesSession : public Session {
     return std::exchange(writes_to_, kNone);
   }
   Place PlaceOf(TableId table);
-  // Returns the table's place and begins the open transaction in its database. Throws Error
-  // (kUsage) when the transaction has begun in another database.
+  // Returns the table's place. Begins the transaction there if one is open and has not begun yet.
+  // Throws Error (kUsage) when it has begun in another database.
   Place PlaceToWrite(TableId table);
 
   const DatabasesEngine& engine_;

@@ -31,12 +31,13 @@ namespace testbed {
 std::unique_ptr<Engine> OpenDatabases(const std::string& name, const std::string& dir,
                                       const EngineOptions& options, uint32_t count);
 
-// Throws Error (kUsage), as CheckEngineOptions (registry.h) does, when a database of `count` cannot
-// honour the options with its part of the cache. Opens and creates nothing.
+// Throws Error (kUsage), as CheckEngineOptions (registry.h) does, when one of `count` databases
+// cannot honour the options with its part of the cache. Opens and creates nothing.
 void CheckDatabaseOptions(const std::string& name, const EngineOptions& options, uint32_t count);
 
-// Returns the files of the tables (EngineInfo::table_files) of the databases of `info` in `dir`,
-// and in DIR/0, DIR/1, ..., relative to `dir`. Throws Error (kIo) when the system does not tell.
+// Returns the files of the tables (EngineInfo::table_files) of all databases of the engine `info`
+// in `dir` and in DIR/0, DIR/1, ..., relative to `dir`. Throws Error (kIo) when the system does not
+// tell.
 std::vector<std::string> TableFilesIn(const EngineInfo& info, const std::string& dir);
 
 // Returns which of `count` databases, counted from 0, holds a table of that name.

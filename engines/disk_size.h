@@ -10,9 +10,9 @@ namespace testbed {
 
 struct DiskSize {  // in bytes; holes of sparse files are not counted
   uint64_t data_bytes = 0;
-  uint64_t log_bytes = 0;  // of the write-ahead log, spare files included
-  // Space of data files that the engine made ahead of its use; not part of the total, since it holds
-  // nothing.
+  uint64_t log_bytes = 0;  // bytes of the write-ahead log, including spare files
+  // Space of data files that the engine allocated ahead of its use. It holds no data, so it is not
+  // part of the total.
   uint64_t preallocated_bytes = 0;
   uint64_t total() const { return data_bytes + log_bytes; }
   DiskSize& operator+=(const DiskSize& o) {
@@ -23,8 +23,8 @@ struct DiskSize {  // in bytes; holes of sparse files are not counted
   }
 };
 
-// Returns the size of all files in `dir` and its subdirectories. A file for whose path `is_log`
-// returns true counts as log. Other threads may create and remove files meanwhile: a file that has
+// Returns the size of all files in `dir` and its subdirectories. A file counts as log when `is_log`
+// returns true for its path. Other threads may create and remove files meanwhile: a file that is
 // gone counts 0 bytes.
 DiskSize DiskSizeOf(const std::string& dir, const std::function<bool(const std::string&)>& is_log);
 

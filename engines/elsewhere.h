@@ -1,5 +1,5 @@
-// Whether an engine's work is done by a server that the run does not start: its memory, processor time
-// and files are then not the run's, and no figure of the run may be taken for theirs.
+// Tells whether a server that the run does not start does the engine's work. The memory, processor
+// time and files of such a server are not the run's, and no figure of the run includes them.
 #ifndef TESTBED_ENGINES_ELSEWHERE_H_
 #define TESTBED_ENGINES_ELSEWHERE_H_
 
@@ -9,8 +9,9 @@
 
 namespace testbed {
 
-// Returns whether the options name such a server: --engine-option connect of an engine whose work
-// servers do (Capabilities::server). False for an engine that is not known. Thread-safe.
+// Returns whether the options name such a server: whether they have --engine-option connect, and
+// `engine` is one whose work a server does (Capabilities::server). False for an unknown engine.
+// Thread-safe.
 bool WorksElsewhere(const std::string& engine, const EngineOptions& options);
 
 }  // namespace testbed

@@ -41,8 +41,8 @@ const char* DurabilityName(Durability durability);  // "sync", "lazy", "none"
 
 struct EngineOptions {
   bool create = true;  // create the database when the directory holds none
-  // A database of testbed that a server holds under the name that is wanted, and that belongs to
-  // another directory, is dropped (--fresh); else it is an error.
+  // Lets the engine drop a database of another directory that a server holds under the wanted name
+  // (--fresh). Without it such a database is an error.
   bool replace = false;
   IoMode io = IoMode::kBuffered;
   Advice file_advice = Advice::kNormal;  // what the kernel is told about buffered data files
@@ -117,9 +117,9 @@ struct EngineCounters {
   std::vector<std::pair<std::string, uint64_t>> now;
 };
 
-// A Cursor walks the rows of one table in key order. It sees its session's own uncommitted writes,
-// unless the engine's documentation says otherwise. Not thread-safe: only the thread of its session
-// may use it.
+// A Cursor walks the rows of one table in key order. It sees the uncommitted writes of its own
+// session, unless the engine's documentation says otherwise. Not thread-safe: only the thread of
+// its session may use it.
 class Cursor {
  public:
   virtual ~Cursor() = default;
@@ -134,8 +134,8 @@ class Cursor {
   virtual bool Last() = 0;
   virtual bool Next() = 0;
   virtual bool Prev() = 0;
-  // The row that the cursor stands on. The bytes stay valid until the next call on the cursor or
-  // the next write on its session.
+  // key and value return the row that the cursor stands on. The bytes stay valid until the next
+  // call on the cursor or the next write on its session.
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
 };
@@ -198,14 +198,15 @@ class Session {
   // Returns a queue of `depth` slots; null when the engine cannot have reads in flight, or cannot
   // with the IO mode it was opened with. Destroy the queue before the session.
   virtual std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) { return nullptr; }
-  // Sets *requests to the number of blocks that this session and its cursors have asked the engine's
-  // cache for, and *misses to the number of those that the cache did not hold. Both only grow. An
-  // engine that counts only misses sets *requests to 0. Returns false, and sets nothing, when the
-  // engine does not count per session.
+  // Sets *requests to the number of blocks that this session and its cursors have asked the
+  // engine's cache for, and *misses to the number of those that the cache did not hold. Both only
+  // grow. An engine that counts only misses sets *requests to 0. Returns false, and sets nothing,
+  // when the engine does not count per session.
   virtual bool BlockCounts(uint64_t* requests, uint64_t* misses) { return false; }
 
  protected:
-  // A TakeEach for an engine whose MultiGet looks up all keys at once: passes on what it finds.
+  // Implements TakeEach for an engine whose MultiGet looks up all keys at once: calls MultiGet, and
+  // then `take` for each row.
   void TakeEachOfMultiGet(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take);
 
@@ -243,8 +244,8 @@ inline void Session::TakeEachOfMultiGet(TableId table, std::span<const std::stri
 
 // An Engine is an open database. Thread-safe. Destroy its sessions and cursors first. The
 // destructor closes the database cleanly: every committed transaction is durable after it, unless
-// durability is kNone and the engine has no checkpoint. It cannot report an error: who must know
-// calls Checkpoint first.
+// durability is kNone and the engine has no checkpoint. It cannot report an error; a caller that
+// must know of errors calls Checkpoint first.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -276,8 +277,8 @@ class Engine {
   virtual void Settle() = 0;
 
   // Changes the size of the cache while sessions are in use. Returns false when the engine cannot
-  // (Capabilities::resizable_cache). A cache made smaller starts almost empty: the blocks that it
-  // could keep lie scattered over the pages of the allocator, and each such page keeps all of its
+  // (Capabilities::resizable_cache). A cache that is made smaller starts almost empty: the blocks
+  // that it could keep lie scattered over the allocator's pages, and each such page keeps its
   // memory (30 MB of 256 were seen to stay).
   virtual bool ResizeCache(uint64_t bytes) { return false; }
 

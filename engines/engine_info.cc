@@ -1,4 +1,4 @@
-// What is said of an engine without knowing the others: registry.cc knows them.
+// Functions on one engine that need not know the other engines. Those that must are in registry.cc.
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace {
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'A' && c <= 'F'); }
 
-// Returns whether `path` is what EngineInfo::files calls `pattern`.
+// Returns whether `path` matches `pattern`, by the rule of EngineInfo::files.
 bool Matches(std::string_view pattern, std::string_view path) {
   if (pattern.empty()) return path.empty();
   const std::string_view rest = pattern.substr(1);
@@ -139,8 +139,9 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
   }
   if (info.capabilities.persistent && options.create) {
     MakeDirectories(dir);
-    // A library makes its files' names durable at most, and not that of their directory. It comes
-    // before the files: where there is a database, its directory is durable.
+    // A library makes the names of its files durable at most, but not the name of their directory.
+    // That is made durable before the library makes files, so that a directory with a database is
+    // durable.
     if (!info.recognises(dir)) MakeNameDurable(dir);
   }
   try {

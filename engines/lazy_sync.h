@@ -1,5 +1,5 @@
-// LazySync gives lazy durability to an engine whose library has none or has one by another rule.
-// Its thread makes each commit durable within an interval (device/log/lazy_pace.h).
+// LazySync gives lazy durability to an engine whose library has none, or has one that follows
+// another rule. Its thread makes each commit durable within an interval (device/log/lazy_pace.h).
 //
 //   LazySync lazy(std::chrono::milliseconds(100), [&] { return env.LastCommit(); },
 //                 [&] { env.Sync(); });
@@ -24,10 +24,11 @@ namespace testbed {
 
 class LazySync {
  public:
-  // Starts the thread. `newest` returns a number that changes with each commit; `sync` makes all
-  // commits so far durable, and is not called when `newest` has not changed since the last call.
-  // When either throws, the thread ends (ThrowIfFailed). Both run on the thread, `newest` first on
-  // the caller's, so that they must be safe beside the threads that commit.
+  // Starts the thread. `newest` returns a number that changes with each commit. `sync` makes all
+  // commits so far durable; the thread does not call it when `newest` has not changed since the
+  // last sync. When either throws, the thread ends (ThrowIfFailed). Both run beside the threads
+  // that commit, so they must be thread-safe; the constructor calls `newest` once on the calling
+  // thread.
   LazySync(std::chrono::milliseconds interval, std::function<uint64_t()> newest,
            std::function<void()> sync)
       : interval_(interval),
@@ -47,8 +48,8 @@ class LazySync {
   LazySync(const LazySync&) = delete;
   LazySync& operator=(const LazySync&) = delete;
 
-  // Throws the error with which `sync` has failed: later commits are not made durable. An engine
-  // calls it before it acknowledges a commit, unless its `sync` notes failures itself.
+  // Throws the error that `newest` or `sync` has thrown: later commits are not made durable. An
+  // engine calls this before it acknowledges a commit, unless its `sync` reports failures itself.
   void ThrowIfFailed() {
     if (!failed_.load(std::memory_order_acquire)) return;
     LockGuard lock(mutex_);
@@ -71,7 +72,7 @@ class LazySync {
           synced = true;
         }
       } catch (const std::exception& error) {
-        failure = Error::Of(error);  // such as for want of memory
+        failure = Error::Of(error);  // no memory, for example
       }
       lock.lock();
       if (failure) {
@@ -86,7 +87,7 @@ class LazySync {
   const std::chrono::milliseconds interval_;
   const std::function<uint64_t()> newest_;
   const std::function<void()> sync_;
-  uint64_t synced_;  // `newest` at the last sync; of the thread, when it has started
+  uint64_t synced_;  // `newest` at the last sync; only the thread uses it
   Mutex mutex_;      // protects stop_ and failure_
   CondVar wake_;
   bool stop_ GUARDED_BY(mutex_) = false;

@@ -23,12 +23,11 @@ void AddLogOptions(Capabilities* capabilities);
 // value that an option does not accept.
 LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra);
 
-// Returns how many bytes of log all engines let lie between two checkpoints, and so how much a
-// recovery replays at most: as much as --ram, from 64 MiB to 2 GiB; 1 GiB when memory is not
-// bounded.
+// Returns the bytes of log that every engine lets lie between two checkpoints, which bounds what a
+// recovery replays: as much as --ram, but from 64 MiB to 2 GiB; 1 GiB when memory is not bounded.
 uint64_t CheckpointLogBytes(const EngineOptions& options);
 
-// Returns those counters of the log that EngineCounters has no field for, for EngineCounters::more.
+// Returns the counters of the log for which EngineCounters has no field, for EngineCounters::more.
 std::vector<std::pair<std::string, uint64_t>> LogCounterPairs(const LogCounters& log);
 
 }  // namespace testbed

@@ -40,19 +40,19 @@ struct EngineInfo {
   // file must be there, as with RocksDB, whose files come and go.
   std::function<std::vector<std::string>(const std::string& dir)> table_files;
   // Throws Error (kUsage), which names the option and the accepted values, for a value that the
-  // engine cannot honour wherever the database lies. Opens and creates nothing. CheckEngineOptions
-  // calls it, after it has checked the options against the capabilities. Null when the engine
-  // accepts whatever its capabilities do.
+  // engine cannot honour in any directory. Opens and creates nothing. CheckEngineOptions calls it
+  // after it has checked the options against the capabilities. Null when the engine accepts
+  // everything that its capabilities allow.
   std::function<void(const EngineOptions&)> check_options;
-  // Returns whether page cache answers reads of the engine although these options have direct IO,
-  // as where it reads a log that is buffered. Null for an engine that reads nothing so.
+  // Returns whether the page cache answers some reads of the engine although these options ask for
+  // direct IO, as when it reads a log that is buffered. Null for an engine without such reads.
   std::function<bool(const EngineOptions&)> direct_reads_page_cache = nullptr;
-  // Opens the database in `dir`, which exists. Call OpenEngine instead, which checks the options and
-  // makes the directory first.
+  // Opens the database in `dir`, which exists. Call OpenEngine instead, which checks the options
+  // and makes the directory first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
-  // Both inspect a database that is not open and change nothing (engines/inspect.h): `check`
-  // reports whether every byte of it is right, `tree` what its trees look like. Null when the
-  // engine cannot.
+  // Both inspect a database that is not open, and change nothing (engines/inspect.h). `check`
+  // reports whether every byte of it is right; `tree` reports what its trees look like. Null when
+  // the engine cannot do so.
   using Inspect = std::function<Inspection(const std::string& dir, const InspectOptions&)>;
   Inspect check, tree;
 };
@@ -60,17 +60,17 @@ struct EngineInfo {
 // Returns all engines of this build, and those that the program has added. Thread-safe.
 const std::vector<EngineInfo>& Engines();
 
-// Adds an engine of the program's own, which can be named like the others from then on. Call it before
-// other threads use the registry, as it may move what Engines() has returned. Throws Error (kUsage) when an
-// engine has that name.
+// Adds an engine of the program's own; from then on it can be named like the others. Call it before
+// other threads use the registry, as it may move what Engines() has returned. Throws Error (kUsage)
+// when another engine has this name.
 void AddEngine(EngineInfo info);
 
 // Returns the words with ", " between them, as messages list what is accepted.
 std::string JoinWords(const std::vector<std::string>& words);
 
-// Returns whether `path`, relative to the directory of a database, is a file that info.files lists
-// or, with `directory`, a directory that such a file is in. The directory may hold several databases,
-// which are numbered directories of it (engines/databases.h).
+// Returns whether `path`, relative to the directory of a database, is a file that info.files lists.
+// With `directory`, returns whether it is a directory that contains such a file. The directory may
+// hold several databases, in numbered subdirectories (engines/databases.h).
 bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory = false);
 
 // Returns the engine of that name. Throws Error (kUsage), which lists the known names, when there
@@ -82,24 +82,25 @@ const EngineInfo& FindEngine(const std::string& name);
 // first value of the engine's list.
 EngineOptions DefaultEngineOptions(const EngineInfo& info);
 
-// Returns whether page cache answers reads of the engine with these options, so that it belongs to
-// the memory that the engine works with.
+// Returns whether the page cache answers reads of the engine with these options, so that it belongs
+// to the memory that the engine works with.
 bool ReadsPageCache(const EngineInfo& info, const EngineOptions& options);
 
-// Throws Error (kUsage), which names the option and the accepted values, when the engine cannot
-// honour an option: by its capabilities, and by its own EngineInfo::check_options. Opens and creates
-// nothing. What depends on the device and file system of the database shows only when it is opened.
+// Throws Error (kUsage), which names the option and the accepted values, when the engine's
+// capabilities or its EngineInfo::check_options do not allow an option. Opens and creates nothing.
+// A value that depends on the database's device or file system is refused only when the database is
+// opened.
 void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
 
-// Opens the database of engine `name` in `dir`. With options.create, makes the directory where it does
-// not exist, and makes its name durable where it holds no database yet. Throws Error (kUsage) when the name is not known,
-// when CheckEngineOptions refuses the options, when `dir` holds a database of another engine, and
-// when it holds none although options.create is false; and Error (kIo) when the directory cannot be
-// made.
+// Opens the database of engine `name` in `dir`. With options.create, makes the directory if it does
+// not exist, and makes its name durable if it holds no database yet. Throws Error (kUsage) when the
+// name is unknown, when CheckEngineOptions refuses the options, when `dir` holds a database of
+// another engine, and when it holds none although options.create is false. Throws Error (kIo) when
+// the directory cannot be made.
 std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
                                    const EngineOptions& options);
-// The same for an engine that need not be in the registry. What database of other engines `dir` may hold
-// is not looked at.
+// Opens a database in the same way, for an engine that need not be in the registry. Does not check
+// whether `dir` holds a database of another engine.
 std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,
                                    const EngineOptions& options);
 

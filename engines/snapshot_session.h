@@ -1,7 +1,7 @@
-// Sessions and cursors of an engine whose library has LMDB's interface: one b-tree file in a mapping,
-// one write transaction at a time, and snapshots for readers. lmdb and mdbx are such engines. A
-// Library names the types and calls of the library (engines/lmdb/session.h shows one), an Environment
-// and a Snapshot:
+// Sessions and cursors of an engine whose library has LMDB's interface: one b-tree file in a
+// mapping, one write transaction at a time, and snapshots for readers. lmdb and mdbx are such
+// engines. A Library names the types and calls of the library (engines/lmdb/session.h shows one),
+// an Environment and a Snapshot:
 //
 //   using LmdbSession = SnapshotSession<LmdbLibrary>;
 //   std::make_unique<LmdbSession>(&env);
@@ -10,13 +10,13 @@
 //                       CheckWriter(), Check(code, doing), Fail(code, doing)
 //   class Snapshot:     Snapshot(env), Refresh(), Release(), txn()    (engines/lmdb/environment.h)
 //
-// Reads: a session has a Snapshot for Get and MultiGet, and each Cursor has one of its own. A Get, and a call
-// that positions a cursor (Seek, First, ...), sees the newest commit. Next and Prev walk the commit
-// in which the cursor was positioned. The keys and values that they return are bytes of the
-// library's pages in the mapping, not copies. A Snapshot keeps these pages from being reused: that
-// of Get at least until the session's next call; that of a cursor until the cursor leaves its row,
-// is destroyed, or its session writes. A session that keeps no value or row holds back no pages, so
-// that the library can reuse them.
+// Reads: a session has a Snapshot for Get and MultiGet, and each Cursor has one of its own. A Get,
+// and a call that positions a cursor (Seek, First, ...), sees the newest commit. Next and Prev walk
+// the commit in which the cursor was positioned. The keys and values that they return are bytes of
+// the library's pages in the mapping, not copies. A Snapshot keeps these pages from being reused.
+// That of Get does so at least until the session's next call; that of a cursor until the cursor
+// leaves its row, is destroyed, or its session writes. A session that keeps no value and no row
+// keeps no pages from being reused.
 //
 // Writes: there is one write transaction at a time. A transaction of a session begins it at its
 // first write and holds it to its end; a write outside Begin and Commit is a transaction of its
@@ -98,8 +98,9 @@ class SnapshotSession : public Session {
   Table Find(TableId table) { return table < tables_.size() ? tables_[table] : Learn(table); }
   Table Learn(TableId table);
   void CheckRow(std::string_view key, std::string_view value) const;
-  // Calls change(txn), which returns the library's code, with the transaction's write transaction;
-  // outside Begin and Commit with a new one, which it commits. Throws Error when `change` fails.
+  // Calls change(txn), which returns the library's code. `txn` is the write transaction of the
+  // session's transaction; outside Begin and Commit it is a new one, which Write commits. Throws
+  // Error when `change` fails.
   template <typename Change>
   void Write(Change&& change);
   void EndTransaction(bool commit);
@@ -112,8 +113,8 @@ class SnapshotSession : public Session {
     ReleaseGet();
     for (SnapshotCursor<Library>* walk : walks_) walk->Release();
   }
-  // Returns `bytes`, the key or value of a write. Bytes that were read in the same write
-  // transaction are copied to *copy first, because the write may move them.
+  // Returns `bytes`, the key or value of a write, in a place that the write does not move: copies
+  // bytes that were read in the same write transaction to *copy.
   std::string_view Steady(std::string_view bytes, std::string* copy) const;
 
   Environment* const env_;
@@ -153,8 +154,8 @@ class SnapshotCursor : public Cursor {
     kOnRow,
     kParked,  // the row's key is in parked_key_
   };
-  // Returns the library's cursor on the state that the session sees now: the open write
-  // transaction, else the newest commit. The cursor has no position.
+  // Returns the library's cursor on the state that the session sees now: on the open write
+  // transaction, or else on the newest commit. The cursor has no position.
   Handle* Ready();
   // Both move the library's cursor and return whether it found a row. When it found none, Arrive
   // releases the snapshot, and Move keeps it for another try.
@@ -167,13 +168,14 @@ class SnapshotCursor : public Cursor {
     Release();
     return false;
   }
-  // Returns `key`, or a copy of it when it is this cursor's own key, which the search would lose.
+  // Returns `key`. If it points into this cursor's own key, which a search invalidates, copies it
+  // to parked_key_ first.
   std::string_view Wanted(std::string_view key) {
     if (!Session::Overlap(key, key_)) return key;
     parked_key_ = key;
     return parked_key_;
   }
-  // Called by the session.
+  // The session calls these four.
   void Park() {  // before a write: remembers the row's key
     if (state_ != State::kOnRow) return;
     parked_key_ = key_;
@@ -227,8 +229,8 @@ void SnapshotSession<Library>::CheckRow(std::string_view key, std::string_view v
 
 template <typename Library>
 std::string_view SnapshotSession<Library>::Steady(std::string_view bytes, std::string* copy) const {
-  // Without a write transaction, read bytes lie in pages of a commit, which the write does not
-  // change.
+  // Without a write transaction, bytes that were read lie in pages of a commit, which the write
+  // does not change.
   if (write_ == nullptr) return bytes;
   bool lent = Overlap(bytes, lent_);
   for (const SnapshotCursor<Library>* walk : walks_) {
@@ -262,16 +264,17 @@ bool SnapshotSession<Library>::Get(TableId table, std::string_view key, std::str
     return true;
   }
   ReleaseGet();
-  // kBadSize: no row can have a key of this size.
+  // A key of a size that the library refuses is in no row.
   if (code != Library::kNotFound && code != Library::kBadSize) env_->Fail(code, "reading a row");
   return false;
 }
 
-// One snapshot serves all keys, and the values are bytes of its pages, as those of Get are.
+// Reads all keys in one snapshot. The values are bytes of its pages, as those of Get are.
 template <typename Library>
 void SnapshotSession<Library>::MultiGet(TableId table, std::span<const std::string_view> keys,
                                         std::vector<FoundRow>* rows) {
-  // The library may move what a write transaction reads at its next write; copies stay.
+  // The next write of the write transaction may move what it has read, so the values must be
+  // copies.
   if (write_ != nullptr) return Session::MultiGet(table, keys, rows);
   const Table found_in = Find(table);
   snapshot_.Refresh();

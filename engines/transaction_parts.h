@@ -1,12 +1,12 @@
-// TransactionParts puts the parts of transactions together when a log is read from its redo point on.
-// An engine cuts a long transaction into log records, its parts, which carry one number.
+// TransactionParts joins the parts of transactions when a log is replayed from its redo point on.
+// An engine cuts a long transaction into log records, its parts, which carry the same number.
 //
 //   TransactionParts parts;
 //   if (const auto operations = parts.Add({number, later, more, record})) Run(*operations);
 //
-// A redo point may lie between two parts of a transaction. A checkpoint chooses such a point only when
-// the pages have all of the transaction, or will have it when the checkpoint ends. So a later part
-// without its first one is passed over. Not thread-safe.
+// A redo point may lie between two parts of a transaction. A checkpoint chooses such a point only
+// when the pages hold the whole transaction, or will hold it when the checkpoint ends. So a later
+// part whose first part was not read is ignored. Not thread-safe.
 #ifndef TESTBED_ENGINES_TRANSACTION_PARTS_H_
 #define TESTBED_ENGINES_TRANSACTION_PARTS_H_
 
@@ -27,13 +27,15 @@ class TransactionParts {
     bool more = false;         // parts of the transaction follow this one
     std::string_view operations;
   };
-  // Returns the operations of the transaction that the part ends, or nothing. They are valid until
-  // the next call, and as long as those of the part.
+  // Adds a part. Returns the operations of the whole transaction when the part is its last one, and
+  // nothing otherwise. They stay valid until the next call, but at most as long as the part's own
+  // bytes.
   std::optional<std::string_view> Add(const Part& part) {
     if (part.transaction == 0) return part.operations;
     auto at = unfinished_.find(part.transaction);
     if (at == unfinished_.end()) {
-      // Logs of earlier releases do not say which part is a later one, but the last is.
+      // Logs of earlier releases do not mark later parts, but the last part of a transaction has no
+      // `more`.
       if (part.later || !part.more) return std::nullopt;
       at = unfinished_.try_emplace(part.transaction).first;
     }
@@ -43,7 +45,7 @@ class TransactionParts {
     unfinished_.erase(at);
     return whole_;
   }
-  // Returns the number of transactions whose last part has not come.
+  // Returns the number of transactions whose last part has not been added.
   size_t unfinished() const { return unfinished_.size(); }
   void Clear() {
     unfinished_.clear();
@@ -51,7 +53,7 @@ class TransactionParts {
   }
 
  private:
-  std::unordered_map<uint64_t, std::string> unfinished_;  // operations, by number
+  std::unordered_map<uint64_t, std::string> unfinished_;  // operations, by transaction number
   std::string whole_;
 };
 

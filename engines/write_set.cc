@@ -130,8 +130,7 @@ const RowWrite* WriteSet::After(TableId table, std::string_view key, bool beyond
   return At(Position(table, key, beyond), table);
 }
 
-// At position 0 there is no row before: 0 - 1 wraps to a position beyond the last, where At returns
-// null.
+// No row precedes position 0: 0 - 1 wraps to a position beyond the last, for which At returns null.
 const RowWrite* WriteSet::Before(TableId table, std::string_view key, bool beyond) const {
   return At(Position(table, key, !beyond) - 1, table);
 }

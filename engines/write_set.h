@@ -30,7 +30,7 @@ inline uint64_t RowHash(TableId table, std::string_view key) {
   return std::max<uint64_t>(1, XXH3_64bits_withSeed(key.data(), key.size(), table));
 }
 
-// RowWrite is one write of a row: an erasure, or a new value.
+// A RowWrite is one write of a row: an erasure, or a new value.
 struct RowWrite {
   bool erase = false;
   TableId table = 0;
@@ -43,8 +43,8 @@ class WriteSet {
   WriteSet();
   bool empty() const { return rows_.empty(); }
 
-  // Records a write of the row, in place of an earlier write of it. Copies key and value, which may
-  // point to bytes of this set.
+  // Records a write of the row, and replaces an earlier one. Copies key and value, which may point
+  // to bytes of this set.
   void Set(TableId table, std::string_view key, bool erase, std::string_view value);
   // Returns the row's last write; null when the row was not written. The pointer stays valid until
   // the next Set or Clear; the bytes of its key and value stay valid until the row is written again
@@ -61,9 +61,10 @@ class WriteSet {
   // first row after it.
   size_t Position(TableId table, std::string_view key, bool beyond) const;
 
-  // After returns the table's first write at or after the key, Before the last one at or before the
-  // key, Last the last one of all. With `beyond`, the row of the key itself is left out. Each
-  // returns null when there is no such write. The pointers stay valid as that of Find.
+  // After returns the table's first write at or after the key, Before its last write at or before
+  // the key, and Last its last write. With `beyond`, After and Before leave out a write of the key
+  // itself. Each returns null when there is no such write. The pointers stay valid as long as those
+  // of Find.
   const RowWrite* After(TableId table, std::string_view key, bool beyond) const;
   const RowWrite* Before(TableId table, std::string_view key, bool beyond) const;
   const RowWrite* Last(TableId table) const;

@@ -12,15 +12,16 @@ namespace {
 using Asm = BpfAssembler;
 using Member = KernelTypes::Member;
 
-// Class codes while a program runs: a FileKind, or one of these two.
+// Codes of a request's class while a program runs: a FileKind, or one of these two.
 constexpr int32_t kFlush = kUnclassedFlush;
 constexpr int32_t kKindOfCall = kUnclassedIo;
 
 constexpr int32_t kOperationMask = 0xff;  // REQ_OP_MASK
-constexpr int32_t kWriteBit = 1;          // of the operation, as op_is_write() tests it
-// Low bits of page->mapping that say that it is no address_space (FOLIO_MAPPING_FLAGS).
+constexpr int32_t kWriteBit = 1;          // the bit of the operation that op_is_write() tests
+// These low bits of page->mapping say that it does not point to an address_space
+// (FOLIO_MAPPING_FLAGS).
 constexpr int32_t kMappingFlags = 3;
-constexpr int32_t kTailBit = 1;  // of page->compound_head
+constexpr int32_t kTailBit = 1;  // the bit of page->compound_head that marks a tail page
 
 constexpr int32_t Code(FileKind kind) { return static_cast<int32_t>(kind); }
 
@@ -37,11 +38,12 @@ Asm::Size LoadSize(uint32_t bytes) {
   }
 }
 
-// Returns where a member lies of a structure that lies at `base` of the stack.
+// Returns where on the stack a member lies whose structure begins at `base`.
 constexpr int At(int base, size_t member) { return base + static_cast<int>(member); }
 
-// One program in the making. Registers: R6 a kernel pointer, then the bytes; R7 the bio's flags;
-// R8 the class; R9 a second pointer, then the counts.
+// Writes one program. The methods below emit its instructions; what they say of registers and jumps
+// is what these instructions do. Registers: R6 holds a kernel pointer, and later the bytes; R7 the
+// bio's flags; R8 the class; R9 a second pointer, and later the counts.
 class Writer {
  public:
   Writer(const AccountLayout& layout, const AccountTarget& target, const AccountEvent& event)
@@ -126,14 +128,14 @@ std::vector<Writer::OnStack> Writer::Read(BpfRegister base, const std::vector<Me
   return places;
 }
 
-// R0 = value of the key at kKey, or null.
+// Sets R0 to the address of the value of the key at kKey, or to null.
 void Writer::Lookup(int map) {
   code_.LoadMap(R1, map);
   PointTo(R2, kKey);
   code_.Call(BPF_FUNC_map_lookup_elem);
 }
 
-// Leaves unless the event is about data of our device.
+// Jumps to out_ unless the event moves data of the target's device. Sets R7 to the bio's flags.
 void Writer::Filter() {
   code_.Load(Asm::k64, R6, R1, static_cast<int>(8 * event_.argument));
   if (event_.is_request) {
@@ -161,9 +163,9 @@ void Writer::Filter() {
   Get(R7, bio[1]);
   code_.Move(R1, R7);
   code_.Compute(Asm::kAnd, R1, kOperationMask);
-  code_.JumpIf(Asm::kEq, R1, layout_.op_discard, out_);  // has statistics of its own
+  code_.JumpIf(Asm::kEq, R1, layout_.op_discard, out_);  // the device counts discards apart
   code_.JumpIf(Asm::kEq, R1, layout_.op_secure_erase, out_);
-  code_.JumpIf(Asm::kGreaterEq, R1, layout_.op_passthrough, out_);  // has none
+  code_.JumpIf(Asm::kGreaterEq, R1, layout_.op_passthrough, out_);  // not counted
 }
 
 void Writer::ClassifyByJournal(Asm::Label not_journal) {
@@ -248,7 +250,7 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
   code_.Jump(classed_);
 }
 
-// R8 = class.
+// Sets R8 to the class of the request.
 void Writer::Classify() {
   const Asm::Label not_empty = code_.NewLabel();
   const Asm::Label not_journal = code_.NewLabel();
@@ -272,7 +274,7 @@ void Writer::Classify() {
   code_.Bind(classed_);
 }
 
-// R9 = slot of the current thread, or goes to foreign_.
+// Sets R9 to the slot of the current thread. Jumps to foreign_ when the thread has none.
 void Writer::FindSlot() {
   Get(R6, size_);
   if (target_.pid_namespace_inode == 0) {
@@ -296,7 +298,7 @@ void Writer::FindSlot() {
   code_.Move(R9, R0);
 }
 
-// Turns R9 from the slot into the counts of its operation and the class.
+// Moves R9 from the slot to the slot's counts of the running operation and the class.
 void Writer::CountInSlot() {
   const Asm::Label classed = code_.NewLabel();
   const Asm::Label no_call = code_.NewLabel();
@@ -314,8 +316,8 @@ void Writer::CountInSlot() {
   }
   constexpr int32_t kKinds = static_cast<int32_t>(kFileKinds);
   code_.JumpIf(Asm::kLess, R8, kKinds, classed);
-  // The kind of the call's reads is in the lowest byte, that of its writes in the next, where it is
-  // another (MixedCallMark).
+  // The lowest byte of KernelSlot::kind holds the kind of the call's reads. The next byte holds
+  // that of its writes where it differs, and else 0 (MixedCallMark).
   const Asm::Label writes = code_.NewLabel();
   const Asm::Label loaded = code_.NewLabel();
   code_.JumpIf(Asm::kAnyBit, R7, kWriteBit, writes);
@@ -350,14 +352,14 @@ uint64_t Word(const char* bytes) {
   return word;
 }
 
-// R9 = counts of the current thread's name and the class.
+// Sets R9 to the counts of the current thread's name and the class. Makes them if there are none.
 void Writer::FindForeign() {
   const Asm::Label named = code_.NewLabel();
   const Asm::Label found = code_.NewLabel();
   PointTo(R1, kKey);
   code_.Move(R2, sizeof(ForeignKey::thread));
   code_.Call(BPF_FUNC_get_current_comm);
-  // Kernel workers come and go by number; as one name they cannot fill the hash.
+  // Kernel workers come and go under ever new numbers. Under one name they cannot fill the hash.
   code_.Load(Asm::k64, R1, R10, kKey);
   code_.Move64(R2, Word("kworker/"));
   code_.JumpIf(Asm::kNe, R1, R2, named);
@@ -376,7 +378,7 @@ void Writer::FindForeign() {
   code_.LoadMap(R1, target_.maps.foreign);
   PointTo(R2, kKey);
   PointTo(R3, kZeros);
-  code_.Move(R4, BPF_NOEXIST);  // another processor may just have made it
+  code_.Move(R4, BPF_NOEXIST);  // keeps the counts that another processor may just have made
   code_.Call(BPF_FUNC_map_update_elem);
   Lookup(target_.maps.foreign);
   code_.JumpIf(Asm::kNe, R0, 0, found);
@@ -390,7 +392,7 @@ void Writer::FindForeign() {
   code_.Move(R9, R0);
 }
 
-// Adds to the BlockCounts at R9.
+// Adds the request to the BlockCounts at R9.
 void Writer::Count() {
   const Asm::Label write = code_.NewLabel();
   code_.Move(R1, event_.requests);
@@ -455,7 +457,7 @@ std::optional<AccountLayout> AccountLayout::Resolve(const KernelTypes& types, st
   member(&layout.bio_vecs, "bio", "bi_io_vec");
   member(&layout.vec_page, "bio_vec", "bv_page");
   layout.page_head = types.Find("page", "compound_head");
-  // A folio is its first page; kernels move the member from the one to the other.
+  // The members of a folio lie on its first page; kernel versions declare `mapping` in either type.
   member(&layout.page_mapping, types.Find("page", "mapping") ? "page" : "folio", "mapping");
   member(&layout.mapping_host, "address_space", "host");
   member(&layout.inode_sb, "inode", "i_sb");

@@ -1,13 +1,15 @@
 // The program that the kernel account runs on the block layer's tracepoints: assembled for the
 // running kernel's structure layouts, one device and one event.
 //
-// What it does at an event on its device:
-//   1. class of the request (FileKind): its first sector in the file system's journal; else the
-//      inode its first page belongs to, looked up among the files that were registered; the block
-//      device's own inode is metadata; pages of no file (direct IO, a file system's private
-//      buffers) are metadata if flagged so, else of the kind of the file call under way;
-//   2. slot of the current thread: its entry in `tids`; threads without one are counted by name;
-//   3. count there, under the operation running on the thread.
+// At an event on its device the program does three things:
+//   1. It classes the request (FileKind). A request whose first sector lies in the file system's
+//      journal is of the journal. Else the program looks up the inode that the request's first page
+//      belongs to among the registered files; the block device's own inode is metadata. Pages of no
+//      file (direct IO, a file system's private buffers) are metadata if the request is flagged so,
+//      and else of the kind of the file call under way.
+//   2. It looks up the slot of the current thread in `tids`. A thread without a slot is counted by
+//      name.
+//   3. It counts the request there, under the operation that is running on the thread.
 //
 // Everything read from the kernel's memory goes through bpf_probe_read_kernel: an unexpected value
 // costs a class, never a count.
@@ -69,7 +71,7 @@ struct AccountLayout {
   using Member = KernelTypes::Member;
   Member bio_bdev, bio_flags, bio_sector, bio_size, bio_vecs;
   Member vec_page;
-  std::optional<Member> page_head;  // where a page says which one it is the tail of
+  std::optional<Member> page_head;  // where a tail page names its head page
   Member page_mapping, mapping_host;
   Member inode_sb, inode_mapping, inode_number, inode_rdev, sb_dev;
   Member bdev_disk, bdev_dev, disk_major, disk_minor;
@@ -82,10 +84,10 @@ struct AccountLayout {
   static std::optional<AccountLayout> Resolve(const KernelTypes& types, std::string* why);
 };
 
-// What a tracepoint means for the counts.
+// How a tracepoint changes the counts.
 struct AccountEvent {
   std::string tracepoint;
-  int argument;      // which of its arguments is the bio or request
+  int argument;      // index of the argument that is the bio or request
   bool is_request;   // a request: count by its first bio
   int32_t requests;  // added to the number of requests
   bool bytes;        // whether the bio's bytes are added

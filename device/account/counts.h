@@ -72,7 +72,7 @@ struct LedgerCounts {
   };
   std::vector<Foreign> foreign;
 
-  BlockCounts KernelTotal() const;  // of all threads, foreign ones too, and all operations
+  BlockCounts KernelTotal() const;  // all threads, foreign ones too, and all operations
   LedgerCounts& operator-=(const LedgerCounts& before);
   friend LedgerCounts operator-(LedgerCounts after, const LedgerCounts& before) {
     return after -= before;

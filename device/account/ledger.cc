@@ -44,15 +44,15 @@ Ledger& Ledger::Get() {
 // The handlers hold the lock during a fork, so that the child finds the ledger whole and the lock
 // free.
 Ledger::Ledger() {
-  // The handlers hold the mutex together, one from the other, which the analysis does not see.
+  // The three handlers lock and unlock the mutex across a fork, which the analysis cannot follow.
   ::pthread_atfork([]() NO_THREAD_SAFETY_ANALYSIS { Get().mutex_.lock(); },
                    []() NO_THREAD_SAFETY_ANALYSIS { Get().mutex_.unlock(); },
                    []() NO_THREAD_SAFETY_ANALYSIS { Get().AfterForkInChild(); });
 }
 
-// In the child only the thread that forked lives on, under a new id. It registers anew when it next
+// Only the thread that forked lives on in the child, under a new id. It registers anew when it next
 // asks for its part, and not before: most children execute another program, whose IO is not
-// testbed's. The fork handler calls this with the lock held; this releases it.
+// testbed's. The fork handler calls this function with the lock held, and the function releases it.
 void Ledger::AfterForkInChild() {
   for (auto& thread : threads_) {
     if (thread->tid_ == 0) continue;

@@ -9,7 +9,7 @@
 
 namespace testbed {
 
-// Its contents are not set. Throws std::bad_alloc.
+// Its bytes are not initialized. The constructor throws std::bad_alloc.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;

@@ -18,7 +18,8 @@
 namespace testbed {
 namespace {
 
-// Not if this user may not open the directory, or its file system syncs none.
+// Syncs the directory. Does nothing when this user may not open it or its file system cannot sync
+// directories.
 void SyncIfPossible(const std::filesystem::path& directory) {
   if (::access(directory.c_str(), R_OK) != 0) return;
   try {
@@ -28,7 +29,7 @@ void SyncIfPossible(const std::filesystem::path& directory) {
   }
 }
 
-// Returns 0 when there is nothing of that name.
+// Returns the mode of the file at `path`, symbolic links followed; 0 when there is none.
 mode_t ModeOf(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) == 0) return st.st_mode;
@@ -50,7 +51,8 @@ std::vector<std::string> NamesIn(const std::string& directory) {
   while (const dirent* entry = ::readdir(dir)) {
     const std::string name = entry->d_name;
     if (name != "." && name != "..") names.push_back(name);
-    errno = 0;  // what it is at the end tells the end from a failure
+    // readdir returns null at the end and on a failure; only a failure sets errno.
+    errno = 0;
   }
   const int error = errno;
   ::closedir(dir);
@@ -71,8 +73,8 @@ void MakeDirectories(const std::string& directory) {
   try {
     SyncIfPossible(parent);
   } catch (...) {
-    // The next attempt would take an existing directory for a durable one. What another process has
-    // just made is its own.
+    // A directory that stays would pass for a durable one at the next attempt. A directory that
+    // another process has just made stays.
     if (made) ::rmdir(directory.c_str());
     throw;
   }

@@ -11,26 +11,27 @@ namespace testbed {
 // Returns whether the file or directory exists. Throws when the system does not tell: a file that
 // cannot be examined is not absent.
 bool IsThere(const std::string& path);
-// The same of a regular file and of a directory: what else has the name is none.
+// Returns whether a regular file (a directory) of this name exists; false when the name is that of
+// anything else. Throws as IsThere does.
 bool IsFileThere(const std::string& path);
 bool IsDirectoryThere(const std::string& path);
-// Returns the names in the directory, in alphabetical order. Throws when the system does not tell all
-// of them: a name that could not be read is not absent.
+// Returns the names in the directory, in alphabetical order. Throws when the system does not tell
+// all of them: a name that could not be read is not absent.
 std::vector<std::string> NamesIn(const std::string& directory);
-// Makes the directory and its parents, as far as they do not exist, and makes their names durable as
-// SyncParent does.
+// Makes the directory and its parents, as far as they do not exist, and makes their names durable
+// as SyncParent does.
 void MakeDirectories(const std::string& directory);
 // Makes the name of a directory durable, and those of the directories above it on the same file
 // system: somebody else may have made them just before. It passes over a directory that this user
 // may not open, or whose file system syncs none.
 void MakeNameDurable(const std::string& directory);
-// Makes the names in the directory of `path` durable, such as that of a file that was renamed there.
-// It passes over a directory that this user may not open, or whose file system syncs none.
+// Makes the names in the directory of `path` durable, such as that of a file that was renamed
+// there. It passes over a directory that this user may not open, or whose file system syncs none.
 void SyncParent(const std::string& path);
-// These rename and remove as their like in std::filesystem. Removing a file that does not exist is
-// not an error. The change is not durable before SyncDirectory (file.h).
-// RenameFile takes the place of a regular file or a symbolic link only: root could put a file in the
-// place of /dev/null. It throws Error (kIo) for anything else that has the name.
+// RenameFile and RemoveFile rename and remove a file. The change is durable only after
+// SyncDirectory (file.h). Removing a file that does not exist is not an error. RenameFile replaces
+// a regular file or a symbolic link only, and throws Error (kIo) when anything else has the name
+// `to`: root could else put a file in the place of /dev/null.
 void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
 

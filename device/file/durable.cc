@@ -15,14 +15,14 @@
 namespace testbed {
 namespace {
 
-// Pages of these file systems are nowhere but in memory.
+// Returns whether the file is on a file system whose pages are nowhere but in memory.
 bool IsInMemory(int fd) {
   struct statfs fs;
   return ::fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 }
 
-// Drops all pages of a synced file. Pages that another processor is about to put on the kernel's
-// lists are passed over, so it tries a few times.
+// Drops all pages of a synced file and returns the bytes that stay cached. The kernel passes over
+// pages that another processor is about to put on its lists, so this tries a few times.
 uint64_t DropAll(File* file) {
   constexpr int kTries = 6;
   uint64_t left = 0;
@@ -89,7 +89,8 @@ void WriteBack(const File& file, uint64_t offset, uint64_t n) {
       0) {
     return;
   }
-  // Where the file system does not know the call, a sync writes the pages.
+  // Another error, as from a file system that does not know the call, loses nothing: the next sync
+  // writes the pages.
   if (errno == EIO || errno == ENOSPC || errno == EDQUOT) {
     throw Error::Io("sync_file_range", file.path(), errno);
   }

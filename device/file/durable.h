@@ -1,5 +1,5 @@
-// What the device holds of a file that a killed process, or a failed write-back, may have left in the
-// page cache alone.
+// Makes files agree with the device. A process that was killed, or a write-back that failed, may
+// have left bytes in the page cache that the device does not hold.
 #ifndef TESTBED_DEVICE_FILE_DURABLE_H_
 #define TESTBED_DEVICE_FILE_DURABLE_H_
 
@@ -12,27 +12,30 @@
 namespace testbed {
 
 // Makes a closed file's pages in the page cache agree with the device: writes dirty pages back
-// (fdatasync) and then drops all pages, so that the next read comes from the device. For a file that
-// a process may have left behind without closing it in order. After a failed write-back the page
-// cache holds pages that the device lacks. They are clean, so no sync writes them. On ext4 not even a
-// new write to such a page helps, if it was the first write to its block: the sync returns 0, but the
-// block's extent stays marked as unwritten and reads as zeros after a power cut.
-// Throws Error (kIo) when the file cannot be opened or written back, and Error (kRun) when pages stay
-// in the page cache because a process has mapped or locked them.
+// (fdatasync) and then drops all pages, so that the next read comes from the device. Callers use it
+// for a file that a process may have left behind without closing it in order.
+// After a failed write-back the page cache holds pages that the device lacks. They are clean, so no
+// sync writes them. On ext4 not even a new write to such a page helps, if it was the first write to
+// its block: the sync returns 0, but the block's extent stays marked as unwritten and reads as
+// zeros after a power cut.
+// Throws Error (kIo) when the file cannot be opened or written back, and Error (kRun) when pages
+// stay in the page cache because a process has mapped or locked them.
 void MakeDurable(const std::string& path, FileKind kind, IoMode mode = IoMode::kBuffered);
 // Opens a file for reading from the device rather than from the page cache: by direct IO, or, where
 // the file system has none, buffered after MakeDurable.
 std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
-// Has the system write the dirty pages of a range of a buffered file back, and waits until it has.
-// Nothing is durable then: the device's cache is not flushed, and neither is the file's length. Throws
-// Error (kIo) when pages could not be written, of which File::Sync does not tell again.
+// Makes the system write the dirty pages in a range of a buffered file back, and waits until it
+// has. The range is not durable afterwards: neither the device's cache nor the file's length is
+// flushed. Throws Error (kIo) when pages could not be written; File::Sync does not report that
+// failure again.
 void WriteBack(const File& file, uint64_t offset, uint64_t n);
 
-// Writes the bytes [begin, end) of the file, which ends behind them or is cut there, once more, and
-// syncs them. When a sync has failed, the device may have what was written in its own cache alone: it
-// reads back, later syncs succeed, and a power cut takes it away. So whoever has opened a database
-// writes what he builds on, and no successful sync vouches for, again before he overwrites or
-// removes what it replaces. Returns the number of bytes. Throws Error (kIo).
+// Writes the bytes [begin, end) of the file, as far as the file reaches, to it once more and syncs
+// them. Returns the number of bytes. Throws Error (kIo).
+// After a failed sync the device may hold written bytes in its volatile cache alone: they can be
+// read, later syncs succeed, and a power cut loses them. So when a database is opened, bytes for
+// which no successful sync vouches are written again before anything that they replace is
+// overwritten or removed.
 uint64_t WriteAgain(File* file, uint64_t begin, uint64_t end);
 
 }  // namespace testbed

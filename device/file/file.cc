@@ -47,7 +47,7 @@ int OpenFlags(const FileOptions& options) {
       flags |= O_CREAT | O_EXCL;
       break;
     case FileOptions::kTruncate:
-      // A file that is made anew is nobody's link: one there would have another file emptied.
+      // With O_NOFOLLOW no symbolic link under the name can make this empty another file.
       flags |= O_CREAT | O_TRUNC | O_NOFOLLOW;
       break;
   }
@@ -333,7 +333,7 @@ void File::Sync(bool metadata) {
   Durably([&] {
     if (const int fault = FileFaults::Next(true)) throw Error::Io("fsync", path_, fault);
     if (Counting()) Ledger::ThisThread().CountSync(options_.kind);
-    // An interrupted sync has told of no failure yet, so the next call tells of it.
+    // An interrupted sync has not reported any failure yet, so the repeated call still reports it.
     if (Uninterrupted([&] { return metadata ? ::fsync(fd_) : ::fdatasync(fd_); }) != 0) {
       throw Error::Io("fsync", path_, errno);
     }
@@ -381,8 +381,8 @@ bool File::Punch(uint64_t offset, uint64_t n) {
 }
 
 void File::CheckWriteBack() const {
-  // The kernel waits for pages that lie in the range, of which there are none there, and then tells
-  // of each failure that this descriptor has not been told of (errseq_t, include/linux/errseq.h).
+  // The kernel waits for the pages in the range, where there are none, and then reports each
+  // failure that it has not reported to this descriptor yet (errseq_t, include/linux/errseq.h).
   constexpr off_t kBeyond = off_t{1} << 62;
   const int fault =
       ::sync_file_range(fd_, kBeyond, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;

@@ -69,8 +69,8 @@ struct FileOptions {
 class File {
  public:
   // Opens the file and tells the ledger its kind. Throws Error (kUsage) when direct IO is asked for
-  // and the file system has none, and Error (kIo) when the open fails otherwise, or when a pipe, a
-  // socket or a device has the name, for which it does not wait.
+  // and the file system has none. Throws Error (kIo) when the open fails otherwise, and when a
+  // pipe, a socket or a device has the name; it does not wait for such a one.
   static std::unique_ptr<File> Open(const std::string& path, const FileOptions& options);
   ~File();
   File(const File&) = delete;
@@ -95,15 +95,15 @@ class File {
   // or when the file system, its device or the kernel has no such writes.
   size_t MostAtomicBytes() const;
   // Makes written bytes durable by fdatasync(2), or by fsync(2) with `metadata`, which makes the
-  // file's times durable too. The system takes the pages of a failed sync for clean, and tells one
-  // caller alone of the failure. So syncs of a File come one after the other, writes with
-  // FileOptions::dsync among them, and after a failed one all later ones throw its error. It calls CheckNamed.
+  // file's times durable too, and calls CheckNamed. When a sync fails, the system marks the pages
+  // clean all the same, and tells one caller only. So syncs of a File, and writes with
+  // FileOptions::dsync, run one at a time, and after a failed one all later ones throw its error.
   void Sync(bool metadata = false);
-  // Throws Error (kIo) when the file has no name left, so that it goes when it is closed.
+  // Throws Error (kIo) when the file has no name left, so that its bytes vanish when it is closed.
   void CheckNamed() const;
-  // Throws Error (kIo) if the system has written pages of the file back by itself and failed, and
-  // neither this nor Sync has told of it yet through this File. Until then a read may return what
-  // the device held before. Costs one system call and does not wait for the device.
+  // Throws Error (kIo) if the system failed to write pages of the file back by itself, and neither
+  // this method nor Sync has reported that through this File before. After such a failure a read
+  // may return what the device held before. Costs one system call and does not wait for the device.
   void CheckWriteBack() const;
 
   uint64_t Size() const;            // in bytes

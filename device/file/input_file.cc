@@ -50,8 +50,8 @@ void InputFile::CheckKind() {
   regular_ = S_ISREG(st.st_mode);
   if (regular_) {
     left_ = static_cast<uint64_t>(st.st_size);
-    // A file system without blocks is one of the kernel, such as /proc. Its files tell no length, and
-    // reading one may wait or never end.
+    // A file system without blocks is one of the kernel, such as /proc. Its files tell no length,
+    // and reading one may wait or never end.
     struct statfs system;
     if (left_ == 0 && ::fstatfs(fd_, &system) == 0 && system.f_blocks == 0) {
       Refuse("has no length: it is a file of the kernel, or empty");
@@ -67,8 +67,9 @@ void InputFile::CheckKind() {
   }
 }
 
-// A reader that does not wait gets an end from a pipe without a writer, and EAGAIN from one whose
-// writer has nothing yet. A writer that waits for a reader counts (fifo(7)).
+// Reads what the pipe holds already. The pipe was opened without waiting, so a pipe without a
+// writer returns an end, and one whose writer has written nothing yet fails with EAGAIN. A writer
+// that waits in open(2) for a reader counts as a writer (fifo(7)).
 void InputFile::BeginPipe() {
   first_.resize(1 << 16);
   const ssize_t n = Uninterrupted([&] { return ::read(fd_, first_.data(), first_.size()); });
@@ -110,7 +111,7 @@ std::string InputFile::ReadAll(uint64_t most,
 
 InputStream::InputStream(InputFile* file) : std::istream(nullptr), buffer_(file) {
   rdbuf(&buffer_);
-  // The error that the file throws goes on to the reader, instead of passing for an end.
+  // With this bit the error that the file throws reaches the reader, instead of passing for an end.
   exceptions(std::ios::badbit);
 }
 

@@ -1,6 +1,6 @@
 // An InputFile is a file that the user names to be read: results, settings, keys, a trace. Opening
-// one never waits, and reading one ends: what is no regular file is refused, such as a device, and so
-// is a file of the kernel, which tells no length. A pipe is accepted where the caller says so.
+// one never waits, and reading one ends. Everything but a regular file is refused, and so is a file
+// of the kernel, which tells no length. A pipe is accepted where the caller says so.
 //
 //   InputFile file({.path = path, .name = "--keys " + path, .advice = "give a file of keys"});
 //   const std::string text = file.ReadAll();
@@ -41,11 +41,11 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  // Reads up to `n` bytes behind those that were read before, and returns how many; 0 at the end. The
-  // end of a regular file is where it was when the file was opened. Throws Error (kUsage).
+  // Reads up to `n` bytes that follow those read before, and returns their number; 0 at the end.
+  // The end of a regular file is where it was when the file was opened. Throws Error (kUsage).
   size_t Read(char* buffer, size_t n);
-  // Returns what was not read yet. Throws Error (kUsage) when that is more than `most` bytes. `look` sees
-  // each part of it when it was read, and may throw before the rest is in memory.
+  // Returns the rest of the file. Throws Error (kUsage) when that is more than `most` bytes. `look`
+  // is called with each part as it is read, and may throw before the rest is in memory.
   std::string ReadAll(uint64_t most = kMostDocumentBytes,
                       const std::function<void(std::string_view part)>& look = {});
 

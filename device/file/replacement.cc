@@ -51,9 +51,9 @@ std::string FollowLinks(const std::string& path) {
 void PutInPlace(int fd, const std::string& unfinished, const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0) {
-    // Only root can give a file away, and only root would take it away otherwise.
+    // fchown changes the owner for root alone. Without it root would take another user's file away.
     const bool same_owner = ::fchown(fd, about.st_uid, about.st_gid) == 0;
-    // The bits that lend a file's owner to others are not for a file of another owner.
+    // The set-user-ID and set-group-ID bits are for a file of the earlier owner only.
     if (::fchmod(fd, about.st_mode & (same_owner ? 07777 : 0777)) != 0) {
       throw Error::Io("chmod", unfinished, errno);
     }
@@ -87,7 +87,8 @@ void FileReplacement::Write(const std::string& text) const {
 }
 
 void FileReplacement::TakePlace() {
-  // mkostemp(3) has made the file for this user alone. A file that was there gives its own mode.
+  // mkostemp(3) has made the file for this user alone. A file that is replaced gives its own mode
+  // (PutInPlace).
   if (!IsThere(path_)) {
     const mode_t mask = ::umask(0);
     ::umask(mask);

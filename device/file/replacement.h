@@ -1,5 +1,5 @@
-// A file that takes the place of another when it is whole: until then the old file is there, and from
-// then on the new one, which has the old one's owner and mode.
+// Replaces a file by a new one as a whole. Until the new file is complete and durable the old one
+// is there, and from then on the new one, with the old one's owner and mode.
 //
 //   FileReplacement replacement(FollowLinks(path));  // what a link names is replaced, not the link
 //   replacement.Write(text);
@@ -13,22 +13,25 @@
 
 namespace testbed {
 
-// Returns the absolute path with symbolic links followed, in its directories too, so that a rename
-// replaces what a link names, be it there or not. Throws Error (kIo) for a link that another user may
-// have put there to have us write elsewhere (IsForeignLink, device/os/foreign_directory.h). A link of
-// which IsOpenFile is true stays, as its text need not be a path.
+// Returns the absolute path with the symbolic links in it followed, so that a rename replaces the
+// file that a link names, whether that file exists or not. Throws Error (kIo) for a link that
+// another user may have put there to have us write elsewhere (IsForeignLink,
+// device/os/foreign_directory.h). Does not follow a link for which IsOpenFile is true, as its text
+// need not be a path.
 std::string FollowLinks(const std::string& path);
 
-// Returns whether the path, of which FollowLinks has followed the links before, is a link of proc(5) to
-// an open file other than a directory: that of a descriptor, to which /dev/stdout and /dev/fd/3 lead.
+// Returns whether the path is a link of proc(5) to an open file other than a directory: the link of
+// a descriptor, to which /dev/stdout and /dev/fd/3 lead. FollowLinks must have followed its links
+// before.
 bool IsOpenFile(const std::string& followed);
 
-// Gives the open file `fd`, whose name is `unfinished`, the name `path`, durably (SyncParent). A file
-// that was there is replaced and gives its mode, and also its owner where the system lets us.
+// Renames the open file `fd` from `unfinished` to `path`, durably (SyncParent). A file that it
+// replaces gives its mode, and also its owner where the system lets us.
 void PutInPlace(int fd, const std::string& unfinished, const std::string& path);
 
-// A file beside `path` for a text that is at hand. The destructor removes it unless it took its
-// place. Not thread-safe: the process's umask is changed for a moment.
+// A FileReplacement is a new file beside `path` for a text in memory. The destructor removes it
+// unless TakePlace has renamed it to `path`. Not thread-safe: it changes the process's umask for a
+// moment.
 class FileReplacement {
  public:
   explicit FileReplacement(const std::string& path);

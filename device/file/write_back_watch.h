@@ -1,9 +1,10 @@
-// Asks whether the system has failed to write pages of a file back.
+// A WriteBackWatch tells whether the system has failed to write pages of a file back.
 //
-// Unless IO is direct, the system writes dirty pages back when it likes. When it fails, it takes them
-// for clean all the same, may drop them, and a read then returns what the device had before. Only the
-// next sync would tell. So who has read a page that was written since the last sync, and finds no
-// error in Check after it, has read what was written last.
+// Unless IO is direct, the system writes dirty pages back when it likes. When that fails, the
+// system marks the pages clean all the same and may drop them, and a read then returns what the
+// device held before. Only the next sync would report it. A caller who has read a page that was
+// written since the last sync calls Check afterwards: if it does not throw, the read returned what
+// was written last.
 //
 //   WriteBackWatch watch(path, FileKind::kData);  // before anything is written
 //   ... read ...

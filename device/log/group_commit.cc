@@ -81,7 +81,7 @@ bool Log::Impl::Fits(const Group& group, size_t need) const {
 }
 
 // Opens a group at the end of the log, with room for a record of `need` bytes, header included.
-// When there is no memory for it, nothing has changed.
+// Changes nothing when it throws std::bad_alloc.
 void Log::Impl::OpenGroup(size_t need) {
   const bool opens_segment = next_ + kFrameHeaderBytes + need > segment_end_;
   const Lsn lsn = opens_segment ? segment_end_ + kSegmentHeaderBytes : next_;
@@ -143,7 +143,7 @@ LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fil
   return range;
 }
 
-// Called when all groups are sealed: waits until the leader has written a group, or leads.
+// Makes room for a group when all are sealed: waits until the leader has written one, or leads.
 void Log::Impl::MakeRoom() {
   if (writing_) {
     done_.wait(latch_);
@@ -269,7 +269,7 @@ void Log::Impl::Fail(const Error& error) {
     error_ = error.With("the log in " + directory_ +
                         " takes no more records after an error: " + error.what());
   } catch (const std::bad_alloc&) {
-    return;  // the error has its own sentence
+    return;  // error_ keeps the plain sentence of the error
   }
 }
 
@@ -283,8 +283,8 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
   const Lsn newest = (options_.sync == LogSync::kNone ? written_ : durable_).load();
   const auto error = ErrorOf([&] { segments_->TruncateBefore(std::min(lsn, newest), newest); });
   if (!error) {
-    // Recovery may have used the reserve, and no segment may have been recycled: those of another size
-    // are not.
+    // Recovery may have used the reserve, and TruncateBefore may have recycled no segment, as it
+    // recycles only those of the right size.
     KeepReserve();
     return;
   }

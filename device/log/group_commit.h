@@ -47,9 +47,9 @@ class Log::Impl {
   // Returns when all bytes before `end` are durable or, without `durable`, written.
   void Wait(Lsn end, bool durable);
   void TruncateBefore(Lsn lsn);
-  // Recovery, which may append to the reserve, lasts until TruncateBefore.
+  // Begins recovery, in which Append may use the reserve. It ends at the next TruncateBefore.
   void BeginRecovery() { lacks_reserve_ = segments_->reserves(); }
-  // Keeps the reserve from now on. On a full disk the log takes no records until it has one.
+  // Keeps the reserve from now on. While the disk is too full for one, Append throws.
   void KeepReserve();
   bool LacksReserve() const { return lacks_reserve_.load(std::memory_order_acquire); }
   size_t MaxRecordBytes() const {
@@ -66,10 +66,11 @@ class Log::Impl {
  private:
   struct Group {
     AlignedBuffer memory;
-    Lsn lsn = 0;       // LSN of the group's frame
-    size_t begin = 0;  // of the frame in `memory`, after the bytes of earlier groups in its block
-    size_t end = 0;    // of the records in `memory`
-    Lsn next = 0;      // LSN after the frame and its padding, set when the group is sealed
+    Lsn lsn = 0;  // LSN of the group's frame
+    // Offset of the frame in `memory`, behind bytes of earlier groups in the same block.
+    size_t begin = 0;
+    size_t end = 0;  // end of the records in `memory`
+    Lsn next = 0;    // LSN after the frame and its padding, set when the group is sealed
     uint32_t records = 0;
     bool opens_segment = false;
   };

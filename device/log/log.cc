@@ -49,8 +49,8 @@ void MakeSegmentsDurable(const std::string& directory, IoMode mode) {
   SyncDirectory(directory);
 }
 
-// Reads the rest of the log and returns where it goes on. Throws Error (kCorruption) when the log is
-// damaged.
+// Reads the rest of the log and returns where it goes on. Throws Error (kCorruption) when the log
+// is damaged.
 LogReader::Tail ReadAll(LogReader* reader, const Log::Replay& replay = {}) {
   LogRecord record;
   while (reader->Next(&record)) {
@@ -146,7 +146,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
 
 void Log::RemoveUnused(const std::string& directory) {
   const std::vector<std::string> paths = LogSegmentPaths(directory);
-  // When every segment is blank, no header has to be whole.
+  // If every segment is blank, the log has no records, even if no header is whole.
   const bool blank = std::all_of(paths.begin(), paths.end(), IsBlank);
   if (!blank && HasRecords(directory, IoMode::kBuffered, 0)) {
     throw Error(Error::kCorruption,

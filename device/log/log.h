@@ -96,10 +96,10 @@ struct LogOptions {
   uint64_t segment_bytes = 16ull << 20;  // a multiple of 8192, 64 KiB to 1 GiB
   uint32_t min_segments = 2;             // made when the log is opened; recycled space only
   uint32_t max_segments = 0;             // segments beyond it are not recycled; 0 = no limit
-  // For recycled space. A spare segment is kept for the records that recovery appends: a disk that
-  // the log has filled holds no more. Other records never use it, so that the log ends earlier. It
-  // is recovery from Open, when it replays a record, until TruncateBefore. The frame that Open writes may
-  // use it, too: see LacksReserve.
+  // For recycled space. The log keeps a spare segment, the reserve, for the records that recovery
+  // appends, as a disk that the log has filled has no room for them. Other records never use it, so
+  // the log fills the disk one segment earlier. Recovery lasts from an Open that replays records
+  // until TruncateBefore. The frame that Open writes may use the reserve, too (LacksReserve).
   bool reserve = false;
   uint64_t buffer_bytes = 1ull << 20;  // memory for groups that are not written yet
   // Lazy durability. With an interval the log has a thread that makes the log durable within each
@@ -145,20 +145,20 @@ class Log {
   using Replay = std::function<void(const LogRecord&)>;
 
   // Opens the log in `directory`, which must exist, or begins a new log when the directory holds no
-  // segments. Makes the existing log durable, calls `replay` for each record with an LSN >= from
-  // (0 = all) in order, and continues after the last record. Throws Error: kCorruption when the log
-  // is damaged after `from` or ends before it, kUsage for options that cannot be, kIo when the
-  // system refuses. What `replay` throws passes through.
-  // All of the log is read before `replay` is called, so that a log that is refused changes nothing.
-  // What no successful sync vouches for is then written again and synced: what `replay` is called
-  // for is durable, and a caller may write what it changes in place.
-  // With `id`, the log's own number, a log of another database is refused (kCorruption).
+  // segments. Makes the existing log durable, calls `replay` for each record with an LSN >= from (0
+  // = all) in order, and continues after the last record. With `id`, refuses a log whose id() is
+  // another (kCorruption). Throws Error: kCorruption when the log is damaged after `from` or ends
+  // before it, kUsage when the options are invalid, kIo when the system refuses. Exceptions of
+  // `replay` pass through.
+  // Open reads the whole log before it calls `replay`, so a log that is refused changes nothing. It
+  // then writes the bytes for which no successful sync vouches again and syncs them. So the records
+  // that `replay` gets are durable, and the caller may write the pages that it changes in place.
   static std::unique_ptr<Log> Open(const std::string& directory, const LogOptions& options,
                                    Lsn from = 0, const Replay& replay = {}, uint64_t id = 0);
 
-  // Removes the segments of a log that was begun and never written to. Does nothing when there is no
-  // such directory; other files in it stay. Throws Error (kCorruption), and removes nothing, when the
-  // log holds records, or is damaged so that it may.
+  // Removes the segments of a log that was begun and never written to. Does nothing when there is
+  // no such directory; other files in it stay. Throws Error (kCorruption), and removes nothing,
+  // when the log holds records, or is damaged so that it may.
   static void RemoveUnused(const std::string& directory);
 
   // Returns whether the closed log in `directory` holds a record with an LSN >= from. Makes the log
@@ -205,10 +205,11 @@ class Log {
   // recycled or removed. The segment with the newest durable frame (with LogSync::kNone: the newest
   // written frame) always stays.
   void TruncateBefore(Lsn lsn);
-  // Returns whether the reserve may be in use: in recovery, or since the frame that Open wrote has used it.
-  // Who cannot truncate the log after recovery, because the disk is full, must append nothing more before
-  // he can: the next recovery needs what is left. After recovery Append throws the Error (kIo, full disk)
-  // until TruncateBefore has recycled a segment, or has found room for one. Waits for nothing.
+  // Returns whether recovery goes on, in which records may use the reserve, or the frame that Open
+  // wrote has used it up. A caller that cannot truncate the log after recovery, because the disk is
+  // full, must append nothing more until it can: the next recovery needs the rest of the reserve.
+  // After recovery Append throws Error (kIo, full disk) until TruncateBefore has recycled a segment
+  // or made one. Does not wait.
   bool LacksReserve() const;
 
   LogCounters Counters() const;

@@ -64,8 +64,9 @@ T Get(const char* from) {
   return value;
 }
 
-// The seed takes in the log and the position, so that a frame of another log, or of this log at
-// another position (a recycled segment is full of such frames), does not verify.
+// Returns the checksum of a frame. The log's id and the frame's position are part of the seed, so
+// that a frame of another log, or of this log at another position (a recycled segment is full of
+// such frames), does not verify.
 uint64_t FrameChecksum(uint64_t log_id, Lsn lsn, const char* frame, size_t length) {
   const uint64_t seed = log_id ^ (lsn * 0x9e3779b97f4a7c15ull);
   return XXH3_64bits_withSeed(frame + kFrameChain, length - kFrameChain, seed);
@@ -100,10 +101,11 @@ SegmentInfo ReadInfo(const std::string& directory, uint64_t number, IoMode mode)
   return info;
 }
 
-// Throws unless each segment that was made is there, and as long as it was. A crash while a segment
-// is made leaves one that the segment before it does not know of.
+// Throws unless every segment that a header speaks of is there, in its full length. A crash while a
+// segment is made leaves a segment of which the header before it does not speak.
 void CheckComplete(const std::string& directory, const std::vector<SegmentInfo>& segments) {
-  bool known = true;  // the segment before says that this one was made, or there is none before
+  // The segment before says that this one was made, or this one is the first.
+  bool known = true;
   for (size_t i = 0; i < segments.size(); ++i) {
     const SegmentInfo& info = segments[i];
     const SegmentHeader& header = info.header;
@@ -123,7 +125,7 @@ void CheckComplete(const std::string& directory, const std::vector<SegmentInfo>&
     if (next != nullptr && next->number == info.number + 1 && next->in_use()) continue;
     throw Error(Error::kCorruption,
                 "log file " + LogSegmentPath(directory, info.number + 1) +
-                    " is missing or is none, though " + info.path +
+                    " is missing, or is no log file, though " + info.path +
                     " says that it was made: put it back, restore the database from a copy, or "
                     "load it again");
   }
@@ -271,7 +273,7 @@ std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mo
       info.state = HeaderState::kBlank;
     }
     if (info.state != HeaderState::kValid) continue;
-    // A crash may leave a recycled segment under its old name, but then nothing has its new one.
+    // A crash may leave a recycled segment under its old name, but then no file has its new name.
     if (info.header.number > number &&
         std::binary_search(numbers.begin(), numbers.end(), info.header.number)) {
       throw Error(Error::kCorruption, "log file " + info.path + " is segment " +

@@ -62,13 +62,13 @@ uint64_t SegmentHeaderChecksum(const char* block);
 HeaderState DecodeSegmentHeader(std::string_view block, const std::string& path,
                                 SegmentHeader* header);
 
-// Returns whether a segment whose header is damaged holds no record, because it was being made or
-// recycled when its header was written in part. `before` is the header of the segment before it, which
-// says when the segment has been made; `last` says that no segment comes behind it.
+// Returns whether a segment with a damaged header holds no record, because a crash came when the
+// header was being written for a new or recycled segment. `before` is the header of the segment
+// before it, which says once the segment is complete; `last` says that no segment follows it.
 bool IsHalfMade(const SegmentHeader& before, uint64_t number, bool last);
 
 struct FrameHeader {
-  uint64_t checksum = 0;  // of the rest of the frame, seeded with the log's id and the frame's LSN
+  uint64_t checksum = 0;  // checksum of the rest of the frame, seeded with log id and LSN
   uint64_t chain = 0;     // checksum of the frame before this frame; 0 for the log's first
   Lsn durable = 0;        // the log was durable up to here when this frame was written
   uint32_t length = 0;    // bytes of header and records
@@ -94,7 +94,7 @@ std::string LogSegmentPath(const std::string& directory, uint64_t number);
 // A segment file as it was found.
 struct SegmentInfo {
   std::string path;
-  uint64_t number = 0;  // from the file's name
+  uint64_t number = 0;  // as the file's name has it
   uint64_t bytes = 0;   // length of the file
   HeaderState state = HeaderState::kBlank;
   SegmentHeader header;
@@ -105,8 +105,9 @@ struct SegmentInfo {
 
 // Returns the paths of all segment files of a directory by number; none when there is no directory.
 std::vector<std::string> LogSegmentPaths(const std::string& directory);
-// Returns all segment files of a directory by number. A segment that was made by half is blank.
-// Throws Error: kCorruption when a header is damaged, when the segments belong to two logs, or when a segment is missing or was cut, kUsage when a header has another format version, kIo
+// Returns all segment files of a directory by number. A segment whose making a crash interrupted is
+// blank. Throws Error: kCorruption when a header is damaged, when the segments belong to two logs,
+// or when a segment is missing or was cut; kUsage when a header has another format version; kIo
 // when the directory or a file cannot be read.
 std::vector<SegmentInfo> ListLogSegments(const std::string& directory, IoMode mode);
 

@@ -42,7 +42,8 @@ class LogReader {
     uint64_t segment = 0;  // number of the segment with the last frame
     Lsn lsn = 0;           // LSN of the next frame, if the frame fits into that segment
     Lsn frame = 0;         // LSN of the last frame; 0 when there is none
-    Lsn durable = 0;     // the frames that were read say that a sync vouched for what is before it
+    // The log was durable up to here, as the frames that were read state.
+    Lsn durable = 0;
     uint64_t chain = 0;  // checksum of the last frame
     uint32_t epoch = 0;  // highest epoch in any frame or header
   };

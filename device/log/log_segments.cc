@@ -61,9 +61,10 @@ SegmentHeader LogSegments::NextHeader() const {
   return header;
 }
 
-// Writes the whole header block, so that written space has no gap. A file system keeps a gap as an
-// extent of its own; with a few more extents they no longer fit into the inode, and a journal entry of
-// the file is twice as long. And a write that ends early has the header nevertheless.
+// Writes the whole header block, so that the written space of the file has no gap. A file system
+// keeps a gap as an extent of its own; a few more extents do not fit into the inode, and a journal
+// entry of the file is then twice as long. The header is at the front, so that a write that ends
+// early has written it nevertheless.
 void LogSegments::WriteHeader(File& file, const SegmentHeader& header) {
   AlignedBuffer block(kSegmentHeaderBytes);
   std::memset(block.data(), 0, kSegmentHeaderBytes);
@@ -136,8 +137,9 @@ void LogSegments::WriteHasNext(LogSegment& segment, bool has_next) {
   ++counts_.syncs;
 }
 
-// A write that ends within the header leaves one that matches no checksum, and a log with such a
-// segment is not opened again. So the header that was there is put back.
+// Writes `header` over `before`, and writes `before` again when that fails. A write that ends
+// within the header leaves one that does not match its checksum, and a log with such a segment
+// cannot be opened.
 void LogSegments::ReplaceHeader(File& file, const SegmentHeader& before,
                                 const SegmentHeader& header) {
   try {
@@ -146,7 +148,8 @@ void LogSegments::ReplaceHeader(File& file, const SegmentHeader& before,
     try {
       WriteHeader(file, before);
     } catch (const std::exception&) {
-      // The first error is thrown; the device that refused the write may refuse this one, too.
+      // The first error is thrown. The device that refused the first write may refuse this one,
+      // too.
     }
     throw;
   }
@@ -202,7 +205,7 @@ void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current)
   std::vector<LogSegment> unfit_segments;
   for (const SegmentInfo& info : found) {
     if (info.in_use() && info.number <= current) {
-      // A gap in these numbers means that somebody removed segments by hand.
+      // A gap in the numbers up to `current` means that somebody removed segments by hand.
       segments_.push_back(std::make_shared<LogSegment>(
           LogSegment{info.header, OpenFile(info.path, FileOptions::kMustExist)}));
       CheckAlignment(*segments_.back()->file);
@@ -217,12 +220,14 @@ void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current)
       if (info.in_use()) unfit_segments.push_back({info.header, std::move(file)});
     }
   }
-  // First nobody says any more that they are there. What the headers say now may not be durable.
+  // Headers that speak of an unfit segment are changed and synced before it is removed. That
+  // includes headers of unfit segments, which may not be durable as they were read.
   if (!unfit.empty() && !segments_.empty()) WriteHasNext(*segments_.back(), false);
   for (LogSegment& segment : unfit_segments) WriteHasNext(segment, false);
   for (auto path = unfit.rbegin(); path != unfit.rend(); ++path) Remove(*path);
-  // The sync of these headers may have failed, and frames will go behind them without one more.
-  // The last comes first: each is durable before the one before it says that it is there.
+  // An earlier sync of these headers may have failed, and frames will follow them without another
+  // sync. The last segment comes first, so that each is durable before the one before it speaks of
+  // it.
   for (size_t i = segments_.size(); i-- > current_;) {
     WriteHasNext(*segments_[i], i + 1 < segments_.size());
   }

@@ -42,15 +42,17 @@ class LogSegments {
   // Takes over the segments that were found, of which number `current` is in service. Segments
   // after it wait for service if they are as the options ask for; all others are removed.
   void Adopt(const std::vector<SegmentInfo>& found, uint64_t current);
-  // Writes what the segments hold from `begin` to `end` once more, and syncs it (WriteAgain of
+  // Writes the bytes of the segments from `begin` to `end` once more, and syncs them (WriteAgain of
   // device/file/durable.h).
   void WriteAgain(Lsn begin, Lsn end);
   // Returns whether the log keeps a reserve (LogOptions::reserve).
   bool reserves() const { return options_.reserve && options_.space == LogSpace::kRecycled; }
-  // Makes segments until there are min_segments and, unless the log `recovers`, one for the reserve; for
-  // recycled space only. The reserve is kept from KeepReserve on.
+  // Makes segments until there are min_segments and, unless the log `recovers`, one more than the
+  // log uses, for the reserve. Does nothing unless space is recycled. The reserve is kept only from
+  // KeepReserve on.
   void Prepare(bool recovers);
-  // Keeps the reserve from now on. Makes a segment for it if none waits, and throws Error when it cannot.
+  // Keeps the reserve from now on. Makes a segment for it if none waits. Throws Error when it
+  // cannot.
   void KeepReserve();
 
   // Returns the segment in service.
@@ -76,9 +78,10 @@ class LogSegments {
   void CheckAlignment(const File& file) const;
   SegmentHeader NextHeader() const REQUIRES(mutex_);
   void Make(SegmentHeader header) REQUIRES(mutex_);
-  // Notes in the header of the segment before the last that the last one is there.
+  // Writes into the header of the last segment but one that the last one exists.
   void NoteLast() REQUIRES(mutex_);
-  // Writes and syncs the segment's header, also when it says so already: that may not be durable.
+  // Writes and syncs the segment's header with `has_next`, even if it has this value: the header
+  // may not be durable.
   void WriteHasNext(LogSegment& segment, bool has_next) REQUIRES(mutex_);
   void Fill(File& file) REQUIRES(mutex_);
   void Recycle(LogSegment& old) REQUIRES(mutex_);
@@ -98,7 +101,7 @@ class LogSegments {
   // those that wait.
   std::deque<std::shared_ptr<LogSegment>> segments_ GUARDED_BY(mutex_);
   size_t current_ GUARDED_BY(mutex_) = 0;  // index of the segment in service
-  size_t reserve_ GUARDED_BY(mutex_) = 0;  // so many segments wait and may not go into service
+  size_t reserve_ GUARDED_BY(mutex_) = 0;  // waiting segments that must not go into service
   Counts counts_ GUARDED_BY(mutex_);
 };
 

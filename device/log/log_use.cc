@@ -9,7 +9,7 @@ bool LogWasUsedAfter(const std::string& directory, IoMode mode, Lsn lsn) {
   LogReader reader(directory, lsn, mode);
   for (LogRecord record; reader.Next(&record);) {
   }
-  // An opening begins an epoch with a frame of its own.
+  // Opening a log writes a frame without records, which begins an epoch.
   return !reader.empty() && reader.tail().frame >= lsn;
 }
 

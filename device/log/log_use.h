@@ -1,4 +1,4 @@
-// Tells whether a log was used since it had been closed.
+// Tells whether a log was used after it was closed.
 #ifndef TESTBED_DEVICE_LOG_LOG_USE_H_
 #define TESTBED_DEVICE_LOG_LOG_USE_H_
 
@@ -9,9 +9,9 @@
 
 namespace testbed {
 
-// Returns whether the closed log in `directory` was written to, or only opened, after it ended at
-// `lsn`. If not, whoever had it open last closed it there, or stopped there. Makes the log durable first.
-// Throws Error (kCorruption) when no segment holds `lsn`.
+// Returns whether the closed log in `directory` was written to, or at least opened, since its end
+// was at `lsn`. Makes the log durable first. Throws Error (kCorruption) when no segment holds
+// `lsn`.
 bool LogWasUsedAfter(const std::string& directory, IoMode mode, Lsn lsn);
 
 }  // namespace testbed

@@ -36,8 +36,9 @@ struct CgroupHierarchy {
   std::string own;    // path of this process's group, at or below `mount`
 };
 
-// Returns the hierarchy with the controller that v1 and v2 call so; nothing when none is mounted.
-// If the mount does not show this process's group, `own` is the mount point.
+// Returns the hierarchy of the controller, which is called `v1` on version 1 and `v2` on version 2;
+// nothing when none is mounted. If the mount does not show this process's group, `own` is the mount
+// point.
 std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view v1,
                                            std::string_view v2);
 

@@ -181,10 +181,10 @@ class Disk {
   const int image_;
   const uint64_t bytes_;
   Mutex mutex_;
-  std::vector<Unflushed> unflushed_ GUARDED_BY(mutex_);  // in the order of arrival
+  std::vector<Unflushed> unflushed_ GUARDED_BY(mutex_);  // in the order in which they arrived
   uint64_t unflushed_bytes_ GUARDED_BY(mutex_) = 0;
-  // Where the newest bytes of an unflushed sector are: the index of the write in unflushed_, and
-  // the offset in that write. The key is the sector's number.
+  // The place of the newest bytes of an unflushed sector, by the sector's number: the index of the
+  // write in unflushed_, and the offset in that write.
   std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_ GUARDED_BY(mutex_);
   bool dead_ GUARDED_BY(mutex_) = false;
   std::vector<FaultDisk::Range> failing_ GUARDED_BY(mutex_);
@@ -256,8 +256,8 @@ fuse_lowlevel_ops Operations() {
   return ops;
 }
 
-// Closes what the parent has open, beside the standard streams and `kept`: it may lie on a file system
-// that the parent wants to unmount.
+// Closes what the parent has open, beside the standard streams and `kept`: it may lie on a file
+// system that the parent wants to unmount.
 void CloseOthers(std::array<int, 3> kept) {
   std::sort(kept.begin(), kept.end());
   int from = 3;
@@ -271,9 +271,9 @@ void CloseOthers(std::array<int, 3> kept) {
   close_to(INT_MAX);
 }
 
-// Leaves the mounts of the parent. The processes that share a mount namespace share its end: the last
-// of them unmounts, and must not be the one that serves what is unmounted. Returns whether the kernel
-// let it.
+// Leaves the mounts of the parent. The processes that share a mount namespace share its end: the
+// last of them unmounts, and must not be the one that serves what is unmounted. Returns whether the
+// kernel let it.
 bool LeaveMounts() {
   // The mounts of the new namespace are copies. As long as a copy is not private, an unmount of it
   // is one of the original, too.
@@ -289,10 +289,10 @@ bool LeaveMounts() {
   return true;
 }
 
-// Mounts a FUSE file system on the open directory. Returns the descriptor that its requests come from,
-// which the library takes as a mount point of the form /dev/fd/N; -1 when the kernel refuses. The
-// library itself would find the directory by a path, and may ask for the attributes of what it has
-// mounted, which nobody serves yet.
+// Mounts a FUSE file system on the open directory. Returns the descriptor that its requests come
+// from, which the library takes as a mount point of the form /dev/fd/N; -1 when the kernel refuses.
+// The library itself would find the directory by a path, and may ask for the attributes of what it
+// has mounted, which nobody serves yet.
 int MountOn(int directory) {
   const int requests = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
   const std::string options =
@@ -359,7 +359,7 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(int image, uint64_t bytes,
   if (::fstat(image, &about) != 0 || !S_ISREG(about.st_mode)) {
     throw Error(Error::kUsage, "the image of a disk that loses power is no regular file");
   }
-  // The same file, and not by direct IO, in which the caller may have it open.
+  // This opens the same file again, without direct IO: the caller may have it open with direct IO.
   const int image_fd = ::open(HeldPath(image).c_str(), O_RDWR | O_CLOEXEC);
   if (image_fd < 0) throw Error::Io("open", HeldPath(image), errno);
   int ends[2];

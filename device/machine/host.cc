@@ -170,7 +170,7 @@ void ReadPath(const std::string& path, const std::string& root, HostFacts* facts
   for (const Mount& mount : ReadMounts(root)) {
     const bool covers =
         mount.point == "/" || real == mount.point || real.rfind(mount.point + "/", 0) == 0;
-    // Of two mounts at one point the later covers the earlier.
+    // If two mounts have the same point, the later one covers the earlier one.
     if (!covers || mount.point.size() < longest) continue;
     longest = mount.point.size();
     facts->file_system = mount.type;

@@ -34,7 +34,7 @@ struct HostFacts {
   uint32_t cpus_online = 0;  // processors that the machine has
   bool virtual_machine = false;
   std::string cpu_governor;   // "performance", "schedutil"; empty when the kernel does not set it
-  uint64_t memory_bytes = 0;  // of the machine
+  uint64_t memory_bytes = 0;  // memory of the machine
   uint64_t memory_available = 0;
   uint64_t swap_bytes = 0;
   std::string clock_source;            // "tsc", "kvm-clock", "hpet"

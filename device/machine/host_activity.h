@@ -12,31 +12,31 @@ namespace testbed {
 // What the machine did since it was started. The values are 0 where /proc does not tell them.
 struct HostActivity {
   uint64_t context_switches = 0;
-  double user_seconds = 0, system_seconds = 0;  // of all CPUs together: vmstat's us and sy
-  double steal_seconds = 0;  // that the hypervisor gave other machines while a CPU had work: st
+  double user_seconds = 0, system_seconds = 0;  // summed over all CPUs: vmstat's us and sy
+  double steal_seconds = 0;  // time of waiting CPUs that the hypervisor gave away: vmstat's st
 };
 
 // Returns a reading. Tests set `root`, which stands before /proc.
 HostActivity ReadHostActivity(const std::string& root = "");
 
-// Processor time in user mode up to a moment, of all programs of the machine and of this run, and
-// what the hypervisor took of the processors (st in vmstat).
-// Kernel threads, such as the workers of a loop device, serve the run but have no time in user
-// mode, so it tells other programs from the run.
+// Processor time up to a moment: what all programs of the machine and this run used in user mode,
+// and what the hypervisor took of the processors (st in vmstat). Kernel threads, such as the
+// workers of a loop device, serve the run but have no time in user mode; so user time tells other
+// programs from the run.
 struct CpuUse {
   double at_seconds = 0;         // time of the reading, by a clock that only goes forward
   double host_user_seconds = 0;  // 0 where /proc does not tell
-  double own_user_seconds = 0;   // of this process, its parent, its servers, and its ended children
-  double steal_seconds = 0;      // 0 on a machine of its own, too
+  double own_user_seconds = 0;   // this process, its parent, its servers, and its ended children
+  double steal_seconds = 0;      // also 0 on a machine without a hypervisor
 };
 
 // Returns a reading. Tests set `root`, which stands before /proc.
 CpuUse ReadCpuUse(const std::string& root = "");
 
-// Return the share of `cpus` processors, 0 to 1, that other programs took in user mode, and that
-// the hypervisor took, between two readings. They return nothing when /proc does not tell, and when
-// the readings are less than 0.2 seconds apart, for which a tick of /proc/stat (10 ms) is too
-// coarse.
+// ForeignCpuShare returns the share of `cpus` processors, 0 to 1, that other programs used in user
+// mode between two readings; StealShare returns the share that the hypervisor took. Both return
+// nothing when /proc does not tell, and when the readings are less than 0.2 seconds apart, for
+// which a tick of /proc/stat (10 ms) is too coarse.
 std::optional<double> ForeignCpuShare(const CpuUse& before, const CpuUse& after, int64_t cpus);
 std::optional<double> StealShare(const CpuUse& before, const CpuUse& after, int64_t cpus);
 

@@ -88,9 +88,9 @@ struct MemoryParts {
   // and changes while the counters are read one after the other. Negative when the parts hold more
   // than the charge.
   int64_t unaccounted() const { return static_cast<int64_t>(limit - Sum()); }
-  // anon + shmem by the processes' own page tables, minus anon + shmem of the group. It is above 0
-  // by the memory that the processes touched before they entered the group. Nothing when a page
-  // table could not be read.
+  // The anon + shmem of the processes by their own page tables, minus the anon + shmem of the
+  // group. It is above 0 by the memory that the processes touched before they entered the group.
+  // Nothing when a page table could not be read.
   std::optional<int64_t> process_check;
   // Cache that the engine counts but has not touched, or keeps in the page cache.
   uint64_t engine_cache_untouched = 0;

@@ -34,8 +34,8 @@ class ReadLimit {
   // null on v1. Returns null and sets *why_not to a sentence when this machine or user cannot.
   static std::unique_ptr<ReadLimit> Create(const BlockDevice& device, uint64_t reads_per_second,
                                            const MemoryBudget* budget, std::string* why_not);
-  // Returns the limit whose group is at `path`, for a child after exec; `own` as own() of the parent's.
-  // It never removes the group.
+  // Returns the limit whose group is at `path`, for a child after exec; `own` is the parent's
+  // own(). The returned object never removes the group.
   static std::unique_ptr<ReadLimit> Attach(const std::string& path, bool own);
   ~ReadLimit();
   ReadLimit(const ReadLimit&) = delete;

@@ -67,7 +67,7 @@ bool IsMarkedName(std::string name) {
   return IsRandomName(name);
 }
 
-// Number of tries when another process takes a file or device first.
+// How often to try again when another process takes a file or device first.
 constexpr int kTries = 100;
 
 // Makes an empty directory in `directory` and returns its path. It stays locked as long as *held is
@@ -268,7 +268,7 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
   config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
   std::snprintf(reinterpret_cast<char*>(config.info.lo_file_name), LO_NAME_SIZE, "%s",
                 image_.c_str());
-  // Another process may take the free device first.
+  // Another process may take the free device first, so this tries again.
   int fd = -1;
   for (int i = 0; i < kTries; ++i) {
     fd = OpenFreeLoop(&loop_);
@@ -391,7 +391,7 @@ uint64_t ScratchDevice::FailedWrites() { return disk_->Count().failed; }
 void ScratchDevice::Remount() {
   Unmount();
   if (disk_ != nullptr) {
-    // The kernel drops the blocks that it has cached, as the disk may have lost them.
+    // The kernel must drop the blocks of the disk that it has cached: the disk may have lost them.
     ::ioctl(loop_fd_, BLKFLSBUF, 0);
     disk_->Revive();
   }

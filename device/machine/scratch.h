@@ -19,9 +19,9 @@
 // belongs to a thread, and a new thread inherits the namespace of its creator. Forked children
 // share it and may use the file system; only the process that created the device unmounts it.
 //
-// What is mounted, formatted or shut down is found by descriptors, and not by a name that whoever may
-// write to the directory has given to another file since. A directory in which another user could do so
-// unnoticed is refused (device/os/foreign_directory.h).
+// The device finds what it mounts, formats or shuts down by descriptors and not by name, as anyone
+// who may write to the directory can give the name to another file. It refuses a directory in which
+// another user could do so unnoticed (device/os/foreign_directory.h).
 //
 // Methods throw Error: kUsage when the options or the machine do not allow a device, kIo when the
 // system refuses. Not thread-safe.
@@ -95,10 +95,11 @@ class ScratchDevice {
   // Cuts the power of the disk below; only with fault_disk. Each unflushed sector is kept with a
   // probability of keep_pct percent, and every request fails until Remount.
   void CutPower(uint64_t seed, int keep_pct);
-  // Writes of the disk below, with fault_disk, that touch the file as it lies now: `skip` of them pass,
-  // the next `count` fail with EIO. A later call replaces this one; a count of 0 ends it.
+  // Makes writes of the disk below fail that touch `file` where it lies now; only with fault_disk.
+  // The first `skip` of them pass, the next `count` fail with EIO, and later ones pass. Each call
+  // replaces the earlier one; a `count` of 0 makes no write fail.
   void FailWrites(const std::string& file, uint64_t skip, uint64_t count);
-  // Returns how many such writes have failed in all.
+  // Returns the number of writes that FailWrites has made fail so far.
   uint64_t FailedWrites();
   // Unmounts and mounts again; the file system recovers. No file on it may be open.
   void Remount();
@@ -110,8 +111,8 @@ class ScratchDevice {
   void AttachLoop(const ScratchOptions& options);
   void MakeFileSystem();
   void Mount();
-  // Opens the root directory. Throws Error (kRun) when its path leads to another file system by now, to
-  // which nothing may happen that is meant for this one.
+  // Opens the root directory. Throws Error (kRun) when its path now leads to another file system,
+  // so that nothing is done to that one by mistake.
   int OpenRoot() const;
   void Unmount();
 

@@ -21,11 +21,12 @@ std::string AllocatorName() {
   return std::string("tcmalloc ") + tc_version(nullptr, nullptr, nullptr);
 }
 
-// tcmalloc returns a span of free pages for each hundred pages that were freed; by default for each
-// thousand. By default its threads together keep 32 MB, a quarter of a budget of 128 MB, by which
-// the kernel killed one load of WiredTiger in four. With a small budget each span goes back at once,
-// which takes a system call: the 10 to 35 MB of free spans that WiredTiger's loads had are a third
-// of such a budget.
+// Sets two limits of tcmalloc. First, it returns one span of free pages to the system for each
+// hundred pages that are freed; its default is each thousand. With a small budget it returns every
+// span at once, by a system call: the loads of WiredTiger had 10 to 35 MB in free spans, a third of
+// such a budget. Second, the caches of all threads together keep at most a 32nd of the budget, 1 to
+// 32 MB. The default, 32 MB, is a quarter of a budget of 128 MB, and with it the kernel killed one
+// load of WiredTiger in four.
 void SettleAllocator(uint64_t ram_bytes) {
   constexpr size_t kMost = 32 << 20, kLeast = 1 << 20;
   constexpr uint64_t kSmallRam = 160 << 20;
@@ -42,9 +43,10 @@ void ReturnFreeMemory() { MallocExtension::instance()->ReleaseFreeMemory(); }
 
 std::string AllocatorName() { return std::string("glibc ") + ::gnu_get_libc_version(); }
 
-// There is one arena for each CPU, not glibc's eight, since memory that a thread frees stays with
-// its arena. Large blocks are always mapped one by one: by default glibc raises the threshold, to up
-// to 32 MB, when such a block is freed, and keeps later blocks below it.
+// Sets two limits of glibc. First, the number of arenas is that of the CPUs, since memory that a
+// thread frees stays with its arena; the default is eight for each CPU. Second, blocks of 256 KiB
+// and more are always mapped one by one. By default glibc raises this threshold, to up to 32 MB,
+// when such a block is freed, and takes later blocks below it from an arena.
 void SettleAllocator(uint64_t) {
   constexpr int kLargeBlock = 256 << 10;
   ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));

@@ -4,10 +4,10 @@
 //   ReturnFreeMemory();           // what is free goes back to the system
 //
 // An allocator withholds freed memory from the engine's cache and from the page cache, and a run
-// with a memory budget pays for it. How much depends on the engine: one whose threads free blocks of
-// many sizes that other threads allocated (WiredTiger) holds up to twice its cache with glibc's, and
-// a tenth more than it with tcmalloc, which its own users run it with (docs/accounting.md has
-// figures). Thread-safe.
+// with a memory budget pays for it. How much depends on the engine. WiredTiger, whose threads free
+// blocks of many sizes that other threads allocated, holds up to twice its cache with glibc's
+// allocator, and a tenth more than its cache with tcmalloc, with which its makers run it
+// (docs/accounting.md has figures). Thread-safe.
 #ifndef TESTBED_DEVICE_OS_ALLOCATOR_H_
 #define TESTBED_DEVICE_OS_ALLOCATOR_H_
 

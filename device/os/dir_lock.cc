@@ -34,7 +34,8 @@ class LockedDirectories {
     LockGuard guard(mutex_);
     std::erase_if(all_, [fd](const Locked& one) { return one.fd == fd; });
   }
-  // Returns the directory above `path`; the last one that was locked, if several have the name.
+  // Returns the locked directory that `path` lies in, or is; the one locked last, if several have
+  // its name.
   std::optional<Locked> Above(const std::string& path) {
     LockGuard guard(mutex_);
     for (auto one = all_.rbegin(); one != all_.rend(); ++one) {
@@ -49,7 +50,7 @@ class LockedDirectories {
   std::vector<Locked> all_ GUARDED_BY(mutex_);
 };
 
-// A database may be closed after the static objects are gone, so this one stays.
+// A database may be closed after the static objects are gone, so this object is never destroyed.
 LockedDirectories& TheLocked() {
   static auto* const locked = new LockedDirectories;
   return *locked;

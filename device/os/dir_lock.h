@@ -38,9 +38,10 @@ class DirLock {
   int fd_ = -1;
 };
 
-// Throws Error (kIo, ESTALE) when `path` begins with the name of a directory that this process, or the one
-// that it was forked from, has locked by that name, and the name no longer leads to that directory. What is
-// made, renamed or removed by name would be another database's then. Thread-safe.
+// Throws Error (kIo, ESTALE) when `path` lies in a directory that this process, or the process that
+// it was forked from, has locked, and the name under which it was locked no longer leads to that
+// directory. A file that is made, renamed or removed by such a path would be another database's.
+// Thread-safe.
 void CheckLockedDirectory(const std::string& path);
 
 }  // namespace testbed

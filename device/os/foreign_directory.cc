@@ -16,13 +16,14 @@
 namespace testbed {
 namespace {
 
-// Returns whether everybody may make files in the directory, and remove his own alone.
+// Returns whether everybody may make files in the directory, while only a file's owner may remove
+// it.
 bool IsForAll(const struct stat& directory) {
   constexpr mode_t kForAll = S_ISVTX | S_IWOTH;
   return (directory.st_mode & kForAll) == kForAll;
 }
 
-// Returns whether a file of this owner is root's, or that of the user who called root by sudo.
+// Returns whether `owner` is root, or the user who called root by sudo.
 bool IsOfRootsUser(uid_t owner) {
   const char* const caller = std::getenv("SUDO_UID");
   if (owner == 0 || caller == nullptr) return owner == 0;

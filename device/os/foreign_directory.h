@@ -1,18 +1,19 @@
-// Whether another user could lead root elsewhere through a directory in which root is to work. Root
-// makes, opens and removes the files of a database by their paths. Whoever owns a directory on the way
-// may rename what lies in it at any time, and put a link to another file under its name.
+// Tells whether another user could lead root elsewhere through a directory in which root is to
+// work. Root makes, opens and removes the files of a database by their paths. The owner of a
+// directory on such a path may rename the entries in it at any time, and put a link to another file
+// under their names.
 //
 //   CheckNotForeign("--dir", "/tmp/b");    // throws when /tmp/b is another user's
 //
-// The rule is that of fs.protected_symlinks (proc_sys_fs(5)) for directories, too: below a directory
-// with the sticky bit in which everybody may make files (/tmp), nothing on the way may be another
-// user's, and no symbolic link either. Elsewhere whoever names the directory knows whose it is. The user
-// who called root by sudo (SUDO_UID) is no other user. Other users than root are not asked: they can
-// only be led to files that they may write themselves.
+// The rule is that of fs.protected_symlinks (proc_sys_fs(5)), extended to directories: below a
+// directory with the sticky bit in which everybody may make files (/tmp), no directory, file or
+// symbolic link on the path may belong to another user. Elsewhere, root is expected to know whose
+// the named directory is. The user who called root by sudo (SUDO_UID) is not another user. The
+// check is for root only: other users can only be led to files that they may write anyway.
 //
-// The answer stays true: nobody else can replace a directory of root's in such a place. That of a path
-// which is not there yet holds for what is there of it, so that whoever makes the rest asks again.
-// Thread-safe.
+// The answer stays true, as nobody else can replace a directory of root's in such a place. For a
+// path that does not exist in full it holds for the part that does, so a caller that makes the rest
+// asks again. Thread-safe.
 #ifndef TESTBED_DEVICE_OS_FOREIGN_DIRECTORY_H_
 #define TESTBED_DEVICE_OS_FOREIGN_DIRECTORY_H_
 
@@ -21,22 +22,22 @@
 
 namespace testbed {
 
-// Returns whether the directory, which a path without symbolic links names, or one above it has the
-// sticky bit and may be written by everybody.
+// Returns whether everybody may make files in the directory or in one above it, which then has the
+// sticky bit. `directory` is a path without symbolic links.
 bool LiesWhereAllMayWrite(std::filesystem::path directory);
-// Returns whether the link is one that another user may have put there to have us write elsewhere, by
-// the rule of fs.protected_symlinks, which not every system has in force: in a directory where everybody
-// may make files, it belongs neither to us nor to the directory's owner. Every user is asked. What is
-// no symbolic link is none.
+// Returns whether `link` is a symbolic link that another user may have put there to have us write
+// elsewhere. By the rule of fs.protected_symlinks, which not every system has in force, it is one
+// that lies in a directory where everybody may make files, and that belongs neither to us nor to
+// the directory's owner. Applies to every user, not only to root.
 bool IsForeignLink(const std::filesystem::path& link);
-// Returns what of another user's the path leads through or to, by the rule above; empty when there is
-// no such thing, or this process is not root's.
+// Returns the first place on the path, or at its end, that belongs to another user in violation of
+// the rule above; empty when there is none, and when this process is not root's.
 std::string ForeignOnTheWay(const std::string& path);
-// Throws Error (kUsage) when the path leads through, or to, what is another user's by the rule above.
-// `what` begins the sentence: the option that names the path.
+// Throws Error (kUsage) when ForeignOnTheWay finds a place. `what` begins the sentence: the option
+// that names the path.
 void CheckNotForeign(const std::string& what, const std::string& path);
-// Returns a path that leads to an open file, whatever has its name now. It works in this process, and
-// in the processes that it forks, as long as they have the file open.
+// Returns a path that leads to an open file, whatever has the file's name now. It works in this
+// process, and in the processes that it forks, as long as they have the file open.
 inline std::string HeldPath(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace testbed

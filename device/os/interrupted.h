@@ -1,5 +1,6 @@
-// A signal that a process handles may interrupt a system call that waits, which has then failed with
-// EINTR and has done nothing (signal(7)). That is no failure of a disk.
+// Repeats interrupted system calls. A signal that a process handles may interrupt a system call
+// that waits; the call then fails with EINTR and has done nothing (signal(7)). That is no failure
+// of a disk.
 #ifndef TESTBED_DEVICE_OS_INTERRUPTED_H_
 #define TESTBED_DEVICE_OS_INTERRUPTED_H_
 
@@ -7,8 +8,8 @@
 
 namespace testbed {
 
-// Makes a call anew as long as it is interrupted. `call` returns -1 and sets errno where it fails.
-// Not for close(2), whose descriptor is gone after an interruption, too.
+// Makes a call, and repeats it as long as it is interrupted. `call` returns -1 and sets errno when
+// it fails. It must not be close(2), which has closed the descriptor even when it is interrupted.
 template <typename Call>
 auto Uninterrupted(Call call) {
   for (;;) {

@@ -60,7 +60,7 @@ class CAPABILITY("mutex") Mutex {
   void lock() ACQUIRE() { mutex_.lock(); }
   void unlock() RELEASE() { mutex_.unlock(); }
   bool try_lock() TRY_ACQUIRE(true) { return mutex_.try_lock(); }
-  // The std::mutex itself, for what is not checked.
+  // Returns the std::mutex itself, for code that the analysis does not check.
   std::mutex& native() { return mutex_; }
 
  private:
@@ -104,8 +104,8 @@ class SCOPED_CAPABILITY UniqueLock {
   bool held_ = false;
 };
 
-// std::condition_variable. The caller holds the mutex, which is released while the thread waits. A
-// predicate that reads guarded members is a lambda marked REQUIRES; it must not throw.
+// Works as std::condition_variable. The caller holds the mutex, which is released while the thread
+// waits. A predicate that reads guarded members is a lambda marked REQUIRES; it must not throw.
 class CondVar {
  public:
   void notify_one() { condition_.notify_one(); }
@@ -143,7 +143,7 @@ class CondVar {
   }
 
  private:
-  // A std::unique_lock over a mutex that is held before and afterwards.
+  // A std::unique_lock over a mutex that the caller holds, which gives the mutex back unreleased.
   struct Adopted {
     explicit Adopted(Mutex& mutex) : held(mutex.native(), std::adopt_lock) {}
     ~Adopted() { held.release(); }

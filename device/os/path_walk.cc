@@ -11,7 +11,8 @@ bool PathWalk::Next() {
   while (!left_.empty()) {
     const fs::path name = left_.front();
     left_.pop_front();
-    // The slash at the end of a link's text is the path's only where the link is its last name.
+    // An empty name stands for a slash at the end. It counts only if no other name follows, as it
+    // does behind a link whose text ends with a slash.
     if (name.empty() && left_.empty()) place_ /= name;
     if (name.empty() || name == "." || name == "/") continue;
     std::error_code unknown;

@@ -1,5 +1,5 @@
-// The way that a path leads, name by name, with the symbolic links that the caller has followed: what
-// open(2) does, for those who must know each name on the way before they go on.
+// Walks the way that a path leads, name by name, as open(2) does, and follows the symbolic links
+// that the caller chooses. It serves code that must check each name on the way before it goes on.
 //
 //   PathWalk walk("/tmp/link/file");
 //   while (walk.Next()) {                      // /tmp, /tmp/link, and what is behind the link
@@ -22,20 +22,21 @@ class PathWalk {
   explicit PathWalk(const std::filesystem::path& absolute)
       : left_(absolute.begin(), absolute.end()) {}
 
-  // Goes on by one name, and returns false when none is left. A ".." behind a directory is no name
-  // but leads back, and one behind what is no directory leads nowhere. place() keeps a slash at the
-  // end, which asks for a directory.
+  // Goes on by one name; returns false when none is left. A ".." after a directory goes back and is
+  // not a step of its own. After anything else it is a name that leads nowhere. place() keeps a
+  // slash at the end of the path, which asks for a directory.
   bool Next();
-  // Returns the name where the walk is, behind the links that it has followed.
+  // Returns the path up to the current name, with the links that were followed resolved.
   const std::filesystem::path& place() const { return place_; }
   bool IsAtLink() const;
-  // Goes to where the link at place() leads. Returns 0, or the errno of why it leads nowhere.
+  // Goes to where the link at place() leads. Returns 0, or an errno when the link cannot be
+  // followed.
   int Follow();
 
  private:
   std::deque<std::filesystem::path> left_;
   std::filesystem::path place_ = "/";
-  int links_ = 0;  // so many were followed
+  int links_ = 0;  // number of links followed so far
 };
 
 }  // namespace testbed

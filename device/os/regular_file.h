@@ -1,6 +1,6 @@
-// The opening of a file of a database, under whose name a user may have put something else. An
-// open(2) of a named pipe waits for the other end, and that of a device may do as it likes; this one
-// does neither.
+// Opens a file of a database, under whose name a user may have put something else. An open(2) of a
+// named pipe waits for the other end, and that of a device may have any effect; this one neither
+// waits nor opens them.
 //
 //   const int fd = OpenRegularFile(path, O_RDWR | O_CREAT);
 //   if (fd < 0) throw Error::Io("open", path, errno);
@@ -22,8 +22,8 @@
 namespace testbed {
 
 // Opens the file as open(2) does with these flags and O_CLOEXEC, and returns its descriptor, or -1
-// with errno set. Throws Error (kIo) for what is neither a regular file nor a directory, which the
-// kernel lets nobody read or write as a file.
+// with errno set. Throws Error (kIo) when the path is neither a regular file nor a directory. The
+// caller owns the descriptor.
 inline int OpenRegularFile(const std::string& path, int flags, mode_t mode = 0644) {
   const auto open = [&](int more) {
     return Uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC | more, mode); });
@@ -40,12 +40,12 @@ inline int OpenRegularFile(const std::string& path, int flags, mode_t mode = 064
                 EINVAL);
   }
   if (fd < 0) {
-    // Another process has a lease on the file, which it gives up when it is asked to (fcntl(2)).
+    // Another process has a lease on the file and gives it up when an open waits for it (fcntl(2)).
     if (code == EWOULDBLOCK && known) return open(0);
     errno = code;
     return -1;
   }
-  // Reads and writes of the file by io_uring(7) are to wait.
+  // The descriptor loses O_NONBLOCK, with which reads and writes by io_uring(7) would not wait.
   if (const int now = ::fcntl(fd, F_GETFL); now >= 0) ::fcntl(fd, F_SETFL, now & ~O_NONBLOCK);
   return fd;
 }

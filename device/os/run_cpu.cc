@@ -36,10 +36,10 @@ CpuSeconds OfRusage(int who) {
 
 struct Process {
   pid_t parent = 0;
-  CpuSeconds cpu;  // its own, and of its children that have ended
+  CpuSeconds cpu;  // its own time, and that of its children that have ended
 };
 
-// Returns nothing for a process that is gone.
+// Returns the process; nothing when it is gone.
 std::optional<Process> ReadProcess(pid_t pid) {
   const std::optional<std::string> text = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
   if (!text) return {};

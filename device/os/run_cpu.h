@@ -23,10 +23,12 @@ struct CpuSeconds {
 };
 
 // Returns the time so far of this process, of its children that have ended, and of its servers with
-// all their descendants. It does not fall while the servers live; theirs comes in ticks of 10 ms.
+// all their descendants. It does not fall while the servers live. The servers' time comes in ticks
+// of 10 ms.
 CpuSeconds CpuOfRun();
 
-// The process with this id is a server of the run from now on, or no longer (ServerProcess).
+// AddServer makes the process with this id a server of the run, and RemoveServer ends that.
+// ServerProcess calls both.
 void AddServer(pid_t pid);
 void RemoveServer(pid_t pid);
 

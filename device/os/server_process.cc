@@ -24,7 +24,7 @@ namespace {
 constexpr int kServerNotStarted = 127;
 constexpr std::chrono::milliseconds kPoll(5);
 
-// Changes to the user, who gets no capability, whatever this process would have lent to its children.
+// Changes to the user, and drops all capabilities, also those that this process would pass on.
 void ChangeUser(const ProgramUser& user) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[2] = {};
@@ -34,7 +34,8 @@ void ChangeUser(const ProgramUser& user) {
   }
 }
 
-// Opens the directory as kHeldDirectory. Returns the first descriptor that the program does not get.
+// Opens the directory as kHeldDirectory. Returns the lowest descriptor that must be closed in the
+// program.
 unsigned Hold(const std::string& directory) {
   constexpr int kHeld = 3;
   if (directory.empty()) return kHeld;
@@ -43,8 +44,8 @@ unsigned Hold(const std::string& directory) {
   return kHeld + 1;
 }
 
-// Forks, and returns in the child, whose parent it makes the guard of its process group: when `parent`
-// ends, the guard kills the group, itself included.
+// Forks, and returns in the child only. The calling process becomes the guard of its process group:
+// when `parent` ends, it kills the group, itself included.
 void StayUnderGuard(pid_t parent) {
   constexpr int kParentEnded = SIGUSR1;
   ::signal(kParentEnded, [](int) { ::kill(0, SIGKILL); });
@@ -52,7 +53,7 @@ void StayUnderGuard(pid_t parent) {
   if (::getppid() != parent) ::_exit(kServerNotStarted);
   const pid_t program = ::fork();
   if (program == 0) return;
-  // Other signals go to the group (ServerProcess::Signal), and are for the program.
+  // The guard ignores the signals that ServerProcess::Signal sends to the group for the program.
   for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) ::signal(signal, SIG_IGN);
   int status = 0;
   while (program > 0 && ::waitpid(program, &status, 0) < 0 && errno == EINTR) {
@@ -83,7 +84,7 @@ void StayUnderGuard(pid_t parent) {
   }
   if (::chdir(command.directory.c_str()) != 0) ::_exit(kServerNotStarted);
   if (command.user) ChangeUser(*command.user);
-  // A change of the user takes the signal away, so that it is set after it.
+  // A change of the user clears this setting, so it is made afterwards.
   ::prctl(PR_SET_PDEATHSIG, death_signal);
   if (::getppid() != parent) ::_exit(kServerNotStarted);
   ::execve(argv[0], argv, environment);
@@ -118,7 +119,8 @@ ServerProcess::ServerProcess(const ServerCommand& command) : kill_group_(command
   }
   if (pid_ == 0) Become(command, output, argv.data(), environment, parent);
   ::close(output);
-  ::setpgid(pid_, pid_);  // as the child does, so that whoever is first, the group is there now
+  // The child does the same, so that the group exists whichever of the two runs first.
+  ::setpgid(pid_, pid_);
   AddServer(pid_);
 }
 

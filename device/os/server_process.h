@@ -10,9 +10,9 @@
 //   server.End(SIGINT, std::chrono::seconds(60));
 //
 // The server has a process group of its own, so that Ctrl-C at the terminal reaches this process
-// alone, which then ends the server in order. It inherits no file descriptor but that of kHeldDirectory,
-// and of the environment only the path and a C locale. Its children inherit the cgroup, the mounts and
-// the limits of this process.
+// alone, which then ends the server in order. The server inherits no file descriptor but that of
+// kHeldDirectory, and no environment but PATH and a C locale. It inherits the cgroup, the mounts
+// and the limits of this process, as do its children.
 #ifndef TESTBED_DEVICE_OS_SERVER_PROCESS_H_
 #define TESTBED_DEVICE_OS_SERVER_PROCESS_H_
 
@@ -33,28 +33,31 @@ struct ProgramUser {
 // Returns the first of these users that the machine has; nothing when it has none.
 std::optional<ProgramUser> FindUser(const std::vector<std::string>& names);
 
-// Where a program finds the directory that it was given open (ServerCommand::held_directory).
+// The path under which a program finds the directory that it was given open
+// (ServerCommand::held_directory).
 inline constexpr char kHeldDirectory[] = "/proc/self/fd/3";
 
 struct ServerCommand {
   std::vector<std::string> words;  // path of the program and its arguments
   std::string directory = "/";     // the working directory
-  // A directory that the program finds as kHeldDirectory, and so do its children, though one above it
-  // be closed to them, as those above a run's directory may be; empty: none.
+  // A directory that the program and its children find as kHeldDirectory, even if they may not
+  // enter a directory above it; those above a run's directory may be closed to them. Empty for
+  // none.
   std::string held_directory;
   std::string output;  // file to which the program's output is appended
-  // Whom the program runs as; nothing: as this process. A user in root's place keeps none of root's
-  // rights: whatever the program may do, so may any other program of that user, which can tell it to.
+  // The user that the program runs as; nothing for the user of this process. Where this process is
+  // root, the program keeps none of root's rights, and any other program of the user can control
+  // it.
   std::optional<ProgramUser> user;
   int death_signal = SIGKILL;  // what the kernel sends when the starting thread ends
-  // Whether the program leaves the end of the processes that it starts to others, as a script does.
-  // A guard process then kills the program's process group when the starting thread ends, in place
-  // of death_signal; pid() is the guard's, whose exit code is the program's, or 127 where a signal
-  // ended the program.
+  // Whether the program does not end the processes that it starts, as a script may not. A guard
+  // process then kills the program's process group when the starting thread ends, in place of
+  // death_signal. pid() is the guard's id. The guard exits with the program's exit code, or with
+  // 127 if a signal ended the program.
   bool kill_group = false;
 };
 
-// Not thread-safe. The thread that makes it must live as long as the server shall: the main thread.
+// Not thread-safe. The main thread should make it: the server ends with the thread that made it.
 class ServerProcess {
  public:
   // Throws Error (kIo) when the kernel makes no process, or the output is no regular file and

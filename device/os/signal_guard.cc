@@ -81,7 +81,8 @@ void OnCrash(int signal, siginfo_t* info, void*) {
   Die(signal, fault && info->si_code > 0);
 }
 
-// A handler, unlike SIG_IGN, is not inherited by the programs that this one executes.
+// Does nothing: the call that raised the signal fails with an errno. This is a handler because
+// programs that this one executes would inherit SIG_IGN.
 void OnRefusedWrite(int, siginfo_t*, void*) {}
 
 void Install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {

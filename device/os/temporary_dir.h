@@ -31,8 +31,8 @@ bool IsTemporaryName(const std::string& name);
 
 class TemporaryDir {
  public:
-  // Makes and locks a directory in `parent`. Throws Error: kIo when it cannot, kUsage when another user
-  // could replace it under root (device/os/foreign_directory.h).
+  // Makes and locks a directory in `parent`. Throws Error: kIo when it cannot, kUsage when another
+  // user could replace it under root (device/os/foreign_directory.h).
   explicit TemporaryDir(const std::string& parent);
   // Removes the directory if it is empty and IsOwner().
   ~TemporaryDir();

@@ -1,5 +1,5 @@
-// Starts threads. std::thread throws std::system_error, which names neither the thread nor the limit that
-// forbids it, where the system makes no more of them.
+// Starts threads. When the system makes no more threads, std::thread throws std::system_error,
+// which names neither the thread nor the limit; StartThread throws an Error that names both.
 //
 //   std::thread cleaner = StartThread("the cleaner of the btree", [] { CleanerLoop(); });
 #ifndef TESTBED_DEVICE_OS_THREAD_H_
@@ -14,7 +14,7 @@
 
 namespace testbed {
 
-// Returns the error (kIo) of a system that does not make `what`, a thread or a process, for the errno
+// Returns the error (kIo) for a system that does not make `what`, a thread or a process, with errno
 // `code`.
 inline Error NotMade(const std::string& what, int code) {
   return Error(Error::kIo,
@@ -24,8 +24,8 @@ inline Error NotMade(const std::string& what, int code) {
                code);
 }
 
-// Returns a thread that runs `run`. Throws Error (kIo), which names `whose` thread it was to be and
-// the limits, when the system makes none.
+// Returns a thread that runs `run`. When the system makes none, throws Error (kIo), which names
+// `whose` thread it was to be and the limits.
 template <typename Run>
 std::thread StartThread(const std::string& whose, Run&& run) {
   try {

@@ -1,5 +1,6 @@
-// The ledger as a library, target testbed::account: a program charges the IO that it causes to operations
-// of its own, at the level of its calls and, with root, at that of the block device.
+// The ledger as a library, target testbed::account. A program charges the IO that it causes to
+// operations of its own: the calls at the file level and, with root, the block requests at the
+// kernel level.
 //
 //   const OpKind kLookUp = DefineOp("look-up", Ground::kForeground);
 //   const LedgerCounts before = Ledger::Get().Counts();
@@ -10,13 +11,14 @@
 //   const LedgerCounts cost = Ledger::Get().Counts() - before;
 //   const FileCounts calls = cost.ops[kLookUp.id].FileTotal();
 //
-// The file level counts what goes through File (device/file/file.h). The kernel level counts every block
-// request of the thread, by whatever means it was made, once a KernelAccount has been started
-// (device/account/kernel_account.h) for the device that the files are on (device/account/block_device.h).
+// The file level counts the calls that go through File (device/file/file.h). The kernel level
+// counts every block request of the thread, however it was made. It begins when a KernelAccount is
+// started (device/account/kernel_account.h) for the device that the files are on
+// (device/account/block_device.h).
 //
-// Public here: Ledger, IoScope, IoTask, CallMark, LedgerCounts, OpKind, DefineOp, FileKind, File, FileOptions,
-// KernelAccount, BlockDevice and Error, with their public members as their headers describe them. All of
-// them are in namespace testbed.
+// Public here: Ledger, IoScope, IoTask, CallMark, LedgerCounts, OpKind, DefineOp, FileKind, File,
+// FileOptions, KernelAccount, BlockDevice and Error, with their public members as their headers
+// describe them. All of them are in namespace testbed.
 #ifndef TESTBED_ACCOUNT_H_
 #define TESTBED_ACCOUNT_H_
 

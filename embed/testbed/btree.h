@@ -1,5 +1,5 @@
-// The page-based b-tree as a library, target testbed::btree: ordered tables in one directory, transactions,
-// a write-ahead log and recovery.
+// The page-based b-tree as a library, target testbed::btree: ordered tables in one directory,
+// transactions, a write-ahead log and recovery.
 //
 //   EngineOptions options;
 //   options.cache_bytes = 256ull << 20;
@@ -11,9 +11,10 @@
 //   std::string_view value;
 //   if (session->Get(table, "ada", &value)) Use(value);
 //
-// Public here: OpenBtree, EngineOptions, Engine, Session, Cursor, ReadQueue, EngineCounters and Error, with
-// their public members as engines/engine.h and device/error.h describe them. All of them are in namespace
-// testbed. docs/embedding.md says what the engine promises to a program that embeds it.
+// Public here: OpenBtree, EngineOptions, Engine, Session, Cursor, ReadQueue, EngineCounters and
+// Error, with their public members as engines/engine.h and device/error.h describe them. All of
+// them are in namespace testbed. docs/embedding.md says what the engine promises to a program that
+// embeds it.
 #ifndef TESTBED_BTREE_H_
 #define TESTBED_BTREE_H_
 

@@ -1,13 +1,15 @@
-// All engines of the build behind one interface, target testbed::engines.
+// All engines of the build as a library behind one interface, target testbed::engines.
 //
 //   for (const EngineInfo& info : Engines()) Use(info.name);
 //   std::unique_ptr<Engine> engine =
 //       OpenEngine("rocksdb", dir, DefaultEngineOptions(FindEngine("rocksdb")));
 //
-// A program adds an engine of its own by AddEngine. It derives from Engine, Session and Cursor.
+// A program adds an engine of its own by AddEngine. Its classes derive from Engine, Session and
+// Cursor.
 //
-// Public here: Engines, FindEngine, AddEngine, DefaultEngineOptions, CheckEngineOptions, OpenEngine, EngineInfo,
-// Capabilities, and what testbed/btree.h names, as engines/registry.h and engines/engine.h describe them.
+// Public here: Engines, FindEngine, AddEngine, DefaultEngineOptions, CheckEngineOptions,
+// OpenEngine, EngineInfo and Capabilities, as engines/registry.h and engines/engine.h describe
+// them, and all names that testbed/btree.h lists.
 #ifndef TESTBED_ENGINES_H_
 #define TESTBED_ENGINES_H_
 

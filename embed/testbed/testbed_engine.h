@@ -1,4 +1,5 @@
-// The engines in C: libraries testbed::c (all engines of the build, static) and libtestbed_engine.so.
+// The engines in C: libraries testbed::c (all engines of the build, static) and
+// libtestbed_engine.so.
 //
 //   testbed_engine* engine;
 //   const char* options[] = {"cache_bytes=268435456", "durability=sync", NULL};
@@ -14,19 +15,20 @@
 //   testbed_session_close(session);
 //   testbed_close(engine);
 //
-// Errors. Each call returns a status. For every status but TESTBED_OK and TESTBED_NOT_FOUND testbed_error()
-// is one sentence that says what is wrong and what to do. No call throws, ends the process or installs a
-// signal handler. A sentence may name an option as the command does: --page-size is page_size here.
+// Errors. Each call returns a status. After every status but TESTBED_OK and TESTBED_NOT_FOUND
+// testbed_error() returns one sentence that says what is wrong and what to do. No call throws, ends
+// the process or installs a signal handler. A sentence may name an option as the command line does:
+// --page-size is page_size here.
 //
-// Ownership. What a call hands out by a pointer to a pointer belongs to the caller, who closes it: cursors
-// before their session, sessions before their engine. A close in another order is refused with TESTBED_USAGE
-// and changes nothing; after a close with any other status, errors too, the handle is gone. Bytes that a call
-// hands out belong to the library; the call says how long they stay. Bytes that are passed in are copied
-// before the call returns. Null where a handle or a result is expected is TESTBED_USAGE; a close of null does
-// nothing.
+// Ownership. A handle that a call returns through a pointer to a pointer belongs to the caller, who
+// closes it: cursors before their session, sessions before their engine. A close in another order
+// returns TESTBED_USAGE and changes nothing; after a close with any other status, an error too, the
+// handle is gone. Bytes that a call returns belong to the library; the call says how long they stay
+// valid. Bytes that are passed in are copied before the call returns. A null handle or a null place
+// for a result is TESTBED_USAGE, but a close of null does nothing.
 //
-// Threads. An engine may be used by many threads at once. A session with its cursors is one thread's at a
-// time: open one for each thread. testbed_error() is the calling thread's.
+// Threads. Many threads may use an engine at once. Only one thread at a time may use a session and
+// its cursors, so each thread opens a session of its own. testbed_error() is the calling thread's.
 //
 // Keys compare as unsigned bytes. Keys and values may hold any bytes, zeros too.
 #ifndef TESTBED_ENGINE_C_H_
@@ -52,20 +54,22 @@ typedef uint32_t testbed_table;
 
 typedef enum testbed_status {
   TESTBED_OK = 0,
-  TESTBED_NOT_FOUND = 1,   // the key is absent, or the scan has ended
+  TESTBED_NOT_FOUND = 1,   // no row has the key, or the scan has ended
   TESTBED_USAGE = 2,       // an option or an argument is wrong; nothing was created or changed
   TESTBED_IO = 3,          // the operating system refused or failed; testbed_error_number()
   TESTBED_CORRUPTION = 4,  // bytes on disk differ from those that were written
-  TESTBED_FAILED = 5       // anything else, no memory included
+  TESTBED_FAILED = 5       // anything else; there is no memory, for example
 } testbed_status;
 
-// The sentence of the calling thread's last call that failed, until its next one that fails; never null.
+// Returns the sentence of the last error of the calling thread, which stays valid until the
+// thread's next error. Never null; empty before the first error.
 TESTBED_EXPORT const char* testbed_error(void);
-// The errno of that call; 0 when it has none.
+// Returns the errno of the same error; 0 when it has none.
 TESTBED_EXPORT int testbed_error_number(void);
-// The library's release: "0.1.0".
+// Returns the library's release: "0.1.0".
 TESTBED_EXPORT const char* testbed_version(void);
-// The name of the i-th engine of this library, from 0; null after the last, and without memory.
+// Returns the name of the i-th engine of this library, counted from 0. Returns null after the last
+// one, and when there is no memory.
 TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 
 // Opens the database in `dir` and creates it when there is none. `options` is null, or a list of
@@ -75,30 +79,36 @@ TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 //   page_size=BYTES  cache_bytes=BYTES  ram_bytes=BYTES
 //   durability=sync|lazy|none  lazy_interval_ms=N
 //   compression=NAME
-// and the engine's own options by their names (`testbed list`). An engine that cannot honour one refuses it.
+// and the engine's own options by their names (`testbed list`). An engine that cannot honour an
+// option refuses to open.
 TESTBED_EXPORT testbed_status testbed_open(const char* engine, const char* dir,
                                            const char* const* options, testbed_engine** opened);
-// Takes a checkpoint and closes the database; every committed transaction is durable then. An error other than
-// TESTBED_USAGE says that the checkpoint failed: the database is closed all the same, and commits that were not
-// durable yet may be lost (with durability=sync there are none).
+// Takes a checkpoint and closes the database; every committed transaction is durable then. An error
+// other than TESTBED_USAGE says that the checkpoint failed: the database is closed all the same,
+// and commits that were not durable yet may be lost (with durability=sync there are none).
+// TESTBED_USAGE says that sessions are open.
 TESTBED_EXPORT testbed_status testbed_close(testbed_engine* engine);
-// Opens the table and creates it when there is none. Tables need not be closed.
+// Opens the table, and creates it when it does not exist. Tables are never closed.
 TESTBED_EXPORT testbed_status testbed_open_table(testbed_engine* engine, const char* name,
                                                  testbed_table* table);
-// Makes every committed transaction durable, and shortens what a recovery reads.
+// Makes every committed transaction durable, and shortens the log that a recovery replays.
 TESTBED_EXPORT testbed_status testbed_checkpoint(testbed_engine* engine);
 
 TESTBED_EXPORT testbed_status testbed_session_open(testbed_engine* engine,
                                                    testbed_session** opened);
-// A transaction that is open is rolled back.
+// Rolls an open transaction back and closes the session. Returns TESTBED_USAGE when cursors are
+// open.
 TESTBED_EXPORT testbed_status testbed_session_close(testbed_session* session);
-// A write outside begin and commit is a transaction of its own. commit returns when the transaction is as
-// durable as the option durability says.
+// begin opens a transaction; commit and rollback end it, even when they return an error. A write
+// outside begin and commit is a transaction of its own. commit returns when the transaction is as
+// durable as the option durability demands. begin inside a transaction, and commit or rollback
+// outside one, return TESTBED_USAGE.
 TESTBED_EXPORT testbed_status testbed_begin(testbed_session* session);
 TESTBED_EXPORT testbed_status testbed_commit(testbed_session* session);
 TESTBED_EXPORT testbed_status testbed_rollback(testbed_session* session);
 
-// The value stays valid until the next call on the session. TESTBED_NOT_FOUND leaves *value alone.
+// Looks the key up. The value stays valid until the next call on the session. TESTBED_NOT_FOUND
+// leaves *value unchanged.
 TESTBED_EXPORT testbed_status testbed_get(testbed_session* session, testbed_table table,
                                           const char* key, size_t key_size, const char** value,
                                           size_t* value_size);
@@ -106,13 +116,14 @@ TESTBED_EXPORT testbed_status testbed_get(testbed_session* session, testbed_tabl
 TESTBED_EXPORT testbed_status testbed_put(testbed_session* session, testbed_table table,
                                           const char* key, size_t key_size, const char* value,
                                           size_t value_size);
-// Erases the row; an absent one is no error.
+// Erases the row. Erasing an absent row is not an error.
 TESTBED_EXPORT testbed_status testbed_erase(testbed_session* session, testbed_table table,
                                             const char* key, size_t key_size);
 
-// A scan: seek to the first row whose key is not below `key` (an empty key is the table's beginning), then
-// next. seek, seek_last, next and prev return TESTBED_NOT_FOUND when they come to no row; the cursor must
-// then be positioned anew.
+// Opens a cursor for scans of the table. seek goes to the first row whose key is not below `key`,
+// where an empty key is the table's beginning, and seek_last to the last row; next and prev go on
+// from there. All four return TESTBED_NOT_FOUND when there is no such row; the cursor then stands
+// on no row, and next and prev return TESTBED_USAGE until it is positioned anew.
 TESTBED_EXPORT testbed_status testbed_cursor_open(testbed_session* session, testbed_table table,
                                                   testbed_cursor** opened);
 TESTBED_EXPORT testbed_status testbed_cursor_close(testbed_cursor* cursor);
@@ -121,8 +132,8 @@ TESTBED_EXPORT testbed_status testbed_cursor_seek(testbed_cursor* cursor, const 
 TESTBED_EXPORT testbed_status testbed_cursor_seek_last(testbed_cursor* cursor);
 TESTBED_EXPORT testbed_status testbed_cursor_next(testbed_cursor* cursor);
 TESTBED_EXPORT testbed_status testbed_cursor_prev(testbed_cursor* cursor);
-// The row that the cursor stands on; TESTBED_USAGE when it stands on none. The bytes stay valid until the next
-// call on the cursor or the next write on its session.
+// Returns the row that the cursor stands on; TESTBED_USAGE when it stands on none. The bytes stay
+// valid until the next call on the cursor or the next write on its session.
 TESTBED_EXPORT testbed_status testbed_cursor_row(testbed_cursor* cursor, const char** key,
                                                  size_t* key_size, const char** value,
                                                  size_t* value_size);

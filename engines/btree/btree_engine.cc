@@ -104,9 +104,10 @@ class BtreeSession : public Session {
   }
 
  private:
-  // Returns whether so many reads are in flight together; if so, multi_ has their slots.
+  // Returns whether MultiGet keeps the reads of so many keys in flight together. If so, multi_ has
+  // enough slots.
   bool Together(size_t keys) { return keys >= 2 && PrepareQueue(keys); }
-  // Has multi_ hold so many slots; false where reads cannot be in flight.
+  // Makes multi_ large enough for `slots` look-ups. Returns false when no reads can be in flight.
   bool PrepareQueue(size_t slots) {
     if (!store_->file()->can_start_reads() || slots > kMostTogether) return false;
     if (multi_ != nullptr && multi_slots_ >= slots) return true;
@@ -115,7 +116,7 @@ class BtreeSession : public Session {
       multi_ =
           std::make_unique<btree::BtreeReadQueue>(store_, &client_, &state_, multi_slots_, false);
     } catch (const Error&) {
-      return false;  // no io_uring here
+      return false;  // there is no io_uring here
     }
     return true;
   }
@@ -159,7 +160,7 @@ class BtreeSession : public Session {
   bool in_transaction_ = false;
   std::string value_;
   static constexpr size_t kMostTogether = 1024;
-  std::unique_ptr<btree::BtreeReadQueue> multi_;  // of MultiGet
+  std::unique_ptr<btree::BtreeReadQueue> multi_;  // the queue of MultiGet
   uint32_t multi_slots_ = 0;
 };
 
@@ -336,7 +337,7 @@ EngineInfo BtreeEngineInfo() {
       {"scan_readahead", "the most that a scan reads ahead, its reads in flight at once (128k)"},
   };
   AddLogOptions(&can);
-  // Databases of earlier programs have a btree.lock.
+  // Earlier versions made a btree.lock.
   info.files = {"btree.data",         "btree.data.new",     "btree.lock",   "btree.doublewrite",
                 "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };

@@ -7,8 +7,9 @@
 
 namespace testbed {
 
-// A full disk refuses writes before the system has taken them, so that nothing is lost of what was
-// written. That nothing of it was lost for another reason, the errors of write-backs tell.
+// Notes nothing if a full disk was the cause: such a disk refuses writes before the system has
+// taken them, so nothing that was written is lost. Whether something was lost for another reason,
+// `data` tells by the errors of write-backs.
 void CommitFailure::NoteCommit(const std::string& doing, const std::string& dir, int code,
                                WriteBackWatch* data) noexcept {
   try {
@@ -20,7 +21,7 @@ void CommitFailure::NoteCommit(const std::string& doing, const std::string& dir,
   } catch (const Error& error) {
     Note(error);
   } catch (const std::exception&) {
-    // The sentence found no memory.
+    // There is no memory for the sentence, so Throw uses its own.
     failed_.store(true, std::memory_order_release);
   }
 }
@@ -30,7 +31,7 @@ void CommitFailure::DropLost(const std::string& data_file) const noexcept {
   try {
     MakeDurable(data_file, FileKind::kData);
   } catch (const std::exception&) {
-    // The next opening meets the device's error itself.
+    // The next opening gets the device's error itself.
   }
 }
 

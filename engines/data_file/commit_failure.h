@@ -1,6 +1,6 @@
-// A CommitFailure keeps the first error that a library met when it made commits durable, so that its
-// engine takes no more writes until it is opened again. The system takes the pages of a failed sync
-// for clean, so that the next sync succeeds although the device lacks them, and a commit that builds on
+// A CommitFailure keeps the first error that a library met when it made commits durable, so that
+// its engine takes no more writes until it is opened again. The system marks the pages of a failed
+// sync clean, so the next sync succeeds although the device lacks them, and a commit that builds on
 // them would be acknowledged (device/file/file.h, Sync).
 //
 //   failure.ThrowIfAny();                              // a writer, before it waits for its turn
@@ -9,8 +9,8 @@
 //   failure.Commit([&] { ... the library commits, and lets the next writer in ... });
 //   failure.Sync([&] { ... a sync beside the commits ... });
 //
-// It is for a library that lets one thread write at a time, and that lets the next one in before the
-// commit has returned. Thread-safe.
+// It serves a library that lets one thread write at a time, and that lets the next writer in before
+// the commit has returned. Thread-safe.
 #ifndef TESTBED_ENGINES_DATA_FILE_COMMIT_FAILURE_H_
 #define TESTBED_ENGINES_DATA_FILE_COMMIT_FAILURE_H_
 
@@ -33,17 +33,17 @@ class CommitFailure {
     if (failed_.load(std::memory_order_acquire)) [[unlikely]]
       Throw();
   }
-  // Runs `sync`, which makes commits durable beside the threads that write. One thread at a time: the
-  // error of a sync, or of a commit, is told to one of those that sync the file. Throws the first
-  // error, which may be that of `sync`.
+  // Runs `sync`, which makes commits durable beside the threads that write. Only one sync runs at a
+  // time, as the system reports the error of a sync or a commit to only one of the threads that
+  // sync the file. Throws the first error, which may be that of `sync`.
   template <typename Body>
   void Sync(const Body& sync) {
     LockGuard one(syncing_);
     SyncAsWriter(sync);
     if (AfterCommit()) ThrowIfAny();
   }
-  // The same for the thread that writes: it waits for no sync of another thread, which may wait for
-  // the library to let it in.
+  // Runs `sync` for the thread that writes. It does not wait for the sync of another thread, which
+  // may be waiting for the library to let it in.
   template <typename Body>
   void SyncAsWriter(const Body& sync) {
     ThrowIfAny();
@@ -66,19 +66,19 @@ class CommitFailure {
     try {
       error_ = error;
     } catch (const std::exception&) {
-      // Without memory for its sentence: Throw has one.
+      // There is no memory for the sentence, so Throw uses its own.
     }
     failed_.store(true, std::memory_order_release);
   }
 
-  // Notes that a commit of the database in `dir` failed with the errno `code`, unless the disk was
-  // full and `data`, which watches the data file, has no error to tell of. `doing` begins the
-  // sentence: "lmdb, committing in".
+  // Notes that a commit of the database in `dir` failed with the errno `code`. If the disk was
+  // full, notes only an error of `data`, which watches the data file. `doing` begins the sentence:
+  // "lmdb, committing in".
   void NoteCommit(const std::string& doing, const std::string& dir, int code,
                   WriteBackWatch* data) noexcept;
 
-  // Runs `commit`, which notes a failure itself. The next writer's AfterCommit waits for its end. Only
-  // the thread that writes may call it, after AfterCommit.
+  // Runs `commit`, which notes a failure itself. The AfterCommit of the next writer waits for the
+  // end of `commit`. Only the thread that writes may call this, after AfterCommit.
   template <typename Body>
   void Commit(const Body& commit) {
     struct Mark {
@@ -94,16 +94,16 @@ class CommitFailure {
     const Mark mark(&commits_);
     commit();
   }
-  // Waits until the commit that is under way has returned, and for none that begins later. Returns
-  // whether there was a failure.
+  // Waits until a commit that is under way now has returned, but for none that begins later.
+  // Returns whether there was a failure.
   bool AfterCommit() const {
     if (const uint32_t now = commits_.load(std::memory_order_acquire); now % 2 != 0) {
       commits_.wait(now, std::memory_order_acquire);
     }
     return any();
   }
-  // Lets the page cache have what the device has, after a failure, for whoever opens the database
-  // again: the cache has pages that the device lacks, as clean ones. The library has closed the file.
+  // After a failure, drops the data file's pages from the page cache, for the next opening: some of
+  // them are clean although the device lacks them. The library must have closed the file.
   void DropLost(const std::string& data_file) const noexcept;
 
  private:
@@ -116,8 +116,8 @@ class CommitFailure {
   Mutex syncing_;        // held by Sync; locked before mutex_
   mutable Mutex mutex_;  // protects error_
   std::optional<Error> error_ GUARDED_BY(mutex_);
-  std::atomic<bool> failed_{false};   // set when error_ is
-  std::atomic<uint32_t> commits_{0};  // begun and ended ones together: odd while one is under way
+  std::atomic<bool> failed_{false};   // true once error_ is set
+  std::atomic<uint32_t> commits_{0};  // begun and ended commits: odd while one is under way
 };
 
 }  // namespace testbed

@@ -1,5 +1,5 @@
-// What the engines share whose database is one data file with a lock file beside it (lmdb, mdbx).
-// Their libraries take an absent or empty data file for a database that is to be made.
+// Functions for engines whose database is one data file with a lock file beside it (lmdb, mdbx).
+// Their libraries make a new database when the data file is absent or empty.
 #ifndef TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 #define TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 
@@ -8,12 +8,12 @@
 namespace testbed {
 
 // Throws Error (kCorruption) when the data file is empty, or is missing though the lock file is
-// there: the rows may only be elsewhere. Throws Error (kIo) when the system does not tell. Changes
-// nothing.
+// there: its rows may be in a place that is not mounted. Throws Error (kIo) when the system does
+// not tell. Changes nothing.
 void CheckDataFile(const std::string& data_file, const std::string& lock_file);
 
-// Returns whether the file system has no space. The libraries report a write that found too little
-// space as an IO error, not as ENOSPC.
+// Returns whether the file system has hardly any space. The libraries report a write for which
+// there was too little space as an IO error, not as ENOSPC.
 bool DeviceIsFull(const std::string& directory);
 
 }  // namespace testbed

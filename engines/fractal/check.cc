@@ -55,8 +55,8 @@ class Checker {
   BlockTable::Blocks blocks_;
   std::unordered_set<BlockId> reached_;
   std::optional<Lsn> log_end_;
-  TreeStats* tree_ = nullptr;  // of the table that is being checked
-  std::string table_;          // its name
+  TreeStats* tree_ = nullptr;  // statistics of the table that is being checked
+  std::string table_;          // name of that table
   uint64_t rows_bytes_ = 0, message_bytes_ = 0, header_bytes_ = 0, padding_bytes_ = 0;
   std::map<uint32_t, PageCount> nodes_;  // by level
   uint64_t done_ = 0;

@@ -1,9 +1,9 @@
 // Ordered walks. TreeCursor walks the committed rows of one tree, basement by basement;
 // FractalCursor lays the session's own uncommitted writes over it.
 //
-// A TreeCursor takes each basement as it is when it enters it, with all messages for its range laid
-// over it, and holds no latch between calls: rows that others commit later into basements ahead are
-// seen, rows of the basement under it are as they were.
+// A TreeCursor takes a copy of each basement when it enters it, with all messages for the
+// basement's range laid over it, and holds no latch between calls. So it sees rows that are
+// committed later in basements that it has not entered, but none in the basement that it is in.
 #ifndef TESTBED_ENGINES_FRACTAL_CURSOR_H_
 #define TESTBED_ENGINES_FRACTAL_CURSOR_H_
 
@@ -18,8 +18,7 @@
 
 namespace testbed::fractal {
 
-// SessionState is what a transaction has written and not committed, and what cursors must know of
-// that.
+// SessionState has the uncommitted writes of a session, and what its cursors must know of them.
 struct SessionState {
   std::map<uint32_t, MessageBuffer> writes;  // by table; the newest of each row
   uint64_t epoch = 0;                        // grows with each write, commit and rollback
@@ -88,7 +87,8 @@ class FractalCursor : public Cursor {
   bool on_row_ = false;
   bool base_on_ = false;            // base_ stands on a row that the cursor has not returned yet
   std::optional<Message> overlay_;  // the session's next write that the cursor has not returned yet
-  bool from_base_ = false;          // where the current row is; both may be set
+  // The current row is a row of base_, a write of overlay_, or both.
+  bool from_base_ = false;
   bool from_overlay_ = false;
   std::string key_, value_;
 };

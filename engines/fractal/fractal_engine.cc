@@ -179,12 +179,13 @@ EngineInfo FractalEngineInfo() {
   can.extra_options = {
       {"node_size", "bytes of a node, uncompressed (4M, or less for a cache below 256M)"},
       {"fanout", "most children of an inner node (16)"},
-      {"merge_reads", "on: a flush reads missing read pages that lie side by side at once (off)"},
+      {"merge_reads", "on, off: a flush reads adjacent missing read pages by one call (off)"},
       {"row_overhead", "bytes that a row in the cache is counted with beside its own (0)"},
       {"cleaner_period", "milliseconds between visits of the cleaner, 0: none (2000)"},
       {"cleaner_nodes", "nodes that the cleaner flushes at each visit (5)"},
       {"checkpoint_period", "milliseconds between checkpoints (60000)"},
-      {"checkpoint_log", "bytes of log after which one is taken earlier (--ram, 64M to 2G)"},
+      {"checkpoint_log",
+       "bytes of log after which a checkpoint is taken earlier (--ram, 64M to 2G)"},
   };
   AddLogOptions(&can);
   info.files = {"fractal.data", "fractal.data.new", "fractal.log/log-#"};

@@ -1,14 +1,14 @@
 // The records that the engine writes to its log: what commits wrote, row by row with whole values,
-// and which tables were made. They name no nodes: replay runs them again, in order, on the trees of
-// the checkpoint, and a row ends as its last record has it however often that is done.
+// and which tables were made. They name no nodes. Replay runs them again, in order, on the trees of
+// the checkpoint; the last record of a row decides its value, however often replay runs.
 //
 //   record     u8 kind
 //   commit     kind 1: u64 transaction (0: this record is all of it), u8 more, operations
 //   operation  u8 erase, u32 table, u16 key size, u32 value size, key, value
 //   table      kind 2: u32 table, name
 //
-// A commit of more than kMostPart bytes is cut into records that carry one number; it counts when
-// the last, the one without `more`, is in the log.
+// A commit of more than kMostPart bytes is cut into records that carry the same number. It counts
+// when the last of them, the one without `more`, is in the log.
 #ifndef TESTBED_ENGINES_FRACTAL_LOG_RECORD_H_
 #define TESTBED_ENGINES_FRACTAL_LOG_RECORD_H_
 

@@ -1,9 +1,9 @@
-// Sessions of the fractal engine. A transaction's writes stay in message buffers of its session until
-// Commit, and cursors lay them over the rows of the trees.
+// Sessions of the fractal engine. A transaction's writes stay in message buffers of its session
+// until Commit, and cursors lay them over the rows of the trees.
 //
-// A Put or an Erase with which a transaction might have more than StoreOptions::transaction_bytes of
-// messages throws Error (kUsage) and changes nothing: the transaction has what it had. Whether the
-// row replaces one that the transaction has written is not looked at.
+// A Put or an Erase throws Error (kUsage), and changes nothing, when the transaction might then
+// have more than StoreOptions::transaction_bytes of messages. It counts a row that replaces an
+// earlier write of the transaction like a new one.
 #ifndef TESTBED_ENGINES_FRACTAL_SESSION_H_
 #define TESTBED_ENGINES_FRACTAL_SESSION_H_
 

@@ -39,8 +39,8 @@ void Store::CheckUsable() const {
                   "; open it again");
 }
 
-// An opening on a full disk may have left the log without its reserve, which the next opening needs and
-// which a checkpoint gives back.
+// Throws Error when the database takes no commits. An opening on a full disk may have left the log
+// without its reserve, which the next opening needs; a checkpoint gives it back.
 void Store::CheckWritable() {
   CheckUsable();
   if (!log_->LacksReserve()) return;
@@ -171,21 +171,22 @@ void Store::Checkpoint() {
   try {
     LockGuard commits(commits_);
     const Gate::Close close(&gate_);
-    CheckUsable();  // the last one that held the gate may have left a half
+    CheckUsable();  // the last holder of the gate may have left a change half done
     next.replay_from = log_->EndLsn();
     cache_->BeginCheckpoint();
     next.next_block = cache_->next_block();
     tables = SerializeTables(ChangelessCatalogue());
   } catch (const std::exception& e) {
-    Fail(e);  // a checkpoint that has begun by half can be neither ended nor abandoned
+    Fail(e);  // a checkpoint that is half begun can be neither ended nor abandoned
     throw;
   }
   try {
     cache_->WriteCheckpoint();
     WriteTable(&next, tables);
   } catch (const std::exception& e) {
-    // Of an Error it is known what was done. Nobody knows where there was no memory.
-    // But only a full disk can be met again with another end: the next checkpoint may find room.
+    // Only a full disk leaves a known state that a later attempt may change: the next checkpoint
+    // may find room. After any other Error, and after a lack of memory, the store goes out of
+    // service.
     const auto* error = dynamic_cast<const Error*>(&e);
     if (error == nullptr || !error->disk_is_full()) Fail(e);
     {

@@ -2,13 +2,13 @@
 // docs/engines/fractal.md has the formats and the arguments.
 //
 // A commit appends its operations to the log as one record and puts them into the roots of its
-// trees, under one mutex: so the trees get commits in the order of the log. Everything that is slow
-// - room in the root, room in the cache, the log's device - comes before or after that.
+// trees, under one mutex, so the trees get commits in the order of the log. All slow work (making
+// room in the root and in the cache, waiting for the log's device) is done before or after that.
 //
-// Errors. A commit that fails before its record is appended did not happen. A log, a sync or a
-// write that fails puts the database out of service, until it is opened again, and so does an
-// exception inside the gate. A write that finds the disk full does not: the node stays dirty, and
-// whoever needs the room is told.
+// Errors. A commit that fails before its record is appended did not happen. A failed append, sync
+// or write puts the database out of service until it is opened again, and so does an exception
+// inside the gate. A write that finds the disk full does not: the node stays dirty, and the thread
+// that needs the room gets the error.
 #ifndef TESTBED_ENGINES_FRACTAL_STORE_H_
 #define TESTBED_ENGINES_FRACTAL_STORE_H_
 
@@ -41,9 +41,9 @@ namespace testbed::fractal {
 inline constexpr uint32_t kMaxTables = 4096;
 inline constexpr size_t kMaxKeySize = 1024;
 inline constexpr size_t kMaxValueSize = 1 << 20;
-// The most bytes of messages of one transaction. A root takes it that has half as many at most
-// (Tree::overfull), and garbage may make a message buffer twice as long: so places in buffers and in
-// nodes have 32 bits.
+// The most bytes of messages of one transaction. A root that holds at most half as many takes it
+// (Tree::overfull), and garbage may double the length of a message buffer, so that places in
+// buffers and in nodes fit into 32 bits.
 inline constexpr uint64_t kMostTransactionBytes = 1 << 30;
 inline constexpr uint32_t kMinPageSize = 4096, kMaxPageSize = 1 << 20;
 
@@ -53,9 +53,10 @@ struct StoreOptions {
   Advice advice = Advice::kNormal;
   uint32_t page_size = 8192;
   uint64_t cache_bytes = 64ull << 20;
-  // 0 means that of the database or, for a new one, a size that follows from the cache.
+  // 0 stands for the size that the database has or, for a new one, for a size that follows from the
+  // cache.
   uint64_t node_size = 0;
-  uint32_t fanout = 0;  // 0 means that of the database or, for a new one, 16
+  uint32_t fanout = 0;  // 0: the one that the database has, or 16 for a new one
   Codec codec = Codec::kNone;
   Durability durability = Durability::kLazy;
   bool merge_reads = false;
@@ -98,9 +99,9 @@ class Store {
   BlockTable::Sizes sizes() const { return table_->sizes(); }
   uint64_t checkpoints() const { return checkpoints_.load(); }
   uint64_t root_limit() const { return root_limit_.load(); }
-  uint32_t height() const;  // of the highest tree
+  uint32_t height() const;  // height of the highest tree
   uint64_t FileBytes() const { return file_->Size(); }
-  // Reads are those of all clients, also of clients that have ended, and of the cleaner.
+  // The reads of all clients, including those that have ended, and the reads of the cleaner.
   struct Reads {
     uint64_t requests = 0, reads = 0, header_reads = 0, bytes = 0;
     void Add(const ReadCounters& counters);
@@ -157,7 +158,7 @@ class Store {
   std::vector<std::unique_ptr<Tree>> trees_ GUARDED_BY(tables_mutex_);
   std::array<std::atomic<Tree*>, kMaxTables> tables_{};
 
-  Mutex commits_;                      // makes the order of commits in the log that in the trees
+  Mutex commits_;                      // gives commits the same order in the log and in the trees
   std::atomic<uint64_t> applying_{0};  // odd while a commit of several rows is being applied
   std::vector<Message> messages_ GUARDED_BY(commits_);  // messages of the commit
   uint64_t next_transaction_ GUARDED_BY(commits_) = 1;
@@ -181,7 +182,7 @@ class Store {
   CondVar wake_;
   bool stop_ GUARDED_BY(wake_mutex_) = false, checkpoint_wanted_ GUARDED_BY(wake_mutex_) = false;
   std::thread checkpointer_, cleaner_;
-  TransactionParts parts_;  // of commits that replay has not applied yet
+  TransactionParts parts_;  // commits that replay has not applied yet
 };
 
 // A StoreClient is what one thread uses of a database (store_client.cc).
@@ -201,8 +202,8 @@ class StoreClient {
  private:
   void MakeRoom(std::span<const RowWrite> operations);
   bool RootIsOverfull(std::span<const RowWrite> operations) const;
-  // Appends and applies the operations. Returns false, and has done nothing, when a root has no room
-  // any more, because other commits came first.
+  // Appends and applies the operations. Returns false, and has done nothing, when a root has no
+  // room any more, because other commits came first.
   bool TryCommit(std::span<const RowWrite> operations, LogRange* range);
   LogRange AppendOperations(std::span<const RowWrite> operations) REQUIRES(store_->commits_);
   class Applying;

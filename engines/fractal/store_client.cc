@@ -17,7 +17,7 @@ StoreClient::~StoreClient() {
   store_->ended_reads_.Add(reads_);
 }
 
-// Makes room in the cache for a reader, for whom a dirty node that cannot be written is no error.
+// Makes room in the cache for a reader. A dirty node that cannot be written is no error for it.
 void StoreClient::Relax() {
   if (store_->cache_->over_limit()) store_->cache_->Evict(Cache::Unwritable::kKeep);
 }
@@ -117,8 +117,8 @@ bool StoreClient::TryCommit(std::span<const RowWrite> operations, LogRange* rang
   LockGuard commits(store_->commits_);
   if (RootIsOverfull(operations)) return false;
   const Gate::Pass pass(&store_->gate_);
-  // From here on the log has a part of the commit, or the trees have. Each failure, one for want
-  // of memory among them, puts the store out of service, so that no checkpoint has the half.
+  // From here on the log or the trees may have a part of the commit. Any failure, even a lack of
+  // memory, puts the store out of service, so that no checkpoint has half of the commit.
   try {
     *range = AppendOperations(operations);
     const Applying applying(store_, operations.size() > 1);

@@ -44,9 +44,9 @@ uint64_t NodeSizeFor(const StoreOptions& options) {
 
 std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + ".new"; }
 
-// Refuses to create a database where files of one are. A database whose data file is missing is not
-// a new one. Only what an unfinished Create has left may be made anew, which its unfinished data
-// file tells.
+// Throws Error unless a database may be made in `dir`. A database whose data file is missing is not
+// a new one. Only files that an unfinished Create has left, which its unfinished data file tells,
+// may be made anew.
 void RefuseUnlessNew(const std::string& dir, bool create) {
   if (!IsThere(UnfinishedDataPath(dir)) && !LogSegmentPaths(LogPath(dir)).empty()) {
     throw Error(Error::kCorruption,
@@ -58,8 +58,8 @@ void RefuseUnlessNew(const std::string& dir, bool create) {
   if (!create) throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
 }
 
-// Drops the page cache of what no extent takes. There may be pages that the device has refused, and a
-// new write to such a page need not reach the device (MakeDurable).
+// Drops the pages of the page cache that lie in no extent. The device may have refused some of
+// them, and a new write to such a page need not reach the device (MakeDurable).
 void ForgetFreeExtents(File* file, const Header& header, const BlockTable::Blocks& blocks) {
   std::map<uint64_t, uint64_t> used{{header.table_offset, header.table_bytes}};
   for (const auto& [block, place] : blocks) used.emplace(place.offset, place.bytes);
@@ -142,7 +142,7 @@ void Store::OpenFiles() {
   // then has an older one, whose extents this one calls free.
   file_->Sync();
   header_ = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
-  // The data file of a database that was closed in order is durable, and stays in the page cache.
+  // The data file is durable after an orderly close, and its pages then stay in the page cache.
   if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, header_.replay_from)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
   }
@@ -171,8 +171,9 @@ void Store::OpenFiles() {
   cache_->SetNextBlock(header_.next_block);
   replay_from_.store(header_.replay_from);
   LoadTrees(tables);
-  // The sync of the header may have failed (WriteAgain of device/file/durable.h), and what the
-  // older one names is overwritten from now on. An open that was refused before has written nothing.
+  // The sync of this header may have failed (WriteAgain of device/file/durable.h), and from now on
+  // extents of the older one are overwritten. So the header is written once more. An open that was
+  // refused before this point has written nothing.
   WriteHeader(file_.get(), header_);
   file_->Sync();
   SyncDirectory(dir_);
@@ -209,8 +210,8 @@ void Store::Recover() {
   try {
     if (replayed || log_->LacksReserve()) Checkpoint();
   } catch (const Error& e) {
-    // On a full device the log stays, and its changes stay in memory. Reads go on, and the first commit
-    // tries again.
+    // On a full disk the log stays as it is, and the replayed changes stay in memory. Reads go on,
+    // and the first commit tries again.
     if (!e.disk_is_full()) throw;
   }
   cache_->KeepOnFullDisk(false);

@@ -21,7 +21,7 @@ void Connection::Rollback() {
 
 void Connection::FailAsEngine(unsigned code, const std::string& message,
                               const std::string& doing) const {
-  // What InnoDB refuses to commit counts as damage.
+  // An error with which InnoDB refuses a commit counts as damage.
   if (code == ER_ERROR_DURING_COMMIT) {
     throw Error(Error::kCorruption,
                 "innodb: " + doing + ": " + message + " (" + std::to_string(code) + ")");

@@ -8,8 +8,8 @@
 //   while (get.Fetch()) Use(get.column(0));
 //
 // Each function throws Error when the server returns an error, and SqlConflict when the server has
-// rolled the transaction back because of the locks of others. Not thread-safe. The calling thread must
-// be known to the library: call through Server::Call (server.h).
+// rolled the transaction back because of the locks of others. Not thread-safe. The calling thread
+// must be known to the library, so callers use Server::Call (server.h).
 #ifndef TESTBED_ENGINES_INNODB_CONNECTION_H_
 #define TESTBED_ENGINES_INNODB_CONNECTION_H_
 
@@ -28,7 +28,7 @@ class Connection : public MariadbHandle {
   explicit Connection(const Library* library, const char* database = nullptr);
 
   using Row = SqlConnection::Row;
-  // Runs a statement and returns its rows, of which null fields are empty strings.
+  // Runs a statement and returns its rows, in which null fields are empty strings.
   std::vector<Row> Run(const std::string& sql) { return Query(sql); }
   void Commit();
   void Rollback();

@@ -19,10 +19,10 @@ namespace {
 
 constexpr char kFile[] = "libmariadbd.so.19";
 
-// RTLD_LOCAL hides the library's 26,000 symbols from the program. The program's come before the
-// library's own (there is no RTLD_DEEPBIND): the allocator must be one, since libc allocates by the
-// program's malloc what the library frees. The program and its libraries export no name of the
-// library but fmt's, of the same version.
+// RTLD_LOCAL hides the library's 26,000 symbols from the program. There is no RTLD_DEEPBIND, so the
+// program's symbols come before the library's own: both must use one allocator, since the library
+// frees memory that libc has allocated by the program's malloc. The program and its libraries
+// export no name of the library but those of fmt, in the same version.
 constexpr int kHow = RTLD_NOW | RTLD_LOCAL;
 
 std::string HowToGetIt() {
@@ -97,7 +97,8 @@ std::string Library::Missing() {
 }  // namespace testbed::innodb
 
 #ifdef __SANITIZE_ADDRESS__
-// The library does not free memory that it allocates for a session's last HANDLER read.
+// LeakSanitizer calls this. The library does not free memory that it allocates for a session's last
+// HANDLER read.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
   return "leak:mysql_ha_read\n";
 }

@@ -23,7 +23,7 @@
 
 namespace testbed::innodb {
 
-// The functions that the embedded library has beside those of the client library.
+// The functions that only the embedded library has, and not the client library.
 #define TESTBED_EMBEDDED_CALLS(call)                                                            \
   call(mysql_server_init) call(mysql_server_end) call(mysql_thread_init) call(mysql_thread_end) \
       call(mysql_get_client_info) call(mysql_commit) call(mysql_rollback)

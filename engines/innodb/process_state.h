@@ -1,5 +1,5 @@
-// What the server does to the process around it while it starts: it complains on stderr, and changes
-// the mask of new files, the locale and a signal.
+// Guards for the start and the end of the embedded server, which writes complaints to stderr and
+// changes the process's umask, locale and one signal handler.
 #ifndef TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 #define TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 
@@ -15,7 +15,7 @@
 
 namespace testbed::innodb {
 
-// What is written to stderr meanwhile, which is where the server complains.
+// Captures what is written to stderr while it exists; End returns it. The server complains there.
 class StderrCapture {
  public:
   StderrCapture() : memory_(::memfd_create("stderr", MFD_CLOEXEC)), saved_(::dup(2)) {
@@ -43,7 +43,7 @@ class StderrCapture {
   int memory_, saved_;
 };
 
-// The server changes what belongs to the process.
+// Restores the mask of new files, the locale and the handler of SIGPIPE, which the server changes.
 class ProcessState {
  public:
   ProcessState() : mask_(::umask(022)), locale_(std::setlocale(LC_ALL, nullptr)) {
@@ -62,7 +62,8 @@ class ProcessState {
   struct sigaction pipe_ {};
 };
 
-// The first complaint that InnoDB made, without its date; the server's own follow from it.
+// Returns the first complaint of InnoDB in `text`, without its date. If InnoDB has none, returns
+// the server's first one; otherwise those follow from InnoDB's.
 std::string FirstComplaint(const std::string& text);
 
 }  // namespace testbed::innodb

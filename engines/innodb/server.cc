@@ -35,8 +35,8 @@ constexpr size_t kLongestName = 64;
 
 std::string SystemFile(const std::string& dir) { return dir + "/ibdata1"; }
 
-// Removes what `dir` has got since it held the names `before`, of a database that could not be made.
-// Without the names of now it removes nothing.
+// Removes from `dir` what was not there when its names were `before`, after a database could not be
+// made. Removes nothing when the names that are there now cannot be read.
 void RemoveNew(const std::string& dir, const std::vector<std::string>& before) {
   std::error_code ignored;
   try {
@@ -46,7 +46,7 @@ void RemoveNew(const std::string& dir, const std::vector<std::string>& before) {
       }
     }
   } catch (const Error&) {
-    // The error that the database could not be made for is the one to tell.
+    // The caller throws the error for which the database could not be made.
   }
 }
 
@@ -72,7 +72,7 @@ void CheckName(const std::string& name) {
 
 }  // namespace
 
-// The library keeps pointers to the server's arguments until the process ends.
+// A library with its server, to whose arguments it keeps pointers until the process ends.
 class Server::Running {
  public:
   Running(const Settings& settings, const std::string& dir)
@@ -82,7 +82,7 @@ class Server::Running {
   }
   const Library& library() const { return *library_; }
 
-  // Returns whether the server runs, and what it complained of.
+  // Starts the server. Returns whether it runs; *said is what it complained of.
   bool Start(std::string* said) {
     static char* groups[] = {nullptr};
     ProcessState state;
@@ -108,7 +108,7 @@ class Server::Running {
       throw Error::NoMemory("for a thread of innodb");
     }
   }
-  // A thread that called ends, perhaps after the server.
+  // Frees what the library keeps for the calling thread, unless the server has ended before it.
   void Leave() {
     LockGuard lock(mutex_);
     if (running_) (*library_)->mysql_thread_end();
@@ -122,7 +122,7 @@ class Server::Running {
   bool running_ GUARDED_BY(mutex_) = false;
 };
 
-// What a thread has: it is known to the libraries of the servers that it called.
+// A ThreadPass has the servers to whose libraries a thread is known.
 class Server::ThreadPass {
  public:
   static ThreadPass& Mine() {
@@ -165,7 +165,7 @@ Server::Server(const std::string& dir, const Settings& settings)
                             "that size, or load it anew with --fresh",
                             dir_, *page_size, settings_.page_size));
   }
-  // What cannot be examined is not absent: what is new is removed when the server does not start.
+  // This throws when it cannot read the names. New names are removed if the server does not start.
   const std::vector<std::string> before = NamesIn(dir_);
   const bool is_new = !Recognises(dir_);
   try {
@@ -184,13 +184,13 @@ Server::Server(const std::string& dir, const Settings& settings)
       [this] { return commits_.load(std::memory_order_relaxed); }, [this] { SyncLazily(); });
 }
 
-// A purge that opens a table while the server ends may open it over and over, for ever: the server
-// (10.11.19) keeps no table's definition from then on. So the purge has nothing to do by then.
+// Waits until the purge has nothing to do. A purge that opens a table while the server ends may
+// open it over and over, for ever: the server (10.11.19) keeps no table's definition from then on.
 void Server::EndPurge() noexcept {
   try {
     mariadb::AwaitPurge([this] { return Status()["history_list_length"]; }, kPurgePatience);
   } catch (const std::exception&) {
-    // A server that answers no more ends as it can.
+    // A server that no longer answers ends without this.
   }
 }
 
@@ -202,7 +202,7 @@ Server::~Server() {
 }
 
 void Server::Start() {
-  // Never freed: see Running.
+  // These are never freed, as the libraries keep pointers into them (Running).
   static Mutex mutex;
   static std::vector<std::shared_ptr<Running>> all GUARDED_BY(mutex);
   running_ = std::make_shared<Running>(settings_, dir_);
@@ -230,13 +230,12 @@ void Server::Prepare() {
   connection_ = std::make_unique<Connection>(library_);
   if (!Recognises(dir_)) {
     connection_->Run(fmt::format("CREATE DATABASE {}", kSchema));
-    // A database that was never in a checkpoint cannot be recovered.
+    // A database that no checkpoint has cannot be recovered.
     connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
     SyncDirectory(dir_);
   }
   connection_->Run(fmt::format("USE {}", kSchema));
-  // Definitions are read while the database is opened, and not by the first operation that needs
-  // them.
+  // The definitions of tables are read now, and not by the first operation that needs them.
   for (const Connection::Row& table : connection_->Run("SHOW TABLES")) {
     connection_->Run(fmt::format("SELECT k FROM `{}` LIMIT 0", table[0]));
     TakeKeyBlockSize(connection_->Run(fmt::format("SHOW CREATE TABLE `{}`", table[0]))[0][1],
@@ -303,8 +302,8 @@ TableId Server::OpenTable(const std::string& table) {
                                                     settings_.key_block_size / 1024)
         : settings_.compressed        ? "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1"
                                       : "ROW_FORMAT=DYNAMIC"));
-    if (!connection_->Run("SHOW WARNINGS").empty()) return;  // it was there
-    // A table whose first page was never written cannot be recovered.
+    if (!connection_->Run("SHOW WARNINGS").empty()) return;  // the table was there
+    // A table whose first page was never written cannot be recovered, so this takes a checkpoint.
     connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
     SyncDirectory(dir_ + "/" + kSchema);
   });
@@ -328,7 +327,7 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
   }
   info.column = "`" + index + "`";
   info.table = table;
-  // A HANDLER that is open keeps the table as it is.
+  // An open HANDLER keeps the table from being changed.
   std::unique_lock shape(*info.shape);
   {
     LockGuard lock(sessions_mutex_);
@@ -359,7 +358,7 @@ void Server::Leave(HandlerOwner* session) {
   std::erase(sessions_, session);
 }
 
-// So that the kernel's account knows their blocks: they do not pass device/file/file.h.
+// Makes the files known to the kernel account, as they do not pass device/file/file.h.
 void Server::RegisterFiles() const {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(dir_, error)) {
@@ -376,8 +375,8 @@ void Server::SyncLog() {
     throw Error::Io("sync", log_file(), errno);
 }
 
-// On the thread of lazy_. InnoDB ends the process itself when its log cannot be written. A sync of
-// the log through this descriptor alone may fail all the same, when the device refuses a flush.
+// Runs on the thread of lazy_, and syncs the log. InnoDB itself ends the process when its log
+// cannot be written. The sync of log_fd_ may still fail, when the device refuses a flush.
 void Server::SyncLazily() {
   IoScope scope(kLogWrite);
   CallMark mark(FileKind::kLog);
@@ -407,8 +406,8 @@ void Server::Resize(uint64_t bytes) {
   constexpr std::chrono::seconds kPatience(30);
   bytes = std::max(bytes >> 20 << 20, mariadb::LeastPool(settings_.page_size));
   const std::string resize = fmt::format("SET GLOBAL innodb_buffer_pool_size = {}", bytes);
-  // The server aborts a shrink when it finds too few pages that it can free beside the sessions'.
-  // A checkpoint makes the pages clean, and another try frees them.
+  // The server aborts a shrink when it can free too few pages that sessions do not use. A
+  // checkpoint makes pages clean, and the next try frees them.
   for (const auto deadline = std::chrono::steady_clock::now() + kPatience;;) {
     try {
       Ask(resize);
@@ -448,7 +447,7 @@ std::map<std::string, std::string> Server::Variables() {
   return variables;
 }
 
-// A server's data directory with a schema of testbed's name in it.
+// Returns whether `dir` is a data directory of a server and has a schema of testbed's name.
 bool Recognises(const std::string& dir) {
   return IsThere(SystemFile(dir)) && IsThere(dir + "/" + kSchema);
 }

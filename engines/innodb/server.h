@@ -1,4 +1,4 @@
-// An embedded server with one database of testbed in a directory: started, its tables, its figures.
+// A Server is an embedded server with one database of testbed in a directory.
 //
 //   Server server(dir, settings);
 //   TableId table = server.OpenTable("default");
@@ -33,17 +33,18 @@ namespace testbed::innodb {
 
 inline constexpr char kSchema[] = "testbed";
 
-// What statements need to know of a table, or of an index.
+// A TableInfo is what statements need to know of a table or an index.
 struct TableInfo {
-  std::string name;     // of the table, in quotes
-  std::string column;   // of an index: its column, which is also its name, in quotes; else empty
-  size_t key_part = 0;  // of an index: bytes of its keys that come before the row's key
-  TableId table = 0;    // itself, or the index's table
-  // Held exclusively while the table gets an index: nobody may open a HANDLER on it.
+  std::string name;     // the table's name, in quotes
+  std::string column;   // for an index, its quoted name, which is its column's; empty for a table
+  size_t key_part = 0;  // for an index, bytes of its keys before the row's key
+  TableId table = 0;    // the table itself, or the index's table
+  // Held exclusively while the table gets an index: no session may open a HANDLER on it then.
   std::shared_ptr<std::shared_mutex> shape;
 };
 
-// A session as the server sees it: HANDLERs on a table must be closed before it gets an index.
+// A HandlerOwner is a session as the server sees it. Its HANDLER on a table must be closed before
+// the table gets an index.
 class HandlerOwner {
  public:
   virtual ~HandlerOwner() = default;
@@ -52,8 +53,8 @@ class HandlerOwner {
 
 class Server {
  public:
-  // Starts a server for the database in `dir`, or makes one. Nothing is left when it cannot be
-  // made.
+  // Starts a server for the database in `dir`, and makes the database if there is none. Leaves no
+  // files of a database that could not be made.
   Server(const std::string& dir, const Settings& settings);
   ~Server();
   Server(const Server&) = delete;
@@ -63,8 +64,8 @@ class Server {
   const Settings& settings() const { return settings_; }
   const Library* library() const { return library_; }
 
-  // Runs `work`, which may send statements: here when this thread may, on the service thread when
-  // it is the main one (service_thread.h).
+  // Runs `work`, which may send statements: on the service thread if this is the main thread
+  // (service_thread.h), and else on this thread.
   template <typename Work>
   void Call(Work&& work) {
     if (OnMainThread()) {
@@ -88,20 +89,21 @@ class Server {
     commits_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Makes durable what is in the log.
+  // Makes all records of the log durable.
   void SyncLog();
   // Writes dirty pages until there are none, and takes a checkpoint.
   void WriteAll();
-  // WriteAll, after waiting until old versions of rows are purged.
+  // Waits until old versions of rows are purged, or the purge makes no progress, and then calls
+  // WriteAll.
   void Settle();
   void Resize(uint64_t bytes);
 
-  std::map<std::string, uint64_t> Status();  // numbers of SHOW GLOBAL STATUS, Innodb_ left out
-  std::map<std::string, std::string> Variables();  // of SHOW GLOBAL VARIABLES
+  std::map<std::string, uint64_t> Status();  // numbers of SHOW GLOBAL STATUS, without "Innodb_"
+  std::map<std::string, std::string> Variables();  // SHOW GLOBAL VARIABLES
   std::string log_file() const { return dir_ + "/ib_logfile0"; }
 
  private:
-  // The library with a server in it, for threads that end after the server did.
+  // A Running has the library with a server in it. Threads that end after the server share it.
   class Running;
   class ThreadPass;
 
@@ -120,18 +122,18 @@ class Server {
   Settings settings_;
   DirLock lock_;
   std::shared_ptr<Running> running_;
-  const Library* library_ = nullptr;  // of running_
+  const Library* library_ = nullptr;  // library of running_
   ServiceThread service_;
   std::unique_ptr<Connection> connection_;  // used on the service thread
   std::unique_ptr<Connection> lazy_connection_;
   int log_fd_ = -1;
   std::atomic<uint64_t> commits_{0};
-  mutable Mutex mutex_;                                // guards what follows
+  mutable Mutex mutex_;                                // protects the two vectors below
   std::vector<std::string> names_ GUARDED_BY(mutex_);  // by TableId
-  std::vector<TableInfo> tables_ GUARDED_BY(mutex_);   // the same
+  std::vector<TableInfo> tables_ GUARDED_BY(mutex_);   // by TableId
   Mutex sessions_mutex_;
   std::vector<HandlerOwner*> sessions_ GUARDED_BY(sessions_mutex_);
-  std::unique_ptr<LazySync> lazy_;  // last: it uses the others
+  std::unique_ptr<LazySync> lazy_;  // declared last: its thread uses the other members
 };
 
 // Returns whether `dir` holds a database. Throws Error (kIo) when the system does not tell.

@@ -178,7 +178,7 @@ void InnodbSession::Apply(TableId table, bool erase, std::string_view key, std::
 void InnodbSession::Change(TableId table, bool erase, std::string_view key,
                            std::string_view value) {
   CheckRow(key, value);
-  Known(table);  // so that no write to a table that is not open is kept for WriteAgain
+  Known(table);  // keeps writes to a table that is not open out of writes_
   if (in_transaction_) writes_.push_back({table, erase, std::string(key), std::string(value)});
   ++changes_;
   Call([&] {

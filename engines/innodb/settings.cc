@@ -13,7 +13,7 @@
 namespace testbed::innodb {
 namespace {
 
-// What mariadb::ServerOptions does not know to be the run's.
+// Server options that the run decides, and that mariadb::ServerOptions does not refuse by itself.
 constexpr std::string_view kOwn[] = {"plugin-dir"};
 
 }  // namespace
@@ -83,10 +83,11 @@ Capabilities InnodbCapabilities() {
       {"access",
        "handler, sql: rows are read by HANDLER ... READ or by SELECT, prepared (handler)"},
       {"change_buffering",
-       "none, inserts, deletes, changes, purges, all: what of secondary indexes waits for its page "
-       "to be read (none)"},
+       "none, inserts, deletes, changes, purges, all: which changes of secondary indexes wait "
+       "until their page is read (none)"},
       {"read_ahead_threshold",
-       "pages of an extent of 64 read in order that make it read the next; 0 = never (0)"},
+       "pages of an extent (64) that are read in order before InnoDB reads the next one ahead; "
+       "0 = never (0)"},
       {"random_read_ahead", "on, off: an extent much of which is cached is read whole (off)"},
       {"flush_neighbors", "on, off: dirty neighbours are written with a page (off)"},
       {"adaptive_hash_index", "on, off: a hash index of hot rows (off)"},

@@ -39,9 +39,9 @@ Capabilities InnodbCapabilities();
 // Returns the arguments of the server for a database in `dir`, an absolute path.
 std::vector<std::string> ServerArguments(const Settings& settings, const std::string& dir);
 
-// Makes key_block_size that of a table that is there, whose definition (SHOW CREATE TABLE) is
-// `table`: it is a property of the database, on which the engine's counts of bytes rest. Throws Error
-// (kUsage) when the settings ask for another one.
+// Sets key_block_size to that of an existing table, whose definition (SHOW CREATE TABLE) is
+// `table`. It is a property of the database, and the engine's counts of bytes rest on it. Throws
+// Error (kUsage) when the settings ask for another one.
 void TakeKeyBlockSize(const std::string& table, Settings* settings);
 
 }  // namespace testbed::innodb

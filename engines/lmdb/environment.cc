@@ -35,7 +35,8 @@ std::string LockFile(const std::string& dir) { return dir + "/lock.mdb"; }
 Environment::Environment(const std::string& dir, const Settings& settings)
     : dir_(dir), settings_(settings) {
   lock_ = DirLock(dir_, "the database in");
-  // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
+  // IsThere throws for a file that cannot be examined: files that were not there are removed when
+  // the environment cannot be opened.
   const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
   CheckDataFile(DataFile(dir_), LockFile(dir_));
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_);
@@ -205,10 +206,10 @@ MDB_txn* Environment::BeginWrite() {
   return txn;
 }
 
-// LMDB does not tell whether a commit failed at a write or at its sync, and goes on after both. With
-// MDB_NOSYNC it was a write.
+// LMDB does not tell whether a commit failed at a write or at its sync, and goes on after both.
+// With MDB_NOSYNC it failed at a write, which is not noted.
 void Environment::CommitWrite(MDB_txn* txn) {
-  writer_.store(0, std::memory_order_relaxed);  // before LMDB lets the next writer in
+  writer_.store(0, std::memory_order_relaxed);  // LMDB lets the next writer in early
   CallMark mark(FileKind::kData);
   int code = 0;
   failure_.Commit([&] {
@@ -231,7 +232,8 @@ void Environment::CheckWriter() const {
               "write and end there");
 }
 
-// With sync durability a sync here would take the error of a commit's away from it.
+// With sync durability this does not sync: the system would report the error of a commit's sync to
+// this sync instead.
 void Environment::Sync() {
   failure_.ThrowIfAny();
   if (settings_.durability == Durability::kSync) return;

@@ -63,9 +63,9 @@ class Environment {
   // Returns LMDB's handles of all tables in the file, opened or not.
   std::vector<MDB_dbi> AllTables() const;
 
-  // Begins the write transaction, and waits for that of another thread to end. Throws Error (kRun)
-  // when this thread has a write transaction already, and the Error of a commit or a sync after one
-  // has failed (commit_failure.h).
+  // Begins the write transaction, and waits for the end of another thread's. Throws Error (kRun)
+  // when this thread has a write transaction already. After a failed commit or sync, throws its
+  // Error (commit_failure.h).
   MDB_txn* BeginWrite();
   // Both end the transaction, even when CommitWrite throws.
   void CommitWrite(MDB_txn* txn);
@@ -73,8 +73,8 @@ class Environment {
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
   void CheckWriter() const;
 
-  // Makes all commits durable; with sync they are already. Each call, and each BeginWrite, after a
-  // failure throws the failure.
+  // Makes all commits durable; with sync durability they are already. Once a sync or commit has
+  // failed, each call, and each BeginWrite, throws its error.
   void Sync();
 
   void Check(int code, const char* doing) const {
@@ -94,7 +94,7 @@ class Environment {
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
-  std::optional<WriteBackWatch> watch_;  // of the data file
+  std::optional<WriteBackWatch> watch_;  // watches the data file
   MDB_env* env_ = nullptr;
   size_t longest_key_ = 0;
   std::atomic<uintptr_t> writer_{0};  // ThisThread() of the thread that writes; 0: none

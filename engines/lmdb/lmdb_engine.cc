@@ -69,7 +69,7 @@ void LmdbEngine::SyncLazily() {
   try {
     env_.Sync();
   } catch (const Error&) {
-    // The environment has noted it: no commit follows.
+    // The environment has noted the error, so no commit follows.
   }
 }
 
@@ -119,8 +119,8 @@ EngineCounters LmdbEngine::Counters() const {
   return counters;
 }
 
-// Computed from the last page that is used, because with writemap the file is as long as the
-// mapping and mostly a hole.
+// Computes the size from the last page that is used, because with writemap the file is as long as
+// the mapping and mostly a hole.
 DiskSize LmdbEngine::SizeOnDisk() const {
   std::error_code gone;
   const uintmax_t locks = fs::file_size(LockFile(env_.dir()), gone);

@@ -6,8 +6,9 @@
 // and syncs. With lazy (MDB_NOMETASYNC), a commit leaves the second sync to the next commit or to
 // the engine's thread, within lazy_interval_ms. With none (MDB_NOSYNC) nothing is synced, and a
 // power cut can destroy the database. Flush, Checkpoint, Settle and the destructor sync all
-// commits, which with sync are durable already; LMDB has no other work to wait for. After a commit or
-// a sync that failed the engine takes no more writes until it is opened again. LMDB itself would.
+// commits, which with sync are durable already; LMDB has no other work to wait for. After a failed
+// commit or sync the engine takes no more writes until it is opened again, although LMDB itself
+// would.
 //
 // Counting: LMDB calls the operating system itself, so its IO is not counted at the file level. Its
 // files are registered in the ledger, so that the kernel level can count their block IO.

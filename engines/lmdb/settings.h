@@ -1,4 +1,5 @@
-// MakeSettings turns EngineOptions into LMDB's flags and sizes. docs/engines/lmdb.md explains the options.
+// MakeSettings turns EngineOptions into LMDB's flags and sizes. docs/engines/lmdb.md explains the
+// options.
 #ifndef TESTBED_ENGINES_LMDB_SETTINGS_H_
 #define TESTBED_ENGINES_LMDB_SETTINGS_H_
 

@@ -39,7 +39,7 @@ RowHeader EncodeRowHeader(const Row& row) {
               "or another --engine");
 }
 
-// AppendLog is a log of which at least the newest `keep` bytes are kept. Thread-safe.
+// An AppendLog is a log that keeps at least its newest `keep` bytes. Thread-safe.
 class AppendLog {
  public:
   AppendLog(std::unique_ptr<Log> log, Durability durability, uint64_t keep)
@@ -59,7 +59,7 @@ class AppendLog {
  private:
   uint64_t segment_bytes() const { return log_->options().segment_bytes; }
 
-  // Returns at once when another thread is truncating.
+  // Truncates the log before `lsn`. Returns at once when another thread is truncating.
   void Truncate(Lsn lsn) {
     if (!truncation_.try_lock()) return;
     const LockGuard lock(truncation_, std::adopt_lock);
@@ -127,7 +127,7 @@ class LogSession : public Session {
 
 class LogEngine : public Engine {
  public:
-  // `lock` is of `directory`, and held until the engine is gone.
+  // `lock` is the lock of `directory`. The engine holds it until it is destroyed.
   LogEngine(DirLock lock, const std::string& directory, const LogOptions& options,
             Durability durability, uint64_t keep, bool create)
       : lock_(std::move(lock)),
@@ -167,8 +167,8 @@ class LogEngine : public Engine {
 
  private:
   const DirLock lock_;
-  // The names are read before the log is opened, so that damage changes nothing, and made after it:
-  // their file says that the database is whole.
+  // The names are read before the log is opened, so that damage changes nothing. They are made
+  // after the log, as their file says that the database is whole.
   std::unique_ptr<TableNames> tables_;
   mutable AppendLog log_;
 };
@@ -177,9 +177,11 @@ class LogEngine : public Engine {
   throw Error(Error::kUsage, "the directory " + dir + " holds no database of log");
 }
 
-// Returns whether the database is to be created. The file with the names of tables is made last, so
-// that a log without it may only be one that holds no record; and without a log it is no database,
-// because records name tables by number.
+// Returns whether the database is to be created. A creation makes the file with the names of tables
+// last, so one that was cut short leaves a log without records: it is created anew. Throws Error
+// (kCorruption) when a log has records but not that file, without which its records cannot be read,
+// because they name tables by number; and when the file is there without a log. Throws the error of
+// NoDatabase when there is no database and `create` is false.
 bool CheckIsNew(const std::string& dir, bool create) {
   const std::string directory = LogDirectory(dir), tables = TableNames::Path(directory);
   const std::vector<std::string> segments = LogSegmentPaths(directory);
@@ -194,7 +196,7 @@ bool CheckIsNew(const std::string& dir, bool create) {
   }
   bool used = false;
   try {
-    // An open that may not create a database removes nothing either.
+    // An open that may not create a database must not remove anything either.
     if (create) {
       Log::RemoveUnused(directory);
     } else {
@@ -209,16 +211,16 @@ bool CheckIsNew(const std::string& dir, bool create) {
   return true;
 }
 
-// The file with the names of tables says that the database is whole, so that it goes first; the first
-// segment goes before those that it leads to. So the next creation takes what is left, wherever a removal
-// fails: nothing is removed after that.
+// Removes what a failed creation has made. The file with the names of tables goes first, as it says
+// that the database is whole, and the segments go in the order of their numbers. Nothing is removed
+// after a removal that fails, so the next creation can take what is left.
 void RemoveUnfinished(const std::string& directory) {
   try {
     RemoveFile(TableNames::Path(directory));
     RemoveFile(TableNames::UnfinishedPath(directory));
     for (const std::string& path : LogSegmentPaths(directory)) RemoveFile(path);
   } catch (const Error&) {
-    return;  // the error of the creation is the one to tell of
+    return;  // the caller throws the error of the creation
   }
   std::error_code ignored;
   std::filesystem::remove(directory, ignored);
@@ -240,7 +242,7 @@ Settings MakeSettings(const EngineOptions& options) {
 
 std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOptions& options) {
   auto [log, keep] = MakeSettings(options);
-  // With log_space=recycled these segments suffice, so that none is created while the log is used.
+  // With log_space=recycled this number is enough, so that none is created while the log is used.
   log.min_segments = static_cast<uint32_t>((keep + log.segment_bytes - 1) / log.segment_bytes + 4);
   const std::string directory = LogDirectory(dir);
   if (!IsThere(directory)) {

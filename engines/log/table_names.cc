@@ -91,7 +91,7 @@ TableId TableNames::Open(const std::string& name) {
 void TableNames::Replace(const std::string& names) {
   const std::string unfinished = UnfinishedPath(directory_);
   const std::string text = FirstLine(log_id_, names) + names;
-  RemoveFile(unfinished);  // of a crash, or of a full disk
+  RemoveFile(unfinished);  // left by a crash or a full disk
   {
     const auto file = OpenFile(unfinished, FileOptions::kMustCreate);
     file->Write(0, text.data(), text.size());

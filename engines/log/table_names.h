@@ -1,10 +1,10 @@
-// The names of the engine log's tables, by number. The log's records name tables by number alone, so
-// a wrong or missing name would make rows another table's.
+// The names of the engine log's tables, by number. The records of the log have only these numbers,
+// so a wrong or missing name would give the rows to another table.
 //
-//   DIR/tables = "testbed-log-tables 2 LOG CHECKSUM\n", then a name a line. LOG is the number of the
-//                log that the names belong to (Log::id), CHECKSUM the XXH3-64 of the names with LOG
-//                as seed; both have 16 hexadecimal digits. Table 0, "default", is not in the file,
-//                so that a run on that table writes only log bytes.
+//   DIR/tables = "testbed-log-tables 2 LOG CHECKSUM\n", then one line for each name. LOG is the
+//                number of the log that the names belong to (Log::id), CHECKSUM the XXH3-64 of the
+//                names with LOG as seed; both have 16 hexadecimal digits. Table 0, "default", is
+//                not in the file, so that a run on that table writes only log bytes.
 //
 // The file is replaced as a whole for each new name: a crash leaves the old one or the new one.
 #ifndef TESTBED_ENGINES_LOG_TABLE_NAMES_H_
@@ -27,17 +27,18 @@ namespace append_log {
 class TableNames {
  public:
   static std::string Path(const std::string& directory);
-  // The file that becomes Path's; a crash may leave it.
+  // Returns the path of the file that is renamed to Path when it is complete; a crash may leave it.
   static std::string UnfinishedPath(const std::string& directory);
   // Reads the names of the log in `directory` from the device. Changes nothing. Throws Error
   // (kCorruption) when the file is not as it was written, kIo when it cannot be read.
   explicit TableNames(const std::string& directory);
-  // Begins the names of a new log, and makes their file durable. No file of names may be there.
+  // Makes the names of a new log, and makes their file durable. There must be no such file yet.
   TableNames(const std::string& directory, uint64_t log_id);
 
-  // Returns the number of the table, which is new if no table has this name. Its name is durable
-  // then. After a write that failed, but for a full disk, no new name is taken: it is not known
-  // which file the device holds. Throws Error: kUsage for a name that cannot be, kIo.
+  // Returns the number of the table, and makes a new one if no table has this name. The name is
+  // durable then. After a write that failed, unless the disk was full, no new name is taken, as it
+  // is not known which file the device holds. Throws Error: kUsage for a name with a line break,
+  // kIo.
   TableId Open(const std::string& name);
   // Returns whether a table has this number.
   bool Has(TableId table) const { return table < count_.load(std::memory_order_acquire); }
@@ -50,7 +51,7 @@ class TableNames {
   uint64_t log_id_ = 0;
   Mutex mutex_;
   std::vector<std::string> names_ GUARDED_BY(mutex_) = {"default"};
-  std::atomic<uint32_t> count_{1};  // of names_
+  std::atomic<uint32_t> count_{1};  // number of names_
   std::optional<Error> failure_ GUARDED_BY(mutex_);
 };
 

@@ -28,7 +28,8 @@ std::string LockFile(const std::string& dir) { return dir + "/mdbx.lck"; }
 Environment::Environment(const std::string& dir, const Settings& settings)
     : dir_(dir), settings_(settings) {
   lock_ = DirLock(dir_, "the database in");
-  // A file that cannot be examined is not absent: what is new is removed when it cannot be opened.
+  // IsThere throws for a file that cannot be examined: files that were not there are removed when
+  // the environment cannot be opened.
   const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
   CheckDataFile(DataFile(dir_), LockFile(dir_));
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_, settings_.page_size);
@@ -151,10 +152,10 @@ MDBX_txn* Environment::BeginWrite() {
   return txn;
 }
 
-// libmdbx takes no more commits after a sync that failed, but does after a write that failed, and it
-// writes the pages of a small commit through the page cache (O_DSYNC), so that such a write is a sync.
+// libmdbx takes no more commits after a failed sync, but does after a failed write. It writes the
+// pages of a small commit through the page cache with O_DSYNC, so such a write is a sync, too.
 void Environment::CommitWrite(MDBX_txn* txn) {
-  writer_.store({}, std::memory_order_relaxed);  // before libmdbx lets the next writer in
+  writer_.store({}, std::memory_order_relaxed);  // libmdbx lets the next writer in early
   CallMark mark(FileKind::kData);
   int code = MDBX_SUCCESS;
   failure_.Commit([&] {
@@ -179,7 +180,8 @@ void Environment::CheckWriter() const {
 }
 
 void Environment::Sync() {
-  // A thread that writes has the library's lock, which the sync of another thread may be waiting for.
+  // A thread that writes holds the library's lock, for which the sync of another thread may be
+  // waiting.
   if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
     failure_.SyncAsWriter([this] { SyncFile(); });
   } else {
@@ -190,7 +192,7 @@ void Environment::Sync() {
 void Environment::SyncFile() {
   CallMark mark(FileKind::kData);
   const int code = ::mdbx_env_sync_ex(env_, /*force=*/true, /*nonblock=*/false);
-  // MDBX_RESULT_TRUE: there was nothing to sync.
+  // MDBX_RESULT_TRUE says that there was nothing to sync.
   if (code != MDBX_RESULT_TRUE) Check(code, "syncing");
 }
 
@@ -199,7 +201,7 @@ void Environment::SyncLazily() {
   try {
     Sync();
   } catch (const Error&) {
-    // It is noted: no commit follows.
+    // failure_ has noted the error, so no commit follows.
   }
 }
 
@@ -241,7 +243,8 @@ void Environment::Fail(int code, const std::string& doing) const {
 bool Snapshot::Refresh() {
   if (showing_ && commits_ == env_->commits() && tables_ == env_->table_count()) return false;
   Release();
-  // Both are read before the transaction begins, so that it shows at least them.
+  // Both are read before the transaction begins, so that it shows at least these commits and
+  // tables.
   tables_ = env_->table_count();
   commits_ = env_->commits();
   if (txn_ == nullptr) {

@@ -54,9 +54,9 @@ class Environment {
   std::vector<MDBX_dbi> Tables() const;
   uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
 
-  // Begins the write transaction, and waits for that of another thread to end. Throws Error (kRun)
-  // when this thread has a write transaction already, and the Error of a commit or a sync after one
-  // has failed (commit_failure.h).
+  // Begins the write transaction, and waits for the end of another thread's. Throws Error (kRun)
+  // when this thread has a write transaction already. After a failed commit or sync, throws its
+  // Error (commit_failure.h).
   MDBX_txn* BeginWrite();
   // Both end the transaction, even when CommitWrite throws.
   void CommitWrite(MDBX_txn* txn);
@@ -64,10 +64,11 @@ class Environment {
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
   void CheckWriter() const;
 
-  // Makes all commits durable; with sync they are already. Each call, and each BeginWrite, after a
-  // failure throws the failure.
+  // Makes all commits durable; with sync durability they are already. Once a sync or commit has
+  // failed, each call, and each BeginWrite, throws its error.
   void Sync();
-  // The same for lazy durability, on its thread.
+  // Calls Sync for lazy durability, on the thread of LazySync. Throws nothing: the next BeginWrite
+  // throws the failure.
   void SyncLazily();
 
   void Check(int code, const char* doing) const {
@@ -87,10 +88,10 @@ class Environment {
   const std::string dir_;
   Settings settings_;
   DirLock lock_;
-  std::optional<WriteBackWatch> watch_;  // of the data file
+  std::optional<WriteBackWatch> watch_;  // watches the data file
   MDBX_env* env_ = nullptr;
   size_t longest_key_ = 0, longest_value_ = 0;
-  std::atomic<std::thread::id> writer_{};  // the thread that writes
+  std::atomic<std::thread::id> writer_{};  // the thread that has the write transaction
   std::atomic<uint64_t> commits_{0};
 
   Mutex opening_;        // lets one thread at a time open a table; locked before mutex_
@@ -129,8 +130,8 @@ class Snapshot {
   Environment* const env_;
   MDBX_txn* txn_ = nullptr;
   bool showing_ = false;
-  uint64_t commits_ = 0;  // of the environment when it was refreshed
-  uint32_t tables_ = 0;   // likewise
+  uint64_t commits_ = 0;  // Environment::commits() when it was refreshed
+  uint32_t tables_ = 0;   // Environment::table_count() then
 };
 
 // Return the paths of the database file and of libmdbx's lock file.

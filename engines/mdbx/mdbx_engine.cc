@@ -113,7 +113,7 @@ bool Recognises(const std::string& dir) { return IsFileThere(DataFile(dir)); }
 }  // namespace mdbx
 
 EngineInfo MdbxEngineInfo() {
-  // The library would log to stderr, also in a process that forks and uses no database.
+  // Otherwise the library would log to stderr, even in a process that forks and uses no database.
   ::mdbx_setup_debug(MDBX_LOG_FATAL, MDBX_DBG_DONTCHANGE, MDBX_LOGGER_DONTCHANGE);
   EngineInfo info;
   info.name = "mdbx";

@@ -1,4 +1,5 @@
-// MakeSettings turns EngineOptions into libmdbx's flags and sizes. docs/engines/mdbx.md explains the options.
+// MakeSettings turns EngineOptions into libmdbx's flags and sizes. docs/engines/mdbx.md explains
+// the options.
 #ifndef TESTBED_ENGINES_MDBX_SETTINGS_H_
 #define TESTBED_ENGINES_MDBX_SETTINGS_H_
 

@@ -1,9 +1,9 @@
 // Sessions and cursors of the mmapv1 engine.
 //
-// A transaction's writes are kept in its WriteSet and applied at Commit, all of them under the
-// database's write lock. So reading is read committed: each Get, and each step of a cursor, sees
-// the newest commit, and over it what the session's own transaction has written. A cursor that
-// stands on a row keeps a copy of it; its next step goes on from that key in what is there then.
+// The WriteSet of a transaction keeps its writes, and Commit applies them all under the database's
+// write lock. So isolation is read committed: each Get, and each step of a cursor, sees the newest
+// commit, and over it the writes of its own transaction. A cursor that stands on a row keeps a copy
+// of it; its next step goes on from that key in the rows that are there then.
 #ifndef TESTBED_ENGINES_MMAPV1_SESSION_H_
 #define TESTBED_ENGINES_MMAPV1_SESSION_H_
 

@@ -13,7 +13,7 @@ namespace testbed::mmapv1 {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-// Files of the original's size would be mostly empty below this budget.
+// Below this budget, files of the original's size would be mostly empty.
 constexpr uint64_t kSmallRam = 4096 * kMiB;
 constexpr uint64_t kLeastJournalFile = kMiB, kMostJournalFile = 1024 * kMiB;
 
@@ -104,9 +104,9 @@ Capabilities Mmapv1Capabilities() {
       {"preallocate", "on, off: the next data file is made in the background (on)"},
       {"zero_fill", "on, off: new files are filled with zeros, not only allocated (off)"},
       {"journal_commit_interval",
-       "milliseconds between group commits of the journal, with lazy to the end of the next "
-       "(--lazy-interval; with sync 100, of which waiting commits shorten it to a third)"},
-      {"sync_delay", "seconds between data flushes; 0: none but at the end (60)"},
+       "milliseconds between group commits of the journal, with lazy to the end of the next one "
+       "(--lazy-interval; with sync 100, or a third of that while commits wait)"},
+      {"sync_delay", "seconds between data flushes; 0: only at the close (60)"},
       {"remap_period", "milliseconds in which all private views are mapped anew (2000)"},
       {"uncommitted_limit",
        "bytes that may wait for the journal, up to 1G; twice as many may be in private copies "

@@ -10,8 +10,9 @@
 
 namespace testbed::mmapv1 {
 
-// The most that may wait for the journal, and that one transaction may add to it: write intents with
-// their entries' headers. One section of the journal takes both together (store.cc).
+// The first is the most bytes of write intents, with the headers of their entries, that may wait
+// for the journal; the second the most that one transaction may add. A section of the journal holds
+// both together (store.cc).
 inline constexpr uint64_t kMostUncommittedBytes = 1ull << 30;
 inline constexpr uint64_t kMostTransactionBytes = 1ull << 30;
 
@@ -35,12 +36,12 @@ struct Settings {
   uint32_t lazy_interval_ms = 0;   // lazy durability loses no commit that is older
   uint32_t sync_delay_ms = 0;      // 0 means that data files are not flushed periodically
   uint64_t uncommitted_bytes = 0;  // writers wait when more bytes wait for the journal
-  // A transaction with more write intents is refused. Tests take less.
+  // A transaction with more bytes of write intents is refused. Tests set a smaller value.
   uint64_t transaction_bytes = kMostTransactionBytes;
   uint32_t remap_period_ms = 0;  // time in which all private views are mapped anew
 
-  // Returns the size beyond which a buffer is given back after its use, since the buffers of many
-  // databases add up.
+  // Returns the size of a buffer above which its memory is freed after use, since the buffers of
+  // many databases add up.
   uint64_t kept_buffer() const { return uncommitted_bytes / 4; }
   bool journaled() const { return durability != Durability::kNone; }
 };

@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 constexpr size_t kMostTables = 1 << 16;
 constexpr int kMostYields = 3;  // after so many yields the record is read with the lock held
 
-// A section of the journal has what waited before a transaction, the transaction, which is refused at
-// the row that makes it too large, and the entries of tables that were made meanwhile.
+// A section of the journal holds what waited before a transaction, then the transaction, and the
+// entries of tables that were made meanwhile. A transaction is refused only at the row that makes
+// it too large, so one row more is counted.
 constexpr uint64_t kMostOfOneRow = 4 * kMaxValueSize;
 constexpr uint64_t kMostOfNewTables = kMostTables * (12ull << 10);
 static_assert(kMostUncommittedBytes + kMostTransactionBytes + kMostOfOneRow + kMostOfNewTables <=
@@ -141,7 +142,7 @@ TableId Store::OpenTable(const std::string& name) {
   }
   auto table = std::make_unique<Table>(&files_, settings_, &row_counts_, *slot);
   names_.push_back(name);
-  tables_.push_back(std::move(table));  // has its memory, so a name is never without its table
+  tables_.push_back(std::move(table));  // has its memory, so that a name always has its table
   table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
   return static_cast<TableId>(tables_.size() - 1);
 }
@@ -188,8 +189,8 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
     late_commit_waits_.fetch_add(1, std::memory_order_relaxed);
     return std::nullopt;
   }
-  // The records of later rows are read with the lock held, because the changes before them cannot
-  // be left half done.
+  // The records of later rows are read with the lock held, because the changes of earlier rows
+  // cannot be left half done.
   const RowWrite& first = writes.rows().front();
   const Table& table = *tables_[first.table];
   TreePosition at;

@@ -6,24 +6,26 @@
 //   store.Get(table, key, &value);
 //   store.Move(table, Motion::kAfter, key, &hint, &next_key, &next_value);
 //
-// One readers-writer lock for the database, greedy for writers. A transaction is applied as a whole
-// under the write lock, so it is between two group commits as a whole, and no reader sees half.
+// The database has one readers-writer lock, in which writers go first. A whole transaction is
+// applied under the write lock, so it lies between two group commits as a whole, and no reader sees
+// half of it.
 //
-// With a journal, a group commit (on the commit thread, or whoever asks for a checkpoint) is
-//   PREP             read lock: the changes since the last one are copied out of the private views
-//   journal          no lock: compressed, appended, fdatasync; who waits for it is told
-//   WRITETODATAFILES no lock: the same bytes are copied into the shared views
-//   REMAP            write lock: a part of the private views is mapped anew, so copies are dropped
-// and a data flush, each sync delay, is an msync of the shared views, after which the journal up to
-// the last WRITETODATAFILES is not needed.
+// With a journal, a group commit runs on the commit thread, or on a thread that asks for a
+// checkpoint:
+//   PREP             read lock: copies the changes since the last one out of the private views
+//   journal          no lock: compresses and appends them, fdatasync, and wakes the waiting threads
+//   WRITETODATAFILES no lock: copies the same bytes into the shared views
+//   REMAP            write lock: maps a part of the private views anew, which drops their copies
+// A data flush, each sync delay, is an msync of the shared views. After it the journal up to the
+// last WRITETODATAFILES is not needed.
 //
 // The invariant: the shared views, which the kernel may write at any moment, hold only bytes that
-// are durable in the journal. So after a crash any mixture of old and new pages is on disk, and
-// replaying all sections since the last data flush gives the state of the last section that is
-// whole: each byte that differs from the flushed state is in one of them.
+// are durable in the journal. So after a crash the disk has any mixture of old and new pages, and
+// replaying all sections since the last data flush gives the state of the last whole section: one
+// of them has each byte that differs from the flushed state.
 //
-// The first failure to write the journal or to flush ends all writing; what was read stays right.
-// Thread-safe, but for the destructor. Errors throw Error.
+// The first failure to write the journal or to flush ends all writing; rows that were read stay
+// right. Thread-safe, but for the destructor. Errors throw Error.
 #ifndef TESTBED_ENGINES_MMAPV1_STORE_H_
 #define TESTBED_ENGINES_MMAPV1_STORE_H_
 
@@ -78,7 +80,7 @@ class Store {
 
   // Makes all commits durable, and bounds the work of a recovery.
   void Checkpoint();
-  // Waits until a data file that is being made is there.
+  // Waits until the data file that is being made is complete.
   void WaitForPreallocation() { files_.preallocator()->WaitUntilIdle(); }
 
   const std::string& dir() const { return dir_; }
@@ -94,22 +96,22 @@ class Store {
   // These functions open (store_recover.cc) and close (store.cc) the database.
   ReplayResult ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const;
   std::string_view NsBytes() const;
-  // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file that
-  // is not the one that belongs here, or a table without its last extent.
+  // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file
+  // that is not the one that belongs here, or a table without its last extent.
   ReplayResult CheckReplay() const;
   void Recover();
   void CheckFiles();
   void Close();
 
-  // These functions write and read (store.cc). A Fault is a record that is to be read while no lock
+  // These functions write and read (store.cc). A Fault is a record that must be read while no lock
   // is held.
   struct Fault {
     const char* begin = nullptr;
     uint64_t bytes = 0;
   };
   // Applies the writes and returns the epoch whose group commit makes them durable. Returns
-  // nothing, and has done nothing, when a record must be read first, which *fault then names, or
-  // else when too much waits for a group commit.
+  // nothing, and has done nothing, when a record must be read first, which *fault then names, and
+  // when too many bytes wait for a group commit.
   std::optional<uint64_t> TryApply(const WriteSet& writes, bool may_yield, Fault* fault);
   void ApplyRows(const WriteSet& writes);
   void AddSizes(EngineCounters* counters);
@@ -120,7 +122,8 @@ class Store {
   bool Position(const Table& table, Motion motion, std::string_view key, const PlaceHint& hint,
                 TreePosition* at) const;
   void TouchUnlocked(const Fault& fault);
-  void CheckRead(const ReadWatch& watch);  // its error puts the store out of service
+  // Throws the error of `watch` after putting the store out of service.
+  void CheckRead(const ReadWatch& watch);
 
   // These functions are those of the threads (store_commit.cc).
   void StartThreads();
@@ -144,7 +147,7 @@ class Store {
   DirLock dir_lock_;
   ReplayResult replayed_;
 
-  // Taken in this order: commit_mutex_, lock_, flush_mutex_, mutex_.
+  // Lock order: commit_mutex_, lock_, flush_mutex_, mutex_.
   Mutex commit_mutex_;  // one group commit at a time
   mutable DatabaseLock lock_;
   Mutex flush_mutex_;  // one data flush at a time

@@ -10,9 +10,10 @@
 namespace testbed::mmapv1 {
 namespace {
 
-// Parts of a commit interval; a waiting writer may end it at the end of each.
+// An interval between group commits has this many parts. A waiting writer may end it at the end of
+// each.
 constexpr int kSlices = 3;
-// A data flush is made early when the sections of so many journal files wait for it.
+// A data flush starts early when the sections of this many journal files wait for it.
 constexpr uint64_t kMostUnflushedFiles = 8;
 
 }  // namespace
@@ -48,7 +49,7 @@ void Store::NoteFailure(const Error& error) {
 }
 
 void Store::NoteFailureOf(const std::exception& error) {
-  NoteFailure(Error::Of(error));  // for want of memory, what was to be written is lost as well
+  NoteFailure(Error::Of(error));  // without memory, what was to be written is lost, too
 }
 
 void Store::ThrowIfFailed() const {
@@ -128,9 +129,9 @@ void Store::CommitLoop() {
   }
 }
 
-// Runs `action`, and notes its failure before the mutex lets in the next thread. A sync that failed
-// has lost what it was to write, and the next sync may succeed, so that another thread might call
-// durable what is lost.
+// Runs `action`, and notes its failure before the mutex lets in the next thread. A failed sync has
+// lost what it was to write, and the next sync may succeed; so another thread might otherwise call
+// lost bytes durable.
 template <typename Action>
 void Store::OrFail(Mutex* mutex, const Action& action) {
   LockGuard one(*mutex);
@@ -156,7 +157,7 @@ void Store::CommitGroup() {
     ReadLock lock(lock_);
     begin = Clock::now();
     files_.Prepare(&body_);
-    // The operations may have read, and built on, what a failed write-back has left.
+    // The operations may have built on pages that they read after a failed write-back.
     files_.CheckWriteBack();
     epoch = epoch_.fetch_add(1);
   }
@@ -223,8 +224,8 @@ void Store::FlushLoop() {
 
 void Store::FlushDataFiles() {
   OrFail(&flush_mutex_, [this] {
-    // The number is read before the flush, because what reaches the shared views during the flush
-    // belongs to the next one.
+    // The number is read before the flush: sections that reach the shared views during the flush
+    // belong to the next one.
     const uint64_t seq = written_seq_.load();
     const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
     files_.Sync();

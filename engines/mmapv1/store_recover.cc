@@ -1,4 +1,4 @@
-// This file has what a Store does with the files of a database before it uses them.
+// The functions of Store that prepare the files of a database for use.
 #include <algorithm>
 #include <cstring>
 
@@ -75,8 +75,8 @@ void Store::Recover() {
                   "file " + NsPath(dir_) + " names no state in which a database can be left");
   }
   CheckFiles();
-  // The state is written even if it was found. If its sync has failed, the page cache alone has it,
-  // and the device still says that there is a journal.
+  // The state is written even if the file has it already. If its earlier sync failed, only the page
+  // cache has it, and the device still says that there is a journal.
   files_.SetState(OpenState::kClean);
   RemoveJournal(dir_);
 }

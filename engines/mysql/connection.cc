@@ -24,7 +24,8 @@ MyConnection::MyConnection(const ConnectOptions& options)
   server_thread_ = FindServerThread();
 }
 
-// The library waits forever when a statement is closed while another has rows to come.
+// The result is ended first: the library waits forever when a statement is closed while another one
+// has rows to come.
 MyConnection::~MyConnection() { EndResult(); }
 
 void MyConnection::EndResult() {
@@ -62,8 +63,8 @@ void MyConnection::Connect() {
   if (!options_.setup.empty()) Run(options_.setup);
 }
 
-// The processlist tells the id of the thread that serves the connection, which is of this machine
-// when a MariaDB here has such a thread.
+// Returns the id of the thread that serves the connection, by the server's process list; 0 when it
+// is not of this machine, that is, when no thread here with that id is of a MariaDB.
 int MyConnection::FindServerThread() {
   if (options_.socket.empty()) return 0;
   const auto rows =

@@ -1,5 +1,5 @@
-// A MyConnection is a connection to MariaDB by its client library: prepared statements in the binary
-// protocol. A statement is executed when it is sent.
+// A MyConnection is a connection to MariaDB by its client library: prepared statements in the
+// binary protocol. A statement is executed when it is sent.
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
@@ -60,7 +60,7 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   const ConnectOptions options_;
   int server_thread_ = 0;
   std::deque<Statement> statements_;     // by SqlStatement
-  MariadbStatement* current_ = nullptr;  // executed last; null: none
+  MariadbStatement* current_ = nullptr;  // the one executed last; null if none was
 };
 
 }  // namespace testbed::mysql

@@ -1,7 +1,7 @@
 // MariaDB's SQL for the tables and indexes of engines/sql, on InnoDB.
 //
-// An index is over an invisible virtual column; InnoDB adds the key to each of its entries, so that
-// the index alone answers.
+// An index is over an invisible virtual column. InnoDB adds the primary key to each of its entries,
+// so the index alone answers a query.
 #ifndef TESTBED_ENGINES_MYSQL_DIALECT_H_
 #define TESTBED_ENGINES_MYSQL_DIALECT_H_
 

@@ -1,5 +1,5 @@
-// MariaDB's client library (Connector/C), loaded at run time. Its names stay out of the program's:
-// the embedded server of the innodb engine has functions of the same names.
+// MariaDB's client library (Connector/C), loaded at run time. Its names stay hidden from the
+// program: the embedded server of the innodb engine has functions of the same names.
 //
 //   const Client& client = LoadClient();
 //   MYSQL* connection = client.mysql_init(nullptr);
@@ -17,8 +17,8 @@ struct Client : MariadbCalls {
   decltype(&::mysql_get_server_version) mysql_get_server_version = nullptr;
 };
 
-// Loads the library at its first call. Throws Error (kUsage), which says how to install the library,
-// when it is not installed. Thread-safe.
+// Loads the library at its first call. Throws Error (kUsage), which says how to install the
+// library, when it is not installed. Thread-safe.
 const Client& LoadClient();
 
 }  // namespace testbed::mysql

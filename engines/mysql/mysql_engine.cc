@@ -92,7 +92,8 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   if (settings_.is_private) {
     server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());
   }
-  // A table whose first page was never written cannot be recovered.
+  // A table whose first page was never written cannot be recovered, so a checkpoint follows its
+  // creation.
   const std::function<void()> made =
       server_ != nullptr ? [this] { store_->Ask(kCheckpoint); } : std::function<void()>();
   store_ = std::make_unique<SqlStore>(
@@ -115,8 +116,8 @@ ConnectOptions MysqlEngine::Target() const {
   return options;
 }
 
-// Checks that a server that runs already has what the options ask for, since nothing is changed
-// there.
+// Throws Error (kUsage) when a server that runs already does not have what the options ask for: the
+// engine changes nothing there.
 void MysqlEngine::CheckGivenServer() {
   std::map<std::string, std::string> variables = Variables();
   const auto refuse = [](const std::string& option, const std::string& name,
@@ -174,7 +175,8 @@ bool MysqlEngine::TryLockSchema() {
 }
 
 void MysqlEngine::OpenSchema() {
-  // A server ends sessions that are idle, by default for eight hours; this one keeps the schema's lock.
+  // A server ends idle sessions, by default after eight hours; this session holds the schema's
+  // lock.
   store_->Ask("SET SESSION wait_timeout = 31536000");
   if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
     MakeSchema();
@@ -208,7 +210,7 @@ void MysqlEngine::WriteAll() {
     } while (server_ != nullptr && Status()["buffer_pool_pages_dirty"] != 0);
   } catch (const Error& error) {
     if (server_ != nullptr || error.kind() != Error::kUsage) throw;
-    may_checkpoint_ = false;  // EffectiveSettings says so
+    may_checkpoint_ = false;  // EffectiveSettings reports this
   }
 }
 
@@ -217,7 +219,7 @@ void MysqlEngine::Settle() {
   WriteAll();
 }
 
-// On the thread of lazy_.
+// Runs on the thread of lazy_, and makes all commits durable.
 void MysqlEngine::SyncLazily() {
   const IoScope scope(kLogWrite);
   const CallMark mark(FileKind::kLog);
@@ -320,7 +322,7 @@ std::vector<std::string> Files() {
   return files;
 }
 
-// A schema of another name than testbed's own is found by its files.
+// Returns the files of all schemas, as a schema need not have testbed's own name.
 std::vector<std::string> TableFiles(const std::string& dir) {
   std::vector<std::string> files;
   for (const std::string& file : mariadb::SchemaFiles(dir + "/cluster")) {

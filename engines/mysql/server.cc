@@ -49,7 +49,8 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
                     "another --dir, or --fresh",
                     cluster()));
   }
-  // The server would make what is missing anew, in a directory that may only not be mounted.
+  // The server would make missing files anew, although they may lie in a directory that is not
+  // mounted now.
   if (!is_new) mariadb::CheckFilesThere(cluster(), true);
   if (const std::optional<uint32_t> size = mariadb::PageSizeOf(cluster());
       size && *size != settings_.page_size) {
@@ -118,14 +119,14 @@ void PrivateServer::Start() {
   command.directory = cluster();
   command.output = log();
   std::error_code error;
-  fs::remove(cluster() + "/" + kSocket, error);  // of a server that was killed
+  fs::remove(cluster() + "/" + kSocket, error);  // left by a killed server
   process_ = std::make_unique<ServerProcess>(command);
   while (::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) {
     if (process_->Ended()) FailToStart();
     std::this_thread::sleep_for(kPoll);
   }
-  // All its threads have the name of the program. What they write directly, beside the threads of
-  // connections, they write to data files.
+  // All threads of the server have the program's name. All but the threads of connections write
+  // only data files with direct IO.
   for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk"}) {
     RegisterThreads(name, FileKind::kData);
   }
@@ -148,7 +149,7 @@ ConnectOptions PrivateServer::connect() const {
   options.host = "localhost";
   options.user = "root";
   options.private_server = true;
-  // The path through the descriptor is short, however long the directory's own is.
+  // The path through the descriptor is short, however long that of the directory is.
   options.socket = fmt::format("/proc/self/fd/{}/{}", cluster_fd_, kSocket);
   options.shown = "the server in " + dir_;
   options.complaint = [this] { return Complaint(); };
@@ -168,7 +169,7 @@ std::string PrivateServer::Complaint() const {
     const size_t at = line.find("[ERROR]");
     if (at == std::string::npos) continue;
     const std::string said = line.substr(at + 8);
-    // What the server itself says follows from what InnoDB has said.
+    // The server's own complaints follow from those of InnoDB.
     if (said.starts_with("InnoDB: ")) return said.substr(8);
     if (first.empty()) first = said;
   }

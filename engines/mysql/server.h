@@ -1,11 +1,12 @@
-// A PrivateServer is a MariaDB server of the run's own: it works in the run's directory, listens on a
-// Unix socket there and nowhere else, and ends with this process, however that ends.
+// A PrivateServer is a MariaDB server of the run's own. It works in the run's directory, listens
+// only on a Unix socket there, and ends with this process, however the process ends.
 //
 //   PrivateServer server(dir, settings, /*is_new=*/true);
 //   ConnectOptions options = server.connect();
 //
-// DIR/cluster is the server's data directory, which only its owner may enter, DIR/server.log has what
-// it says. It has no users and no tables of privileges, so that it is made in a second.
+// DIR/cluster is the server's data directory, which only its owner may enter. DIR/server.log has
+// the server's messages. The server has no users and no tables of privileges, so that it is made in
+// a second.
 #ifndef TESTBED_ENGINES_MYSQL_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_SERVER_H_
 
@@ -34,7 +35,7 @@ class PrivateServer {
   PrivateServer(const PrivateServer&) = delete;
   PrivateServer& operator=(const PrivateServer&) = delete;
 
-  // Says that a new database is complete. Without it, nothing of it is left at the end.
+  // Says that a new database is complete. Without this call the destructor removes it.
   void Keep() { discard_ = false; }
 
   ConnectOptions connect() const;

@@ -16,7 +16,8 @@
 namespace testbed::mysql {
 namespace {
 
-// What mariadb::ServerOptions does not know to be the run's, or would let others in.
+// Server options that mariadb::ServerOptions does not refuse by itself. They are the run's, or
+// would let other users in.
 constexpr std::string_view kOwn[] = {"socket",          "port",      "bind-address",
                                      "skip-networking", "user",      "tmpdir",
                                      "pid-file",        "log-error", "thread-handling"};
@@ -40,7 +41,7 @@ std::string TakeUntil(std::string* text, char delimiter) {
   return part;
 }
 
-// mysql://USER@HOST:PORT/?socket=PATH&tls=on
+// Parses mysql://USER@HOST:PORT/?socket=PATH&tls=on.
 ConnectOptions ParseUrl(const std::string& url) {
   std::string rest = url;
   const size_t scheme = rest.find("://");
@@ -108,7 +109,7 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
   for (const char* fixed :
        {"innodb-read-ahead-threshold=0", "innodb-random-read-ahead=0", "innodb-flush-neighbors=0",
         "innodb-adaptive-hash-index=0", "loose-innodb-change-buffering=none",
-        // A connection has a thread of its own, to which its work is charged.
+        // Each connection has a thread of its own, to which its work is charged.
         "thread-handling=one-thread-per-connection", "skip-networking=1", "skip-log-bin=1",
         "skip-name-resolve=1", "performance-schema=0", "max-connections=500"}) {
     all.push_back(std::string("--") + fixed);

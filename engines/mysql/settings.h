@@ -13,7 +13,7 @@
 namespace testbed::mysql {
 
 struct Settings {
-  bool is_private = true;  // a server is started; else `target` says where one is
+  bool is_private = true;  // a server is started for the run; else `target` leads to one
   ConnectOptions target;
   std::string program;  // path of mariadbd, for a private server
   std::string schema = "testbed";

@@ -73,7 +73,7 @@ EngineInfo NullEngineInfo() {
   info.capabilities.persistent = false;
   info.capabilities.scans = false;
   info.capabilities.extra_options = {
-      {"value_size", "bytes of the value that every key is found with (0)"}};
+      {"value_size", "bytes of the value that Get returns for every key (0)"}};
   info.recognises = [](const std::string&) { return false; };
   info.check_options = [](const EngineOptions& options) { (void)ValueSize(options); };
   info.open = [](const std::string&, const EngineOptions& options) -> std::unique_ptr<Engine> {

@@ -5,11 +5,11 @@
 namespace testbed::postgres {
 namespace {
 
-// Returns the pattern of a number of `digits` digits in base 16.
+// Returns the pattern for a hexadecimal number of `digits` digits.
 std::string Hex(size_t digits) { return std::string(digits, '~'); }
 
-// Adds the files of a relation in `dir`, whose name is `name`: its rows, its maps, what it is reset
-// to, each in segments of 1 GB.
+// Adds the files of the relation `name` in `dir`: its rows, its maps, and the state to which an
+// unlogged relation is reset, each in segments of 1 GB.
 void AddRelations(const std::string& dir, const std::string& name,
                   std::vector<std::string>* files) {
   for (const char* fork : {"", "_fsm", "_vm", "_init"}) {
@@ -17,14 +17,14 @@ void AddRelations(const std::string& dir, const std::string& name,
   }
 }
 
-// Adds what each directory of relations has: that of a database, and that of all of them.
+// Adds the files of a directory of relations: of one database, or of all databases together.
 void AddDatabase(const std::string& dir, std::vector<std::string>* files) {
   for (const char* name : {"PG_VERSION", "pg_filenode.map", "pg_filenode.map.tmp",
                            "pg_internal.init", "pg_internal.init.#"}) {
     files->push_back(dir + name);
   }
   AddRelations(dir, "#", files);
-  AddRelations(dir, "t#_#", files);  // of a temporary table
+  AddRelations(dir, "t#_#", files);  // relations of temporary tables
 }
 
 // Adds the segments of the tables that the server keeps in pages of its own, such as the state of

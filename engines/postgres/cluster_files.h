@@ -8,8 +8,8 @@
 namespace testbed::postgres {
 
 // Returns the patterns of EngineInfo::files: the cluster in cluster/, the record of the schema and
-// the server's messages. No pattern stands for every name in a directory, but for those in the
-// directories that the server itself has named for temporary files.
+// the server's messages. Only in the directories that the server itself has named for temporary
+// files does a pattern stand for every name.
 std::vector<std::string> EngineFiles();
 
 }  // namespace testbed::postgres

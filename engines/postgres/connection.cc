@@ -70,8 +70,9 @@ PgConnection::~PgConnection() {
   libpq_.PQfinish(connection_);
 }
 
-// Only a server at a Unix socket is surely of this machine; its process ids are this process's when
-// the process of that id is a PostgreSQL.
+// Returns the id of the server's process for this connection; 0 when it is not known. Only a server
+// at a Unix socket is surely on this machine. It may be in another namespace of process ids, so the
+// process of that id must have the name of a PostgreSQL.
 int PgConnection::FindServerThread() const {
   sockaddr address{};
   socklen_t size = sizeof address;
@@ -135,7 +136,8 @@ void PgConnection::Check(const PGresult* result, const std::string& doing) {
 }
 
 std::vector<SqlConnection::Row> PgConnection::Run(const std::string& sql) {
-  // An error of what was sent stands before that of `sql`, unless this ends the transaction.
+  // An error of the statements sent before is thrown before one of `sql`, unless this ends the
+  // transaction.
   if (!in_pipeline_.empty()) Await();
   DropResults();
   results_.push_back(libpq_.PQexec(connection_, sql.c_str()));

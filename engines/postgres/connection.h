@@ -1,6 +1,6 @@
-// A PgConnection is a connection to PostgreSQL by libpq. What is sent goes in pipeline mode, so that
-// the writes of a transaction and the reads of a multi-get take one round trip. Keys, values and
-// numbers travel in binary.
+// A PgConnection is a connection to PostgreSQL by libpq. Statements are sent in pipeline mode, so
+// that the writes of a transaction and the reads of a multi-get take one round trip. Keys, values
+// and numbers travel in binary.
 #ifndef TESTBED_ENGINES_POSTGRES_CONNECTION_H_
 #define TESTBED_ENGINES_POSTGRES_CONNECTION_H_
 
@@ -42,13 +42,13 @@ class PgConnection : public SqlConnection {
   int server_thread() const override { return server_thread_; }
 
  private:
-  // The arrays that libpq takes for parameters; valid until the next call.
+  // Sets the arrays that libpq takes for parameters; they are valid until the next call.
   void Bind(std::span<const SqlParameter> parameters);
   void Enqueue(SqlStatement statement, std::span<const SqlParameter> parameters);
-  // Reads the results of what is in the pipeline, and keeps them if `keep`.
+  // Reads the results of all statements in the pipeline, and keeps them in results_ if `keep`.
   void EndPipeline(bool keep);
   void DropResults();
-  // Throws the Error for a result that is one.
+  // Throws the Error of a result that reports one.
   void Check(const PGresult* result, const std::string& doing);
   [[noreturn]] void Fail(const std::string& state, const std::string& message,
                          const std::string& doing);
@@ -62,7 +62,7 @@ class PgConnection : public SqlConnection {
   std::vector<std::string> statements_;  // SQL by SqlStatement
   std::vector<std::string> names_;       // by SqlStatement
 
-  std::vector<PGresult*> results_;  // of the last Execute or ExecuteForEach
+  std::vector<PGresult*> results_;  // results of the last Execute or ExecuteForEach
   size_t result_ = 0;               // the one whose rows are read
   int row_ = -1;
   std::vector<SqlStatement> in_pipeline_;

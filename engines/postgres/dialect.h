@@ -1,8 +1,8 @@
 // PostgreSQL's SQL for the tables and indexes of engines/sql.
 //
-// An index is over a stored generated column and k, so that the server reads it without its table
-// where pages are all-visible (an index-only scan). Values are stored as they are: pglz, which the
-// server would use for long values by default, is off.
+// An index is over a stored generated column and k, so that the server reads only the index where
+// pages are all-visible (an index-only scan). Values are stored uncompressed: pglz, which the
+// server uses for long values by default, is off.
 #ifndef TESTBED_ENGINES_POSTGRES_DIALECT_H_
 #define TESTBED_ENGINES_POSTGRES_DIALECT_H_
 

@@ -14,7 +14,7 @@ constexpr char kFile[] = "libpq.so.5";
 Libpq Load() {
   const std::string needs = std::string("postgres needs PostgreSQL's client library ") + kFile +
                             ": apt-get install libpq5";
-  // Its names, and those of the libraries that it brings, stay out of the program's.
+  // RTLD_LOCAL hides the names of libpq, and of the libraries that it loads, from the program.
   void* const handle = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw Error(Error::kUsage, needs + " (" + ::dlerror() + ")");
   Libpq libpq;

@@ -27,8 +27,8 @@ struct Libpq {
 #undef TESTBED_DECLARE
 };
 
-// Loads the library at its first call. Throws Error (kUsage), which says how to install the library,
-// when it is not installed. Thread-safe.
+// Loads the library at its first call. Throws Error (kUsage), which says how to install the
+// library, when it is not installed. Thread-safe.
 const Libpq& LoadLibpq();
 
 }  // namespace testbed::postgres

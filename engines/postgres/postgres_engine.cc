@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr char kMarker[] = "testbed_marker";
 
-// Flushes the server's counts of this session, which it otherwise does once a second.
+// Makes the server publish its counts of this session now; otherwise it does so once a second.
 constexpr char kFarewell[] = "SELECT pg_stat_force_next_flush()";
 constexpr int kFirstWithFarewell = 150000;
 
@@ -80,7 +80,7 @@ class PostgresEngine : public Engine {
   std::unique_ptr<SqlConnection> lazy_connection_;
   std::unique_ptr<ServedThread> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
-  int version_ = 0;  // as 150018
+  int version_ = 0;  // such as 150018
   bool may_checkpoint_ = true, sees_buffers_ = false;
 };
 
@@ -109,8 +109,8 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
       [this] { return store_->commits(); }, [this] { SyncLazily(); });
 }
 
-// On the thread of lazy_. The commit of a transaction that logs something makes all of the log before
-// it durable. A failure shows at the next request, when the server has ended.
+// Runs on the thread of lazy_. The commit of a transaction that logs something makes the whole log
+// before it durable. If that fails, the server ends, and the next request reports it.
 void PostgresEngine::SyncLazily() {
   lazy_served_->Follow();
   const IoScope scope(kLogWrite);
@@ -144,14 +144,15 @@ FoundSchema PostgresEngine::FindSchema() {
   return found;
 }
 
-// An advisory lock of the session has a number.
+// Takes the session's advisory lock that stands for the schema. Such a lock has a number, not a
+// name.
 bool PostgresEngine::TryLockSchema() {
   return store_->AskOne(fmt::format("SELECT pg_try_advisory_lock(hashtextextended('{}', 0))",
                                     SchemaLockName(schema_))) == "t";
 }
 
 void PostgresEngine::OpenSchema() {
-  // A server may end sessions that are idle, from PostgreSQL 14 on; this one keeps the schema's lock.
+  // A server may end idle sessions, from PostgreSQL 14 on; this session holds the schema's lock.
   store_->Ask(
       "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'");
   if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
@@ -166,8 +167,9 @@ void PostgresEngine::OpenSchema() {
 void PostgresEngine::MakeSchema() {
   const std::string id = fmt::format("{:016x}", RandomId());
   store_->Ask(fmt::format("DROP SCHEMA IF EXISTS {} CASCADE", schema_));
-  // In one statement: a schema of testbed is never without its marker. No name of a directory ends a
-  // quotation whose mark has the id, which nobody can guess.
+  // All of it is one statement, so that a schema of testbed is never without its marker. The
+  // quotation marks of the names contain the id, which nobody can guess, so no name can end its
+  // quotation.
   store_->Ask(
       fmt::format("BEGIN; CREATE SCHEMA {0}; CREATE TABLE {0}.{1} (id text, host text, "
                   "directory text); INSERT INTO {0}.{1} VALUES ('{2}', $t{2}${3}$t{2}$, "
@@ -178,7 +180,8 @@ void PostgresEngine::MakeSchema() {
       store_->Ask(fmt::format("CREATE EXTENSION pg_buffercache SCHEMA {}", schema_));
       sees_buffers_ = true;
     } catch (const Error&) {
-      // The extension is in a package of its own; then the size of the cache stands for its use.
+      // The extension comes in a package of its own. Without it, the engine reports the size of the
+      // cache in place of the bytes in use.
     }
     Checkpoint();
   }
@@ -191,7 +194,7 @@ void PostgresEngine::Checkpoint() {
     store_->Ask("CHECKPOINT");
   } catch (const Error& error) {
     if (server_ != nullptr || error.kind() != Error::kUsage) throw;
-    may_checkpoint_ = false;  // EffectiveSettings says so
+    may_checkpoint_ = false;  // EffectiveSettings reports this
   }
 }
 
@@ -215,7 +218,7 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
       "'backend_flush_after', 'effective_io_concurrency', 'io_method', 'autovacuum_naptime', "
       "'autovacuum_max_workers', 'enable_seqscan', 'enable_bitmapscan', 'enable_sort', "
       "'plan_cache_mode', 'max_parallel_workers_per_gather', 'default_transaction_isolation'";
-  // With a private server, also what it was given; else what it would have been given.
+  // Reports what a private server was given. With another server, these are the values that it has.
   for (const char* name :
        {"shared_buffers", "effective_cache_size", "work_mem", "maintenance_work_mem",
         "max_wal_size", "min_wal_size", "checkpoint_timeout", "checkpoint_completion_target",

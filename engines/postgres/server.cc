@@ -32,7 +32,7 @@ constexpr char kSocket[] = ".s.PGSQL.5432";
 std::string NameOfUser() {
   const passwd* const user = ::getpwuid(::geteuid());
   const std::string name = user != nullptr ? user->pw_name : "";
-  // The server would take a name that begins with a slash for a pattern.
+  // The server would take a name that begins with a slash for a regular expression.
   if (name.empty() || name.starts_with('/') || name.find_first_of("\"\n\r") != std::string::npos) {
     throw Error(
         Error::kUsage,
@@ -106,13 +106,13 @@ ServerCommand PrivateServer::Command(const std::string& program,
                                      const std::string& directory) const {
   ServerCommand command;
   command.words = {settings_.programs + "/" + program, "-D", kHeldDirectory};
-  // The programs up to version 15 go elsewhere when they begin, and back by the name of the directory
-  // that they began in, which they need not be allowed to pass.
+  // Programs up to version 15 change their directory when they begin, and return to the first one
+  // by its path, which they may not be allowed to pass.
   command.directory = "/";
   command.held_directory = directory;
   command.output = log();
   command.user = user_;
-  // An immediate shutdown, as after a crash: the server ends its own processes.
+  // SIGQUIT is an immediate shutdown, as after a crash; the server ends its own processes.
   command.death_signal = SIGQUIT;
   return command;
 }
@@ -123,20 +123,21 @@ void PrivateServer::Own(const std::string& directory) const {
   const auto own = [this](const std::string& path) {
     if (::lchown(path.c_str(), user_->uid, user_->gid) != 0) throw Error::Io("chown", path, errno);
   };
-  // The directory itself is the last: until then nobody else can put a link into it.
+  // The directory itself comes last: until then no other user can put a link into it.
   for (const auto& entry : fs::recursive_directory_iterator(directory)) own(entry.path());
   own(directory);
 }
 
-// A server of root's runs as a user whom other programs of the machine run as, too. None of them is
-// admitted: the kernel tells the server who connects, and the cluster's files, which are written anew at
-// each start, name the user of this process alone.
+// Makes the server admit only this process's user. A server of root runs as a user as whom other
+// programs of the machine run, too, and none of these is admitted: the kernel tells the server who
+// connects, and these two files, which are written anew at each start, name only this user.
 void PrivateServer::AdmitThisUserAlone() const {
   WriteInCluster("pg_hba.conf", "local all testbed peer map=testbed\n");
   WriteInCluster("pg_ident.conf", fmt::format("testbed \"{}\" testbed\n", NameOfUser()));
 }
 
-// The cluster belongs to the server's user, who may have put a link in the file's place.
+// Replaces the file, as the server's user, to whom the cluster belongs, may have put a link in its
+// place.
 void PrivateServer::WriteInCluster(const std::string& name, const std::string& line) const {
   const std::string path = cluster() + "/" + name;
   if (::unlinkat(cluster_fd_, name.c_str(), 0) != 0 && errno != ENOENT)
@@ -198,7 +199,7 @@ void PrivateServer::MakeCluster() {
   if (const char* templates = std::getenv("TESTBED_SERVER_TEMPLATES"))
     return CopyTemplate(templates);
   InitDb(cluster());
-  // initdb's own sync takes a call for each of its thousand files.
+  // This sync replaces that of initdb, which takes a call for each of its thousand files.
   const int fd = ::open(cluster().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool synced = fd >= 0 && ::syncfs(fd) == 0;
   if (fd >= 0) ::close(fd);
@@ -211,7 +212,8 @@ void PrivateServer::Start() {
     command.words.emplace_back("-c");
     command.words.push_back(option);
   }
-  // A server that a killed run left ends by itself in a moment, and until then stands in the way.
+  // The server of a run that was killed ends by itself in a moment. Until then this one cannot
+  // start.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
     process_ = std::make_unique<ServerProcess>(command);
@@ -233,7 +235,7 @@ void PrivateServer::Start() {
     }
     std::this_thread::sleep_for(kPoll);
   }
-  // All its processes have one name. What they write directly, they write to data files.
+  // All processes of the server have one name. With direct IO they write only data files.
   RegisterThreads("postgres", FileKind::kData);
   files_ = std::make_unique<FileWatch>(cluster(), KindOfClusterFile);
   for (;;) {
@@ -241,7 +243,8 @@ void PrivateServer::Start() {
       PgConnection probe(connect());
       return;
     } catch (const Error& refusal) {
-      // A server that runs recovers, unless it knows this process by another name, or by none.
+      // A server that answers may be recovering, so this tries again, unless the server does not
+      // know this process's user.
       if (std::string_view(refusal.what()).find("authentication failed") != std::string::npos)
         throw;
       if (!process_->Ended()) {
@@ -259,7 +262,7 @@ void PrivateServer::Start() {
 
 ConnectOptions PrivateServer::connect() const {
   ConnectOptions options;
-  // The path through the descriptor is short, however long the directory's own is.
+  // The path through the descriptor is short, however long that of the directory is.
   options.target = fmt::format(
       "host=/proc/self/fd/{} port=5432 user=testbed dbname=postgres sslmode=disable "
       "gssencmode=disable",
@@ -281,7 +284,7 @@ std::string PrivateServer::Complaint() const {
       const size_t at = line.find(level);
       if (at == std::string::npos) continue;
       const std::string said = line.substr(at + std::string_view(level).size());
-      // What follows from a failure says less than the failure.
+      // A message that follows from a failure says less than that of the failure.
       if (said.starts_with("the database system is") || said.starts_with("terminating")) break;
       (level[0] == 'P' || level[0] == 'F' ? fatal : error) = said;
       break;

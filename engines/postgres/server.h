@@ -1,16 +1,17 @@
-// A PrivateServer is a PostgreSQL server of the run's own: it works in the run's directory, listens
-// on a Unix socket there and nowhere else, and ends with this process, however that ends.
+// A PrivateServer is a PostgreSQL server of the run's own. It works in the run's directory, listens
+// only on a Unix socket there, and ends with this process, however the process ends.
 //
 //   PrivateServer server(dir, settings, /*is_new=*/true);
 //   ConnectOptions options = server.connect();
 //
-// DIR/cluster is the server's data directory, DIR/server.log has what it says. The server admits the
-// user of this process and no other. PostgreSQL refuses to run as root: for root the server runs as the
-// user postgres, or nobody, without any of root's rights, and the cluster belongs to that user.
+// DIR/cluster is the server's data directory, and DIR/server.log has the server's messages. The
+// server admits only the user of this process. PostgreSQL refuses to run as root: for root the
+// server runs as the user postgres, or nobody, without any of root's rights, and the cluster
+// belongs to that user.
 //
-// The making of a cluster takes seconds. Where the environment variable TESTBED_SERVER_TEMPLATES names
-// a directory, a new cluster is kept there and later ones are copies of it, which are not synced: for
-// tests, which make many.
+// Making a cluster takes seconds. When the environment variable TESTBED_SERVER_TEMPLATES names a
+// directory, a new cluster is kept there, and later ones are copies of it, which are not synced.
+// Tests use that, as they make many clusters.
 #ifndef TESTBED_ENGINES_POSTGRES_SERVER_H_
 #define TESTBED_ENGINES_POSTGRES_SERVER_H_
 
@@ -40,7 +41,7 @@ class PrivateServer {
   PrivateServer(const PrivateServer&) = delete;
   PrivateServer& operator=(const PrivateServer&) = delete;
 
-  // Says that a new database is complete. Without it, nothing of it is left at the end.
+  // Says that a new database is complete. Without this call the destructor removes it.
   void Keep() { discard_ = false; }
 
   ConnectOptions connect() const;

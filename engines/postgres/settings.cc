@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20;
 constexpr uint64_t kLeastBuffers = 2 * kMiB;
 
-// Options of the server that the run's own options decide, or that would move its files or let
-// others in.
+// Server options that the run's own options decide, or that would move the server's files or let
+// other users in.
 constexpr std::string_view kOwn[] = {"shared_buffers",
                                      "data_directory",
                                      "config_file",
@@ -77,7 +77,8 @@ void CheckConnect(const std::string& url) {
               "put it into PGPASSWORD or ~/.pgpass");
 }
 
-// "name=value;name=value" as it is given to the server; throws for what it must not be given.
+// Splits "name=value;name=value" into options for the server. Throws Error (kUsage) for an option
+// that the run decides.
 std::vector<std::string> ServerOptions(const std::string& text) {
   std::vector<std::string> all;
   for (size_t at = 0; at <= text.size();) {
@@ -131,14 +132,14 @@ std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
 
 std::string Kilobytes(uint64_t bytes) { return fmt::format("{}kB", bytes / kKiB); }
 
-// The configuration of a private server: what PostgreSQL's documentation and its consultants advise
-// for a machine that has nothing else to do, from the memory of the run.
+// Returns the configuration of a private server. It follows the memory of the run, and what
+// PostgreSQL's documentation and its consultants advise for a machine that does nothing else.
 std::vector<std::string> Configuration(const EngineOptions& options, const ExtraOptions& extra,
                                        uint64_t wal) {
   const uint64_t ram = options.ram_bytes != 0 ? options.ram_bytes : 4 * options.cache_bytes;
-  // Commits that are not durable yet become so by the engine's own clock (device/log/lazy_pace.h), as
-  // in every engine. The WAL writer writes what they log and syncs as seldom as it can: by its own
-  // rule a commit would wait for three of its rounds, and each of them would sync.
+  // The engine makes lazy commits durable by its own clock (device/log/lazy_pace.h), as in every
+  // engine. So the WAL writer, which writes the log of such commits, syncs as seldom as it can: by
+  // its own rule a commit would wait for three of its rounds, each with a sync.
   const bool sync = options.durability == Durability::kSync;
   std::vector<std::string> all;
   const auto add = [&](const char* name, const auto& value) {
@@ -160,13 +161,13 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
   add("wal_writer_flush_after", "128MB");
   add("random_page_cost", "1.1");
   add("deadlock_timeout", "50ms");
-  // What the run does not use takes little memory.
+  // Features that the run does not use get little memory.
   add("max_connections", 200);
   add("max_locks_per_transaction", 32);
   add("max_pred_locks_per_transaction", 10);
   add("jit", "off");
   add("huge_pages", "off");
-  // Shared memory that ends with the server, and files that lie in its directory.
+  // The shared memory ends with the server, and its files lie in the server's directory.
   add("shared_memory_type", "mmap");
   add("dynamic_shared_memory_type", "mmap");
   add("listen_addresses", "");
@@ -263,8 +264,8 @@ Settings MakeSettings(const EngineOptions& options) {
 }
 
 std::string SessionSetup(const Settings& s) {
-  // Each statement has one sensible plan, by the primary key or the index. Whatever the server's
-  // statistics say of a table that was empty a moment ago, it is taken.
+  // Each statement has one sensible plan, by the primary key or the index. These settings make the
+  // server take it, whatever its statistics say of a table that was empty a moment ago.
   return fmt::format(
       "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; "
       "SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0; "

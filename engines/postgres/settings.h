@@ -1,5 +1,6 @@
-// Settings are the EngineOptions of the postgres engine, from which the arguments of a private server
-// and the setup of each connection follow. EffectiveSettings reports what the server has in force.
+// Settings are the EngineOptions of the postgres engine, from which the arguments of a private
+// server and the setup of each connection follow. EffectiveSettings reports what the server has in
+// force.
 #ifndef TESTBED_ENGINES_POSTGRES_SETTINGS_H_
 #define TESTBED_ENGINES_POSTGRES_SETTINGS_H_
 
@@ -32,8 +33,8 @@ Capabilities PostgresCapabilities();
 // Returns the statements that each connection begins with.
 std::string SessionSetup(const Settings& settings);
 
-// Returns the directory of the newest installed server's programs, or of the given version's ("15");
-// empty when there is none.
+// Returns the directory of the newest installed server's programs, or of the given version's
+// ("15"); empty when there is none.
 std::string FindPrograms(const std::string& version);
 
 inline constexpr uint32_t kPageSize = 8192;

@@ -49,7 +49,7 @@ class BlockTickers : public RocksdbStatistics {
     if (ticker == rocksdb::BLOCK_CACHE_HIT) thread_blocks.hits += count;
     if (ticker == rocksdb::BLOCK_CACHE_MISS) thread_blocks.misses += count;
   }
-  // The other functions of the interface do nothing: only the two tickers are counted.
+  // The other functions of the interface do nothing, as only the two tickers are counted.
   uint64_t getTickerCount(uint32_t) const override { return 0; }
   void setTickerCount(uint32_t, uint64_t) override {}
   uint64_t getAndResetTickerCount(uint32_t) override { return 0; }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kTiB = kMiB * kMiB;
 
-// testbed's names of compressions, those of other engines where they are the same.
+// Returns RocksDB's compressions by testbed's names, which other engines use, too.
 const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
   static const std::map<std::string, rocksdb::CompressionType> names = {
       {"none", rocksdb::kNoCompression},   {"snappy", rocksdb::kSnappyCompression},
@@ -28,9 +28,9 @@ const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
   return names;
 }
 
-// Memory for rows not yet in tables. Without a budget RocksDB's default, two buffers of 64 MiB;
-// with one, an eighth of it, less where the block cache leaves less than half of it to everything
-// else.
+// Returns the bytes for rows that are not in tables yet. Without a budget that is RocksDB's
+// default, two buffers of 64 MiB. With one it is an eighth of it, or less when the block cache
+// leaves less than half of it.
 uint64_t MemtableBytes(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 128 * kMiB;
   const uint64_t rest =
@@ -38,10 +38,10 @@ uint64_t MemtableBytes(const EngineOptions& options) {
   return std::clamp<uint64_t>(std::min(options.ram_bytes / 8, rest / 4), kMiB, 128 * kMiB);
 }
 
-// What one entry of the cache is taken to hold, from which a HyperClockCache of before RocksDB 9
-// sizes its table once and for all: smaller where the cache may become larger than it begins. A
-// table with too few slots leaves a part of the cache unused (of 61 MB with blocks of 8k, 52 were
-// used when blocks were taken to be full), one with too many costs 64 bytes a slot.
+// Returns the bytes that one entry of the cache is assumed to hold, from which a HyperClockCache
+// before RocksDB 9 sizes its table once and for all. It is smaller when the cache may grow later. A
+// table with too few slots leaves a part of the cache unused (52 of 61 MB were used with blocks of
+// 8k that were assumed to be full); one with too many costs 64 bytes for each slot.
 size_t EntryCharge(const EngineOptions& options) {
   if (kRocksdbClockCacheGrows) return 0;
   const uint64_t most = std::max(options.cache_bytes, options.most_cache_bytes);
@@ -76,16 +76,16 @@ std::shared_ptr<rocksdb::Cache> MakeCache(const EngineOptions& options, const Ex
   return rocksdb::NewLRUCache(lru);
 }
 
-// What RocksDB's developers recommend (wiki, "Setup Options and Basic Tuning"), where it is not its
-// default already. `write_buffer` and `buffers`: the memtables, which the sizes of levels follow.
+// Sets what RocksDB's developers recommend (wiki, "Setup Options and Basic Tuning") and is not the
+// default. The sizes of levels follow from the `buffers` memtables of `write_buffer` bytes.
 void SetDefaults(const EngineOptions& options, uint64_t write_buffer, int buffers,
                  RocksdbOptions* out) {
   out->blocks.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   rocksdb::ColumnFamilyOptions& table = out->table;
   table.max_write_buffer_number = buffers;
   table.write_buffer_size = write_buffer;
-  // As RocksDB's own helper OptimizeLevelStyleCompaction has it: level 1 as large as what triggers
-  // a compaction into it.
+  // Level 1 is as large as the files that trigger a compaction into it, as in RocksDB's own helper
+  // OptimizeLevelStyleCompaction.
   table.max_bytes_for_level_base = std::max(
       kMiB, write_buffer * static_cast<uint64_t>(table.level0_file_num_compaction_trigger));
   table.target_file_size_base = std::max<uint64_t>(write_buffer, 4 * kMiB);
@@ -106,7 +106,7 @@ void RefuseForRelease(const std::string& setting, const std::string& accepted) {
 
 namespace {
 
-// One status of RocksDB's parser as one sentence.
+// Throws Error (kUsage), which has a status of RocksDB's parser in one sentence.
 [[noreturn]] void RefuseOption(const std::string& setting, const rocksdb::Status& status) {
   std::string why = status.ToString();
   std::replace(why.begin(), why.end(), '\n', ' ');
@@ -161,7 +161,7 @@ void SetFilter(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* block
   }
 }
 
-// The options that have names here, over what came before.
+// Sets the options that have names of their own here, which override the earlier ones.
 void SetNamedBlocks(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* blocks) {
   using Blocks = rocksdb::BlockBasedTableOptions;
   using Tier = rocksdb::PinningTier;
@@ -239,7 +239,7 @@ void SetNamedDb(const ExtraOptions& extra, rocksdb::DBOptions* db) {
       extra.Integer("recycle_log_file_num", db->recycle_log_file_num, 0, 1024);
 }
 
-// What the run's own options decide, and what its figures and promises rest on.
+// Sets what the run's own options decide, and what its figures and promises rest on.
 void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   rocksdb::DBOptions& db = out->db;
   db.create_if_missing = options.create;
@@ -262,14 +262,14 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   db.wal_dir.clear();
   // Tables are opened on the thread that opens the database, which pays for it.
   db.max_file_opening_threads = 1;
-  // No work by timer, no retry behind a run's back.
+  // Timers start no work, and nothing is retried without the run's knowledge.
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   db.max_bgerror_resume_count = 0;
   db.keep_log_file_num = 2;
   rocksdb::ColumnFamilyOptions& table = out->table;
   table.compression = CompressionNames().at(options.compression);
-  table.paranoid_file_checks = false;  // reads every new table once more: not IO of the workload
+  table.paranoid_file_checks = false;  // would read every new table again: not IO of the workload
   table.force_consistency_checks = true;
   table.inplace_update_support = false;
   table.comparator = rocksdb::BytewiseComparator();
@@ -280,7 +280,7 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   blocks.block_size = options.page_size;
 }
 
-// The first of what SetRun decides that differs; empty when nothing does.
+// Returns the name of the first option of SetRun that differs; empty when none does.
 std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
   const std::pair<const char*, bool> changed[] = {
       {"use_direct_reads", from.db.use_direct_reads != to.db.use_direct_reads},
@@ -380,11 +380,11 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
     RefuseForRelease("index_filter_charged=on", "off");
   }
   if (!out.blocks.cache_index_and_filter_blocks && out.index_filter_charged) {
-    // Index and filter stand beside the blocks of the cache, and take their room in it.
+    // Index and filter blocks outside of the cache still take their room in it.
     ChargeTableReaders(&out.blocks);
   }
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
-  // All tables together stay within the write buffers of one.
+  // The write buffers of all tables together stay within the size for one table.
   if (out.db.db_write_buffer_size == 0) {
     out.db.db_write_buffer_size =
         out.table.write_buffer_size * static_cast<uint64_t>(out.table.max_write_buffer_number);
@@ -396,7 +396,7 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   out.write.sync = options.durability == Durability::kSync;
   out.write.disableWAL = options.durability == Durability::kNone;
   out.read.verify_checksums = extra.Flag("verify_checksums", true);
-  // An extractor of prefixes must not change what a cursor finds.
+  // A prefix extractor must not change which rows a cursor finds.
   out.read.auto_prefix_mode = out.table.prefix_extractor != nullptr;
   out.compact_range_on_settle =
       extra.Choice("settle", "wait", {"wait", "compact-range"}) == "compact-range";
@@ -410,7 +410,7 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
 
 void CheckRocksdbOptions(const EngineOptions& options) {
   // A HyperClockCache allocates its whole table when it is made, and a plan checks thousands of
-  // cells. No option is refused for the size of the cache.
+  // cells. So this makes a small cache: no option is refused for the size of the cache.
   EngineOptions small = options;
   small.cache_bytes = std::min(options.cache_bytes, 8 * kMiB);
   const RocksdbOptions made = MakeRocksdbOptions(small);
@@ -434,28 +434,26 @@ Capabilities RocksdbCapabilities() {
   }
   can.min_page_size = 1024;
   can.max_page_size = 1024 * 1024;
-  can.max_key_size = 8 * kMiB;       // as RocksDB's FAQ has it
-  can.max_value_size = 3072 * kMiB;  // likewise
+  can.max_key_size = 8 * kMiB;       // limit by RocksDB's FAQ
+  can.max_value_size = 3072 * kMiB;  // limit by RocksDB's FAQ
   can.resizable_cache = true;
   can.extra_options = {
       {"block_align", "pad data blocks to a divisor of the page size (off)"},
-      {"bloom_bits", "bits a key of the filters, 0 = none (10)"},
+      {"bloom_bits", "bits of the filters for each key, 0 = none (10)"},
       {"bytes_per_sync",
-       "start writeback of tables after each so many bytes, 0 = never (1M, not with --io direct)"},
+       "bytes from one start of a table's write-back to the next, 0 = never (1M, not with --io "
+       "direct)"},
       {"cache_shard_bits", "shards of the block cache, as a power of two (RocksDB chooses)"},
       {"cache_type", "lru or hyper-clock (hyper-clock from 7.8, else lru)"},
       {"compaction_readahead", "bytes that a compaction reads at once (2M)"},
       {"compaction_style", "level or universal (level)"},
       {"compressed_secondary_cache",
-       "bytes of a compressed cache behind the cache, which is then lru, 0 = none (0)"},
+       "bytes of a compressed cache behind the block cache, which is then lru, 0 = none (0)"},
       {"data_block_hash_index", "a hash index in each data block (off)"},
       {"filter", "bloom, ribbon or none (bloom)"},
       {"index_filter_charged",
-       "index and filter outside of the cache take their room in it, off = they come on top (on "
-       "from "
-       "7.4)"},
-      {"index_filter_in_cache",
-       "index and filter blocks are blocks of the cache, not memory that takes its room (off)"},
+       "on, off: index and filter blocks outside of the cache are charged to it (on from 7.4)"},
+      {"index_filter_in_cache", "on, off: index and filter blocks are blocks of the cache (off)"},
       {"level0_compaction_trigger", "files of level 0 that start a compaction (4)"},
       {"level0_slowdown_trigger", "files of level 0 that slow writers down (20)"},
       {"level0_stop_trigger", "files of level 0 that stop writers (36)"},
@@ -465,7 +463,7 @@ Capabilities RocksdbCapabilities() {
       {"max_write_buffer_number", "write buffers a column family may have (2)"},
       {"memtable_in_cache", "charge write buffers to the cache (off)"},
       {"options", "any options in RocksDB's own syntax, as in max_open_files=100;ttl=0"},
-      {"options_file", "a file of options as RocksDB writes them: its options, then these"},
+      {"options_file", "a file of options in RocksDB's format, which the other options override"},
       {"partitioned_index_filter", "index and filter in two levels (off)"},
       {"pin_index_filter",
        "none, level-0 or all: which index and filter blocks of the cache never leave it (none)"},
@@ -474,7 +472,8 @@ Capabilities RocksdbCapabilities() {
       {"tables", "key-prefix = in one column family, column-families = one each (key-prefix)"},
       {"target_file_size", "size of a table (the write buffer, at least 4M)"},
       {"verify_checksums", "check a block's checksum at each read (on)"},
-      {"wal_bytes_per_sync", "start writeback of the log after each so many bytes, 0 = never (0)"},
+      {"wal_bytes_per_sync",
+       "bytes from one start of the log's write-back to the next, 0 = never (0)"},
       {"write_buffer_size", "bytes of one write buffer (an eighth of --ram / buffers, or 64M)"},
   };
   return can;
@@ -498,8 +497,8 @@ std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db
   const auto flag = [](bool on) { return on ? "on" : "off"; };
   std::vector<std::pair<std::string, std::string>> out;
   out.emplace_back("version", rocksdb::GetRocksVersionAsString());
-  // "name=value" lines under the names of their sections; those of the default column family stand
-  // for all.
+  // The file has lines "name=value" under the names of their sections. The options of the default
+  // column family stand for all families.
   std::string name;
   if (rocksdb::GetLatestOptionsFileName(db->GetName(), db->GetEnv(), &name).ok()) {
     std::ifstream file(db->GetName() + "/" + name);
@@ -520,12 +519,12 @@ std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db
   out.emplace_back("block_cache", options.cache->Name());
   out.emplace_back("block_cache_capacity", std::to_string(options.cache->GetCapacity()));
   out.emplace_back("strict_capacity_limit", flag(options.cache->HasStrictCapacityLimit()));
-  // Write buffers are no part of the block cache: they are memory of the process beside it.
+  // Unless they are charged to the block cache, write buffers are memory of the process beside it.
   const bool charged = options.db.write_buffer_manager != nullptr;
   out.emplace_back("memtables_charged_to", charged ? "block cache" : "process, beside the cache");
   const bool inside = options.blocks.cache_index_and_filter_blocks || options.index_filter_charged;
   out.emplace_back("index_filter_charged_to", inside ? "block cache" : "process, beside the cache");
-  // In mmap mode RocksDB keeps no copy of an uncompressed block: its cache stays all but empty.
+  // RocksDB never writes its log with direct IO.
   out.emplace_back("wal_io", "buffered");
   out.emplace_back("wal", flag(!options.write.disableWAL));
   out.emplace_back("sync", flag(options.write.sync));

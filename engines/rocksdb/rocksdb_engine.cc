@@ -35,7 +35,8 @@ bool IsPartOfDatabase(const std::string& name) {
   return numbered && (kind == ".sst" || kind == ".log" || kind == ".blob");
 }
 
-// RocksDB would make a new database where CURRENT is missing, and remove the files of the old one.
+// Throws Error (kCorruption) when CURRENT is missing beside files of a database: RocksDB would make
+// a new database then, and remove these files.
 void CheckCurrent(const std::string& dir) {
   if (IsThere(dir + "/CURRENT")) return;
   for (const std::string& name : NamesIn(dir)) {
@@ -46,8 +47,8 @@ void CheckCurrent(const std::string& dir) {
   }
 }
 
-// Checks that the directory can be used. RocksDB would report the same error, but with the name of the
-// first file that it could not open.
+// Throws Error when the directory cannot be used. RocksDB would report the same error, but with the
+// name of the first file that it could not open.
 void CheckDirectory(const std::string& dir) {
   if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
     throw Error::Io("open directory", dir, errno);
@@ -138,7 +139,7 @@ void RocksdbEngine::ThrowLazyFailure() const {
 
 TableId RocksdbEngine::OpenTable(const std::string& table) { return tables_->Open(table); }
 
-// A cache made smaller is emptied first: see Engine::ResizeCache.
+// A cache that is made smaller is emptied first (Engine::ResizeCache).
 bool RocksdbEngine::ResizeCache(uint64_t bytes) {
   if (bytes < options_.cache->GetCapacity()) {
     options_.cache->SetCapacity(0);
@@ -196,11 +197,11 @@ uint64_t RocksdbEngine::SumOf(const std::vector<std::string>& properties) {
   return sum;
 }
 
-// Polls properties, which every version of RocksDB has, until no flush or compaction runs or is
-// pending. A compaction is pending for ever when RocksDB found nothing that it could do, as
-// universal compaction does where the sizes of the runs forbid each candidate: then no job waits
-// for a thread, and none has begun for a while. A request to stop ends the wait. Throws Error when
-// background work has failed.
+// Waits until no flush or compaction runs or is pending, by polling properties, which every version
+// of RocksDB has. A compaction may be pending for ever: RocksDB finds nothing to do when, in
+// universal compaction, the sizes of the runs forbid each candidate. So this also returns when no
+// job waits for a thread and none has begun for a while. A request to stop ends the wait. Throws
+// Error when background work has failed.
 void RocksdbEngine::WaitForCompactions() {
   using Clock = std::chrono::steady_clock;
   constexpr auto kNothingBegan = std::chrono::milliseconds(300);

@@ -116,8 +116,8 @@ void RocksdbSession::MultiGet(TableId id, std::span<const std::string_view> keys
     multi_bytes_.append(table.prefix).append(key);
     multi_keys_.emplace_back(begin, table.prefix.size() + key.size());
   }
-  // A slice that is moved while it pins a block has no buffer of its own afterwards (RocksDB 7.8), so
-  // the slices are reset before the vector may move them.
+  // A slice that is moved while it pins a block has no buffer of its own afterwards (RocksDB 7.8),
+  // so the slices are reset before the vector may move them.
   for (rocksdb::PinnableSlice& value : multi_values_) value.Reset();
   multi_values_.resize(keys.size());
   multi_statuses_.resize(keys.size());

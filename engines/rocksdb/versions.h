@@ -1,17 +1,17 @@
-// All that differs between the releases of RocksDB for which the adapter is compiled, 6.20 to 11. The
-// rest of the adapter is written for the newest of them and names no release.
+// All differences between the releases of RocksDB for which the adapter is compiled, 6.20 to 11.
+// The rest of the adapter is written for the newest of them and names no release.
 //
 //   if (!kRocksdbHasClockCache) RefuseForRelease("cache_type=hyper-clock", "lru");
 //   Check(OpenRocksdb(options, dir, families, &handles, &db), "rocksdb could not open its database");
 //
 // A class here that stands between RocksDB's interface and the adapter declares the functions that
 // older releases lack, so that the adapter may override them in every release; these releases never
-// call them. The borders between releases are those that were seen in the headers of 6.20.3, 6.28.2, 7.4.4,
-// 7.8.3, 7.9.2, 8.1.1, 8.10.0, 9.9.3, 10.4.2 and 11.8.1; a release between two of these counts as the
-// older one.
+// call them. The borders between releases are those seen in the headers of 6.20.3, 6.28.2, 7.4.4,
+// 7.8.3, 7.9.2, 8.1.1, 8.10.0, 9.9.3, 10.4.2 and 11.8.1. A release between two of these counts as
+// the older one.
 //
-// Debian's headers must not be found in the place of those that a release lacks: therefore what a
-// release has is told by its number, never by __has_include.
+// The number of a release tells what it has, never __has_include: that would find Debian's headers
+// in place of those that the release lacks.
 #ifndef TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 #define TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 
@@ -41,24 +41,25 @@
 
 namespace testbed {
 
-// What the release has.
+// These constants say what the release has.
 constexpr bool kRocksdbHasClockCache = TESTBED_ROCKSDB_FROM(7, 8);    // HyperClockCache
-constexpr bool kRocksdbClockCacheGrows = TESTBED_ROCKSDB_FROM(9, 0);  // its table grows as it must
+constexpr bool kRocksdbClockCacheGrows = TESTBED_ROCKSDB_FROM(9, 0);  // its table grows as needed
 constexpr bool kRocksdbHasCompressedCache =
     TESTBED_ROCKSDB_FROM(7, 4);  // a compressed secondary cache
 constexpr bool kRocksdbChargesReaders =
-    TESTBED_ROCKSDB_FROM(7, 4);  // table readers take room in it
-// The manifest names the logs that were synced and are no longer written, so that an opening misses
-// one. Older releases have the option, too, but it was not tried with them.
+    TESTBED_ROCKSDB_FROM(7, 4);  // table readers can be charged to the block cache
+// The manifest can record which logs were synced and are no longer written, so that an opening
+// notices when one is missing. Older releases have the option, too, but it was not tried with them.
 constexpr bool kRocksdbTracksLogs = TESTBED_ROCKSDB_FROM(7, 8);
-// The listener is told on which threads parts of a compaction run, so that their IO can be charged.
+// The listener learns on which threads the parts of a compaction run, so that their IO can be
+// charged.
 constexpr bool kRocksdbTellsSubcompactions = TESTBED_ROCKSDB_FROM(7, 4);
 
 // Throws Error (kUsage): this release of RocksDB lacks what the --engine-option `setting` asks for.
 // `accepted` is what it accepts instead.
 [[noreturn]] void RefuseForRelease(const std::string& setting, const std::string& accepted);
 
-// Makes the block cache, of those kinds that the release has.
+// Returns a HyperClockCache; null in a release that has none.
 inline std::shared_ptr<rocksdb::Cache> NewRocksdbClockCache(uint64_t bytes, size_t entry_charge,
                                                             int shard_bits) {
 #if TESTBED_ROCKSDB_FROM(7, 8)
@@ -68,7 +69,7 @@ inline std::shared_ptr<rocksdb::Cache> NewRocksdbClockCache(uint64_t bytes, size
 #endif
 }
 
-// Sets a secondary cache of `bytes` that holds its blocks compressed by LZ4.
+// Adds a secondary cache of `bytes`, which holds blocks compressed by LZ4.
 inline void UseCompressedCache(uint64_t bytes, rocksdb::LRUCacheOptions* options) {
 #if TESTBED_ROCKSDB_FROM(7, 4)
   rocksdb::CompressedSecondaryCacheOptions secondary;
@@ -78,7 +79,7 @@ inline void UseCompressedCache(uint64_t bytes, rocksdb::LRUCacheOptions* options
 #endif
 }
 
-// Makes the memory of table readers, which is index and filter blocks, take its room in the cache.
+// Charges the memory of table readers (index and filter blocks) to the block cache.
 inline void ChargeTableReaders(rocksdb::BlockBasedTableOptions* blocks) {
 #if TESTBED_ROCKSDB_FROM(7, 4)
   blocks->cache_usage_options.options_overrides[rocksdb::CacheEntryRole::kBlockBasedTableReader]

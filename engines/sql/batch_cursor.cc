@@ -9,9 +9,9 @@ namespace {
 // Rows of the first batch of a walk of unknown length, the factor by which batches grow while the
 // cursor goes on in its direction, and the most rows of such a batch.
 constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256;
-// Bytes of a batch at most, as far as they are known from the one before it.
+// The most bytes of a batch, as estimated from the one before it.
 constexpr uint64_t kMostBytes = 1 << 20;
-// Rows of an expected walk that are fetched before any row of its table was seen.
+// The most rows of an expected walk that are fetched before any row of the table was seen.
 constexpr uint64_t kUnseenRows = 16;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A BatchCursor is a cursor that fetches rows by statements. The first batch has the rows that
 // Expect announced, as a client's statement has the length of its scan as its LIMIT; only the bytes
-// of a batch bound it. The batches of a walk of unknown length grow: a scan of a few rows asks for
-// few, and a long one makes few statements. Engines say how a batch is fetched.
+// of a batch bound it. The batches of a walk of unknown length grow, so that a short scan asks for
+// few rows, and a long one makes few statements. Engines implement Read, which fetches a batch.
 //
 // A row that another session writes into the range of a batch stays hidden from Next and Prev. The
 // writes of the cursor's own session do not, since they make the cursor fetch a new batch.

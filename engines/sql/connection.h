@@ -32,14 +32,14 @@
 
 namespace testbed {
 
-// An SqlConflict says that the server rolled the transaction back because of the locks of others.
-// The caller can try the transaction again.
+// The server rolled the transaction back because of the locks of others. The caller can try the
+// transaction again.
 class SqlConflict : public Error {
  public:
   explicit SqlConflict(const std::string& sentence) : Error(kRun, sentence) {}
 };
 
-// A parameter is bytes, or a number where `number` is set.
+// An SqlParameter is bytes, or a number if `number` is set.
 struct SqlParameter {
   std::string_view bytes;
   std::optional<uint64_t> number;
@@ -55,29 +55,30 @@ class SqlConnection {
   // Runs a statement and returns its rows as text; null is an empty string. Drops the result of
   // Execute.
   virtual std::vector<Row> Run(const std::string& sql) = 0;
-  // Prepares a statement of so many parameters, whose rows have so many columns.
+  // Prepares a statement with this number of parameters, whose rows have this number of columns.
   virtual SqlStatement Prepare(const std::string& sql, size_t parameters, size_t columns) = 0;
 
-  // Executes the statement, after all that was sent. Its rows are read by NextRow.
+  // Executes the statement, after all that were sent. NextRow reads its rows.
   virtual void Execute(SqlStatement statement, std::span<const SqlParameter> parameters) = 0;
   // Moves to the next row of the statement executed last; false when there is none.
   virtual bool NextRow() = 0;
-  // A column of the row, valid until the next call of another method than Column.
+  // Returns a column of the row. It is valid until the next call of any method but Column.
   virtual std::string_view Column(size_t column) const = 0;
 
   // Sends a statement that returns no rows, and may return before it was executed.
   virtual void Send(SqlStatement statement, std::span<const SqlParameter> parameters) = 0;
-  // Waits until all that was sent is executed.
+  // Waits until all statements that were sent are executed.
   virtual void Await() = 0;
-  // Executes the statement for each key; results are read by turns: NextResult begins the rows of
-  // the next key. This returns false where the connection cannot, and does nothing.
+  // Executes the statement for each key. The caller reads the results in the order of the keys:
+  // NextResult begins the rows of the next key. Returns false, and does nothing, when the
+  // connection cannot do this.
   virtual bool ExecuteForEach(SqlStatement statement, std::span<const std::string_view> keys) {
     return false;
   }
   virtual void NextResult() {}
 
-  // Id of the thread or process of the server that serves this connection, as the kernel account of
-  // this machine knows it; 0 when the server is not of this machine.
+  // Returns the id of the thread or process of the server that serves this connection, as the
+  // kernel account of this machine knows it; 0 when the server is not of this machine.
   virtual int server_thread() const = 0;
 };
 

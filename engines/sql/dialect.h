@@ -1,5 +1,5 @@
-// An SqlDialect is how a kind of server says what the engines need: tables of binary keys and
-// values, secondary indexes, and walks in the order of bytes.
+// An SqlDialect is the SQL of one kind of server for what the engines need: tables of binary keys
+// and values, secondary indexes, and walks in the order of bytes.
 //
 // A table has the columns k, the key, and v, the value. An index is a column of the index's name,
 // which the server computes from v, and an index over this column and k.
@@ -14,9 +14,10 @@
 
 namespace testbed {
 
-// A Walk says where a batch of a cursor begins and its direction: forward from the first row, or
-// from the first row at or after a key, or after it; backward from the last row, or from the last
-// row at or before a key, or before it.
+// A Walk says where a batch of a cursor begins, and its direction. kFirst, kFrom and kAfter go
+// forward, from the first row, from the first row at or after a key, and from the first row after
+// it. kLast, kUpTo and kBefore go backward, from the last row, from the last row at or before a
+// key, and from the last row before it.
 enum class Walk : uint8_t { kFirst, kFrom, kAfter, kLast, kUpTo, kBefore };
 inline constexpr size_t kWalks = 6;
 inline bool IsForward(Walk walk) { return walk < Walk::kLast; }
@@ -24,12 +25,12 @@ inline bool HasKey(Walk walk) { return walk != Walk::kFirst && walk != Walk::kLa
 // Returns the comparison of a row's key with the walk's: ">=", ">", "<=" or "<".
 const char* WalkOperator(Walk walk);
 
-// A table or index as statements name it.
+// An SqlTable is a table or an index as statements name it.
 struct SqlTable {
-  std::string name;     // of the table, quoted, with its schema
-  std::string column;   // of the index, quoted; empty for a table
-  size_t key_part = 0;  // bytes of the index's column, with which a key of the index begins
-  TableId table = 0;    // the table itself, for an index that of its table
+  std::string name;     // name of the table, quoted, with its schema
+  std::string column;   // name of the index, quoted; empty for a table
+  size_t key_part = 0;  // bytes of the index's column, which begin each key of the index
+  TableId table = 0;    // the table itself; for an index, its table
 };
 
 class SqlDialect {
@@ -42,12 +43,13 @@ class SqlDialect {
                                              const std::vector<IndexPart>& parts) const = 0;
   virtual std::string HasIndex(const SqlTable& index) const = 0;  // returns a row if it is there
 
-  // Prepared statements. Get has the parameters k, or of an index its column and k, and returns v.
+  // These return the SQL of prepared statements. Get has the parameter k, or for an index its
+  // column and k, and returns v.
   virtual std::string Get(const SqlTable& table) const = 0;
   virtual std::string Put(const SqlTable& table) const = 0;    // k, v
   virtual std::string Erase(const SqlTable& table) const = 0;  // k
-  // A walk has the parameters of Get, where it has a key, and the greatest number of rows. It
-  // returns the key, an index's column included, and the value.
+  // A walk has the parameters of Get, if it has a key, and then the greatest number of rows. It
+  // returns the key, including an index's column, and the value.
   virtual std::string Scan(const SqlTable& table, Walk walk) const = 0;
   // Returns how many times the index's column is a parameter of a walk with a key.
   virtual size_t ColumnParameters() const = 0;

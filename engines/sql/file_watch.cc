@@ -49,7 +49,7 @@ void FileWatch::Enter(const std::string& path) {
 }
 
 void FileWatch::EnterDirectory(const std::string& path) {
-  // The watch comes before the look, so that no file is between the two.
+  // The directory is watched before it is listed, so that no new file is missed in between.
   const std::string full = Joined(dir_, path);
   const int number =
       ::inotify_add_watch(inotify_, full.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);

@@ -1,11 +1,11 @@
-// A FileWatch tells the ledger which kind of file each file of a server is, also of the files that
-// the server makes later, so that the kernel account classes their blocks.
+// A FileWatch tells the ledger the kind of each file of a server, including files that the server
+// makes later, so that the kernel account can class their blocks.
 //
 //   FileWatch watch(dir, [](const std::string& path) { return KindOf(path); });
 //
-// A server's files do not pass device/file/file.h. The watch enters all files that are there when it
-// begins, and then follows the directories by inotify on a thread of its own: a file is known within
-// microseconds after it was made, and its first blocks are written after that.
+// A server's files do not pass device/file/file.h. A FileWatch enters all files that exist when it
+// begins, and then follows the directories by inotify on a thread of its own. A new file is known
+// within microseconds; its first blocks are written after that.
 #ifndef TESTBED_ENGINES_SQL_FILE_WATCH_H_
 #define TESTBED_ENGINES_SQL_FILE_WATCH_H_
 
@@ -36,7 +36,7 @@ class FileWatch {
   const std::string dir_;
   const std::function<FileKind(const std::string& path)> kind_;
   std::map<int, std::string>
-      watched_;  // directory by inotify's number; only Follow's thread, later
+      watched_;  // directory by inotify's number; only Follow's thread uses it after the start
   int inotify_ = -1;
   int stop_ = -1;  // eventfd that ends the thread
   std::thread thread_;

@@ -26,9 +26,9 @@ constexpr std::string_view kRows = ".ibd", kDefinition = ".frm";
                           path));
 }
 
-// Returns the log of definitions when the server has yet to end what it was doing to a table when
-// it was ended itself; else an empty string. A block that begins so says what is to be done
-// (ddl_log.h of MariaDB, DDL_LOG_EXECUTE_CODE), and begins otherwise when it is done.
+// Returns the content of the log of definitions when the server was ended before it had completed a
+// change of a table; else an empty string. The first byte of a block says whether its change is
+// still to do (ddl_log.h of MariaDB, DDL_LOG_EXECUTE_CODE).
 std::string UnfinishedDefinitions(const std::string& directory) {
   constexpr size_t kBlock = 4096;
   constexpr char kToDo = 1;
@@ -62,7 +62,7 @@ std::vector<std::string> SchemaFiles(const std::string& directory) {
   for (const std::string& schema : NamesIn(directory)) {
     if (!IsThere(fmt::format("{}/{}/{}", directory, schema, kSchemaMark))) continue;
     for (const std::string& name : NamesIn(directory + "/" + schema)) {
-      // What has the sign in its name is of an ALTER TABLE that did not end.
+      // A name with this sign belongs to an ALTER TABLE that did not end.
       const bool of_table = name.find('#') == std::string::npos &&
                             (name.ends_with(kRows) || name.ends_with(kDefinition));
       if (of_table || name == kSchemaMark) files.push_back(schema + "/" + name);

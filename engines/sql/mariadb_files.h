@@ -1,5 +1,5 @@
-// What can be told of a data directory of MariaDB without a server, which would write as soon as it
-// runs, even if a file turned out to be missing.
+// Functions that inspect a data directory of MariaDB without a server. A server would write as soon
+// as it runs, even if it then finds that a file is missing.
 #ifndef TESTBED_ENGINES_SQL_MARIADB_FILES_H_
 #define TESTBED_ENGINES_SQL_MARIADB_FILES_H_
 
@@ -18,11 +18,11 @@ std::optional<uint32_t> PageSizeOf(const std::string& directory);
 // the system does not tell.
 std::vector<std::string> SchemaFiles(const std::string& directory);
 
-// Throws Error (kCorruption), which names the file, when a file is missing that the tables need
-// that are there: InnoDB's system file or log, or one of the two files of a table. A table is let
-// pass that was being made or changed when the server was ended: it has yet to end that. With
-// `loaded` there is a database, so that it must have a system file at least. Throws Error (kIo)
-// when the system does not tell.
+// Throws Error (kCorruption), which names the file, when a file is missing that the existing tables
+// need: InnoDB's system file or log, or one of the two files of a table. A table that was being
+// made or changed when the server was ended may lack a file, as the server has yet to complete
+// that. With `loaded` there must be a database, and so a system file. Throws Error (kIo) when the
+// system does not tell.
 void CheckFilesThere(const std::string& directory, bool loaded);
 
 }  // namespace testbed::mariadb

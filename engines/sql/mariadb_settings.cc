@@ -16,26 +16,27 @@ namespace {
 constexpr uint64_t kMiB = 1 << 20;
 constexpr uint64_t kLeastLog = 4 * kMiB, kMostLog = 512ull << 30;
 
-// MariaDB's default, where a small budget allows it.
+// Returns MariaDB's default, 16 MiB, or less for a small budget.
 uint64_t DefaultLogBuffer(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 16 * kMiB;
   return std::clamp(options.ram_bytes / 64 / kMiB * kMiB, 2 * kMiB, 16 * kMiB);
 }
 
-// MySQL's manuals advise 1000 or more where there is no disk arm; 10000 is the default of MySQL
-// 8.4. A pool is dirty in proportion to its size, and so is what must be written behind it.
+// Returns the pages a second for background writing. MySQL's manuals advise 1000 or more for a
+// device without a disk arm, and 10000 is the default of MySQL 8.4. It follows the memory, as the
+// number of dirty pages does.
 uint64_t DefaultIoCapacity(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 10000;
   return std::clamp<uint64_t>(options.ram_bytes / (128 * 1024), 1000, 10000);
 }
 
-// The server keeps so many pages free, by default 1536: a typical server's pool of 2 GB has 64 times
-// as many. A small pool must not be free in a fifth of its pages.
+// Returns the number of pages that the server keeps free. Its default, 1536, is a 64th of a pool of
+// 1.5 GB with pages of 16k. In a small pool it could be a fifth of all pages.
 uint64_t DefaultLruScanDepth(const EngineOptions& options) {
   return std::clamp<uint64_t>(options.cache_bytes / options.page_size / 64, 100, 1536);
 }
 
-// Options of the server that the run's own options decide, or that would move its files.
+// Server options that the run's own options decide, or that would move the server's files.
 constexpr std::string_view kOwn[] = {"datadir",
                                      "innodb-page-size",
                                      "innodb-buffer-pool-size",
@@ -76,7 +77,8 @@ int FlushLogAtCommit(Durability durability) {
   return 0;
 }
 
-// As seen: 2M are accepted at 4k, 5M at 8k, less than 6M refused at 16k.
+// These limits were found by trials: 2M are accepted at 4k, 5M at 8k; less than 6M are refused at
+// 16k.
 uint64_t LeastPool(uint32_t page_size) {
   return page_size <= 4096 ? 2 * kMiB : page_size <= 8192 ? 5 * kMiB : page_size / 16384 * 6 * kMiB;
 }
@@ -135,7 +137,7 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
   add("innodb-buffer-pool-size", options.cache_bytes / kMiB * kMiB);
   add("innodb-buffer-pool-chunk-size", kMiB);
   add("innodb-flush-method", direct ? "O_DIRECT" : "fsync");
-  // Buffered means all files: InnoDB would write the log directly all the same.
+  // Buffered mode must include the log, which InnoDB would write directly all the same.
   add("loose-innodb-log-file-buffering", direct ? 0 : 1);
   add("innodb-flush-log-at-trx-commit", FlushLogAtCommit(options.durability));
   add("innodb-doublewrite", sizes.doublewrite ? 1 : 0);
@@ -155,7 +157,7 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
   add("sql-mode", "STRICT_ALL_TABLES");
   add("max-allowed-packet", 64 * kMiB);
   add("max-prepared-stmt-count", 1000000);
-  // What the run does not use takes little memory.
+  // Features that the run does not use get little memory.
   add("key-buffer-size", 8);
   add("aria-pagecache-buffer-size", 131072);
   add("query-cache-size", 0);
@@ -210,8 +212,8 @@ EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t p
   c.block_requests = count["buffer_pool_read_requests"];
   c.block_reads = count["pages_read"];
   c.block_hits = *c.block_requests - std::min(*c.block_requests, count["buffer_pool_reads"]);
-  // Several threads add to Innodb_data_read without synchronization, so that it loses reads (one in
-  // 10,000 with two threads). The count of pages is exact.
+  // This does not use Innodb_data_read: several threads add to it without synchronization, so it
+  // loses reads (one in 10,000 with two threads). The count of pages is exact.
   c.block_read_bytes = count["pages_read"] * page_size;
   c.blocks_written = count["pages_written"];
   c.block_write_bytes = count["pages_written"] * page_size;

@@ -1,9 +1,8 @@
-// The settings of MariaDB that the engines innodb, which has it in its process, and mysql, which
-// speaks to a server, share. A run of one and a run of the other with the same options differ by the
-// server alone.
+// The settings of MariaDB that two engines share: innodb, which has it in its process, and mysql,
+// which speaks to a server. Runs of the two with the same options differ by the server alone.
 //
-// `engine` begins the sentences of errors. Functions throw Error (kUsage) for what an option does not
-// accept.
+// `engine` begins the sentences of errors. Functions throw Error (kUsage) for a value that an
+// option does not accept.
 #ifndef TESTBED_ENGINES_SQL_MARIADB_SETTINGS_H_
 #define TESTBED_ENGINES_SQL_MARIADB_SETTINGS_H_
 
@@ -33,12 +32,12 @@ int FlushLogAtCommit(Durability durability);
 // Returns the size in bytes of the smallest buffer pool that InnoDB accepts.
 uint64_t LeastPool(uint32_t page_size);
 
-// Refuse what neither engine can honour: a cache below LeastPool, and advice for files that the
+// CheckCache refuses a cache below LeastPool. CheckFileAdvice refuses advice for files, which the
 // server opens itself.
 void CheckCache(const std::string& engine, const EngineOptions& options);
 void CheckFileAdvice(const std::string& engine, const EngineOptions& options);
 
-// Settings that have --engine-option of their own.
+// The settings that have an --engine-option of their own.
 struct Sizes {
   uint64_t log_file_size = 0, log_buffer_size = 0;  // bytes
   uint64_t io_capacity = 2000;                      // pages a second
@@ -46,20 +45,21 @@ struct Sizes {
   bool doublewrite = true;
 };
 Sizes MakeSizes(const EngineOptions& options, const ExtraOptions& extra);
-// Returns the engine options of Sizes, of ServerOptions and of conflict_wait_ms, with what they mean.
+// Returns the names and meanings of the engine options for Sizes, ServerOptions and
+// conflict_wait_ms.
 std::vector<std::pair<std::string, std::string>> SharedOptions();
 
 // Returns the arguments "--name=value" that follow from the options, and those that are the same in
 // each run.
 std::vector<std::string> SharedArguments(const EngineOptions& options, const Sizes& sizes);
 
-// Returns "name=value;name=value" of --engine-option server_option as arguments. Refuses options that
-// the run's own options decide, and those in `own`.
+// Returns the value "name=value;name=value" of --engine-option server_option as arguments. Refuses
+// options that the run's own options decide, and those in `own`.
 std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
                                        std::span<const std::string_view> own);
 
-// Waits until the purge has removed what no transaction sees, or makes no progress for so long.
-// `history` returns the server's Innodb_history_list_length.
+// Waits until the purge has removed all versions of rows that no transaction sees, or has made no
+// progress for `patience`. `history` returns the server's Innodb_history_list_length.
 void AwaitPurge(const std::function<uint64_t()>& history,
                 std::chrono::milliseconds patience = std::chrono::milliseconds(1000));
 

@@ -1,9 +1,10 @@
-// MariadbHandle is a connection, and MariadbStatement a prepared statement, by the functions of
-// MariaDB's libraries: the client library and the embedded server have them under the same names, so
-// both are loaded at run time and called through pointers.
+// MariadbHandle is a connection, and MariadbStatement a prepared statement. The client library and
+// the embedded server have their functions under the same names, so both libraries are loaded at
+// run time and called through pointers.
 //
-// Each function throws Error when the server returns an error (MariadbHandle::Fail). Not thread-safe.
-// The functions stand in the header because only the engines that include it have mysql.h.
+// Each function throws Error when the server returns an error (MariadbHandle::Fail). Not
+// thread-safe. The functions stand in the header because only the engines that include it have
+// mysql.h.
 #ifndef TESTBED_ENGINES_SQL_MARIADB_STATEMENT_H_
 #define TESTBED_ENGINES_SQL_MARIADB_STATEMENT_H_
 
@@ -34,7 +35,7 @@ namespace testbed {
                               call(mysql_stmt_close) call(mysql_stmt_errno) call(mysql_stmt_error) \
                                   call(mysql_stmt_field_count)
 
-// The functions that both libraries have, and both engines call.
+// The functions that both libraries have and both engines call.
 struct MariadbCalls {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
   TESTBED_MARIADB_CALLS(TESTBED_DECLARE)
@@ -114,7 +115,7 @@ class MariadbHandle {
   }
 
  protected:
-  // Throws for the codes that mean something else to this engine than Fail would say.
+  // Throws for the codes that this engine treats otherwise than Fail does.
   virtual void FailAsEngine(unsigned code, const std::string& message,
                             const std::string& doing) const {}
   static bool Says(const std::string& message, const char* words) {

@@ -21,9 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLockPoll(20);
-// How long the lock of a run is waited for that was killed: its server may be amid a statement. The run
-// that left a schema behind was not killed a moment ago, as its directory is gone; one that lives ends
-// the wait for nothing.
+// How long to wait for the lock of another run. The server of a killed run may still execute its
+// statement, so its lock takes a while to go. A run that left a schema behind ended longer ago, as
+// its directory is gone; if the lock is still held then, its run lives, and waiting is useless.
 constexpr std::chrono::seconds kPatienceWithKilled(20), kPatienceWithLeftover(1);
 
 // Returns the id in the record; empty when there is no such file.
@@ -34,9 +34,9 @@ std::string ReadRecord(const std::string& path) {
   return id;
 }
 
-// Returns whether the schema is what a temporary run on this host left behind, if no engine has its
-// lock. A directory that only cannot be seen (unmounted, of another container) must not cost its
-// database, so no other directory that is gone suffices.
+// Returns whether a temporary run on this host has left the schema behind, provided that no engine
+// holds its lock. For other directories it is not enough that they are gone: a directory may just
+// not be visible here (unmounted, in another container), and its database must not be lost.
 bool IsLeftover(const SchemaMarker& marker) {
   const fs::path dir = marker.directory;
   std::error_code unknown;
@@ -67,7 +67,7 @@ DirLock SchemaOwner::TakeDirectory() const {
 bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
                        const std::function<bool()>& try_lock) const {
   const FoundSchema found = find();
-  // What is another's is refused at once.
+  // A schema of another owner is refused at once.
   const bool anew = MustMake(found);
   const bool leftover = anew && found.marker && IsLeftover(*found.marker);
   const auto deadline =
@@ -85,7 +85,7 @@ bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
     }
     std::this_thread::sleep_for(kLockPoll);
   }
-  // Whoever had the lock may have left another schema.
+  // The earlier holder of the lock may have changed the schema.
   return MustMake(find());
 }
 

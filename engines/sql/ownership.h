@@ -1,11 +1,11 @@
-// Which database of a server belongs to which directory. A server may hold what is not testbed's, and
-// databases of testbed that other directories stand for; neither is touched.
+// Tells which database of a server belongs to which directory. A server may hold databases that are
+// not testbed's, and databases of testbed that belong to other directories; neither is touched.
 //
-// A schema of testbed has a marker table with an id, and with the host and the directory that the
-// schema belongs to. The directory has a record, a file with the same id. An engine that has the schema
-// open holds a lock of the server in the schema's name, from before it looks at the marker for good to
-// its end, so that no run takes the schema of one that lives: a directory that cannot be seen from here
-// may be there in another mount namespace.
+// A schema of testbed has a marker table with an id, and with the host and the directory to which
+// the schema belongs. The directory has a record, a file with the same id. An engine that has the
+// schema open holds a lock of the server in the schema's name, which it takes before it reads the
+// marker for the last time and keeps to its end. So no run takes the schema of a living run, even
+// if it cannot see that run's directory, which may be in another mount namespace.
 //
 //   SchemaOwner owner{.engine = "mysql", .kind = "database", .schema = schema, .dir = dir};
 //   if (owner.Take(find, try_lock)) MakeSchema();
@@ -38,15 +38,16 @@ struct SchemaOwner {
 
   // Returns whether the directory stands for a schema.
   bool HasRecord() const;
-  // Makes the directory and locks it. Throws Error: kUsage when a database is to be opened and the
-  // directory has no record, so that no server is started for nothing; kIo.
+  // Makes the directory and locks it. Throws Error: kUsage when a database is to be opened but the
+  // directory has no record, so that no server is started for nothing; kIo when the system refuses.
   DirLock TakeDirectory() const;
-  // Takes the schema: `find` asks the server for it, and `try_lock` returns whether it got the schema's
-  // lock, which the server gives to one connection at a time and the engine then keeps. Returns false
-  // when the schema is the directory's. Returns true when it is to be made: there is none, `replace`
-  // asks for it anew, or the one that is there is what a temporary run on this host left. Throws Error
-  // (kUsage) when the schema is another's, the directory's is not there, or a run that lives has the
-  // lock; it waits a while for that of a killed run, whose connections the server ends in a moment.
+  // Takes the schema. `find` asks the server for it. `try_lock` returns whether it got the schema's
+  // lock, which the server gives to one connection at a time; the engine then keeps it. Returns
+  // false when the schema is the directory's. Returns true when it is to be made: there is none,
+  // `replace` asks for a new one, or a temporary run on this host left the one that is there.
+  // Throws Error (kUsage) when the schema belongs to another directory, when that of this directory
+  // is gone, or when a living run holds the lock. It waits a while for the lock of a killed run,
+  // whose connections the server ends in a moment.
   bool Take(const std::function<FoundSchema()>& find, const std::function<bool()>& try_lock) const;
   // Writes the record, durably. Throws Error (kIo).
   void WriteRecord(const std::string& id) const;
@@ -56,8 +57,8 @@ struct SchemaOwner {
   bool MustMake(const FoundSchema& found) const;
 };
 
-// Returns the schema of one directory of a run. With --databases these are DIR/0, DIR/1, ..., and on
-// a server that they share each has a schema of its own.
+// Returns the schema of one directory of a run. With --databases these are DIR/0, DIR/1, ..., and
+// on a server that they share each has a schema of its own.
 std::string SchemaOfDirectory(const std::string& dir, const std::string& schema, bool shared);
 
 // Returns the name of a schema's lock: of letters, digits, points and _, and of 64 bytes at most.

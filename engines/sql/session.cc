@@ -14,7 +14,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// What a server's thread does for a request: it reads pages of data files and writes the log.
+// A RequestMark marks a request to the server, whose thread reads pages of data files and writes
+// the log.
 class RequestMark {
  public:
   explicit RequestMark(ServedThread* served) { served->Follow(); }
@@ -37,7 +38,7 @@ SqlSession::~SqlSession() {
     if (in_transaction_ && begun_) Rollback();
     connection_->Run(farewell_);
   } catch (const Error&) {
-    // The connection is lost, and with it what the farewell is for.
+    // The connection is lost, and with it what the farewell was to flush.
   }
 }
 
@@ -84,7 +85,7 @@ bool SqlSession::Get(TableId table, std::string_view key, std::string_view* valu
   return true;
 }
 
-// A connection that can sends all keys in one round trip; the others get one row after the other.
+// Sends all keys in one round trip if the connection can; otherwise gets one row after the other.
 void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
   const RequestMark mark(&served_);
@@ -219,7 +220,7 @@ void SqlSession::Rollback() {
   try {
     connection_->Await();
   } catch (const SqlConflict&) {
-    // It is rolled back already.
+    // The transaction is rolled back already.
   }
   connection_->Run("ROLLBACK");
 }
@@ -239,7 +240,7 @@ void SqlCursor::Read(Walk walk, std::string_view key, uint64_t count) {
   size_t used = 0;
   if (HasKey(walk)) {
     if (part != 0) {
-      // A key shorter than the column stands before all keys that begin with it.
+      // A key that is shorter than the column stands before all keys that begin with it.
       for (size_t i = 0; i < dialect.ColumnParameters(); ++i) {
         parameters[used++].bytes = key.substr(0, part);
       }

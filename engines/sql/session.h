@@ -1,13 +1,13 @@
-// Sessions and cursors of the engines that speak to a database server. A session has a connection of
-// its own and prepared statements for each table.
+// Sessions and cursors of the engines that speak to a database server. A session has a connection
+// of its own and prepared statements for each table.
 //
 // Isolation is READ COMMITTED: each Get, and each batch of a cursor, sees the newest commits and
 // the session's own writes. A transaction locks the rows that it writes until it ends. When the
 // server rolls a transaction back because of the locks of others, its session repeats all of its
 // writes, for up to SqlLimits::conflict_wait_ms, and then throws Error (kRun).
 //
-// Writes of a transaction may be on their way until its next read or its Commit, which then throws
-// what they failed with.
+// Writes of a transaction may be on their way until its next read or its Commit, which throws their
+// errors.
 #ifndef TESTBED_ENGINES_SQL_SESSION_H_
 #define TESTBED_ENGINES_SQL_SESSION_H_
 
@@ -71,8 +71,8 @@ class SqlSession : public Session {
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   // Sends one write to the server.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
-  // Does `work`; when the server has rolled the transaction back, repeats its writes and then, if
-  // `again`, the work.
+  // Runs `work`. When the server has rolled the transaction back, repeats its writes and, if
+  // `again`, `work`.
   void Try(const std::function<void()>& work, bool again);
   void AwaitWrites();
 
@@ -86,7 +86,7 @@ class SqlSession : public Session {
   std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
   uint64_t changes_ = 0;                         // grows with each write and rollback
   std::string values_;                           // the values that MultiGet returns
-  std::vector<size_t> ends_;                     // where each of them ends in values_
+  std::vector<size_t> ends_;                     // the end of each of these in values_
 };
 
 class SqlCursor : public BatchCursor {

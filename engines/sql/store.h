@@ -1,6 +1,6 @@
-// An SqlStore is the tables of one database that a server holds, and the way to connect to it.
+// An SqlStore has the tables of one database of a server, and connects to it.
 //
-// Thread-safe, but for what Connect returns.
+// Thread-safe, unlike the connections that Connect returns.
 #ifndef TESTBED_ENGINES_SQL_STORE_H_
 #define TESTBED_ENGINES_SQL_STORE_H_
 
@@ -39,10 +39,11 @@ class SqlStore {
   std::vector<std::string> TableNames() const;
 
   std::unique_ptr<SqlConnection> Connect() const { return connect_(); }
-  // Runs a statement on the store's own connection, which the first call makes. It lives as long as the
-  // store, and so does a lock that a statement has the server give to it (engines/sql/ownership.h).
+  // Runs a statement on the store's own connection, which the first call makes. The connection
+  // lives as long as the store, and so does a lock that the server gives to it
+  // (engines/sql/ownership.h).
   std::vector<SqlConnection::Row> Ask(const std::string& sql);
-  // Returns the first value of its answer; empty when there is none.
+  // Returns the first value of the answer to `sql`; empty when there is none.
   std::string AskOne(const std::string& sql);
 
   const SqlDialect& dialect() const { return *dialect_; }
@@ -56,8 +57,8 @@ class SqlStore {
     if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
       ThrowFailure();
   }
-  // A sync of lazy durability has failed. What it was to make durable may be lost, and the next one
-  // would succeed, so that no commit is acknowledged any more.
+  // Makes NoteCommit throw from now on, after a failed sync of lazy durability: commits may be lost
+  // that it was to make durable, and the next sync would succeed.
   void FailCommits(const Error& error);
   uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
 

@@ -19,9 +19,10 @@ std::string SqlOf(Query query, const std::string& table, bool rowid) {
     case Query::kGet:
       return "SELECT v FROM " + table + " WHERE k=?1";
     case Query::kPut:
-      // Without a rowid, a trigger or a second index this is one search and one change of the tree.
+      // Without a rowid, a trigger or a second index, REPLACE is one search and one change of the
+      // tree.
       if (!rowid) return "REPLACE INTO " + table + "(k,v) VALUES(?1,?2)";
-      // The row keeps its rowid, so the index stays as it is.
+      // The row keeps its rowid, so its entry in the index stays as it is.
       return "INSERT INTO " + table +
              "(k,v) VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=excluded.v";
     case Query::kErase:
@@ -98,7 +99,8 @@ uint64_t CacheShares::ShareOf(const Connection& connection) const {
              : 0;
 }
 
-// A connection that is in a call takes its share when it begins the next one.
+// Gives each connection its share. A connection that is in a call takes its share when it begins
+// the next one.
 void CacheShares::Divide(Connection* locked) {
   const uint32_t division = division_.fetch_add(1, std::memory_order_relaxed) + 1;
   const uint64_t share = bytes_ / std::max<uint64_t>(1, in_use_);
@@ -160,7 +162,8 @@ Connection::Connection(Vfs* vfs, const Settings& settings, CacheShares* shares, 
 
 Connection::~Connection() {
   shares_->Remove(this);
-  // SQLite does not close a connection that has statements, those that an Error has lost included.
+  // SQLite does not close a connection that has statements, so those that an Error has lost are
+  // freed here, too.
   while (sqlite3_stmt* stmt = ::sqlite3_next_stmt(db_, nullptr)) ::sqlite3_finalize(stmt);
   ::sqlite3_close(db_);
 }
@@ -190,7 +193,8 @@ void Connection::Configure(bool creates) {
   SetCacheSize();
 }
 
-// Waits for a lock that another connection holds: for the file lock, or by short sleeps.
+// SQLite calls this while another connection holds a lock. Waits until a lock was given up, or a
+// few milliseconds; returns 0 to give up.
 int Connection::Busy(void* connection, int tries) {
   const Connection& c = *static_cast<Connection*>(connection);
   constexpr uint32_t kTurnMs = 2;
@@ -205,7 +209,8 @@ void Connection::Resize() {
   SetCacheSize();
 }
 
-// SQLite works with the few pages that it must have, however small the size is.
+// Sets the size of the cache to cache_bytes_. SQLite works with the few pages that it needs,
+// however small the size is.
 void Connection::SetCacheSize() {
   const std::string sql =
       fmt::format("PRAGMA cache_size=-{}", std::max<uint64_t>(1, cache_bytes_ >> 10));
@@ -265,7 +270,8 @@ void Connection::Rollback() {
   if (::sqlite3_get_autocommit(db_) == 0) RunPrepared(&rollback_, "ROLLBACK", "rolling back");
 }
 
-// SQLite's own counts have 31 bits, so they are taken and set to zero again and again.
+// Adds SQLite's own counts to hits_ and misses_ and sets them to zero, again and again, as they
+// have only 31 bits.
 void Connection::TakeCounts() {
   int hits = 0, misses = 0, most = 0;
   ::sqlite3_db_status(db_, SQLITE_DBSTATUS_CACHE_HIT, &hits, &most, 1);

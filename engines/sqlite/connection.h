@@ -37,8 +37,9 @@ namespace testbed::sqlite {
 class Connection;
 
 // CacheShares gives each connection in use the same share of the cache, because SQLite has a cache
-// for each connection. A connection is in use from its first call until the others together have
-// made some ten thousand calls without one of it; then it gives its pages up. Thread-safe.
+// for each connection. A connection is in use from its first call until the other connections
+// together have made some ten thousand calls while it made none; then its pages are freed.
+// Thread-safe.
 class CacheShares {
  public:
   explicit CacheShares(uint64_t bytes) : bytes_(bytes) {}
@@ -46,10 +47,10 @@ class CacheShares {
   uint64_t bytes() const;
   void Add(Connection* connection);
   void Remove(Connection* connection);
-  // Counts calls of a connection, which is locked by the caller, and divides the cache anew when
-  // the connections in use are others than before.
+  // Counts calls of a connection, which the caller has locked. Divides the cache anew when other
+  // connections are in use than before.
   void Note(Connection* connection);
-  // A number that changes with each division.
+  // Returns a number that changes with each division.
   uint32_t division() const { return division_.load(std::memory_order_relaxed); }
   uint64_t ShareOf(const Connection& connection) const;
 
@@ -57,28 +58,28 @@ class CacheShares {
   static constexpr uint64_t kIdleTurns = 64;
   void Divide(Connection* locked) REQUIRES(mutex_);
 
-  mutable Mutex mutex_;  // locked after a connection
+  mutable Mutex mutex_;  // locked after the mutex of a connection
   uint64_t bytes_ GUARDED_BY(mutex_);
-  uint64_t turns_ GUARDED_BY(mutex_) = 0;  // calls of Note
+  uint64_t turns_ GUARDED_BY(mutex_) = 0;  // number of calls of Note
   uint64_t in_use_ GUARDED_BY(mutex_) = 0;
   std::vector<Connection*> connections_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> division_{0};
 };
 
-// The statements that a connection prepares for each table.
+// The kinds of statements that a connection prepares for each table.
 enum class Query : uint8_t {
   kGet,
   kPut,
   kErase,
   kFrom,      // rows from a key on, in order
-  kAfter,     // rows after a key
-  kDownFrom,  // rows from a key on, in falling order
+  kAfter,     // rows after a key, in order
+  kDownFrom,  // rows up to and with a key, in falling order
   kBefore,    // rows before a key, in falling order
   kLast,      // all rows in falling order
   kCount
 };
 
-// A Statement that a caller has taken from its connection. Move-only.
+// A Statement is taken from its connection and given back to it. Move-only.
 class Statement {
  public:
   Statement() = default;
@@ -88,11 +89,12 @@ class Statement {
   Query query() const { return query_; }
   Connection* connection() const { return connection_; }
 
-  // The bytes must stay as they are until the statement is reset.
+  // Binds the bytes, which must not change until the statement is reset.
   void BindBlob(int parameter, std::string_view bytes);
-  // Returns whether there is a row. After a failure the statement is given back, and this is empty.
+  // Returns whether there is a row. A failure throws Error; the statement was given back then, and
+  // this object is empty.
   bool Step(const char* doing);
-  // Valid until the next Step or Reset.
+  // Returns a column of the row. It is valid until the next Step or Reset.
   std::string_view Column(int column) const;
   void Reset() { ::sqlite3_reset(stmt_); }
 
@@ -107,7 +109,7 @@ class Statement {
 class Connection {
  public:
   using NameOf = std::function<std::string(TableId)>;  // a table's name in SQL, quoted
-  // Opens the database. A connection that `creates` it gives it the page size. Throws Error.
+  // Opens the database. A connection that `creates` the database sets its page size. Throws Error.
   Connection(Vfs* vfs, const Settings& settings, CacheShares* shares, NameOf name_of, bool creates);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -115,7 +117,7 @@ class Connection {
 
   class Call {
    public:
-    // The analysis does not know a lock that is a member.
+    // The analysis does not follow a lock that is a member.
     explicit Call(Connection* connection) NO_THREAD_SAFETY_ANALYSIS : lock_(connection->mutex_) {
       connection->Enter();
     }
@@ -124,19 +126,19 @@ class Connection {
     const LockGuard lock_;
   };
 
-  // All that follow must be inside a Call.
+  // The functions below, up to CountsInCall, must be called inside a Call.
   sqlite3* db() const { return db_; }
-  // Returns a statement that is reset, prepared before if there is one.
+  // Returns a reset statement: one that was given back, or a new one.
   Statement Take(TableId table, Query query);
   // Resets the statement and keeps it for the next Take.
   void Give(Statement statement);
-  // Runs SQL that returns no rows but, for a PRAGMA, one value, which it returns.
+  // Runs SQL that returns no rows, or a PRAGMA, whose value it returns.
   std::string Run(const std::string& sql, const char* doing);
   void Begin() { RunPrepared(&begin_, "BEGIN IMMEDIATE", "beginning to write"); }
   void Commit() { RunPrepared(&commit_, "COMMIT", "committing"); }
-  // Does nothing when no transaction is open: a failed call may have ended it.
+  // Rolls the transaction back. Does nothing when none is open: a failed call may have ended it.
   void Rollback();
-  uint64_t wal_pages() const { return wal_pages_; }  // when this connection last committed
+  uint64_t wal_pages() const { return wal_pages_; }  // pages in the WAL at its last commit
   // Sets how long the connection waits for the locks of others.
   void set_busy_wait_ms(uint32_t ms) { busy_wait_ms_ = ms; }
   [[noreturn]] void Fail(int code, const char* doing) const;
@@ -149,7 +151,7 @@ class Connection {
     }
   };
   Counts CountsInCall();
-  // Outside of a Call.
+  // Returns the counts; must be called outside of a Call.
   Counts LockedCounts() {
     LockGuard lock(mutex_);
     return CountsInCall();
@@ -169,26 +171,26 @@ class Connection {
   void Configure(bool creates);
   void TakeCounts();
   void Resize();
-  void SetCacheSize();  // to cache_bytes_
+  void SetCacheSize();  // sets the size of SQLite's cache to cache_bytes_
   sqlite3_stmt* Prepare(const std::string& sql, const char* doing) const;
   void RunPrepared(sqlite3_stmt** stmt, const char* sql, const char* doing);
   static int Busy(void* connection, int tries);
 
   Vfs* const vfs_;
-  const Settings& settings_;  // the database's, whose layout of tables is known when it is open
+  const Settings& settings_;  // the database's; the layout of tables is known when it is open
   CacheShares* const shares_;
   const NameOf name_of_;
   sqlite3* db_ = nullptr;
   Mutex mutex_;
   uint32_t busy_wait_ms_;
   uint32_t calls_ = 0;
-  uint32_t division_ = 0;  // of which the share was last taken
+  uint32_t division_ = 0;  // number of the division of its present share
   uint64_t cache_bytes_ = 0;
   std::atomic<bool> in_use_{false};
-  uint64_t turn_ = 0;  // of its last Note; protected by the mutex of CacheShares
+  uint64_t turn_ = 0;  // CacheShares' turn at its last Note; protected by CacheShares' mutex
   uint64_t wal_pages_ = 0;
   uint64_t hits_ = 0, misses_ = 0;
-  std::vector<std::vector<sqlite3_stmt*>> statements_;  // those not taken, by table and query
+  std::vector<std::vector<sqlite3_stmt*>> statements_;  // not taken, by table and query
   sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *rollback_ = nullptr;
 };
 

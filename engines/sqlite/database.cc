@@ -25,7 +25,8 @@ constexpr uint32_t kReadersWaitMs = 500;
 // Returns the name of a table in SQL, quoted.
 std::string SqlName(const std::string& table) {
   std::string name = "\"";
-  // A name that begins as those of SQLite's own tables has its first letter written in digits.
+  // A name that begins like those of SQLite's own tables gets its first letter in hexadecimal
+  // digits.
   const bool reserved = table.starts_with("sqlite_");
   for (size_t i = 0; i < table.size(); ++i) {
     const char c = table[i];
@@ -60,7 +61,7 @@ Database::Database(const std::string& dir, const Settings& settings)
   lock_ = DirLock(dir_, "the database in");
   const bool is_new = !IsThere(DatabaseFile(dir_));
   if (is_new) {
-    // SQLite would take the log of another database for its own, or remove it.
+    // Without its database file SQLite would take such a file for its own, or remove it.
     for (const std::string& file : {WalFile(dir_), JournalFile(dir_)}) {
       if (!IsThere(file)) continue;
       throw Error(Error::kCorruption, "file " + DatabaseFile(dir_) + " is missing though " + file +
@@ -95,8 +96,8 @@ Database::~Database() {
     LockGuard lock(mutex_);
     readers_.clear();
   }
-  // SQLite ends its last connection with a checkpoint and removes the write-ahead log. What fails
-  // there is done when the database is opened again.
+  // With its last connection SQLite takes a checkpoint and removes the write-ahead log. If that
+  // fails, the next opening does it.
   writer_.reset();
   try {
     if (settings_.durability != Durability::kNone) vfs_->SyncData();
@@ -105,9 +106,10 @@ Database::~Database() {
   }
 }
 
-// A database that was closed in order has neither a log nor a journal with anything in it. Beside one,
-// the page cache may have frames and pages that the device lacks, as a sync has failed on them:
-// SQLite would put later commits behind such frames, where a power cut takes them away.
+// Makes the files of a database that was not closed in order agree with the device. Such a database
+// has a log or a journal with content. After a failed sync the page cache may have frames and pages
+// that the device lacks: SQLite would put later commits behind such frames, and a power cut would
+// take them away.
 void Database::MakeFilesDurable() const {
   if (BytesIn(WalFile(dir_)) == 0 && BytesIn(JournalFile(dir_)) == 0) return;
   MakeDurable(DatabaseFile(dir_), FileKind::kData);
@@ -116,8 +118,9 @@ void Database::MakeFilesDurable() const {
   }
 }
 
-// An empty file is what a crash may leave of a database that was being made. SQLite would remove the
-// write-ahead log beside one, which such a crash does not leave.
+// Throws Error for a database file of another page size, or without SQLite's header. A crash may
+// leave an empty file when a database was being made. A write-ahead log beside an empty file is not
+// from such a crash, and SQLite would remove it.
 void Database::CheckHeader() const {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
   std::ifstream file(DatabaseFile(dir_), std::ios::binary);
@@ -149,8 +152,8 @@ void Database::Open() {
   ReadTables();
   if (!is_new) return;
   if (BytesIn(DatabaseFile(dir_)) == 0) {
-    // A rollback journal leaves the file empty until something is written, and an empty file is none
-    // of a database that was made.
+    // With a rollback journal the file stays empty until something is written, and an empty file is
+    // not a whole database.
     Connection::Call call(writer_.get());
     writer_->Run("BEGIN IMMEDIATE", "creating the database");
     writer_->Run("COMMIT", "creating the database");
@@ -281,8 +284,9 @@ void Database::EndWrite(bool committed) {
   turn_.Pass();
 }
 
-// The commit is made already, so a checkpoint that fails is no failure of it: the pages stay in the
-// log, and the next checkpoint tries again. A failed sync fails the next write (Vfs).
+// Begins a checkpoint after a commit when the log is long. The commit is made already, so a failed
+// checkpoint is no failure of it: the pages stay in the log, and the next checkpoint tries again.
+// After a failed sync the next write fails (Vfs).
 void Database::CheckpointInCommit() {
   const uint64_t pages = writer_->wal_pages();
   const uint64_t distance =
@@ -292,7 +296,7 @@ void Database::CheckpointInCommit() {
     return;
   }
   if (pages < next_checkpoint_) return;
-  // When a reader holds it back, the log grows by a part before the next try.
+  // If a reader holds the checkpoint back, the log grows by a part before the next try.
   next_checkpoint_ = pages + distance / 16 + 1;
   IoScope scope(kCheckpoint);
   Connection::Call call(writer_.get());
@@ -308,7 +312,7 @@ void Database::Checkpoint() {
       int code = ::sqlite3_wal_checkpoint_v2(writer->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE,
                                              nullptr, nullptr);
       if (code == SQLITE_OK) {
-        // Waits for readers, but not for a cursor that goes on standing on a row.
+        // This checkpoint waits for readers, but not for a cursor that stays on its row.
         writer->set_busy_wait_ms(std::min(kReadersWaitMs, settings_.busy_wait_ms));
         code = ::sqlite3_wal_checkpoint_v2(writer->db(), nullptr, SQLITE_CHECKPOINT_TRUNCATE,
                                            nullptr, nullptr);

@@ -10,9 +10,10 @@
 //   database.EndWrite(true);                        // after a commit; false after a rollback
 //   database.GiveReader(reader);
 //
-// Tables: the table `name` of the interface is SQLite's table of the same name, without a rowid,
-// with columns k (the key) and v. Letters and characters other than a to z, 0 to 9 and _ are
-// written as % and two hexadecimal digits, because SQLite's names do not tell "a" from "A".
+// Tables: the table `name` of the interface is SQLite's table of the same name, with columns k (the
+// key) and v. By Settings::table it has a rowid or none. Letters and characters other than a to z,
+// 0 to 9 and _ are written as % and two hexadecimal digits, because SQLite's names do not tell "a"
+// from "A".
 //
 // A Database is thread-safe. A connection may be used by one thread at a time.
 #ifndef TESTBED_ENGINES_SQLITE_DATABASE_H_
@@ -67,13 +68,13 @@ class Database {
   // Waits for the turn to write and returns the connection for it. Throws Error (kRun) when this
   // thread has the turn already, and the Error of a lazy sync that has failed.
   Connection* BeginWrite();
-  // Passes the turn on. After a commit, first begins a checkpoint when the write-ahead log is long.
+  // Passes the turn on. Before that, begins a checkpoint after a commit that made the WAL long.
   void EndWrite(bool committed);
 
   // Makes all commits durable and empties the write-ahead log, unless a cursor stands on a row.
   void Checkpoint();
-  // Makes commits durable for lazy durability, on its thread. Each BeginWrite after a failure
-  // throws the failure.
+  // Makes all commits durable, on the thread of lazy durability. After a failure each BeginWrite
+  // throws it.
   void SyncLazily();
 
   Connection::Counts Counts();
@@ -81,7 +82,8 @@ class Database {
  private:
   void Open();
   void ReadTables();
-  // Takes the layout of the tables that are there, and refuses another one that is wanted.
+  // Sets the layout of the tables to that of the existing ones. Throws Error (kUsage) when the
+  // settings ask for another one.
   void TakeLayout(bool tables, bool rowid);
   void CheckHeader() const;
   // Makes the files of a database that was not closed in order agree with the device.
@@ -90,21 +92,21 @@ class Database {
   std::string NameOf(TableId table) const;
 
   const std::string dir_;
-  Settings settings_;  // Open sets the layout of the tables; constant from then on
+  Settings settings_;  // Open sets the layout of the tables; constant after that
   CacheShares shares_;
   DirLock lock_;
   std::unique_ptr<Vfs> vfs_;
   std::unique_ptr<Connection> writer_;
   WriterTurn turn_;
-  uint64_t next_checkpoint_ = 0;  // pages of WAL; used by the one that has the turn
+  uint64_t next_checkpoint_ = 0;  // pages of the WAL; used by the holder of the turn
   std::atomic<uint64_t> commits_{0};
 
   mutable Mutex mutex_;  // locked after turn_
-  // SQL names, quoted: of the opened tables by TableId, and of all tables of the file.
+  // The quoted SQL names of the opened tables, by TableId, and of all tables of the file.
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   std::set<std::string> all_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Connection>> readers_ GUARDED_BY(mutex_);
-  std::vector<Connection*> unused_ GUARDED_BY(mutex_);  // readers without a session
+  std::vector<Connection*> unused_ GUARDED_BY(mutex_);  // readers that no session uses
   std::optional<Error> sync_failure_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> table_count_{0};
   std::atomic<bool> sync_failed_{false};

@@ -1,6 +1,6 @@
 // The state that SQLite's connections share through the operating system when they are in several
-// processes, here kept in memory, because all connections are in one process: the lock of the
-// database file and the index of the write-ahead log. SQLite's own VFS "unix-excl" does the same.
+// processes: the lock of the database file, and the index of the write-ahead log. Here all
+// connections are in one process, so the state is in memory, as SQLite's own VFS "unix-excl" does.
 //
 // A FileLock is the lock of a database file, with the five levels of sqlite3_io_methods::xLock. A
 // WalIndex is the memory and the eight locks of xShmMap and xShmLock. Each connection has a Holder
@@ -28,13 +28,13 @@ class FileLock {
   struct Holder {
     int level = SQLITE_LOCK_NONE;
   };
-  // Raises the holder's level to `level`. When EXCLUSIVE cannot be had because others read, the
-  // holder is left PENDING: then no new reader gets in.
+  // Raises the holder's level to `level`. When readers keep it from EXCLUSIVE, the holder stays at
+  // PENDING, so that no new reader gets in.
   int Lock(Holder* holder, int level);
   // Lowers the holder's level to `level`: SHARED or NONE.
   void Unlock(Holder* holder, int level);
   bool Reserved() const;  // whether any connection writes or is about to
-  // Waits until any lock was lowered, at most so long.
+  // Waits until some lock was lowered, but at most this long.
   void WaitForChange(std::chrono::milliseconds most) const;
 
  private:
@@ -54,7 +54,7 @@ class WalIndex {
   // Returns the memory of a region, all zeros when it is new; null when there is none and `extend`
   // is false.
   void volatile* Region(size_t region, size_t size, bool extend);
-  // `flags` as given to xShmLock.
+  // Takes or gives up `count` locks from `first` on, all or none, as `flags` (of xShmLock) say.
   int Lock(Holder* holder, int first, int count, int flags);
   void Clear();  // forgets all regions
 

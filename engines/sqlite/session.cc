@@ -128,7 +128,8 @@ std::string_view SqliteSession::Steady(std::string_view bytes, std::string* copy
 void SqliteSession::Write(TableId table, Query query, std::string_view key,
                           const std::string_view* value) {
   CheckTable(table);
-  // SQLite may have rolled all of it back, and what follows would be transactions of their own.
+  // After a failed write SQLite may have rolled the whole transaction back, and later writes would
+  // be transactions of their own.
   if (failed_) throw Error(Error::kRun, kFailedBefore);
   ParkCursors();
   const bool first = writer_ == nullptr;
@@ -208,7 +209,7 @@ void SqliteCursor::Park() {
 }
 
 bool SqliteCursor::Start(Query query, std::string_view key) {
-  bound_key_ = key;  // before Stop, because it may be this cursor's own key
+  bound_key_ = key;  // before Stop, as `key` may be this cursor's own
   Stop();
   Connection* connection = session_->Reader();
   {
@@ -222,7 +223,7 @@ bool SqliteCursor::Start(Query query, std::string_view key) {
 bool SqliteCursor::Step() {
   {
     Connection::Call call(statement_.connection());
-    state_ = State::kNowhere;  // when it fails
+    state_ = State::kNowhere;  // stays if Step throws
     if (statement_.Step("scanning")) {
       key_ = statement_.Column(0);
       value_ = statement_.Column(1);

@@ -1,18 +1,18 @@
 // Sessions and cursors of the sqlite engine.
 //
 // Reads: a session reads through a connection of its own. A Get is a transaction of its own and
-// sees the newest commit; its value is copied, and its statement reset, before it returns, so that a
-// session that is put aside holds no state back. A cursor that stands on a row keeps its statement,
-// and with it the state of the database in which it was positioned; key and value are SQLite's bytes,
+// sees the newest commit. Its value is copied, and its statement reset, before it returns, so that
+// an idle session holds no state of the database. A cursor that stands on a row keeps its
+// statement, and with it the state in which it was positioned; key and value are SQLite's bytes,
 // not copies. While a cursor stands on a row, all reads of its session see that state.
 //
-// Writes: a transaction of a session gets the turn to write with its first write and keeps it to its
-// end; a write outside Begin and Commit is a transaction of its own. From its first write on, a
-// transaction reads through the connection that writes: the newest commit plus its own writes. Other
-// sessions may have changed the rows that it read before its first write.
+// Writes: a transaction of a session gets the turn to write with its first write and keeps it to
+// its end; a write outside Begin and Commit is a transaction of its own. From its first write on, a
+// transaction reads through the connection that writes: the newest commit plus its own writes.
+// Other sessions may have changed the rows that it read before its first write.
 //
-// SQLite cannot write where an older state is being read. So before each write the session parks its
-// cursors: a parked cursor keeps its key and finds its row again at its next move.
+// SQLite cannot write where an older state is being read. So before each write the session parks
+// its cursors: a parked cursor keeps its key and finds its row again at its next move.
 #ifndef TESTBED_ENGINES_SQLITE_SESSION_H_
 #define TESTBED_ENGINES_SQLITE_SESSION_H_
 
@@ -46,27 +46,27 @@ class SqliteSession : public Session {
 
  private:
   friend class SqliteCursor;
-  // The connection that sees what the session sees now.
+  // Returns the connection that sees what the session sees now.
   Connection* Reader() const { return writer_ != nullptr ? writer_ : reader_; }
   void CheckTable(TableId table) const;
-  // Runs the statement with its parameters bound, in the transaction or as one of its own.
+  // Runs the statement with its parameters, in the transaction or as a transaction of its own.
   void Write(TableId table, Query query, std::string_view key, const std::string_view* value);
   void EndWrite(bool committed);
   void EndTransaction(bool commit);
   void ParkCursors();
-  // Returns `bytes`, a key or value of a write, or a copy of them when they are bytes of this
-  // session, which the write would lose.
+  // Returns `bytes`, the key or value of a write. If they are bytes that this session has read,
+  // which the write may invalidate, copies them to *copy first.
   std::string_view Steady(std::string_view bytes, std::string* copy) const;
 
   Database* const database_;
   Connection* const reader_;
   bool in_transaction_ = false;
   bool failed_ = false;           // a write of the transaction has failed
-  Connection* writer_ = nullptr;  // while the session has the turn to write
-  std::string value_;             // that Get returned last
+  Connection* writer_ = nullptr;  // set while the session has the turn to write
+  std::string value_;             // the value that Get returned last
   std::string key_copy_, value_copy_;
   std::vector<SqliteCursor*> cursors_;
-  // Counts of the connections when the session got them, and of its writes so far.
+  // Counts of the connections when the session got them, and the counts of its own writes so far.
   Connection::Counts reader_before_, writer_before_, writes_;
 };
 
@@ -95,7 +95,7 @@ class SqliteCursor : public Cursor {
   bool Start(Query query, std::string_view key);
   bool Step();
   void Stop();  // gives the statement back; the cursor keeps no state of the database
-  void Park();  // before a write of the session
+  void Park();  // remembers the row's key and stops; called before a write of the session
   static bool Down(Query query) { return query >= Query::kDownFrom; }
 
   SqliteSession* session_;  // null after the session was destroyed

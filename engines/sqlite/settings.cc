@@ -12,10 +12,10 @@ namespace {
 constexpr uint32_t kSmallestPage = 512, kLargestPage = 65536;
 constexpr size_t kLongestRow = 1'000'000'000;  // SQLITE_MAX_LENGTH, unless the library sets another
 
-// Returns how much write-ahead log lies between two checkpoints: half of what the memory budget
-// leaves to the page cache. SQLite reads its log again, for a checkpoint and for every page that was
-// not copied to the database yet, and writes over it in pieces of pages; a log that the page cache
-// does not hold costs a read of the device for each of them.
+// Returns the bytes of write-ahead log between two checkpoints: half of what the memory budget
+// leaves to the page cache. SQLite reads its log again, for a checkpoint and for every page that is
+// not copied to the database yet, and overwrites it in parts of pages. Each of these costs a read
+// of the device if the page cache does not hold the log.
 uint64_t CheckpointLogBytes(const EngineOptions& options) {
   constexpr uint64_t kLeast = 4 << 20, kMost = 256 << 20, kUnbounded = 64 << 20;
   if (options.ram_bytes == 0) return kUnbounded;
@@ -94,8 +94,7 @@ Capabilities SqliteCapabilities() {
        "without-rowid, rowid: the layout of the tables; rowid for rows of more than a "
        "twentieth of a page (without-rowid)"},
       {"checkpoint_log_bytes",
-       "a commit that finds so much WAL begins a checkpoint (half of --ram without the cache, 4M "
-       "to "
+       "bytes of WAL at which a commit begins a checkpoint (half of --ram without the cache, 4M to "
        "256M)"},
       {"busy_wait_ms", "how long a call waits for other sessions' locks (10000)"},
   };

@@ -109,7 +109,7 @@ EngineInfo SqliteEngineInfo() {
   info.files = {"data.sqlite", "data.sqlite-wal", "data.sqlite-journal", "temporary-#"};
   info.recognises = sqlite::Recognises;
   info.check_options = [](const EngineOptions& o) { (void)sqlite::MakeSettings(o); };
-  // The log is buffered with direct IO, too, and pages that stand in it are read from there.
+  // The log is buffered even with direct IO, and SQLite reads pages from it.
   info.direct_reads_page_cache = [](const EngineOptions& o) {
     return sqlite::MakeSettings(o).wal();
   };

@@ -1,13 +1,14 @@
-// The sqlite engine implements Engine with SQLite: each table of the interface is a table without a
-// rowid, a b-tree of rows. docs/engines/sqlite.md describes the engine for users.
+// The sqlite engine implements Engine with SQLite: each table of the interface is a table of
+// SQLite, with or without a rowid (--engine-option table). docs/engines/sqlite.md describes the
+// engine for users.
 //
 // Durability with the write-ahead log: with sync, each commit syncs the log. With lazy, the
-// engine's thread syncs it within lazy_interval_ms. With none nothing is synced, and a power cut can
-// destroy the database. With a rollback journal lazy is as sync, because SQLite has no commit there
-// that is whole before it is durable.
+// engine's thread syncs it within lazy_interval_ms. With none nothing is synced, and a power cut
+// can destroy the database. With a rollback journal lazy is as sync, because SQLite has no commit
+// there that is whole before it is durable.
 //
-// Threads: none of its own but that of lazy. A commit that finds the log long begins a checkpoint,
-// on its own thread, charged to checkpoint.
+// Threads: the engine has no thread but that of lazy durability. A commit that finds the log long
+// begins a checkpoint on its own thread; the IO is charged to checkpoint.
 #ifndef TESTBED_ENGINES_SQLITE_SQLITE_ENGINE_H_
 #define TESTBED_ENGINES_SQLITE_SQLITE_ENGINE_H_
 

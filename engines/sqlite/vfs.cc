@@ -57,7 +57,7 @@ std::string Directory(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-// What SQLite holds of a file that a connection has open.
+// A Handle is SQLite's object for a file that a connection has open.
 struct Handle : sqlite3_file {
   Vfs* vfs = nullptr;
   std::shared_ptr<OpenFile> file;
@@ -151,7 +151,8 @@ void OpenFile::SyncLocked() {
   }
 }
 
-// A sync that runs has cleared the mark, as one that failed has.
+// Syncs if bytes were written since the last sync. Waits for a running sync, which has cleared the
+// mark. Throws the error of a sync that failed, which has cleared it, too.
 void OpenFile::SyncIfWritten() {
   LockGuard one(sync_mutex_);
   if (written_.load(std::memory_order_relaxed)) return SyncLocked();
@@ -215,8 +216,8 @@ struct VfsCalls {
 
   static int Control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
   static int SectorSize(sqlite3_file*) { return kSectorSize; }
-  // As SQLite's own VFS by default: a write that is cut by a power cut changes no byte outside of
-  // it.
+  // As in SQLite's own VFS by default: a write that a power cut interrupts changes no byte outside
+  // of its range.
   static int Characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
   static int ShmMap(sqlite3_file* f, int region, int size, int extend, void volatile** memory) {
@@ -313,7 +314,8 @@ struct VfsCalls {
     struct stat st;
     if (what == SQLITE_ACCESS_EXISTS) {
       const bool there = ::stat(name, &st) == 0;
-      // A journal that cannot be examined is not absent: without it the database may be torn.
+      // A journal that cannot be examined must not pass for absent: without it the database may be
+      // torn.
       if (!there && errno != ENOENT && errno != ENOTDIR) {
         last_error = Error::Io("stat", name, errno);
         return SQLITE_IOERR_ACCESS;
@@ -373,7 +375,7 @@ std::shared_ptr<OpenFile> Vfs::Open(const std::string& path, FileKind kind, bool
   }
   options.read_only = options_.read_only;
   options.create = create && !options_.read_only ? FileOptions::kMayExist : FileOptions::kMustExist;
-  // Its name is one that nobody has, and it is removed: no other file may be taken for it.
+  // A temporary file has a random name and is removed at once, so it must not be an existing file.
   if (temporary && !options_.read_only) options.create = FileOptions::kMustCreate;
   const bool creates = !Exists(path);
   auto file = std::make_shared<OpenFile>(File::Open(path, options), creates && !temporary);
@@ -386,8 +388,8 @@ std::shared_ptr<OpenFile> Vfs::Open(const std::string& path, FileKind kind, bool
   return file;
 }
 
-// Keeps programs out that use SQLite's own VFS, which knows nothing of our locks in memory. The
-// lock belongs to the open file, so that it ends with it and not with another descriptor.
+// Keeps out programs that use SQLite's own VFS, which knows nothing of our locks in memory. The
+// lock belongs to the open file, so it ends with that, and not with another descriptor of the file.
 void Vfs::LockOut(OpenFile* database) const {
   struct flock range = {};
   range.l_type = static_cast<short>(options_.read_only ? F_RDLCK : F_WRLCK);
@@ -399,7 +401,7 @@ void Vfs::LockOut(OpenFile* database) const {
     throw Error(Error::kUsage, "another program has the database in " + options_.dir +
                                    " open with SQLite: let it close the database first");
   }
-  // A file system without locks: the lock on the directory keeps other testbeds out.
+  // The file system has no locks. The lock on the directory still keeps other testbeds out.
 }
 
 void Vfs::SyncLog() {

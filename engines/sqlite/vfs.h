@@ -6,7 +6,7 @@
 //
 // Kinds of file: the database is data and is opened in the IO mode of the run. The write-ahead log
 // and the rollback journal are log, and SQLite's temporary files are temp; these are buffered,
-// because SQLite writes them in pieces that no direct request could have.
+// because SQLite writes them in pieces that direct IO does not allow.
 //
 // All connections of one Vfs share one File for each file, and they share the file lock and the
 // index of the write-ahead log in memory (locks.h). Other programs are kept out by a lock on the
@@ -14,8 +14,8 @@
 // from which it serves the read of the change counter that begins each transaction without a
 // write-ahead log.
 //
-// In mmap mode SQLite reads pages in place (xFetch) while it does not write, at any offset: SQLite's
-// bound of 2 GiB on mmap_size is its own VFS's.
+// In mmap mode SQLite reads pages in place (xFetch) while it does not write, at any offset. Its
+// bound of 2 GiB on mmap_size applies to its own VFS only.
 //
 // A callback never throws. It keeps an Error for the calling thread, which TakeError returns, and
 // returns one of SQLite's codes. A file whose sync has failed fails for good, because the kernel
@@ -44,26 +44,26 @@ std::string DatabaseFile(const std::string& dir);
 std::string WalFile(const std::string& dir);
 std::string JournalFile(const std::string& dir);
 
-// A file that is open, for all connections that have it open.
+// An OpenFile is an open file, shared by all connections that have it open.
 class OpenFile {
  public:
   static constexpr size_t kHeader = 100;  // bytes of SQLite's database header
 
-  // `creates`: the file did not exist, so that its directory is synced with its first sync.
+  // If `creates`, the file is new, and its first sync also syncs its directory.
   OpenFile(std::unique_ptr<File> file, bool creates);
 
   File& file() { return *file_; }
   FileKind kind() const { return file_->options().kind; }
   uint64_t size() const { return size_.load(std::memory_order_relaxed); }
-  // Returns fewer bytes than `n` where the file ends before.
+  // Reads up to `n` bytes; returns fewer when the file ends before. Throws Error.
   size_t Read(uint64_t offset, void* buffer, size_t n);
   void Write(uint64_t offset, const void* data, size_t n);
   void Truncate(uint64_t size);
   void Sync();
-  // Syncs unless nothing was written since the last sync, after a sync that runs has ended.
+  // Waits for a running sync, and then syncs unless nothing was written since the last sync.
   void SyncIfWritten();
 
-  FileLock lock;  // of the database
+  FileLock lock;  // lock of the database file
 
  private:
   bool ReadHeader(uint64_t offset, void* buffer, size_t n);
@@ -74,12 +74,12 @@ class OpenFile {
   std::atomic<uint64_t> size_;
   std::atomic<bool> written_{false};
   std::atomic<bool> failed_{false};
-  // Held by a sync until its failure is noted: the next sync would succeed, though what this one was to
-  // write may be lost. Taken before mutex_.
+  // A sync holds this until it has noted its failure: the next sync would succeed although the
+  // bytes of this one may be lost. Locked before mutex_.
   Mutex sync_mutex_;
   Mutex mutex_;
   bool sync_directory_ GUARDED_BY(mutex_);
-  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of a sync
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // error of a failed sync
   bool has_header_ GUARDED_BY(mutex_) = false;
   char header_[kHeader] GUARDED_BY(mutex_);
 };
@@ -101,12 +101,12 @@ class Vfs {
   const Options& options() const { return options_; }
 
   // Both make written bytes durable and throw Error when they cannot.
-  void SyncLog();   // of the write-ahead log, if it is open
-  void SyncData();  // of the database
-  // Waits until a connection gave a lock of the database up, at most so long.
+  void SyncLog();   // syncs the write-ahead log, if it is open
+  void SyncData();  // syncs the database
+  // Waits until a connection gave up a lock of the database, but at most this long.
   void WaitForLocks(std::chrono::milliseconds most) const;
 
-  // Blocks and bytes written to the database and bytes written to logs, since the Vfs was made.
+  // Counts since the Vfs was made: blocks and bytes written to the database, bytes written to logs.
   struct Written {
     uint64_t blocks = 0, block_bytes = 0, log_bytes = 0;
   };
@@ -125,7 +125,7 @@ class Vfs {
 
   const Options options_;
   const std::string name_;
-  const std::string database_;  // path
+  const std::string database_;  // path of the database file
   sqlite3_vfs c_{};
   WalIndex wal_index_;
   mutable Mutex mutex_;

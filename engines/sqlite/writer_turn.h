@@ -5,9 +5,9 @@
 //   ...
 //   turn.Pass();      // may be called on another thread
 //
-// Whoever comes when the turn is free takes it, so that a session that writes again and again need
-// not wait for another thread to wake. But when the session that waits longest has waited for more
-// than a millisecond, the turn is handed to it (the "starvation mode" of Go's sync.Mutex).
+// A session that comes when the turn is free takes it, so that one which writes again and again
+// need not wait until another thread wakes. But when the session that waits longest has waited for
+// more than a millisecond, the turn goes to it (the "starvation mode" of Go's sync.Mutex).
 // Thread-safe.
 #ifndef TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
 #define TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
@@ -59,7 +59,7 @@ class WriterTurn {
   void Wait() REQUIRES(mutex_) {
     Waiter self;
     waiters_.push_back(&self);
-    // The one that is woken is the first.
+    // Pass wakes the session that is first in the queue.
     self.woken.wait(mutex_, [&]() REQUIRES(mutex_) {
       return self.given || (!taken_ && waiters_.front() == &self);
     });

@@ -17,10 +17,10 @@ namespace {
 
 constexpr char kCatalogue[] = "WiredTiger.wt";
 constexpr char kHistory[] = "WiredTigerHS.wt";
-// The files that each database has, in the order in which WiredTiger makes them.
+// The files that every database has, in the order in which WiredTiger makes them.
 constexpr const char* kAlways[] = {"WiredTiger", kCatalogue, "WiredTiger.turtle"};
 constexpr std::string_view kLog = "WiredTigerLog.";
-// Begins the name of a table's file in the row of its columns.
+// A table's row in the catalogue has the name of its file after these words.
 constexpr std::string_view kSource = "source=\"file:";
 constexpr size_t kLongestName = 255;
 

@@ -1,10 +1,11 @@
-// What can be told of a WiredTiger database without opening it: which files its catalogue names,
-// and whether they are there. To open it would write, even if a file turned out to be missing.
+// Functions that inspect a WiredTiger database without opening it: which files its catalogue names,
+// and whether they exist. Opening it would write, even if WiredTiger then found that a file is
+// missing.
 //
-// The catalogue is the table WiredTiger.wt. Its pages are neither compressed nor encrypted, so that
-// its rows, which are text, are found by their words. Old pages may be in the file, too: tables are
-// never dropped, so that they name nothing else. A table that was made after the last checkpoint is
-// in the log alone, which has the row in the same words.
+// The catalogue is the table WiredTiger.wt. Its pages are neither compressed nor encrypted, so its
+// rows, which are text, can be found by their words. The file may contain old pages, too; as tables
+// are never dropped, these name no other files. A table that was made after the last checkpoint is
+// only in the log, which has its row in the same words.
 #ifndef TESTBED_ENGINES_WIREDTIGER_CATALOGUE_FILES_H_
 #define TESTBED_ENGINES_WIREDTIGER_CATALOGUE_FILES_H_
 
@@ -18,7 +19,7 @@ namespace testbed::wiredtiger {
 std::vector<std::string> TableFiles(const std::string& dir);
 
 // Throws Error (kCorruption), which names the file, when `dir` has files of a database but not all
-// that it must have. A creation that ended before the catalogue was made has left none of them.
+// that it must have. A creation that ended before the catalogue was made leaves none of them.
 // Throws Error (kIo) when a file cannot be examined.
 void CheckFilesThere(const std::string& dir);
 

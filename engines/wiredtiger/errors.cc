@@ -24,8 +24,8 @@ std::atomic<bool> leaks_memory{false};
 // not exist), so Throw uses it only when the failed call returned the same code.
 struct ThreadError {
   int code = 0;
-  // The sentence is from the file layer or about a damaged page. WiredTiger's later messages about
-  // the same failure say less and do not replace it.
+  // The sentence comes from the file layer or is about a damaged page. Later messages of WiredTiger
+  // on the same failure say less, and do not replace it.
   bool exact = false;
   Error::Kind kind = Error::kRun;
   std::string sentence;

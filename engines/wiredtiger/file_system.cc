@@ -96,7 +96,7 @@ int ExtendFile(WT_FILE_HANDLE* handle, WT_SESSION*, wt_off_t size) {
     Charge charge(h->kind);
     const uint64_t want = static_cast<uint64_t>(size);
     if (want != 0) h->file->Allocate(0, want);
-    // Without fallocate in the file system, Allocate does not change the file's size.
+    // Without fallocate, File::Allocate does not change the file's size.
     if (h->file->Size() < want) h->file->Truncate(want);
   });
 }
@@ -212,7 +212,7 @@ int ListOne(WT_FILE_SYSTEM*, WT_SESSION*, const char* directory, const char* pre
   return Guarded([&] { ListNames(directory, prefix, true, names, count); });
 }
 
-// Frees nothing: the engine owns the file system.
+// The engine owns the file system, so WiredTiger must not free it.
 int Terminate(WT_FILE_SYSTEM*, WT_SESSION*) { return 0; }
 
 FileOptions::Create CreateOf(uint32_t flags) {

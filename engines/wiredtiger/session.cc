@@ -160,9 +160,9 @@ void WiredtigerSession::Commit() {
   if (code != 0) Fail(code, "committing a transaction");
 }
 
-// After a panic WiredTiger refuses to roll back, and closing the connection would wait for ever for
-// the transaction's end (__wt_txn_activity_drain in 11.3). A commit is refused too, but it ends the
-// transaction by a rollback.
+// Rolls the transaction back. After a panic WiredTiger refuses that, and closing the connection
+// would then wait for ever for the transaction's end (__wt_txn_activity_drain in 11.3). This then
+// commits: the commit is refused, too, but ends the transaction by a rollback.
 int WiredtigerSession::EndTransaction() {
   const int code = session_->rollback_transaction(session_, nullptr);
   if (code == WT_PANIC) session_->commit_transaction(session_, nullptr);

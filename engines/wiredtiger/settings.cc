@@ -32,10 +32,11 @@ std::string Verbatim(const EngineOptions& options, const std::string& name) {
   return it == options.extra.end() || it->second.empty() ? "" : "," + it->second;
 }
 
-// WiredTiger has 128 log buffers of a tenth of a log file each, and of 256 KiB at most. Where --ram
-// is less than 160 MiB, the log files are so small that the buffers take a fifth of it at most: with
-// all 32 MiB of them the kernel killed most loads at --ram 64M. Smaller log files cost rate, because
-// WiredTiger syncs a file and its directory when it goes on to the next.
+// Returns the size of a log file. WiredTiger has 128 log buffers, each a tenth of a log file, but
+// at most 256 KiB. If --ram is less than 160 MiB, the log files are so small that the buffers take
+// at most a fifth of it: with all 32 MiB of buffers the kernel killed most loads at --ram 64M.
+// Smaller log files cost throughput, because WiredTiger syncs a file and its directory when it goes
+// on to the next.
 uint64_t LogFileBytes(const EngineOptions& options) {
   constexpr uint64_t kBuffers = 128, kFilesOfBuffer = 10, kWholeBuffer = 256 << 10;
   const uint64_t usual = std::clamp(options.cache_bytes / 10, 4 * kMiB, 100 * kMiB);
@@ -113,8 +114,8 @@ class Parser {
   WT_CONFIG_PARSER* parser_ = nullptr;
 };
 
-// Throws unless WiredTiger accepts `config` for its call of that name; `option` is the extra option
-// that the user wrote a part of it with.
+// Throws unless WiredTiger accepts `config` for its function `call`. `option` is the extra option
+// by which the user gave a part of it.
 void Validate(const char* call, const std::string& config, const char* option) {
   Errors errors;
   const int code = ::wiredtiger_config_validate(nullptr, errors.handler(), call, config.c_str());
@@ -171,13 +172,14 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
       {"prefix_compression", "on, off: keys of a leaf share prefixes (off)"},
       {"checksum", "on, off, uncompressed, unencrypted: which blocks have one (on)"},
       {"eviction_threads_min", "threads that always write back and evict (1)"},
-      {"eviction_threads_max", "threads that do so under pressure (8)"},
+      {"eviction_threads_max", "threads that write back and evict under pressure (8)"},
       {"checkpoint_interval_s", "seconds from checkpoint to checkpoint, 0 = never (60)"},
-      {"checkpoint_log_bytes", "a checkpoint after so much log, 0 = never (--ram, 64M to 2G)"},
+      {"checkpoint_log_bytes",
+       "bytes of log after which a checkpoint is taken, 0 = never (--ram, 64M to 2G)"},
       {"log_file_max",
        "size of a log file (a tenth of the cache, 4M to 100M; --ram / 64 below 160M)"},
       {"log_prealloc", "on, off: log files are made ahead of use (on)"},
-      {"log_zero_fill", "on, off: they are filled with zeros ahead of use (off)"},
+      {"log_zero_fill", "on, off: log files are filled with zeros ahead of use (off)"},
       {"log_sync", "fsync, dsync: how sync commits reach the device (fsync)"},
       {"log_io", "buffered, direct: direct pads each log write to 4k (buffered)"},
       {"conflict_wait_ms", "how long a write that meets another's is tried again (10000)"},

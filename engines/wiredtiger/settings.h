@@ -4,13 +4,14 @@
 // defaults hold, with these exceptions, which --engine-option can change:
 //
 //   log_file_max       a tenth of the cache, from 4 MB to WiredTiger's 100 MB, so that a small run
-//                      is not dominated by two preallocated log files
+//                      is not dominated by two preallocated log files; --ram / 64 when --ram is
+//                      below 160 MB, so that log buffers do not fill the memory
 //   checkpoint_*       a checkpoint every 60 s or CheckpointLogBytes of log (log_settings.h);
 //                      WiredTiger itself takes none
 //   internal_page_max  the page size
 //   allocation_size    4096, which direct IO needs
 //
-// WiredTiger does not read the database's WiredTiger.basecfg and the environment, so that all
+// WiredTiger reads neither the database's WiredTiger.basecfg nor the environment, so that all
 // settings of a run come from its own options.
 #ifndef TESTBED_ENGINES_WIREDTIGER_SETTINGS_H_
 #define TESTBED_ENGINES_WIREDTIGER_SETTINGS_H_

@@ -232,8 +232,8 @@ bool WiredtigerEngine::ResizeCache(uint64_t bytes) {
     const std::string config = "cache_size=" + std::to_string(to);
     return database_.connection->reconfigure(database_.connection, config.c_str()) == 0;
   };
-  // A smaller cache is emptied first (Engine::ResizeCache), by the eviction threads: wait for them
-  // up to a second.
+  // A smaller cache is emptied first (Engine::ResizeCache). The eviction threads do that, so this
+  // waits for them, up to a second.
   constexpr uint64_t kLeast = 1 << 20;
   if (statistics_->on() && bytes < statistics_->Read({WT_STAT_CONN_CACHE_BYTES_MAX})[0]) {
     if (!set(kLeast)) return false;

@@ -277,7 +277,7 @@ void Checker::CheckLostBroken() {
   }
 }
 
-// Adds a note on the pages that were not reached because of damage above them.
+// Adds a note on the pages that the walk did not reach because of damage above them.
 void Checker::NoteExcused() {
   if (excused_ == 0) return;
   Fault note;

@@ -230,7 +230,8 @@ void Image::ReadLog() {
 void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& other,
                             bool written_after) {
   if (!file.exists) {
-    // A new database has one checkpoint file; its second checkpoint makes the other.
+    // Earlier versions made a new database with one checkpoint file; its second checkpoint made the
+    // other.
     if (!Usable(other) || other.state.sequence < 2) return;
     Fault fault = InFile(file.path, 0, "the file is missing; the other one counts");
     fault.byte.reset();
@@ -274,8 +275,8 @@ void Image::NoteLeftovers() {
     Fault fault =
         InFile(data_path_, data_bytes_ / page_size_ * page_size_, "the file ends within a page", "",
                std::to_string(data_bytes_ % page_size_) + " bytes of it");
-    // A crash may leave a file that grew with any length. A page that recovery needs and does not find
-    // whole is a fault of its own.
+    // A crash may leave a file that grew with any length. If recovery needs a page and does not
+    // find it whole, that page is a fault of its own.
     const bool crashed = inspection_->replay && inspection_->replay->log_bytes > 0;
     if (crashed) fault.what += " (as after a crash while it grew)";
     (crashed ? inspection_->notes : inspection_->faults).Add(std::move(fault));
@@ -305,7 +306,8 @@ PageState Image::Read(PageId id, char* page, std::string* why) {
   return log_ == nullptr ? state : log_->Apply(id, state, page, why);
 }
 
-// Only a database with compressed pages has holes; another data file is allocated as a whole.
+// Returns the bytes of holes. Only a database with compressed pages has any; other data files are
+// allocated as a whole.
 uint64_t Image::holes() const {
   if (!compressed_) return 0;
   return data_bytes_ - std::min(data_bytes_, pages_->data().AllocatedBytes());

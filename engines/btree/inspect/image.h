@@ -1,8 +1,8 @@
 // An Image reads the files of a database that is not open, without changing them. It returns pages
 // as the first pass of recovery would leave them: torn pages are taken from the doublewrite file,
-// and the log's changes of shape are made in memory. docs/engines/btree.md ("Recovery") says why the trees
-// are whole then. The rows that the second pass would replay are checked as log records; the pages
-// do not have them.
+// and the log's changes of shape are made in memory. docs/engines/btree.md ("Recovery") says why
+// the trees are whole then. The rows that the second pass would replay are checked as log records;
+// the pages do not have them.
 //
 //   Image image(dir, &inspection);         // adds the faults of all files, except those in trees
 //   if (image.page_size() != 0) state = image.Read(id, page, &why);   // else no page can be read

@@ -48,7 +48,7 @@ struct TableRoot {
   std::string name;
   uint32_t number = 0;
   PageId root = kNoPage;
-  Pointer from;  // where the catalogue has the root's number
+  Pointer from;  // the place of the root's number in the catalogue
 };
 
 class Walk {
@@ -95,7 +95,7 @@ class Walk {
   // What a parent says about its child.
   struct Expected {
     PageId page = kNoPage;
-    Pointer from;                  // where the parent says it
+    Pointer from;                  // the place in the parent that says so
     std::optional<uint8_t> level;  // nullopt for a root, which may have any
     std::string low, high;
     bool unbounded = false;

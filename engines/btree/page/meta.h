@@ -5,13 +5,14 @@
 //                     u32 1 when pages may be compressed, else 0
 //   checkpoint file   u64 checksum of all that follows, u64 magic, u32 format version,
 //                     u32 page size, u64 database id, u64 sequence, u64 redo LSN, u64 log id,
-//                     u32 pages up to the last used one, u32 number of witness pages, then the used
-//                     pages' bits, u64 words, then of each witness page u64 LSN, u64 page
+//                     u32 pages up to the last used one, u32 number of witness pages, then u64
+//                     words with a bit for each page, 1 if it is used, then u64 LSN and u64 page of
+//                     each witness page
 //
-// A witness page is a page in use that was written shortly before the checkpoint. The data file had it with
-// that LSN when the checkpoint became durable. LSNs of a page only grow, and no page that the last checkpoint
-// calls used is cut off, so a data file in which the witness pages are older is an old copy that somebody
-// put back.
+// A witness page is a page in use that was written shortly before the checkpoint. The data file had
+// it with that LSN when the checkpoint became durable. The LSN of a page only grows, and no page
+// that the last checkpoint calls used is cut off. So a data file in which the witness pages are
+// older is an old copy that somebody put back.
 //
 // The valid checkpoint file with the higher sequence counts, so that a crash during a write of one
 // file leaves the other. The functions throw Error: kUsage for another page size or a newer format,
@@ -43,7 +44,7 @@ struct WitnessPage {
   PageId id = 0;
   Lsn lsn = 0;
 };
-inline constexpr size_t kMaxWitnesses = 8;  // of a checkpoint
+inline constexpr size_t kMaxWitnesses = 8;  // witness pages of a checkpoint
 
 struct CheckpointState {
   uint64_t database = 0;  // database id
@@ -54,8 +55,9 @@ struct CheckpointState {
   std::vector<WitnessPage> witnesses;  // at most kMaxWitnesses
 };
 
-// Sets the witness pages of `state`, which has its map: those of `written`, the pages that were written and
-// synced since `before`, that are in use. When there are none, the witness pages of `before` go on.
+// Sets the witness pages of `state`, whose map must be set. They are those pages in use that are in
+// `written`, the pages that were written and synced since the checkpoint `before`. When there are
+// none, the state takes the witness pages of `before` that are still in use.
 void SetWitnesses(std::vector<WitnessPage> written, const CheckpointState& before,
                   CheckpointState* state);
 
@@ -91,7 +93,7 @@ struct CheckpointFile {
   uint64_t size = 0;
   std::string fault;            // why the file is not valid; empty: it is valid
   uint64_t fault_at = 0;        // offset of the fault in the file
-  std::string expected, found;  // of the fault; may be empty
+  std::string expected, found;  // the two values that differ; may be empty
   // A crash during the write of the file may have left the fault. False for content of one sector,
   // which a device writes atomically.
   bool may_be_torn = false;

@@ -84,7 +84,8 @@ uint32_t Node::LowerBoundInside(std::string_view key, bool* found) const {
 
 uint32_t Node::PlaceOf(std::string_view key, bool* found) const {
   const uint32_t n = count();
-  // On a page that is not the key's, the key may be shorter than the prefix.
+  // An optimistic read may ask a page that does not cover the key: then the key may be shorter than
+  // the prefix.
   const std::string_view suffix = key.substr(std::min<size_t>(header()->prefix, key.size()));
   if (header()->run > 0 && n > 0 && Suffix(n - 1) < suffix) {
     *found = false;
@@ -105,7 +106,7 @@ uint32_t Node::Search(std::string_view suffix, bool* found) const {
     n -= half;
   }
   if (n == 1 && slot[low].head < head) ++low;
-  // The heads of the entries from `low` on are equal, for as long as the keys can be.
+  // The entries whose heads equal the key's head begin at `low`. This finds an end of them.
   uint32_t high = low;
   const uint32_t end = count();
   for (uint32_t step = 1; high < end && slot[high].head == head; step *= 2) {

@@ -37,8 +37,8 @@
 
 namespace testbed::btree {
 
-// Returns whether n bytes are the same. It calls memcmp for more than 16 bytes only: keys are short,
-// and the call costs more than to compare them.
+// Returns whether n bytes are equal. It calls memcmp only for more than 16 bytes: keys are short,
+// and the call costs more than the comparison.
 inline bool SameBytes(const char* a, const char* b, size_t n) {
   const auto same = [&](auto word, size_t at) {
     auto other = word;
@@ -83,14 +83,14 @@ struct OverflowRef {
 };
 inline constexpr size_t kOverflowRefSize = 16;
 
-// What is wrong with a node, and where.
+// A NodeFault says what is wrong with a node, and where.
 struct NodeFault {
   std::string what;
   uint32_t at = 0;              // byte of the page
   std::string expected, found;  // may be empty
 };
 
-// A new row's value as a leaf stores it: the bytes, or a reference.
+// A LeafValue is a row's value as a leaf stores it: its bytes, or an encoded OverflowRef.
 struct LeafValue {
   std::string_view bytes;
   bool overflow = false;
@@ -98,8 +98,8 @@ struct LeafValue {
 
 class Node {
  public:
-  // Read-only views of const pages are made by the same class; only functions marked "changes" may
-  // be called on them.
+  // The second constructor makes a read-only view of a const page. Functions that are marked
+  // "Changes" must not be called on it.
   Node(char* page, uint32_t page_size) : p_(page), size_(page_size) {}
   Node(const char* page, uint32_t page_size) : p_(const_cast<char*>(page)), size_(page_size) {}
 
@@ -119,19 +119,21 @@ class Node {
   std::string Key(uint32_t i) const;
 
   LeafValue Value(uint32_t i) const;
-  OverflowRef Overflow(uint32_t i) const;  // of a value with overflow set
+  OverflowRef Overflow(uint32_t i) const;  // for an entry whose value is in overflow pages
   static std::string EncodeOverflow(const OverflowRef& ref);
   PageId Child(uint32_t i) const;
 
-  // The first entry with a key >= `key`; *found tells whether it is equal.
+  // Returns the first entry with a key >= `key`; *found says whether the two are equal.
   uint32_t LowerBound(std::string_view key, bool* found) const;
-  // The same for a key between the fences, which has the prefix: it is not looked at.
+  // Returns the same for a key between the fences. It does not compare the prefix, which such a key
+  // has.
   uint32_t LowerBoundInside(std::string_view key, bool* found) const;
-  // The same where the row is to be written: looks at the last one first where rows came in order.
+  // Returns the same as LowerBoundInside, for a row that is to be written. If the last inserts came
+  // in order, it compares with the last entry first.
   uint32_t PlaceOf(std::string_view key, bool* found) const;
-  // Returns whether the key, whose place is `at` as LowerBoundInside or PlaceOf told, lies between the
-  // fences. The search has compared only what follows the prefix, so the prefix is compared here.
-  // Entries on both sides of the place lie between the fences, and then so does the key.
+  // Returns whether the key lies between the fences; `at` and `found` are what LowerBoundInside or
+  // PlaceOf has returned for it. That search has not compared the prefix, so this does. If there
+  // are entries on both sides of `at`, they lie between the fences, and so does the key.
   bool CoversAt(std::string_view key, uint32_t at, bool found) const {
     const std::string_view prefix = Prefix();
     return key.size() >= prefix.size() && SameBytes(key.data(), prefix.data(), prefix.size()) &&
@@ -142,42 +144,43 @@ class Node {
   bool Covers(std::string_view key) const {
     return key >= LowFence() && (unbounded() || key < HighFence());
   }
-  // Has the processor fetch what a search will look at first, all at once.
+  // Makes the processor fetch what a search reads first, all at once.
   static void PrefetchSearch(const char* page, uint32_t page_size);
-  // Inner: the entry whose child covers `key`, which lies between the fences.
+  // For inner nodes: returns the entry whose child covers `key`, which must lie between the fences.
   uint32_t ChildIndex(std::string_view key) const;
-  // Inner: the entry whose child holds the greatest keys below `key`, which lies between the fences
-  // or is the high fence.
+  // For inner nodes: returns the entry whose child holds the greatest keys below `key`, which must
+  // lie between the fences or be the high fence.
   uint32_t ChildIndexBelow(std::string_view key) const;
 
-  // Bytes that an entry takes with its slot. `key_size` counts the whole key; the prefix is taken
-  // off.
+  // Return the bytes that an entry takes with its slot. `key_size` is that of the whole key, from
+  // which the prefix is taken off.
   size_t LeafEntrySize(size_t key_size, size_t value_size) const {
     return key_size - header()->prefix + 2 + value_size + kSlotSize;
   }
   size_t InnerEntrySize(size_t key_size) const;
   size_t FreeBytes()
-      const;  // for entries, after Compact; what a leaf keeps for its fence taken off
+      const;  // for entries, after Compact; without what a leaf keeps for a longer fence
   size_t UsedBytes() const { return Capacity() - FreeBytes(); }
   size_t Capacity() const { return size_ - sizeof(NodeHeader); }
-  // What a high fence of this size takes from the page.
+  // Returns the bytes that a high fence of this size takes from the page.
   size_t FenceRoom(size_t fence) const {
     return leaf() ? std::max(fence, FenceSlack(size_)) : fence;
   }
 
-  // Changes. Makes an empty node, keeping nothing of the page.
+  // Changes: makes an empty node, and keeps nothing of the page.
   void Init(PageId id, uint32_t table, PageType type, uint8_t level, std::string_view low,
             std::string_view high, bool unbounded);
-  // Changes. Each returns false, the page unchanged, when there is no room.
+  // Changes: each returns false, with the page unchanged, when there is no room.
   bool InsertLeaf(uint32_t at, std::string_view key, LeafValue value);
   bool UpdateLeaf(uint32_t at, LeafValue value);
   bool InsertInner(uint32_t at, std::string_view key, PageId child);
-  // Changes.
+  // Changes: Remove takes an entry out, and Compact makes all free bytes contiguous.
   void Remove(uint32_t at);
   void Compact();
   // Changes: appends entries [from, to) of a node of the same type. The caller knows they fit.
   void CopyFrom(const Node& source, uint32_t from, uint32_t to);
-  // Bytes that entries of `source` would take in a node whose prefix is `prefix` long.
+  // Returns the bytes that all entries of `source` would take in a node with a prefix of `prefix`
+  // bytes.
   static size_t SizeWithPrefix(const Node& source, size_t prefix);
 
   // A SplitPoint says where a full node is to be split. Entries [0, at) stay, and the others go
@@ -191,16 +194,17 @@ class Node {
     std::string separator;
   };
   SplitPoint FindSplit(std::string_view new_key) const;
-  // Changes: what lies at or above `separator` goes, which becomes the high fence. Needed at the
-  // split and again when its log record is replayed on an older state of the page. Returns false,
-  // the page unchanged, when the separator cannot be the fence of what stays: no split does that.
+  // Changes: removes all entries at or above `separator`, which becomes the high fence. A split
+  // calls it, and so does the replay of its log record, on an older state of the page. Returns
+  // false, with the page unchanged, when the separator cannot be the fence of the entries that
+  // stay; no split logs such a separator.
   bool TruncateAt(std::string_view separator);
 
-  // Says what is wrong with the node's own structure, or nothing. Never reads outside the page,
-  // whatever the page holds. No other function may be called on a page that fails.
+  // Returns what is wrong with the node's own structure, or nothing. Never reads outside the page,
+  // whatever the page holds. No other function may be called on a page that has a fault.
   std::optional<NodeFault> FindFault() const;
-  std::string Validate() const;  // the same in words; empty: nothing
-  // Byte of the page where the entry's slot lies, and its cell.
+  std::string Validate() const;  // the fault in words; empty: there is none
+  // Return the byte of the page where the entry's slot lies, and the one where its cell lies.
   static uint32_t SlotAt(uint32_t i) {
     return static_cast<uint32_t>(sizeof(NodeHeader) + i * kSlotSize);
   }
@@ -208,18 +212,18 @@ class Node {
 
   static constexpr size_t kSlotSize = 8;
   static constexpr uint16_t kOverflowBit = 0x8000;
-  // So many inserts in ascending order decide where to split.
+  // After this many inserts in ascending order a node is split behind the last of them.
   static constexpr uint8_t kRun = 8;
 
  private:
   struct Slot {
-    uint16_t at;    // of the cell
-    uint16_t size;  // of the suffix
+    uint16_t at;    // where the cell lies
+    uint16_t size;  // length of the suffix
     uint32_t head;
   };
   static_assert(sizeof(Slot) == kSlotSize);
 
-  // Cut off where the page ends.
+  // Returns n bytes from `at` on, cut off at the end of the page.
   std::string_view Bytes(size_t at, size_t n) const {
     at = std::min<size_t>(at, size_);
     return {p_ + at, std::min(n, size_ - at)};
@@ -235,11 +239,11 @@ class Node {
   std::string_view SuffixOf(std::string_view key) const { return key.substr(header()->prefix); }
   bool ContinuesRun(uint32_t at) const;
   void NoteInsert(bool continues);
-  // Inside the page and behind the slots.
+  // Returns whether the n bytes at `at` lie inside the page and behind the slots.
   bool Inside(size_t at, size_t n) const {
     return n == 0 || (at >= sizeof(NodeHeader) + kSlotSize * count() && at + n <= size_);
   }
-  // Each relies on the ones before.
+  // Each relies on the checks before it.
   std::optional<NodeFault> FindHeaderFault() const;
   std::optional<NodeFault> FindFenceFault() const;
   std::optional<NodeFault> FindCellFault() const;
@@ -250,8 +254,8 @@ class Node {
   uint32_t size_;
 };
 
-// The first four bytes as a big-endian number, zeros where the key ends: orders as the keys do,
-// equal heads decide nothing.
+// Returns the first four bytes as a big-endian number, with zeros where the key ends. Heads that
+// differ are ordered as their keys; equal heads decide nothing.
 inline uint32_t KeyHead(std::string_view suffix) {
   if (suffix.size() >= 4) {
     uint32_t head;
@@ -267,12 +271,13 @@ inline uint32_t KeyHead(std::string_view suffix) {
 
 inline void Node::PrefetchSearch(const char* page, uint32_t page_size) {
   for (size_t at = 0; at < 640; at += 64) __builtin_prefetch(page + at);
-  // The fences lie at the end (Init, Compact), and the low one has the prefix, which CoversAt reads.
+  // The fences lie at the end of the page (Init, Compact). The low one has the prefix, which
+  // CoversAt reads.
   __builtin_prefetch(page + page_size - 64);
 }
 
 size_t CommonPrefix(std::string_view a, std::string_view b);
-// The shortest key s with a < s <= b.
+// Returns the shortest key s with a < s <= b.
 std::string ShortestSeparator(std::string_view a, std::string_view b);
 
 }  // namespace testbed::btree

@@ -26,7 +26,7 @@ uint16_t Node::AddBytes(std::string_view bytes) {
 
 void Node::Init(PageId id, uint32_t table, PageType type, uint8_t level, std::string_view low,
                 std::string_view high, bool unbounded) {
-  // The fences may lie in this very page.
+  // `low` and `high` may point into this very page.
   char fences[2 * kMaxPageSize / 8];
   if (!low.empty()) std::memcpy(fences, low.data(), low.size());
   if (!high.empty()) std::memcpy(fences + low.size(), high.data(), high.size());
@@ -53,7 +53,7 @@ bool Node::MakeRoom(size_t bytes) {
   return true;
 }
 
-// Puts a slot at `at` and the suffix into a new cell; returns where the payload goes.
+// Makes a slot at `at` and a cell with the suffix. Returns where the payload goes.
 char* Node::NewCell(uint32_t at, std::string_view suffix, size_t payload) {
   NodeHeader* h = header();
   Slot* s = slots();
@@ -109,7 +109,7 @@ bool Node::UpdateLeaf(uint32_t at, LeafValue value) {
   const size_t grown = s.size + 2u + value.bytes.size();
   const size_t before = s.size + 2u + old.bytes.size();
   if (FreeBytes() + before < grown) return false;
-  // The suffix is kept in a copy: making room moves it.
+  // Making room moves the suffix, so it is copied first.
   char suffix[kMaxPageSize / 8];
   const size_t suffix_size = s.size;
   std::memcpy(suffix, cell, suffix_size);
@@ -165,7 +165,7 @@ void Node::CopyFrom(const Node& source, uint32_t from, uint32_t to) {
     const char* cell = source.p_ + s.at;
     char* put;
     if (ours >= theirs) {
-      // An inner node's first key may be shorter than what the others have in common.
+      // The key of an inner node's entry 0 may be shorter than the prefix.
       const size_t cut = std::min<size_t>(ours - theirs, s.size);
       put = NewCell(count(), {cell + cut, s.size - cut}, payload);
     } else {
@@ -197,7 +197,7 @@ Node::SplitPoint Node::FindSplit(std::string_view new_key) const {
     if (!leaf() && ContinuesRun(n)) return {n - 1, true, Key(n - 1)};
     bool found;
     const uint32_t at = leaf() ? LowerBound(new_key, &found) : 0;
-    // What comes after the run goes right, and the run goes on there before it.
+    // The entries behind the run go right, and the run goes on in front of them.
     if (at >= n / 2 && ContinuesRun(at)) {
       split = {at, true, ShortestSeparator(Key(at - 1), new_key)};
       if (FenceRoom(split.separator.size()) <= FreeBytes() + FenceRoom(header()->high_size)) {
@@ -218,7 +218,7 @@ Node::SplitPoint Node::FindSplit(std::string_view new_key) const {
     split.separator = Key(middle);
     return split;
   }
-  // Near the middle any place will do: take the one with the shortest separator.
+  // Any place near the middle will do, so this takes the one with the shortest separator.
   split.separator = ShortestSeparator(Key(middle - 1), Key(middle));
   const uint32_t reach = n / 16;
   for (uint32_t i = middle - std::min(reach, middle - 1); i <= std::min(middle + reach, n - 1);
@@ -235,7 +235,7 @@ Node::SplitPoint Node::FindSplit(std::string_view new_key) const {
 bool Node::TruncateAt(std::string_view separator) {
   bool found;
   const uint32_t at = LowerBound(separator, &found);
-  // With the prefix that there is, suffixes only get shorter.
+  // The new prefix is at least as long as the old one, so suffixes only get shorter.
   size_t room = LowFence().size() + separator.size();
   for (uint32_t i = 0; i < at; ++i) room += CellSize(i) + kSlotSize;
   if (room > Capacity() || separator.size() > MaxKeySize(size_) || separator <= LowFence() ||

@@ -1,8 +1,8 @@
 // What all pages of the data file have in common: header, checksum and limits.
 //
 // Page n lies at byte n * page_size of the data file. Page 0 is the superblock; it is never a child
-// or a root, so 0 also means "no page". All numbers are little-endian. docs/engines/btree.md describes the
-// format so that a reader can be written from it.
+// or a root, so 0 also means "no page". All numbers are little-endian. docs/engines/btree.md
+// describes the format so that a reader can be written from it.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_PAGE_H_
 #define TESTBED_ENGINES_BTREE_PAGE_PAGE_H_
 
@@ -15,7 +15,7 @@ namespace testbed::btree {
 
 using PageId = uint32_t;
 inline constexpr PageId kNoPage = 0;
-inline constexpr uint32_t kMaxPages = 1u << 30;  // of a data file
+inline constexpr uint32_t kMaxPages = 1u << 30;  // most pages of a data file
 
 inline constexpr uint32_t kMinPageSize = 4096;
 inline constexpr uint32_t kMaxPageSize = 65536;
@@ -60,7 +60,7 @@ inline constexpr size_t kCommonHeader = 26;  // bytes of PageHeader that are in 
 
 // The header of a compressed page (page_codec.h).
 struct CompressedHeader {
-  uint64_t checksum;  // of the bytes after it, up to the end of the payload
+  uint64_t checksum;  // checksum of the bytes after it, up to the end of the payload
   Lsn lsn;
   PageId id;
   uint32_t table;

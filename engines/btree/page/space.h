@@ -36,8 +36,9 @@ struct PageRun {
 };
 
 struct SpaceSnapshot {
-  // The used pages are below this. More than LengthInUse only in what was not made by Snapshot: a
-  // checkpoint that has the file's length with all promises, or a map with the free pages behind it.
+  // Length in pages: the used pages are below it. A snapshot by Space::Snapshot ends at
+  // LengthInUse. A snapshot is longer after Extend, and in a checkpoint that recorded the length of
+  // the file with all promised pages.
   uint32_t pages = 0;
   std::vector<uint64_t> words;  // bit p % 64 of word p / 64: page p is used
 };
@@ -55,8 +56,8 @@ class Space {
   using Shrink = std::function<void(uint32_t pages)>;
   Space(uint32_t page_size, Grow grow, Shrink shrink = {});
 
-  // Sets the used pages to those of a snapshot, and the length to that of the file, which has
-  // `file_pages` pages, or to what the used pages need. For recovery.
+  // Sets the used pages to those of a snapshot. Sets the length to `file_pages`, the length of the
+  // file, or to what the used pages need if that is more. For recovery.
   void Restore(const SpaceSnapshot& snapshot, uint64_t file_pages = 0);
   SpaceSnapshot Snapshot() const;
 

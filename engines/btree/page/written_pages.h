@@ -1,5 +1,5 @@
-// The last pages that were written to the data file, with their LSNs: the witnesses of the next
-// checkpoint (meta.h).
+// WrittenPages notes the last pages that were written to the data file, with their LSNs. They
+// become the witness pages of the next checkpoint (meta.h).
 //
 //   written.Note(id, lsn);      // the page was written
 //   written.Synced();           // the file was synced after that
@@ -21,11 +21,12 @@ namespace testbed::btree {
 class WrittenPages {
  public:
   void Note(PageId id, Lsn lsn) { noted_.Add({id, lsn}); }
-  // Every page that was noted is durable.
+  // Tells that every page that was noted is durable.
   void Synced() {
     if (noted_.count > 0) synced_ = std::exchange(noted_, {});
   }
-  // Returns the pages of the last sync that had any, and forgets them.
+  // Returns the last pages that were noted before the last sync, at most kMaxWitnesses, and forgets
+  // them. A sync before which no page was noted does not count.
   std::vector<WitnessPage> TakeSynced() {
     const Last taken = std::exchange(synced_, {});
     const size_t n = std::min(taken.count, kMaxWitnesses);
@@ -33,7 +34,7 @@ class WrittenPages {
   }
 
  private:
-  // The last kMaxWitnesses pages that were added; `count` is the number of all.
+  // The last kMaxWitnesses pages that were added; `count` is the number of all that were added.
   struct Last {
     void Add(const WitnessPage& page) { pages[count++ % kMaxWitnesses] = page; }
     std::array<WitnessPage, kMaxWitnesses> pages;

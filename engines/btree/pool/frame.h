@@ -1,4 +1,4 @@
-// What the pool knows of a frame beside the page that it holds.
+// A Frame is what the pool knows of a page frame beside the page in it.
 #ifndef TESTBED_ENGINES_BTREE_POOL_FRAME_H_
 #define TESTBED_ENGINES_BTREE_POOL_FRAME_H_
 
@@ -13,12 +13,12 @@ inline constexpr Lsn kNoLsn = UINT64_MAX;
 
 struct Frame {
   std::atomic<PageId> page{kNoPage};
-  std::atomic<bool> dirty{false};    // changed under the exclusive latch, or while writing is held
+  std::atomic<bool> dirty{false};    // changed under the exclusive latch, or while `writing` is set
   std::atomic<bool> writing{false};  // a copy is on its way to the file
-  std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first record not yet in the file's page
+  std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first log record that the file's page lacks
   std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
-  // The log has the whole page, copied when this was the pool's image floor, or later; 0 = perhaps it
-  // has none. The thread that reads the page in, or writes it, sets it.
+  // The log has an image of the page that was copied when the pool's image floor was this or a
+  // later one; 0 when it may have none. The thread that reads the page in, or writes it, sets it.
   std::atomic<Lsn> image_floor{0};
 
   void LowerRecLsn(Lsn lsn) {

@@ -20,7 +20,7 @@ PoolClient::~PoolClient() {
 
 SharedGuard& SharedGuard::operator=(SharedGuard&& other) noexcept {
   if (this == &other) return *this;
-  Release();  // now, not when `other` ends
+  Release();  // releases at once, not when `other` is destroyed
   std::swap(pool_, other.pool_);
   std::swap(data_, other.data_);
   std::swap(id_, other.id_);
@@ -35,7 +35,7 @@ void SharedGuard::Release() {
 
 ExclusiveGuard& ExclusiveGuard::operator=(ExclusiveGuard&& other) noexcept {
   if (this == &other) return *this;
-  Release();  // now, not when `other` ends
+  Release();  // releases at once, not when `other` is destroyed
   std::swap(pool_, other.pool_);
   std::swap(frame_, other.frame_);
   std::swap(data_, other.data_);

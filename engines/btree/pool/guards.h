@@ -1,4 +1,5 @@
-// What a thread holds of the pool: its connection, and guards of pages, which let go when they end.
+// What a thread holds of the pool: its connection, and guards of pages, which release their latch
+// when they are destroyed.
 #ifndef TESTBED_ENGINES_BTREE_POOL_GUARDS_H_
 #define TESTBED_ENGINES_BTREE_POOL_GUARDS_H_
 
@@ -14,7 +15,7 @@ namespace testbed::btree {
 
 class Pool;
 
-// One thread's connection to the pool; counts what the thread asked for.
+// A PoolClient is one thread's connection to the pool. It counts the thread's requests.
 class PoolClient {
  public:
   explicit PoolClient(Pool* pool);
@@ -22,10 +23,11 @@ class PoolClient {
   PoolClient(const PoolClient&) = delete;
   PoolClient& operator=(const PoolClient&) = delete;
 
-  Counter requests;  // pages asked for
-  Counter misses;    // of these, read from the file; each with one call (not those that the cache
-                     // of compressed pages had)
-  Counter fetched;   // and read before they were asked for
+  Counter requests;  // pages requested
+  // Requested pages that were read from the file, each with one call. Pages from the cache of
+  // compressed pages are not counted.
+  Counter misses;
+  Counter fetched;  // pages read before they were requested
  private:
   Pool* const pool_;
 };
@@ -54,7 +56,7 @@ inline constexpr bool kLatchedReads = true;
 inline constexpr bool kLatchedReads = false;
 #endif
 
-// What an optimistic read holds where it holds nothing.
+// A NoLatch takes the place of the SharedGuard of an optimistic read that latches nothing.
 struct NoLatch {
   NoLatch& operator=(SharedGuard&&) { return *this; }
   operator SharedGuard() && { return {}; }
@@ -65,7 +67,8 @@ struct NoLatch {
 class OptimisticGuard {
  public:
   OptimisticGuard() = default;
-  // What was read of the page so far was all of one moment, and that moment is now.
+  // Returns whether the page has not changed since the guard was made, so that all that was read of
+  // it belongs together and is current.
   bool Valid() const;
   const char* page() const { return data_; }
   PageId id() const { return id_; }
@@ -89,7 +92,7 @@ class ExclusiveGuard {
   PageId id() const { return id_; }
   explicit operator bool() const { return data_ != nullptr; }
   void Release();
-  // The page was changed, as described by the log record [begin, end).
+  // Notes that the page was changed as the log record [begin, end) describes.
   void MarkDirty(Lsn begin, Lsn end);
 
  private:

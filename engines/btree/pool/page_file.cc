@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMagic = 0x3364776272747462;  // "bttrbwd3"
 
 struct DoublewriteHeader {
-  uint64_t checksum;  // of the rest of the header's 4096 bytes
+  uint64_t checksum;  // checksum of the rest of the header's 4096 bytes
   uint64_t magic;
   uint32_t page_size;
   uint32_t count;
@@ -56,7 +56,7 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
   }
 }
 
-// The rule for errors is in the header.
+// Runs the action, and treats its error by the rule in the header.
 template <typename Action>
 void PageFile::OrFail(const Action& action) {
   if (failed_) throw Error(*failed_);
@@ -70,8 +70,8 @@ void PageFile::OrFail(const Action& action) {
   }
 }
 
-// Space growing and shrinking the file: other threads may be writing a batch, so that the file's
-// lock is taken for an error alone.
+// Runs an action by which Space grows or shrinks the file. Other threads may be writing a batch, so
+// this takes the file's lock only when there is an error.
 template <typename Action>
 void PageFile::ResizeOrFail(const Action& action) {
   try {
@@ -112,8 +112,8 @@ void PageFile::Retry() {
   FinishLastBatch();
 }
 
-// Nothing was written since the last batch, so that its copies are the newest versions of its
-// pages.
+// Puts the last batch in place if the disk was full in the middle of it. Nothing was written since
+// then, so its copies are the newest versions of its pages.
 void PageFile::FinishLastBatch() {
   if (!half_written_) return;
   OrFail([this] {
@@ -121,7 +121,8 @@ void PageFile::FinishLastBatch() {
       recent_writes_.Note(id);
       data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
     });
-    // The next batch would overwrite what else may be the only whole copy.
+    // The next batch would overwrite the copies, although one of them may be the only whole
+    // version.
     if (!all) {
       throw Error(Error::kCorruption, "a page in the doublewrite file " + doublewrite_->path() +
                                           " cannot be read, and its place in " + data_->path() +
@@ -132,7 +133,8 @@ void PageFile::FinishLastBatch() {
   uses_copies_.store(false, std::memory_order_release);
 }
 
-// A page is in the pool when it is written, so nobody reads it from here while its copy grows old.
+// Copies the page from its kept copy; returns false when there is none. The copy is never too old:
+// a page that is written is in the pool, and is not read from here then.
 bool PageFile::TakeCopy(PageId id, char* page) const {
   if (!uses_copies_.load(std::memory_order_acquire)) return false;
   const auto copy = copies_.find(id);
@@ -148,7 +150,7 @@ void PageFile::KeepCopies(Copies copies) {
   uses_copies_.store(true, std::memory_order_release);
 }
 
-// Allocates the space of the batch before it is written, when neither the doublewrite file nor the
+// Allocates the space of the batch before it is written, if neither the doublewrite file nor the
 // log has copies of the pages: a full disk would tear a page that cannot be restored.
 void PageFile::TakeSpace(const WriteBatch& batch) {
   if (units_ == nullptr || doublewrite_ != nullptr || options_.images_in_log) return;
@@ -242,7 +244,7 @@ void PageFile::Sync() {
     if (!error.disk_is_full()) throw;
   }
   SyncData();
-  unsynced_ = half_written_;  // what FinishLastBatch will write
+  unsynced_ = half_written_;  // FinishLastBatch may still have to write
 }
 
 void PageFile::Grow(uint32_t pages) {
@@ -278,7 +280,8 @@ bool PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)
   AlignedBuffer first(kHeader), copy(page_size_);
   if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return false;
   const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
-  // If the header is damaged, its batch was not durable here and was never written in its places.
+  // If the header is damaged, its batch was not durable here, and none of its pages was written in
+  // place.
   if (header->checksum != HeaderChecksum(first.data()) || header->magic != kMagic ||
       header->page_size != page_size_ || header->count > kMaxCopies) {
     return false;

@@ -10,22 +10,22 @@
 //                                packed, checksum
 //                     byte 4096  the copies one behind the other (packed_page.h)
 //
-// Of a compressed database (page_codec.h) pages are written and read without the holes behind them:
-// how long a page is, is known from the first time on that it is read or written. A cache of
+// In a compressed database (page_codec.h) pages are written and read without the holes behind them.
+// The length of a page is known from the first time that it is read or written. A cache of
 // compressed pages (compressed_cache.h) may stand before the file.
 //
 // Reads may come from any thread; one batch is written at a time.
 //
-// A read of a page that was written since the last sync asks whether the system has failed to write
-// pages back (write_back_watch.h), and then throws. A view of such a page is not taken, because its
-// caller could not ask afterwards.
+// After a read of a page that was written since the last sync, the PageFile asks whether the system
+// has failed to write pages back (write_back_watch.h), and throws if it has. A caller must not take
+// a view of such a page, because it could not ask afterwards.
 //
-// Errors. A call that writes, syncs, grows, shrinks or makes holes and fails is not tried again, but
-// for one that found the disk full: after a failed sync nobody knows what the device holds, and the
-// next one would say that all is well. From then on every Write and Sync throws the first error
-// again, so nothing overwrites the copies in the doublewrite file, from which the next opening makes
-// the data file whole. A batch that found the disk full in the middle is put in place from its
-// copies before anything else is written; until there is room for that, Write throws, and Sync makes
+// Errors. A call that writes, syncs, resizes or punches a file and fails is not tried again, unless
+// the disk was full: after a failed sync nobody knows what the device holds, and the next sync
+// would report success. From then on every Write and Sync throws the first error again. So nothing
+// overwrites the copies in the doublewrite file, from which the next opening makes the data file
+// whole. If the disk is full in the middle of a batch, the batch is put in place from its copies
+// before anything else is written. Until there is room for that, Write throws, and Sync makes
 // durable what was written before that batch.
 #ifndef TESTBED_ENGINES_BTREE_POOL_PAGE_FILE_H_
 #define TESTBED_ENGINES_BTREE_POOL_PAGE_FILE_H_
@@ -54,7 +54,7 @@
 
 namespace testbed::btree {
 
-// How a page that was only half written when the machine stopped is made whole again.
+// How a page that was half written when the machine stopped is made whole again.
 enum class TornPage : uint8_t {
   kDoublewrite,    // from the doublewrite file
   kFullPageImage,  // from the log: each page goes there whole before it is first written after a
@@ -65,16 +65,16 @@ enum class TornPage : uint8_t {
 const char* TornPageName(TornPage torn_page);  // "doublewrite", "full_page_image", ...
 
 struct PageFileOptions {
-  // Each page is written by a call of its own that the device does as a whole; the file must be
-  // able to.
+  // Each page is written by a call of its own, which the device does as a whole or not at all. The
+  // file must be able to do that (File::MostAtomicBytes).
   bool atomic = false;
-  bool compressed = false;             // the file has compressed pages, or may get some
-  bool images_in_log = false;          // the log has each page whole that is not whole in its place
-  PageCodec codec = PageCodec::kNone;  // of pages written from now on; another needs `compressed`
+  bool compressed = false;     // the file has compressed pages, or may get some
+  bool images_in_log = false;  // the log has an image of each page that may be torn in its place
+  PageCodec codec = PageCodec::kNone;  // for pages written from now on; kNone unless `compressed`
   uint64_t compressed_cache_bytes = 0;
 };
 
-// A page whose version in the file is older than a checkpoint knows it (PageFile::FindOlder).
+// A page that the file has with an older LSN, `found`, than the checkpoint noted, `known`.
 struct OlderPage {
   PageId id;
   Lsn known, found;
@@ -82,89 +82,98 @@ struct OlderPage {
 
 class PageFile {
  public:
-  // `doublewrite` may be null: then a torn page is detected, not repaired.
+  // `doublewrite` may be null: then a torn page is detected but not repaired.
   PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite, uint32_t page_size,
            const PageFileOptions& options = {});
 
-  // Reads and inspects; never throws for what the page holds. Space past the end reads as blank.
+  // Reads a page and returns its state. Throws nothing for what the page holds. Space past the end
+  // of the file reads as a blank page.
   PageState Inspect(PageId id, char* page);
-  // Reads a page that must be valid; throws Error (kCorruption) naming it when it is not.
+  // Reads a page. Throws Error (kCorruption), which names the page, when it is not valid.
   void Read(PageId id, char* page);
-  // The same in two steps, other work in between: starts the read, and checks what came of it. A
-  // read that ended early or was interrupted is completed.
+  // StartRead and FinishRead read a page as Read does, with other work in between. `result` is that
+  // of the started read; FinishRead completes one that ended early or was interrupted.
   void StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag);
   void FinishRead(PageId id, char* page, int32_t result);
-  // The page from the cache of compressed ones; false when it is not there.
+  // Copies the page from the cache of compressed pages. Returns false when the cache does not have
+  // it.
   bool ReadCached(PageId id, char* page);
-  // The page will be read soon.
+  // Tells the system that the page will be read soon.
   void Prefetch(PageId id) { data_->Prefetch(static_cast<uint64_t>(id) * page_size_, page_size_); }
-  // The page in place (mmap mode). `check` makes sure that it is valid.
+  // Returns the page in its place (mmap mode). With `check`, throws Error (kCorruption) when it is
+  // not valid.
   const char* View(PageId id, bool check);
-  // Is what the system holds of the page perhaps not on the device?
+  // Returns whether the page was written since the last sync, so that the device may not have it
+  // yet.
   bool WrittenSinceSync(PageId id) const { return recent_writes_.Has(id); }
 
-  // Called with each error of Write and Sync, and with those of Grow and Shrink that last, and with
-  // whether it lasts, under the file's lock. To be set before other threads use the file.
+  // OnError is called with each error of Write and Sync, with each lasting error of Grow and
+  // Shrink, and with whether the error lasts. It runs under the file's lock. SetOnError must be
+  // called before other threads use the file.
   using OnError = std::function<void(const Error& error, bool lasts)>;
   void SetOnError(OnError on_error) { on_error_ = std::move(on_error); }
-  // Writes the last batch in place after an error of a full device. Throws when that fails again.
+  // Puts the last batch in place if a full disk kept it from that. Throws when that fails again.
   void Retry();
 
-  // What was written is durable in its place, and the doublewrite file is empty and used no more.
+  // Makes all pages durable in their places, and then empties the doublewrite file, which is used
+  // no more.
   void StopDoublewrite();
 
-  // Writes the batch in place. Not durable before Sync; the doublewrite area makes it safe.
+  // Writes the batch in place. It is durable after Sync; until then the doublewrite file, if there
+  // is one, protects its pages from being torn.
   void Write(WriteBatch* batch);
-  // Each page of a batch that was written is durable: in its place or, if the disk was full in the
-  // middle of the last batch, perhaps in the doublewrite file.
+  // Makes the pages of all batches written durable: in their places, or, if the disk was full in
+  // the middle of the last batch, perhaps in the doublewrite file.
   void Sync();
   void Grow(uint32_t pages);
   // Cuts off a part of a page that a crash left at the end of the file, behind all pages in use.
   void CutPartialPage();
-  // Gives the space behind so many pages back; nobody has used a page there.
+  // Truncates the file to `pages` pages. No page behind them was ever used.
   void Shrink(uint32_t pages);
 
-  // Calls `use` for each page of the last batch that is not whole in its place, with its whole copy
-  // from the doublewrite file as it is stored, which is valid during the call. Writes nothing.
+  // Calls `use` for each page of the last batch that is torn in its place, with its whole copy from
+  // the doublewrite file, in the stored form. The copy is valid during the call. Writes nothing.
   void FindTorn(const std::function<void(PageId id, const char* copy)>& use);
-  // Puts these copies back, and those of pages that were written last: if it was their sync that
-  // failed, they are whole in the page cache alone. Returns how many pages were torn.
+  // Puts the copies of torn pages back, and those of pages that the last batch has written: if
+  // their sync failed, they may be whole in the page cache alone. Returns the number of torn pages.
   //
-  // A compressed page may need space in its place that a full device has not got. With `kept`, such
-  // copies are returned instead of an error; KeepCopies gives them to the file that is used from then
-  // on, which reads those pages from them, and puts them back before it writes another batch.
+  // A compressed page may need space in its place that a full disk does not have. With `kept`, such
+  // copies are returned instead of an error. KeepCopies gives them to the PageFile that is used
+  // from then on, which reads these pages from the copies, and puts them back before it writes
+  // another batch.
   using Copies = std::unordered_map<PageId, std::string>;
   uint32_t RestoreTorn(Copies* kept = nullptr);
-  // Must be called before other threads use the file.
+  // Call it before other threads use the file.
   void KeepCopies(Copies copies) NO_THREAD_SAFETY_ANALYSIS;
 
   Error Broken(PageId id) const;
-  // Returns whether several reads may be in flight at once. They may not with a mapping, and not
-  // where pages are not aligned to the device.
+  // Returns whether several reads may be in flight at once. They may not in mmap mode, and not when
+  // the page size is no multiple of the device's alignment.
   bool can_start_reads() const { return !mmap() && page_size_ % data_->alignment() == 0; }
   const File& data() const { return *data_; }
   uint32_t page_size() const { return page_size_; }
   bool mmap() const { return data_->options().mode == IoMode::kMmap; }
-  // What the data file takes: its length, of a compressed one without its holes.
+  // Returns the bytes that the data file takes: its length or, if it is compressed, the space
+  // without its holes.
   uint64_t data_bytes() const {
     return options_.compressed ? data_->AllocatedBytes() : data_->Size();
   }
-  // Safe beside StopDoublewrite only before other threads use the file.
+  // Must not be called while another thread calls StopDoublewrite.
   uint64_t doublewrite_size() const { return doublewrite_ ? doublewrite_->Size() : 0; }
 
-  // Returns the pages that were written last and are durable (SetWitnesses); none when no page was
-  // written since the last call.
+  // Returns the pages that were written last and are durable, for SetWitnesses; none when no page
+  // was written and synced since the last call.
   std::vector<WitnessPage> TakeWitnesses();
-  // Returns a witness page that the file has in an older version, when it has each witness page that is
-  // not torn in an older version. A crash cannot leave that: the file is an old copy.
+  // Returns the first older witness page if all witness pages that can be read and are not torn are
+  // older in the file. A crash cannot leave such a file: it is an old copy.
   std::optional<OlderPage> FindOlder(const std::vector<WitnessPage>& witnesses);
 
   uint64_t pages_written() const { return pages_written_.load(std::memory_order_relaxed); }
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
-  // Returns how many bytes were not read because they were known to be holes of their pages.
+  // Returns the number of bytes that were not read because they were known to be holes.
   uint64_t bytes_skipped() const { return bytes_skipped_.load(std::memory_order_relaxed); }
   CompressedCache* compressed_cache() { return compressed_cache_.get(); }  // may be null
-  // Memory for knowing where the holes of so many pages are.
+  // Returns the bytes of memory of the table with the stored lengths of `pages` pages.
   uint64_t TableBytes(uint64_t pages) const { return units_ != nullptr ? pages : 0; }
   uint64_t doublewrite_bytes() const { return doublewrite_bytes_.load(std::memory_order_relaxed); }
 
@@ -173,14 +182,15 @@ class PageFile {
   void Check(PageId id, const char* page) const;
   bool Matches(PageId id, const char* page) const;  // the checksum and the number are right
   uint32_t BytesToRead(PageId id) const;
-  // Throws if the page may be an older version of it than was written.
+  // Throws Error if the system may have dropped a newer version of the page than the one that was
+  // read.
   void CheckWriteBack(PageId id);
   void ReadRest(PageId id, char* page, uint32_t got, uint32_t bytes);
-  // Checks a page of which `got` bytes were read, and undoes its compression.
+  // Checks a page of which `got` bytes were read, and expands it if it is compressed.
   void Accept(PageId id, char* page, uint32_t got);
   void NoteLength(PageId id, uint32_t bytes);
-  // Calls `use` for each copy in the doublewrite file that is whole, with its page; see FindTorn.
-  // Returns whether the file is whole, so that `use` has seen every page of the last batch.
+  // Calls `use` for each whole copy in the doublewrite file (see FindTorn). Returns whether all
+  // copies are whole, so that `use` has seen every page of the last batch.
   bool ForEachCopy(const std::function<void(PageId id, const char* copy)>& use);
   template <typename Action>
   void OrFail(const Action& action);
@@ -189,8 +199,8 @@ class PageFile {
   void SyncData() REQUIRES(mutex_);
   void FinishLastBatch() REQUIRES(mutex_);
   bool TakeCopy(PageId id, char* page) const;
-  // Reads a page again whose bytes are torn, if FinishLastBatch put it in place after they were
-  // read. Returns whether it did.
+  // Reads a torn page again if its copy was kept, as FinishLastBatch may have put it in place
+  // meanwhile. Returns whether it read the page.
   bool ReadFinished(PageId id, char* page);
   void TakeSpace(const WriteBatch& batch);
   void WriteCopies(WriteBatch* batch) REQUIRES(mutex_);
@@ -205,19 +215,19 @@ class PageFile {
   // yet. A page's number is changed under the page's latch.
   using Units = ReservedArray<std::atomic<uint8_t>>;
   std::unique_ptr<Units> units_;
-  const PageId pages_at_open_;  // what lies behind these was never written
+  const PageId pages_at_open_;  // number of pages at the open; those behind were never written
   std::unique_ptr<CompressedCache> compressed_cache_;
-  Mutex mutex_;                                   // of Write and Sync
+  Mutex mutex_;                                   // held by Write and Sync
   bool unsynced_ GUARDED_BY(mutex_) = false;      // pages of the last batch may not be durable
-  bool half_written_ GUARDED_BY(mutex_) = false;  // nor whole there: the disk was full
+  bool half_written_ GUARDED_BY(mutex_) = false;  // nor whole in place: the disk was full
   WrittenPages written_ GUARDED_BY(mutex_);
-  // Whole copies of pages that are torn in their places, as long as uses_copies_ says so.
+  // Whole copies of pages that are torn in their places. They are read while uses_copies_ is true.
   Copies copies_;
   std::atomic<bool> uses_copies_{false};
   std::optional<Error> failed_;
   OnError on_error_;
   std::unique_ptr<WriteBackWatch> write_back_;  // null with direct IO
-  RecentWrites recent_writes_;                  // Note and Clear under mutex_
+  RecentWrites recent_writes_;                  // Note and Clear are called under mutex_
   std::atomic<uint64_t> pages_written_{0}, bytes_written_{0}, bytes_skipped_{0};
   std::atomic<uint64_t> doublewrite_bytes_{0};
 };

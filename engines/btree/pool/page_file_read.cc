@@ -36,7 +36,7 @@ std::optional<OlderPage> PageFile::FindOlder(const std::vector<WitnessPage>& wit
     try {
       if (Inspect(witness.id, page.data()) == PageState::kBroken) continue;
     } catch (const Error&) {
-      continue;  // whoever needs the page meets the error
+      continue;  // the next read of the page reports the error
     }
     // A blank page has LSN 0: the old copy is from before the page's first write.
     const Lsn found = Header(page.data())->lsn;
@@ -65,7 +65,7 @@ bool PageFile::ReadFinished(PageId id, char* page) {
   if (!copies_.contains(id)) return false;
   const size_t got = data_->ReadSome(Place(id), page, page_size_);
   std::memset(page + got, 0, page_size_ - got);
-  TakeCopy(id, page);  // still in use where the page was torn for another reason
+  TakeCopy(id, page);  // the copy is the page until FinishLastBatch has put it in place
   return true;
 }
 
@@ -116,8 +116,8 @@ void PageFile::FinishRead(PageId id, char* page, int32_t result) {
   Accept(id, page, bytes);
 }
 
-// Reads what a started read has left out. The ledger has counted the read with all of its bytes
-// when it was started, so that this reads past File, which would count it again.
+// Reads what a started read has left out. The ledger counted the read with all of its bytes when it
+// was started, so this calls pread(2) itself: File would count them again.
 void PageFile::ReadRest(PageId id, char* page, uint32_t got, uint32_t bytes) {
   const CallMark mark(data_->options().kind);
   if (const int fault = FileFaults::Next(false)) throw Error::Io("read", data_->path(), fault);
@@ -139,7 +139,7 @@ void PageFile::ReadRest(PageId id, char* page, uint32_t got, uint32_t bytes) {
                                           std::to_string(id) +
                                           "; restore the database from a copy, or load it again");
     }
-    // The file is longer, and the system reads nothing.
+    // The file is long enough, but the system returns no bytes.
     throw Error::Io("read", data_->path(), EIO);
   }
 }

@@ -15,13 +15,14 @@
 namespace testbed::btree {
 namespace {
 
-// Returns the bytes that a frame takes beside its page: its state, and its parts of the replacement
-// and of the lists.
+// Returns the bytes that a frame takes in addition to its page: its state, and its entries in the
+// replacement and in the lists.
 constexpr size_t TableBytesPerFrame() {
   return sizeof(Frame) + Replacement::BytesPerFrame() + 4 * sizeof(uint32_t);
 }
 
-// Address space for the whole of the machine's memory, so that Resize can go anywhere.
+// Returns the number of frames for which to reserve address space: as many as the machine's memory
+// can hold, so that Resize can choose any size.
 uint32_t MostFrames(uint64_t bytes, uint32_t page_size) {
   const uint64_t machine = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                            static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -53,7 +54,8 @@ Pool::Pool(PageFile* file, RedoLog* log, uint64_t bytes)
       bytes_(bytes),
       flush_batch_(page_size_, WriteBatch::PagesFor(page_size_)) {
   SetLimit();
-  // The first pages, which hold the upper levels of the trees, without a race.
+  // The memory of the first frames, which hold the upper levels of the trees, is made ready before
+  // several threads can touch it at once.
   if (UniqueLock lock(mutex_); MemoryIsShort()) MakeMemoryReady();
   const uint32_t most = WriteBatch::PagesFor(page_size_);
   auto batch = std::make_unique<WriteBatch>(page_size_, most);

@@ -1,8 +1,8 @@
 // The buffer pool: page frames over the data file.
 //
-//   PoolClient client(&pool);                       // one a thread
+//   PoolClient client(&pool);                       // one for each thread
 //   OptimisticGuard leaf = pool.Optimistic(&client, id);
-//   Copy(leaf.page());                              // what is needed of it
+//   Copy(leaf.page());                              // the bytes that are needed of it
 //   if (!leaf.Valid()) ...                          // it was changed meanwhile: read it again
 //
 //   SharedGuard page = pool.Read(&client, id);      // latched until the guard ends
@@ -13,24 +13,27 @@
 //   page.MarkDirty(begin, end);                     // of the log record that describes the change
 //
 // Page 0, the superblock, never comes through the pool.
-// The page table (page_table.h) holds each page's frame and latch. An optimistic read writes
-// nothing that others read: it takes the page's version, reads what may be half changed or another
-// page by now, and asks whether the version still holds before it believes any of it (Node's reads
-// stay in the page whatever it holds). docs/engines/btree.md has the order in which latches are taken. In
-// builds with ThreadSanitizer, to which such reads are races, optimistic guards hold the page
-// shared; page_word_test.cc tries the protocol itself in all executions that C++ allows.
+// The page table (page_table.h) holds each page's frame and latch. An optimistic read changes no
+// shared data: it takes the page's version, reads the page, which another thread may be changing or
+// replacing, and believes what it read only if the version is still the same (Node's reads stay
+// inside the page whatever it holds). docs/engines/btree.md has the order in which latches are
+// taken. In builds with ThreadSanitizer, which takes such reads for data races, optimistic guards
+// hold the page shared; page_word_test.cc tries the protocol itself in all executions that C++
+// allows.
 //
-// Memory is exact: frames, their tables and the page table together never take more than the bytes
-// given, but for the write batches (kFixedBytes). Resize changes it at any time.
+// Memory is exact: frames, their tables and the page table together take at most the bytes that the
+// constructor or Resize was given. The write batches come on top (kFixedBytes), and a few frames
+// while pages cannot be written (Limit).
 //
-// Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes a clean one and does
-// no write. Dirty pages that should go are handed to the cleaner, a thread that writes them in
-// batches sorted by page number, through the doublewrite file; readers wait for it only when it
-// finds no clean page at all. It also makes the memory of the next frames ready.
+// Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes one with a clean page
+// and writes nothing. Dirty pages that should leave go to the cleaner, a thread that writes them in
+// batches, sorted by page number, through the doublewrite file. A reader waits for the cleaner only
+// when it finds no clean page. The cleaner also makes the memory of the next frames ready.
 //
-// In mmap mode clean pages are read in place from the mapping, and only pages that change come into
-// the pool. A page that is in the pool is always read there: bringing it in, and changing it, needs
-// its latch, and those who read it in place find its version changed.
+// In mmap mode clean pages are read in place from the mapping. Only pages that change, or that were
+// written since the last sync, are brought into the pool, and a page in the pool is always read
+// there. Bringing a page in, and changing it, takes its exclusive latch, so a thread that reads it
+// in place finds its version changed.
 //
 // Errors: reads throw what the file layer throws (kIo, kCorruption). A failed write leaves the page
 // dirty; the next operation that needs its frame, and each checkpoint, throws the error.
@@ -65,11 +68,11 @@ namespace testbed::btree {
 
 struct PoolCounters {
   uint64_t requests = 0, misses = 0, fetched = 0;
-  uint64_t evictions = 0;                // pages that left
-  uint64_t written = 0;                  // pages written, by whom:
-  uint64_t cleaned = 0;                  //   by the cleaner
-  uint64_t frame_waits = 0;              // times a thread waited for the cleaner
-  uint64_t images = 0, image_bytes = 0;  // whole pages in the log, against torn ones
+  uint64_t evictions = 0;                // pages that left the pool
+  uint64_t written = 0;                  // pages written, whoever wrote them
+  uint64_t cleaned = 0;                  // pages written by the cleaner
+  uint64_t frame_waits = 0;              // times that a thread waited for the cleaner
+  uint64_t images = 0, image_bytes = 0;  // page images in the log
 };
 
 class Pool : private VisitCounts {
@@ -79,7 +82,7 @@ class Pool : private VisitCounts {
   static uint32_t FramesFor(uint64_t bytes, uint32_t page_size, uint64_t file_pages = 0);
   static uint64_t BytesFor(uint32_t frames, uint32_t page_size, uint64_t file_pages);
   static constexpr uint32_t kMinFrames = 16;
-  static constexpr uint64_t kFixedBytes = 5u << 20;  // write batches of cleaner and checkpoint
+  static constexpr uint64_t kFixedBytes = 5u << 20;  // write batches of the cleaner and of flushes
 
   // `bytes` must be enough for kMinFrames.
   Pool(PageFile* file, RedoLog* log, uint64_t bytes);
@@ -87,63 +90,74 @@ class Pool : private VisitCounts {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  // Each counts a request and returns a guard of the page, which it brings in if it is missing.
+  // Read and Write wait for a shared and an exclusive latch; Optimistic takes none. Each throws
+  // Error when the page cannot be read or there is no frame for it.
   OptimisticGuard Optimistic(PoolClient* client, PageId id);
   SharedGuard Read(PoolClient* client, PageId id);
   ExclusiveGuard Write(PoolClient* client, PageId id);
 
   bool Contains(PageId id) const { return table_.Load(id).in_pool(); }
 
-  // A look that waits for nothing, not for mmap mode; counts nothing.
+  // What TryOptimistic has found.
   enum class Look : uint8_t {
     kHere,     // *guard is as Optimistic gives it
     kMissing,  // *missing is latched and has a frame: the caller reads the page and calls EndRead
-    kBusy,     // somebody else has it latched, or there is no frame now
+    kBusy,     // another thread has latched the page, or no frame is free now
   };
   struct MissingPage {
     PageId id = kNoPage;
     uint32_t frame = kNoFrame;
     char* page = nullptr;
   };
+  // Looks for a page without waiting for a latch, a frame or the device. Counts no request. Not for
+  // mmap mode. EndRead ends the read of a missing page, which was `valid` or failed, and unlatches
+  // it.
   Look TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* missing);
   void EndRead(const MissingPage& missing, bool valid);
 
-  // Brings in those of the pages that are missing, all their reads in flight at once, and waits for
-  // them; as far as there are frames. A page that cannot be read stays missing: who asks for it is
-  // told. Returns how many were read.
+  // Brings the missing ones of the pages in, with all their reads in flight at once, and waits for
+  // them. Skips a page that is latched or for which there is no frame, and stops at an error: a
+  // page that cannot be read stays missing, and the thread that asks for it gets the error. Returns
+  // the number of pages read.
   uint32_t Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids);
 
-  // The page of `guard`, exclusively, if nothing has changed since; else no guard.
+  // Returns the page of `guard`, latched exclusively, if it has not changed since; else an empty
+  // guard.
   ExclusiveGuard Upgrade(PoolClient* client, OptimisticGuard* guard);
-  SharedGuard Hold(OptimisticGuard* guard);  // the same, shared
-  // For a page that the caller will fill: nothing is read, the bytes are undefined.
+  // Returns the page of `guard`, latched shared, if it has not changed since; else an empty guard.
+  SharedGuard Hold(OptimisticGuard* guard);
+  // Latches a page that the caller will fill. Reads nothing; if the page was missing, its bytes are
+  // undefined.
   ExclusiveGuard WriteNew(PoolClient* client, PageId id);
-  // For recovery: a page that cannot be read comes back too, and *state says why.
+  // Latches a page for recovery. *state says whether it could be read; if not, its bytes are zeros.
   ExclusiveGuard WriteAny(PoolClient* client, PageId id, PageState* state);
 
-  // The overflow pages are free now: what the pool holds of them need not be written.
+  // Tells that these overflow pages are free now, so that the pool need not write them.
   void Discard(PageId first, uint32_t pages);
 
-  // Writes every page that was dirtied by log records before `lsn`. Throws the first error of a
-  // write. Does not stop writers. The caller's scope is charged.
+  // Writes every page that log records before `lsn` have dirtied, while other threads go on. Throws
+  // the first error of a write. The IO is charged to the caller's scope.
   void FlushBefore(Lsn lsn);
 
-  // Protection from torn pages by the log (TornPage::kFullPageImage): from now on a page goes to
-  // its place only when the log has it whole at or after `floor`, the point from which recovery
-  // would read. When it returns no write that went by an older floor is under way. 0 (the
-  // beginning): none.
+  // Sets the image floor, by which the log protects pages from being torn
+  // (TornPage::kFullPageImage): from now on a page is written in its place only when the log has
+  // its image at or after `floor`, the point from which recovery would read. When this returns, no
+  // write that followed an older floor is under way. With 0 no images are logged.
   void SetImageFloor(Lsn floor);
 
-  // Changes the size while others work. What is too much goes before it returns, written by the
-  // cleaner where it is dirty; throws when that fails, or when too many pages are in use.
+  // Changes the size while other threads use the pool. A smaller pool has evicted its surplus pages
+  // when this returns; the cleaner writes the dirty ones first. Throws Error when that fails, or
+  // when too many pages are in use.
   void Resize(uint64_t bytes);
 
-  // Lets the cleaner try again after a write of it has failed, waits for that, and throws its
-  // error. Returns at once when the last write succeeded.
+  // Makes the cleaner try again after a failed write, waits until it has, and throws its error if
+  // it fails again. Returns at once when the cleaner's last write succeeded.
   void RetryCleaning();
 
-  // Recovery changes pages before there is a client that could be told of a full device. Between these
-  // calls pages that cannot be written for that reason stay in memory beyond the pool's size; it
-  // gives the memory back when they are written.
+  // Begin and end recovery, which changes pages before there is a client that could be told of a
+  // full disk. In between, pages that a full disk keeps from being written stay in memory beyond
+  // the pool's size. The pool gives that memory back when they are written.
   void BeginRecovery();
   void EndRecovery();
 
@@ -154,8 +168,8 @@ class Pool : private VisitCounts {
   PoolCounters Counters() const;
   uint64_t MemoryBytes() const;
   uint64_t image_bytes() const { return image_bytes_.load(std::memory_order_relaxed); }
-  uint64_t bytes() const;   // the setting
-  uint32_t frames() const;  // that it gives
+  uint64_t bytes() const;   // as the constructor or Resize set it
+  uint32_t frames() const;  // number of frames for which bytes() suffices
   uint32_t page_size() const { return page_size_; }
   PageFile* file() { return file_; }
 
@@ -164,17 +178,18 @@ class Pool : private VisitCounts {
   friend class ExclusiveGuard;
   friend class PoolClient;
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint64_t kMostAhead = 64u << 20;  // bytes made ready before they are needed
-  // Candidates that wake the cleaner; few in a small pool, where readers would else take the few
-  // clean pages from each other, and one look-up its own upper levels.
+  static constexpr uint64_t kMostAhead = 64u << 20;  // most memory to make ready in advance
+  // Returns the number of candidates that wakes the cleaner. It is low in a small pool, where
+  // readers would otherwise take the few clean pages from each other, and a look-up its own upper
+  // levels.
   size_t CleanStart() const REQUIRES(mutex_) { return std::min<size_t>(32, limit_ / 8); }
-  // Frames that the pool may have. While pages cannot be written it has a few more than those that
-  // hold them, so that readers find some that are clean.
+  // Returns the number of frames that the pool may have. While pages cannot be written it is a few
+  // more than these pages take, so that readers find clean ones.
   uint32_t Limit() const REQUIRES(mutex_) {
     if (!clean_error_) return limit_;
     return std::min(std::max(limit_, unwritable_) + kMinFrames, most_frames_);
   }
-  // Candidates for the cleaner at which the search for a clean page ends.
+  // Returns the number of candidates for the cleaner that ends the search for a clean page.
   size_t MostToClean() const REQUIRES(mutex_) {
     return std::max<size_t>(CleanStart(), limit_ / 16);
   }
@@ -186,11 +201,11 @@ class Pool : private VisitCounts {
   uint8_t Visits(uint32_t frame) const override;
   void SetVisits(uint32_t frame, uint8_t visits) override;
 
-  // Latches a page that is in the pool; false when it is not.
+  // Share and Exclude latch a page that is in the pool; they return false when it is not.
   bool Share(PageId id);
   bool Exclude(PageId id, uint32_t* frame);
-  // Gives a frame, with its content, to a page that is latched exclusively and has none. Releases
-  // the latch if it throws.
+  // Gives a frame to a page that is latched exclusively and has none, and fills it as `load` says.
+  // Releases the latch if it throws.
   uint32_t BringIn(PoolClient* client, PageId id, Load load, PageState* state);
   void ReadInto(PoolClient* client, PageId id, uint32_t frame, Load load, PageState* state);
   bool ReadsInPlace(PageId id) const;
@@ -245,43 +260,41 @@ class Pool : private VisitCounts {
   RedoLog* const log_;
   const uint32_t page_size_;
   const bool in_place_;         // mmap mode
-  const uint32_t most_frames_;  // that there is address space for
+  const uint32_t most_frames_;  // frames for which address space is reserved
   PageTable table_;
   ReservedArray<char> memory_;
   ReservedArray<Frame> frames_;
 
-  // Free frames and replacement. A frame is made when first needed.
+  // These members hold the frames and the replacement. A frame is made when it is first needed.
   mutable Mutex mutex_;
   Replacement replacement_ GUARDED_BY(mutex_);
   uint64_t bytes_ GUARDED_BY(mutex_);
-  uint32_t limit_ GUARDED_BY(mutex_) = 0;  // frames to have
-  std::atomic<uint32_t> made_{0};          // frames that have ever been used: the first ones
-  // Frames whose memory the cleaner made ready, the first ones: clearing a huge page takes up to
-  // some milliseconds, for which a client would wait in the middle of an operation.
+  uint32_t limit_ GUARDED_BY(mutex_) = 0;  // frames for which bytes_ suffices
+  std::atomic<uint32_t> made_{0};          // frames 0 to made_ - 1 have been used
+  // The cleaner has made the memory of the frames below ready_ ready. Clearing a huge page takes up
+  // to some milliseconds, for which a client would otherwise wait in the middle of an operation.
   uint32_t ready_ GUARDED_BY(mutex_) = 0;
   bool can_make_ready_ GUARDED_BY(mutex_) = true;
   // Each of the four lists of frames has room for all frames, so that adding to one cannot fail.
-  std::vector<uint32_t> retired_
-      GUARDED_BY(mutex_);  // of these without memory, since the limit fell
+  std::vector<uint32_t> retired_ GUARDED_BY(mutex_);  // frames without memory, since the limit fell
   std::vector<uint32_t> free_ GUARDED_BY(mutex_);
-  PageId highest_page_ GUARDED_BY(mutex_) = 0;  // whose word is in use
+  PageId highest_page_ GUARDED_BY(mutex_) = 0;  // greatest number of a page that had a frame
   std::vector<uint32_t> cleaned_
-      GUARDED_BY(mutex_);  // written and not asked for since: the next to go
-  std::vector<uint32_t> to_clean_ GUARDED_BY(mutex_);  // chosen to go, but dirty
+      GUARDED_BY(mutex_);  // written and not requested since: evicted first
+  std::vector<uint32_t> to_clean_ GUARDED_BY(mutex_);  // to be evicted, but dirty
   CondVar frames_available_, work_for_cleaner_;
   uint32_t waiters_ = 0;
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
   std::optional<Error> clean_error_;
   bool recovers_ = false;
-  uint32_t unwritable_ = 0;  // frames there were when a full disk left none that was clean
+  uint32_t unwritable_ = 0;  // frames that there were when a full disk left none clean
   bool stop_ = false;
 
-  std::shared_mutex
-      image_gate_;  // held shared from a look at the floor until the pages are written
+  std::shared_mutex image_gate_;  // held shared from reading the floor until the pages are written
   std::atomic<Lsn> image_floor_{0};
-  // End of the log when the floor was set: a page in the file with a later change came there with
-  // an image at or after the floor.
+  // End of the log when the floor was set. If a page in the file has a later LSN, the log has an
+  // image of it at or after the floor.
   std::atomic<Lsn> floor_set_{kNoLsn};
   std::atomic<uint64_t> images_{0}, image_bytes_{0};
 
@@ -292,9 +305,9 @@ class Pool : private VisitCounts {
   std::set<PoolClient*> clients_ GUARDED_BY(clients_mutex_);
   uint64_t past_requests_ GUARDED_BY(clients_mutex_) = 0,
                           past_misses_ GUARDED_BY(clients_mutex_) = 0,
-                          past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // of clients that are gone
+                          past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // clients that are gone
   uint64_t evictions_ GUARDED_BY(mutex_) = 0, cleaned_pages_ GUARDED_BY(mutex_) = 0,
-                      frame_waits_ GUARDED_BY(mutex_) = 0;  // under mutex_
+                      frame_waits_ GUARDED_BY(mutex_) = 0;
   std::thread cleaner_;
 };
 

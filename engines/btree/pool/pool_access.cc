@@ -1,4 +1,5 @@
-// This file has the ways to reach a page: optimistically, latched, in place, and from the file.
+// This file has the ways in which a thread reaches a page: optimistically, latched, in place, and
+// by reading it from the file.
 #include <algorithm>
 #include <cstring>
 
@@ -55,24 +56,24 @@ uint32_t Pool::BringIn(PoolClient* client, PageId id, Load load, PageState* stat
     if (load != Load::kNew) NoteImage(frame);
     return frame;
   } catch (...) {
-    // The frame stays with the replacement, which finds it empty.
+    // The replacement keeps the frame, and will find that it has no page.
     if (frame != kNoFrame) frames_[frame].page.store(kNoPage, std::memory_order_relaxed);
     table_.Unexclude(id, kNoFrame, 0);
     throw;
   }
 }
 
-// A page that was written since the last sync is read into the pool: the system may drop what it
-// failed to write back at any moment, and who reads in place asks for that only beforehand.
+// Returns whether the page is read in place. A page that was written since the last sync is read
+// into the pool instead: the system may drop a page that it failed to write back at any moment, and
+// a thread that reads in place does not check for that afterwards.
 bool Pool::ReadsInPlace(PageId id) const { return in_place_ && !file_->WrittenSinceSync(id); }
 
-// The page where it lies in the mapping. The caller asks afterwards whether it was in use there all
-// the time.
+// Returns the page where it lies in the mapping. The caller checks the page's version afterwards.
 const char* Pool::ReadInPlace(PoolClient* client, PageId id, PageWord* seen) {
   const char* page = file_->View(id, !seen->verified());
   client->misses.Add(1);
   if (!seen->verified()) {
-    table_.Replace(id, *seen, seen->WithVerified());  // else the next reader looks again
+    table_.Replace(id, *seen, seen->WithVerified());  // if that fails, the next reader checks again
   }
   return page;
 }
@@ -83,7 +84,7 @@ OptimisticGuard Pool::OptimisticSlow(PoolClient* client, PageId id) {
   guard.id_ = id;
   if constexpr (kLatchedReads) {
     guard.held_ = Read(client, id);
-    client->requests.Add(~0ull);  // counted by the caller
+    client->requests.Add(~0ull);  // Read has counted the request again
     guard.seen_ = table_.Load(id);
     guard.data_ = guard.held_.page();
     return guard;
@@ -146,7 +147,8 @@ Pool::Look Pool::TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* m
   }
 }
 
-// Ends the read where the page was among the compressed ones.
+// Copies the page from the cache of compressed pages, and ends its read. Returns false when the
+// cache does not have the page.
 bool Pool::ReadCachedInto(const MissingPage& missing) {
   try {
     if (!file_->ReadCached(missing.id, missing.page)) return false;
@@ -159,7 +161,7 @@ bool Pool::ReadCachedInto(const MissingPage& missing) {
 }
 
 void Pool::EndRead(const MissingPage& missing, bool valid) {
-  // A frame without its page stays with the replacement, which finds it empty.
+  // The replacement keeps a frame whose read failed, and will find that it has no page.
   if (valid) {
     NoteImage(missing.frame);
   } else {
@@ -171,8 +173,8 @@ void Pool::EndRead(const MissingPage& missing, bool valid) {
 uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids) {
   std::vector<MissingPage> reads;
   reads.reserve(ids.size());
-  // After an error no more reads are started, but those under way are ended: who asks for the page
-  // that had the error gets it.
+  // After an error this starts no more reads, but ends those under way. A thread that asks for the
+  // page later gets the error.
   for (const PageId id : ids) {
     MissingPage missing;
     try {
@@ -316,8 +318,8 @@ void Pool::Discard(PageId first, uint32_t pages) {
     uint32_t index;
     if (!Exclude(id, &index)) continue;
     Frame& frame = frames_[index];
-    // Unless the frame was dirty already when the overflow page was written into it: then log
-    // records from before still rely on the page's coming to the file.
+    // If the frame was dirty before the overflow page was written into it, the page must still be
+    // written: earlier log records rely on that.
     const auto* header = reinterpret_cast<const OverflowHeader*>(Data(index));
     if (header->type == PageType::kOverflow &&
         frame.rec_lsn.load(std::memory_order_relaxed) == header->begin) {

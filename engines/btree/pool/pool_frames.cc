@@ -1,5 +1,5 @@
-// The pool's frames: which page leaves for another one, and how many there are. All of it happens
-// under the pool's mutex, which no hit takes.
+// The pool's frames: which page leaves for another one, and how many frames there are. All of this
+// happens under the pool's mutex, which a hit does not take.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -11,12 +11,13 @@
 
 namespace testbed::btree {
 
-// The frame's page leaves the pool if nobody uses it and the file has it.
+// Evicts the frame's page if no thread uses it and the file has it. Returns whether the frame has
+// no page then.
 bool Pool::TryEvict(uint32_t index) {
   Frame& frame = frames_[index];
   const PageId id = frame.page.load(std::memory_order_relaxed);
   if (id == kNoPage) return true;
-  // `writing` first: a write that fails sets `dirty` again before it clears `writing`.
+  // `writing` is read first, as a write that fails sets `dirty` again before it clears `writing`.
   const auto in_file = [&frame] {
     return !frame.writing.load(std::memory_order_acquire) &&
            !frame.dirty.load(std::memory_order_acquire);
@@ -33,9 +34,9 @@ bool Pool::TryEvict(uint32_t index) {
   return true;
 }
 
-// A frame by the replacement's choice, or kNone when only pages that are dirty or in use came up,
-// or enough wait for the cleaner already: of those that remain, more and more would be clean
-// because they are hot and never change, inner nodes first of all.
+// Returns a frame that the replacement chose, after evicting its page. Returns kNone when all pages
+// that came up were dirty or in use, and when enough pages wait for the cleaner: the clean pages
+// among the rest would more and more be those that are hot and never change, inner nodes above all.
 uint32_t Pool::TryPolicy() {
   while (!cleaned_.empty()) {
     const uint32_t index = cleaned_.back();
@@ -94,7 +95,7 @@ void Pool::MakeRoomInLists() {
   }
 }
 
-// A frame that is free, made, or has just lost its page; kNone when there is none.
+// Returns a frame that is free, new, or has just lost its page; kNone when there is none.
 uint32_t Pool::TakeFrame() {
   if (!free_.empty()) {
     const uint32_t index = free_.back();
@@ -114,7 +115,7 @@ uint32_t Pool::TakeFrame() {
   return index;
 }
 
-// Returns how many frames that were never used should have their memory already.
+// Returns the number of unused frames whose memory should be ready.
 uint32_t Pool::FramesAhead() const {
   const uint32_t active = ActiveFrames();
   const auto most = static_cast<uint32_t>(kMostAhead / page_size_);
@@ -122,7 +123,7 @@ uint32_t Pool::FramesAhead() const {
   return active >= limit_ ? 0 : std::min(limit_ - active, ahead);
 }
 
-// First frame of the next huge page to be made ready: one that nobody has touched.
+// Returns the first frame of the next huge page to make ready, which no thread has touched.
 uint32_t Pool::NextHugePage() const {
   const uint32_t n = HugePageFrames();
   return (std::max<uint32_t>(ready_, made_) + n - 1) / n * n;
@@ -140,7 +141,7 @@ void Pool::MakeMemoryReady() {
   mutex_.lock();
   can_make_ready_ = done;
   ready_ = std::max(ready_, next + HugePageFrames());
-  // What must not have memory, since the limit fell meanwhile.
+  // Frames that were retired meanwhile, because the limit fell, must not have memory.
   for (const uint32_t index : retired_) {
     if (index < ready_ && uint64_t{index} * page_size_ >= from) ReleaseMemory(index, 1);
   }
@@ -159,7 +160,7 @@ void Pool::ReleaseMemory(uint32_t frame, uint32_t frames) {
                   static_cast<size_t>(frames) * page_size_);
 }
 
-// A frame for the page, with mutex_ held; kNone when none is to be had without waiting.
+// Gives a frame to the page; kNone when there is none without waiting. The caller holds mutex_.
 uint32_t Pool::GiveFrame(PageId id) {
   if (id > highest_page_) {
     highest_page_ = id;
@@ -195,9 +196,10 @@ uint32_t Pool::AcquireFrame(PageId id) {
   }
 }
 
-// Lets the pool have more frames while the disk is full: recovery gets as many as it needs to go on.
-// Otherwise the pool grows once, because commits that were under way when the disk filled may have
-// dirtied every frame, and reads need some that are clean. Under the mutex.
+// Lets the pool have more frames while the disk is full; returns false when it must not grow. In
+// recovery it gets as many as it needs. Otherwise it grows once, because commits that were under
+// way when the disk filled may have dirtied every frame, and reads need clean ones. The caller
+// holds mutex_.
 bool Pool::GrowWhileFull() {
   if (!clean_error_ || !clean_error_->disk_is_full()) return false;
   if (!recovers_ && unwritable_ != 0) return false;
@@ -236,7 +238,7 @@ uint32_t Pool::TryAcquireFrame(PageId id) {
   return index;
 }
 
-// The frame, which has no page, gives its memory back.
+// Gives back the memory of a frame that has no page.
 void Pool::Retire(uint32_t index) {
   ReleaseMemory(index, 1);
   retired_.push_back(index);

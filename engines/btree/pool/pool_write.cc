@@ -1,5 +1,6 @@
 // The pool's writing half: the cleaner, which makes room, and flushes for checkpoints. Both copy
-// pages under a shared latch and write the copies, so that nobody waits for the device on a latch.
+// pages under a shared latch and write the copies, so that no thread waits for a latch during the
+// write.
 #include <algorithm>
 #include <chrono>
 
@@ -10,21 +11,21 @@
 
 namespace testbed::btree {
 
-// Copies the page into the batch if it is dirty and nobody else is writing it. The shared latch is
-// held.
+// Copies the page into the batch if it is dirty and no other thread is writing it. Returns whether
+// it did. The caller holds the shared latch.
 bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   Frame* frame = &frames_[index];
   if (!frame->dirty.load(std::memory_order_acquire)) return false;
   if (frame->writing.exchange(true, std::memory_order_acq_rel)) return false;
-  // Once more: the other writer may have finished in between.
+  // This looks again, as the other writer may have finished in between.
   if (!frame->dirty.load(std::memory_order_acquire)) {
     frame->writing.store(false, std::memory_order_release);
     return false;
   }
-  // Before the copy: all commits before the floor that is seen here are in it.
+  // The floor is read before the copy, so that the copy has all commits before that floor.
   if (writing->frames.empty()) writing->floor = image_floor_.load(std::memory_order_acquire);
   batch->Add(Data(index));
-  // write_lsn first: at every moment one of the two tells what the file lacks.
+  // write_lsn is set first, so that at every moment one of the two tells what the file lacks.
   frame->write_lsn.store(frame->rec_lsn.load(), std::memory_order_release);
   frame->rec_lsn.store(kNoLsn, std::memory_order_release);
   frame->dirty.store(false, std::memory_order_release);
@@ -32,7 +33,7 @@ bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   return true;
 }
 
-// The write failed: the pages are as dirty as before.
+// Makes the pages of a write that failed as dirty as before.
 void Pool::UndoWrite(Writing* writing) {
   for (Frame* frame : writing->frames) {
     frame->LowerRecLsn(frame->write_lsn.load());
@@ -46,11 +47,11 @@ void Pool::UndoWrite(Writing* writing) {
 void Pool::SetImageFloor(Lsn floor) {
   std::unique_lock alone(image_gate_);
   floor_set_.store(log_->EndLsn(), std::memory_order_relaxed);
-  image_floor_.store(floor, std::memory_order_release);  // who sees it sees when it was set
+  image_floor_.store(floor, std::memory_order_release);  // who sees it sees floor_set_, too
 }
 
-// The page has just been read into the frame: whether the log has it since the floor, its own LSN
-// tells. So a page that leaves the pool and comes back needs no second image.
+// Notes of a page that was just read into the frame whether the log has its image since the floor;
+// the page's LSN tells. So a page that leaves the pool and comes back needs no second image.
 void Pool::NoteImage(uint32_t index) {
   const Lsn floor = image_floor_.load(std::memory_order_acquire);
   if (floor == 0) return;
@@ -60,9 +61,9 @@ void Pool::NoteImage(uint32_t index) {
   frames_[index].image_floor.store(floor, std::memory_order_relaxed);
 }
 
-// Logs whole the nodes that the log does not have since the floor, as they are in the batch. Other
-// pages need none: what is in overflow pages and free pages after the floor the log has, or nobody
-// reads. Returns the end of the last record.
+// Logs an image of each node in the batch of which the log has none since the floor. Other pages
+// need none: the log has what was written to overflow and free pages after the floor, or no thread
+// reads it. Returns the end of the last record.
 Lsn Pool::LogImages(const WriteBatch& batch, const Writing& writing) {
   const Lsn floor = image_floor_.load(std::memory_order_relaxed);
   Lsn end = 0;
@@ -76,7 +77,7 @@ Lsn Pool::LogImages(const WriteBatch& batch, const Writing& writing) {
     record.SavedImage(batch.page(i), page_size_);
     const std::string_view bytes = record.Encode();
     const LogRange range = log_->Append(bytes);
-    // A copy that was made before the floor lacks commits that are before it.
+    // The copy may be older than the present floor, and then lacks commits before that.
     frame->image_floor.store(writing.floor, std::memory_order_relaxed);
     end = range.end;
     images_.fetch_add(1, std::memory_order_relaxed);
@@ -105,10 +106,10 @@ void Pool::FinishWrite(WriteBatch* batch, Writing* writing) {
   writing->frames.clear();
 }
 
-// Fills up to a batch with frames that should go. The pool's mutex is held.
+// Takes up to a batch of frames that should be cleaned. The caller holds mutex_.
 void Pool::CollectForCleaning(std::vector<uint32_t>* frames) {
   const size_t want = std::min<size_t>(WriteBatch::PagesFor(page_size_), limit_ / 4);
-  // Looking ahead pays: the next pages to go are written in the same batch.
+  // Pages that should leave soon are taken in advance, so that the same batch writes them.
   for (uint32_t tries = 0; to_clean_.size() < want && tries < 2 * want; ++tries) {
     const uint32_t index = replacement_.NextVictim();
     if (index == Replacement::kNone) break;
@@ -137,7 +138,7 @@ void Pool::CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch) {
     const PageId id = frames_[index].page.load(std::memory_order_relaxed);
     if (id == kNoPage) continue;
     const PageWord word = table_.Load(id);
-    // A page that is in use right now is no candidate any more.
+    // A page that another thread changes now, or that has left its frame, is no candidate any more.
     if (!word.in_pool() || word.frame() != index || !table_.TryShare(id, word)) continue;
     BeginWrite(index, batch, &writing);
     table_.Unshare(id);
@@ -155,8 +156,8 @@ bool Pool::HasDirtyPage() const {
   return false;
 }
 
-// `batch` and `frames` have room for what they will hold, and so have the pool's lists: the thread has
-// nobody whom it could tell that memory is short.
+// Runs on the cleaner's thread. `batch`, `frames` and the pool's lists have room for all that they
+// will hold, as this thread has no caller whom it could tell that memory is short.
 void Pool::CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames) {
   UniqueLock lock(mutex_);
   for (;;) {
@@ -188,7 +189,7 @@ void Pool::CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames) {
         cleaned_.push_back(index);
       }
     }
-    // A round without a candidate leaves the error of the last write, unless no page is dirty.
+    // A round without a candidate keeps the error of the last write, unless no page is dirty.
     if (!frames->empty() || (clean_error_ && !HasDirtyPage())) clean_error_ = error;
     ++clean_rounds_;
     frames_available_.notify_all();
@@ -205,7 +206,7 @@ void Pool::FlushPages(const std::vector<PageId>& dirty) {
   writing.frames.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
   for (const PageId id : dirty) {
     PageWord word = table_.Load(id);
-    if (!word.in_pool()) continue;  // written and gone meanwhile
+    if (!word.in_pool()) continue;  // another thread has written and evicted it
     if (!table_.TryShare(id, word)) {
       // The thread that holds the latch may be waiting for a frame. So this one finishes the pages
       // that it has begun to write before it waits for the latch.

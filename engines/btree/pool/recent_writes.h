@@ -1,9 +1,10 @@
-// Knows the pages that were written in their places since the last sync, so that a read of such a
-// page, and of no other, asks the system whether it failed to write pages back. In mmap mode such a
-// page is not read in place, so the answer is exact: a bit a page, in chunks that the first page in
-// their range makes.
+// RecentWrites knows which pages were written in their places since the last sync. Only a read of
+// such a page asks the system whether it failed to write pages back, and in mmap mode such a page
+// is not read in place. So the answer is exact: there is one bit for each page, in chunks that are
+// allocated when their first page is noted.
 //
-// Note and Clear are called by one thread at a time; Has is thread-safe. Note throws std::bad_alloc.
+// Note and Clear are called by one thread at a time; Has is thread-safe. Note throws
+// std::bad_alloc.
 #ifndef TESTBED_ENGINES_BTREE_POOL_RECENT_WRITES_H_
 #define TESTBED_ENGINES_BTREE_POOL_RECENT_WRITES_H_
 
@@ -64,7 +65,7 @@ class RecentWrites {
       }
     }
     std::array<std::atomic<uint64_t>, kWords> words{};
-    std::array<uint64_t, kWords / 64 / 64> groups{};  // of 64 words each: one of them is not 0
+    std::array<uint64_t, kWords / 64 / 64> groups{};  // a bit for 64 words: one of them is not 0
   };
   static uint32_t Word(PageId id) { return id % kPages / 64; }
   static uint64_t Bit(PageId id) { return uint64_t{1} << (id % 64); }

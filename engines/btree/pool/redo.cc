@@ -313,7 +313,7 @@ void StructureReplay::Change(const PageChange& change, Lsn begin, Lsn lsn, Exclu
   ++pages_changed_;
 }
 
-// Makes those of the changes that are not in the page, which has been made whole at `lsn`.
+// Makes those changes that are later than `lsn`, the LSN at which the page was made whole.
 void StructureReplay::ChangeLater(PageId page, Lsn lsn, const std::vector<WaitingChange>& changes,
                                   ExclusiveGuard* guard) {
   for (const WaitingChange& later : changes) {
@@ -326,9 +326,10 @@ void StructureReplay::ChangeLater(PageId page, Lsn lsn, const std::vector<Waitin
 void StructureReplay::ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
                                    ExclusiveGuard* guard) {
   const Lsn has = Header(guard->page())->lsn;
-  // A page that was torn is as the log has had it until here: it may lack rows of a commit from before the
-  // redo point, which came to it after its last image. A saved image has them, but comes to the log later
-  // than it was taken: the changes since then are made once more.
+  // A page that was torn has what the log has had of it so far. It may lack rows of a commit from
+  // before the redo point, which reached the page after its last image was logged. A saved image
+  // has these rows, but is logged later than it was taken, so the changes since then are made once
+  // more.
   if (torn != nullptr && change.action == PageAction::kSavedImage && has >= lsn &&
       lsn >= *torn->whole) {
     Change(change, begin, lsn, guard);
@@ -336,8 +337,8 @@ void StructureReplay::ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn,
     torn->whole = lsn;
     return;
   }
-  // A page that has the change already is written again: if its sync failed, the change may be only in
-  // the page cache.
+  // A page that has the change already is marked dirty all the same: if its sync failed, the change
+  // may be in the page cache alone.
   if (has >= lsn) return guard->MarkDirty(begin, has);
   Change(change, begin, lsn, guard);
   if (torn == nullptr) return;

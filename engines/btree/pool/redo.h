@@ -21,7 +21,8 @@
 //   change     u8 action, u32 page, u32 payload size, payload
 //   operation  u8 kind (0 put, 1 erase), u32 table, u32 key size, u64 value size, key, value
 //
-// docs/engines/btree.md proves that replaying both sections in two passes restores every committed row.
+// docs/engines/btree.md proves that replaying both sections in two passes restores every committed
+// row.
 #ifndef TESTBED_ENGINES_BTREE_POOL_REDO_H_
 #define TESTBED_ENGINES_BTREE_POOL_REDO_H_
 
@@ -98,7 +99,7 @@ void AppendOperation(const RowWrite& op, std::string* to);
 struct DecodedRecord {
   uint8_t flags = 0;
   std::string_view structure;
-  TransactionParts::Part part;  // with kHasOperations only
+  TransactionParts::Part part;  // set with kHasOperations only
 };
 // Throws Error (kCorruption) when the record is not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
@@ -142,10 +143,10 @@ void ApplyChange(const PageChange& change, char* page, uint32_t page_size, Align
 // The changes of a broken page wait until the log has the page whole. A saved image is logged after
 // it was taken, so changes may be in the log before the image although they are later than it.
 // These are made after the image, in the order of the page's LSNs.
-//
-// A commit from before the redo point may have added rows after an image that the log has of a change of
-// shape. Where each node is saved before it is written, a page without a saved image was not written since;
-// where none is saved, such an image may make a broken page whole that lacks these rows.
+// The image that a change of shape logs may lack rows of a commit from before the redo point. If
+// every node is saved before it is written, a page without a saved image was not written since
+// then, and is not broken. If none is saved, such an image may make a broken page whole without
+// these rows.
 class StructureReplay {
  public:
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
@@ -153,8 +154,8 @@ class StructureReplay {
   // Replays the section of the record [begin, end): changes its pages and the space map. Throws
   // Error (kCorruption) when the record does not fit the pages; all pages stay well-formed.
   void Apply(std::string_view structure, Lsn begin, Lsn end);
-  // Called at the end of the log. Throws Error (kCorruption) when a page is broken and the log does
-  // not have it whole.
+  // Ends the pass. Throws Error (kCorruption) when a page is broken and the log does not have it
+  // whole.
   void CheckWhole() const;
   uint64_t pages_changed() const { return pages_changed_; }
 
@@ -164,10 +165,10 @@ class StructureReplay {
     std::string payload;
     Lsn begin, end;
   };
-  // A page of which the file had nothing or nothing whole.
+  // A page that the file did not have, or did not have whole.
   struct Torn {
-    std::optional<Lsn> whole;  // its LSN after the last whole action; none: it waits for one
-    std::vector<WaitingChange> later;  // the changes since then, or those that wait
+    std::optional<Lsn> whole;  // the page's LSN after the last whole action; none: it waits for one
+    std::vector<WaitingChange> later;  // the changes since then, or, without one, all changes
   };
   void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
   void Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard);

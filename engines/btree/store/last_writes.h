@@ -1,17 +1,17 @@
-// LastWrites tells which writes of a log recovery can leave out, because a later write of the same row
-// follows: the later one alone decides what the row is. So recovery needs no pages for versions of rows
-// that are long gone, on a disk that may have none.
+// LastWrites tells which writes of a log recovery can leave out because a later write of the same
+// row follows, which alone decides what the row is. So recovery needs no pages for old versions of
+// rows, on a disk that may have none.
 //
-//   LastWrites last(bytes);  // how many the log's operations take
+//   LastWrites last(bytes);  // the length of all operations in the log
 //   for (const auto& [table, key] : writes) last.Note(table, key);
 //   for (const auto& [table, key] : writes) {
 //     if (last.IsLast(table, key)) Run(table, key);
 //   }
 //
-// Its memory is bounded however long the log is, by 16 MiB. It knows nearly all rows of a log of that
-// length, and a million rows of a longer log. Of a row that it does not know, each write counts as the
-// last. It takes two rows with the same hash for one; the hash has 64 bits and those of the row's place, and
-// a seed that nobody knows before.
+// Its memory is bounded by 16 MiB, however long the log is. It knows nearly all rows of a log of up
+// to 16 MiB, and about a million rows of a longer one. Every write of a row that it does not know
+// counts as the last one. It takes two rows with the same hash for one; the hash has 64 bits beside
+// those of the row's place, and a random seed.
 #ifndef TESTBED_ENGINES_BTREE_STORE_LAST_WRITES_H_
 #define TESTBED_ENGINES_BTREE_STORE_LAST_WRITES_H_
 
@@ -32,13 +32,13 @@ class LastWrites {
   explicit LastWrites(uint64_t bytes)
       : rows_(std::bit_ceil(std::clamp<uint64_t>(bytes / kBytesOfAWrite, kProbes, kMostRows))) {}
 
-  // Called for each write of the log in turn.
+  // Notes a write. Called for each write of the log in turn.
   void Note(uint32_t table, std::string_view key) {
     ++noted_;
     if (Row* row = Find(table, key, true)) row->last = noted_;
   }
-  // Called for each write once more, in the same order. Returns false when a later write of the row was
-  // noted. May return true although one was.
+  // Returns false when a later write of the row was noted; sometimes returns true all the same.
+  // Called for each write once more, in the same order.
   bool IsLast(uint32_t table, std::string_view key) {
     ++asked_;
     const Row* row = Find(table, key, false);
@@ -54,8 +54,8 @@ class LastWrites {
     uint64_t last = 0;  // number of the row's last write, from 1 on; 0: the place is free
   };
 
-  // Returns the row's place, or null when it has none; with `make` gives it one that is free. No place
-  // becomes free again, so that a row that found none never finds one.
+  // Returns the row's place; null when it has none. With `make`, gives it a free place if one is
+  // near. No place becomes free again, so a row that got none never gets one.
   Row* Find(uint32_t table, std::string_view key, bool make) {
     const XXH128_hash_t hash = XXH3_128bits_withSeed(key.data(), key.size(), seed_ + table);
     for (uint64_t i = 0; i < kProbes; ++i) {

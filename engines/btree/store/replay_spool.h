@@ -1,7 +1,8 @@
-// Operations from the log, kept for the second pass of recovery: the first pass must have restored
-// the trees' shape before any of them can run, and the log is read once. Small logs stay in memory,
-// larger ones go through a temporary file, so recovery needs little memory however long the log is.
-// On a full device they stay in memory: a database must open there, so that space can be made.
+// A ReplaySpool keeps operations from the log for the second pass of recovery. The first pass must
+// restore the trees' shape before any of them can run, and the log is read once. The operations of
+// a small log stay in memory; those of a larger one go to a temporary file, so recovery needs
+// little memory however long the log is. On a full disk they stay in memory: a database must open
+// there, so that space can be made.
 //
 //   spool.Add(record);
 //   spool.ForEach([](const SpooledRecord& r) { ... });    // in the order in which they were added
@@ -48,7 +49,7 @@ class ReplaySpool {
     if (buffer_.size() >= kMemory && !device_is_full_) Spill();
   }
 
-  // Returns how many bytes the records take.
+  // Returns the bytes that the records take.
   uint64_t bytes() const { return written_ + buffer_.size(); }
 
   void ForEach(const std::function<void(const SpooledRecord&)>& use) {

@@ -62,8 +62,9 @@ void Store::ThrowUnlessUsable() {
   if (owes_checkpoint()) ThrowUnusable();
 }
 
-// Recovery has appended to the log's reserve, and its checkpoint, which gives the reserve back, found the
-// disk full. Commits would use up what the next recovery needs.
+// Refuses commits until there is a checkpoint. Recovery has used the log's reserve, and its
+// checkpoint, which gives the reserve back, found the disk full. Commits would use up the space
+// that the next recovery needs.
 void Store::OweCheckpoint(const Error& error) {
   LockGuard lock(failure_mutex_);
   if (failed()) return;
@@ -142,8 +143,9 @@ void Store::Flush() { pool_->FlushBefore(redo_.EndLsn()); }
 void Store::Checkpoint() {
   LockGuard one(checkpoint_mutex_);
   CheckWritable();
-  // A client reads the end of the log for its slot a moment before it publishes it. A checkpoint in between
-  // may have a later redo point, which is right for that commit too, and the log before it may be gone.
+  // A client reads the end of the log for its slot a moment before it publishes it. A checkpoint in
+  // between may have taken a later redo point, which is right for that commit too; the log before
+  // it may be gone.
   const Lsn redo = std::max(RedoPoint(), last_redo_.load());
   const uint64_t images = pool_->image_bytes();
   if (logs_images_) pool_->SetImageFloor(redo);

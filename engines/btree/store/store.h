@@ -20,6 +20,8 @@
 //   btree.doublewrite   torn-page protection (page_file.h)
 //   btree.checkpoint.N  states of the last two checkpoints, N = 0 and 1 (meta.h)
 //   btree.log/          the write-ahead log (device/log/log.h)
+//   btree.replay        operations from the log during recovery (replay_spool.h)
+//   btree.data.new      the data file while the database is made
 //
 // An error after a commit is in the log, and a failed write or sync of any file, puts the store out
 // of service: every later commit and checkpoint throws Error, reads go on, and opening the database
@@ -203,7 +205,7 @@ class Store {
   Pool* pool() { return pool_.get(); }
   PageFile* file() { return file_.get(); }
   Space* space() { return space_.get(); }
-  // Null when the database has no change buffer.
+  // Returns the change buffer; null when the database has none.
   ChangeBuffer* change_buffer() const { return change_buffer_.get(); }
   Log* log() { return redo_.log(); }
   uint64_t checkpoints() const { return checkpoints_.load(); }
@@ -224,7 +226,7 @@ class Store {
   void GrowFiles(uint32_t pages);
   void RunAgain(ReplaySpool* spool);
   uint64_t KeepFreePages();
-  // Writes that found no page on a full disk: by table and key the log record and the value.
+  // Writes that found no page on a full disk: the log record and the value, by table and key.
   using PutOff = std::map<std::pair<uint32_t, std::string>, std::pair<LogRange, std::string>>;
   void RunPutOff(StoreClient* client, PutOff* put_off);
   std::optional<Error> TryOperation(StoreClient* client, const RowWrite& op, bool keep);
@@ -242,7 +244,7 @@ class Store {
   void OweCheckpoint(const Error& error);
   void NoteFileError(const Error& error, bool lasts);
   bool failed() const { return service_.load() == Service::kFailed; }
-  // Returns whether the store may not be kUsable before it has taken a checkpoint.
+  // Returns whether the store must take a checkpoint before it may be kUsable.
   bool owes_checkpoint() const {
     const Log* log = redo_.log();
     return log != nullptr && log->LacksReserve();
@@ -262,8 +264,8 @@ class Store {
   RecoveryResult recovery_;
   CheckpointState state_;          // state of the last checkpoint
   uint64_t checkpoint_space_ = 0;  // bytes that each checkpoint file has space for
-  // Page images protect from torn pages. In recovery the doublewrite file does, for images would fill the
-  // log's reserve.
+  // True while page images in the log protect from torn pages. During recovery the doublewrite file
+  // protects from them, as images would fill the log's reserve.
   std::atomic<bool> logs_images_{false};
 
   mutable Mutex tables_mutex_;              // protects the members up to next_table_
@@ -282,7 +284,7 @@ class Store {
 
   Mutex checkpoint_mutex_;         // held by the thread that takes a checkpoint
   std::atomic<Lsn> last_redo_{0};  // redo point of the last checkpoint
-  // Bytes of page images that the pool had logged about when that redo point was taken.
+  // Bytes of page images that the pool had logged when that redo point was taken, approximately.
   std::atomic<uint64_t> images_at_redo_{0};
   std::atomic<uint64_t> checkpoints_{0};
   // The number of the next transaction that is logged in parts. At an open it is set to the end of
@@ -291,7 +293,7 @@ class Store {
   Mutex wake_mutex_;  // protects wanted_, stop_ and checkpoint_rounds_
   CondVar wake_, checkpointed_;
   bool wanted_ GUARDED_BY(wake_mutex_) = false, stop_ GUARDED_BY(wake_mutex_) = false;
-  // Checkpoints that the checkpointer has tried.
+  // Number of checkpoints that the checkpointer has tried to take.
   uint64_t checkpoint_rounds_ GUARDED_BY(wake_mutex_) = 0;
   std::thread checkpointer_;
 };

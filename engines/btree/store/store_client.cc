@@ -41,7 +41,7 @@ void StoreClient::WriteLongValues(std::span<const RowWrite> operations, Lsn begi
 }
 
 // Appends the commit as one record or, when it is longer than kMaxPart, in parts. Recovery ignores
-// the commit unless the last part is in the log, and the first one behind the redo point.
+// the commit unless its last part is in the log and its first part lies behind the redo point.
 LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   size_t bytes = 0;
   for (const RowWrite& op : operations) bytes += OperationBytes(op);
@@ -172,7 +172,7 @@ bool StoreClient::MoveToNextLeaf() {
   if (tree == nullptr) {
     throw Error(Error::kCorruption, "the change buffer of the btree database in " + store_->dir_ +
                                         " has a row of table " + std::to_string(table) +
-                                        ", which there is not: restore the database from a copy");
+                                        ", which does not exist: restore the database from a copy");
   }
   tree->CopyLeaf(&context_, Tree::Bound::kCover, key, context_.scratch.data());
   const Node leaf(context_.scratch.data(), store_->options_.page_size);
@@ -183,7 +183,7 @@ bool StoreClient::MoveToNextLeaf() {
 
 uint64_t StoreClient::Moves() const { return store_->change_buffer()->moves(); }
 
-// Returns the rows that the change buffer has for a leaf, the first of them when they have
+// Returns the rows that the change buffer has for a leaf; only the first of them when all have
 // `most_bytes` or more.
 std::vector<BufferedRow> StoreClient::RowsOf(const Tree& tree, const Node& leaf,
                                              size_t most_bytes) {
@@ -193,8 +193,9 @@ std::vector<BufferedRow> StoreClient::RowsOf(const Tree& tree, const Node& leaf,
                                               most_bytes);
 }
 
-// A cursor is a reader, and reads go on when no commit does: on a full disk, and in a store that is out
-// of service. It asks for no space then, and leaves it to commits to find out whether there is any again.
+// Moves the leaf's rows from the change buffer to it, or returns them in *waiting. Reads go on when
+// commits do not: on a full disk, and in a store that is out of service. A cursor then asks for no
+// space, and leaves it to commits to find out whether there is space again.
 bool StoreClient::Fill(const Tree& tree, const Node& leaf, std::vector<BufferedRow>* waiting) {
   waiting->clear();
   if (&tree == store_->change_buffer()->tree()) return false;

@@ -53,7 +53,8 @@ void CheckCompression(const StoreOptions& options) {
                                  "--page-size 8k or more and another torn_page");
 }
 
-// Returns the frames that the cache holds beside the compressed pages.
+// Returns the number of the pool's frames, in the part of the cache that is not for compressed
+// pages.
 uint32_t Frames(const StoreOptions& options) {
   const uint64_t compressed = options.cache_bytes / 100 * options.compressed_cache_pct;
   return Pool::FramesFor(options.cache_bytes - compressed, options.page_size);
@@ -73,14 +74,16 @@ void CheckFormat(const SuperblockFields& super, const std::string& dir,
   }
 }
 
-// The file was so long when the checkpoint became durable, and no page that was ever in use is cut off.
+// Throws Error (kCorruption) when a page in use lies behind the end of the data file. The file had
+// all of these pages when the checkpoint became durable, so somebody has cut it.
 void CheckLength(const std::string& path, uint32_t page_size, const SpaceSnapshot& space) {
   const uint64_t used = LengthInUse(space);
   FileOptions options;
   options.kind = FileKind::kData;
   options.read_only = true;
   const uint64_t bytes = File::Open(path, options)->Size();
-  if (bytes > (used - 1) * page_size) return;  // of a compressed page the file may end within it
+  // The file of a database with compressed pages may end within its last page.
+  if (bytes > (used - 1) * page_size) return;
   throw Error(Error::kCorruption, "file " + path + " has " + std::to_string(bytes) +
                                       " bytes, and its last page in use begins at " +
                                       std::to_string((used - 1) * page_size) +
@@ -100,8 +103,9 @@ void CheckWitnesses(PageFile* file, const std::string& path, const CheckpointSta
                   "; put the file back, restore the whole database from a copy, or load it again");
 }
 
-// A database without its data file is not a new one: only what a Create that did not end has left,
-// which its unfinished data file tells, may be made anew.
+// Throws Error unless a database may be made in `dir`. A directory with files of a database but
+// without its data file is refused, unless they are what an unfinished Create has left, which its
+// unfinished data file tells.
 void RefuseUnlessNew(const std::string& dir, bool create) {
   if (!IsThere(UnfinishedDataPath(dir))) {
     std::vector<std::string> paths = LogSegmentPaths(LogPath(dir));
@@ -173,16 +177,16 @@ Store::~Store() {
         Checkpoint();
       }
     } catch (const std::exception&) {
-      // A destructor cannot report it; a caller of Checkpoint before the close gets the error. What
-      // was durable is in the log.
+      // A destructor cannot report an error. A caller that must know of it calls Checkpoint before.
+      // All durable commits are in the log.
     }
   }
   pool_.reset();
   redo_.Attach(nullptr);
 }
 
-// The data file gets its name last: what a crash leaves before that is not a database, and is made
-// anew by the next Create.
+// Makes the files of a new database. The data file gets its name last, so what a crash leaves
+// before that is no database, and the next Create makes it anew.
 void Store::Create() {
   const std::string data = UnfinishedDataPath(dir_);
   if (options_.torn_page == TornPage::kAtomic) {
@@ -196,7 +200,7 @@ void Store::Create() {
   }
   Log::RemoveUnused(LogPath(dir_));
   MakeNameDurable(dir_);
-  // The unfinished data file is there before anything else, and goes last.
+  // The unfinished data file is made before all other files, and gets its final name after them.
   OpenFile(data, FileKind::kData, IoMode::kBuffered, FileOptions::kTruncate);
   SyncDirectory(dir_);
   for (int which : {0, 1}) RemoveFile(CheckpointPath(dir_, which));
@@ -243,16 +247,16 @@ void Store::Create() {
   SyncDirectory(dir_);
 }
 
-// Reads the last checkpoint. The data file of a database that was closed in order is durable, and
-// stays in the page cache.
+// Reads the last checkpoint and makes it durable. If the log was used since then, makes the data
+// file durable, too; after an orderly close it is durable, and its pages stay in the page cache.
 CheckpointState Store::ReadDurableCheckpoint() const {
   for (int which : {0, 1}) {
     const std::string path = CheckpointPath(dir_, which);
     if (IsThere(path)) MakeDurable(path, FileKind::kMeta);
   }
   CheckpointState state = ReadCheckpoint(dir_, state_.database);
-  // Its sync may have failed (WriteAgain of device/file/durable.h), and the older one is overwritten
-  // from now on.
+  // The sync of this checkpoint may have failed (WriteAgain of device/file/durable.h), and later
+  // checkpoints overwrite the older one. So it is written once more.
   WriteCheckpoint(dir_, options_.page_size, state);
   if (LogWasUsedAfter(LogPath(dir_), options_.log.mode, state.redo)) {
     MakeDurable(DataPath(dir_), FileKind::kData);
@@ -274,7 +278,7 @@ CheckpointState Store::OpenFiles() {
       options_.io == IoMode::kDirect ? IoMode::kDirect : IoMode::kBuffered;
   auto doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
                               FileOptions::kMustExist);
-  // Torn pages are put back even when protection is off from now on.
+  // Torn pages are put back even if the options turn the protection off from now on.
   PageFile last(std::move(data), std::move(doublewrite), options_.page_size);
   CheckWitnesses(&last, DataPath(dir_), state);
   PageFile::Copies kept;
@@ -295,8 +299,8 @@ CheckpointState Store::OpenFiles() {
                            FileOptions::kMustExist);
   } else {
     if (!kept.empty()) throw Error::Io("write", DataPath(dir_), ENOSPC);
-    // The file is emptied, because its copies would be older than what is written in place without
-    // it.
+    // The file is emptied: its copies would be older than the pages that are written in place
+    // without it.
     OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
              FileOptions::kTruncate)
         ->Sync(true);
@@ -313,8 +317,8 @@ CheckpointState Store::OpenFiles() {
   return state;
 }
 
-// Makes the data file that many pages long. The checkpoint files first get the space for a map of them, so
-// that a checkpoint is possible on a disk that the data file has filled.
+// Makes the data file that many pages long. Before that the checkpoint files get the space for a
+// map of these pages, so that a checkpoint is possible on a disk that the data file has filled.
 void Store::GrowFiles(uint32_t pages) {
   constexpr uint64_t kStep = 64 << 10;  // bytes; the map has a bit a page
   const uint64_t bytes = (4096 + uint64_t{pages} / 8 + kStep - 1) / kStep * kStep;
@@ -349,13 +353,14 @@ void Store::LoadCatalogue() {
   }
 }
 
-// Two passes, see docs/engines/btree.md. The first restores the trees' shape while the log is read; the
-// second runs the transactions again. It writes log records of its own, so a crash in it is
-// recovered like any other.
+// Recovers the database in two passes (docs/engines/btree.md). The first restores the trees' shape
+// while it reads the log; the second runs the transactions again. The second writes log records of
+// its own, so a crash in it is recovered like any other.
 void Store::Recover(const CheckpointState& state) {
   state_ = state;
   space_->Restore(state.space, file_->data().Size() / options_.page_size);
-  file_->Grow(LengthInUse(state.space));  // of a compressed page the file may end within it
+  // The file of a database with compressed pages may end within its last page.
+  file_->Grow(LengthInUse(state.space));
   pool_->BeginRecovery();
   std::optional<ReplaySpool> spool(std::in_place, dir_ + "/btree.replay");
   {
@@ -381,7 +386,8 @@ void Store::Recover(const CheckpointState& state) {
   LoadCatalogue();
   LoadChangeBuffer();
   RunAgain(&*spool);
-  // Its file goes before the checkpoint, after which no other recovery would remove it.
+  // The spool removes its file before the checkpoint, after which no other recovery would remove
+  // it.
   spool.reset();
   pool_->EndRecovery();
   EndRecovery();
@@ -393,14 +399,14 @@ void Store::EndRecovery() {
     if (recovery_.needed || owes_checkpoint()) Checkpoint();
     if (owes_checkpoint()) throw Error::Io("write", LogPath(dir_), ENOSPC);
   } catch (const Error& e) {
-    // On a full device the log stays as it is. Reads go on, and the first commit tries again.
+    // On a full disk the log stays as it is. Reads go on, and the first commit tries again.
     if (!e.disk_is_full()) throw;
     if (owes_checkpoint()) OweCheckpoint(e);
   }
   space_->GiveBack();
   // A file that could not be shrunk ends the opening; a full disk does not, because reads go on.
   if (failed()) CheckUsable();
-  // Until here pages were written without the log.
+  // Until here pages were written without images in the log.
   if (options_.torn_page == TornPage::kFullPageImage && !owes_checkpoint()) {
     pool_->SetImageFloor(last_redo_.load());
     logs_images_ = true;
@@ -414,7 +420,7 @@ void Store::EndRecovery() {
   }
 }
 
-// The change buffer that the database has, if it has one.
+// Loads the change buffer of the database, if there is one and it is not loaded yet.
 void Store::LoadChangeBuffer() {
   const auto known = table_names_.find(std::string(kChangeBufferTable));
   if (change_buffer_ != nullptr || known == table_names_.end()) return;
@@ -424,7 +430,8 @@ void Store::LoadChangeBuffer() {
   change_buffer_->Load(&context);
 }
 
-// Makes the change buffer that the options ask for, or empties the one that they do not.
+// Makes the change buffer for which the options ask. If they ask for none, empties the one that the
+// database has.
 void Store::StartChangeBuffer() {
   merge_op_ = DefineOp("change-buffer-merge", Ground::kBackground);
   if (options_.change_buffer_bytes > 0) {
@@ -432,7 +439,7 @@ void Store::StartChangeBuffer() {
       OpenTable(std::string(kChangeBufferTable));
       LoadChangeBuffer();
     } catch (const Error& e) {
-      // On a full disk the database works without one until it is opened again.
+      // On a full disk the database works without a change buffer until it is opened again.
       if (!e.disk_is_full() || failed()) throw;
     }
     return;
@@ -443,7 +450,8 @@ void Store::StartChangeBuffer() {
     while (change_buffer_->rows() > 0 && client.MoveToNextLeaf()) {
     }
   } catch (const Error& e) {
-    // On a full disk the rows wait in the buffer, which takes no more of them; later commits move them.
+    // On a full disk the rows wait in the buffer, which takes no more of them; later commits move
+    // them.
     if (!e.disk_is_full()) throw;
   }
 }

@@ -1,5 +1,6 @@
-// The second pass of recovery runs the rows of the log's transactions again (docs/engines/btree.md). It
-// needs no free space: the disk may be full, and space can be made only in a database that opens.
+// The second pass of recovery runs the rows of the log's transactions again
+// (docs/engines/btree.md). It needs no free space: the disk may be full, and space can be made only
+// in a database that opens.
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,8 +14,8 @@
 namespace testbed::btree {
 namespace {
 
-// Calls `use` for each row of each whole transaction, in log order, with the range of the log record
-// that ends the transaction. Returns the number of transactions.
+// Calls `use` for each row of each whole transaction, in log order, with the range of the log
+// record that ends the transaction. Returns the number of transactions.
 uint64_t ForEachRow(ReplaySpool* spool,
                     const std::function<void(const LogRange& range, const RowWrite& op)>& use) {
   TransactionParts parts;
@@ -31,9 +32,10 @@ uint64_t ForEachRow(ReplaySpool* spool,
 
 }  // namespace
 
-// Runs the last write of each row, as far as LastWrites knows which it is. A write for which there is no
-// page, on a full disk, is put off until all others have run: its leaf may still have an older and longer
-// version of another row. In the end the leaf has what it had before the crash, for which it had room.
+// Runs the last write of each row again, as far as LastWrites knows which it is. A write for which
+// a full disk has no page is put off until all others have run: its leaf may still hold an older
+// and longer version of another row. In the end the leaf holds what it held before the crash, for
+// which it had room.
 void Store::RunAgain(ReplaySpool* spool) {
   StoreClient client(this);
   client.context()->recovers = true;
@@ -57,8 +59,9 @@ void Store::RunAgain(ReplaySpool* spool) {
   RunPutOff(&client, &put_off);
 }
 
-// On a full disk the free pages of the file are those that commits had reserved which are in the log alone.
-// Splits that are needed for a while only must not take them. Returns how many pages are promised.
+// Promises all free pages of the file if the disk is full, and returns their number. They are pages
+// that commits had reserved whose records are in the log alone; splits that are needed only for a
+// while must not take them.
 uint64_t Store::KeepFreePages() {
   const uint64_t free = space_->file_pages() - space_->used_pages();
   try {
@@ -72,14 +75,15 @@ uint64_t Store::KeepFreePages() {
   return 0;
 }
 
-// A row of the change buffer has not come to its leaf before the crash, and there may be no room for it
-// there: then it goes back to the buffer, where it was.
+// Runs the writes that were put off. When some still find no page, it writes their rows to the
+// change buffer: rows that had not reached their leaf before the crash were there, and their leaf
+// may have no room.
 void Store::RunPutOff(StoreClient* client, PutOff* put_off) {
   bool keep = false;
   while (!put_off->empty()) {
     std::optional<Error> error;
     const size_t before = put_off->size();
-    // Runs of pages come first, since splits take any page.
+    // Long values come first: they need runs of consecutive pages, and splits take any page.
     for (const bool is_long : {true, false}) {
       for (auto at = put_off->begin(); at != put_off->end();) {
         const auto& [row, write] = *at;
@@ -99,14 +103,15 @@ void Store::RunPutOff(StoreClient* client, PutOff* put_off) {
   }
 }
 
-// Returns the error when there is no page for the row on a full disk; then the row is as it was. With
-// `keep` a row that the change buffer takes is written there.
+// Runs a write. Returns the error when there is no page for it on a full disk; without `keep` the
+// row is unchanged then. With `keep`, writes a row that the change buffer takes to that.
 std::optional<Error> Store::TryOperation(StoreClient* client, const RowWrite& op, bool keep) {
   const LeafWrite row{op.key, op.erase, {op.value, false}};
   try {
     if (keep && change_buffer_ != nullptr && op.table != kCatalogueTable &&
         change_buffer_->Takes(row)) {
-      // What the leaf has of the row may lead to a run whose write was left out.
+      // The leaf may refer to a run of this row that was not written again, so its version is
+      // erased first.
       RunOperation(client, {true, op.table, op.key, {}});
       change_buffer_->Keep(client->context(), Table(op.table), row);
     } else {
@@ -153,8 +158,9 @@ void Store::RunOperation(StoreClient* client, const RowWrite& op) {
   }
 }
 
-// Writes the value to the run that the row's leaf leads to, if that has as many bytes. It is the run of
-// this commit, or of a later one, which comes to it next, and its pages may be in the page cache alone.
+// Writes the value again to the run to which the row's leaf refers, if that has a value of the same
+// size. Returns false when there is none. The run is that of this commit, or of a later one, which
+// is replayed next. Its pages may be in the page cache alone.
 bool Store::RewriteLongValue(TreeContext* context, const Tree* tree, const RowWrite& op) {
   tree->CopyLeaf(context, Tree::Bound::kCover, op.key, context->scratch.data());
   const Node leaf(context->scratch.data(), options_.page_size);

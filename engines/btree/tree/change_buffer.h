@@ -6,8 +6,8 @@
 //
 // If the buffer has a row, its version is newer than that of the row's leaf. Therefore a look-up
 // asks the buffer first, a write to a leaf in the pool removes the row from the buffer, and a
-// cursor moves a leaf's rows out of the buffer before it walks the leaf (LeafFiller). Where the disk is
-// full or the store out of service, the cursor lays them over its copy of the leaf instead.
+// cursor moves a leaf's rows out of the buffer before it walks the leaf (LeafFiller). Where the
+// disk is full or the store out of service, the cursor lays them over its copy of the leaf instead.
 //
 // The buffer is an ordinary table for the pool, for checkpoints and for recovery. A write to the
 // buffer has no log record of its own: it belongs to a commit, whose record recovery replays
@@ -51,14 +51,14 @@ class ChangeBuffer {
   void Write(TreeContext* context, Tree* target, const LeafWrite& row);
   // Returns whether the row is short enough for the buffer.
   bool Takes(const LeafWrite& row) const;
-  // Writes a row that the buffer takes to the buffer. Throws Error when it has no page for it; then the
-  // buffer has what it had.
+  // Writes a row that the buffer takes to the buffer. Throws Error, with the buffer unchanged, when
+  // there is no page for it.
   void Keep(TreeContext* context, const Tree* target, const LeafWrite& row);
   // Writes a row to its leaf, and removes it from the buffer.
   void WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row);
-  // Removes a row from the buffer after it was written to its leaf, if the buffer has it. In recovery the
-  // leaf of the buffer where the row would be is dirty afterwards, whether it had the row or not
-  // (TreeContext::recovers).
+  // Removes a row from the buffer, if it is there, after the row was written to its leaf. In
+  // recovery (TreeContext::recovers) the buffer's leaf that covers the row is dirty afterwards,
+  // whether the row was there or not.
   void TakeOut(TreeContext* context, const Tree* target, std::string_view key);
 
   // Returns whether the buffer has the row. If so, sets *erased, and *value unless the row is
@@ -98,8 +98,8 @@ class ChangeBuffer {
 
  private:
   static std::string KeyOf(uint32_t table, std::string_view key);  // the row's key in the buffer
-  // Return the table of a row of the buffer, and whether the row is erased. Throw Error (kCorruption)
-  // when the buffer cannot have written the row.
+  // Return the table of a row of the buffer, and whether the row is erased. Throw Error
+  // (kCorruption) when the buffer cannot have written the row.
   uint32_t TableOf(std::string_view key) const;
   static bool IsErased(std::string_view value);
   void Count(uint32_t table, int64_t rows, int64_t bytes);

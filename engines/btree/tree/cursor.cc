@@ -10,9 +10,9 @@ void TreeCursor::CopyFirst(Tree::Bound bound, std::string_view key) {
   Enter(bound, key);
 }
 
-// Copies the leaf, after all its rows in the change buffer were moved to it, or copies these rows too.
-// A change of Moves() tells that another thread may have moved rows to the leaf after it was copied: then
-// it is copied again.
+// Copies the leaf. Before that, its rows in the change buffer are moved to it, or else they are
+// laid over the copy. When Moves() changes, another thread may have moved rows to the leaf after it
+// was copied; then it is copied again.
 void TreeCursor::Enter(Tree::Bound bound, std::string_view key) {
   LeafFiller* const filler = context_->filler;
   uint64_t moves;
@@ -36,7 +36,7 @@ void TreeCursor::LayOver() {
   for (uint32_t i = 0; i < node().count(); ++i) {
     node().CopyKey(i, &key);
     take_below(&key);
-    // The version that waits is newer, and is taken in its turn.
+    // The buffer's version of this row is newer; take_below takes it.
     if (next < waiting_.size() && waiting_[next].key == key) continue;
     order_.push_back({i, false});
   }
@@ -170,8 +170,8 @@ void BtreeCursor::StandAt(size_t position) {
   overlay_on_ = position < session_->writes.Sorted().size() && Overlay().table == table_;
 }
 
-// Sets overlay_ to the session's first write at `key` or, in the direction of the walk, behind it;
-// with `beyond`, behind it.
+// Sets overlay_ to the session's first write at or, with `beyond`, behind `key`, in the direction
+// of the walk.
 void BtreeCursor::SetOverlay(std::string_view key, bool forward, bool beyond) {
   overlay_on_ = false;
   if (session_->writes.empty()) return;

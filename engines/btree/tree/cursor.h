@@ -5,9 +5,9 @@
 // page between calls. It shows each leaf as it was when the cursor entered it; it shows rows that
 // are committed later into leaves that it has not yet entered. A walk forward reads leaves ahead:
 // at its second step to a new leaf 2, then 4, 8, ... up to TreeContext::read_ahead. All these reads
-// are in flight at once, and the cursor waits for them together. Rows that wait in the change buffer and
-// cannot be moved to their leaf, since the store takes no commits, are copied with it; they need memory
-// for as much as the buffer has of that leaf. A value in overflow pages is read
+// are in flight at once, and the cursor waits for them together. Rows that wait in the change
+// buffer and cannot be moved to their leaf, since the store takes no commits, are copied with it;
+// they need memory for as much as the buffer has of that leaf. A value in overflow pages is read
 // when the cursor comes to its row; a row that was erased meanwhile is skipped.
 //
 // Not thread-safe: a cursor is used by the thread of its TreeContext.
@@ -48,7 +48,7 @@ class TreeCursor {
   bool SettleForward();
   bool SettleBackward();
   bool TakeRow();
-  int64_t count() const;  // of entries: of the copy, or of order_
+  int64_t count() const;  // number of entries in the copy, or in order_
   int64_t LowerBound(std::string_view key, bool* found) const;
   void LayOver();
   void CopyFirst(Tree::Bound bound, std::string_view key);  // enters the first leaf of a walk
@@ -62,8 +62,9 @@ class TreeCursor {
   int64_t at_ = 0;       // entry; -1 to count()
   uint32_t window_ = 0;  // number of leaves of the last read-ahead
   uint32_t ahead_ = 0;   // number of those that the cursor has not entered yet
-  // The rows of the leaf that stay in the change buffer. If there are any, order_ has the leaf with them
-  // laid over it: entries of the copy and of waiting_ in the order of their keys, without erased rows.
+  // The rows of the leaf that stay in the change buffer. If there are any, order_ has the leaf with
+  // them laid over it: entries of the copy and of waiting_ in the order of their keys, without
+  // erased rows.
   std::vector<BufferedRow> waiting_;
   struct Place {
     uint32_t at = 0;

@@ -2,9 +2,9 @@
 // a header and a piece of the value. The leaf holds an OverflowRef to the run.
 //
 // A run is written to pages that are only reserved, before the log record that makes it part of the
-// tree. So after a crash in between, its pages are free. A run never changes once it is in use, but for
-// recovery, which writes the value of a run again. The shared latch of the leaf that refers to a run
-// protects the run from being freed.
+// tree. So after a crash in between, its pages are free. A run never changes once it is in use, but
+// for recovery, which writes the value of a run again. The shared latch of the leaf that refers to
+// a run protects the run from being freed.
 #ifndef TESTBED_ENGINES_BTREE_TREE_OVERFLOW_H_
 #define TESTBED_ENGINES_BTREE_TREE_OVERFLOW_H_
 
@@ -31,8 +31,9 @@ constexpr uint32_t OverflowPages(uint64_t size, uint32_t page_size) {
 // value. Throws Error when there is no space or no frame; then nothing stays reserved.
 OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* client,
                           uint32_t table, std::string_view value, Lsn begin);
-// Writes the value to a run that is in use and has the pages for it. For recovery: nobody reads the run
-// meanwhile, and what a crash leaves of it is written again. Needs no space.
+// Writes the value to a run that is in use and has the pages for it. For recovery: no thread reads
+// the run meanwhile, and if a crash interrupts this, the next recovery writes it again. Needs no
+// space.
 void RewriteOverflow(Pool* pool, RedoLog* log, PoolClient* client, uint32_t table,
                      const OverflowRef& ref, std::string_view value, Lsn begin);
 // Returns whether the reference may lead to a run: it has as many pages as a value of its size

@@ -321,9 +321,9 @@ void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* lea
       if (done) leaf->MarkDirty(context->commit.begin, context->commit.end);
     }
     if (done) {
-      // A merge is tried when the leaf falls below a quarter, below an eighth or becomes empty, not
-      // at each row that is erased below these. None is in recovery: a leaf that is small for a while
-      // gets its rows back, and on a full disk others have the page by then.
+      // A merge is tried when the leaf falls below a quarter, below an eighth or becomes empty, and
+      // not at each row that is erased below these. Recovery tries none: a leaf that is small for a
+      // while gets its rows back, and on a full disk its page might be taken by then.
       if (context->recovers) return;
       const size_t quarter = node.Capacity() / 4;
       const size_t left = node.UsedBytes();

@@ -4,8 +4,8 @@
 // The root's page number never changes: when the root is split, its content moves to two new
 // children. A change of shape touches a parent and one or two children, is one log record, and
 // leaves a valid tree. A split that needs room in the parent first splits the parent, as a change
-// of its own. docs/engines/btree.md has the latching protocol: latches are taken downwards, and left before
-// right; a thread that holds a leaf's latch waits for no other node.
+// of its own. docs/engines/btree.md has the latching protocol: latches are taken downwards, and
+// left before right; a thread that holds a leaf's latch waits for no other node.
 //
 // Thread-safe; each thread uses a TreeContext of its own. The caller must hold the row's lock
 // (store/row_locks.h) for Write, so that two threads never write one row at the same time.

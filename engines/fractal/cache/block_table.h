@@ -1,14 +1,14 @@
-// Where the blocks are: the translation table from block numbers to extents of the data file, in
-// three versions, and the space that none of them uses.
+// The BlockTable knows where the blocks are. It is the translation table from block numbers to
+// extents of the data file, in three versions, and the space that none of them uses.
 //
 //   current       where each block was written last
 //   checkpointed  what the newest durable header has, which a crash returns to
-//   in progress   what the checkpoint under way will have: current as it was at its begin, then
-//                 with the blocks that had to be written
+//   in progress   what the checkpoint under way will have: current as it was at its begin, and then
+//                 the blocks that the checkpoint has written
 //
-// A block is never written in place: each write goes to an extent of its own, and an extent is free
-// when no version has it any more. So a crash finds everything that the checkpointed table names as
-// it was, whatever was written since.
+// A block is never written in place: each write goes to a new extent, and an extent is free when no
+// version has it any more. So after a crash everything that the checkpointed table names is as it
+// was, whatever was written since.
 //
 // Thread-safe.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_BLOCK_TABLE_H_
@@ -29,8 +29,8 @@
 namespace testbed::fractal {
 
 struct BlockPlace {
-  uint64_t offset = 0;  // of the extent
-  uint32_t bytes = 0;   // of the extent
+  uint64_t offset = 0;  // offset of the extent
+  uint32_t bytes = 0;   // length of the extent
   uint32_t header_bytes = 0;
   uint64_t header_checksum = 0;
   friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
@@ -77,7 +77,7 @@ class BlockTable {
   void Discard(uint64_t offset, uint64_t bytes);
   // Makes this the place of the block in the current table, in the one in progress, or both.
   void Set(BlockId block, const BlockPlace& place, bool current, bool in_progress);
-  void Remove(BlockId block);  // from the current table
+  void Remove(BlockId block);  // removes it from the current table
 
   void BeginCheckpoint();
   // Returns the table in progress as bytes, from which ParseTable makes the argument of Restore.
@@ -90,7 +90,7 @@ class BlockTable {
   struct Sizes {
     uint64_t file_bytes = 0;  // end of the last extent that was ever used
     uint64_t free_bytes = 0;
-    uint64_t live_bytes = 0;  // of extents in the current table
+    uint64_t live_bytes = 0;  // bytes of the extents in the current table
     uint64_t blocks = 0;
   };
   Sizes sizes() const;
@@ -105,7 +105,7 @@ class BlockTable {
   Blocks current_ GUARDED_BY(mutex_), checkpointed_ GUARDED_BY(mutex_),
       in_progress_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, uint32_t> users_
-      GUARDED_BY(mutex_);  // of the extent at this offset: tables
+      GUARDED_BY(mutex_);  // number of tables that have the extent at this offset
   // The extent of the checkpointed table.
   uint64_t table_offset_ GUARDED_BY(mutex_) = 0, table_bytes_ GUARDED_BY(mutex_) = 0;
   uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;

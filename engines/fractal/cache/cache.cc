@@ -58,7 +58,8 @@ void Cache::ThrowDamaged(BlockId block, uint64_t offset, const std::string& why)
                                       "; restore the database from a copy, or load it again");
 }
 
-// A dirty node without one of its parts is one whose change was cut short. The file has an older one.
+// Throws Error (kIo) for a dirty node that lacks one of its parts: a change of the node was cut
+// short, and the file has an older version of the part.
 void Cache::ThrowHalfDone(BlockId block) const {
   throw Error(Error::kIo, "a change of block " + std::to_string(block) + " of the data file " +
                               file_->path() + " was cut short; open the database again");
@@ -84,8 +85,8 @@ NodeRef Cache::Get(BlockId block, ReadCounters* counters) {
     const Claim claim(&shard, block, kHeaderPart);
     if (!claim.mine()) continue;
     if (NodeRef node = Find(block)) return node;
-    // Nobody can write a node that is not in memory, so the node stays at the place that the table
-    // has.
+    // No thread can write a node that is not in memory, so the node stays at the place that the
+    // table gives.
     const std::optional<BlockPlace> place = table_->Find(block);
     if (!place) return nullptr;
     counters->requests.Add(1);
@@ -211,7 +212,7 @@ void Cache::BeforeChange(Node* node) {
       LockGuard lock(saved_mutex_);
       saved_.push_back(TakeSnapshot(*node));
     }
-    node->pending = false;  // after what may throw, since the checkpoint must have one of the two
+    node->pending = false;  // after the snapshot: the checkpoint needs one of the two
     writes_.snapshots.fetch_add(1, std::memory_order_relaxed);
   }
   node->dirty = true;
@@ -281,9 +282,9 @@ void Cache::EvictFrom(const NodeRef& node, bool may_write) {
   DropParts(node);
 }
 
-// Cools the parts of a dirty node. Returns whether the node is still in use; when it is not, it is
-// written. The heat of a leaf's header does not count: it keeps the header in memory for long, and
-// says nothing about the leaf's rows.
+// Cools the parts of a dirty node. Returns whether the node is still in use; if not, the caller
+// writes it. The heat of a leaf's header does not count: it keeps the header in memory for long,
+// and says nothing about the leaf's rows.
 bool Cache::CoolDirty(Node* node) {
   bool hot = !node->leaf() && node->heat.load(std::memory_order_relaxed) > 0;
   for (Part& part : node->parts) {
@@ -316,7 +317,7 @@ void Cache::DropParts(const NodeRef& node) {
   if (empty && node->heat.load(std::memory_order_relaxed) == 0) Forget(node);
 }
 
-// Removes a node without parts from memory, unless another thread needs it again by now.
+// Removes a node without parts from memory, unless another thread has begun to use it.
 void Cache::Forget(const NodeRef& node) {
   Shard& shard = ShardOf(node->block);
   LockGuard lock(shard.mutex);

@@ -1,22 +1,23 @@
-// The nodes in memory: finds them, reads what is missing from the data file, writes what is dirty,
-// and evicts what was not used lately when the cache is over its limit.
+// The Cache holds the nodes in memory. It finds them, reads missing parts from the data file,
+// writes dirty nodes, and evicts nodes and parts that were not used lately when it is over its
+// limit.
 //
 //   NodeRef node = cache.Get(block, &counters);       // its header at least; null: no such block
 //   cache.Fetch(node, part, &counters);               // then look again, under the latch
 //   cache.FetchAll(node, &counters);                  // stays whole while the reference is held
 //
-// Reading is by the thread that needs the bytes, which must hold no latch: one read for a header,
-// one for each missing part (or, with merge_reads, for each run of missing parts that lie side by
-// side). Several threads that miss the same part share one read. What was read is installed only if
-// the node has not been written elsewhere meanwhile.
+// The thread that needs bytes reads them, and must hold no latch meanwhile: one read for a header,
+// one for each missing part (or, with merge_reads, for each run of adjacent missing parts). Several
+// threads that miss the same part share one read. The bytes are installed only if the node was not
+// written to another place meanwhile.
 //
-// Eviction is a clock with second chances over nodes and, inside them, over parts: a dirty node
-// is written whole; a clean one gives up the parts that were not touched since the hand came by
-// last, and goes itself when it has none left. Pinned nodes (node.h) are passed over.
+// Eviction is a clock with second chances over nodes and, inside them, over parts. A dirty node is
+// written as a whole. A clean node gives up the parts that were not touched since the hand passed
+// it last, and leaves when it has no part left. Pinned nodes (node.h) are passed over.
 //
-// A checkpoint marks what is dirty at its begin as pending and then writes it. Who is about to
-// change a pending node leaves a snapshot of it first (`BeforeChange`), so all nodes of a
-// checkpoint are as they were at one moment.
+// A checkpoint marks the nodes that are dirty at its begin as pending, and then writes them. A
+// thread that is about to change a pending node leaves a snapshot of it first (`BeforeChange`), so
+// the checkpoint has all nodes as they were at one moment.
 //
 // Lock order: Node::flushing, Gate, latches from the root down, then the cache's own mutexes.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_CACHE_H_
@@ -62,8 +63,8 @@ struct CacheOptions {
   uint64_t limit = 0;  // bytes
   Codec codec = Codec::kNone;
   bool merge_reads = false;
-  // Bytes that each row in memory counts beside its own size, within `limit`. They stand for what a
-  // row takes in an engine that keeps each row apart, as the original does.
+  // Bytes that each row in memory counts within `limit` in addition to its own size. They stand for
+  // what a row takes in an engine that keeps each row apart, as TokuDB does.
   uint64_t row_overhead = 0;
 };
 
@@ -84,22 +85,20 @@ class Cache {
   // Prepares a change of the node. The caller is in the gate and holds the latch exclusively, and
   // all parts of the node are in memory.
   void BeforeChange(Node* node);
-  void AfterChange(Node* node);  // counts the node's memory anew
+  void AfterChange(Node* node);  // counts the node's memory again
   void AfterChange(Node* node, size_t memory_before, size_t memory_after);
-  // Forgets a node that is in no tree any more. The caller is in the gate and holds the latch
+  // Removes a node that is in no tree any more. The caller is in the gate and holds the latch
   // exclusively.
   void Remove(Node* node);
 
-  // Evicts until the cache is within its limit; the caller holds no latch and pins nothing that it
-  // could do without. Throws when a dirty node cannot be written.
-  //
-  // A dirty node that cannot be written is an error for a writer, who would make more of them. A
-  // reader needs room for nodes that are clean again at once: it keeps the dirty node in memory,
-  // beyond the limit, and evicts others.
+  // Evicts until the cache is within its limit. The caller holds no latch, and pins no node that it
+  // does not need. A dirty node that cannot be written is an error for a writer, who would make
+  // more such nodes: with kThrow Evict throws it. A reader needs room only for nodes that are
+  // clean: with kKeep Evict keeps the dirty node in memory, beyond the limit, and evicts others.
   enum class Unwritable : uint8_t { kThrow, kKeep };
   void Evict(Unwritable unwritable = Unwritable::kThrow);
-  // With `keep`, callers keep dirty nodes in memory when the device is full, whatever they ask for.
-  // Recovery sets it, because it changes no more than the log has.
+  // With `keep`, Evict keeps dirty nodes in memory when the device is full, whatever its caller
+  // asks for. Recovery sets this, because it makes no changes but those of the log.
   void KeepOnFullDisk(bool keep) { keep_on_full_disk_.store(keep, std::memory_order_relaxed); }
   bool over_limit() const { return used() > limit(); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -109,10 +108,11 @@ class Cache {
   // Writes the node if it is dirty. The caller is outside the gate and holds no latch.
   void Write(const NodeRef& node);
 
-  // Marks the dirty nodes as pending and copies the table. The caller has closed the gate.
+  // Marks the dirty nodes as pending and copies the current table for the checkpoint. The caller
+  // has closed the gate.
   void BeginCheckpoint();
-  // Writes the pending nodes. Throws when a write fails or the gate is broken; the caller then closes
-  // the gate and calls AbandonCheckpoint.
+  // Writes the pending nodes. Throws when a write fails or the gate is broken; the caller then
+  // closes the gate and calls AbandonCheckpoint.
   void WriteCheckpoint();
   void AbandonCheckpoint();
   // Writes the snapshot of a pending node before the node changes, so that the snapshot need not be
@@ -186,7 +186,7 @@ class Cache {
   std::vector<BlockId> pending_;  // blocks of the checkpoint under way
   Mutex saved_mutex_;
   std::vector<Snapshot> saved_
-      GUARDED_BY(saved_mutex_);  // of pending nodes that were changed since
+      GUARDED_BY(saved_mutex_);  // snapshots of pending nodes that were changed since
   std::vector<AlignedBuffer> spare_ GUARDED_BY(saved_mutex_);  // memory for images
 };
 

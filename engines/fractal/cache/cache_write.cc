@@ -9,8 +9,8 @@
 
 namespace testbed::fractal {
 
-// Returns memory for an image. Images are as long as nodes, and their memory is used again: the
-// allocator would otherwise scatter what lives long around them.
+// Returns memory for an image. Images are as long as nodes, and their memory is reused: otherwise
+// the allocator would scatter long-lived blocks around it.
 AlignedBuffer Cache::TakeBuffer() {
   LockGuard lock(saved_mutex_);
   if (spare_.empty()) return {};
@@ -31,8 +31,8 @@ BlockPlace Cache::WriteImage(const NodeImage& image, const Snapshot& snapshot) {
   try {
     file_->Write(offset, image.bytes.data(), image.extent);
   } catch (const std::exception& e) {
-    // A writer is told of a full disk, and may try again. A worse error stops all writers, also when
-    // a reader or the cleaner has met it.
+    // A writer that finds the disk full gets the error, and may try again. A worse error stops all
+    // writers, even if a reader or the cleaner has met it.
     const auto* error = dynamic_cast<const Error*>(&e);
     if (error == nullptr || !error->disk_is_full()) gate_->Break();
     table_->Discard(offset, image.extent);
@@ -126,8 +126,9 @@ void Cache::WriteCheckpoint() {
   pending_.clear();
 }
 
-// A change that an exception has cut short has broken the gate before it let the gate go. It may have
-// taken from the checkpoint under way what that was to have.
+// Throws when the gate is broken. An exception that cut a change short has broken the gate before
+// it was released. The change may have taken from the checkpoint under way a node that it was to
+// have.
 void Cache::CheckGateWhole() {
   const Gate::Close close(gate_);
   if (!gate_->broken()) return;

@@ -1,11 +1,11 @@
 // A Gate keeps changes and the begin of a checkpoint apart. A thread that changes nodes, or changes
-// which nodes are dirty, holds a Pass. A checkpoint begins while it holds Close, and then no Pass
-// is held: so it begins between two flushes and between two commits, never in the middle of one. A
-// thread that waits for Close goes before threads that come later for a Pass. Passes are short,
+// which nodes are dirty, holds a Pass. A checkpoint begins while it holds Close, and no Pass is
+// held then: so it begins between two flushes and between two commits, never in the middle of one.
+// A thread that waits for Close goes before threads that ask for a Pass later. Passes are short,
 // because no IO happens in them.
 //
-// A Pass or a Close that an exception ends may leave a change half done, and breaks the gate before
-// it opens it. What lies behind a broken gate must not become durable any more.
+// An exception that ends a Pass or a Close may leave a change half done. It breaks the gate before
+// it releases it. Nothing that was changed before a gate broke may become durable after that.
 #ifndef TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 #define TESTBED_ENGINES_FRACTAL_CACHE_GATE_H_
 
@@ -42,7 +42,7 @@ class Gate {
       return std::shared_lock(gate->mutex_);
     }
     std::shared_lock<std::shared_mutex> lock_;
-    BreakOnException on_exception_;  // ends before the lock
+    BreakOnException on_exception_;  // destroyed before the lock
   };
   class Close {
    public:
@@ -52,7 +52,7 @@ class Gate {
    private:
     std::lock_guard<std::mutex> turn_;
     std::lock_guard<std::shared_mutex> lock_;
-    BreakOnException on_exception_;  // ends before the locks
+    BreakOnException on_exception_;  // destroyed before the locks
   };
 
   void Break() { broken_.store(true); }

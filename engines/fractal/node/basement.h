@@ -6,8 +6,8 @@
 //   offsets   n x u32, where each row begins
 //   u32 n
 //
-// That a basement never changes lets a reader keep one without a latch, lets a checkpoint keep a
-// leaf as it was by keeping its basements, and makes a flush a merge of two sorted runs.
+// Because a basement never changes, a reader can keep one without a latch, a checkpoint keeps a
+// leaf as it was by keeping its basements, and a flush merges two sorted runs.
 //
 //   BasementBuilder builder(page_size);
 //   for (const auto& [key, value] : rows) {
@@ -85,7 +85,8 @@ class BasementBuilder {
   void Add(std::string_view key, std::string_view value);
   // Returns the size of the basement that Finish would return.
   size_t size() const { return bytes_.size() + sizeof(uint32_t) * (offsets_.size() + 1); }
-  BasementRef Finish();  // also empties the builder for the next basement
+  // Returns the basement of the rows that were added, and empties the builder for the next one.
+  BasementRef Finish();
 
  private:
   const size_t page_size_;

@@ -1,5 +1,5 @@
-// How a partition is stored in the file: as it is, or compressed by one of three codecs; and the
-// checksum of everything that is stored.
+// These functions store a part of a node in the file: as it is, or compressed by one of three
+// codecs. Checksum sums up everything that is stored.
 //
 //   const Codec used = Compress(Codec::kLz4, raw, buffer, &n);  // kNone when that saves nothing
 //   if (!Expand(used, {buffer, n}, raw.size(), out)) ...        // not what was compressed
@@ -26,8 +26,8 @@ Codec Compress(Codec codec, std::string_view raw, char* out, size_t* stored);
 // bytes.
 bool Expand(Codec codec, std::string_view stored, size_t raw_size, char* out);
 
-// Returns the XXH3-64 of the bytes, with the block's number as the seed. So the sum of sound bytes
-// is wrong when they lie in the wrong place.
+// Returns the XXH3-64 of the bytes, with the block's number as the seed. So a checksum does not
+// match when sound bytes lie in the wrong place.
 uint64_t Checksum(std::string_view bytes, uint64_t block);
 
 }  // namespace testbed::fractal

@@ -18,7 +18,8 @@ size_t SizeOf(std::string_view key, std::string_view value) {
   return kMessageOverhead + key.size() + value.size();
 }
 
-// A place in a longer arena would be taken for another, and a row would get a wrong key.
+// Throws Error (kRun) for a longer arena than 32 bits can address: two places would get the same
+// number, and a row a wrong key.
 void CheckArena(uint64_t bytes) {
   if (bytes <= UINT32_MAX) return;
   throw Error(Error::kRun, "a message buffer of fractal would have " + std::to_string(bytes) +
@@ -102,7 +103,7 @@ void MessageBuffer::Add(const Message& message) {
     Replace(&recent_[i].at, message);
     return;
   }
-  // The index gets its memory before the message is counted.
+  // The index gets its memory first: after that nothing throws.
   if (recent_.size() == recent_.capacity())
     recent_.reserve(std::max<size_t>(1, 2 * recent_.size()));
   const uint32_t at = Store(message);

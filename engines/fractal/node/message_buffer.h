@@ -1,20 +1,22 @@
-// A message buffer: the writes that wait in an inner node for one of its children. Messages are
-// blind - a put has the whole value, an erase none - so a buffer keeps the newest of each key only.
+// A message buffer holds the writes that wait in an inner node for one of its children. Messages
+// are blind (a put has the whole value, an erase none), so a buffer keeps only the newest message
+// of each key.
 //
-// Bytes of messages lie in an arena in the order of arrival. Over them lie two sorted indexes: a
-// main one, and a short one of those that came one by one since, which is merged into the main one
-// when it is full: so an insertion moves few bytes however long the buffer is.
+// The bytes of messages lie in an arena in the order of arrival. There are two sorted indexes over
+// them: the main index, and a short one of the messages that came one by one since. The short one
+// is merged into the main index when it is full, so an insertion moves few bytes however long the
+// buffer is.
 //
 //   message   u64 number, u8 kind, u16 key size, u32 value size, key, value
 //
-// In the file a buffer is its messages in key order and then u32, how many.
+// In the file a buffer is its messages in key order, followed by their number as u32.
 //
 // A message's number (msn) is the log sequence number of its commit: what lies higher in the tree
 // is newer. Not thread-safe: the node's latch guards it.
 //
-// Add and AddSorted that throw for want of memory leave the buffer as it was, or with the messages
-// added. They throw Error (kRun), and leave the buffer as it was, when its arena would be longer than
-// 32 bits can say. No buffer comes near to that: kMostTransactionBytes (store.h) bounds all of them.
+// When Add or AddSorted throw std::bad_alloc, the buffer is unchanged or has the messages. When its
+// arena would be longer than 32 bits can address, they throw Error (kRun) and leave it unchanged.
+// No buffer comes near that length: kMostTransactionBytes (store.h) bounds all of them.
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_MESSAGE_BUFFER_H_
 
@@ -48,7 +50,7 @@ class MessageBuffer {
   void AddSorted(const std::vector<Message>& messages);
 
   bool empty() const { return count() == 0; }
-  // May count replaced messages, too.
+  // Returns the number of messages. It may count replaced messages, too.
   size_t count() const { return main_.size() + recent_.size(); }
   // Returns the bytes of all messages and of their index. It may count replaced messages, too.
   size_t bytes() const { return live_ + count() * sizeof(Entry); }

@@ -1,14 +1,14 @@
-// A node of the tree in memory. An inner node has for each child a message buffer, a leaf has
-// basements; both are parts, and each part is in memory or only in the file, by itself. Part i
-// has the keys k with pivots[i - 1] <= k < pivots[i].
+// A node of the tree in memory. An inner node has a message buffer for each child; a leaf has
+// basements. Both are parts, and each part by itself is in memory or only in the file. Part i has
+// the keys k with pivots[i - 1] <= k < pivots[i].
 //
 //   std::shared_lock latch(node->latch);
 //   const Part& part = node->parts[node->PartOf(key)];
 //   if (!part.there()) ...   // release the latch, have the cache fetch the part, begin again
 //
-// Rules. `latch` guards all fields that are not atomic. A node that is dirty - other than the file
-// has it - has all its parts in memory. A shared_ptr to a node pins it: neither it nor one of its
-// parts is evicted while somebody beside the cache has one.
+// Rules. `latch` guards all fields that are not atomic. A node is dirty when it differs from the
+// file; a dirty node has all its parts in memory. A shared_ptr to a node pins it: neither the node
+// nor one of its parts is evicted while anyone but the cache has such a pointer.
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_NODE_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_NODE_H_
 
@@ -56,7 +56,7 @@ struct Part {
   size_t raw_bytes() const {
     if (rows != nullptr) return rows->bytes().size();
     if (buffer != nullptr) return buffer->bytes();
-    // The file has the count, too.
+    // In the file a buffer also has the number of its messages (4 bytes).
     return child == kNoBlock ? place.raw : std::max<size_t>(place.raw, 4) - 4;
   }
   size_t memory() const {
@@ -120,7 +120,8 @@ struct Node {
   std::vector<std::string> pivots;  // one fewer than parts
   uint64_t max_number = 0;          // greatest number of a message in the node, or applied to it
   bool dirty = false;
-  // The checkpoint under way must write it: dirty when that began, and unchanged since.
+  // The checkpoint under way must write the node: it was dirty when the checkpoint began, and has
+  // not changed since.
   bool pending = false;
   bool gone = false;     // it was merged into another node
   uint64_t changes = 0;  // grows with each change

@@ -129,7 +129,7 @@ bool ParseHeader(std::string_view header, uint64_t extent_bytes, Node* node, std
     return Fail(why, "its header makes no sense");
   }
   node->parts.resize(n);
-  uint64_t end = header.size();  // of what lies before the part
+  uint64_t end = header.size();  // end of the bytes before the part
   for (Part& part : node->parts) {
     PartPlace& place = part.place;
     place.start = reader.Take<uint32_t>();

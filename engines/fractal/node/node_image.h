@@ -8,8 +8,8 @@
 //            basements, an inner node's message buffers
 //   zeros    to the end of the extent
 //
-// A Snapshot is what an image is made from: it shares a leaf's basements, so that taking one is
-// cheap and needs the latch only for a moment.
+// An image is made from a Snapshot. A snapshot shares a leaf's basements, so taking one is cheap
+// and needs the latch only for a moment.
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_NODE_IMAGE_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_NODE_IMAGE_H_
 

@@ -9,7 +9,7 @@ namespace testbed::fractal {
 namespace {
 
 // The heat of a node is the number of second chances that it gets at eviction. Inner nodes have
-// many, since they serve many look-ups. Headers have many, too: they are small, and without its
+// many, since they serve many look-ups. Headers have many, too: they are small, and without the
 // header the read of a part takes two reads.
 constexpr uint8_t kInnerHeat = 15, kLeafHeat = 3;
 
@@ -33,8 +33,8 @@ uint32_t Tree::height() const {
   return root_->height;
 }
 
-// A block that is in no table has usually left its parent as well, so the next descent does not
-// come to it. A block that stays its parent's child and is in no table is damage.
+// Fetches what a descent missed. A block that is in no table has usually left its parent as well,
+// so the next descent does not come to it. If it stays its parent's child, that is damage.
 void Tree::FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const {
   constexpr int kMostLost = 1000;
   if (missing.node != nullptr) {
@@ -58,7 +58,8 @@ void Tree::ThrowWrongHeight(BlockId block) const {
                                       "database from a copy, or load it again");
 }
 
-// The caller holds `flushing` of the parent, so the parent's children and height stay as they are.
+// Returns the child. The caller holds `flushing` of the parent, so the parent's children and height
+// stay as they are.
 NodeRef Tree::Child(const Node& parent, BlockId block, ReadCounters* counters) const {
   NodeRef child = env_.cache->Get(block, counters);
   if (child == nullptr) ThrowLost(block);

@@ -1,21 +1,22 @@
 // A Be-tree: a search tree whose inner nodes have a buffer of messages for each child. A write puts
-// a message into the root and reads nothing; when an inner node holds more than a node's worth of
-// messages, those of its heaviest child move down together (a flush), and a row is changed when a
-// message has come to its leaf. So one visit to a leaf pays for thousands of writes.
+// a message into the root and reads nothing. When an inner node holds more than a node's worth of
+// messages, those of its heaviest child move down together (a flush). A message that reaches its
+// leaf changes the row. So one visit to a leaf serves thousands of writes.
 //
 // Reading. What lies higher is newer, so a look-up ends at the first message for its key, or at the
-// one basement that could have the row. A cursor takes a basement with all messages for its range
-// laid over it (CopyBasement). Messages are laid over rows at each read and rows in memory are
-// never changed by readers: a basement is shared by readers, checkpoints and the writer of its
-// node, and a look-up in a sorted buffer costs less than applying it would.
+// only basement that can have the row. A cursor takes a basement with all messages for its range
+// laid over it (CopyBasement). Readers never change rows in memory: readers, checkpoints and the
+// writer of a node share its basements, and a look-up in a sorted buffer costs less than applying
+// the buffer.
 //
-// Latches are taken from the root down, a child's before its parent's is let go (crabbing), so no
-// reader can miss a message on its way down: a flush holds parent and child exclusively while it
-// moves. Who misses something lets go of all latches, has the cache fetch it, and begins again.
+// Latches are taken from the root down, and a child's latch is taken before its parent's is
+// released (crabbing). A flush holds parent and child exclusively while it moves messages, so no
+// reader can miss a message on its way down. A thread that misses a part releases all latches,
+// makes the cache fetch it, and begins again.
 //
-// Flushes. Node::flushing of an inner node makes its children the holder's own; it is taken parent
-// before child. Before messages come down to an inner node it is flushed itself until it has room
-// for them. Reads are done outside of all latches.
+// Flushes. A thread that holds Node::flushing of an inner node has the node's children to itself;
+// it takes this mutex of a parent before that of a child. Before messages come down to an inner
+// node, that node is flushed until it has room for them. Reads are done outside of all latches.
 //
 // The root's block number never changes: a root that has too many children moves them into two
 // new nodes below it. A root is never a leaf; an empty tree is a root with one empty leaf.
@@ -40,7 +41,7 @@
 namespace testbed::fractal {
 
 struct TreeOptions {
-  uint32_t page_size = 0;  // of a basement
+  uint32_t page_size = 0;  // longest basement
   uint64_t node_size = 0;
   uint32_t fanout = 0;
   uint64_t most_root_bytes = 0;  // see Tree::overfull
@@ -102,8 +103,8 @@ class Tree {
   void MakeRoom(ReadCounters* counters);
   uint64_t root_bytes() const { return root_bytes_.load(std::memory_order_relaxed); }
   bool full() const { return root_bytes() > root_limit(); }
-  // Returns whether the root takes no further commit before MakeRoom has flushed it. Large commits that
-  // have all found room, and come one after the other, would make it too long otherwise.
+  // Returns whether the root takes no commit until MakeRoom has flushed it. Otherwise several large
+  // commits that all found room before any of them was applied would make the root too long.
   bool overfull() const {
     return root_bytes() > std::max(env_.options.most_root_bytes, 2 * root_limit());
   }

@@ -165,9 +165,9 @@ void Tree::PrepareHeaviest(ReadCounters* counters) {
   if (flushing.owns_lock()) MakeRoomFor(child, bytes, counters);
 }
 
-// The caller is in the gate and holds both latches exclusively. The messages leave the parent after
-// all that may throw. Messages that have come to an inner child and stay in the parent as well do no
-// harm.
+// Moves the messages of the part to the child. The caller is in the gate and holds both latches
+// exclusively. The messages leave the parent after everything that may throw. If messages have
+// reached an inner child and stay in the parent as well, they do no harm.
 void Tree::MoveMessages(Node* parent, size_t part, Node* child) {
   env_.cache->BeforeChange(parent);
   env_.cache->BeforeChange(child);

@@ -49,8 +49,8 @@ void SplitOff(Node* parent, size_t part, Node* node, size_t from, Node* sibling)
 
 }  // namespace
 
-// The child's buffer in the parent is empty, because the flush that made the child too large has
-// emptied it.
+// Splits child `part` of the parent. The child's buffer in the parent is empty, because the flush
+// that made the child too large has emptied it.
 void Tree::SplitChild(Node* parent, size_t part, Node* child) {
   if (child->leaf()) {
     if (child->raw_bytes() > env_.options.node_size && child->parts.size() > 1) {
@@ -161,7 +161,7 @@ void Tree::MergePair(const NodeRef& parent, size_t part, const NodeRef& left,
   left->parts.reserve(left->parts.size() + right->parts.size());
   left->pivots.reserve(left->pivots.size() + right->parts.size());
   parent->parts[first].buffer->AddSorted(parent->parts[first + 1].buffer->All());
-  // From here on nothing throws until the right one is in no tree any more.
+  // From here on nothing throws until the right leaf is in no tree any more.
   left->pivots.push_back(std::move(parent->pivots[first]));
   std::move(right->pivots.begin(), right->pivots.end(), std::back_inserter(left->pivots));
   std::move(right->parts.begin(), right->parts.end(), std::back_inserter(left->parts));

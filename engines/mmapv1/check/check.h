@@ -3,14 +3,17 @@
 //
 //   Inspection result = InspectDatabase(dir, options);
 //
-// The files are mapped privately and the journal is replayed into these copies, so that what is
-// looked at is what opening would leave, and nothing in the directory changes. Checked are: that
-// the extents of all tables lie in the data files one after the other, without gaps; that the
-// chains of extents and the lists of records in them agree with their ends and counts; that live
-// and deleted records fill each extent exactly, and each deleted one is in its class's list once;
-// that each bucket reached from a root is a live record of its index, sound inside, with keys in
-// order over the whole tree, and names its parent; that each row's record is a live record of its
-// heap, of nobody else, whose document has the row's key; and all counts.
+// The files are mapped privately and the journal is replayed into these copies, so that the check
+// sees what an opening would leave, and nothing in the directory changes. It checks that
+// - the extents of all tables lie in the data files one after the other, without gaps;
+// - the chains of extents and the lists of records in them agree with their ends and counts;
+// - live and deleted records fill each extent exactly, and each deleted one is once in the list of
+// its class;
+// - each bucket reached from a root is a live record of its index, is sound inside, names its
+// parent, and has keys in order over the whole tree;
+// - each row's record is a live record of its heap and of no other row, and its document has the
+// row's key;
+// - all counts are right.
 #ifndef TESTBED_ENGINES_MMAPV1_CHECK_CHECK_H_
 #define TESTBED_ENGINES_MMAPV1_CHECK_CHECK_H_
 

@@ -1,7 +1,7 @@
-// One file of the database, mapped: the shared view, which the kernel writes back whenever it
-// likes, and the private view, a copy-on-write mapping of the same file that all code reads and
-// changes. A change reaches the shared view only when its journal section is durable (store.h).
-// Without a journal there is one view, the shared one.
+// A DataFile is one file of the database, mapped. Its shared view is a mapping that the kernel
+// writes back whenever it likes. Its private view is a copy-on-write mapping of the same file,
+// which all code reads and changes. A change reaches the shared view only when its journal section
+// is durable (store.h). Without a journal there is only the shared view.
 //
 //   DataFile::Create(path, size, zero_fill);        // durable when it returns
 //   DataFile file(path, DataFile::kBothViews, Advice::kNormal);
@@ -12,9 +12,9 @@
 //   file.DropPrivate(begin, end);                   // REMAP: shows the shared bytes again
 //   file.Sync();                                    // msync
 //
-// Blocks are allocated for the whole file before it is mapped: a full device is an error at
-// Create, never SIGBUS at a write. Errors throw Error (kIo). Who may call what when is the
-// callers' affair; the marks of the shared view may be set and taken by several threads.
+// Blocks are allocated for the whole file before it is mapped, so a full device is an error at
+// Create, never SIGBUS at a write. Errors throw Error (kIo). Callers keep calls apart that must not
+// run together; only the marks of the shared view may be set and taken by several threads at once.
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
 #define TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
 
@@ -54,12 +54,12 @@ class DataFile {
  public:
   enum Views : uint8_t {
     kBothViews,
-    kSharedView,   // this view alone, without a journal
-    kPrivateView,  // alone, on a file that is opened to be read: to look and to try a replay
+    kSharedView,   // only the shared view: without a journal
+    kPrivateView,  // only the private view: to inspect a file or to try a replay
   };
 
-  // Makes a file of `bytes` zeros, which replaces a file of the same name. The file gets its name
-  // when it is whole and durable. Throws Error (kIo) and then leaves nothing.
+  // Makes a file of `bytes` zeros, in place of a file of the same name. The file gets its name when
+  // it is complete and durable. Throws Error (kIo), and then leaves no file.
   static void Create(const std::string& path, uint64_t bytes, bool zero_fill);
 
   DataFile(const std::string& path, Views views, Advice advice);
@@ -78,17 +78,17 @@ class DataFile {
     private_end_ = std::max(private_end_, (ofs + n + kMemoryPage - 1) / kMemoryPage * kMemoryPage);
   }
   void MarkShared(uint64_t ofs, uint64_t n) { shared_marks_.Mark(ofs, n); }
-  uint64_t private_bytes() const;  // the most that copies of pages may take
-  uint64_t shared_bytes() const;   // the most that pages changed since the last Sync may take
+  uint64_t private_bytes() const;  // most bytes that copies of pages may take
+  uint64_t shared_bytes() const;   // most bytes that pages changed since the last Sync may take
   uint64_t private_end() const { return private_end_; }  // no copy of a page lies behind it
 
-  // Drops the copies of whole pages. Nobody may use the private view meanwhile.
+  // Drops the copies of whole pages. No thread may use the private view meanwhile.
   void DropPrivate(uint64_t begin, uint64_t end);
   // Writes changed pages of the shared view and waits for the device. Returns how many bytes of
   // pages had been changed since the last time; the kernel may have written some before.
   uint64_t Sync();
   // Returns whether a page of the range was changed in the shared view and may not be durable yet.
-  // A caller that has read such a page must call CheckWriteBack (write_back_watch.h).
+  // A caller that has read such a page must call CheckWriteBack afterwards (write_back_watch.h).
   bool MayBeOld(uint64_t ofs, uint64_t n) const {
     return syncs_.load(std::memory_order_acquire) || shared_marks_.Any(ofs, n);
   }
@@ -110,7 +110,7 @@ class DataFile {
   PageMarks private_marks_, shared_marks_;
   uint64_t private_end_ = 0;
   std::atomic<bool> syncs_{false};  // marks were cleared, and their pages may not be durable yet
-  std::unique_ptr<WriteBackWatch> write_back_;  // null when there is the private view alone
+  std::unique_ptr<WriteBackWatch> write_back_;  // null when there is only the private view
 };
 
 }  // namespace testbed::mmapv1

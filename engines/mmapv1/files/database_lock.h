@@ -1,11 +1,11 @@
-// The lock of a database: many readers or one writer, greedy for writers (a reader that comes while
-// a writer waits, waits too), as in the original. Not recursive.
+// The lock of a database: many readers or one writer. Writers go first: a reader that comes while a
+// writer waits must wait, too, as in the original. Not recursive.
 //
 //   { ReadLock lock(database_lock); ... }
 //   { WriteLock lock(database_lock); ... }
 //
-// The group commit must not wait until no client writes: while a CommitTurn lives, no further
-// WriteLock is given, so that it waits for the one writer that has the lock.
+// The group commit must not wait until clients pause in their writes. While a CommitTurn lives, no
+// further WriteLock is given, so the group commit waits only for the writer that has the lock.
 //
 //   { CommitTurn turn(database_lock); ReadLock lock(database_lock); ... }
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_DATABASE_LOCK_H_
@@ -57,7 +57,7 @@ class ReadLock {
   DatabaseLock& lock_;
 };
 
-// The analysis does not follow the writers' mutex, which a WriteLock holds as long as it lives.
+// The analysis does not follow the writers' mutex, which a WriteLock holds during its whole life.
 class WriteLock {
  public:
   explicit WriteLock(DatabaseLock& lock) NO_THREAD_SAFETY_ANALYSIS

@@ -79,9 +79,9 @@ void Files::BeginOperation() {
   EndOperation();
 }
 
-// The pages of a shared view are marked when their bytes have changed, or have been put back. A data
-// flush clears the marks at any moment and needs no lock: of a mark that is set before, it may have
-// written the old bytes alone.
+// Marks the pages of a shared view after their bytes were changed or put back. A data flush may
+// clear marks at any moment without a lock; if a page were marked before it is changed, a flush
+// might clear the mark and write only the old bytes.
 void Files::EndOperation() {
   if (views_kind_ == DataFile::kSharedView && !undo_.empty()) {
     for (const Range& range : undo_) files_[range.slot]->MarkShared(range.ofs, range.n);
@@ -94,8 +94,8 @@ void Files::EndOperation() {
   std::vector<Range>().swap(undo_);
 }
 
-// The bytes come before their range. Where there is no memory for the range, the bytes belong to none
-// and do no harm; a range without its bytes would make an undo put other bytes into the place.
+// Saves the bytes before their range. If there is no memory for the range, bytes without a range do
+// no harm; a range without its bytes would make an undo restore the wrong bytes.
 void Files::SaveForUndo(const Range& range, const char* at) {
   undo_bytes_.insert(undo_bytes_.end(), at, at + range.n);
   undo_.push_back(range);
@@ -119,7 +119,7 @@ char* Files::Write(DiskLoc loc, uint32_t n) {
 }
 
 void Files::UndoOperation() {
-  size_t end = 0;  // of the bytes that have a range
+  size_t end = 0;  // end of the bytes that have a range
   for (const Range& range : undo_) end += range.n;
   for (size_t i = undo_.size(); i-- > 0;) {
     const Range& range = undo_[i];
@@ -164,8 +164,8 @@ void Files::AddFile(uint32_t least) {
   Preallocate();
 }
 
-// Files are begun in the order of their numbers. An operation that was undone may have left several
-// that hold nothing; one that stayed without a header before a file with one would look like damage.
+// Files come into use in the order of their numbers. An operation that was undone may have left
+// several files that hold nothing; an unused file before a used one would look like damage.
 int32_t Files::FirstNotBegun() const {
   int32_t n = 0;
   while (n < count() && As<FileHeader>({n, 0})->magic != 0) ++n;
@@ -179,8 +179,8 @@ DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
       const int32_t last = next - 1;
       auto* header = As<FileHeader>({last, 0});
       const uint64_t room = header->bytes - header->unused;
-      // The rest of a file becomes a shorter extent when it is not much shorter. Files are small
-      // here, and the original would leave up to half of one unused.
+      // The rest of a file becomes a shorter extent unless it is much shorter than wanted. Files
+      // are small here, and the original would leave up to half of one unused.
       if (room >= wanted || (room >= least && room >= wanted / 4)) {
         *bytes = static_cast<uint32_t>(std::min<uint64_t>(wanted, PageDown(room)));
         const DiskLoc at{last, static_cast<int32_t>(header->unused)};
@@ -190,7 +190,8 @@ DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
     }
     if (next == count()) AddFile(least);
     StartFile(next);
-    // A file that was left may be too short even for `least`. The extent goes into a later one then.
+    // A file that an undone operation left may be too short even for `least`. Then the extent goes
+    // into a later file.
     const uint64_t most = file(next).bytes() - kFileHeaderBytes;
     if (most >= least) wanted = static_cast<uint32_t>(std::min<uint64_t>(wanted, most));
   }
@@ -259,7 +260,8 @@ void Files::DropUnlessPending(uint32_t slot, uint64_t begin, uint64_t end) {
 void Files::Remap(double fraction) {
   std::sort(pending_.begin(), pending_.end());
   const int32_t data_files = count();
-  // An operation that was undone leaves copies behind the last extent, and in files without one.
+  // An operation that was undone leaves copies behind the last extent, and in files that are not in
+  // use.
   const auto part_of = [&](int32_t n) {
     if (n == kNsFile) return PageUp(file(n).bytes());
     return std::max(PageUp(UsedBytes(n)), file(n).private_end());

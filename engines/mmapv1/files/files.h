@@ -5,12 +5,12 @@
 //   files.Assign(loc.file, &header->next, 7);  // the same for one field
 //   files.EndOperation();                      // or UndoOperation: as if it had not been
 //
-// Write intents are what the journal is made of: PREP sorts and merges them and copies the bytes
-// that they name out of the private view. Each also saves the old bytes, so that an operation that
-// meets a full device half-way leaves nothing.
+// The journal is made of write intents: PREP sorts and merges them, and copies the bytes that they
+// name out of the private view. Each intent also saves the old bytes, so that an operation that
+// finds the device full half-way leaves no trace.
 //
-// Locks: all that changes something needs the database's write lock, At and the rest its read lock,
-// unless said otherwise. A place that is outside of all files throws Error (kCorruption).
+// Locks: functions that change something need the database's write lock, and all others its read
+// lock, unless a comment says otherwise. A place outside of all files throws Error (kCorruption).
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_FILES_H_
 #define TESTBED_ENGINES_MMAPV1_FILES_FILES_H_
 
@@ -34,9 +34,10 @@ namespace testbed::mmapv1 {
 
 class Files;
 
-// What a thread reads of the files while it exists, and holds the read lock or the write lock, is
-// what was written last, if Check then finds no error; see DataFile::MayBeOld. Without it a reader
-// could be given an older version of a row after a write-back that failed.
+// A ReadWatch tells whether its thread has read what was written last. While it exists, the thread
+// holds the read lock or the write lock; after reading it calls Check, which throws if a page may
+// be older (DataFile::MayBeOld). Without it a reader could get an older version of a row after a
+// failed write-back.
 //
 //   ReadWatch watch(files);
 //   ... files.At(...) ...
@@ -110,12 +111,12 @@ class Files {
     std::memcpy(Write({file, ofs}, sizeof(T)), &value, sizeof(T));
   }
   void UndoOperation();
-  // Keeps the changes, and forgets how to undo them. Until then a Sync does not count them.
+  // Keeps the changes, and forgets how to undo them. A Sync does not count them before this call.
   void EndOperation();
 
-  // Returns the place of a new extent, and sets its length: `wanted` bytes, or less but at least
-  // `least`. When the last file in use has no room, begins the next one, which it adds unless an
-  // operation that was undone has left it. Throws Error (kIo) when the device has no room either.
+  // Returns the place of a new extent, and sets *bytes to its length: `wanted` bytes, or less, but
+  // at least `least`. When the last file in use has no room, begins the next one, and adds that if
+  // no undone operation has left it. Throws Error (kIo) when the device has no room either.
   DiskLoc NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes);
   // Starts making the file after the last one in the background.
   void Preallocate();
@@ -132,7 +133,7 @@ class Files {
   // changes that the journal does not have keep their copies.
   void Remap(double fraction);
   uint64_t private_bytes() const;
-  // Of pages that the next Sync writes, or that a replay has changed.
+  // Returns the bytes of pages that the next Sync writes, or that a replay has changed.
   uint64_t shared_bytes() const;
   // Calls DataFile::Sync for every file that changed, and returns the bytes of changed pages. It
   // needs no lock.
@@ -190,7 +191,7 @@ class Files {
 
   [[noreturn]] void NotThere(DiskLoc loc, uint64_t n) const;
   void Note(ReadWatch* watch, uint32_t slot, uint64_t ofs, uint64_t n) const;
-  void CheckNamespace() const;  // throws Error when its header is none that this testbed knows
+  void CheckNamespace() const;  // throws Error for a header that this testbed does not know
   void OpenFile(int32_t n);
   // Returns the first data file without a header; count() when there is none.
   int32_t FirstNotBegun() const;
@@ -207,7 +208,7 @@ class Files {
   std::vector<std::unique_ptr<DataFile>> files_;  // by slot; never moves
   std::atomic<int32_t> count_{0};                 // number of data files
   static inline thread_local ReadWatch* watch_ = nullptr;
-  // Changed since the last Sync; a Sync is under way.
+  // any_changed_: pages were changed since the last Sync. syncs_: a Sync is under way.
   std::atomic<bool> any_changed_{false}, syncs_{false};
   std::unique_ptr<Preallocator> preallocator_;
 

@@ -1,4 +1,4 @@
-// This file has what Files does with the headers of the files.
+// The functions of Files on the headers of the files.
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace testbed::mmapv1 {
 
 void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
   std::error_code error;
-  // The file gets its name when its header is there. A file that an earlier attempt has left is
+  // The file gets its name when its header is written. A file that an earlier attempt left is
   // overwritten.
   const std::string path = NsPath(dir), unfinished = path + ".creating";
   try {
@@ -80,7 +80,7 @@ void Files::CheckHeaders(const std::vector<FileHeader>& headers) const {
         header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
       continue;
     }
-    // The first extent of a file never leaves its place, so its magic number tells of a lost header.
+    // The first extent of a file never moves, so its magic number tells that a header was lost.
     if (AllZeros(header) && As<ExtentHeader>({n, kFileHeaderBytes})->magic != kExtentMagic) {
       continue;
     }

@@ -1,9 +1,8 @@
-// What lies in the files of the mmapv1 engine, byte by byte (docs/engines/mmapv1.md tells it in words).
+// The files of the mmapv1 engine, byte by byte (docs/engines/mmapv1.md describes them in words).
 //
-// A database is the namespace file NAME.ns and data files NAME.0, NAME.1, ... of which each is
+// A database is the namespace file NAME.ns and data files NAME.0, NAME.1, ..., each of which is
 // mapped whole. A place in them is a DiskLoc: file and offset. All structures lie in the mapping as
-// they are declared here, little-endian; of them the header of the namespace file alone has a
-// checksum.
+// they are declared here, little-endian. Only the header of the namespace file has a checksum.
 //
 //   NAME.ns   NsHeader (4096 B), then a hash table of NsEntry: a table's heap, index and counts
 //   NAME.n    FileHeader (8192 B), then extents up to FileHeader::unused
@@ -31,8 +30,8 @@ inline constexpr int32_t kMostFiles = 4096;
 inline constexpr size_t kMaxKeySize = 1024;
 inline constexpr size_t kMaxValueSize = 16 << 20;
 
-// A DiskLoc is a place in the files. Nothing points into the namespace file, which is kNsFile, but
-// journal entries name it.
+// A DiskLoc is a place in the files. No pointer on disk leads into the namespace file, which is
+// kNsFile, but journal entries name it.
 struct DiskLoc {
   int32_t file = -1;
   int32_t ofs = 0;
@@ -57,12 +56,12 @@ enum class OpenState : uint32_t {
   kUnjournaled = 2,  // in use without a journal; nobody knows what the files hold
 };
 
-// An OpenMark is written by one store and not by way of the journal, so that the kernel never
-// writes a state without its checksum. Without one a flipped bit could call a database clean whose
-// journal is needed.
+// One store writes an OpenMark, without the journal, so that the kernel never writes a state
+// without its checksum. Without the checksum a flipped bit could call a database clean that needs
+// its journal.
 struct alignas(8) OpenMark {
   OpenState state;
-  uint32_t checksum;  // of all fields of the header but `tables`
+  uint32_t checksum;  // checksum of all fields of the header but `tables`
 };
 
 struct NsHeader {
@@ -70,8 +69,8 @@ struct NsHeader {
   uint32_t version;
   uint64_t database;  // a random number that all files of the database have
   OpenMark mark;
-  uint32_t slots;   // of the hash table
-  uint32_t tables;  // written by way of the journal, and recounted by `testbed check`
+  uint32_t slots;   // number of slots of the hash table
+  uint32_t tables;  // number of tables; written by way of the journal, recounted by `testbed check`
 };
 static_assert(sizeof(NsHeader) == 32);
 
@@ -88,26 +87,26 @@ struct FileHeader {
   uint32_t magic;  // 0 while the file is preallocated and not in use; all of it is then zeros
   uint32_t version;
   uint64_t database;
-  uint64_t bytes;   // of the file
-  uint32_t number;  // of the file
-  uint32_t unused;  // where the next extent goes
+  uint64_t bytes;   // length of the file
+  uint32_t number;  // number of the file
+  uint32_t unused;  // offset of the next extent
   friend bool operator==(const FileHeader&, const FileHeader&) = default;
 };
 inline bool AllZeros(const FileHeader& header) { return header == FileHeader{}; }
 
-// Deleted records are in lists by size class. List i has the records shorter than SizeOfClass(i)
-// and not shorter than the class before. The last list also has all longer ones.
+// Deleted records are in lists by size class. List i has the records that are shorter than
+// SizeOfClass(i) but not shorter than SizeOfClass(i - 1). The last list also has all longer ones.
 inline constexpr int kSizeClasses = 19;
 constexpr uint32_t SizeOfClass(int i) { return 32u << i; }  // 32 B to 8 MB
 
-// A Space is the records of one heap or one index.
+// A Space describes the records of one heap or one index.
 struct Space {
   DiskLoc first_extent, last_extent;
   DiskLoc free[kSizeClasses];
   uint32_t last_extent_bytes;
   uint32_t extents;
   uint64_t records;
-  uint64_t record_bytes;  // of the records, headers and padding included
+  uint64_t record_bytes;  // bytes of the records, with headers and padding
 };
 static_assert(sizeof(Space) == 192);
 
@@ -118,7 +117,7 @@ struct NsEntry {
   uint32_t name_size;
   char name[kMaxTableName];
   Space heap, index;
-  DiskLoc root;  // of the b-tree
+  DiskLoc root;  // root of the b-tree
   uint64_t rows;
   double padding;  // factor of the padding allocation, 1 to 2
   uint64_t unused;
@@ -130,7 +129,7 @@ struct ExtentHeader {
   uint32_t bytes;  // header included; a multiple of kMemoryPage
   DiskLoc self, next, prev;
   int32_t first_record, last_record;  // offsets in the file; kNone: no record
-  uint32_t slot;                      // of the namespace entry
+  uint32_t slot;                      // slot of the table's entry in the namespace file
   uint32_t is_index;
   uint32_t unused[4];
 };
@@ -149,7 +148,7 @@ inline constexpr uint32_t kAlignment = alignof(RecordHeader);
 struct DeletedRecord {
   uint32_t bytes;
   int32_t extent;
-  DiskLoc next;  // in the list
+  DiskLoc next;  // next one in the list
 };
 static_assert(sizeof(DeletedRecord) == 16);
 
@@ -170,9 +169,9 @@ struct PackedLoc {
   uint8_t bytes[7];
 };
 
-// Places that stand for no record of a key.
-inline constexpr DiskLoc kNoRecord{-1, 0};  // the row's value is empty: the key is all of it
-// The key was erased, and stays because it divides two children.
+// These places stand for keys without a record.
+inline constexpr DiskLoc kNoRecord{-1, 0};  // the row's value is empty, so the key is the whole row
+// The key was erased, but stays because it divides two children.
 inline constexpr DiskLoc kUnusedKey{-2, 0};
 
 inline DiskLoc Unpack(const PackedLoc& p) {
@@ -194,7 +193,7 @@ inline PackedLoc Pack(DiskLoc loc) {
 struct KeyNode {
   PackedLoc left;      // child with the keys before this one
   PackedLoc record;    // the row's document, kNoRecord or kUnusedKey
-  uint8_t key_ofs[2];  // of the key's length and bytes, in the bucket's body
+  uint8_t key_ofs[2];  // offset in the bucket's body of the key's length and bytes
 };
 static_assert(sizeof(KeyNode) == 16);
 

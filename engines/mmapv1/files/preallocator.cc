@@ -32,7 +32,7 @@ void Preallocator::Make(const std::string& path, uint64_t bytes) {
   try {
     DataFile::Create(path, bytes, zero_fill_);
   } catch (const Error& error) {
-    // A file that is left when even its removal has failed is whole, and may lack a durable name.
+    // If even the removal of the file failed, it stays: whole, but perhaps without a durable name.
     LockGuard lock(mutex_);
     if (!error.disk_is_full() && !failure_) failure_ = error;
     throw;

@@ -1,13 +1,13 @@
-// Makes the data file that will be needed next, on a thread of its own.
+// A Preallocator makes the data file that will be needed next, on a thread of its own.
 //
 //   Preallocator preallocator(zero_fill);
 //   preallocator.Request(path, bytes);
 //   preallocator.Take(path, bytes);    // the file is there: waits for it, or makes it now
 //
-// A file that could not be made in the background because the disk was full is tried again by Take,
-// whose error (kIo) is then the caller's. Any other error lasts: every Take from then on throws it,
-// because a file that is there may be one whose name is not durable. The destructor waits for a file
-// that is being made. Thread-safe.
+// If a file could not be made in the background because the disk was full, Take tries again and
+// throws the error (kIo) to its caller. Any other error lasts: every later Take throws it, because
+// a file that exists may have a name that is not durable. The destructor waits for a file that is
+// being made. Thread-safe.
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_PREALLOCATOR_H_
 #define TESTBED_ENGINES_MMAPV1_FILES_PREALLOCATOR_H_
 
@@ -39,7 +39,7 @@ class Preallocator {
 
   uint64_t allocated_bytes() const { return allocated_.load(std::memory_order_relaxed); }
   uint64_t written_bytes() const { return zero_fill_ ? allocated_bytes() : 0; }
-  // Number of Takes that waited.
+  // Returns how many calls of Take had to wait.
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
 
  private:

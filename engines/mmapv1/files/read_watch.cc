@@ -1,5 +1,4 @@
-// This file has the reads that ask whether the pages they have met may be older than what was
-// written.
+// Reads that check afterwards whether they have met pages older than what was written last.
 #include "engines/mmapv1/files/files.h"
 
 namespace testbed::mmapv1 {

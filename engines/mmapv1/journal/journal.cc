@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The most that snappy makes of kMostSectionBytes (snappy::MaxCompressedLength).
+// kMostSectionBytes may grow to this size under snappy (snappy::MaxCompressedLength).
 static_assert(32 + kMostSectionBytes + kMostSectionBytes / 6 <= UINT32_MAX);
 
 uint64_t PadUp(uint64_t n) { return (n + kSectionPadding - 1) / kSectionPadding * kSectionPadding; }
@@ -183,15 +183,15 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
   return seq_;
 }
 
-// The file stays open, so that no slot is called durable after the sync of one has failed
-// (File::Sync): that slot may be lost for good.
+// Writes a slot of journal.lsn. The file stays open, so that no slot counts as durable after one
+// sync has failed (File::Sync): the slot of that sync may be lost for good.
 void Journal::WriteLsn() {
   if (lsn_file_ == nullptr) {
     FileOptions options;
     options.kind = FileKind::kLog;
     options.create = FileOptions::kMayExist;
     lsn_file_ = File::Open(LsnPath(dir_), options);
-    // A recovery writes one of the slots, and must not need space for it.
+    // Recovery writes one of the slots, and must not need space for that.
     lsn_file_->Allocate(0, 2 * kLsnSlotBytes);
   }
   LsnSlot slot{kLsnMagic, flushed_seq_, number_, 0};

@@ -1,5 +1,5 @@
-// The journal: what the private views have and the shared views may get, in files journal.N that
-// are appended to by direct IO.
+// The journal has changes of the private views that the shared views may then get. It lies in files
+// journal.N, which are appended to by direct IO.
 //
 //   Journal journal(dir, settings, next_seq, database);
 //   uint64_t seq = journal.Append(body);    // a section: durable when this returns
@@ -8,23 +8,24 @@
 //   ReplayResult replayed = ReplayJournal(dir, database, [&](std::string_view body) { ... });
 //
 // A section is one group commit: a header {magic, compressed length, raw length, sequence number,
-// file id}, the entries compressed with snappy, and XXH3 over both, padded to 8192 bytes and
-// written by one call, then fdatasync. It counts if its checksum is right, its file id is that of
-// the file's header and its number follows that of the section before. A file whose sections are
-// all flushed becomes the next one, or is removed.
+// file id}, the entries compressed with snappy, and XXH3 over both. It is padded to 8192 bytes and
+// written by one call, then fdatasync. A section counts if its checksum is right, its file id is
+// that of the file's header, and its number follows that of the section before. When all sections
+// of a file are flushed, the file becomes the next one, or is removed.
 //
-// journal.lsn says up to which section the data files are flushed, so replay begins after it, and
-// which file is the newest one. It is durable before the first section of a file is written.
+// journal.lsn says up to which section the data files are flushed, where replay begins, and which
+// file is the newest one. It is durable before the first section of a file is written.
 //
 // How a replay knows the end. A section is written when the one before is durable, so a crash tears
-// at most the last one, and nothing with the file's id and a later number lies behind it. A section
-// that does not count ends the journal only where that holds; otherwise sections were damaged after
-// they had been acknowledged, which is an error, as are a damaged header of a file whose sections
-// are needed, a file that is missing before the newest one, and a missing newest file. What a
-// recycled file holds of its life before bears another id and lower numbers. A damaged last section
-// looks like a torn one: whether it was acknowledged, nothing tells.
+// at most the last one, and no section with the file's id and a later number lies behind it. A
+// section that does not count ends the journal only if this holds. Otherwise sections were damaged
+// after they had been acknowledged, which is an error. So are a damaged header of a file whose
+// sections are needed, a missing file before the newest one, and a missing newest file. Sections
+// from the earlier life of a recycled file bear another id and lower numbers. A damaged last
+// section looks like a torn one: nothing tells whether it was acknowledged.
 //
-// Append and the destructor are for one thread at a time, Flushed and the figures for any.
+// Only one thread at a time may call Append or the destructor. Any thread may call Flushed and read
+// the figures.
 #ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_H_
 #define TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_H_
 
@@ -43,8 +44,8 @@
 namespace testbed::mmapv1 {
 
 inline constexpr uint64_t kSectionPadding = 8192;
-// The most bytes of a section's body, before compression. Lengths have 32 bits, in the section's
-// header and in snappy.
+// The most bytes of a section's body before compression. Both the section's header and snappy have
+// lengths of 32 bits.
 inline constexpr uint64_t kMostSectionBytes = 3ull << 30;
 
 class Journal {
@@ -58,11 +59,11 @@ class Journal {
   // when there is no room for another file; flushing the data files may make some. Throws Error
   // (kRun), and has written nothing, when the body has more than kMostSectionBytes.
   uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
-  // Says that the sections up to `seq` are durable in the data files. `written` is what
-  // written_bytes() was before the flush began.
+  // Tells that the sections up to `seq` are durable in the data files. `written` is the value that
+  // written_bytes() had before that flush began.
   void Flushed(uint64_t seq, uint64_t written);
-  // Removes all files of the journal of a database whose data files are flushed, as Flushed was
-  // told, and whose namespace file says so.
+  // Removes all files of the journal. Flushed must have been told that the data files have all
+  // sections, and the namespace file must say so, too.
   void Remove();
 
   uint64_t written_bytes() const { return counts_.written_bytes.load(std::memory_order_relaxed); }
@@ -112,7 +113,7 @@ struct ReplayResult {
   uint64_t sections = 0;  // number of sections that were replayed
   // Last section of the journal, or the last that the data files have, if that is later.
   uint64_t last_seq = 0;
-  // Where the last section is that was replayed; an empty path when none was.
+  // The place of the last section that was replayed; an empty path when none was.
   struct Place {
     std::string path;
     uint64_t begin = 0, end = 0;
@@ -122,8 +123,9 @@ struct ReplayResult {
 
 // Calls MakeDurable (device/file/file.h) for each file of the journal, before it is replayed.
 void MakeJournalDurable(const std::string& dir);
-// Writes the last section and journal.lsn once more (WriteAgain of device/file/durable.h): no other
-// section can lack its sync. The sections before it may reach the data files only then.
+// Writes the last section and journal.lsn once more (WriteAgain of device/file/durable.h). Only
+// after that may the sections reach the data files: the sync of the last one may have failed, and
+// all earlier ones are durable.
 void WriteEndAgain(const std::string& dir, const ReplayResult& found);
 // Calls `apply` with the body of each section after the last data flush, and changes no file.
 // Throws Error (kCorruption) when a section that was durable is missing or damaged, or when a file
@@ -131,15 +133,15 @@ void WriteEndAgain(const std::string& dir, const ReplayResult& found);
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view body)>& apply);
 
-// Writes to journal.lsn, durably, that the sections up to `seq` are durable in the data files.
+// Writes to journal.lsn, durably, that the data files have all sections up to `seq`.
 void WriteReplayed(const std::string& dir, uint64_t seq);
-// Throws Error (kCorruption) when a file of the journal holds a whole section that the data files
-// may lack. That contradicts a namespace file which says that the database is clean. Journal files
-// that a crash has left while they were made or removed do not. Changes no file.
+// Throws Error (kCorruption) when a journal file holds a whole section that the data files may
+// lack. That contradicts a namespace file which says that the database is clean. Journal files that
+// a crash left while they were made or removed do not. Changes no file.
 void CheckJournalIsDone(const std::string& dir);
 
-// Removes all journal files in `dir`, journal.lsn as the last one, so that it tells of what a crash
-// leaves that the data files have it. A file whose name only begins as theirs is another's.
+// Removes all journal files in `dir`. journal.lsn goes last, so that until then it tells that the
+// data files have the sections that are left. Leaves files whose names only begin like theirs.
 void RemoveJournal(const std::string& dir);
 bool IsJournalFile(const std::string& path);
 

@@ -1,4 +1,4 @@
-// This header has the bytes of the journal's files. journal.h tells what they mean.
+// The bytes of the journal's files. journal.h says what they mean.
 #ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 #define TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 
@@ -23,7 +23,7 @@ struct JournalFileHeader {
   uint64_t first_seq;
   uint64_t database;  // as in the namespace file
   uint64_t bytes;     // length of the file, which never shrinks
-  uint64_t checksum;  // of the fields before this one
+  uint64_t checksum;  // checksum of the fields before it
 };
 
 struct SectionHeader {
@@ -35,7 +35,7 @@ struct SectionHeader {
 };
 static_assert(sizeof(SectionHeader) == 32);
 struct SectionFooter {
-  uint64_t checksum;  // of the header and the body
+  uint64_t checksum;  // checksum of the header and the body
 };
 
 // journal.lsn has two LsnSlots, 4096 bytes apart, which are written in turn. The larger valid one
@@ -44,7 +44,7 @@ struct LsnSlot {
   uint64_t magic;
   uint64_t seq;
   uint64_t newest;    // number of the newest file that may hold sections
-  uint64_t checksum;  // of the fields before this one
+  uint64_t checksum;  // checksum of the fields before it
 };
 inline constexpr uint64_t kLsnSlotBytes = 4096;
 

@@ -29,7 +29,8 @@ struct NewestLsn {
   uint64_t at = 0;
 };
 
-// Returns nothing when the file is missing or has no valid slot.
+// Returns the newest valid slot of journal.lsn; nothing when the file is missing or has no valid
+// slot.
 std::optional<NewestLsn> FindLsn(const std::string& dir) {
   std::optional<NewestLsn> newest;
   if (!IsThere(LsnPath(dir))) return newest;
@@ -92,8 +93,8 @@ class SectionReader {
   uint64_t section_bytes() const { return section_bytes_; }
   uint64_t section_end() const { return ofs_; }
 
-  // Sets *body to that of the section with number `seq`. Returns false when the next section has
-  // another number, or is not whole.
+  // Sets *body to the body of the section with number `seq`. Returns false when the next section
+  // has another number or is torn.
   bool Next(uint64_t seq, std::string* body) {
     SectionHeader header;
     if (!HeaderAt(ofs_, &header) || header.file_id != file_id_ || header.seq != seq ||
@@ -106,12 +107,12 @@ class SectionReader {
       return false;
     }
     section_bytes_ = (buffer_.size() + kSectionPadding - 1) / kSectionPadding * kSectionPadding;
-    ofs_ += section_bytes_;  // now its end
+    ofs_ += section_bytes_;  // the section's end
     return true;
   }
 
-  // Returns whether the file has a section with a number above `seq` behind the one that Next did
-  // not take. That one was durable once, in this case.
+  // Returns whether the file has a section with a number above `seq` behind the one that Next
+  // refused. In that case the refused section was durable once.
   bool HasLater(uint64_t seq) const {
     SectionHeader header;
     for (uint64_t ofs = ofs_ + kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
@@ -230,11 +231,11 @@ ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
   for (const uint64_t number : numbers) {
     const std::string path = JournalPath(dir, number);
     SectionReader reader(path, number);
-    // Any section that is flushed may be missing.
+    // Sections that are flushed may be missing.
     const uint64_t expected = std::max(next, lsn.seq + 1);
     if (!reader.valid()) {
       if (number == lsn.newest || reader.HoldsFrom(expected)) Damaged(path, expected);
-      continue;  // the file had just got its name
+      continue;  // a crash came when the file had just got its name
     }
     if (reader.database() != database) {
       throw Error(Error::kCorruption, "file " + path + " belongs to another database");

@@ -5,14 +5,14 @@
 //   int pos = bucket.Search(key, &found);          // among its own keys
 //   if (!bucket.Insert(&files, pos, key, record, left, right)) ...   // no room: split it
 //
-// A key node has the child with the keys before its key, the row's record and where the key is.
-// Child(n()) has the keys after the last one. Any child may be null, also in a bucket with others
-// (tree.h). Keys that were removed leave garbage until Pack.
+// A key node has the child with the keys before its own key, the place of the row's record, and the
+// place of the key. Child(n()) has the keys after the last one. Any child may be null, even when
+// others are not (tree.h). Keys that were removed leave garbage until Pack.
 //
-// Files have no checksums, so a bucket may hold anything: Tree takes sound ones only.
+// Files have no checksums, so a bucket may hold any bytes: Tree uses only buckets that are sound().
 //
-// Reading needs the database's read lock, the rest its write lock. Each change declares the bytes
-// that it changes, as the original does: half of the key nodes for an insert in the middle.
+// Reading needs the database's read lock, changing its write lock. Each change declares the bytes
+// that it changes, as the original does; an insert in the middle declares half of the key nodes.
 #ifndef TESTBED_ENGINES_MMAPV1_TREE_BUCKET_H_
 #define TESTBED_ENGINES_MMAPV1_TREE_BUCKET_H_
 

@@ -1,13 +1,13 @@
-// The records of one heap or one index: extents, the list of records in each, and the lists of
-// deleted records by size class.
+// A RecordSpace has the records of one heap or one index: its extents, the list of records in each
+// extent, and the lists of deleted records by size class.
 //
 //   RecordSpace heap(&files, &entry->heap, slot, /*is_index=*/false);
 //   DiskLoc loc = heap.Allocate(512);   // linked as the last record of its extent
 //   heap.Free(loc);                     // to the head of its class's list
 //
-// A new extent is one big deleted record. Allocate takes the best of the first records of a class's
-// list that are long enough, then of the next larger class, and splits off what is left over if
-// that makes a record. Nothing is ever coalesced.
+// A new extent is one big deleted record. Allocate looks at the first records of a class's list,
+// takes the shortest that is long enough, or else looks in the next larger class, and splits off
+// the rest if that makes a record. Deleted records are never coalesced.
 //
 // Needs the database's write lock.
 #ifndef TESTBED_ENGINES_MMAPV1_TREE_SPACE_H_
@@ -24,12 +24,14 @@ namespace testbed::mmapv1 {
 // Returns the number of the list that a deleted record of this length is in.
 int ClassOf(uint32_t bytes);
 
-// Room for a row's record, header included: the next larger power of two; or times the padding
-// factor, rounded up to a sixteenth of its class.
+// Return the room for a row's record, header included. PowerOf2Bytes: the next larger power of two
+// or, above 4 MiB, whole MiB. PaddedBytes: `bytes` times the padding factor, rounded up to a
+// sixteenth of the next larger power of two.
 uint32_t PowerOf2Bytes(uint32_t bytes);
 uint32_t PaddedBytes(uint32_t bytes, double padding);
 
-// Length of a table's first extent, by the record it is made for, and of the one after another.
+// Return the length of a table's first extent, for a record of this length, and that of the extent
+// after one of `last_bytes`.
 uint32_t FirstExtentBytes(uint32_t record_bytes);
 uint32_t NextExtentBytes(uint32_t last_bytes);
 

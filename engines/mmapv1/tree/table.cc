@@ -198,7 +198,7 @@ std::string_view Table::Value(TreePosition at) const {
 bool Table::RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const {
   const DiskLoc loc = tree_.Record(at);
   if (loc.null()) return false;
-  *begin = files_->At(loc, sizeof(RecordHeader));  // the record's file is there
+  *begin = files_->At(loc, sizeof(RecordHeader));  // throws if there is no such file
   const DataFile& file = files_->file(loc.file);
   const auto ofs = static_cast<uint32_t>(loc.ofs);
   *bytes = sizeof(RecordHeader);

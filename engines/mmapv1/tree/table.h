@@ -1,16 +1,16 @@
 // A table: its entry in the namespace file, its heap of records and its b-tree.
 //
 //   std::optional<uint32_t> slot = FindTable(files, name);
-//   Table table(&files, settings, &counts, CreateTable(&files, name));     // or a slot that was found
+//   Table table(&files, settings, &counts, CreateTable(&files, name));   // or *slot
 //   table.Put(key, value);
 //
-// A row is a record with the BSON document {_id: <binary key>, v: <binary value>} and a key in the
-// b-tree that names the record. A row with an empty value is a key without a record: so tables in
-// which workloads keep index entries are what secondary indexes are in the original.
+// A row is a record with the BSON document {_id: <binary key>, v: <binary value>}, and a key in the
+// b-tree that names the record. A row with an empty value is a key without a record. So a table in
+// which a workload keeps index entries is what a secondary index is in the original.
 //
-// Put on a row that exists changes the record in place when the document fits in, else moves it.
+// Put changes the record of an existing row in place when the document fits in, and else moves it.
 //
-// Locks: as Tree and RecordSpace.
+// Locks: like Tree and RecordSpace.
 #ifndef TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
 #define TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
 
@@ -33,8 +33,8 @@ std::optional<uint32_t> FindTable(const Files& files, std::string_view name);
 // Creates a table that is not there yet. Throws Error (kUsage) when the namespace file is full.
 uint32_t CreateTable(Files* files, std::string_view name);
 DiskLoc EntryLoc(uint32_t slot);
-// Throws Error (kCorruption) when the last extent of a table of this namespace file, whose bytes are
-// `ns`, lies outside of what the data files with these headers use.
+// Throws Error (kCorruption) when the last extent of a table of this namespace file, whose bytes
+// are `ns`, lies outside of what the data files with these headers use.
 void CheckLastExtents(const std::string& dir, std::string_view ns,
                       const std::vector<FileHeader>& headers);
 // Throws Error (kCorruption) when an extent of a table lies in a data file without a header.

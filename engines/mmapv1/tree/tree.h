@@ -6,15 +6,15 @@
 //   else tree.Insert(at, key, record);
 //   for (bool on = tree.First(&at); on; on = tree.Next(&at)) ... tree.Key(at) ...
 //
-// It is a B-tree, not a B+-tree: keys are in inner buckets as well, and each is there once. A key
+// It is a B-tree, not a B+-tree: inner buckets hold keys as well, and each key is there once. A key
 // that does not fit splits its bucket, in the middle or, at the right edge of a bucket, 90 to 10;
-// the key between goes up.
+// the key between the two halves goes up.
 //
-// Buckets are not merged when keys are erased. One that is left empty is freed, and the pointer to
-// it becomes null (or points to its only child), so an inner bucket may have null children, and a
-// key whose child is null is inserted into the inner bucket itself. An erased key with children on
-// both sides is replaced by the next key of the tree; where that does not fit it stays as an unused
-// key, which divides its children and is nobody's row.
+// Buckets are not merged when keys are erased. A bucket that is left empty is freed, and the
+// pointer to it becomes null (or points to its only child). So an inner bucket may have null
+// children, and a key whose child is null is inserted into the inner bucket itself. An erased key
+// with children on both sides is replaced by the next key of the tree. If that does not fit, the
+// erased key stays as an unused key, which divides its children and is no row.
 //
 // Invariants: no bucket but the root is empty; an unused key has children on both sides; each
 // bucket names its parent.
@@ -85,7 +85,8 @@ class Tree {
     return root;
   }
   [[noreturn]] void Damaged(const char* how) const;
-  // Counts the steps of one way up or down, which has few unless buckets lead round in a circle.
+  // Counts the steps of one way up or down, and throws when there are too many: the buckets then
+  // lead round in a circle.
   void Step(int* steps) const {
     if (++*steps > kMostHeight) [[unlikely]]
       Damaged("its buckets lead round in a circle");
