@@ -22,7 +22,7 @@ constexpr char kCrashtestExamples[] =
     "  sudo testbed crashtest --engine rocksdb --kills 0 --disk-errors 25 --go-on\n"
     "      refuses writes as a failing disk does, and counts after how many something was lost\n";
 
-constexpr int kStoppedExitCode = 130;  // as a shell says of a command that SIGINT ended
+constexpr int kStoppedExitCode = 130;  // as shells report a command that SIGINT ended
 
 // Makes the crashes and prints the result; returns the exit code.
 int Crashtest(const CrashtestOptions& options) {
@@ -136,7 +136,8 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
                                            "(--durability sync unless given), writes "
                                            "checkpoints, closes, creates a database or recovers, "
                                            "and compare every row with what it acknowledged");
-  crash->run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
+  // The default of this command; --durability lazy tests the weaker promise.
+  crash->run.engine.durability = Durability::kSync;
   AddEngineOptions(*crashtest, crash->run);
   crashtest->get_option("--durability")
       ->description(
