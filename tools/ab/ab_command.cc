@@ -91,7 +91,7 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
             {{"interleave", Way::kInterleave}, {"duet", Way::kDuet}, {"rounds", Way::kRounds}});
       });
   AddOption(app, "--until", "PERCENT",
-            "Sides within this are the same; end when that can be told [2%]",
+            "Rates that differ by at most this are the same; end when every side is told [2%]",
             [&o](auto& option, auto& text) { o.until = ParsePercent(option, text); });
   AddOption(app, "--time", "TIME", "End after this time at the latest: 90s, 10m, 1h [10m]",
             [&o](auto& option, auto& text) { o.seconds = ParseDuration(option, text); });

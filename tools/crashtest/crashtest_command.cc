@@ -105,17 +105,17 @@ void AddErrors(CLI::App* crashtest, CrashtestOptions* crash) {
 void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
   crashtest
       ->add_option("--crashes-per-database", crash->crashes_per_database,
-                   "Begin with a new database after so many crashes [50]")
+                   "Begin with a new database after this many crashes [50]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   crashtest
       ->add_option("--longest-ms", crash->longest_ms,
-                   "A crash comes at a random moment within this [400]")
+                   "A crash comes at a random moment within this time [400]")
       ->type_name("MS")
       ->check(CLI::Range(1, 1000000));
   crashtest
       ->add_option("--least-commits", crash->least_commits,
-                   "A crash waits for so many commits of its round; a round with fewer within 20 "
+                   "A crash waits for this many commits of its round; a round with fewer within 20 "
                    "seconds is not counted [5]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));

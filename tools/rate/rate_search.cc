@@ -164,7 +164,7 @@ std::string FoundRate::Sentence() const {
                         AtShare(StepOf(*this, rate), limit));
     case Outcome::kHighestMeets:
       return head + fmt::format(
-                        "is met even at {} ops/s ({}), the most that so many clients reach in a "
+                        "is met even at {} ops/s ({}), the most that this many clients reach in a "
                         "closed loop: more --threads may reach more",
                         RateText(rate), AtShare(StepOf(*this, rate), limit));
     default:

@@ -332,7 +332,8 @@ void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
   AddQueryCommand(commands);
   AddExportCommand(commands);
   CLI::App* columns = commands.Add(
-      "columns", "Print the tables and columns, and what each is read from", PrintColumns);
+      "columns", "Print the tables and columns, and what part of a result each is read from",
+      PrintColumns);
   columns->add_option("what", commands.words->what, "A part of a table's or column's name [all]");
   AddFileOption(*columns, "--json", &commands.words->json_file,
                 "Write the columns that a document makes; - is standard output");

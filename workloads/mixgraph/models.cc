@@ -121,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> Options::Names() {
         "remainder (10000)"},
        {"mix_max_value_size", "most bytes of a value, likewise (1024)"},
        {"sine_mix_rate", "on: an open loop at the rate of the sine (off)"},
-       {"sine_mix_rate_interval_milliseconds", "so often the rate follows the sine (10000)"},
+       {"sine_mix_rate_interval_milliseconds", "time between two changes of the rate (10000)"},
        {"draws",
         "db_bench, independent: one number decides the key, the operation and "
         "its size, or each has its own (db_bench)"}});
