@@ -129,8 +129,7 @@ void RegisterAll() {
   for (const EngineInfo& info : Engines()) {
     // An engine that lacks what it needs on this machine, or cannot do what is timed, is left out.
     if (info.missing != nullptr && !info.missing().empty()) continue;
-    if (info.capabilities.server)
-      continue;  // it may have no server, and most of the time is not its own
+    if (info.capabilities.server) continue;  // the time would be mostly that of its server
     const std::string name = info.name;
     if (info.capabilities.reads && info.capabilities.persistent) {
       benchmark::RegisterBenchmark(("Get/" + name).c_str(),

@@ -132,7 +132,8 @@ void ReadASlot(benchmark::State& state) {
 }
 BENCHMARK(ReadASlot);
 
-// A run merges the counts at phase borders and once a second.
+// Measures the merge of all threads' counts, which a run does at the borders of phases and once a
+// second.
 void MergeAllCounts(benchmark::State& state) {
   const Depth depth(state, DepthOf(state));
   for ([[maybe_unused]] auto _ : state) {
@@ -195,8 +196,8 @@ void MappedFileView(benchmark::State& state) {
 }
 BENCHMARK(MappedFileView)->Apply(Depths);
 
-// Each read is a request at the device. "program_ns" is the time of the account's BPF program per
-// run, as the kernel measures it.
+// Measures reads with O_DIRECT, each of which is a request at the device. "program_ns" is the time
+// of the account's BPF program per run, as the kernel measures it.
 void DirectFileRead(benchmark::State& state) {
   const PageFile pages;
   const Depth depth(state, DepthOf(state));

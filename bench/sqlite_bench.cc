@@ -1,7 +1,7 @@
 // Benchmarks of SQLite's own interface, called directly with the settings of the engine sqlite and
-// SQLite's own VFS for a database of one process, and through the engine: the difference is what the
-// engine costs. (SQLite's VFS for several processes takes a third longer, by the system calls of its
-// locks.)
+// SQLite's own VFS for a database of one process, and through the engine: the difference is what
+// the engine costs. (SQLite's VFS for several processes takes a third longer, by the system calls
+// of its locks.)
 //
 //   sqlite_bench --benchmark_filter='Get|Put'
 //
@@ -68,7 +68,7 @@ class Directory {
   std::string path_;
 };
 
-// The library alone: one connection, statements prepared once.
+// SQLite's library alone: one connection, and statements that are prepared once.
 class Bare {
  public:
   Bare() {
@@ -135,7 +135,7 @@ class Bare {
   sqlite3_stmt *get_ = nullptr, *put_ = nullptr, *begin_ = nullptr, *commit_ = nullptr;
 };
 
-// The same by the interface of all engines.
+// SQLite through the Engine interface.
 class ByEngine {
  public:
   ByEngine() {

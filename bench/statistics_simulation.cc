@@ -1,10 +1,11 @@
-// Tries the statistics of comparisons on simulated sides, whose truth is known, and prints how often
-// they are right:
+// Tries the statistics of comparisons on simulated sides, whose truth is known, and prints how
+// often they are right:
 //
 //   statistics_simulation [--simulations N]   coverage, false alarms, power
 //   statistics_simulation --table [N]         the table of tools/statistics/looks.cc
 //
-// What must hold is printed beside what came out; the exit code is 1 when it does not hold.
+// Each result is printed beside the bound that it must keep; the exit code is 1 when one does not
+// keep it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +23,8 @@
 namespace testbed {
 namespace {
 
-// Standard deviations as they were seen: slices of a tenth of a second 2 to 10 %, loads 1 to 3 %.
+// The standard deviations are like those seen on real machines: 2 to 10 % between slices of a tenth
+// of a second, 1 to 3 % between loads.
 const std::vector<SimulatedWorld> kWorlds = {
     {.name = "normal"},
     {.name = "skewed", .shape = SimulatedWorld::kSkewed},
@@ -58,7 +60,7 @@ class Simulation {
  public:
   explicit Simulation(int simulations) : n_(simulations) {}
 
-  // Returns whether everything held.
+  // Runs all simulations. Returns whether every result kept its bound.
   bool Run() {
     Fixed();
     Looking();
@@ -69,7 +71,8 @@ class Simulation {
   }
 
  private:
-  // Stored results of a machine that drifts are not comparable, by whatever statistics.
+  // Returns whether results can be compared at all: stored results of a machine that drifts cannot,
+  // whatever the statistics.
   static bool Comparable(const SimulatedWorld& world, SimulatedDesign design) {
     return design != SimulatedDesign::kStored || world.drift == 0;
   }
@@ -77,7 +80,8 @@ class Simulation {
     held_ = held_ && holds;
     return holds ? "yes" : "NO";
   }
-  // Four standard errors of a share near `share`: what chance explains.
+  // Returns four standard errors of an observed share near `share`: a deviation that chance can
+  // explain.
   double Chance(double share) const { return 4 * std::sqrt(share * (1 - share) / n_); }
 
   void Fixed();
@@ -206,7 +210,8 @@ void Simulation::Power() {
   fmt::print("{}", table.Text());
 }
 
-// What comparisons of repeats of one load do: their intervals are of the wrong thing.
+// Shows how comparisons of several runs on one load go wrong: their intervals do not cover the
+// difference between loads.
 void Simulation::OneLoad() {
   const SimulatedWorld world = {.name = "", .loads = 0.03, .runs = 0.01, .slices = 0};
   Table table(

@@ -1,4 +1,4 @@
-// The same rows in any engine of the build.
+// Writes the same rows with any engine of the build, and reads them back.
 //
 //   any_engine                        names the engines
 //   any_engine ENGINE DIRECTORY       writes three rows, reads them back in order

@@ -1,5 +1,5 @@
-// A program that charges its own IO to its own operations: it writes records to a file, reads some of them
-// back, and prints what each of the two cost.
+// A program that charges its own IO to its own operations: it writes records to a file, reads some
+// of them back, and prints what each of the two cost.
 //
 //   own_operations FILE
 //
@@ -38,7 +38,8 @@ void LookUp(const std::string& path, OpKind look_up) {
   }
 }
 
-// Counts at the block device under `path` while it lives, where this machine and user can.
+// Counts the requests at the block device under `path` while it lives, if this machine and this
+// user can.
 class DeviceCounts {
  public:
   explicit DeviceCounts(const std::string& path) {

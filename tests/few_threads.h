@@ -1,4 +1,4 @@
-// Runs code where the system makes few threads and processes, as under `ulimit -u`.
+// Runs code under a limit of threads and processes, as `ulimit -u` sets it.
 #ifndef TESTBED_TESTS_FEW_THREADS_H_
 #define TESTBED_TESTS_FEW_THREADS_H_
 
@@ -15,9 +15,10 @@
 namespace testbed {
 
 // Runs `work` in a child process of a user that may have `most` threads and processes, the child
-// included. Returns the sentence of the Error that `work` throws, or "none"; begins with "! " when it throws
-// anything else or the child dies. The limit says nothing to root, who becomes a user without processes;
-// another user has others, which count, so that the limit may be reached earlier.
+// included. Returns the sentence of the Error that `work` throws, or "none"; begins with "! " when
+// it throws anything else or the child dies. The limit does not bind root, so root becomes a user
+// without processes first. For another user, the other processes of that user count as well, so the
+// limit may be reached earlier.
 inline std::string WithFewThreads(unsigned most, const std::function<void()>& work) {
   int ends[2];
   if (::pipe(ends) != 0) return "! no pipe";

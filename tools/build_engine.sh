@@ -50,7 +50,7 @@ else
   [[ " $(releases_of "$engine") " == *" $release "* ]] ||
     die "there is no release $release of $engine here; build_engine.sh has $(releases_of "$engine"), and takes the path of an installation."
 fi
-# What is below releases/ is the build's only where there is one.
+# The folder releases/ may be changed only in a folder that really is a build.
 if ! is_build_folder "$build" || [[ ! -e $build/build.ninja ]]; then
   die "there is no built testbed in $build: run tools/run.sh first, or name its folder in TESTBED_BUILD_DIR."
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that the README's two commands work from nothing: makes a bare Debian in a temporary
-# folder, puts the last commit (HEAD) into it, and runs there, as root and without a terminal,
+# Checks that the README's two commands work from nothing: makes a bare Debian in a temporary folder, puts the
+# last commit (HEAD) into it, and runs in it, as root and without a terminal,
 #
 #   tools/run.sh ARGUMENTS     the first result, which must come within 6 minutes (on 2 CPUs)
 #   tools/run.sh --version     again: what run.sh itself costs, which must be under a second
@@ -33,8 +33,8 @@ mirror_of_this_machine() {
     sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *([^ ]+\/debian)\/?( .*)?$/\3/p' | head -n 1
 }
 
-# Gives the new root this machine's way to the network. Certificates of its own become active when
-# the package ca-certificates is installed.
+# Copies this machine's network settings into the new root. Certificates of its own become active when the
+# package ca-certificates is installed.
 copy_network_settings() {
   local root=$1 mirror=$2 suite=$3 file
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -90,7 +90,7 @@ timed() {
   fi
 }
 
-# The part in the mount namespace.
+# Makes the bare Debian and runs the checks, in a mount namespace of its own.
 check() {
   root=$1 logs=$2 suite=$3 tests=$4
   shift 4
@@ -141,7 +141,8 @@ clean() {
 # Ends the whole session of `check`; what started a session of its own in there is found by clean.
 stop() { [[ -z $child ]] || kill -KILL -- "-$child" 2>/dev/null || true; }
 
-# A function, because the shell reads a script while it runs it, and somebody may edit it meanwhile.
+# The script ends in a function because the shell reads a script while it runs, and somebody may edit it
+# meanwhile.
 main() {
   if [[ ${1:-} == --in-namespace ]]; then
     shift
@@ -183,8 +184,8 @@ main() {
   chmod 755 "$root"
   git -C "$here" archive --format=tar -o "$logs/source.tar" HEAD
 
-  # In the background, because the shell acts on a signal only when a command in the foreground has
-  # ended; as a session, so that it can be ended as a whole.
+  # `check` runs in the background, because the shell handles a signal only after a command in the foreground
+  # has ended; and in a session of its own, so that all of it can be killed.
   setsid unshare --mount -- "${BASH_SOURCE[0]}" --in-namespace "$root" "$logs" "$suite" "$tests" \
     "${arguments[@]}" &
   child=$!

@@ -111,8 +111,8 @@ check_spelling() {
     --ignore-regex '\w*[a-z][A-Z]\w*' "${files[@]}")  # names in CamelCase are not words
 }
 
-# Sets `commands` to a folder that has the command of each file. build/release, which only has to be
-# configured, compiles the files of a room together; so the same is configured without that.
+# Sets `commands` to a folder with the compile command of each file. build/release, which must be configured,
+# may compile the files of a folder together; then the same settings are configured with TESTBED_BY_ROOM=OFF.
 take_commands() {
   local settings=()
   commands=$here/build/release
@@ -184,7 +184,7 @@ main() {
     shift
   done
   for rule in "${wanted[@]}"; do
-    # In a condition, so that errexit does not end the other rules.
+    # The rule runs in a condition, so that errexit does not keep the other rules from running.
     if ! "check_$rule"; then
       say "$rule: broken"
       bad=1

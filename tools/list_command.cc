@@ -36,7 +36,7 @@ std::string Family(const std::string& workload) {
   return dot == std::string::npos ? workload : workload.substr(0, dot) + ".*";
 }
 
-// Returns the table of the releases of engines: those that are installed, and those that can be built.
+// Returns the table of the releases of engines that are installed or can be built.
 std::string ReleasesText() {
   Table releases("Other releases of engines, for --engine NAME@RELEASE",
                  {"name", "from", "installed", "how it was built"}, Table::kWords);

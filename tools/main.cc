@@ -4,7 +4,7 @@
 #include "tools/output/standard_streams.h"
 
 int main(int argc, char** argv) {
-  const testbed::SignalGuard signals;  // until all is written: it makes a closed pipe no death
+  const testbed::SignalGuard signals;  // outlives all writes, as they may raise SIGPIPE
   testbed::StandardStreams streams;
   return streams.Close(testbed::RunCommandLine(argc, argv));
 }

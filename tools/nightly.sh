@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what takes longer than continuous integration allows, a part after the other, each with a log
-# of its own, and sums up at the end:
+# Runs the checks that take longer than continuous integration allows, one part after the other, each with a
+# log of its own, and prints a summary at the end:
 #
 #   clean-roots    both README commands in a bare Debian 12 and 13 (root, debootstrap)
 #   tidy           clang-tidy and the thread-safety analysis on the whole tree (tools/lint.sh)
@@ -146,7 +146,7 @@ experiment_names() {
   done
 }
 
-# is_part NAME: ends with a sentence unless it is one.
+# is_part NAME: ends the script with a sentence unless NAME is a part.
 is_part() {
   local part
   for part in "${parts[@]}"; do [[ $part != "$1" ]] || return 0; done
@@ -156,7 +156,7 @@ is_part() {
 # Runs one part with its output in its log; its exit code is the part's.
 run_part() {
   local part=$1 code=0
-  # In a shell of its own, in which errexit does not hide what the part returns.
+  # The part runs in a shell of its own without errexit, so that its exit code is kept.
   (
     set +e
     "part_${part//-/_}"

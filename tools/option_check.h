@@ -1,4 +1,5 @@
-// What is known of a run's options by name, for those who have them as data: experiments and sweeps.
+// Looks up and checks the options of a run by name, for code that has them as data: experiments and
+// sweeps.
 //
 //   if (IsRunOption("page-size")) CheckOptionValue("page-size", "8k");   // throws for "3q"
 //

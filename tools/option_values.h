@@ -11,10 +11,11 @@
 
 namespace testbed {
 
-// Throws Error (kUsage): `text` is no value of `option`, which takes `accepted`.
+// Throws the Error (kUsage) which says that `option` does not take `text`, but `accepted`.
 [[noreturn]] void RefuseValue(const std::string& option, const std::string& text,
                               const std::string& accepted);
-// The same for an option that takes one of these names; guesses which was meant.
+// Throws the Error (kUsage) which says that `option` takes one of `names`, with a guess at the one
+// that `text` was meant to be.
 [[noreturn]] void RefuseName(const std::string& option, const std::string& text,
                              const std::vector<std::string>& names);
 

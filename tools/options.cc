@@ -179,8 +179,8 @@ void AddDeviceOptions(CLI::App& app, RunOptions& o) {
         }
       });
   Add(app, "--read-iops", "N",
-      "The device answers this run at most N reads a second, as a volume with so many; 0: what it "
-      "can (root) [0]",
+      "The device answers this run at most N reads a second, as a volume with that limit would; 0 "
+      "sets no limit (root) [0]",
       [&o](auto& option, auto& text) { o.read_iops = ParseCount(option, text, 0, 1000000000); });
   app.add_flag("--strict", o.strict,
                "Refuse to run when --ram, --readahead or --read-iops cannot be enforced");
@@ -256,14 +256,14 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
         }
       });
   Add(app, "--queue-depth", "N",
-      "Point reads that each thread keeps in flight by io_uring, as so many clients of its own [1]",
+      "Point reads that each thread keeps in flight by io_uring, each for a client of its own [1]",
       [&o](auto& option, auto& text) {
         o.queue_depth = static_cast<int>(ParseCount(option, text, 1, 4096));
       });
   Add(app, "--seconds", "S", "Length of a phase that does not load [20]",
       [&o](auto& option, auto& text) { o.seconds = ParseReal(option, text, 0.1, 1e7); });
   Add(app, "--operations", "N",
-      "End a phase that does not load after so many operations, all threads together",
+      "End a phase that does not load after this many operations of all threads together",
       [&o](auto& option, auto& text) { o.operations = ParseCount(option, text, 1, UINT64_MAX); });
   Add(app, "--warmup", "S", "Seconds run before a phase is measured [5; 0 with --operations]",
       [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7); });
@@ -332,7 +332,7 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
             {{"touch", Consume::kTouch}, {"copy", Consume::kCopy}, {"none", Consume::kNone}});
       });
   Add(app, "--added-delay", "NS",
-      "Keep every operation busy for so many nanoseconds more, inside the timed part: a known "
+      "Keep every operation busy for this many nanoseconds more, inside the timed part: a known "
       "slowdown, to see how small a change is found [0]",
       [&o](auto& option, auto& text) { o.added_delay_ns = ParseCount(option, text, 0, 10000000); });
   Add(app, "--verify", "WHICH", "Values checked: none, sample (one in 64), all [sample]",
@@ -341,7 +341,7 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
             ParseName<uint32_t>(option, text, {{"none", 0}, {"sample", 64}, {"all", 1}});
       });
   Add(app, "--verify-every", "N",
-      "Values checked: one in so many, 1 all, 0 none; --verify in numbers [64]",
+      "Check one value in N: 1 checks all, 0 none; --verify says the same in words [64]",
       [&o](auto& option, auto& text) {
         o.verify_every = static_cast<uint32_t>(ParseCount(option, text, 0, 1000000000));
       });

@@ -58,8 +58,8 @@ struct RunOptions {
   uint32_t databases = 1;        // databases that tables are spread over (engines/databases.h)
 
   std::vector<std::string> workloads = {"insert", "point-read"};
-  // Lengths and rates of their own of the workloads that do not load, in order; 0: as --seconds and
-  // --rate say. Empty when none has any.
+  // The lengths and rates that --workload gives to the workloads that do not load, in their order.
+  // 0 means that --seconds or --rate decides. Empty when --workload gives none.
   std::vector<double> phase_seconds, phase_rates;
   // The phases follow each other at once, without a warm-up or settling that the list does not name.
   bool at_once = false;
@@ -71,10 +71,10 @@ struct RunOptions {
   std::optional<double> warmup;
   double rate = 0;
   Arrivals arrivals = Arrivals::kEven;
-  std::string find_rate;  // limit of latency (tools/rate/rate_limit.h); empty: none is searched for
+  std::string find_rate;  // limit of latency (tools/rate/rate_limit.h); empty: no search
   uint32_t verify_every = 64;
   Consume consume = Consume::kTouch;
-  uint64_t added_delay_ns = 0;  // a known slowdown of every operation
+  uint64_t added_delay_ns = 0;  // delay that is added to every operation
   int repeat = 1;               // loads, each with a seed of its own
   int repeat_runs = 1;          // runs on each load
   bool drop_caches = false;
@@ -85,7 +85,7 @@ struct RunOptions {
   // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
   // empty: rehearsals are not kept.
   std::string rehearsals_dir;
-  std::string record_file;                           // of the trace; empty: none is recorded
+  std::string record_file;  // file of the recorded trace; empty: no recording
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output
   std::string label;  // the user's name for these runs, kept in the results
   bool wide = false;  // the report has all columns of its tables
@@ -102,7 +102,8 @@ struct RunOptions {
     return {.quiet = quiet || live.live, .line_seconds = live.report_interval};
   }
 
-  // Return what the n-th of the workloads that do not load has of its own; 0: nothing.
+  // Return the length and the rate that --workload gives to the n-th of the workloads that do not
+  // load; 0 when it gives none.
   double OwnSeconds(size_t n) const { return n < phase_seconds.size() ? phase_seconds[n] : 0; }
   double OwnRate(size_t n) const { return n < phase_rates.size() ? phase_rates[n] : 0; }
 
@@ -122,9 +123,9 @@ struct RunOptions {
   void CheckQueueDepth(const Capabilities& can) const;
 };
 
-// These five add options to `app`, in groups of their own: those that choose and tune the engine,
-// the device and the memory; those of the data; those of the workloads; those of the output; those of a sweep.
-// Parsing stores the values in `options`, which must outlive `app`.
+// These five functions add options to `app`, each in groups of its own: the options that choose and
+// tune the engine, the device and the memory; those of the data; of the workloads; of the output;
+// of a sweep. Parsing stores the values in `options`, which must outlive `app`.
 void AddEngineOptions(CLI::App& app, RunOptions& options);
 void AddDataOptions(CLI::App& app, RunOptions& options);
 void AddWorkloadOptions(CLI::App& app, RunOptions& options);

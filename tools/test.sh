@@ -18,9 +18,9 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-# The sanitizers of older compilers cannot live with the address-space randomisation of newer
-# kernels: they need their shadow memory at fixed places. Not everywhere (containers) may it be
-# switched off, and not everywhere it must.
+# The sanitizers of older compilers cannot live with the address-space randomisation of newer kernels: they
+# need their shadow memory at fixed places. In some places (containers) it cannot be switched off, and in
+# others it need not be.
 fixed_addresses=()
 if setarch --addr-no-randomize true 2>/dev/null; then
   fixed_addresses=(setarch --addr-no-randomize)
@@ -63,7 +63,8 @@ run_tests() {
   printf '    %s\n' "${failed[@]}" >&2
 }
 
-# A function, because the shell reads a script while it runs it, and somebody may edit it meanwhile.
+# The script ends in a function because the shell reads a script while it runs, and somebody may edit it
+# meanwhile.
 main() {
   case ${1:-} in
     -h | --help)

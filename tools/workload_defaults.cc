@@ -19,7 +19,7 @@ std::map<std::string, std::string> WorkloadDefaults(
   for (const WorkloadInfo& info : Workloads()) {
     if (std::find(workloads.begin(), workloads.end(), info.name) == workloads.end()) continue;
     for (const auto& [option, value] : info.defaults) {
-      // The keys of a file have a size and an order of their own.
+      // The size and order of keys from a file (--keys) follow from the file.
       const bool of_keys = option == "key-size" || option == "key-order";
       if (given(option) || (of_keys && given("keys"))) continue;
       const auto [at, first] = values.try_emplace(option, value);

@@ -1,4 +1,4 @@
-// The values of options that a workload stands for, such as those of YCSB.
+// The values that a workload, such as those of YCSB, gives to options of the run.
 //
 // Functions throw Error (kUsage) when two of the workloads stand for different values. Workloads that
 // are not known are left to RunOptions::Resolve. All of it is thread-safe.
@@ -15,12 +15,12 @@
 namespace testbed {
 
 // Returns the options that the workloads have values for (WorkloadInfo::defaults), by name without
-// dashes, but for those that the user gave: those of which `given` returns true.
+// dashes. Options that the user gave, for which `given` returns true, are left out.
 std::map<std::string, std::string> WorkloadDefaults(
     const std::vector<std::string>& workloads,
     const std::function<bool(const std::string& name)>& given);
 
-// Sets these options of a run, but for those that `words`, its command line, give. Call it before
+// Sets these options of a run, except those that `words`, its command line, give. Call it before
 // Resolve.
 void ApplyWorkloadDefaults(const std::vector<std::string>& words, RunOptions* options);
 

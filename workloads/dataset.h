@@ -46,9 +46,9 @@ inline constexpr size_t kMostKeyBytes = 8 << 20;
 class Dataset {
  public:
   // Reads keys_file when the order is kFile. Throws Error (kUsage) when key_size is below 8, rows
-  // is 0, or the keys file cannot be read, is empty, repeats a key, has one of more than kMostKeyBytes
-  // or is larger than half of the machine's memory. A file that is refused takes no more memory than its
-  // bytes so far.
+  // is 0, or the keys file cannot be read, is empty, repeats a key, has one of more than
+  // kMostKeyBytes or is larger than half of the machine's memory. A file is refused while it is
+  // read, so that it takes no more memory than its bytes up to then.
   explicit Dataset(const DatasetOptions& options);
 
   const DatasetOptions& options() const { return options_; }
@@ -75,14 +75,15 @@ class Dataset {
   // then the primary key. `buffer` has room for max_key_size() + 8 bytes.
   std::string_view IndexKey(uint32_t index, uint64_t row, char* buffer) const;
 
-  // Writes the row's value of that version, value_size bytes, to `buffer`. Versions differ in their
-  // values, but those of values of 4 to 15 bytes only in their low 16 bits, of 2 and 3 bytes in 8; a
-  // shorter value has one version.
+  // Writes the row's value of that version, value_size bytes, to `buffer`. Each version has a value
+  // of its own. In values of 4 to 15 bytes, however, versions that are equal modulo 2^16 have equal
+  // values; in 2 or 3 bytes, those that are equal modulo 2^8; and a value of 1 byte is the same in
+  // all versions.
   void Value(uint64_t row, uint64_t version, char* buffer) const {
     SizedValue(row, version, options_.value_size, buffer);
   }
-  // The same with another size, of kLeastSized bytes at least. What begins a value depends on its
-  // size, so that a value which was cut off is none of the row's.
+  // Writes the row's value of that version and of another size, at least kLeastSized bytes. The
+  // first bytes of a value depend on its size, so that Check refuses a value that was cut off.
   static constexpr size_t kLeastSized = 8;
   void SizedValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
   // Returns whether `value` is this row's value in any version and size.

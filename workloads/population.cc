@@ -192,8 +192,8 @@ void Population::FromJson(const nlohmann::json& json) {
 
 void Population::Count(Engine& engine, bool (*stop)()) {
   known_ = false;
-  // How many phases the runs had that were not recorded is not known either. The clock gives a number
-  // that none of them had.
+  // The number of phases of the runs that were not recorded is not known either. The clock gives a
+  // number that is greater than theirs.
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   phases_ =
       static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());

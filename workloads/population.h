@@ -147,16 +147,17 @@ class Population {
   // Returns whether the database holds exactly the rows of the data set.
   bool as_loaded() const { return next_ == dataset_->rows() && there_.count() == dataset_->rows(); }
 
-  // Begins a phase that writes, and returns its number: no earlier phase on the database had it, nor
-  // did one of an earlier run. Values that are written anew depend on it, because an engine may leave
-  // out a write that changes nothing.
+  // Begins a phase that writes, and returns its number, which no earlier phase of any run on the
+  // database had. New values depend on the number, because an engine may leave out a write that
+  // changes nothing.
   uint64_t BeginPhase() { return ++phases_; }
 
   // Returns whether it is known which rows exist.
   bool known() const { return known_; }
+  // Says that it is not known any more which rows exist.
   void Forget() { known_ = false; }
-  // Returns {"rows": count, "places": [[begin, end], ...], "next": place, "phases": number}, or null
-  // when the rows are not known.
+  // Returns {"rows": count, "places": [[begin, end], ...], "next": place, "phases": number}, or
+  // null when the rows are not known.
   nlohmann::json ToJson() const;
   // Restores the state that ToJson wrote; null makes the rows unknown. Throws Error (kRun) when the
   // record is damaged.

@@ -34,13 +34,14 @@ struct WorkloadInfo {
   std::vector<std::pair<std::string, std::string>> run_options = {};
   // Each operation is a single point read, so a thread can keep several in flight (--queue-depth).
   bool point_reads = false;
-  // Values of the run's options that the workload stands for, by their names without dashes, such as
-  // {"distribution", "latest"}. What the user gives overrides them.
+  // Values that the workload gives to options of the run, by names without dashes, such as
+  // {"distribution", "latest"}. An option that the user gives overrides them.
   std::vector<std::pair<std::string, std::string>> defaults = {};
   // For loaders: the loader adds to the rows that it finds. A loader without this flag would write
   // existing rows again and count them as inserts, so it is refused unless the database is empty.
   bool adds = false;
-  // No operations: the run lets the engine come to rest in its place (rows/settle.h).
+  // The workload has no operations. In its place the run lets the engine come to rest
+  // (rows/settle.h).
   bool only_settles = false;
   // Returns whether each client has tables of its own with these options, named by its number, so
   // that --databases spreads them. Null: never.
@@ -50,19 +51,20 @@ struct WorkloadInfo {
 const std::vector<WorkloadInfo>& Workloads();
 // Returns the workload of that name. Throws Error (kUsage), with the known names, when none has it.
 const WorkloadInfo& FindWorkload(const std::string& name);
-// Returns the name of the loader whose database the workload needs, for a sentence: where any will do
-// it is insert.
+// Returns the name of the loader whose database the workload needs, for a sentence; "insert" when
+// the workload runs on any database.
 std::string LoaderText(const WorkloadInfo& info);
 // Returns about how many bytes of keys and values a database holds after these workloads.
 uint64_t DataBytes(const std::vector<std::string>& workloads,
                    const std::shared_ptr<const Dataset>& dataset, const WorkloadOptions& options);
 // Throws Error (kUsage) when one of these workloads, which run in this order, would not find the
-// database that it needs: an empty one, because `holds_rows` is set or another loader runs before it;
-// or that of its loader, because another of the workloads needs that of another loader.
+// database that it needs. A loader needs an empty one, which it does not find when `holds_rows` is
+// set or another loader runs before it. All other workloads must need the database of the same
+// loader.
 void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows);
 // Throws Error (kUsage) when there are several `databases` and one of these workloads does not
-// spread its tables: databases that hold nothing take their parts of the memory all the same, and
-// no transaction may write to two.
+// spread its tables: empty databases would still take their parts of the memory, and no transaction
+// may write to two databases.
 void CheckDatabases(const std::vector<std::string>& workloads, const Dataset& dataset,
                     const WorkloadOptions& options, uint32_t databases);
 // Throws Error (kUsage) when `options.extra` has a name that is an option of none of these

@@ -8,7 +8,8 @@ namespace testbed {
 
 namespace {
 
-// YCSB draws a rank of so many and hashes it onto the rows, whatever their number.
+// The number of ranks from which YCSB draws, whatever the number of rows. A rank is hashed onto the
+// rows.
 constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
 }  // namespace
@@ -73,7 +74,7 @@ uint64_t RowChooser::NextPlace() {
   return there.At(random_.Below(there.count()));
 }
 
-// Returns nothing when the row drawn no longer exists.
+// Draws a place. Returns nothing when its row no longer exists.
 std::optional<uint64_t> RowChooser::DrawPlace() {
   const RangeSet& there = population_->there();
   const uint64_t rows = dataset_.rows();

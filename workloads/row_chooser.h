@@ -13,7 +13,7 @@ namespace testbed {
 
 // Draws rows of a data set that exist in the database. Which rows are popular follows from the data
 // set, so it is the same in each phase and run on a database: a warm-up warms the rows that are
-// measured after it. Which of them come next follows from `seed`.
+// measured after it. The order in which rows are drawn depends on `seed`.
 //
 // Not thread-safe: each thread has its own.
 // Where clients insert or erase rows, Next and NextPlace must be called while the caller holds a
@@ -48,7 +48,7 @@ class RowChooser {
   size_t used_ = popular_.size();
 };
 
-// The Workload::EndedBecause of workloads that read rows: returns an empty string while the
+// Implements Workload::EndedBecause for workloads that read rows: returns an empty string while the
 // database holds any row, else a sentence.
 std::string WhyNothingToRead(const WorkloadOptions& options);
 

@@ -38,8 +38,8 @@ struct WorkloadOptions {
   uint32_t rows_per_transaction = 1;
   Distribution distribution = Distribution::kUniform;
   double zipf_theta = 0.99;
-  double hot_fraction = 0.5;     // the hot rows are this first part of the keys ...
-  double hot_probability = 1.0;  // ... and receive this share of the accesses
+  double hot_fraction = 0.5;     // the hot rows: this share of the keys, the first ones
+  double hot_probability = 1.0;  // share of the accesses that goes to the hot rows
   double hit_ratio = 1.0;        // share of point reads whose key exists
   uint32_t scan_rows = 100;
   std::map<std::string, double> mix;  // operation -> share; for workload mixed
@@ -48,7 +48,7 @@ struct WorkloadOptions {
   uint64_t seed = 42;
   // The directory for temporary files: on the database's device, or empty for the system's.
   std::string directory;
-  // Which rows of the data set the database holds; null means all of them, and no others.
+  // The rows of the data set that the database holds; null means all of them, and no others.
   std::shared_ptr<Population> population;
 };
 
@@ -72,11 +72,12 @@ class Client {
   virtual void TakeAnswer(size_t i, bool found, std::string_view value) {}
   // Returns the index into Workload::ops() of the i-th prepared operation's kind.
   virtual size_t OpOf(size_t i) const { return 0; }
-  // For a workload that sets its operations' times (Workload::timed): returns when the i-th prepared
-  // operation is to start, in nanoseconds since the phase began. Never less than that of the one
-  // before it.
+  // For a workload that sets its operations' times (Workload::timed): returns when the i-th
+  // prepared operation is to start, in nanoseconds since the phase began. Never less than that of
+  // the one before it.
   virtual uint64_t DueNs(size_t i) const { return 0; }
-  // Tells before a call of Execute whether Verify is to check it. TakeAnswer is checked untold.
+  // Tells the client, before a call of Execute, whether Verify will check it. It is not called
+  // before TakeAnswer, which Verify may check at any time.
   void set_to_verify(bool to_verify) { to_verify_ = to_verify; }
   // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right result. The runner
   // calls it for a sample of the operations, before it asks anything else of the session.
@@ -108,11 +109,11 @@ class Client {
   void set_consume(Consume how) { consume_ = Consumer(how); }
 
  protected:
-  // Verify is to check the next operation, so that Execute keeps what it found (rows/kept_rows.h).
+  // Verify will check the next operation, so Execute must keep what it finds (rows/kept_rows.h).
   bool to_verify_ = false;
   Totals totals_;
-  // Execute and TakeAnswer pass every value, and every key of a scan, that the engine returns to
-  // it.
+  // Execute and TakeAnswer pass every value that the engine returns, and every key of a scan, to
+  // this consumer.
   Consumer consume_;
 };
 
@@ -143,15 +144,17 @@ class Workload {
   // Returns the operations per second of one thread, for a workload that sets its own rate; 0 means
   // the thread's share of --rate, or no limit.
   virtual double ThreadRate(int thread, int threads) const { return 0; }
-  // Returns whether the workload sets the start of each operation (Client::DueNs). It then is an open
-  // loop, as with --rate.
+  // Returns whether the workload sets the start of each operation (Client::DueNs). It then is an
+  // open loop, as with --rate.
   virtual bool timed() const { return false; }
+  // Opens the tables of the workload, and creates those that are missing. Throws Error (kUsage)
+  // when the database is not as the workload needs it.
   virtual void OpenTables(Engine& engine) = 0;
-  // The runner calls this instead of OpenTables; workloads that have tables for each client
-  // override it.
+  // Opens the tables for `clients` clients. The runner calls this one; workloads that have tables
+  // for each client override it.
   virtual void OpenClientTables(Engine& engine, int clients) { OpenTables(engine); }
-  // `session` must outlive the client. `thread` of `threads` distinguishes the clients; the same
-  // numbers and the same seed give the same operations.
+  // Returns the client of thread number `thread` of `threads`. The same numbers and the same seed
+  // give the same operations. `session` must outlive the client.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
   // Called after all clients have ended, outside the measured time. Checks the database as a whole
   // and returns a sentence about the first error, or an empty string.

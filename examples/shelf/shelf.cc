@@ -1,5 +1,6 @@
-// An engine outside the tree: each table is a std::map under one mutex. It joins the command by this folder alone
-// (CONTRIBUTING.md, "Adding an engine"; tests/extension/check.sh), or a program that calls AddEngine (own_engine.cc).
+// An engine outside the tree: each table is a std::map under one mutex. It joins the command by
+// this folder alone (CONTRIBUTING.md, "Adding an engine"; tests/extension/check.sh), or a program
+// that calls AddEngine (own_engine.cc).
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,7 +41,7 @@ class Shelf : public Engine {
   std::vector<std::unique_ptr<Rows>> tables_;
 };
 
-// Copies each row that it comes to, so that the cursor needs no lock in between.
+// A cursor that copies each row on which it stops, so that it holds no lock between its calls.
 class ShelfCursor : public Cursor {
  public:
   ShelfCursor(Shelf* shelf, TableId table) : shelf_(shelf), rows_(shelf->rows(table)) {}

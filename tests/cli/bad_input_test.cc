@@ -125,7 +125,7 @@ TEST_F(BadInputTest, EachBadValueGetsOneSentenceThatNamesTheOption) {
   }
 }
 
-// Reading it would never end, or never begin.
+// Reading a pipe or a device would never end, or never begin, so both are refused as inputs.
 TEST_F(BadInputTest, WhatIsNoRegularFileIsNoInput) {
   ASSERT_EQ(::mkfifo((directory_ / "fifo.json").c_str(), 0600), 0);
   for (const char* file : {"fifo.json", "/dev/zero", "/proc/self/mem", "/proc/kmsg"}) {
@@ -144,7 +144,7 @@ TEST_F(BadInputTest, WhatIsNoRegularFileIsNoInput) {
   }
 }
 
-// Nor is it what tells that a directory holds an experiment's results.
+// A pipe or device of the right name does not make a directory one of an experiment's results.
 TEST_F(BadInputTest, WhatIsNoRegularFileIsNoExperiment) {
   std::ofstream(directory_ / "mine.toml") << "name = \"mine\"\ntitle = \"One cell\"\n"
                                              "[options]\nengine = \"null\"\noperations = 9\n"
@@ -171,7 +171,7 @@ TEST_F(BadInputTest, WhatIsNoRegularFileIsNoExperiment) {
   }
 }
 
-// A trace is renamed when it is whole, and root could put it in the place of /dev/null.
+// A trace is renamed when it is whole, so root could replace even /dev/null by it.
 TEST_F(BadInputTest, WhatIsNoRegularFileIsNoTrace) {
   ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
   ExpectRefused(Run("--engine null --operations 9 --record fifo"), "fifo");
@@ -232,8 +232,8 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// Databases without a table would take their parts of the memory away, and a row and its index
-// entries would be in different ones.
+// Databases without a table would still take their parts of the memory, and a row and its index
+// entries would be in different databases.
 TEST_F(BadInputTest, DatabasesThatWouldHoldNothingAreRefused) {
   const std::string two = "--engine btree --rows 1000 --databases 2 ";
   for (const char* with :

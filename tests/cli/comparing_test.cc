@@ -51,7 +51,7 @@ class ComparingTest : public CommandTest {
   json base_;
 };
 
-// The spread of nights, the same in each test.
+// Returns the rate of a night: `rate` with a spread that is the same in each test.
 double Night(int night, double rate) { return rate * (1 + (night * 37 % 11 - 5) / 1000.0); }
 
 TEST_F(ComparingTest, CompareTellsByLoadsAndJudgesConditions) {
@@ -101,8 +101,8 @@ TEST_F(ComparingTest, HistoryFindsTheNightsThatGotSlower) {
   EXPECT_NE(otava.out.find("c12", at), std::string::npos) << otava.out;
 }
 
-// A program in Otava's place, whose report is known: its change points are read, and those among
-// the last results decide.
+// A script with a known report stands for Otava. Its change points must be read, and only those
+// among the last results must decide the exit code.
 TEST_F(ComparingTest, HistoryReadsTheReportOfOtava) {
   Measure();
   for (int night = 0; night < 12; ++night) AddNight(night, Night(night, 1000));
@@ -122,7 +122,7 @@ TEST_F(ComparingTest, HistoryReadsTheReportOfOtava) {
   const CommandResult recent = otava("c10", "echo \"$report\"");
   EXPECT_EQ(recent.code, 1) << recent.out << recent.err;
   EXPECT_NE(recent.out.find("-7.0 %"), std::string::npos) << recent.out;
-  EXPECT_EQ(otava("c05", "echo \"$report\"").code, 0);  // long ago: known since
+  EXPECT_EQ(otava("c05", "echo \"$report\"").code, 0);  // an old change
   const CommandResult broken = otava("c10", "echo nonsense");
   EXPECT_EQ(broken.code, 2);  // 1 would say that something got worse
   EXPECT_NE(broken.err.find("otava printed no report"), std::string::npos) << broken.err;

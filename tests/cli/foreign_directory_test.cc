@@ -50,7 +50,7 @@ TEST_F(ForeignDirectoryCommandTest, NoDatabaseIsMadeInAnothersDirectoryWhereAllM
       EXPECT_TRUE(TheirsIsEmpty());
     }
   }
-  // Root's own directory there is nobody else's to rename.
+  // Nobody but root can rename a directory that root owns there.
   const CommandResult own = Run(kSmallLoad + std::string("--dir open/roots"), "env -u SUDO_UID");
   EXPECT_EQ(own.code, 0) << own.err;
 }

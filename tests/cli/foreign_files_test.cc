@@ -92,7 +92,8 @@ TEST_F(ForeignFilesTest, ACrashTestLeavesFilesThatAreNotTheEngines) {
   EXPECT_EQ(Contents("d/db/btree.log/notes"), "note");
 }
 
-// Its journal's files are removed whenever the database is opened or closed.
+// mmapv1 removes files of its journal whenever the database is opened or closed, and must not
+// remove another file whose name begins like theirs.
 TEST_F(ForeignFilesTest, AFileThatBeginsAsAJournalsIsNone) {
   const std::string run = "--engine mmapv1 --io mmap --ram 64M --rows 1000 --quiet --dir d ";
   ASSERT_EQ(Run(run + "--workload insert").code, 0);
@@ -102,7 +103,7 @@ TEST_F(ForeignFilesTest, AFileThatBeginsAsAJournalsIsNone) {
   EXPECT_EQ(Contents("d/db/journal.txt"), "theirs");
 }
 
-// A trace has another name until it is whole.
+// A trace is a.trace.new until it is whole. A user's file of that name must stay.
 TEST_F(ForeignFilesTest, AnUnfinishedTraceTakesNoOtherFilesPlace) {
   const std::string record = std::string(kLoad) + "--record a.trace";
   Write("a.trace.new", "theirs");
@@ -137,7 +138,8 @@ TEST_F(ForeignFilesTest, AResultsFileIsNoRecordOfADatabase) {
   }
 }
 
-// A crash before the record has its name leaves a folder that holds nothing else.
+// A crash between the writing and the renaming of the record leaves a folder that holds only the
+// unfinished record.
 TEST_F(ForeignFilesTest, AFolderWhoseCreationACrashEndedIsTaken) {
   ASSERT_EQ(Run(std::string(kLoad) + "--dir whole").code, 0);
   const std::string record = Contents("whole/testbed.json");
@@ -323,7 +325,7 @@ TEST_F(ForeignFilesTest, AUserWithoutRightsTouchesNothingOfRoot) {
   EXPECT_EQ(Names().size(), 2u) << "nothing of the user's is left";
 }
 
-// The working directory of a user who may not reach it by its name.
+// The user may work in the current directory, but may not reach it by its name.
 TEST_F(ForeignFilesTest, ADirectoryThatCannotBeReachedIsRefusedWithASentence) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   fs::create_directories(directory_ / "closed/open");

@@ -1,6 +1,5 @@
 // Tests that --fresh leaves files that testbed did not make in the directories of engines whose
-// files follow from tables and servers, and that it leaves nothing behind of what a load or a kill
-// left.
+// files follow from tables and servers, and that it removes all that a load or a killed run left.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -74,7 +73,7 @@ TEST_P(ForeignServerFilesTest, FreshRemovesItsOwnAndNoOthers) {
     EXPECT_EQ(Read(directory_ / "d/db" / name), "theirs") << name;
   }
   if (!NeedsEmpty()) return;
-  // Nothing else is left, and the rest can be loaded once they are gone.
+  // No other file is left, and once the user's files are gone a load succeeds.
   for (const auto& entry : fs::recursive_directory_iterator(directory_ / "d/db")) {
     const std::string path = entry.path().lexically_relative(directory_ / "d/db");
     if (entry.is_directory()) continue;
@@ -104,7 +103,8 @@ TEST_P(ForeignServerFilesTest, FreshRemovesWhatAKillLeft) {
   EXPECT_EQ(fresh.err.find("stays"), std::string::npos) << fresh.err;
 }
 
-// The record names the files of tables: that one is missing is seen before the engine is opened.
+// The record names the files of tables, so a missing one must be noticed before the engine is
+// opened.
 TEST_P(ForeignServerFilesTest, ReuseAsksForTheFilesThatTheRecordNames) {
   ASSERT_EQ(Run(Command()).code, 0);
   const nlohmann::json files = Json("d/testbed.json").value("table_files", nlohmann::json::array());

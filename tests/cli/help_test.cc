@@ -1,4 +1,5 @@
-// Tests that help, completion and documents tell of what is there.
+// Tests that help, completion and documents name only options and commands that exist, and all of
+// them.
 #include <algorithm>
 #include <cctype>
 #include <regex>
@@ -67,11 +68,11 @@ TEST_F(HelpTest, EverySubcommandHasExamplesOfItsOwn) {
   }
 }
 
-// Each option that an example or a document names is there.
+// Each option that an example or a document names must exist.
 TEST_F(HelpTest, WhatExamplesAndDocumentsNameExists) {
   const std::set<std::string> known = AllOptions();
   EXPECT_GT(known.size(), 60u);
-  // Options of other programs that the documents tell how to call.
+  // The documents also name these options of other programs.
   std::set<std::string> others = {"--build",  "--preset", "--install",  "--target", "--changed",
                                   "--skip",   "--all",    "--only",     "--fix",    "--prefix",
                                   "--cflags", "--libs",   "--component"};

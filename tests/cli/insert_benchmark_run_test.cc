@@ -13,7 +13,8 @@ using nlohmann::json;
 
 class InsertBenchmarkRunTest : public CommandTest {
  protected:
-  // Without the device, whose readings would wait for what other programs write to it.
+  // The account leaves out the device, because its readings would wait for the writes of other
+  // programs.
   static inline const std::string kSettings =
       " --threads 2 --ram 128M --account file --quiet --verify all --workload-option nr1=20000"
       " --workload-option nr2=5000 --workload-option deletes=1 --workload-option query_seconds=";

@@ -1,5 +1,6 @@
-// `testbed check` and `testbed tree` on databases that runs made: where they are looked for, what
-// is said of a sound and of a damaged one, and one sentence for everything else.
+// Tests `testbed check` and `testbed tree` on databases that runs made: in which directories they
+// find them, what they print about a sound and a damaged one, and the one sentence for every other
+// input.
 #include <map>
 #include <regex>
 
@@ -70,7 +71,7 @@ TEST_F(InspectCommandTest, SeveralDatabasesOfOneRunAreLookedAtOneByOne) {
     EXPECT_TRUE(Contains(check.out, path)) << check.out;
   }
   EXPECT_EQ(Json("check.json")["databases"].size(), 3u);
-  // But for how long it took.
+  // Removes the time that the check took from the text.
   const auto timeless = [](const std::string& text) {
     return std::regex_replace(text, std::regex("; [0-9.]+ s\n"), "\n");
   };

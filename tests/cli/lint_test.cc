@@ -1,6 +1,6 @@
 // tools/lint.sh fails on a deliberately broken sample of each rule, in a small tree of its own, and
-// passes on the same tree without it. It, and the other scripts that empty folders, remove nothing that
-// they have not made.
+// passes on the same tree without it. lint.sh, and the other scripts that empty folders, must
+// remove nothing that they have not made.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ class LintTest : public CommandTest {
     fs::create_directories((directory_ / name).parent_path());
     std::ofstream(directory_ / name) << text;
   }
-  // The exit code of a command of the shell, what it printed in `*text`.
+  // Returns the exit code of a shell command. Sets *text to what it printed.
   int Shell(const std::string& words, std::string* text) {
     const fs::path log = directory_.string() + ".log";
     const int status = std::system((words + " >" + log.string() + " 2>&1 </dev/null").c_str());
@@ -44,9 +44,10 @@ class LintTest : public CommandTest {
     fs::remove(log);
     return WEXITSTATUS(status);
   }
-  // The exit code of one rule, what it printed in `*text`. The pinned tools are those of the tree.
+  // Returns the exit code of one rule. Sets *text to what it printed. The pinned tools are those of
+  // the real tree.
   int Lint(const std::string& rule, std::string* text = nullptr, const std::string& more = "") {
-    // The tree around this one is git's, and has nothing to do with it.
+    // The small tree must not count as part of the repository around it.
     return Shell("GIT_CEILING_DIRECTORIES=" + directory_.parent_path().string() +
                      " TESTBED_LINT_TOOLS=" + tools_ + " " +
                      (directory_ / "tools/lint.sh").string() + " --strict --only " + rule + more,
@@ -201,7 +202,7 @@ TEST_F(LintTest, AFolderForTheToolsThatHoldsSomethingElseIsLeftAlone) {
   EXPECT_EQ(Read(directory_ / "mine/requirements.txt"), "theirs");
 }
 
-// A Python whose pip installs a formatter that has nothing to say.
+// A Python whose pip installs a formatter that never complains.
 constexpr char kPython[] =
     "#!/bin/sh\n"
     "case \"$*\" in\n"
@@ -238,7 +239,7 @@ TEST_F(LintTest, PlantedBugsAreTriedInNoFolderOfSomebodyElse) {
     SCOPED_TRACE(folder);
     const std::string file = std::string("d/") + folder + "/theirs.txt";
     Write(file, "theirs");
-    // No tree is copied, and nothing built: tar and ninja are no programs here.
+    // tar, ninja and cmake fail here, so that no tree is copied and nothing is built.
     for (const char* program : {"tar", "ninja", "cmake"}) {
       Write(std::string("bin/") + program, "#!/bin/sh\nexit 1\n");
       fs::permissions(directory_ / "bin" / program, fs::perms::owner_all);

@@ -228,7 +228,7 @@ size_t CountOf(const std::string& text, const std::string& what) {
   return n;
 }
 
-// What is left on the first screen: all that was written outside of the other one.
+// Returns what is left on the normal screen: all text that was not written to the alternate screen.
 std::string LeftOnScreen(std::string text) {
   for (size_t from; (from = text.find(kOtherScreen)) != std::string::npos;) {
     const size_t to = text.find(kFirstScreen, from);

@@ -1,4 +1,5 @@
-// Tests what reaches the user when readers go away, disks are full and nobody watches a terminal.
+// Tests what the program writes when the reader of its output goes away, a disk is full, or its
+// output is no terminal.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -152,7 +153,8 @@ TEST_F(OutputTest, RootLeavesAFileToItsOwner) {
   EXPECT_EQ(Json("old")["schema"], "testbed-results/1");
 }
 
-// As in /tmp: anybody may have made the link before us, under a name that can be guessed.
+// In a directory such as /tmp, anybody can make a link under a name that is easy to guess before
+// testbed writes there.
 TEST_F(OutputTest, ALinkOfSomebodyElseWhereEverybodyWritesIsNotFollowed) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
   constexpr uid_t kSomebody = 65534;
@@ -168,7 +170,7 @@ TEST_F(OutputTest, ALinkOfSomebodyElseWhereEverybodyWritesIsNotFollowed) {
   EXPECT_EQ(Run(std::string(kSmall) + "--json open/h.json").code, 0);
 }
 
-// The same of a directory on the way.
+// A directory on the path of an output must not be such a link either.
 TEST_F(OutputTest, ADirectoryThatALinkOfSomebodyElseNamesIsNotWrittenTo) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
   ASSERT_EQ(Run(std::string(kSmall) + "--json run.json").code, 0);
@@ -247,7 +249,7 @@ TEST_F(OutputTest, ABlockDeviceIsRefusedBeforeTheRun) {
   EXPECT_TRUE(std::filesystem::is_block_file(directory_ / "node"));
 }
 
-// The pipe is named first, and its reader comes when all the rest is there.
+// The pipe is the first output, and its reader comes only once all other outputs are written.
 TEST_F(OutputTest, APipeWithoutAReaderCostsNothingElse) {
   ASSERT_EQ(mkfifo((directory_ / "pipe").c_str(), 0600), 0);
   const pid_t run = Start(std::string(kSmall) + "--json pipe --csv h.csv >report");

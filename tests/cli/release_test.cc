@@ -1,5 +1,6 @@
-// Tests engines that are named with a release, with the real program. The program of the release is the same
-// testbed in another place: what is tested is the way there and back.
+// Tests engines that are named with a release, with the real program. The program of the release is
+// the same testbed in another place, so the tests cover only how a run is sent to it and how its
+// results come back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,8 @@ class ReleaseRunTest : public CommandTest {
     CommandTest::TearDown();
   }
 
-  // A hard link, since a program finds what it is by the directory that it lies in.
+  // Installs a release by a hard link to testbed: a program knows which release it is by the
+  // directory that it lies in.
   void Install(const std::string& engine, const std::string& release) {
     const fs::path folder = releases_ / (engine + "-" + release);
     fs::create_directories(folder);

@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// Rows are counted without an account, whose readings would wait for what other programs write.
+// The runs have no account, because its readings would wait for the writes of other programs.
 constexpr char kCommon[] = " --ram 256M --account off --quiet --dir d --json run.json ";
 
 class RowCountTest : public StartedCommandTest, public testing::WithParamInterface<std::string> {

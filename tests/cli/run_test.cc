@@ -21,8 +21,8 @@ namespace testbed {
 namespace {
 
 constexpr char kLoaded[] = " --ram 128M --rows 20000 --seconds 0.5 --warmup 0 --threads 2 --quiet ";
-// Runs whose account is not the subject count none at the device: each reading of it waits until the
-// disk is at rest, which it seldom is beside other tests.
+// Runs whose account is not tested leave out the device level. Each reading of it would wait until
+// the disk is at rest, which it seldom is while other tests run.
 constexpr char kQuickRun[] =
     " --ram 128M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --account file --quiet ";
 
@@ -38,7 +38,7 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   const CommandResult result =
       Run("--engine " + GetParam() + " --json run.json --csv run.csv" + kLoaded);
   ASSERT_EQ(result.code, 0) << result.err;
-  // Who may not bound memory has no table of it.
+  // A user who may not bound the memory gets no table of it.
   const bool bounded = result.out.find("--ram is not in force") == std::string::npos;
   for (const char* text :
        {"Operations", "Reads per operation", bounded ? "Memory" : "--ram", "Database", "grade"}) {
@@ -237,9 +237,9 @@ TEST_F(RunTest, AutoOpensTheEngineAnewWithTheShareThatItChose) {
   EXPECT_NEAR(std::stod(set), pct / 100 * (256 << 20), 0.1 * (256 << 20));
 }
 
-// When the workload fills the cache, the engine must hold nearly all of its memory and no more.
-// The page tables show what a process holds, charged to its budget or not. What a run held without
-// being charged for it would be memory that other engines do not have.
+// When the workload fills the cache, the engine must hold nearly all of its memory and no more. The
+// page tables show what a process holds, charged to its budget or not. Memory that a run held
+// without being charged for it would be an advantage over other engines.
 TEST_F(RunTest, MemoryFromBeforeTheBudgetServesNoRun) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory is not charged";
@@ -273,7 +273,8 @@ TEST_F(RunTest, MostIsTheLargestCacheThatFits) {
     const nlohmann::json& rehearsal = document["cache_rehearsal"];
     ASSERT_GE(rehearsal["rehearsals"].size(), 2u);
     const double ram = 64 << 20, chosen = rehearsal["chosen_pct"];
-    // A run that held more than its rehearsals did is done anew with less, which none rehearsed.
+    // A run that held more than its rehearsals is repeated with a smaller share, which was not
+    // rehearsed.
     bool rehearsed = false;
     for (const auto& trial : rehearsal["rehearsals"]) rehearsed |= trial["cache_pct"] == chosen;
     EXPECT_EQ(result.out.find("(chosen)") != std::string::npos, rehearsed) << result.out;

@@ -51,7 +51,7 @@ class SameSeedTest : public CommandTest {
   }
 
   bool found_ = true;  // whether the results of reads are compared, too
-  // The readings of a deeper account would wait for what other programs write to the disk.
+  // The readings of a deeper account would wait for the writes of other programs to the disk.
   std::string account_ = "off";
 };
 

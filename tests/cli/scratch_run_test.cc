@@ -1,6 +1,7 @@
-// Whole runs on a scratch device, which is theirs alone: every phase closes, and the device reads
-// what the engine says, or what a law of the kernel makes of it. A device is written once before its
-// first use, so devices are no larger than their runs need.
+// Tests whole runs on a scratch device, which no other program uses. The account of every phase
+// must close, and the device must read what the engine counts, or what follows from it by a rule of
+// the kernel. A device is written once before its first use, so devices are no larger than their
+// runs need.
 #include <fmt/format.h>
 
 #include <set>
@@ -13,8 +14,8 @@ namespace {
 
 class ScratchRunTest : public CommandTest {
  protected:
-  // The results of a run with these options; skips where a device or its account cannot be had.
-  // Every phase of every run closes exactly.
+  // Runs testbed with these options and keeps its results document. Skips where a device or its
+  // account cannot be had. Expects that every phase of every run closes exactly.
   void RunOnScratch(const std::string& options) {
     if (geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
     const CommandResult result = Run(options + " --quiet --json run.json");
@@ -38,7 +39,7 @@ class ScratchRunTest : public CommandTest {
     }
   }
 
-  // The account of the last phase but `before_last` of the last run.
+  // Returns the account of a phase of the last run, counted from its last phase, which is 0.
   const nlohmann::json& Account(size_t before_last = 0) const {
     const nlohmann::json& phases = document_["runs"].back()["phases"];
     return phases[phases.size() - 1 - before_last]["account"];
@@ -47,8 +48,9 @@ class ScratchRunTest : public CommandTest {
   struct Reads {
     uint64_t reads = 0, bytes = 0;
   };
-  // Without what the file system read to find the blocks, which is its own. Two clients that read
-  // neighbours at the same moment may find their reads merged into one request: those are two.
+  // Returns the reads at the device, without those with which the file system itself looked for the
+  // blocks. When the block layer has merged the reads of two clients into one request, they count
+  // as two.
   Reads DeviceReads(const nlohmann::json& account) const {
     const nlohmann::json& device = account["device"];
     Reads reads{device["reads"].get<uint64_t>() + device["read_merges"].get<uint64_t>(),
@@ -73,8 +75,8 @@ TEST_F(ScratchRunTest, ClosesExactly) {
       "--ram 64M");
 }
 
-// RocksDB's buffers for a load are large, and none is needed at rest: what the allocator kept of
-// them would be missing from both caches.
+// RocksDB's buffers for a load are large, and none is needed at rest. Memory of theirs that the
+// allocator kept would be missing from both caches.
 TEST_F(ScratchRunTest, WhatAnEngineFreedGoesBackToTheSystem) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer keeps what is freed";
@@ -88,8 +90,8 @@ TEST_F(ScratchRunTest, WhatAnEngineFreedGoesBackToTheSystem) {
   EXPECT_LT(rest["memory"]["process_other"], 12e6);  // 2 MB; 46 where blocks are kept
 }
 
-// What btree says that it read of compressed pages is what the device says, which knows nothing of
-// pages: the number of reads from the first on, their bytes as soon as it has seen each page once
+// The reads of compressed pages that btree counts must be those that the device counts. Their
+// number must agree from the beginning. Their bytes must agree once btree has read each page once,
 // and no longer asks for the hole behind it.
 TEST_F(ScratchRunTest, CompressedPagesReadWhatTheDeviceReads) {
   RunOnScratch(
@@ -108,8 +110,8 @@ TEST_F(ScratchRunTest, CompressedPagesReadWhatTheDeviceReads) {
   EXPECT_LT(reads.bytes, reads.reads * 12288);
 }
 
-// With direct IO and no read-ahead a read of InnoDB is one page: what it says, what the kernel
-// charged and what the device did are the same, to the byte.
+// With direct IO and without read-ahead, a read of InnoDB is one page. The counts of InnoDB, of the
+// kernel account and of the device must agree to the byte.
 TEST_F(ScratchRunTest, InnodbReadsWholePages) {
   if (!HasEngine("innodb")) GTEST_SKIP() << "no innodb here";
   for (const int page : {4, 8, 16}) {
@@ -129,16 +131,16 @@ TEST_F(ScratchRunTest, InnodbReadsWholePages) {
     EXPECT_EQ(reads.bytes, reads.reads * page * 1024);
     EXPECT_EQ(Account()["engine"]["block_reads"], reads.reads);
     EXPECT_EQ(Account()["engine"]["block_read_bytes"], reads.bytes);
-    // Several threads lose some of each other's.
+    // Several threads lose counts of each other.
     if (page == 16) {
       EXPECT_EQ(Account()["engine"]["more"]["data_read"], reads.bytes);
     }
   }
 }
 
-// A fault of a mapping reads one page when it is told that reads are random, and otherwise what
-// read_ahead_kb says around it: an 8 KB bucket of which both halves are touched is two reads of
-// 4 KB, and never one of 8.
+// A page fault of a mapping reads one page when the kernel is told that reads are random, and
+// otherwise read_ahead_kb around it. An 8 KB bucket of which both halves are touched takes two
+// reads of 4 KB, and never one of 8.
 TEST_F(ScratchRunTest, FaultsOfMmapv1ReadAPageOrWhatReadaheadSays) {
   const std::string common =
       "--engine mmapv1 --io mmap --scratch 700M --rows 300000 --value-size 100 --operations 10000 "
@@ -152,14 +154,14 @@ TEST_F(ScratchRunTest, FaultsOfMmapv1ReadAPageOrWhatReadaheadSays) {
   if (CannotGoOn()) return;
   const Reads around = DeviceReads(Account());
   EXPECT_LE(around.bytes, around.reads * (64 << 10));
-  // Pages that are there already part a window.
+  // Pages that are cached already split a window.
   EXPECT_GT(around.bytes, around.reads * (16 << 10));
 }
 
-// A kernel told to read nothing ahead reads a missing range page by page. Read pages of a fractal
-// tree are compressed and lie side by side, so n bytes lie in n / 4096 + 0.875 pages on average;
-// headers of nodes begin on a page, so theirs in half a page more than n / 4096. Few operations,
-// from empty caches: hardly a page is found in the page cache.
+// Without readahead, the kernel reads a missing range page by page. The compressed parts of a
+// fractal node lie side by side, so n bytes of them lie in n / 4096 + 0.875 pages on average. The
+// header of a node begins on a page, so n bytes of it lie in n / 4096 + 0.5 pages. The test makes
+// few operations from empty caches, so that hardly a page is found in the page cache.
 TEST_F(ScratchRunTest, FractalReadsPageByPageWithoutReadahead) {
   for (const int page : {8, 64}) {
     RunOnScratch(fmt::format(
@@ -177,7 +179,7 @@ TEST_F(ScratchRunTest, FractalReadsPageByPageWithoutReadahead) {
     const double law = engine["block_read_bytes"].get<double>() / 4096 +
                        0.875 * engine["more"]["partition_reads"].get<double>() +
                        0.5 * engine["more"]["header_reads"].get<double>();
-    // Of 300 reads of one or two pages each, chance explains 8 %.
+    // Among 300 reads of one or two pages each, chance can explain a deviation of 8 %.
     EXPECT_LE(static_cast<double>(reads.reads), (page == 8 ? 1.08 : 1.02) * law) << page << "k";
     EXPECT_GE(static_cast<double>(reads.reads), 0.8 * law) << page << "k";
     RecordProperty(fmt::format("share_of_law_{}k", page),
@@ -185,11 +187,11 @@ TEST_F(ScratchRunTest, FractalReadsPageByPageWithoutReadahead) {
   }
 }
 
-// Each engine's files are known by kind and its threads by purpose: next to nothing of a load, a
-// settle or a read goes to files that nobody knows.
+// The ledger must know the kinds of each engine's files and the purposes of its threads: next to
+// none of the IO of a load, a settle or a read may go to files of unknown kind.
 class KnownFilesTest : public ScratchRunTest, public testing::WithParamInterface<const char*> {
  protected:
-  // Bytes of requests to files of no known kind.
+  // Returns the bytes of requests to files of unknown kind.
   static double BytesOfOtherFiles(const nlohmann::json& account) {
     double other = 0;
     const auto add = [&other](const nlohmann::json& counts) {
@@ -226,7 +228,7 @@ TEST_P(KnownFilesTest, AreNearlyAllOfThem) {
           EXPECT_GT(all, 1 << 20) << phase["name"];
         }
         EXPECT_LE(BytesOfOtherFiles(phase["account"]), 0.01 * all) << phase["name"];
-        // Nobody else is on the device, so no request may count as another program's.
+        // No other program uses the device, so no request may count as one of another program.
         for (const char* figure : {"reads", "read_bytes", "writes", "write_bytes"}) {
           EXPECT_EQ(phase["account"]["own"][figure], device[figure])
               << phase["name"] << " " << figure;

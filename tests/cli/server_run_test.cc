@@ -1,4 +1,5 @@
-// Runs on servers of their own: the whole run by one command, and nothing left of it however it ends.
+// Tests runs that start a server of their own: one command makes the whole run, and nothing of the
+// server is left, however the run ends.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -53,7 +54,7 @@ TEST_P(ServerRunTest, ReadsWhatItHasLoaded) {
       text.find(GetParam() == "postgres" ? "\"shared_buffers\"" : "\"innodb_buffer_pool_size\""),
       std::string::npos);
   EXPECT_TRUE(Servers().empty());
-  // What the server works is the run's, and no other program's.
+  // The processor time of the server must count as the run's, and not as another program's.
   for (const nlohmann::json& phase : document["runs"][0]["phases"]) {
     if (phase["kind"] != "load") continue;
     const double cpu = phase["account"]["cpu_user_seconds"].get<double>() +
@@ -73,7 +74,8 @@ TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
   for (const pid_t left : Servers()) ::kill(left, SIGKILL);
 }
 
-// Its blocks and its memory are not the run's, and must not be reported as if they were.
+// The blocks and the memory of such a server do not belong to the run, and must not be reported as
+// the run's.
 TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
   if (GetParam() != "postgres") GTEST_SKIP() << "one server says it for both";
   const pid_t process =

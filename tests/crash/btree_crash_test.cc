@@ -1,6 +1,6 @@
-// kill -9 at random moments while threads commit with durability sync, and while the database that
-// was killed recovers: every acknowledged commit is there afterwards, every transaction is there
-// whole or not at all, and every page, pointer and the space map pass the check.
+// Tests kill -9 at random moments while threads commit with durability sync, and while the killed
+// database recovers. Afterwards every acknowledged commit must be found, every transaction must be
+// found as a whole or not at all, and all pages, pointers and the space map must pass the check.
 //
 // TESTBED_CRASH_ROUNDS sets the rounds of one or two kills for each IO mode (8), TESTBED_CRASH_SEED
 // the first seed.
@@ -30,9 +30,9 @@ namespace {
 constexpr int kThreads = 4;
 constexpr uint64_t kRowsOfTransaction = 3;
 
-// What a thread does in its i-th transaction follows from (thread, i) alone: three rows, in two
-// tables, are set to a value that names i; each fourth transaction erases them instead. The rows
-// come round again every kCycle transactions, so old ones are written over.
+// The i-th transaction of a thread follows from (thread, i) alone. It sets three rows, in two
+// tables, to a value that names i; each fourth transaction erases them instead. The rows repeat
+// after kCycle transactions, so old ones are overwritten.
 constexpr uint64_t kCycle = 700;
 
 struct Transaction {
@@ -45,7 +45,7 @@ Transaction MakeTransaction(int thread, uint64_t i) {
   Transaction t;
   const uint64_t slot = i % kCycle;
   for (uint64_t row = 0; row < kRowsOfTransaction; ++row) {
-    // Scattered, so that threads share pages.
+    // The keys are scattered, so that threads share pages.
     const uint64_t scattered = (slot * kRowsOfTransaction + row) * 0x9e3779b97f4a7c15ull;
     char key[64];
     snprintf(key, sizeof key, "%04x/%d/%lu/%lu", static_cast<unsigned>(scattered >> 48), thread,
@@ -59,7 +59,7 @@ Transaction MakeTransaction(int thread, uint64_t i) {
   return t;
 }
 
-// Shared with the child: the number of transactions that each thread was told are durable.
+// The number of transactions that each thread was told are durable. It is shared with the child.
 struct Acknowledged {
   std::atomic<uint64_t> count[kThreads];
 };
@@ -86,8 +86,9 @@ class BtreeCrashTest : public testing::TestWithParam<IoMode> {
     std::filesystem::remove_all(dir_);
   }
 
-  // In the child: works until it is killed. With `checkpoints` it takes one after the other, so
-  // that the kill falls shortly after one, whose redo point then decides what recovery sees.
+  // Runs in the child until it is killed. With `checkpoints` it takes one checkpoint after the
+  // other, so that the kill falls shortly after one, whose redo point then decides what recovery
+  // sees.
   [[noreturn]] void Work(bool checkpoints) {
     try {
       auto store = Store::Open(dir_, options_);
@@ -116,13 +117,14 @@ class BtreeCrashTest : public testing::TestWithParam<IoMode> {
     ::_exit(3);
   }
 
-  // One child, killed after a while.
+  // Starts one child, and kills it after a while.
   void KillOne(std::mt19937_64* random) {
     const bool checkpoints = (*random)() % 2 == 0;
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) Work(checkpoints);
-    // Short enough, now and then, to hit recovery; long enough, mostly, for checkpoints.
+    // One wait in five is so short that the kill may come during recovery; the others are long
+    // enough for checkpoints.
     const auto wait = (*random)() % 5 == 0 ? (*random)() % 20 : 50 + (*random)() % 400;
     std::this_thread::sleep_for(std::chrono::milliseconds(wait));
     ASSERT_EQ(::kill(child, SIGKILL), 0);
@@ -131,14 +133,14 @@ class BtreeCrashTest : public testing::TestWithParam<IoMode> {
     ASSERT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
   }
 
-  // What the kill left is sound as it lies there, before anybody opens it.
+  // Expects that the check finds no fault in the files that the kill left, before they are opened.
   void ExpectNoFault() {
     const Inspection left = InspectDatabase(dir_, {});
     for (const Fault& fault : left.faults.kept) ADD_FAILURE() << fault.Text();
   }
 
-  // The state of slot s is that of the last transaction on it. The thread may have one transaction
-  // more in the log than it was told.
+  // Expects that each slot has the state of the last transaction on it. The log may hold one
+  // transaction of the thread more than it was told.
   void ExpectThread(Store* store, StoreClient* client, int thread) {
     const uint64_t done = acknowledged_->count[thread].load();
     Tree* tables[] = {store->OpenTable("first"), store->OpenTable("second")};

@@ -1,5 +1,5 @@
-// The oracle of `testbed crashtest` can fail: a database that differs from what was acknowledged in
-// one row, in either direction, in a table or in an index, is told from one that does not.
+// Tests that the oracle of `testbed crashtest` can fail: it must find a single row too many or too
+// few, in a table or in an index.
 #include "tools/crashtest/crash_oracle.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ class CrashOracleTest : public testing::Test {
     }
     return "none";
   }
-  // A row in the middle of the table.
+  // Returns the key of a row in the middle of the table.
   std::string SomeKey(CrashTable table) const {
     std::map<std::string, RowVersion> rows;
     for (const ClientModel& client : clients_) client.AddRows(table, &rows);
@@ -100,7 +100,8 @@ TEST_F(CrashOracleTest, EachDifferenceIsFound) {
   }
 }
 
-// Its end is there, which tells that it happened, and its beginning is not.
+// The end of the transaction, which shows that it happened, is in the database, and its beginning
+// is not.
 TEST_F(CrashOracleTest, HalfATransactionIsFound) {
   const std::vector<CrashWrite> writes = clients_[0].Next();
   const std::vector<CrashWrite> half(writes.begin() + static_cast<long>(writes.size() / 2),

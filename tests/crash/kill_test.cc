@@ -1,7 +1,7 @@
-// kill -9 at random moments, over all engines: what an engine acknowledged as durable must be there
-// afterwards, whole, and its own check, where it has one, must find no fault before recovery and
-// after it. A kill takes the process' memory alone: what was written is in the page cache.
-// TESTBED_CRASH_ROUNDS sets the kills of each way.
+// Tests kill -9 at random moments with all engines. What an engine acknowledged as durable must be
+// found afterwards, and only whole transactions. The engine's own check, if it has one, must find
+// no fault before and after recovery. A kill loses only the memory of the process: what was written
+// stays in the page cache. TESTBED_CRASH_ROUNDS sets the kills of each way.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -22,14 +22,14 @@ namespace testbed {
 namespace {
 
 constexpr uint32_t kIntervalMs = 50;
-// How much later than promised a commit may be durable: a busy machine may run the thread that syncs
-// late. That it runs in time is not for this test to tell.
+// The time by which a commit may be durable later than promised. A busy machine may run the syncing
+// thread late; lazy_age_test.cc tests that it runs in time.
 constexpr uint32_t kSlackMs = 500;
 
 enum class Loss : uint8_t {
   kNothing,   // a commit that has returned is in the page cache, if not on the device
-  kInterval,  // commits of the lazy interval may be in the process' memory
-  kAny,       // any commits may be, but each is there as a whole or not at all
+  kInterval,  // commits of the last lazy interval may be lost
+  kAny,       // any commits may be lost, but each only as a whole
 };
 
 struct Way {
@@ -41,7 +41,7 @@ struct Way {
   std::map<std::string, std::string> extra = {};
   int rounds = 8;
   uint64_t longest_value = 3000;
-  // Those that are not given are the engine's defaults.
+  // A setting of 0 is the default of the engine.
   uint64_t cache_bytes = 0;
   uint32_t page_size = 0;
   const char* compression = nullptr;

@@ -1,4 +1,4 @@
-// A process that commits until it is killed, and tells what it has acknowledged.
+// Runs a process that commits until it is killed, and reports the commits that it has acknowledged.
 #ifndef TESTBED_TESTS_CRASH_KILLED_CHILD_H_
 #define TESTBED_TESTS_CRASH_KILLED_CHILD_H_
 
@@ -20,7 +20,8 @@
 
 namespace testbed {
 
-// Tells the parent that so many rows are acknowledged; false when it is gone.
+// Tells the parent the number of rows that are acknowledged so far. Returns false when the parent
+// is gone.
 using Acknowledge = std::function<bool(uint64_t rows)>;
 
 // Runs `commit` in a child and kills it some time after its first acknowledgement, which says that
@@ -54,9 +55,10 @@ inline uint64_t RunAndKill(uint64_t from, std::chrono::microseconds after_first,
   return rows;
 }
 
-// Runs `work` in a child and returns the text that it returned, or nothing when it had a failure,
-// which it prints, threw an error or ended by itself. An engine that keeps threads for the process
-// (rocksdb's pool) must not be opened before a fork: the child would wait for threads that it has not.
+// Runs `work` in a child and returns the text that it returned. Returns nothing when a check in it
+// failed, which the child prints, when it threw, or when the process ended by itself. The parent
+// must not have opened an engine that keeps threads for the whole process (rocksdb's pool): the
+// child would wait for threads that a fork does not copy.
 inline std::optional<std::string> InChild(const std::function<std::string()>& work) {
   int pipe[2];
   EXPECT_EQ(::pipe(pipe), 0);

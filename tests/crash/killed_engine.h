@@ -1,5 +1,6 @@
-// An engine that commits until it is killed: transactions of two rows in two tables, a counter and
-// the erasure of an older row. What must be there afterwards follows from the counter alone.
+// An engine that commits until it is killed. A transaction puts two rows into two tables, advances
+// a counter and now and then erases an older row. The counter alone tells which rows must be found
+// afterwards.
 #ifndef TESTBED_TESTS_CRASH_KILLED_ENGINE_H_
 #define TESTBED_TESTS_CRASH_KILLED_ENGINE_H_
 
@@ -37,21 +38,23 @@ class KilledEngine {
 
   EngineOptions options;
   uint64_t longest_value = 1500;
-  // How long after it returned a commit must be durable; none: never, but what is there is whole.
+  // The time after its return at which a commit must be durable. Nothing: commits may be lost, but
+  // only as a whole.
   std::optional<std::chrono::milliseconds> durable_after = std::chrono::milliseconds(0);
 
   const std::string& dir() const { return dir_; }
   std::unique_ptr<Engine> Open() const { return OpenEngine(engine_, dir_, options); }
 
-  // Goes on where the last one was killed, and is killed some time after its first acknowledgement.
+  // Continues where the last run was killed, and kills the process some time after its first
+  // acknowledgement.
   void RunAndKill(std::chrono::microseconds after_first) {
     acknowledged_ = testbed::RunAndKill(rows_, after_first, [this](const Acknowledge& acknowledge) {
       InsertUntilKilled(acknowledge);
     });
   }
 
-  // Expects that whole transactions are there, and all that were acknowledged as durable. Returns
-  // their rows. It looks in a child, see InChild.
+  // Expects that the database holds only whole transactions, and all that were acknowledged as
+  // durable. Returns the number of their rows. Reads the database in a child (see InChild).
   uint64_t ExpectWhole() {
     const std::optional<std::string> rows = InChild([this] { return std::to_string(Look()); });
     EXPECT_TRUE(rows) << "the child that looked has printed why";
@@ -78,7 +81,7 @@ class KilledEngine {
     if (durable_after) {
       EXPECT_GE(rows_, acknowledged_);
     }
-    // The one that was under way may be there.
+    // The transaction that was under way may be found, too.
     if (!Delayed()) {
       EXPECT_LE(rows_, acknowledged_ + 2);
     }
@@ -106,7 +109,7 @@ class KilledEngine {
     return "value of " + std::to_string(i) +
            std::string(i % longest_value, static_cast<char>('a' + i % 26));
   }
-  // Whether the transactions that are there have erased row i.
+  // Returns whether the transactions that the database holds have erased row i.
   bool Erased(uint64_t i) const { return i % 3 == 0 && 2 * i + 2 <= rows_; }
   bool Delayed() const { return durable_after && durable_after->count() > 0; }
 

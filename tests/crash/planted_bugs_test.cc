@@ -1,6 +1,6 @@
-// The bugs that tools/crashtest/planted_bugs.sh plants (tests/crash/planted/*.patch) can be planted: a change
-// of an engine that moves what a patch changes must change the patch, or the bug is not tried any
-// more.
+// Tests that the patches of tools/crashtest/planted_bugs.sh (tests/crash/planted/*.patch) still
+// apply. A change of an engine that moves the lines of a patch must change the patch as well;
+// otherwise the bug would not be tried any more.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ TEST(PlantedBugsTest, EachCanBePlanted) {
   EXPECT_GE(patches, 20u);
 }
 
-// A bug that docs/crash-testing.md does not list was not tried.
+// Each bug must be in the table of docs/crash-testing.md: one that is not was never tried.
 TEST(PlantedBugsTest, EachIsInTheTable) {
   const fs::path source = SourceDir();
   const std::string table = Contents(source / "docs/crash-testing.md");

@@ -77,7 +77,8 @@ EngineTest::EngineTest() {
     options_.extra["compressed_cache_pct"] = "30";
   }
   if (!GetParam().variant.empty()) options_.extra[info().variants] = GetParam().variant;
-  // With a rollback journal each commit syncs four times; tests of durability set their own.
+  // With a rollback journal each commit would sync four times. Tests of durability set the
+  // durability themselves.
   if (GetParam().variant == "delete") options_.durability = Durability::kNone;
   if (info().capabilities.cache) options_.cache_bytes = 16 << 20;
   // A log is made for each test. Its default size is 64 MB.

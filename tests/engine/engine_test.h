@@ -1,6 +1,6 @@
-// What the conformance suite is made of: every test runs for each engine of this build that keeps
-// data and finds it again, in each IO mode that it has, or in one of them (AnyIoModeTest). An engine
-// joins by standing in the registry.
+// The fixtures of the conformance suite. Every test runs for each engine of this build that keeps
+// data, in each IO mode of the engine, or in one of them (AnyIoModeTest). An engine joins by its
+// entry in the registry.
 //
 //   class ScanTest : public EngineTest {};
 //   TEST_P(ScanTest, FindsEveryRow) { Open(); ... }
@@ -46,13 +46,13 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
   ~EngineTest() override;
   void SetUp() override;  // also skips direct IO where the file system has none
 
-  // Returns whether the case reads its files in the way that its engine prefers. A test to which
-  // another way adds no new way to fail runs in this one; the nightly run, which sets
+  // Returns whether the case has the IO mode that its engine prefers. A test that cannot fail in
+  // another IO mode alone runs only in this one. The nightly run, which sets
   // TESTBED_EVERY_IO_MODE=1, runs it in all.
   bool StandsForItsEngine() const;
-  // Returns whether the test that runs is one of those of this case's IO mode. Of tests to which the
-  // mode makes no difference, each runs in one of its engine's modes, and each mode has a share of
-  // them. The nightly run runs them in all.
+  // Returns whether the current test runs in the IO mode of this case. Each test to which the mode
+  // makes no difference runs in one mode of each engine, and each mode gets a share of these tests.
+  // The nightly run runs them in all modes.
   bool IsOfThisIoMode() const;
 
   const EngineInfo& info() const { return FindEngine(GetParam().engine); }
@@ -84,8 +84,8 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
   TableId table_ = 0;
 };
 
-// Tests to which the IO mode makes no difference: what sessions see of each other's writes, how cursors
-// move. Each of them runs in one IO mode of each engine (IsOfThisIoMode).
+// Tests to which the IO mode makes no difference: what sessions see of each other's writes, how
+// cursors move. Each of them runs in one IO mode of each engine (IsOfThisIoMode).
 class AnyIoModeTest : public EngineTest {
  protected:
   void SetUp() override;

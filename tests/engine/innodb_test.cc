@@ -1,4 +1,4 @@
-// What only the innodb engine promises: life with a library that knows one server a process.
+// Tests what only the engine innodb promises, whose library allows one server in a process.
 #ifdef TESTBED_HAVE_INNODB
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -72,7 +72,7 @@ TEST_F(InnodbTest, LeavesTheProcessAsItWas) {
   EXPECT_EQ(pipe.sa_handler, SIG_DFL);
 }
 
-// A thread that ends when the server is gone must not say goodbye to it.
+// A thread that ends after the engine was closed must not call the library.
 TEST_F(InnodbTest, AThreadMayOutliveTheEngine) {
   std::unique_ptr<Engine> engine = Open();
   const TableId table = engine->OpenTable("t");
@@ -109,8 +109,8 @@ TEST_F(InnodbTest, SettingsAreInForce) {
   EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
 }
 
-// Whoever opens the database again does not have to say how its pages were made, and cannot say it
-// wrongly: counts of bytes rest on it.
+// The database keeps its key_block_size. A later opening need not give it, and a wrong value is
+// refused, because counts of bytes depend on it.
 TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {
   options_.page_size = 16384;
   options_.extra = {{"key_block_size", "8k"}};
@@ -127,7 +127,7 @@ TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {
   }
   options_.extra = {{"key_block_size", "8k"}};
   EXPECT_EQ(Setting(*Open(), "key_block_size"), "8192");
-  // A database without it does not take it later.
+  // A database that was created without it must refuse it later.
   options_.extra = {};
   { Open("plain")->OpenTable("t"); }
   options_.extra = {{"key_block_size", "8k"}};

@@ -1,6 +1,6 @@
-// What is special to LMDB: one writer, views into the mapping and what they hold back, a map that
-// is full, durability by flags, and an account that must do without the file level. Its behaviour
-// as an engine is in the suite that all engines pass.
+// Tests what is special to LMDB: a single writer, values that are views into the mapping and what
+// such views keep from being reused, a full map, durability by flags, and an account without the
+// file level. The conformance suite tests its behaviour as an engine.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -75,8 +75,8 @@ class LmdbTest : public testing::Test {
     ADD_FAILURE() << "no counter " << name;
     return 0;
   }
-  // Replaces each of some rows again and again, which frees pages; returns by how many pages the
-  // file grew.
+  // Replaces the same rows again and again, which frees pages. Returns by how many pages the file
+  // grew.
   uint64_t GrowthByReplacing(int rounds) {
     auto writer = engine_->NewSession();
     const uint64_t before = Now("file_pages");
@@ -118,7 +118,8 @@ Mapping MappingOf(const std::string& file) {
   return mapping;
 }
 
-// A link that leads to itself cannot be examined. What is new is removed when it cannot be opened.
+// A link that leads to itself cannot be examined, so the file must not be taken for a new one,
+// which would be removed when it cannot be opened.
 TEST_F(LmdbTest, AFileThatCannotBeExaminedIsNotNew) {
   for (const auto& [engine, name] : {std::pair("lmdb", "data.mdb"), {"mdbx", "mdbx.dat"}}) {
     const auto is = [&e = engine](const EngineInfo& info) { return info.name == e; };
@@ -143,7 +144,7 @@ TEST_F(LmdbTest, AFullMapIsOneSentenceAndLosesNothing) {
   EXPECT_NE(sentence.find("2097152"), std::string::npos) << sentence;
   EXPECT_GT(rows, 500u);
   EXPECT_EQ(GetBy(session_.get(), RowKey(rows - 1)), RowValue(rows - 1, 1000));
-  // A transaction that met it is rolled back and leaves the session as it was.
+  // A transaction that meets a full map must be rolled back, and leave the session usable.
   session_->Begin();
   ErrorOf(Error::kRun, [&] {
     for (uint64_t i = 0; i < 10000; ++i) Put(rows + i, 1000);
@@ -216,7 +217,7 @@ TEST_F(LmdbTest, AdviceIsThatOfTheMapping) {
   }
 }
 
-// The value is not copied, and yet nobody changes it before the session's next call.
+// The value is not copied, and must still not change before the session's next call.
 TEST_F(LmdbTest, AValueIsAViewIntoTheMappingThatStays) {
   Open();
   for (uint64_t row = 0; row < 20; ++row) Put(row, 1000);
@@ -279,7 +280,7 @@ TEST_F(LmdbTest, IdleSessionsHoldBackOnlyWhatMayStillBeLookedAt) {
   EXPECT_EQ(GrowthByReplacing(20), 0u) << "it is gone";
 }
 
-// A key or value that was just read may be written at once, also where writing moves it.
+// A key or value that was just read may be passed to a write at once, even when the write moves it.
 TEST_F(LmdbTest, WhatWasReadCanBeWrittenBack) {
   Open();
   constexpr uint64_t kRows = 60;
@@ -337,7 +338,8 @@ TEST_F(LmdbTest, ATransactionEndsOnTheThreadThatBeganToWrite) {
   EXPECT_EQ(GetBy(session_.get(), RowKey(1)), RowValue(1, 10));
 }
 
-// From its first write on a transaction is alone, so what it reads then it can build upon.
+// From its first write on, a transaction is the only writer, so later writes can rely on what it
+// reads.
 TEST_F(LmdbTest, TransactionsThatBeginWithAWriteAreSerial) {
   Open();
   constexpr int kThreads = 4, kRounds = 200;
@@ -392,7 +394,7 @@ TEST_F(LmdbTest, CountersAreWhatThePagesAre) {
   EXPECT_LE(Now("used_pages"), Now("file_pages"));
   const EngineCounters counters = engine_->Counters();
   EXPECT_FALSE(counters.block_requests || counters.block_reads || counters.cache_bytes);
-  // Tables that this run has not opened are in the file all the same.
+  // Tables that this run has not opened count as well.
   const uint64_t used = Now("used_pages");
   Close();
   engine_ = OpenEngine("lmdb", dir_, options_);
@@ -410,7 +412,7 @@ TEST_F(LmdbTest, ALazyCommitIsSyncedSoonAndAtRestNothingIs) {
   Put(1, 100);
   for (int i = 0; i < 500 && syncs() == before; ++i) std::this_thread::sleep_for(milliseconds(10));
   EXPECT_GE(syncs(), before + 1);
-  // A sync that was late may have been of an earlier commit. Then one more comes, and no others.
+  // A late sync may have been for an earlier commit. Then one more sync comes, and no others.
   bool rests = false;
   for (int ms = 200; !rests && ms <= 3200; ms *= 2) {
     const uint64_t after = syncs();
@@ -447,7 +449,7 @@ class LmdbAccountTest : public LmdbTest {
     scratch_.reset();
   }
 
-  // What an operation cost the device, which all threads together must close exactly.
+  // Returns the IO that some work cost, and expects that the account closes exactly.
   template <typename Work>
   LedgerCounts Cost(Work work) {
     EXPECT_TRUE(scratch_->device().Quiesce(10000));
@@ -491,9 +493,9 @@ TEST_F(LmdbAccountTest, CommitsPayForTheirWritesAndSyncs) {
                 data[durability].writes, data[durability].write_bytes, data[durability].flushes);
     Close();
   }
-  // A commit copies a leaf at least, the table's entry and the list of free pages, and writes a
-  // root page. Which of the syncs are the file system's journal's is its affair; the second one of
-  // a commit, after the root page, is never.
+  // A commit copies at least a leaf, the table's entry and the list of free pages, and writes a
+  // root page. Some syncs may become part of a commit of the file system's journal, but never the
+  // second one of a commit, after the root page.
   EXPECT_GE(data[Durability::kLazy].write_bytes, kCommits * 4 * 4096);
   EXPECT_GE(data[Durability::kSync].write_bytes, kCommits * 4 * 4096);
   EXPECT_GE(data[Durability::kSync].flushes, data[Durability::kLazy].flushes + kCommits / 2);
@@ -510,7 +512,7 @@ TEST_F(LmdbAccountTest, ReadsThatMissThePageCachePayForTheirPages) {
   for (uint64_t row = 0; row < kRows; ++row) Put(row, 1000);
   session_->Commit();
   Close();
-  scratch_->Remount();  // nothing of it is in memory
+  scratch_->Remount();  // empties the page cache of it
   OpenAt(dir);
   constexpr uint64_t kReads = 500;
   std::string_view value;
@@ -530,8 +532,9 @@ TEST_F(LmdbAccountTest, ReadsThatMissThePageCachePayForTheirPages) {
   EXPECT_LT(data.reads, 2 * kReads);
 }
 
-// The file system is cut off from its device at once, with a commit just acknowledged: sync loses
-// none, lazy the last one at most (its root page), and what is there is whole.
+// The file system is cut off from its device just after a commit was acknowledged. Durability sync
+// must lose no commit, lazy at most the last one (its root page), and no commit may be found by
+// half.
 TEST_F(LmdbAccountTest, APowerCutTakesTheLastLazyCommitAtMost) {
   for (Durability durability : {Durability::kSync, Durability::kLazy}) {
     SCOPED_TRACE(DurabilityName(durability));

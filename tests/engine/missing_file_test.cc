@@ -1,6 +1,7 @@
-// A file that is missing from a database of an engine of other projects. Each is asked for before
-// the engine is opened, because an engine may write before it finds a file missing, or make a new
-// one: it is refused, nothing is changed, and with the file back in its place all rows are there.
+// Tests databases of other projects' engines that lack a file. testbed looks for each file before
+// it opens the engine, because an engine may write before it notices that a file is missing, or
+// make a new one. The opening must be refused and change nothing, and with the file back in its
+// place all rows must be found.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kRows = 200;
 
-// The files that are asked for, by engine.
+// The files that testbed looks for, by engine.
 const std::map<std::string, std::vector<std::string>> kNeeded = {
     {"lmdb", {"data.mdb"}},
     {"mdbx", {"mdbx.dat"}},
@@ -105,7 +106,7 @@ TEST_P(MissingFileTest, AnEmptyDataFileIsRefused) {
   EXPECT_TRUE(before == Contents());
 }
 
-// What RocksDB has in its directory when CURRENT is missing.
+// A directory without CURRENT must be refused whichever file of RocksDB it holds.
 TEST_P(MissingFileTest, AnyFileOfADatabaseWithoutCurrentIsRefused) {
   if (info().name != "rocksdb") GTEST_SKIP() << "of RocksDB";
   for (const char* name :
@@ -123,7 +124,7 @@ TEST_P(MissingFileTest, AnyFileOfADatabaseWithoutCurrentIsRefused) {
   Open();
 }
 
-// Tables are named by the log alone until a checkpoint.
+// Until a checkpoint, only the log names the files of new tables.
 TEST_P(MissingFileTest, TheFilesOfTablesAreNamedWhenTheyAreNew) {
   if (!info().table_files) GTEST_SKIP() << info().name << " names its files otherwise";
   for (const Durability durability : {Durability::kSync, Durability::kLazy, Durability::kNone}) {

@@ -1,6 +1,7 @@
-// What is special to mmapv1: what its generations do when a record is not in memory, a journal that
-// is counted byte by byte, databases with one each, and what it refuses. Its behaviour as an engine
-// is in the suite that all engines pass, its formats and protocols in tests/unit/mmapv1_*.
+// Tests what is special to mmapv1: what its generations do when a record is not in memory, a
+// journal whose bytes are all counted, several databases with a journal each, and what it refuses.
+// The conformance suite tests its behaviour as an engine, tests/unit/engines/mmapv1/ its formats
+// and protocols.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-// Somebody moves the directory of a database that is open, and another database comes to its name: an engine
-// of ours that makes, renames or removes a file by name then fails, changes nothing there, and has lost
-// nothing when the directory is back.
+// Tests a directory that is moved while its database is open, and another database that takes its
+// name. An engine of ours that must then make, rename or remove a file by name must fail and change
+// nothing in the other directory, and must have lost nothing when its own directory is back.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -76,7 +76,7 @@ TEST_P(MovedDirectoryTest, WhatComesToItsNameIsLeftAlone) {
   try {
     Close();
   } catch (const Error&) {
-    // A close that wants to write a file says so, too.
+    // The close may fail as well, when it must write a file.
   }
   fs::rename(dir_, other);
   for (const auto& [path, content] : before) {

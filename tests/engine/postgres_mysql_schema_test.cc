@@ -1,4 +1,5 @@
-// Whose a schema of a server is, and how long: while an engine has it open, no other run takes it.
+// Tests which run owns a schema of a server, and for how long: while an engine has it open, no
+// other run may take it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr char kTemporary[] = "testbed-0123456789abcdef.tmp";
 
-// Without a server: the test is the server, and gives the lock or does not.
+// These tests need no server: the fixture plays the server, and grants the lock or refuses it.
 class SchemaOwnerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -30,7 +31,7 @@ class SchemaOwnerTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(owner_.dir); }
 
-  // Takes the schema of a server that gives the lock at the `tries`th try; 0: at none.
+  // Takes the schema of a server that grants the lock at try number `tries`; with 0 it never does.
   bool Take(int tries) {
     return owner_.Take([this] { return found_; },
                        [this, tries] {
@@ -46,7 +47,7 @@ class SchemaOwnerTest : public testing::Test {
 
   SchemaOwner owner_{.engine = "mysql", .kind = "database", .schema = "shelf", .dir = {}};
   FoundSchema found_;
-  std::optional<FoundSchema> left_;  // what whoever had the lock leaves there
+  std::optional<FoundSchema> left_;  // the schema that the last owner of the lock leaves
   int tried_ = 0;
 };
 
@@ -98,7 +99,7 @@ class SchemaOfALivingRunTest : public EngineTest {
     EngineTest::SetUp();
     options_.durability = Durability::kSync;  // as each server has it
   }
-  // Opens a database in `name` on the server that the test's own database has.
+  // Opens a database in the directory `name` on the server of the test's own database.
   std::unique_ptr<Engine> Connect(const std::string& name) {
     const std::string cluster = dir_ + "/cluster";
     EngineOptions options = options_;

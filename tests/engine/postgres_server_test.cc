@@ -1,5 +1,6 @@
-// A server of PostgreSQL that root has started runs as a user whom other programs of the machine run
-// as, too: it has nothing of root's to lend to them, and does not let them in.
+// Tests a PostgreSQL server that root has started. It runs as a user that other programs of the
+// machine may have as well, so it must have no rights of root that they could use, and must not
+// admit them.
 #ifdef TESTBED_HAVE_POSTGRES
 #include <gtest/gtest.h>
 #include <stdio.h>
@@ -25,9 +26,11 @@ class PostgresServerTest : public EngineTest {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // Returns what psql says, which connects as user `name` of the server, run by `prefix`.
+  // Returns the output of psql, which connects as user `name` of the server. `prefix` is a command
+  // that runs it.
   std::string Ask(const std::string& name, const std::string& prefix = "") const {
-    // The directories above the cluster may be closed to the user, who gets it open.
+    // The user may not be able to search the directories above the cluster, so psql inherits it as
+    // an open descriptor.
     const std::string command = "PGCONNECT_TIMEOUT=20 " + prefix + " " + psql_ +
                                 " -h /proc/self/fd/9 -U " + name +
                                 " -d postgres -Atc 'SELECT 40 + 2' 2>&1 </dev/null 9<" + Cluster();
@@ -73,7 +76,8 @@ TEST_P(PostgresServerTest, AdmitsTheUserOfTheRunAlone) {
   EXPECT_NE(said.find("Peer authentication failed"), std::string::npos) << said;
 }
 
-// One that an earlier version made lets everybody in, and its files are the server's user's.
+// A cluster that an earlier version made admits everybody, and its files belong to the user of the
+// server.
 TEST_P(PostgresServerTest, WritesAnewWhoIsAdmittedWheneverItStarts) {
   Open();
   Close();

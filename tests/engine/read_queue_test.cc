@@ -1,4 +1,4 @@
-// Many point reads in flight on one thread find what reads one after the other find.
+// Tests many point reads in flight on one thread: they must find what single reads find.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,11 +28,13 @@ class ReadQueueTest : public EngineTest {
   void SetUp() override {
     EngineTest::SetUp();
     if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
-    // Far less than the data, and few pages more than the slots.
+    // The cache is far smaller than the data, and has only a few pages more than the queue has
+    // slots.
     options_.cache_bytes = std::max<uint64_t>(1 << 20, info().capabilities.min_cache_bytes);
     Open();
   }
-  // Looks up the rows, so many at once, in an order of their own; each must be found as `value`.
+  // Looks up the rows with many reads in flight, which end in any order. Expects that each row has
+  // the value that `value_of` returns.
   void ReadAll(const std::vector<uint64_t>& rows,
                const std::function<std::string(uint64_t)>& value_of) {
     const std::unique_ptr<ReadQueue> queue = session_->NewReadQueue(kDepth);
@@ -117,7 +119,7 @@ TEST_P(ReadQueueTest, EachReadIsChargedToItsOwnOperation) {
   for (uint64_t round = 0; round < 50; ++round) {
     for (uint32_t i = 0; i < kDepth; ++i) {
       tasks[i].Begin(ops[i % 2]);
-      // The odd ones look at one row only, which is soon in the cache.
+      // The odd slots read the same row each time, which is soon in the cache.
       keys[i] = RowKey(i % 2 == 0 ? (round * kDepth + i) * 6151 % kRows : 77);
       queue->Start(i, table_, keys[i], &tasks[i]);
     }
@@ -177,7 +179,7 @@ TEST_P(ReadQueueTest, ADestroyedPageIsAnErrorAndLeavesTheRestUsable) {
   engine_->Settle();
   Close();
   for (const std::string& path : FilesOfKind(dir_, FileKind::kData)) {
-    // Every second page of a part of the file that is in use.
+    // Every second page of a used part of the file is damaged.
     const uint64_t size = std::filesystem::file_size(path);
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     for (uint64_t page = size / 4 / options_.page_size; page < size / 2 / options_.page_size;
@@ -201,7 +203,7 @@ TEST_P(ReadQueueTest, ADestroyedPageIsAnErrorAndLeavesTheRestUsable) {
     errors += !error.empty();
   }
   EXPECT_GT(errors, 0);
-  // Nothing stays latched: single reads work, or name the page.
+  // No page may stay latched: single reads must work, or name the damaged page.
   int good = 0;
   for (uint64_t row = 0; row < kRows; row += 50) {
     try {
@@ -268,8 +270,8 @@ TEST_P(MultiGetTest, FindsWhatSingleGetsFind) {
   ExpectTakeEachFindsTheSame({});
 }
 
-// Calls for more and more rows, of which some are in blocks that the last call has pinned and others
-// were written since.
+// Calls for more and more rows, of which some are in blocks that the last call has pinned and
+// others were written since.
 TEST_P(MultiGetTest, CallsGrowAndShrink) {
   constexpr uint64_t kRows = 1000;
   Open();

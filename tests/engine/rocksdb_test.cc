@@ -1,5 +1,5 @@
-// What is special to RocksDB: where its tables are, its options in its own syntax, the memory of
-// index and filter. Its behaviour as an engine is in the suite that all engines pass.
+// Tests what is special to RocksDB: where it keeps its tables, options in its own syntax, and the
+// memory of index and filter blocks. The conformance suite tests its behaviour as an engine.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ class RocksdbTest : public testing::Test {
   std::unique_ptr<Session> session_;
 };
 
-// Rows of the tables beside it, and a transaction's own writes there, are never seen.
+// A table must never show rows of its neighbours, not even a transaction's own writes to them.
 TEST_F(RocksdbTest, NeighboursInOneColumnFamilyStayApart) {
   Open();
   EXPECT_EQ(Setting("tables"), "key-prefix");
@@ -215,7 +215,8 @@ TEST_F(RocksdbTest, APrefixExtractorChangesNoAnswer) {
   EXPECT_EQ(cursor->key(), "b");
 }
 
-// Outside of the cache they take its room, unless they are asked to come on top.
+// Index and filter blocks outside of the cache reduce its size by theirs, unless the option says
+// that they come on top of it.
 TEST_F(RocksdbTest, IndexAndFilterAreInTheCachesFigure) {
   const auto held = [&](const char* charged) {
     Close();
@@ -241,8 +242,8 @@ TEST_F(RocksdbTest, IndexAndFilterAreInTheCachesFigure) {
   EXPECT_LT(held("off"), 0.8);
 }
 
-// Universal compaction may find that no runs can be merged while it goes on saying that a compaction
-// is pending: the engine is at rest then.
+// Universal compaction may report a pending compaction although no runs can be merged. The engine
+// must then count as at rest.
 TEST_F(RocksdbTest, ComesToRestThoughACompactionStaysPending) {
   options_.extra = {{"compaction_style", "universal"}, {"write_buffer_size", "256k"}};
   Open();

@@ -1,6 +1,6 @@
-// What only the engines that speak to a server promise: what is another's there stays untouched, a
-// server that ends in the middle is one sentence, and its reads are charged to the operation that
-// caused them.
+// Tests what only the engines of servers promise: data of others on the server stay untouched, the
+// end of the server during work is an error of one sentence, and its reads are charged to the
+// operation that caused them.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -39,7 +39,7 @@ class ServerTest : public EngineTest {
     EngineTest::SetUp();
     options_.durability = Durability::kSync;
   }
-  // Opens a database in `name` on the server that the test's own database has.
+  // Opens a database in the directory `name` on the server of the test's own database.
   std::unique_ptr<Engine> Connect(const std::string& name, const std::string& schema,
                                   bool replace = false) {
     EngineOptions options = options_;
@@ -62,7 +62,7 @@ class ServerTest : public EngineTest {
     const TableId table = engine->OpenTable("t");
     engine->NewSession()->Put(table, key, value);
   }
-  // The server's process, by the file that it keeps.
+  // Returns the server's process, which its pid file names.
   pid_t ServerPid() const {
     std::ifstream file(dir_ + "/cluster/" +
                        (info().name == "postgres" ? "postmaster.pid" : "server.pid"));
@@ -95,14 +95,14 @@ TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
   std::unique_ptr<Engine> next = Connect("b", "shelf", true);
   EXPECT_EQ(ValueOf(next.get(), "k"), kAbsent);
   PutIn(next.get(), "k", "of b");
-  ErrorOf(Error::kUsage, [&] { Connect("a", "shelf"); });  // what it stood for is gone
+  ErrorOf(Error::kUsage, [&] { Connect("a", "shelf"); });  // its own schema was replaced
   EXPECT_EQ(ValueOf(next.get(), "k"), "of b");
   next.reset();
-  // A directory that is gone may only be unmounted: its database stays.
+  // A directory that is gone may only be unmounted, so its database must stay.
   fs::remove_all(dir_ + "/b");
   ErrorOf(Error::kUsage, [&] { Connect("c", "shelf"); });
   ErrorOf(Error::kUsage, [&] { Connect("b", "shelf"); });
-  // That of a temporary run stays while its directory is there, and no longer.
+  // The database of a temporary run must stay only as long as its directory exists.
   const std::string temporary = "testbed-0123456789abcdef.tmp";
   next = Connect(temporary, "shelf", true);
   PutIn(next.get(), "k", "of a temporary run");
@@ -112,7 +112,7 @@ TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
   next = Connect("c", "shelf");
   EXPECT_EQ(ValueOf(next.get(), "k"), kAbsent);
   next.reset();
-  // What testbed did not make is refused even then.
+  // A schema that testbed did not make must be refused even then.
   const std::string foreign = info().name == "postgres" ? "information_schema" : "foreign";
   if (info().name == "mysql") fs::create_directory(dir_ + "/cluster/foreign");
   for (const bool replace : {false, true}) {
@@ -133,7 +133,8 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
   EXPECT_EQ(Get("k"), "v");
 }
 
-// A server would make its files anew, perhaps in a directory that only is not mounted.
+// A server would make missing files anew, perhaps below a mount point whose file system is only not
+// mounted.
 TEST_P(ServerTest, AClusterThatIsMissingIsNotMadeAnew) {
   Open();
   Put("k", "v");
@@ -168,7 +169,7 @@ TEST_P(ServerTest, TakesNoPasswordInTheUrl) {
 }
 
 #ifdef TESTBED_HAVE_MYSQL
-// Reads of the server's threads, by operation, against the server's own count.
+// Compares the reads of the server's threads, by operation, with the server's own count.
 class ServedThreadTest : public ClosureTest {
  protected:
   void SetUp() override {
@@ -256,7 +257,8 @@ TEST_P(ServerTest, ALazyLogIsSyncedOnceAnInterval) {
     }
   };
   write_for(2 * kInterval);
-  // Others use the device too, whose slow syncs are fewer.
+  // Other programs use the device, too, and slow syncs are fewer. So the test makes several
+  // attempts.
   double each = 0;
   for (int attempt = 0; attempt < 4; ++attempt) {
     const double before = syncs();
@@ -268,8 +270,8 @@ TEST_P(ServerTest, ALazyLogIsSyncedOnceAnInterval) {
   ADD_FAILURE() << each << " syncs an interval";
 }
 
-// A client's statement asks for the rows of its scan at once, and so does a cursor that is told how
-// many they are, also where scans differ in length.
+// A cursor that is told the number of rows of its scan must get them with one statement, even when
+// scans differ in length.
 TEST_P(ServerTest, AScanOfAnExpectedLengthIsOneRoundTrip) {
   Open();
   Load(1000, 50);

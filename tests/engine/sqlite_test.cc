@@ -1,6 +1,6 @@
-// What is special to SQLite: one writer in turn, a cache for each connection within one bound, other
-// programs kept out, names of tables, journals that change, what a cursor holds. Its behaviour as an
-// engine is in the suite that all engines pass.
+// Tests what is special to SQLite: a single writer at a time, one bound for the caches of all
+// connections, the exclusion of other programs, names of tables, changes of the journal mode, and
+// what a cursor keeps back. The conformance suite tests its behaviour as an engine.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ TEST_F(SqliteTest, OtherProgramsAreKeptOutWhileItIsOpenAndReadItAfterwards) {
   EXPECT_EQ(GetBy(session_.get(), 99), "1");
 }
 
-// Only an opening that may create a database makes one of a file that is empty.
+// Only an opening that may create a database may make one from an empty file.
 TEST_F(SqliteTest, AnEmptyFileIsNoDatabaseThatIsThere) {
   for (const char* journal : {"wal", "delete"}) {
     SCOPED_TRACE(journal);
@@ -130,8 +130,8 @@ TEST_F(SqliteTest, ADatabaseThatAnotherProgramHasOpenIsRefused) {
   Open();
   Put(1, 10);
   Close();
-  // SQLite's own VFS locks these bytes to read. (A lock of the open file, because this process would
-  // lose another kind of lock by any of its descriptors that is closed.)
+  // SQLite's own VFS locks these bytes to read. (A lock of the open file, because this process
+  // would lose another kind of lock by any of its descriptors that is closed.)
   const int fd = ::open(database().c_str(), O_RDWR | O_CLOEXEC);
   struct flock shared = {};
   shared.l_type = F_RDLCK;
@@ -145,7 +145,7 @@ TEST_F(SqliteTest, ADatabaseThatAnotherProgramHasOpenIsRefused) {
   EXPECT_EQ(GetBy(session_.get(), 1), RowValue(1, 10));
 }
 
-// SQLite itself takes the file for new, and removes the log that has the rows.
+// SQLite itself would take an empty file for a new database, and remove the log that has the rows.
 TEST_F(SqliteTest, AnEmptyFileBesideALogIsNotNew) {
   Open();
   Load(100, 50);
@@ -320,8 +320,7 @@ TEST_F(SqliteTest, NoWriterStarves) {
   EXPECT_TRUE(stop.load());
 }
 
-// However many sessions read, their caches together keep to the bound; and the one that is left has
-// all of it.
+// The caches of all sessions together must keep the bound, and the last session must get all of it.
 TEST_F(SqliteTest, SessionsShareTheCache) {
   options_.cache_bytes = 8 << 20;
   Open();
@@ -337,7 +336,7 @@ TEST_F(SqliteTest, SessionsShareTheCache) {
     }
   }
   EXPECT_GE(*engine_->Counters().cache_bytes, options_.cache_bytes / 2);
-  // Rows that the bound holds and the share of one of nine does not.
+  // The whole bound can hold these rows, and the share of one of nine sessions cannot.
   sessions.resize(1);
   constexpr uint64_t kFew = 12000;
   uint64_t requests = 0, before = 0, misses = 0;
@@ -350,7 +349,7 @@ TEST_F(SqliteTest, SessionsShareTheCache) {
   EXPECT_LE(*engine_->Counters().cache_bytes, options_.cache_bytes * 11 / 10);
 }
 
-// A cursor on a row keeps its state and holds back only the log.
+// A cursor on a row keeps its snapshot. Only the truncation of the log must wait for it.
 TEST_F(SqliteTest, ACursorHoldsTheLogBackUntilItLeavesItsRow) {
   options_.extra["checkpoint_log_bytes"] = "256k";
   Open();
@@ -390,7 +389,7 @@ TEST_F(SqliteTest, AWaitForACursorEndsInASentence) {
   EXPECT_EQ(GetBy(session_.get(), 2), RowValue(2, 10));
 }
 
-// A connection whose statement met an error goes on, and is closed in order.
+// A connection whose statement failed must stay usable, and must be closed properly.
 TEST_F(SqliteTest, AFailedCallLosesNoStatement) {
   options_.cache_bytes = 1 << 20;
   Open();
@@ -420,7 +419,8 @@ TEST_F(SqliteTest, AFailedCallLosesNoStatement) {
   EXPECT_FALSE(fs::exists(database() + "-wal")) << "a connection stays open";
 }
 
-// What a checkpoint within a commit writes is charged to it and not to the commit.
+// The writes of a checkpoint within a commit must be charged to the checkpoint, and not to the
+// commit.
 TEST_F(SqliteTest, ACheckpointInACommitIsChargedToItself) {
   options_.extra["checkpoint_log_bytes"] = "256k";
   const OpKind load = DefineOp("sqlite-load", Ground::kForeground);

@@ -1,6 +1,6 @@
-// What is special to WiredTiger: which reads a missing page costs, who is charged for what its own
-// threads do, its counters against the file level, its conflicts, its errors. Its behaviour as an
-// engine is in the suite that all engines pass.
+// Tests what is special to WiredTiger: which reads a missing page costs, what the IO of its own
+// threads is charged to, its counters against the file level, its conflicts and its errors. The
+// conformance suite tests its behaviour as an engine.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -81,13 +81,14 @@ class WiredtigerTest : public testing::Test {
     return session_->Get(table_, key, &value) ? std::string(value) : "(absent)";
   }
 
-  // The files as a crash of the process would leave them now.
+  // Copies the files as a crash of the process would leave them now. Returns the directory of the
+  // copy.
   std::string Image() {
     const std::string image = dir_ + ".image";
     CopyFiles(dir_, image);
     return image;
   }
-  // WiredTiger may remove files of its log meanwhile.
+  // Copies the files of a database. WiredTiger may remove files of its log meanwhile.
   static void CopyFiles(const std::string& from_dir, const fs::path& to_dir) {
     fs::remove_all(to_dir);
     fs::create_directory(to_dir);
@@ -182,7 +183,8 @@ TEST_F(WiredtigerTest, ItsOwnThreadsAreChargedToTheirOwnKinds) {
   Open();
   const LedgerCounts before = Ledger::Get().Counts();
   Load(60000, 200);
-  // The checkpoint thread comes once a second, the log's every 20 ms, when they get to run.
+  // The checkpoint thread works once a second and the log's every 20 ms, if the machine lets them
+  // run.
   LedgerCounts delta;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   do {
@@ -215,8 +217,8 @@ TEST_F(WiredtigerTest, ItsCountersAgreeWithTheFileLevel) {
     log += Charged(delta, op, FileKind::kLog);
     meta += Charged(delta, op, FileKind::kMeta);
   }
-  // The catalogue is a b-tree too: WiredTiger counts its blocks, the file level has them as meta,
-  // beside the turtle file.
+  // The catalogue is a b-tree as well. WiredTiger counts its blocks, and the file level counts them
+  // as meta, like the turtle file.
   const uint64_t blocks = *engine.block_write_bytes - *engine_before.block_write_bytes;
   EXPECT_GE(blocks, data.write_bytes);
   EXPECT_LE(blocks, data.write_bytes + meta.write_bytes);
@@ -325,14 +327,14 @@ TEST_F(WiredtigerTest, ChangingDurabilityLosesNothingAndBringsNothingBack) {
   options_.durability = Durability::kSync;
   Open();
   session_->Put(table_, "k", "1");
-  // Only the log has it; without a log it must still be found.
+  // Only the log has this row. It must be found even when the database is opened without a log.
   const std::string image = Image();
   options_.durability = Durability::kNone;
   OpenAt(image);
   EXPECT_EQ(Get("k"), "1");
   session_->Put(table_, "k", "2");
   Close();
-  // The old log must not be replayed over what came after it.
+  // The old log must not be replayed over later commits.
   options_.durability = Durability::kLazy;
   OpenAt(image);
   EXPECT_EQ(Get("k"), "2");
@@ -415,7 +417,7 @@ TEST_F(WiredtigerTest, ADamagedPageIsCorruptionNotAnAbort) {
   });
   EXPECT_NE(sentence.find("t.wt"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find("checksum"), std::string::npos) << sentence;
-  // And so it stays, on every thread.
+  // The engine must go on refusing, on every thread.
   ErrorOf(Error::kCorruption, [&] { engine_->Checkpoint(); });
   std::thread([&] { ErrorOf(Error::kCorruption, [&] { Get(RowKey(1)); }); }).join();
 }
@@ -456,7 +458,8 @@ TEST_F(WiredtigerTest, AFailedWriteIsASentenceAndLosesNoCommit) {
   }
 }
 
-// WiredTiger's close waits for the end of what was open, and refuses to end it after a panic.
+// WiredTiger's close waits until transactions and cursors end, and after a panic WiredTiger refuses
+// to end them.
 TEST_F(WiredtigerTest, ClosesAfterAPanicWithATransactionAndAReaderOpen) {
   options_.durability = Durability::kSync;
   Open();
@@ -537,7 +540,7 @@ TEST_F(WiredtigerTest, ACursorKeepsItsPlaceOverRollbackAndReplay) {
   ASSERT_TRUE(cursor->Next());
   EXPECT_EQ(cursor->key(), "d");
 
-  // A replay in the middle of a walk.
+  // The transaction is replayed in the middle of a walk.
   auto other = engine_->NewSession();
   other->Begin();
   other->Put(table_, "z", "theirs");

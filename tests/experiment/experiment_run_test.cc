@@ -1,4 +1,5 @@
-// Whole experiments by the real binary at their smallest scale, and what an interruption leaves.
+// Tests whole experiments by the real program at their smallest scale, and what an interruption
+// leaves.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,8 +21,8 @@ namespace fs = std::filesystem;
 
 class ShippedTest : public CommandTest, public testing::WithParamInterface<std::string> {};
 
-// Every part of a finding was either judged by figures, or left out for a reason that the experiment
-// states: no cell is missing, and the verdict counts what its parts say.
+// Expects that every part of a finding was either judged by figures, or left out for a reason that
+// the experiment states. No cell may be missing, and the verdict must agree with its parts.
 void ExpectJudged(const nlohmann::json& verdict) {
   size_t holding = 0, counted = 0;
   for (const nlohmann::json& part : verdict["parts"]) {
@@ -41,9 +42,9 @@ void ExpectJudged(const nlohmann::json& verdict) {
 }
 
 TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
-  // On a device of its own a cell does not wait for what other tests write, and its account must
-  // close. So experiments that do not ask for one get it here, and those that leave its size open get
-  // one that a tiny scale needs.
+  // On a scratch device a cell does not wait for the writes of other tests, and its account must
+  // close. So experiments that do not ask for a scratch device get one here, and those that leave
+  // its size open get a size for the tiny scale.
   const std::string& text = ShippedExperiments().at(GetParam());
   const bool sized = text.find("scratch = \"512M") != std::string::npos;
   const std::string command = "experiment " + GetParam() + " --scale tiny --quiet --out o" +
@@ -57,7 +58,7 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
     EXPECT_EQ(verdicts[i]["id"], e.findings[i].id);
     ExpectJudged(verdicts[i]);
   }
-  // On a device of its own with the kernel's account, nothing is left unexplained.
+  // On a scratch device with the kernel account, the account of every cell must close.
   for (const auto& entry : fs::directory_iterator(directory_ / "o/cells")) {
     const nlohmann::json cell = Json(fs::relative(entry.path(), directory_));
     for (const nlohmann::json& run : cell["runs"]) {
@@ -74,7 +75,7 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
   EXPECT_EQ(Run("findings o").out, result.out);
   EXPECT_FALSE(Read(directory_ / "t.csv").empty());
   EXPECT_FALSE(fs::exists(directory_ / "o/databases"));
-  // Finished cells are not run again.
+  // Finished cells must not run again.
   const CommandResult again = Run(command);
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(again.out, result.out);
@@ -139,7 +140,7 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
             before.begin()->second);
 }
 
-// A cell that asks for a device of its own is measured on none that it shares.
+// A cell that asks for a scratch device must not be measured on a shared device.
 TEST_F(ExperimentRunTest, CellsWhoseDeviceCannotBeMadeFailOneAndAll) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root gets a scratch device";
   std::ofstream(directory_ / "mine.toml") << kTwoCells;
@@ -158,7 +159,8 @@ TEST_F(ExperimentRunTest, CellsWhoseDeviceCannotBeMadeFailOneAndAll) {
   EXPECT_NE(result.out.find("0 of 2 cells"), std::string::npos) << result.out;
 }
 
-// A results file that cannot be read is refused at once, and not after the cells that are left.
+// A results file that cannot be read must be refused at once, and not after the other cells have
+// run.
 TEST_F(ExperimentRunTest, WhatIsNoRegularFileIsNoResult) {
   std::ofstream(directory_ / "mine.toml") << kTwoCells;
   const std::string command = "experiment mine.toml --rounds 1 --quiet --out o";
@@ -239,7 +241,7 @@ TEST_F(ExperimentRunTest, CellsShareWhatWasRehearsedAndARunThatWasEndedHasLess) 
     EXPECT_EQ(memory["held_most"], memory["own_most"]);
   }
 
-  // More than there is: the kernel ends the first run with it.
+  // This share is more than the memory, so the kernel ends the first run with it.
   rehearsal["cache_rehearsal"]["chosen_pct"] = 105;
   std::ofstream(directory_ / kept) << rehearsal;
   for (const fs::path& cell : files("cells")) fs::remove(directory_ / cell);
@@ -256,8 +258,8 @@ TEST_F(ExperimentRunTest, CellsShareWhatWasRehearsedAndARunThatWasEndedHasLess) 
   EXPECT_LT(chosen, 98);
 }
 
-// The same cell against itself, TESTBED_SELF_RUNS times (10 in the nightly run, 1 else): a part
-// that holds is a false alarm, of which there may be one in twenty parts.
+// Compares a cell with itself, TESTBED_SELF_RUNS times (10 in the nightly run, otherwise once). A
+// part that holds is a false alarm, which is allowed for one part in twenty.
 TEST_F(ExperimentRunTest, ACellDoesNotDifferFromItself) {
   const char* asked = std::getenv("TESTBED_SELF_RUNS");
   const int runs = asked == nullptr ? 1 : std::atoi(asked);

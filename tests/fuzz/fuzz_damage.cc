@@ -41,13 +41,14 @@ EngineOptions OptionsOf(const Kind& kind) {
   options.durability = Durability::kNone;
   options.compression = kind.compression;
   options.extra = kind.extra;
-  // A small log in growing segments: the files of an input are written anew each time.
+  // The log is small and grows, because the files are written anew for each input.
   options.extra["log_segment"] = "1M";
   options.extra["log_space"] = "growing";
   return options;
 }
 
-// The files of a database that was closed in order with `in_order`, else as a kill leaves it.
+// Returns the files of a database: closed in order with `in_order`, otherwise as a kill leaves
+// them.
 std::vector<FileImage> MakeDatabase(const Kind& kind, bool in_order) {
   const ScratchDir dir;
   EngineOptions options = OptionsOf(kind);
@@ -115,9 +116,10 @@ void Use(const Kind& kind, const std::string& dir, bool changed) {
 
 }  // namespace
 
-// A database of which bytes were changed or files were cut: checking it ends, and each row is what
-// was written, or an error. Only the last records of the log may be absent, which damage there makes
-// a torn tail; so the log of a database that was not closed in order stays as it is.
+// Changes bytes of a database or cuts its files. The check must come to its end, and each row must
+// be as it was written, or an error. Damage to the last records of a log would look like a torn
+// tail, with those records absent, so the log of a database that was not closed in order is left
+// unchanged.
 TESTBED_FUZZ_TARGET(damage) {
   FuzzInput input(bytes);
   const uint32_t which = input.Below(kKindCount);

@@ -75,9 +75,9 @@ void ForgeHeader(FileImage* file, FuzzInput* input) {
 
 }  // namespace
 
-// The doublewrite file and the data file after a batch, some bytes of them changed. Each page is
-// afterwards as it was written, or detected as broken; a page that is torn in its place is restored
-// if the doublewrite file is whole. A forged header is survived.
+// Changes bytes of the doublewrite file and the data file after a batch. Each page must then be as
+// it was written, or be detected as broken. A page that is torn in its place must be restored if
+// the doublewrite file is whole. A forged header must not crash anything.
 TESTBED_FUZZ_TARGET(doublewrite) {
   FuzzInput input(bytes);
   const bool compressed = input.Below(2) == 0;

@@ -20,7 +20,7 @@ void Attempt(const Step& step) {
   }
 }
 
-// Returns the cells of one round, or 0 when they are so many that to plan them takes long.
+// Returns the number of cells of one round, or 0 when planning them would take long.
 uint64_t Cells(const Experiment& experiment) {
   uint64_t cells = 1;
   for (const Axis& axis : experiment.axes) {
@@ -32,7 +32,7 @@ uint64_t Cells(const Experiment& experiment) {
 
 }  // namespace
 
-// An experiment of any text is planned, or refused with a sentence.
+// Takes any text for an experiment, which must be planned, or refused with a sentence.
 TESTBED_FUZZ_TARGET(experiment) {
   Experiment experiment;
   bool parsed = false;

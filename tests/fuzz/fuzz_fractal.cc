@@ -55,7 +55,7 @@ void UseBuffer(std::string_view bytes) {
   Require(again.Find("key")->value == "value", "a message cannot be added");
 }
 
-// Keys in ascending order.
+// Generates keys in ascending order.
 class Keys {
  public:
   std::string Next(FuzzInput* input) {
@@ -97,7 +97,8 @@ Snapshot MakeNode(FuzzInput* input) {
   return s;
 }
 
-// A node as the input describes it, with some bytes changed and its checksums right again.
+// Makes a node as the input describes it, changes some bytes, makes its checksums right again, and
+// reads it.
 void UseNode(FuzzInput* input) {
   const Snapshot snapshot = MakeNode(input);
   constexpr Codec kCodecs[] = {Codec::kNone, Codec::kLz4, Codec::kZlib, Codec::kZstd};
@@ -118,7 +119,7 @@ void UseNode(FuzzInput* input) {
     return;
   }
   for (Part& part : node.parts) {
-    if (part.place.raw > kMostRaw) return;  // only takes memory
+    if (part.place.raw > kMostRaw) return;  // would only take memory
     const std::string_view stored(bytes + part.place.start, part.place.stored);
     part.place.checksum = Checksum(stored, kBlock);
     if (!ParsePart(stored, part.place, kBlock, node.leaf(), &part, &why)) {
@@ -165,8 +166,8 @@ void UseRecord(std::string_view bytes) {
 
 }  // namespace
 
-// What the files hold behind right checksums - basements, buffers, nodes, the translation table, log
-// records: each is refused, or is what it says.
+// Decodes bytes whose checksum is right as the parts of fractal's files: basements, buffers, nodes,
+// the translation table, log records. Each must be refused, or hold what its header says.
 TESTBED_FUZZ_TARGET(fractal) {
   FuzzInput input(bytes);
   const uint32_t kind = input.Below(6);

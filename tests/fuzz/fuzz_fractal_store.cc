@@ -53,7 +53,7 @@ const std::vector<FileImage>& SmallDatabase() {
   return files;
 }
 
-// The data file as bytes, with the parts that name each other's checksums.
+// Changes parts of a data file, and corrects the checksums that other parts have of them.
 class Forger {
  public:
   explicit Forger(std::vector<FileImage>* files)
@@ -205,8 +205,8 @@ void Use(const std::string& dir, FuzzInput* input) {
 
 }  // namespace
 
-// A database whose header, translation table and nodes have the right checksums, but not what they
-// should: checking it, opening it, reading and writing end, with errors or without.
+// Forges the header, the translation table and nodes of a database, with right checksums. Checking,
+// opening, reading and writing the database must come to their ends, with errors or without.
 TESTBED_FUZZ_TARGET(fractal_store) {
   FuzzInput input(bytes);
   std::vector<FileImage> files = SmallDatabase();

@@ -25,7 +25,7 @@ struct FramePlace {
   FrameHeader header;
 };
 
-// A log of three segments that was opened three times, and what is in it.
+// A log of three segments that was opened three times, and its records.
 struct WrittenLog {
   std::vector<FileImage> files;
   std::vector<Entry> entries;
@@ -124,7 +124,8 @@ void ForgeFrame(std::vector<FileImage>* files, FuzzInput* input) {
   (void)SealFrame(log.log_id, place.lsn, header, bytes.data() + place.at);
 }
 
-// What a user would do with such a log. Opening it refuses it, or goes on where reading ended.
+// Reads the log, and opens it as a user would. The opening must refuse the log, or go on where the
+// reading ended.
 void ReadAndGoOn(const std::string& dir, std::vector<Entry>* read, bool* refused) {
   try {
     ReadAll(dir, read);
@@ -150,9 +151,9 @@ void ReadAndGoOn(const std::string& dir, std::vector<Entry>* read, bool* refused
 
 }  // namespace
 
-// The segment files of a log, some bytes of them changed, or cut off. A log whose frames have their
-// own checksums gives records as they were written, in order, and ends before the last of them only
-// where a torn tail may begin. A log with forged frames is refused, or read the same way twice.
+// Changes bytes of the segment files of a log, or cuts them. As long as no frame is forged, reading
+// must give the records as they were written, in order, and may end before the last one only where
+// a torn tail may begin. A log with forged frames must be refused, or give the same records twice.
 TESTBED_FUZZ_TARGET(log) {
   FuzzInput input(bytes);
   const WrittenLog& log = Written();

@@ -26,7 +26,8 @@ std::string Contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Calls `action`; that it refuses the bytes is right, that it says so of the system is not.
+// Calls `action`. It may refuse the bytes, but must not report an error of the system. Returns
+// whether it took them.
 template <typename Action>
 bool Attempt(const Action& action) {
   try {
@@ -61,7 +62,8 @@ void UseSuperblock(FuzzInput* input) {
   Require(taken || changed || std::filesystem::file_size(path) < page_size, "a superblock refused");
 }
 
-// A checkpoint file whose checksum is right. What is taken says the same when it is written again.
+// Reads a checkpoint file whose checksum is right. When it is accepted, the same must be read after
+// it was written again.
 void UseCheckpoint(FuzzInput* input) {
   const ScratchDir dir;
   CheckpointState state;
@@ -104,7 +106,7 @@ void UseCheckpoint(FuzzInput* input) {
 
 }  // namespace
 
-// The superblock and the checkpoint files.
+// Reads any bytes as the superblock and as the checkpoint files.
 TESTBED_FUZZ_TARGET(metadata) {
   FuzzInput input(bytes);
   input.Below(2) == 0 ? UseSuperblock(&input) : UseCheckpoint(&input);

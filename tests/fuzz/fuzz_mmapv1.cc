@@ -37,7 +37,7 @@ void Erase(Store* store, TableId table, const std::string& key) {
   store->Apply(writes);
 }
 
-// The files of a small database; made once a process.
+// Returns the files of a small database, which is made once in each process.
 const std::vector<FileImage>& SmallDatabase() {
   static const std::vector<FileImage> files = [] {
     const ScratchDir dir;
@@ -73,7 +73,7 @@ void Walk(Store* store, TableId table, bool forward) {
   }
 }
 
-// What a user would do; that it is refused at any step is right.
+// Uses the database as a user would. Any step may be refused.
 void Use(const std::string& dir, FuzzInput* input) {
   const auto attempt = [](auto&& step) {
     try {
@@ -100,8 +100,8 @@ void Use(const std::string& dir, FuzzInput* input) {
 
 }  // namespace
 
-// A database of which some bytes were changed, which nothing detects by itself, and replayed journal
-// sections: checking it, reading it and writing to it end, and stay inside the files.
+// Changes bytes of a database, which has no checksums, and replays journal sections of any bytes.
+// Checking, reading and writing must come to their ends, and stay inside the files.
 TESTBED_FUZZ_TARGET(mmapv1) {
   FuzzInput input(bytes);
   const ScratchDir dir;
@@ -111,7 +111,7 @@ TESTBED_FUZZ_TARGET(mmapv1) {
   } catch (const Error&) {
   }
   Use(dir.path(), &input);
-  // A section's body, of which the checksum was right.
+  // The bytes are also the body of a journal section whose checksum is right.
   int entries = 0;
   (void)ForEachEntry(bytes, [&](DiskLoc, std::string_view) { ++entries; });
   Require(entries <= static_cast<int>(bytes.size() / sizeof(EntryHeader)), "entries of nothing");

@@ -88,16 +88,16 @@ class FuzzedStore {
   void Flush() { store_->Flush(); }
   void Resize(FuzzInput* input) { store_->ResizeCache((240 + 40 * input->Below(8)) << 10); }
 
-  // Closes the database, or leaves it as a crash would once the log is with the kernel, and opens
-  // it, with other settings perhaps.
+  // Closes the database, or leaves it as a crash would after the log was written to the kernel.
+  // Then opens it again, perhaps with other settings.
   void Reopen(FuzzInput* input) {
     const bool crash = input->Below(2) == 0;
     client_.reset();
     if (crash) {
       store_->log()->Write(store_->log()->EndLsn());
       const std::string next = top_.path() + "/" + std::to_string(++crashes_);
-      // The files as they are at one moment: the cleaner may be writing pages, which takes it less
-      // than a millisecond in memory.
+      // The copy must be of one moment, but the cleaner may be writing pages, which takes less than
+      // a millisecond in memory.
       const auto written = [&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
         return store_->pool()->Counters().written;
@@ -122,7 +122,7 @@ class FuzzedStore {
 
  private:
   static std::string Key(FuzzInput* input) {
-    // Few keys with long common parts, some long.
+    // There are few keys, with long common prefixes; some are long.
     const uint32_t n = input->Below(600);
     std::string key(n % 50 == 0 ? 300 : n % 7, static_cast<char>('a' + n % 3));
     return key + std::to_string(n);
@@ -131,7 +131,7 @@ class FuzzedStore {
     constexpr TornPage kWays[] = {TornPage::kDoublewrite, TornPage::kFullPageImage,
                                   TornPage::kNone};
     options_.torn_page = kWays[input->Below(3)];
-    // The first time, when the database is made, with compression: else it could never have any.
+    // The database is made with compression, since it could not get any later.
     constexpr PageCodec kCodecs[] = {PageCodec::kLz4, PageCodec::kZstd, PageCodec::kNone};
     if (compressed_) options_.compression = kCodecs[input->Below(dir_.empty() ? 2 : 3)];
     options_.compressed_cache_pct =
@@ -158,7 +158,7 @@ class FuzzedStore {
 
 }  // namespace
 
-// Operations on a database, crashes and reopenings among them, against a model.
+// Performs operations on a database, with crashes and reopenings, and compares it with a model.
 TESTBED_FUZZ_TARGET(operations) {
   FuzzInput input(bytes);
   FuzzedStore store(&input);
@@ -175,7 +175,7 @@ TESTBED_FUZZ_TARGET(operations) {
         store.Resize(&input);
         break;
       case 3:
-        if (++reopened <= 4) store.Reopen(&input);  // the dearest: not too often
+        if (++reopened <= 4) store.Reopen(&input);  // expensive, so not too often
         break;
       case 4:
       case 5:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kPageSize = 4096;
 
-// What a reader without a latch does with a page that may be anything.
+// Reads a page of any bytes as a reader without a latch does.
 uint64_t ReadAnything(const Node& node, std::string_view key) {
   uint64_t sum = node.count() + node.LowFence().size() + node.HighFence().size();
   bool found;
@@ -45,7 +45,7 @@ void UseLeaf(Node* node, FuzzInput* input) {
         std::string(node->LowFence()) + std::string(input->Bytes(input->Below(12)));
     bool found;
     const uint32_t at = node->LowerBound(key, &found);
-    // What the tree never asks of a node.
+    // The tree never passes such keys to a node.
     if (key.size() > MaxKeySize(kPageSize)) continue;
     if (!node->unbounded() && key >= node->HighFence()) continue;
     const std::string value(input->Below(300), 'v');
@@ -64,8 +64,8 @@ void UseLeaf(Node* node, FuzzInput* input) {
   Require(node->UsedBytes() <= node->Capacity(), "used more than there is");
 }
 
-// A compressed page of which the checksum is right, but nothing else need be; and what this very
-// input makes as a page.
+// Decompresses the input as a page whose checksum is right, but whose contents may be anything.
+// Also compresses the input as a page, and decompresses it again.
 void UseCodec(std::string_view bytes) {
   constexpr uint32_t kSize = 2 * kPageSize;
   alignas(64) static char page[kSize], copy[kSize];
@@ -88,8 +88,8 @@ void UseCodec(std::string_view bytes) {
 
 }  // namespace
 
-// A page of the data file: a node that passes Validate must do all that nodes do, and reads of any
-// page stay inside it.
+// Takes the input for a page of the data file. A node that passes Validate must support all
+// operations of nodes, and reads of any page must stay inside it.
 TESTBED_FUZZ_TARGET(page) {
   UseCodec(bytes);
   FuzzInput input(bytes);
@@ -99,7 +99,7 @@ TESTBED_FUZZ_TARGET(page) {
   const std::string_view rest = input.Bytes(kPageSize);
   std::memcpy(page, rest.data(), rest.size());
   Node node(page, kPageSize);
-  // What it adds up to does not matter; that it is used keeps the reads.
+  // The sum has no meaning. It is used so that the compiler keeps the reads.
   if (ReadAnything(node, key) == UINT64_MAX) std::fputs("", stderr);
   StampPage(page, kPageSize);
   (void)InspectPage(page, kPageSize, Header(page)->id);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kPage = ReadaheadModel::kPage;
 
-// Reads as an input describes them: any places, the next place, and the same place again.
+// Returns reads as the input describes them: at any place, at the next place, or at the same place
+// again.
 std::vector<ReadTrace::Read> MakeTrace(FuzzInput* input) {
   std::vector<ReadTrace::Read> trace;
   ReadTrace::Read read{};
@@ -51,8 +52,9 @@ void Replay(ReadaheadModel* model, const ReadTrace::Read& read) {
 
 }  // namespace
 
-// Traces of reads against the model of readahead. With an unbounded cache what was read is cached,
-// and each page that was asked for was read; without readahead nothing else was.
+// Replays traces of reads by the readahead model. With an unbounded cache each page that was asked
+// for must have been read, and must not be missing when it is asked for again. Without readahead no
+// other page may be read.
 TESTBED_FUZZ_TARGET(readahead) {
   FuzzInput input(bytes);
   ReadaheadModel::Options options;

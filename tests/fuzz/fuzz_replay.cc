@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kPageSize = kReplayPageSize;
 constexpr PageId kPages = kReplayPages;
 
-// The pages of a small tree, in a file that is there once a process.
+// Returns the pages of a small tree, in a file that each process makes once.
 PageFile* Pages() {
   static const std::unique_ptr<PageFile> pages = [] {
     const ScratchDir dir;
@@ -25,7 +25,7 @@ PageFile* Pages() {
   return pages.get();
 }
 
-// A record as an input describes it: actions on the tree's pages, with the input's bytes.
+// Returns a record as the input describes it: actions on the tree's pages, with bytes of the input.
 std::string MakeRecord(FuzzInput* input) {
   StructureRecord record;
   AlignedBuffer page(kPageSize);
@@ -59,7 +59,7 @@ std::string MakeRecord(FuzzInput* input) {
         for (uint32_t changes = input->Below(4); changes > 0; --changes) {
           page.data()[input->Below(kPageSize)] ^= static_cast<char>(input->Byte());
         }
-        // What the record is made of must lie in the page.
+        // The parts of the page from which the record is made must lie in the page.
         const NodeHeader* header = Node(page.data(), kPageSize).header();
         if (header->heap > kPageSize ||
             sizeof(NodeHeader) + Node::kSlotSize * header->count > kPageSize) {
@@ -79,7 +79,7 @@ std::string MakeRecord(FuzzInput* input) {
 
 }  // namespace
 
-// Records of the log: replay takes or refuses each and leaves well-formed pages.
+// Replays records of the log. Replay must apply or refuse each, and leave well-formed pages.
 TESTBED_FUZZ_TARGET(replay) {
   FuzzInput input(bytes);
   RedoLog log;

@@ -21,7 +21,7 @@
 namespace testbed {
 namespace {
 
-// Calls `step`; errors of the program's own are right, any other exception is not.
+// Calls `step`, which may throw Error, but no other exception. Returns whether it did not throw.
 template <typename Step>
 bool Attempt(const Step& step) {
   try {
@@ -74,7 +74,7 @@ says = "s"
 holds = "rate[threads=1] > 1"
 )";
 
-// The results of an experiment with the bytes in place of one of its files.
+// Reads the results of an experiment with the input in place of one of its files.
 void UseExperiment(std::string_view bytes, const std::string& dir) {
   static const Experiment experiment = ParseExperiment(kExperiment, "one.toml");
   PlanOptions options;
@@ -97,8 +97,8 @@ void UseExperiment(std::string_view bytes, const std::string& dir) {
 
 }  // namespace
 
-// A results file of any bytes is printed, or refused with a sentence. JSON that was read is written
-// and read again unchanged.
+// Takes any bytes for a results file, which must be printed, or refused with a sentence. JSON that
+// could be read must be unchanged after it was written and read again.
 TESTBED_FUZZ_TARGET(results) {
   const ScratchDir dir;
   const std::string path = dir.path() + "/results.json";

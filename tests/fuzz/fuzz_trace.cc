@@ -22,7 +22,8 @@ TraceFacts SomeFacts() {
   return facts;
 }
 
-// The bytes as a file: refused with a sentence that names it, or read to its end.
+// Takes the bytes for a file. It must be refused with a sentence that names it, or be read to its
+// end.
 void UseFile(std::string_view bytes, const std::string& path) {
   std::ofstream(path, std::ios::binary) << bytes;
   try {
@@ -33,7 +34,7 @@ void UseFile(std::string_view bytes, const std::string& path) {
   }
 }
 
-// The bytes as a block whose checksum is right.
+// Takes the bytes for a block whose checksum is right.
 void UseBlock(std::string_view bytes, uint32_t operations) {
   const TraceFacts facts = SomeFacts();
   OperationDecoder decoder(facts, {.client = 1, .operations = operations},
@@ -69,7 +70,7 @@ void UseImport(std::string_view text, ImportOptions::Format format, const std::s
 
 }  // namespace
 
-// A trace of any bytes is read to its end, or refused with a sentence.
+// Takes any bytes for a trace, which must be read to its end, or refused with a sentence.
 TESTBED_FUZZ_TARGET(trace) {
   FuzzInput input(bytes);
   const ScratchDir dir;

@@ -36,7 +36,7 @@ inline void MakeReplayPage(PageId id, char* page) {
   }
 }
 
-// A data file with these pages; `path` is made or emptied.
+// Returns a data file with these pages. The file `path` is made, or emptied first.
 inline std::unique_ptr<PageFile> MakeReplayFile(const std::string& path) {
   FileOptions options;
   options.create = FileOptions::kTruncate;

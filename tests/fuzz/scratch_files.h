@@ -88,7 +88,7 @@ inline size_t ChooseByte(const FileImage& file, size_t unit, FuzzInput* input) {
   return at;
 }
 
-// Changes a byte of one of the files, as the input says. Returns whether it is another byte now.
+// Changes a byte of one of the files, as the input says. Returns whether its value differs now.
 inline bool ChangeByte(std::vector<FileImage>* files, size_t unit, FuzzInput* input) {
   FileImage& file = (*files)[input->Below(static_cast<uint32_t>(files->size()))];
   if (file.used.empty()) return false;

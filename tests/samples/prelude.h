@@ -1,4 +1,5 @@
-// What the samples of headers call without saying whose it is: functions of the reader's own.
+// The functions that the samples of headers call without declaring them. They stand for functions
+// of the reader.
 #ifndef TESTBED_TESTS_SAMPLES_PRELUDE_H_
 #define TESTBED_TESTS_SAMPLES_PRELUDE_H_
 

@@ -91,7 +91,7 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
             {{"interleave", Way::kInterleave}, {"duet", Way::kDuet}, {"rounds", Way::kRounds}});
       });
   AddOption(app, "--until", "PERCENT",
-            "Sides within this are the same; end when that can be told [2%]",
+            "Rates that differ by at most this are the same; end when every side is told [2%]",
             [&o](auto& option, auto& text) { o.until = ParsePercent(option, text); });
   AddOption(app, "--time", "TIME", "End after this time at the latest: 90s, 10m, 1h [10m]",
             [&o](auto& option, auto& text) { o.seconds = ParseDuration(option, text); });
@@ -125,7 +125,7 @@ std::vector<RefusedOption> RefusedIn(CLI::App& ab) {
   for (const OptionRule& rule : OptionRules()) {
     if (rule.use != OptionUse::kRefused) continue;
     for (const std::string name : rule.names) {
-      // Those of a sweep are no options of ab in the first place.
+      // The options of a sweep were never added to ab.
       CLI::Option* option = ab.get_option_no_throw("--" + name);
       if (option != nullptr) refused.push_back({option, rule.why});
     }
@@ -133,8 +133,8 @@ std::vector<RefusedOption> RefusedIn(CLI::App& ab) {
   return refused;
 }
 
-// Leaves the refused options out of the help. They are still parsed, so that their sentence can tell
-// more than that they are unknown.
+// Leaves the refused options out of the help. They are still parsed, so that the error can say why
+// they are refused, and not only that they are unknown.
 void HideRefused(CLI::App& ab) {
   for (const RefusedOption& refused : RefusedIn(ab)) {
     refused.option->group("");

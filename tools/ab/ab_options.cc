@@ -14,7 +14,8 @@ namespace {
 
 [[noreturn]] void Refuse(const std::string& sentence) { throw Error(Error::kUsage, sentence); }
 
-// Rounds are many rather than long: the loads are what is counted.
+// The number of rounds that fit into the time, and the bounds of the length of one, in seconds.
+// Many short rounds tell more than a few long ones, because the sample size is the number of loads.
 constexpr double kRoundsInTime = 40, kLongestRound = 20, kShortestRound = 0.5;
 
 }  // namespace

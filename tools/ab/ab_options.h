@@ -25,15 +25,15 @@ struct AbOptions {
   RunOptions common;  // the options outside of the sides; option_rules.h says which those are
   std::vector<AbSide> sides;
   std::optional<Way> way;  // unset: Resolve chooses it by the workload
-  double until = 0.02;     // sides whose rates are within this ratio are the same
+  double until = 0.02;     // sides whose rates differ by at most this share are the same
   double seconds = 600;    // the comparison ends after this time at the latest
-  int loads = 0;           // most loads of each side; 0: as many as the time allows
+  int loads = 0;           // maximum number of loads of each side; 0: as many as the time allows
   double slice_seconds = 0.2;
   std::vector<Condition> fail_if;
   std::string json_file;
 
-  // Settles what was left open on each side and in common. Throws Error (kUsage) for options that do
-  // not fit together, before anything is created.
+  // Computes the settings that the user left open, on each side and in `common`. Throws Error
+  // (kUsage) for options that do not fit together, before anything is created.
   void Resolve();
   // Returns the workload that is measured, the last of the list.
   const std::string& measured() const { return sides.front().options.workloads.back(); }

@@ -123,7 +123,8 @@ std::string MovedTable(const json& document) {
   return table.empty() ? "" : table.Text();
 }
 
-// Returns what the sides did while they rested, for those that did anything.
+// Returns the table of what each side did at rest, while other sides had their slices; an empty
+// text when nothing was measured at rest.
 std::string RestTable(const json& document) {
   std::map<std::string, std::map<std::string, double>> sums;
   for (const json& sample : document.at("samples")) {

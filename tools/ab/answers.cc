@@ -25,7 +25,7 @@ ValueOf MetricValue(const std::string& name) {
   };
 }
 
-// A counter that is not in a sample was 0.
+// Returns a function that reads a counter per operation. A counter that is not in a sample was 0.
 ValueOf CounterValue(const std::string& name) {
   return [name](const json& sample) {
     const double count = sample.at("count").get<double>();
@@ -74,7 +74,7 @@ std::set<std::string> Asked(const json& document) {
   return names;
 }
 
-// Corrects the answers that `choose` takes, together.
+// Applies `correct` to the answers for which `choose` is true, as one family.
 template <typename Answers, typename Choose>
 void Correct(Answers* all, Choose choose, void (*correct)(std::span<Answer>)) {
   std::vector<Answer> chosen;
@@ -88,7 +88,8 @@ void Correct(Answers* all, Choose choose, void (*correct)(std::span<Answer>)) {
   }
 }
 
-// Judges a condition that is one of `n`, of all sides together (see JudgeConditions).
+// Judges a condition on one side. `n` is the number of sides and conditions that are judged
+// together (see JudgeConditions).
 Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer) {
   const Judgement at_whole_level = Judge(condition, answer);
   if (at_whole_level != Judgement::kHolds) return at_whole_level;
@@ -101,7 +102,7 @@ bool Measured(const Answer& answer) {
   return known && !(answer.a == 0 && answer.b == 0);
 }
 
-// Returns the answers, each at the whole level.
+// Returns the answers, each tested at the whole level: not corrected for their number.
 std::vector<AbAnswer> Uncorrected(const json& document, bool asked_alone) {
   const std::vector<std::string> labels = Labels(document);
   const std::set<std::string> asked = Asked(document);

@@ -20,10 +20,10 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns the seconds for which sides that took `load_seconds` to load are measured together: as
-// long as they were loaded, since a longer load cannot be had and loads are what is counted; but a
-// few blocks at least, and neither so long that the time gives too few loads, nor so short that it
-// gives more than are of use (statistics/looks.h).
+// Returns the seconds for which the sides of a load, which took `load_seconds` to be loaded, are
+// measured together. It is as long as the loading took, since the sample size is the number of
+// loads, but at least a few blocks, and neither so long that --seconds allows too few loads, nor so
+// short that it allows more than statistics/looks.h can use.
 double MeasuredSeconds(const AbOptions& options, double load_seconds) {
   constexpr double kLeastBlocks = 8, kFewLoads = 20, kManyLoads = 100;
   const double block = options.slice_seconds * static_cast<double>(options.sides.size());
@@ -110,12 +110,13 @@ void Load::RunSlices() {
   const double warmup = options_.common.warmup.value_or(std::min(5.0, seconds / 4));
   Blocks(warmup, false);
   Blocks(seconds, true);
-  // All end together, so that none is measured while another closes its database.
+  // All sides end together, so that no side is measured while another closes its database.
   for (const int side : Alive()) runs_[At(side)]->process().EndSlices();
   for (const int side : Alive()) Finish(side);
 }
 
-// Waits until the side waits for its first slice. Returns false when it ended instead.
+// Waits until the side is loaded and asks for its first slice. Returns false when its process ended
+// instead.
 bool Load::AwaitReady(int side) {
   RunProcess& process = runs_[At(side)]->process();
   while (!process.ready()) {
@@ -132,8 +133,8 @@ std::vector<int> Load::Alive() const {
   return alive;
 }
 
-// Lets the sides work in blocks, of one slice each, for about `seconds`. An even number of blocks
-// makes the order ABBA; each side is early as often as late.
+// Lets the sides work in blocks, of one slice each, for about `seconds`. The number of blocks is
+// even, so that the order is ABBA, and each side is early as often as late.
 void Load::Blocks(double seconds, bool keep) {
   const double end = Now() + seconds;
   double said = 0;
@@ -180,7 +181,8 @@ void Load::AwaitSlices(std::vector<int> sides, bool keep) {
   }
 }
 
-// Takes what the sides have sent, those at rest included, and ends those that are dead.
+// Reads what all sides have sent, even those without a slice, and finishes the sides whose
+// processes have ended.
 void Load::TakeAll() {
   std::vector<RunProcess*> processes;
   for (const int side : Alive()) processes.push_back(&runs_[At(side)]->process());
@@ -224,8 +226,9 @@ void Load::AddRun(int side, const json& run) {
   result_.runs.push_back(std::move(kept));
 }
 
-// Sides whose databases hold different rows do not do the same work. In rounds, a workload that
-// inserts until its time is over leaves different numbers of rows.
+// Adds an error when the databases of the sides hold different numbers of rows: such sides did not
+// do the same work. Rounds are not checked, since a workload that inserts until its time is over
+// may leave different numbers of rows there.
 void Load::CheckRows() {
   if (!options_.in_slices()) return;
   const json::json_pointer rows("/database/rows");

@@ -1,4 +1,4 @@
-// One load of every side, and what is measured on it.
+// Loads the database of every side once, and measures the sides on it.
 #ifndef TESTBED_TOOLS_AB_LOAD_H_
 #define TESTBED_TOOLS_AB_LOAD_H_
 
@@ -14,14 +14,14 @@
 
 namespace testbed {
 
-// What a load gave. `samples` and `runs` are those of docs/results.md; `whole` says that every side
-// was measured from beginning to end.
+// The results of a load. `samples` and `runs` are those of docs/results.md; `whole` says that every
+// side was measured from beginning to end.
 struct LoadResult {
   nlohmann::json samples = nlohmann::json::array();
   nlohmann::json runs = nlohmann::json::array();
   nlohmann::json errors = nlohmann::json::array();  // {"side", "sentence", "exit_code"}
   bool whole = false;
-  double load_seconds = 0;  // that the sides took until they were loaded
+  double load_seconds = 0;  // time until all sides were loaded; 0 in rounds
 };
 
 // Not thread-safe. All that the constructor receives must outlive the object.
@@ -35,7 +35,7 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Loads and measures all sides. When a side fails, the others finish.
+  // Loads and measures all sides. When a side fails, the others go on to their end.
   LoadResult Run();
 
  private:

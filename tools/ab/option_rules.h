@@ -1,6 +1,6 @@
 // What a comparison (`testbed ab`) does with each option of a run: whether a side may have it for
-// itself, or it holds for all sides, or it is refused. Each option is in one rule; one that is in
-// none is refused in a side, and a unit test names it.
+// itself, or it holds for all sides, or it is refused. Each option is in one rule. A side that
+// gives an option of no rule is refused, and a unit test fails that names the option.
 //
 //   const OptionRule* rule = FindOptionRule("record");
 //   const bool refused = rule != nullptr && rule->use == OptionUse::kRefused;
@@ -23,9 +23,9 @@ enum class OptionUse {
 
 struct OptionRule {
   OptionUse use;
-  // Why it is so. Of kRefused it is the sentence for the user, which says what to do; of kCommon it
-  // is the clause that such a sentence has after "the same for all sides"; of the others no sentence
-  // has it.
+  // The reason for the rule. For kRefused it is the whole sentence that the user gets, which says
+  // what to do. For kCommon it is the clause that the user's sentence has after "the same for all
+  // sides". For kSide and kWork it is for readers of the code alone.
   const char* why;
   std::vector<const char*> names;
 };

@@ -28,7 +28,7 @@ class Schedule {
  private:
   const int sides_;
   Random random_;
-  std::vector<int> reverse_;  // the next block's order; empty: it is drawn
+  std::vector<int> reverse_;  // order of the next block; empty: the order is drawn
 };
 
 }  // namespace testbed

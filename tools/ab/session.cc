@@ -41,11 +41,11 @@ class AbSession {
   }
 
   const AbOptions& options_;
-  // The sides with the directories in which their databases lie.
+  // The options with the directory of each side's database.
   AbOptions placed_;
   json document_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  RunOptions machine_;  // for the surroundings
+  RunOptions machine_;  // options that Surroundings is made with
   std::unique_ptr<Surroundings> surroundings_;
   std::vector<std::unique_ptr<DatabaseDir>> dirs_;
   ProgressLine progress_;
@@ -122,7 +122,7 @@ void AbSession::MakePlaces() {
   document_.update(MachineJson(where, surroundings_->exclusive_device()));
 }
 
-// Returns whether there is to be another load.
+// Returns whether another load is to be made.
 bool AbSession::Again() const {
   const int loads = document_["loads"];
   if (StopRequested() || !document_["errors"].empty()) return false;

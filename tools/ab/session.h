@@ -12,9 +12,9 @@
 namespace testbed {
 
 // Executes the comparison and returns its document (docs/results.md, "testbed-ab"). The options are
-// resolved. Throws Error (kUsage) before the first load when a side's engine or the machine does not
-// allow the runs. A side that fails is no exception: the document has its "error", and what the
-// other sides measured.
+// resolved. Throws Error (kUsage) before the first load when a side's engine or the machine does
+// not allow the runs. No exception is thrown when a side fails: the document then has the side's
+// error in "errors", and what the other sides measured.
 nlohmann::json ExecuteAb(const AbOptions& options, const std::vector<std::string>& command_line);
 
 }  // namespace testbed

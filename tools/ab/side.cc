@@ -28,7 +28,7 @@ std::string JsonNameOf(std::string option) {
   return option;
 }
 
-// Returns the options that say what the work is: what the operations are, and on which rows.
+// Returns the options that define the work: the operations and the rows that they work on.
 std::vector<std::string> WorkOptions() {
   std::vector<std::string> options;
   for (const OptionRule& rule : OptionRules()) {
@@ -92,8 +92,8 @@ void AddSideOption(const std::string& option, const std::string& word, Settings*
   settings->emplace_back(name, word.substr(equals + 1));
 }
 
-// Returns the words of the command line that the settings stand for. A flag gets its value, too: one
-// that is false takes back what all sides have.
+// Returns the words of the command line that the settings stand for. A flag is written with its
+// value, so that a side can turn off a flag that is set for all sides.
 std::vector<std::string> CommandLine(const Settings& settings) {
   std::vector<std::string> words;
   for (const auto& [name, value] : settings) {

@@ -19,7 +19,7 @@ SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surrounding
   plan_.repeat = load;
   plan_.label = "side " + side.label;
   plan_.engine_dir = dir->engine_path();
-  // In slices the sides' databases are on the device together.
+  // With slices, the databases of all sides are on the device at the same time.
   plan_.exclusive_device = !in_slices && surroundings.exclusive_device();
   plan_.in_slices = in_slices;
   if (options_.ram_bytes != 0) {

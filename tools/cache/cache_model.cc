@@ -110,7 +110,7 @@ struct Times {
                         // time: above 1 when clients wait for a processor
 };
 
-// Returns the times over all trials; nothing when a trial does not know its processor time.
+// Returns the times over all trials; nothing when the processor time of some trial is unknown.
 std::optional<Times> TimesOf(const std::vector<ReadTrial>& trials) {
   double device = 0, reads = 0, cpu = 0, wall = 0;
   for (const ReadTrial& t : trials) {
@@ -159,7 +159,7 @@ PagePopularity PagePopularity::Even(double pages, double hot_pages, double hot_s
 CacheModel::Hits CacheModel::At(double cache_bytes) const {
   std::vector<PagePopularity::Class> classes = popularity_.classes();
   Hits hits;
-  double kept = 0;  // operations for which the engine's cache keeps a page
+  double kept = 0;  // characteristic time of the engine's cache, in operations
   const double frames = cache_bytes / sizes_.page_bytes;
   if (frames >= Pages(classes)) return hits;
   if (frames > 0) kept = CharacteristicTime(classes, frames);

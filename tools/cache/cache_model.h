@@ -49,7 +49,7 @@ class PagePopularity {
 struct CacheSizes {
   double ram_bytes = 0;     // the whole budget
   double other_bytes = 0;   // bytes of the budget that neither cache gets: the process
-  double overhead = 0;      // further such bytes per byte of the engine's cache: its allocator
+  double overhead = 0;      // further such bytes per byte of the engine's cache (allocator)
   double page_bytes = 0;    // size of a page in the engine's cache
   double stored_bytes = 0;  // size of a page on the device, and so in the page cache
   bool page_cache = true;   // false with direct IO
@@ -94,8 +94,8 @@ struct ReadCosts {
 // them.
 struct ReadTrial {
   double rate, engine_misses, device_reads;
-  double cpu_seconds = 0;     // 0: neither this nor device_seconds is known
-  double device_seconds = 0;  // time that the device's reads took
+  double cpu_seconds = 0;     // processor time; 0: it is unknown, and device_seconds too
+  double device_seconds = 0;  // time that the device took for its reads
   double clients = 1;         // clients that issued operations at the same time
 };
 // Returns the costs that fit the trials by least squares of the relative error, none below 0.
@@ -103,7 +103,7 @@ struct ReadTrial {
 ReadCosts FitReadCosts(const std::vector<ReadTrial>& trials);
 
 // Returns the rates that the trials would have had on a device of constant speed, the mean speed
-// over all trials. Returns the measured rates when a trial does not know its processor time.
+// over all trials. Returns the measured rates when the processor time of some trial is unknown.
 std::vector<double> SteadyRates(const std::vector<ReadTrial>& trials);
 
 }  // namespace testbed

@@ -36,8 +36,9 @@ std::string FileOf(const RunOptions& options) {
   return options.rehearsals_dir + "/" + FileNameOf(RehearsalIdentity(options));
 }
 
-// Returns whether a run can go by the rehearsals, and a report can show them. A share above what was
-// rehearsed is no damage: the run that it is too much for is ended, and done anew with less.
+// Returns whether the rehearsals have all fields that a run and a report need. A chosen share above
+// the rehearsed ones is accepted: when it is too large, the kernel ends the run, and the run is
+// repeated with a smaller one.
 bool AreUsable(const json& rehearsals) {
   constexpr double kMostUsablePct = 1000;
   const auto has_numbers = [](const json& of, std::initializer_list<const char*> fields) {

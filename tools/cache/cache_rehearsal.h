@@ -3,9 +3,9 @@
 // The memory that an engine takes beside its cache (the allocator's gaps, threads, a server
 // process, changes under way) differs between engines and workloads, so it is measured. The run is
 // rehearsed on a database that is removed afterwards, in a child process whose budget is a quarter
-// larger than the run's. The memory that a rehearsal held, without page cache, gives the share of
-// the next rehearsal. The chosen share is at most one that was rehearsed and stayed within the
-// memory.
+// larger than the run's. The share of the next rehearsal follows from the memory, without page
+// cache, that the last ones held. The chosen share is at most one that was rehearsed and stayed
+// within the memory.
 #ifndef TESTBED_TOOLS_CACHE_CACHE_REHEARSAL_H_
 #define TESTBED_TOOLS_CACHE_CACHE_REHEARSAL_H_
 
@@ -21,8 +21,8 @@ namespace testbed {
 struct Rehearsal {
   double cache_pct = 0;
   double filled_bytes = 0;  // most bytes that the engine's cache held at the end of a phase
-  double own_mean = 0;      // largest mean of a phase of the memory held, without page cache
-  double own_most = 0;      // most memory held at any moment, without page cache
+  double own_mean = 0;      // memory held without page cache: the largest mean of a phase
+  double own_most = 0;      // memory held without page cache: the largest sample
   double to_come = 0;       // bytes by which the cache, still filling at the end, would have grown
 };
 
@@ -31,7 +31,7 @@ struct Rehearsal {
 // directly.
 constexpr double kMeanShare = 0.95, kMostShareEver = 0.985;
 
-// Returns the memory, in bytes, of which the rehearsal would have held just these shares.
+// Returns the memory, in bytes, in which the rehearsal would just have stayed within both shares.
 double NeededBytes(const Rehearsal& rehearsal);
 
 // Returns the share of ram_bytes, in percent, at which the next rehearsal would need goal_bytes. It
@@ -53,8 +53,8 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
 // each timed workload at most twice.
 RunOptions RehearsalOptions(const RunOptions& options);
 
-// Returns whether the rehearsal has all phases of the run, at their full length, so that what a
-// cache had not taken at its end would not come in the run either.
+// Returns whether the rehearsal has all phases of the run at their full length. Then a cache that
+// is not full at the end of the rehearsal does not grow further in the run either.
 bool IsWhole(const RunOptions& options);
 
 // Returns the settings that the memory of a run depends on. Runs with equal identities may share

@@ -26,7 +26,7 @@ struct CacheTrial {
   double cache_pct = 0;
   ReadTrial measured{};
   double other_bytes = 0;  // memory that neither cache holds
-  double block_bytes = 0;  // size of a block as the engine read it; 0: the engine does not tell
+  double block_bytes = 0;  // size of a block as the engine read it; 0: unknown
   int times = 1;           // measurements of this share; the figures are their means
 };
 using TryShare = std::function<CacheTrial(double cache_pct)>;
@@ -83,7 +83,7 @@ class SharePrediction {
 
 struct ShareSearch {
   double start = 50;         // share at which the search starts
-  double most = kMostShare;  // largest share of the engine; LargestShare may bound it further
+  double most = kMostShare;  // largest share that the engine allows; LargestShare may be less
   double ram_bytes = 0;
   TryShare measure;
   // Optional; predicts from the trials so far.

@@ -1,5 +1,5 @@
-// The command line of the program: parses it and runs its command. Errors become one line and an exit code
-// here, and nowhere else.
+// The command line of the program: parses it and runs its command. An error becomes one line and an
+// exit code here, and nowhere else.
 #ifndef TESTBED_TOOLS_COMMAND_COMMAND_LINE_H_
 #define TESTBED_TOOLS_COMMAND_COMMAND_LINE_H_
 

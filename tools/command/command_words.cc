@@ -31,7 +31,8 @@ std::vector<std::string> WordsAt(const json& document, const char* name) {
   return words;
 }
 
-// Returns the last value that the words give the option, as "--seed 7" or "--seed=7"; "" without one.
+// Returns the last value that the words give the option, as "--seed 7" or "--seed=7"; "" without
+// one.
 std::string ValueOf(const std::vector<std::string>& words, const std::string& option) {
   std::string value;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -56,8 +57,9 @@ void AddSettings(const json& settings, const std::string& option,
   }
 }
 
-// Appends the engine's own options of the record, unless the words name another engine. A variant of
-// the engine is one of them; words that name the engine tell the variant, too.
+// Appends the engine's own options of the record, unless the words name another engine. A variant
+// of the engine is such an option; it is left out when the words name the engine, because they then
+// name the variant as well.
 void AddEngineSettings(const json& record, const std::vector<std::string>& words,
                        std::vector<std::string>* more) {
   json settings = record.value("engine_options", json::object());

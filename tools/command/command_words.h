@@ -13,7 +13,8 @@ namespace testbed {
 // Returns the text in single quotes, as bash, zsh and fish read it.
 std::string SingleQuoted(const std::string& text);
 
-// Returns the words as a line for a shell, those with other characters than plain ones in quotes.
+// Returns the words as a line for a shell. A word with a character that a shell may interpret is in
+// single quotes.
 std::string ShellLine(const std::vector<std::string>& words);
 
 // Returns whether one of the words gives this option, as "--seed" or "--seed=7".
@@ -26,8 +27,8 @@ std::string RepeatCommand(const nlohmann::json& document);
 
 // Returns the options that a run on the database of a directory needs and `words` do not give, from
 // the record of the database (`record`, database_files.h): the engine, page size, rows, sizes of
-// keys and values, the seed, the engine's own options and so on. What the record does not tell rightly
-// is left out.
+// keys and values, the seed, the engine's own options and so on. A setting that the record lacks,
+// or has with a wrong type, is left out.
 std::vector<std::string> WordsOfRecord(const nlohmann::json& record,
                                        const std::vector<std::string>& words);
 

@@ -23,7 +23,7 @@ struct Word {
   std::string text, meaning;
 };
 
-// What follows an option, or a command as its argument.
+// The completions of the value of an option, or of the argument of a command.
 struct Values {
   std::vector<Word> words;
   bool files = false, directories = false;
@@ -36,7 +36,7 @@ struct Choice {
   Values values;
 };
 
-// A command as the shells see it. The first one has no name: it is a run.
+// A command with its completions. The first one has no name: it is the run.
 struct CommandWords {
   std::string name, meaning;
   std::vector<Choice> options;
@@ -112,12 +112,12 @@ std::string FirstLine(const std::string& text) {
   return text.substr(0, std::min(text.find('\n'), text.find("; ")));
 }
 
-// Returns the options that the help shows. One without a group is known to the parser alone.
+// Returns the options that the help shows. An option without a group is hidden from it.
 std::vector<const CLI::Option*> ShownOptions(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
 }
 
-// Adds the options that are not there yet.
+// Adds the options of `app` that are not among `choices` yet.
 void AddChoices(const CLI::App& app, std::vector<Choice>* choices) {
   for (const CLI::Option* option : ShownOptions(app)) {
     for (const std::string& long_name : option->get_lnames()) {

@@ -11,9 +11,9 @@ class App;
 
 namespace testbed {
 
-// Returns a bash script that completes the options and subcommands of `app`, the names of engines
-// and workloads, and file names. `app` is the program's main command, with all subcommands added.
-// Returns the completion script for bash, zsh or fish. Throws Error (kUsage) for another shell.
+// Returns a script for `shell` (bash, zsh or fish) that completes the options and subcommands of
+// `app`, the names of engines and workloads, and file names. `app` is the main command of the
+// program, with all subcommands added. Throws Error (kUsage) for another shell.
 std::string Completion(const CLI::App& app, const std::string& shell);
 
 // Returns the manual page of `app` as roff source, section 1.

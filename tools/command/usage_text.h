@@ -15,9 +15,9 @@ namespace testbed {
 // command line without the program's name; `app` has tried to parse them and thrown ExtrasError.
 std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>& words);
 
-// Returns one sentence about what the command that the line named lacks, for any other ParseError
-// that `app` has thrown: a command, or words that an option takes. When it lacks nothing, the
-// sentence says `what`, the text of the error.
+// Returns one sentence for any other ParseError that `app` has thrown. It says what is missing
+// after the command that the line names: a subcommand, or the words that an option takes. When
+// nothing is missing, it says `what`, the text of the error.
 std::string ParseErrorText(const CLI::App& app, const std::string& what);
 
 // Returns the name with the smallest edit distance to `word` (Levenshtein, 1966). When all names

@@ -82,7 +82,8 @@ std::unique_ptr<Engine> CrashProcess::Open() {
   return OpenEngine(info_.name, dir_, options);
 }
 
-// Only the first failure is kept.
+// Records a client's failure for the parent. Only the first one is kept, and none after the test
+// has cut the power.
 void CrashProcess::WriterFailed(const char* what) {
   if (shared_->power_is_cut.load() || shared_->writer_failed.exchange(true)) return;
   std::snprintf(shared_->failure, CrashShared::kMessage, "%s", what);
@@ -189,7 +190,8 @@ void CrashProcess::Verify(bool close) {
   try {
     engine = Open();
   } catch (const Error&) {
-    // A creation that was interrupted may be refused, as long as the engine says so.
+    // The engine may refuse a database whose creation was interrupted, as long as it throws an
+    // Error.
     if (!exists_) ::_exit(kNotCreated);
     throw;
   }

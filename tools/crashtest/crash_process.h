@@ -23,8 +23,8 @@ namespace testbed {
 // The activity that a crash interrupts.
 enum class CrashPlace : uint8_t { kWriting, kCheckpoint, kClose, kCreation };
 
-// The memory that the parent shares with its child processes, which it outlives. New() maps it, and
-// throws Error (kIo) when that fails. Delete() unmaps it, when no process of the test is left.
+// The memory that the parent shares with its child processes. It stays when they die. New() maps
+// it; Delete() unmaps it, once no process of the test is left.
 struct CrashShared {
   static constexpr int kMaxWriters = 64;
   static constexpr size_t kMessage = 600;
@@ -37,7 +37,7 @@ struct CrashShared {
   // numbered from 1. Only one transaction of a client can be in flight.
   std::atomic<uint64_t> begun[kMaxWriters], acknowledged[kMaxWriters];
   std::atomic<bool> ready, stop, closing, closed, opened;
-  std::atomic<bool> power_is_cut;     // the test itself causes the errors from now on
+  std::atomic<bool> power_is_cut;     // errors from now on are caused by the test itself
   std::atomic<bool> writer_failed;    // a client failed; `failure` tells the error
   std::atomic<bool> refused;          // `failure` names an option that the engine cannot honour
   std::atomic<uint64_t> checkpoints;  // number of checkpoints begun
@@ -53,18 +53,18 @@ struct CrashShared {
 // Sleeps for `ms` milliseconds.
 void CrashSleep(double ms);
 
-// Returns whether the child has ended; AwaitChild still returns its status.
+// Returns whether the child has ended. Does not reap it: AwaitChild still returns its status.
 bool HasEnded(pid_t child);
-// The crash, made by the test, that ends a child process.
+// What the test did that can have ended a child process.
 enum class CrashCause : uint8_t {
-  kNone,    // it ended before
+  kNone,    // nothing: a child that ends does so by itself
   kKill,    // the test killed it
-  kDevice,  // the device failed or lost power under it, and then the test killed it
+  kDevice,  // the device failed or lost power, and then the test killed the child
 };
-// Returns what is wrong with the wait(2) status of a child that opens or writes a database; an empty
-// string when it ended as such a crash may end it. An engine whose device is gone may end the process
-// itself, with an exit code or by abort(3), or read a mapping that has no pages any more (SIGBUS). A
-// child does not end without a cause.
+// Returns what is wrong with the wait(2) status of a child that opens or writes a database; an
+// empty string when `cause` may end a child in that way. An engine whose device is gone may end the
+// process itself, with an exit code or by abort(3), or read a mapping that has no pages any more
+// (SIGBUS). A child does not end without a cause.
 std::string WrongEnd(int status, CrashCause cause);
 
 // The work of a child process. The parent constructs the object before it forks, and the child

@@ -24,10 +24,10 @@
 namespace testbed {
 namespace {
 
-constexpr uint32_t kLongestWaitMs = 20000;  // for commits and closes to come
-// For the next checkpoint to begin: one that waits for the clients to rest is as good a moment.
-constexpr uint32_t kCheckpointWaitMs = 300;
-constexpr double kLongestPartMs = 1000;  // into a close or a recovery
+constexpr uint32_t kLongestWaitMs = 20000;  // maximum wait for commits and closes
+// A checkpoint that still waits for the clients is as good a moment of a crash.
+constexpr uint32_t kCheckpointWaitMs = 300;  // maximum wait for the next one to begin
+constexpr double kLongestPartMs = 1000;      // latest moment of a crash in a close or a recovery
 constexpr uint64_t kMostVoidRounds = 5;
 
 enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut, kDiskError };
@@ -80,10 +80,10 @@ class Test {
   Random random_;
   const EngineInfo& info_;
   CrashShared* const shared_;
-  bool exists_ = false;  // the database was created before: it is never made anew
+  bool exists_ = false;  // the database was created, and must not be created again
   std::string dir_;
   std::unique_ptr<ScratchDevice> scratch_;
-  uint64_t gone_ = 0;  // commits to databases that are gone
+  uint64_t gone_ = 0;  // commits to databases that StartAgain removed
   CrashtestResult result_;
 };
 
@@ -121,8 +121,8 @@ CrashPlace Test::ChoosePlace() {
   return at < 90 ? CrashPlace::kClose : CrashPlace::kCreation;
 }
 
-// Waits for the condition, at most so long and while the child is alive and its clients go
-// on; returns whether it came.
+// Waits until the condition holds, at most `longest_ms`, and only while the child lives and no
+// client has failed. Returns whether it holds.
 template <typename Condition>
 bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) const {
   for (uint32_t ms = 0; !condition(); ++ms) {
@@ -132,15 +132,14 @@ bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) c
   return true;
 }
 
-// A device that is busy can hold a sync up for longer than the lazy interval, and what was
-// acknowledged before waits with it. The promise then is that no more is acknowledged: a crash
-// loses an interval of work at most. So it comes when a commit has begun, and was acknowledged,
-// since now.
+// Waits until a commit has begun, and was acknowledged, after the call. A sync on a busy device can
+// take longer than the lazy interval. The engine then only promises to acknowledge nothing until it
+// is done, so a new acknowledgement shows that the earlier commits are durable.
 void Test::AwaitNewCommits(pid_t writer) const {
   const std::vector<uint64_t> now = AcknowledgedByWriter();
   Await(writer, [&] {
     for (int w = 0; w < options_.writers; ++w) {
-      // The first may have begun before.
+      // The first of the two may have begun before the call.
       if (shared_->acknowledged[w].load() >= now[static_cast<size_t>(w)] + 2) return true;
     }
     return false;
@@ -151,7 +150,7 @@ bool Test::AwaitCommits(pid_t writer, uint64_t before) const {
   return Await(writer, [&] { return Acknowledged() >= before + options_.least_commits; });
 }
 
-// Until the middle of a checkpoint or of a clean close, somewhere.
+// Waits until a random moment within a checkpoint or a clean close, whichever `place` names.
 void Test::AwaitPlace(CrashPlace place, pid_t writer) {
   if (place == CrashPlace::kCheckpoint) {
     const uint64_t now = shared_->checkpoints.load();
@@ -168,8 +167,8 @@ void Test::AwaitPlace(CrashPlace place, pid_t writer) {
   }
 }
 
-// Makes the crash. `before` is what may have ended the child already. Returns what is wrong with how it
-// ended (WrongEnd).
+// Makes the crash. `before` is the cause that may have ended the child before it. Returns what is
+// wrong with the end of the child (WrongEnd).
 std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
   const bool ended = HasEnded(child);
   if (crash != Crash::kKill) shared_->power_is_cut.store(true);
@@ -185,15 +184,16 @@ std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
   return WrongEnd(status, crash == Crash::kKill ? CrashCause::kKill : CrashCause::kDevice);
 }
 
-// A real power cut ends the program too; the simulated one lets it run on for a moment, and a sync
-// that is under way then can return success for a journal transaction that was thrown away. So what
-// is acknowledged after this moment is not acknowledged: it may be there or not. Lazy commits are
-// promised when they are older than the interval; of younger ones a client's first may be there,
-// without a gap, since they reached the log one after the other. A close that ended promises all.
+// Crashes the clients, and lowers their acknowledged transactions to those that the engine has
+// promised. After a simulated power cut the program runs on for a moment, in which a sync can
+// return success for a journal transaction that was thrown away; so what is acknowledged after the
+// cut may be lost. Lazy commits are promised once they are older than the interval. Of a client's
+// younger ones the first few may be found, without a gap, since they reached the log in order. A
+// finished close promises all.
 std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   std::vector<uint64_t> promised = AcknowledgedByWriter();
   const bool lazy = options_.run.engine.durability == Durability::kLazy;
-  // A creation is not awaited, so nothing in it is an interval old.
+  // Nothing waits for a creation, so no commit in it is as old as the interval.
   if (place == CrashPlace::kCreation) promised.assign(promised.size(), 0);
   if (lazy && place != CrashPlace::kCreation) {
     CrashSleep(options_.run.engine.lazy_interval_ms);
@@ -214,7 +214,8 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   return wrong;
 }
 
-// A file of the database, any of them; empty when there is none.
+// Returns the path of a random file of the database; an empty string when it has no file with
+// contents.
 std::string Test::AnyFile() {
   std::vector<std::string> files;
   std::error_code error;
@@ -228,11 +229,11 @@ std::string Test::AnyFile() {
   return files[random_.Below(files.size())];
 }
 
-// Has the disk refuse one or a few writes to files of the database, until one was refused and the
-// clients had time to be told. Returns whether one was.
+// Makes the disk refuse a few writes to files of the database. Waits until a write was refused and
+// the engine has had time to tell the clients. Returns whether a write was refused.
 bool Test::RefuseWrites(pid_t writer) {
-  constexpr uint32_t kFileMs = 300;  // for a write to a file to come, before another file is tried
-  constexpr uint32_t kNoticeMs = 500;  // for the engine to notice
+  constexpr uint32_t kFileMs = 300;    // wait for a write to a file, before another file is tried
+  constexpr uint32_t kNoticeMs = 500;  // wait for the engine to notice the error
   const uint64_t before = scratch_->FailedWrites();
   const auto refused = [&] { return scratch_->FailedWrites() > before; };
   for (int tries = 0; tries < 10 && !refused(); ++tries) {
@@ -249,9 +250,9 @@ bool Test::RefuseWrites(pid_t writer) {
   return refused();
 }
 
-// A write that fails is no crash by itself: the kernel drops the page, says so to one fsync, and the
-// engine goes on, refuses, or ends. Then the process is killed, with what the page cache has for
-// those who come, or the disk loses power too.
+// Makes writes fail, and then a crash. After a failed write the kernel drops the page and returns
+// the error to one fsync, and the engine goes on, refuses work, or ends. Then the process is
+// killed, so that the next one finds what the page cache holds, or the disk loses power.
 std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   std::vector<uint64_t> promised = AcknowledgedByWriter();
   const bool lazy = options_.run.engine.durability == Durability::kLazy;
@@ -264,7 +265,7 @@ std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   const bool told = shared_->writer_failed.load();
   if (!lazy || shared_->closed.load()) promised = AcknowledgedByWriter();
   const bool ended = HasEnded(writer);
-  // A file system that a failed write ended can only be mounted again.
+  // A file system that a failed write has shut down can only be mounted again.
   const bool ended_fs = ::access(dir_.c_str(), W_OK) != 0;
   const Crash crash = ended_fs || random_.Below(2) == 0 ? Crash::kDiskCut : Crash::kKill;
   const std::string wrong = CrashNow(crash, writer, CrashCause::kDevice);
@@ -278,7 +279,8 @@ std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   return wrong;
 }
 
-// The next opening must recover all the same. Returns what is wrong with how an interrupted one ended.
+// Interrupts recoveries by further crashes, at random, up to twice. The next opening must recover
+// all the same. Returns what is wrong with the end of an interrupted process (WrongEnd).
 std::string Test::CrashRecovery(Crash crash) {
   for (uint64_t times = random_.Below(3); exists_ && times > 0 && random_.Below(2) == 0; --times) {
     shared_->opened.store(false);
@@ -302,8 +304,9 @@ std::string Test::CrashRecovery(Crash crash) {
 std::string Test::VerifyRound() {
   shared_->failure[0] = '\0';
   shared_->verified.store(false);
-  // A database that was recovered and not closed recovers again. After power cuts it is closed: what
-  // a client saw in it must be durable to be counted.
+  // A database that is not closed after its recovery must recover once more, which kills alone test
+  // in half of the rounds. With power cuts it is always closed: a commit that the verification
+  // counts as found must be durable.
   const bool close = options_.kills == 0 || random_.Below(2) == 0 ||
                      options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0;
   const int status = AwaitChild(Spawn([this, close] { Process().Verify(close); }));
@@ -318,7 +321,7 @@ std::string Test::VerifyRound() {
     exists_ = true;
     return "";
   }
-  // Its sentence is there when it was an Error that ended it, and not the engine.
+  // An Error that ended the verifier has left its sentence; an end by the engine itself has not.
   if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && shared_->failure[0] != '\0') {
     return shared_->failure;
   }
@@ -350,10 +353,11 @@ void Test::StartWriting(CrashPlace place) {
   shared_->rows = shared_->unacknowledged = 0;
 }
 
-// Returns whether it was a round: that something was there to lose.
+// Makes one round: clients write, a crash, and the verification. Returns whether the round counts,
+// which needs enough commits that a crash could lose.
 bool Test::Round(Crash crash, int number) {
   CrashPlace place = ChoosePlace();
-  // A creation that a write failed in may be refused for that reason alone.
+  // An engine may refuse to create a database when a write fails, so that case would test nothing.
   if (crash == Crash::kDiskError && place == CrashPlace::kCreation) place = CrashPlace::kCheckpoint;
   StartWriting(place);
   const uint64_t before = Acknowledged();
@@ -409,8 +413,8 @@ bool Test::Round(Crash crash, int number) {
   return counts;
 }
 
-// No database in place of the one that is there. Files that are not the engine's stay: a user may
-// have put them there.
+// Removes the database, so that the next round creates a new one. Files that are not the engine's
+// stay: a user may have put them there.
 void Test::StartAgain() {
   gone_ += Acknowledged();
   exists_ = false;
@@ -440,7 +444,8 @@ CrashtestResult Test::Run() {
   if (options_.power_cuts + options_.disk_cuts + options_.disk_errors > 0 ||
       placed.scratch_bytes != 0) {
     ScratchOptions scratch;
-    // Clients write on while errors are awaited, so that those rounds need more room for the log.
+    // Clients go on writing while a round waits for a disk error, so those rounds need more room
+    // for the log.
     const uint64_t room = options_.disk_errors > 0 ? 2ull << 30 : 512ull << 20;
     scratch.bytes = placed.scratch_bytes != 0 ? placed.scratch_bytes : room;
     scratch.file_system = placed.scratch_fs == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;

@@ -22,7 +22,7 @@ constexpr char kCrashtestExamples[] =
     "  sudo testbed crashtest --engine rocksdb --kills 0 --disk-errors 25 --go-on\n"
     "      refuses writes as a failing disk does, and counts after how many something was lost\n";
 
-constexpr int kStoppedExitCode = 130;  // as a shell says of a command that SIGINT ended
+constexpr int kStoppedExitCode = 130;  // as shells report a command that SIGINT ended
 
 // Makes the crashes and prints the result; returns the exit code.
 int Crashtest(const CrashtestOptions& options) {
@@ -105,17 +105,17 @@ void AddErrors(CLI::App* crashtest, CrashtestOptions* crash) {
 void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
   crashtest
       ->add_option("--crashes-per-database", crash->crashes_per_database,
-                   "Begin with a new database after so many crashes [50]")
+                   "Begin with a new database after this many crashes [50]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   crashtest
       ->add_option("--longest-ms", crash->longest_ms,
-                   "A crash comes at a random moment within this [400]")
+                   "A crash comes at a random moment within this time [400]")
       ->type_name("MS")
       ->check(CLI::Range(1, 1000000));
   crashtest
       ->add_option("--least-commits", crash->least_commits,
-                   "A crash waits for so many commits of its round; a round with fewer within 20 "
+                   "A crash waits for this many commits of its round; a round with fewer within 20 "
                    "seconds is not counted [5]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
@@ -136,7 +136,8 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
                                            "(--durability sync unless given), writes "
                                            "checkpoints, closes, creates a database or recovers, "
                                            "and compare every row with what it acknowledged");
-  crash->run.engine.durability = Durability::kSync;  // --durability lazy: the other promise
+  // The default of this command; --durability lazy tests the weaker promise.
+  crash->run.engine.durability = Durability::kSync;
   AddEngineOptions(*crashtest, crash->run);
   crashtest->get_option("--durability")
       ->description(

@@ -5,11 +5,10 @@
 #   tools/crashtest/fault_sweep.sh               all of them
 #   tools/crashtest/fault_sweep.sh 'fractal_*'   those whose names match, as --gtest_filter has it
 #
-# The tests make the failures themselves, so the disk below them need not be one: each try syncs a
-# database some hundred times, which takes days on a disk. As root they run on ext4 in memory (zram,
-# or a loop device over tmpfs), in a mount namespace of their own; otherwise in the build folder. A
-# process a processor. Exit code 0 when no test failed, 1 when one did or none was run, 2 for an
-# unknown option.
+# The tests make the failures themselves, so the disk below them need not be one: each try syncs a database
+# some hundred times, which takes days on a disk. As root they run on ext4 in memory (zram, or a loop device
+# over tmpfs), in a mount namespace of their own; otherwise in the build folder. It starts one process for
+# each processor. Exit code 0 when no test failed, 1 when one did or none was run, 2 for an unknown option.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 
@@ -32,8 +31,8 @@ mount_on_disk() {
   mkfs.ext4 -q -F -L "$label" -O ^has_journal "$1" && mount -t ext4 -o "noatime,nobarrier${2:+,$2}" "$1" "$place/disk"
 }
 
-# A loop device that mount itself makes goes with the mount, which ends with this namespace, however this
-# script ends; and so goes the memory below it.
+# Mounts the file system in memory. The loop device is made by mount itself, so that it is removed with the
+# mount, which ends with this namespace however this script ends; then the memory is free as well.
 mount_memory() {
   ((EUID == 0)) || return
   reset_leftovers
@@ -58,7 +57,8 @@ give_back() {
   rm -rf --one-file-system -- "$place"
 }
 
-# start_shard FOLDER SHARD SHARDS FILTER: in the background, and ended with this script however that ends.
+# start_shard FOLDER SHARD SHARDS FILTER: starts a shard of the tests in the background. It is killed when
+# this script ends, however that happens.
 start_shard() {
   mkdir -- "$1/$2"
   (cd -- "$1/$2" && TEST_TMPDIR=$1/$2 TESTBED_FAULT_STRIDE=1 GTEST_TOTAL_SHARDS=$3 GTEST_SHARD_INDEX=$2 \

@@ -21,11 +21,11 @@ work=${TESTBED_PLANTED_DIR:-$build_dir/planted}
 tree=$work/tree
 run=$work/run
 
-# The tree as it is, changes that are not committed included. All of it is new to ninja: an object of a
-# planted bug may be newer than its source.
+# Copies the tree as it is, with changes that are not committed. The copies have the time of now (tar -m): an
+# object of a planted bug, which a killed call left, would else count as newer than its clean source.
 copy_tree() {
   find "$tree" -mindepth 1 -maxdepth 1 ! -name build ! -name "$own_mark" -exec rm -rf -- {} +
-  tar -C "$source_dir" --exclude=./build --exclude=./.git -cf - . | tar -C "$tree" -xf -
+  tar -C "$source_dir" --exclude=./build --exclude=./.git -cf - . | tar -C "$tree" -xmf -
   # A tree of its own, so that git looks at nothing above it.
   git -C "$tree" init --quiet
 }
@@ -55,7 +55,7 @@ try_bug() { # NAME
   git -C "$tree" apply "$patches/$name.patch" || die "$name.patch does not apply"
   build_tree "$name"
   out=$work/$name.log
-  # What it finds is kept by crashtest, and of no use here.
+  # crashtest keeps a database in which it found a failure, which is of no use here.
   empty_own_folder "$run" || die "$run cannot be emptied"
   # shellcheck disable=SC2086
   (cd -- "$run" && timeout 1800 "$tree/build/release/testbed" crashtest $words --quiet) >"$out" 2>&1 || code=$?

@@ -4,10 +4,11 @@
 // DIR/testbed.json records the engine and the settings that loaded the database (page size, rows,
 // seed, ...) and the files that tables are in, so that a run with --reuse can check that the
 // database is the one it expects, and whole. DIR/db holds the engine's own files
-// (database_files.h). A non-empty directory without a record, or one that a crash kept from its name,
-// is never written into or removed, and other files in a directory with a record stay. Root makes no
-// database where another user could replace it (device/os/foreign_directory.h). Without --dir the
-// directory is a temporary one (temporary_dir.h).
+// (database_files.h). A directory without a record is used only when it is empty, or holds nothing
+// but a record that a crash left unfinished (UnfinishedRecords). Files that testbed did not make
+// are never written or removed. Root makes no database where another user could replace it
+// (device/os/foreign_directory.h). Without --dir the directory is a temporary one
+// (temporary_dir.h).
 //
 //   DatabaseDir dir(options);          // throws when --dir, --fresh and --reuse do not fit
 //   dir.Prepare();                     // an empty database directory, recorded as not loaded

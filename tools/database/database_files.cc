@@ -61,19 +61,20 @@ bool IsRecord(const json& document) {
   return document.is_object() && document.value("schema", json()) == kDatabaseSchema;
 }
 
-// Returns whether the text is a record, or as much of one as a crash has left.
+// Returns whether the text is a record, or the beginning of one that a crash has cut off.
 bool IsBegunRecord(const std::string& text) {
   const std::string written = text.substr(0, text.find('\0'));  // a file grows before it is filled
   if (const json whole = ParseJson(written); !whole.is_discarded()) return IsRecord(whole);
-  // The names in a record are sorted: these are the first of a database and of a temporary one.
+  // The names in a record are sorted, so it begins with one of these: the first with the settings
+  // of a load, the second without.
   for (const std::string begin : {"{\n  \"compressibility\": ", "{\n  \"loaded\": "}) {
     if (written.starts_with(begin) || begin.starts_with(written)) return true;
   }
   return false;
 }
 
-// The files that the engine of a database makes, of whatever release, or, when the record names
-// none, that any engine makes.
+// Recognizes the files that the engine of a database makes, in any release; when the record names
+// no engine, the files that any engine makes.
 class Ours {
  public:
   // Reads the names that follow from tables, from the record and from the database in `files`.
@@ -106,9 +107,9 @@ class Ours {
   std::set<std::string> tables_;
 };
 
-// Removes files and directories below a directory by their paths in it, through no symbolic link: a
-// directory on the way may be another user's, such as the cluster of a server of root's, who may put a
-// link in its place at any time.
+// Removes files and directories below a directory by their paths in it, and follows no symbolic
+// link. A directory on such a path may belong to another user (such as the cluster of a server that
+// root started), who could put a link in its place at any time.
 class Remover {
  public:
   // Both throw filesystem_error.
@@ -120,7 +121,7 @@ class Remover {
   Remover(const Remover&) = delete;
   Remover& operator=(const Remover&) = delete;
 
-  // Removes what has this path if it is there.
+  // Removes the file or empty directory at this path, if it exists.
   void Remove(const fs::path& path) const {
     const fs::path below = path.lexically_relative(top_);
     int at = fd_;
@@ -167,7 +168,8 @@ std::vector<std::string> RemoveFilesOf(const json& record, const fs::path& files
       stays(path);
     }
   }
-  // What names the tables' files is removed after them: a removal that was interrupted goes on.
+  // The files of tables are removed first, and then the files that name them, so that a removal
+  // that was interrupted can be completed.
   std::stable_partition(removed.begin(), removed.end(), [&](const fs::path& path) {
     return ours.IsOfTable(path.lexically_relative(files));
   });
@@ -183,8 +185,8 @@ std::vector<std::string> RemoveFilesOf(const json& record, const fs::path& files
   return left;
 }
 
-// Does the same again when files vanish meanwhile: the server of a killed run ends by itself in a
-// moment, and may remove what it was making.
+// Removes the files as RemoveFilesOf does, and begins again when a file vanishes meanwhile: the
+// server of a killed run ends by itself a moment later, and may remove files that it was making.
 std::vector<std::string> RemoveRestlessFilesOf(const json& record, const fs::path& files) {
   constexpr int kTries = 50;
   for (int tries = 1;; ++tries) {

@@ -3,9 +3,9 @@
 //   testbed.json   the record of what was loaded; "schema" tells it from other files of that name
 //   db/            the engine's files, which EngineInfo::files and table_files list
 //
-// A directory without a record is not testbed's, unless all that it holds is a record that a crash kept
-// from its name (UnfinishedRecords). In a directory with a record only these are
-// testbed's, and other files stay, those in db/ too.
+// A directory without a record is not testbed's, unless it holds nothing but a record that a crash
+// left unfinished (UnfinishedRecords). In a directory with a record only the files above are
+// testbed's; other files stay, even those in db/.
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_FILES_H_
 
@@ -33,24 +33,27 @@ std::vector<std::string> RecordedTableFiles(const nlohmann::json& record);
 // Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does
 // not follow a symbolic link. Throws Error (kIo).
 void WriteRecord(const std::string& dir, const nlohmann::json& record);
-// Returns the names of the files in `dir` that a crash has left of records which had no name yet
-// (ReplaceFile, tools/output/output_file.h); what has such a name and is no record, nor the begin of one,
-// is not among them. Earlier versions wrote testbed.json.new, which counts when it is alone. Like the
-// next function, it throws Error (kIo) when `dir` cannot be read.
+// Returns the names of the records in `dir` that a crash left unfinished: written, whole or in
+// part, under a temporary name (ReplaceFile, tools/output/output_file.h), and not yet renamed. A
+// file with such a name whose contents are neither a record nor the beginning of one is left out.
+// Earlier versions wrote testbed.json.new, which is returned when it is the only file. Throws Error
+// (kIo) when `dir` cannot be read.
 std::vector<std::string> UnfinishedRecords(const std::string& dir);
-// Returns whether `dir` is empty but for such files, so that a database may be made in it.
+// Returns whether a database may be made in `dir`: it holds nothing but UnfinishedRecords. Throws
+// Error (kIo) when `dir` cannot be read.
 bool HoldsNoDatabaseYet(const std::string& dir);
-// Throws Error (kIo).
+// Removes UnfinishedRecords of `dir`. Throws Error (kIo).
 void RemoveUnfinishedRecords(const std::string& dir);
 // Removes the database in `dir`: the engine's files in db/, and the record. Does nothing when `dir`
 // has no record. Returns the names of the files that stay. Throws Error (kUsage) when db/ is a
 // symbolic link, and Error (kIo) when the database cannot be removed. Messages call the directory
 // `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
-// Removes the files that `engine` makes in the folder `files`, which is a db/, and the folder itself
-// when it is empty then. Returns the names of the files that stay. Throws Error (kIo).
+// Removes the files that `engine` makes from the folder `files`, which is the db/ of some
+// directory, and then the folder itself if it is empty. Returns the names of the files that stay.
+// Throws Error (kIo).
 std::vector<std::string> RemoveEngineFiles(const std::string& files, const std::string& engine);
-// Removes the database in `dir`, and `dir` itself when it is empty then. Does nothing when another
+// Removes the database in `dir`, and then `dir` itself if it is empty. Does nothing when another
 // process holds the lock of `dir`. Never throws: files that cannot be removed stay.
 void RemoveDatabaseDirectory(const std::string& dir);
 // Returns the names as text, such as "a, b and 3 more"; at most five are listed.

@@ -16,7 +16,8 @@ std::string LoaderOf(const json& document) {
   return workloads.empty() ? "" : FindWorkload(workloads.at(0).get<std::string>()).loader;
 }
 
-// Returns whether the phase told what it did to the number of rows; one without operations did nothing.
+// Returns whether it is known how the phase changed the number of rows; a phase without operations
+// did not change it.
 bool Tells(const json& phase) {
   return !phase.contains("operations") || phase.contains("rows_inserted");
 }

@@ -124,7 +124,7 @@ int Export(const HistoryWords& words) {
   return 0;
 }
 
-// Files for Otava in a directory of their own, which goes with the object.
+// Files for Otava in a temporary directory, which the destructor removes.
 class OtavaFiles {
  public:
   explicit OtavaFiles(const std::vector<HistorySeries>& series)
@@ -143,8 +143,8 @@ class OtavaFiles {
   std::vector<std::string> files_;
 };
 
-// Returns the change points. A failure of Otava is one of the call, so that exit code 1 always means
-// that something got worse.
+// Returns the change points. A failure of Otava becomes Error (kUsage), whose exit code is 2, so
+// that exit code 1 always means that something got worse.
 std::vector<ChangePoint> ChangePointsBy(const std::string& otava,
                                         const std::vector<HistorySeries>& series,
                                         const std::string& directory) {

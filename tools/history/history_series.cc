@@ -70,7 +70,7 @@ class SeriesMaker {
   }
 
   const std::vector<std::string>& metrics_;
-  std::vector<const json*> groups_;  // a document of each
+  std::vector<const json*> groups_;  // the first document of each group
   std::vector<HistorySeries> series_;
   std::map<std::tuple<size_t, std::string, std::string>, size_t> index_;
 };

@@ -17,10 +17,11 @@ struct HistoryPoint {
   Estimate value;  // over the loads of the result
 };
 
-// A metric of a cell over results with the same settings, asked for and in force, data and machine.
+// A metric of a cell, over the results that have the same settings (asked for and in force), the
+// same data and the same machine.
 struct HistorySeries {
-  size_t group = 0;    // number of the settings and machine, from 0
-  std::string title;   // "btree point-read, 8 thr"; of later groups with their number
+  size_t group = 0;    // number of these settings and this machine, from 0
+  std::string title;   // "btree point-read, 8 thr"; " (settings 2)" follows in group 1
   std::string metric;  // a name of Metrics()
   std::vector<HistoryPoint> points;
 };
@@ -31,7 +32,7 @@ struct HistorySeries {
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
                                     const std::vector<std::string>& metrics);
 
-// What became of a series.
+// The change of a series, between its last results and those before.
 struct HistoryChange {
   const HistorySeries* series;
   Answer answer;  // the last results (B) against those before (A)
@@ -40,8 +41,9 @@ struct HistoryChange {
 constexpr size_t kMostBefore = 30;
 
 // Compares the last `last` points of each series with up to kMostBefore points before them, each
-// point one value (Welch), corrected for the number of series (ControlFalseDiscoveries). Series with
-// fewer than kLeastLoads points on a side are told to have too few.
+// point one value (Welch), corrected for the number of series (ControlFalseDiscoveries). The answer
+// for a series with fewer than kLeastLoads points on a side is Reason::kFewLoads. Series that are 0
+// throughout are left out.
 std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, size_t last);
 
 // Returns whether the answer says that the metric got worse: slower, or more of a cost.

@@ -81,7 +81,7 @@ void HistoryStore::Add(const HistoryEntry& entry) const {
   const std::string document = JsonText(entry.document);
   const std::string ending =
       fmt::format("-{:016x}.json", XXH3_64bits(document.data(), document.size()));
-  // A result of two commits would be wrong of one of them.
+  // The same result may not be stored for two commits: for one of them it would be wrong.
   std::error_code none_yet;
   for (const std::string& file : FilesOf(directory_, &none_yet)) {
     if (!file.ends_with(ending)) continue;

@@ -35,7 +35,8 @@ std::vector<Cell> CellsOfSeries(const std::vector<HistorySeries>& series) {
 
 std::string TestName(size_t cell) { return fmt::format("series{}", cell + 1); }
 
-// A result has all metrics of a cell or leaves some out, which are then empty.
+// Returns the CSV file of a cell: a row for each result, with an empty field for a metric that the
+// result lacks.
 std::string CsvOf(const Cell& cell) {
   std::string text = "time,commit";
   for (const HistorySeries* series : cell) text += "," + series->metric;
@@ -81,8 +82,8 @@ std::string YamlOf(const std::vector<Cell>& cells, const std::string& directory)
   return text;
 }
 
-// Returns Otava's report: of its output the lines that are JSON objects, one for each test; the
-// others are of its log.
+// Returns Otava's report: the lines of its output that are JSON objects, one for each test, merged.
+// The other lines are its log.
 json ReportOf(const std::string& output) {
   json report = json::object();
   std::istringstream lines(output);

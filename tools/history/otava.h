@@ -1,5 +1,5 @@
 // Change points of a history by Apache Otava (https://otava.apache.org/), a program of its own that
-// reads CSV files. Thread-safe, but for RunProgram's demand on the calling thread.
+// reads CSV files. Thread-safe, but FindChangePoints may only be called where RunProgram may.
 #ifndef TESTBED_TOOLS_HISTORY_OTAVA_H_
 #define TESTBED_TOOLS_HISTORY_OTAVA_H_
 
@@ -24,8 +24,9 @@ struct ChangePoint {
 std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& series,
                                          const std::string& directory);
 
-// Returns the change points that the program at `otava` finds in files that WriteOtavaFiles wrote to
-// `directory`. Throws Error (kRun) with what it said when it fails or its output is not understood.
+// Returns the change points that the program at `otava` finds in files that WriteOtavaFiles wrote
+// to `directory`. Throws Error (kRun), which quotes the program, when it fails or its output is not
+// understood.
 std::vector<ChangePoint> FindChangePoints(const std::vector<HistorySeries>& series,
                                           const std::string& otava, const std::string& directory);
 

@@ -160,7 +160,7 @@ void AddRefusedSettings(const ResultSet& results, json* sentences) {
   }
 }
 
-// Returns what the lines that begin with "! " warn of: their words before the figures.
+// Returns the warnings in lines that begin with "! ": of each the words before its figures.
 std::set<std::string> WarningsIn(const std::string& lines) {
   std::set<std::string> warnings;
   std::istringstream stream(lines);
@@ -201,7 +201,8 @@ void AddCellsNotPlanned(const ResultSet& results, json* sentences) {
   }
 }
 
-// Returns how far the figures can be trusted, in the order in which the page has it of a run.
+// Returns the sentences on how far the figures can be trusted, in the order in which the page of a
+// run has them.
 json ConfidenceJson(const ResultSet& results, const json& tables, const json& findings) {
   json sentences = json::array();
   AddMissingRuns(results, &sentences);

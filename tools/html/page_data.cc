@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Figures of a second that are the largest of the seconds which are joined; others are added.
+// The figures for which joined seconds keep the largest value. Other figures are added up.
 const std::set<std::string> kLargest = {"p50_us",
                                         "p99_us",
                                         "max_us",
@@ -23,7 +23,7 @@ const std::set<std::string> kLargest = {"p50_us",
                                         "process_memory_bytes",
                                         "page_cache_bytes",
                                         "kernel_memory_bytes"};
-// Figures that are those of the last of them.
+// The figures for which joined seconds keep the value of the last one.
 const std::set<std::string> kLast = {"end_seconds"};
 
 double NumberOf(const json& object, const std::string& name) {
@@ -87,9 +87,9 @@ json SeriesColumns(const json& series) {
   return columns;
 }
 
-// Returns about a hundred points of the latency's distribution, denser toward its end: pairs of the
-// share of operations that were not slower, and microseconds. The last point is the slowest
-// operation.
+// Returns points of the latency's distribution, denser toward its end, about 33 for each factor of
+// ten in 1 - share: pairs of the share of operations that were not slower, and microseconds. The
+// last point is the slowest operation.
 json LatencyCurve(const json& buckets, double max_us) {
   double total = 0;
   for (const json& bucket : buckets) total += bucket.at(1).get<double>();

@@ -24,15 +24,17 @@ namespace testbed {
 // - An operation has "latency_curve", pairs of a percentile (0 to 1) and microseconds, in place of
 //   its histogram.
 // - "effective", "machine" and "device" are indexes into "shared", which holds equal ones once.
-// - A phase of --cache-pct auto's search has only its name and kind.
+// - A phase of the search of --cache-pct auto or --find-rate has only its name and kind.
+// - A run has no "population".
 //
 // Not thread-safe.
 class PageData {
  public:
   // Adds a document of the schema testbed-results/1. `source` names the file.
   void AddDocument(const std::string& source, nlohmann::json document);
-  // Adds the results of an experiment (experiment_data.h). Its documents stand packed in the page and
-  // are unpacked when a reader opens them: experiments have too many of them to hold them as text.
+  // Adds the results of an experiment (experiment_data.h). Its documents stand packed in the page
+  // and are unpacked when a reader opens them: an experiment has too many documents to hold them as
+  // text.
   void AddExperiment(nlohmann::json experiment) { experiments_.push_back(std::move(experiment)); }
   // Returns whether there is room for another packed document.
   bool HasRoom() const { return packed_bytes_ < kMostPackedBytes; }

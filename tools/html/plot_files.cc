@@ -19,13 +19,15 @@ namespace {
 constexpr char kConverter[] = "rsvg-convert";
 constexpr char kSvgFile[] = "plot.svg", kPngFile[] = "plot.png";
 
-// What the library expects of its surroundings. A plot without animation needs no timer.
+// Defines the functions of a browser that the library calls. They do nothing: a plot without
+// animation needs no timer.
 constexpr char kSurroundings[] =
     "var console = {log: function () {}, warn: function () {}, error: function () {}};"
     "var setTimeout = function () { return 0; }, setInterval = setTimeout;"
     "var clearTimeout = function () {}, clearInterval = clearTimeout;";
 
-// Duktape calls this when an error was thrown outside of a protected call, which cannot happen here.
+// Duktape calls this when an error was thrown outside of a protected call, which cannot happen
+// here.
 void Fatal(void*, const char* message) {
   fmt::print(stderr, "testbed: the plot engine failed: {}\n", message == nullptr ? "" : message);
   std::abort();
@@ -42,7 +44,8 @@ void RemovePlot(const std::string& directory) {
   for (const char* file : {kSvgFile, kPngFile}) ::unlink((directory + "/" + file).c_str());
 }
 
-// Makes the directory of a PngMaker. A leftover of another command holds more than a plot, and stays.
+// Makes the directory of a PngMaker, after removing those that killed processes left. A leftover of
+// another command holds other files than a plot's, and stays.
 TemporaryDir DirForPlots(const std::string& directory) {
   for (const TemporaryDir& dead : TemporaryDir::Leftovers(directory)) RemovePlot(dead.held_path());
   return TemporaryDir(directory);

@@ -12,7 +12,7 @@
 namespace testbed {
 
 struct PlotFile {
-  std::string name;  // without an ending; fit for a file, and unlike that of every other plot
+  std::string name;  // a valid file name without an ending; no other plot has it
   std::string svg;
 };
 
@@ -23,9 +23,9 @@ std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width);
 // Throws Error (kUsage) unless the program rsvg-convert, which makes PNG out of SVG, is installed.
 void CheckPngProgram();
 
-// Makes PNG out of SVG by that program. The files that pass between it and us lie in a temporary
-// directory in `directory`, which the destructor removes; what a killed process left of one there is
-// removed first. Not thread-safe.
+// Makes PNG out of SVG by that program. The program reads and writes files in a temporary directory
+// below `directory`, which the destructor removes. The constructor first removes the temporary
+// directories that killed processes left there. Not thread-safe.
 class PngMaker {
  public:
   // Throws Error: kUsage as CheckPngProgram does, and kIo.

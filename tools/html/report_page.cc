@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr int kPlotWidth = 760;  // pixels; a column of a paper or a post
 
-// Returns the JSON files of the directory, of which there is one at least.
+// Returns the JSON files of the directory. Throws Error (kUsage) when it has none.
 std::vector<std::string> SomeJsonFiles(const std::string& directory) {
   std::vector<std::string> files = JsonFilesIn(directory);
   if (files.empty()) {
@@ -59,8 +59,8 @@ nlohmann::json ReadAll(const std::vector<std::string>& paths) {
   return data.Json();
 }
 
-// Returns the files of the outputs. `html` and `png` are looked at when a file is written, by when the
-// page is made and the directories are.
+// Returns the files of the outputs. `html` and `png` are read only when a file is written: by then
+// the page and the directories have been made.
 std::vector<OutputFile> FilesOf(const PageOutputs& outputs, const std::vector<PlotFile>& plots,
                                 const std::string& html, const std::optional<PngMaker>& png) {
   std::vector<OutputFile> files = {{"--html", outputs.html, [&html] { return html; }}};
@@ -80,7 +80,7 @@ std::vector<OutputFile> FilesOf(const PageOutputs& outputs, const std::vector<Pl
   return files;
 }
 
-// Returns what is printed of the outputs.
+// Returns the lines that are printed, one for each output.
 std::string LinesOf(const PageOutputs& outputs, size_t plots, const std::string& html) {
   std::string text;
   if (!outputs.html.empty()) {

@@ -35,8 +35,8 @@ class InspectedDir {
   InspectedDir(const std::string& dir, const std::string& command, const Door& door);
 
   const std::vector<Database>& databases() const { return databases_; }
-  // Returns the directory as it was given, and that with the record of the run, if there is one. No
-  // output may lie in them (tools/output/output_file.h).
+  // Returns the directory as it was given, and the one that holds the record of the run, if there
+  // is a record. No output may lie in them (tools/output/output_file.h).
   const std::vector<std::string>& directories() const { return directories_; }
 
  private:

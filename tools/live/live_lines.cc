@@ -25,7 +25,7 @@ std::string Latency(double us) {
   return us >= 1e3 ? fmt::format("{:.3g} ms", us / 1e3) : fmt::format("{:.3g} us", us);
 }
 
-// Cuts the text to so many characters, of which each may be several bytes.
+// Returns the first `columns` characters of the text, each of which may be several bytes of UTF-8.
 std::string Cut(const std::string& text, size_t columns) {
   size_t at = 0;
   for (size_t n = 0; at < text.size() && n < columns; ++n) {
@@ -64,7 +64,7 @@ std::string ProgressText(const LiveState& state, double now) {
                      last.seconds * (1 - last.fraction) / last.fraction);
 }
 
-// Returns the rate of the report; "-" of the rest of a phase, when that is too short for a rate.
+// Returns the rate of the report; "-" for the last part of a phase when it is too short for a rate.
 std::string RateOf(const SecondReport& last) {
   constexpr double kShortest = 0.3;  // seconds
   return last.length < kShortest && last.length < last.seconds ? "-" : Rounded(last.rate());
@@ -110,7 +110,8 @@ void AddCurves(const LiveState& state, size_t columns, std::vector<LiveLine>* li
   }
 }
 
-// Adds what each cause moved in the last second, at the levels that are known, and the device.
+// Adds the IO of each cause in the last second, at the levels that are known, and that of the
+// device.
 void AddLedger(const SecondReport& last, std::vector<LiveLine>* lines) {
   const char* level = last.counts_in_kernel ? "kernel" : "file";
   if (!last.counts_in_kernel && !last.counts_files && !last.device) return;

@@ -44,7 +44,7 @@ void AddLiveOptions(CLI::App& app, LiveOptions& options) {
          [&options](const std::string& text) {
            options.report_interval = ParseReal("--report-interval", text, 1, 86400);
          },
-         "Print a line of progress on standard error so often, in seconds [60 when that is no "
+         "Print a line of progress on standard error every S seconds [60 when standard error is no "
          "terminal, and one rewritten line when it is]")
       ->type_name("S");
   app.add_flag("--live", options.live,

@@ -15,8 +15,8 @@ namespace testbed {
 
 // Where a server listens.
 struct ListenAddress {
-  std::string address = "127.0.0.1";  // IPv4: Debian's CivetWeb knows no other
-  uint16_t port = 0;                  // 0: a free one
+  std::string address = "127.0.0.1";  // IPv4 alone: Debian's CivetWeb is built without IPv6
+  uint16_t port = 0;                  // 0: the system chooses a free port
   // Returns "127.0.0.1:9100".
   std::string Text() const;
 };
@@ -25,7 +25,7 @@ struct LiveOptions {
   double report_interval = 0;  // seconds between lines of progress; 0: as ProgressLine chooses
   bool live = false;
   std::optional<ListenAddress> metrics;
-  // Returns whether someone wants to know of each second while a run lasts.
+  // Returns whether the run must report each second while it lasts.
   bool any() const { return live || metrics.has_value(); }
 };
 

@@ -15,13 +15,14 @@ void LiveState::Begin(const std::string& label, const std::string& phase, double
 void LiveState::Add(const SecondReport& second, double now) {
   heard_ = now;
   last_ = second;
-  constexpr double kShortest = 0.3;  // seconds; less tells no rate
+  constexpr double kShortest = 0.3;  // seconds; a shorter part has no meaningful rate
   PhaseSecond added{.from = second.seconds - second.length, .to = second.seconds};
   added.operations = static_cast<double>(second.operations);
   added.rate = second.length < kShortest ? NAN : second.rate();
   added.p99_us = second.operations > 0 ? second.p99_us : NAN;
   added.max_us = second.operations > 0 ? second.max_us : NAN;
-  // A second is longer when the run stood still, but not these: this process was behind.
+  // A second that is too long counts as a stall. Joined seconds are not one: only this process was
+  // behind, and not the run.
   if (second.joined) added.from = added.to - std::min(second.length, 1.0);
   seconds_.push_back(added);
   if (seconds_.size() > kMostSeconds) seconds_.pop_front();

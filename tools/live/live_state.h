@@ -22,15 +22,17 @@ namespace testbed {
 
 class LiveState {
  public:
-  // Seconds that are kept of a phase, for the curves and the median.
+  // The number of seconds of a phase that are kept, for the curves and the median.
   static constexpr size_t kMostSeconds = 3600;
 
+  // Begins a phase of the run `label`, and forgets the seconds of the phase before.
   void Begin(const std::string& label, const std::string& phase, double now);
+  // Adds the report of the next second, which came at `now`.
   void Add(const SecondReport& second, double now);
 
   const std::string& label() const { return label_; }  // of the run
   const std::string& phase() const { return phase_; }
-  // The last second of the phase under way; nothing before its first.
+  // Returns the last second of the phase under way; nothing before its first.
   const std::optional<SecondReport>& last() const { return last_; }
   const std::deque<PhaseSecond>& seconds() const { return seconds_; }
   // Returns the stalls among the seconds that are kept.
@@ -41,7 +43,7 @@ class LiveState {
   double stalled_seconds() const { return stalled_seconds_; }
   // Returns the seconds since the phase began.
   double Passed(double now) const { return now - began_; }
-  // Returns the seconds since the run last said something of the phase.
+  // Returns the seconds since the phase began or last reported a second.
   double Silence(double now) const { return now - heard_; }
   // Returns whether a second report is overdue: the process of the run was stopped, or has no
   // processor.

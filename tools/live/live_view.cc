@@ -39,7 +39,7 @@ void LiveView::Second(const SecondReport& second) {
 }
 
 void LiveView::Idle() {
-  // Lines are printed of seconds, and of a run that stands still; the screen counts on.
+  // The screen is drawn each second. A line is printed here only when the run stands still (Show).
   if (LiveNow() - shown_ >= 1) Show(false);
 }
 

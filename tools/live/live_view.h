@@ -1,5 +1,5 @@
-// Those who watch a run while it lasts, in the run's parent: the screen or the lines of --live, and
-// the server of --metrics.
+// Shows a run while it lasts, from the run's parent process: as the screen or the lines of --live,
+// and by the server of --metrics.
 //
 //   LiveView view(options.live);          // before the first run; throws when it cannot serve
 //   view.Begin({"btree, 8 threads", "btree", 8}, "point-read");
@@ -27,12 +27,15 @@ class LiveView {
     std::string label, engine;
     int threads = 0;
   };
-  // Starts the server; the first phase says on standard error where it is. Throws Error (kUsage) when it cannot
-  // listen there.
+  // Starts the server when --metrics asks for one. Throws Error (kUsage) when the server cannot
+  // listen at its address.
   explicit LiveView(const LiveOptions& options);
 
+  // Shows that a phase begins. The first call prints the address of the server on standard error.
   void Begin(const RunName& run, const std::string& phase);
+  // Shows a second of the phase, and passes it to the server.
   void Second(const SecondReport& second);
+  // Draws the screen anew when a second has passed since, or prints that the run stands still.
   void Idle();
 
  private:
@@ -42,7 +45,7 @@ class LiveView {
   std::optional<MetricsServer> server_;
   std::unique_ptr<Screen> screen_;  // made at the first phase; null where lines are printed
   LiveState state_;
-  bool told_ = false;  // where the server is
+  bool told_ = false;  // the address of the server has been printed
   double shown_ = 0;   // when the screen was drawn, or a line printed
 };
 

@@ -27,8 +27,8 @@ double SteadySeconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Returns an empty sentence when a server can listen there, otherwise why it cannot. CivetWeb does
-// not tell.
+// Returns an empty sentence when a server can listen there, otherwise why it cannot. CivetWeb
+// itself does not report the reason.
 std::string WhyNot(const ListenAddress& listen) {
   sockaddr_in at{};
   at.sin_family = AF_INET;
@@ -36,7 +36,7 @@ std::string WhyNot(const ListenAddress& listen) {
   ::inet_pton(AF_INET, listen.address.c_str(), &at.sin_addr);
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::strerror(errno);
-  const int on = 1;  // as CivetWeb does: connections that were closed a moment ago do not count
+  const int on = 1;  // as CivetWeb sets it: recently closed connections do not block the port
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   std::string why;
   if (::bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || ::listen(fd, 1) != 0) {
@@ -189,7 +189,7 @@ MetricsServer::MetricsServer(const ListenAddress& listen, const std::string& ver
 
 MetricsServer::~MetricsServer() {
   ::close(to_process_);
-  // What it still serves is of no use, and an answer that is under way must not hold the program.
+  // An answer that is under way is of no use any more, and must not delay the end of the program.
   ::kill(process_, SIGKILL);
   AwaitChild(process_);
 }
@@ -201,7 +201,7 @@ void MetricsServer::Begin(const OpenMetrics::RunLabels& run, const std::string& 
 void MetricsServer::Second(const SecondReport& second) { Send({{"second", SecondJson(second)}}); }
 
 void MetricsServer::Send(const json& event) {
-  constexpr size_t kMostUnsent = 4 << 20;  // bytes that wait for a process that was stopped
+  constexpr size_t kMostUnsent = 4 << 20;  // bytes; further events are dropped
   if (unsent_.size() < kMostUnsent) unsent_ += JsonText(event) + "\n";
   while (!unsent_.empty()) {
     const ssize_t n = ::write(to_process_, unsent_.data(), unsent_.size());

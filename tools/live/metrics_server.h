@@ -22,8 +22,8 @@ namespace testbed {
 
 class MetricsServer {
  public:
-  // Forks, so it must be called before this program has threads. Throws Error (kUsage) when it
-  // cannot listen there: the port is in use, or the address is not this machine's.
+  // Forks, so it must be called before this program has threads. Throws Error (kUsage) when the
+  // server cannot listen at that address: the port is in use, or the address is not this machine's.
   MetricsServer(const ListenAddress& listen, const std::string& version);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;
@@ -31,7 +31,8 @@ class MetricsServer {
 
   // Returns "http://127.0.0.1:9100/metrics", with the port that was chosen for 0.
   const std::string& url() const { return url_; }
-  // These two never wait for the process.
+  // Send the beginning of a phase, or a second of it, to the process of the server. Neither waits
+  // for it.
   void Begin(const OpenMetrics::RunLabels& run, const std::string& phase);
   void Second(const SecondReport& second);
 

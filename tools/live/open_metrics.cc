@@ -141,7 +141,7 @@ void OpenMetrics::AddSurroundings(const SecondReport& second) {
 }
 
 void OpenMetrics::SetGauges(const SecondReport& second) {
-  constexpr double kShortest = 0.3;  // seconds; the rest of a phase may be too short for a rate
+  constexpr double kShortest = 0.3;  // seconds; the last part of a phase may be shorter
   if (second.ended && second.length < kShortest && !gauges_.empty()) return;
   gauges_.clear();
   gauges_["testbed_operations_per_second"][With()] = second.rate();

@@ -31,7 +31,7 @@ class OpenMetrics {
 
   void Begin(const RunLabels& run, const std::string& phase, double now);
   void Add(const SecondReport& second, double now);
-  // Returns all metrics. `now` tells how old the last report is.
+  // Returns all metrics. The age of the last report is computed from `now`.
   std::string Text(double now) const;
   // Returns the names of all samples that Text may have, such as testbed_operations_total.
   static std::vector<std::string> SampleNames();

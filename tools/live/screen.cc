@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
-#define NCURSES_NOMACROS  // its macros are plain words: erase, refresh
+#define NCURSES_NOMACROS  // ncurses would define macros with plain names: erase, refresh
 #include <ncurses.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -20,7 +20,7 @@
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 
-// ncurses makes macros of plain words.
+// ncurses defines macros with these names all the same.
 #undef lines
 #undef columns
 
@@ -29,7 +29,7 @@ namespace {
 
 enum Colour : short { kTitleColour = 1, kAlarmColour = 2 };
 
-// What puts the terminal back without ncurses, which a signal handler may not call.
+// The data with which a signal handler restores the terminal. A handler may not call ncurses.
 struct PutBack {
   int fd = -1;
   termios modes{};

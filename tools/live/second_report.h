@@ -1,5 +1,5 @@
-// What a run tells of each second while it lasts: the child's record to its parent, which draws it
-// (live_view.h) and serves it (open_metrics.h).
+// The report of one second of a phase, which the child sends to its parent while the run lasts. The
+// parent draws it (live_view.h) and serves it (open_metrics.h).
 //
 //   const SecondReport second = ParseSecond(ParseJson(line)["second"]);
 //   fmt::print("{} operations in {} s\n", second.operations, second.length);
@@ -25,7 +25,7 @@ struct SecondReport {
     uint64_t count = 0;
     double max_us = 0;
   };
-  // What one kind of operation, or the threads outside the run, moved.
+  // The IO of one kind of operation, or of the threads outside the run.
   struct Cause {
     std::string name;
     std::string ground;  // foreground, background, or other (threads outside the run)
@@ -39,26 +39,26 @@ struct SecondReport {
 
   std::string phase;
   double seconds = 0;    // since the phase began
-  double length = 0;     // seconds that this report is of
+  double length = 0;     // seconds that this report covers
   double fraction = -1;  // share of the phase that is done; negative: unknown
   uint64_t operations = 0;
-  double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;  // without operations 0
+  double p50_us = 0, p99_us = 0, p999_us = 0, max_us = 0;  // 0 without operations
   std::vector<Operation> by_operation;
-  std::vector<Cause> causes;                            // those that moved something
-  bool counts_files = false, counts_in_kernel = false;  // levels of `causes` that are known
-  std::optional<BlockCounts> device;                    // of the whole device; no flushes
-  std::optional<Memory> memory;                         // with a budget
+  std::vector<Cause> causes;                            // only those that did IO
+  bool counts_files = false, counts_in_kernel = false;  // the known levels of `causes`
+  std::optional<BlockCounts> device;                    // of the whole device, without flushes
+  std::optional<Memory> memory;                         // nothing without a budget
   uint64_t resident_bytes = 0;                          // of the run's process
-  bool joined = false;                                  // of several seconds: the parent was behind
-  bool ended = false;  // it is the phase's last one, perhaps of a part of a second
+  bool joined = false;  // covers several seconds: the parent was behind
+  bool ended = false;   // the last report of the phase, perhaps of a part of a second
 
   double rate() const { return length > 0 ? static_cast<double>(operations) / length : 0; }
-  // Adds the second that follows; percentiles become the larger ones.
+  // Adds the second that follows to this one. Each percentile becomes the larger of the two.
   void Append(const SecondReport& next);
 };
 
 nlohmann::json SecondJson(const SecondReport& second);
-// Throws json::exception when the value is not of SecondJson.
+// Returns the report that SecondJson wrote. Throws json::exception for another value.
 SecondReport ParseSecond(const nlohmann::json& j);
 
 }  // namespace testbed

@@ -26,12 +26,14 @@ namespace testbed {
 class SecondReporter {
  public:
   using Offer = std::function<bool(const nlohmann::json& line)>;
-  // Which levels of the ledger the run counts.
+  // The levels of the ledger that the run counts.
   struct Levels {
     bool any = true, files = true, kernel = true, device = true;
   };
   SecondReporter(std::string phase, std::vector<OpKind> ops, Levels levels, Offer offer);
+  // Offers the report of the second that has just ended.
   void Second(const PhaseOptions::Progress& progress);
+  // Offers the report of the rest of the last second, after the phase.
   void Rest(const PhaseResult& result);
 
  private:
@@ -49,7 +51,7 @@ class SecondReporter {
   const Offer offer_;
   double last_seconds_ = 0;
   std::vector<Totals> last_;              // by OpKind.id; the last entry is of other threads
-  std::optional<SecondReport> not_sent_;  // what the parent has not taken
+  std::optional<SecondReport> not_sent_;  // joined seconds that the parent has not taken yet
 };
 
 }  // namespace testbed

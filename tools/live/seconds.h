@@ -28,14 +28,14 @@ std::vector<PhaseSecond> SecondsOf(const nlohmann::json& phase);
 // Returns the median of the known rates; NaN when none is known.
 double MedianRate(const std::vector<PhaseSecond>& seconds);
 
-// Returns whether the rate of the second is below a tenth of `median`, an operation ended in it that
-// had taken a second or longer, or it is a second too long itself.
+// Returns whether the rate of the second is below a tenth of `median`, an operation ended in it
+// that had taken a second or longer, or the second itself lasted two seconds or longer.
 bool IsStalled(const PhaseSecond& second, double median);
 
-// Neighbouring seconds that are stalled, by the median of their phase.
+// A row of neighbouring seconds that are stalled (IsStalled, by the median of their phase).
 struct Stall {
   double from = 0, to = 0;  // seconds since the phase began
-  double rate = 0;          // the least of its seconds
+  double rate = 0;          // the lowest rate of its seconds
   double max_us = 0;        // the slowest operation that ended in it; 0 when none ended
 };
 std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds);

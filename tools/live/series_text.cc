@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMostColumns = 64;  // characters of a curve
-constexpr size_t kMostStalls = 8;    // that are listed; the curve marks all
+constexpr size_t kMostStalls = 8;    // maximum of stalls that are listed; the curve marks all
 constexpr size_t kWorst = 3;  // seconds of the least rate, and as many of the slowest operations
 
 // The curves of a phase: one column for each `step` seconds of it. Of several seconds in a column
@@ -30,8 +30,9 @@ struct Curves {
   std::string stalled;            // '!' or ' '
 };
 
-// Returns whether the span lies in the column [begin, end) for the most part of either. The seconds
-// of a series end a little late, which must not put them into two columns.
+// Returns whether the span and the column [begin, end) share at least half of one of them.
+// Overlapping a little is not enough, because the seconds of a series end slightly late and would
+// fall into two columns.
 bool LiesIn(double from, double to, double begin, double end) {
   const double shared = std::min(to, end) - std::max(from, begin);
   return shared > 0 && (shared >= (end - begin) / 2 || shared >= (to - from) / 2);
@@ -48,7 +49,7 @@ Curves CurvesOf(const std::vector<PhaseSecond>& seconds, const std::vector<Stall
     bool stalled = false;
     for (const PhaseSecond& second : seconds) {
       if (!LiesIn(second.from, second.to, begin, end)) continue;
-      rate = std::fmin(rate, second.rate);  // which is the other one when one is NaN
+      rate = std::fmin(rate, second.rate);  // fmin returns the other value when one is NaN
       p99 = std::fmax(p99, second.p99_us);
     }
     for (const Stall& stall : stalls) stalled |= LiesIn(stall.from, stall.to, begin, end);
@@ -107,7 +108,7 @@ std::string StallLines(const std::vector<Stall>& stalls) {
   return text;
 }
 
-// Returns the background work that moved most bytes in the second.
+// Returns the background work with the most bytes of IO in the second.
 std::string BackgroundText(const json& entry) {
   std::string most;
   double most_bytes = 0;

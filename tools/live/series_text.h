@@ -1,5 +1,6 @@
-// `testbed report --series`: of each phase its seconds as text: the curves of the rate and of the
-// tail latency, the stalls on the same time axis, and the worst seconds with what went on in them.
+// Formats the seconds of each phase as text, for `testbed report --series`: the curves of the rate
+// and of the tail latency, the stalls on the same time axis, and the worst seconds with what went
+// on in them.
 //
 //   fmt::print("{}", SeriesText(ReadResults("run.json")));
 #ifndef TESTBED_TOOLS_LIVE_SERIES_TEXT_H_

@@ -12,8 +12,9 @@ namespace testbed {
 
 enum class SparkScale : uint8_t { kLinear, kLog };
 
-// Returns one character (UTF-8, three bytes) for each value from `least` to `most`; values beyond
-// are drawn as those, NaN as a space. With kLog both must be above 0. Thread-safe.
+// Returns one character (UTF-8, three bytes) for each value from `least` to `most`; values below or
+// above are drawn as `least` or `most`, NaN as a space. With kLog both must be above 0.
+// Thread-safe.
 std::string Sparkline(const std::vector<double>& values, double least, double most,
                       SparkScale scale = SparkScale::kLinear);
 

@@ -30,7 +30,7 @@ std::string CsvValue(const nlohmann::json& value);
 class Csv {
  public:
   explicit Csv(const std::vector<std::string>& columns);
-  // `cells` are in the order of the columns and as many.
+  // Adds a record. `cells` has a cell for each column, in their order.
   void Row(const std::vector<std::string>& cells);
   const std::string& Text() const { return text_; }
 

@@ -97,7 +97,7 @@ size_t Depth(std::string_view text) {
   return most;
 }
 
-// Functions that descend a document call themselves at each level.
+// The depth is bounded because functions that walk a document recurse at each level.
 constexpr size_t kMostLevels = 500;
 
 }  // namespace

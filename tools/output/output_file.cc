@@ -34,8 +34,8 @@ constexpr char kStandardOutput[] = "-";
               fmt::format("{} {} cannot be written: {}", file.option, file.path, why));
 }
 
-// Returns why a file cannot be written, and what to do. The sentence of Error::Io advises on --dir,
-// and names the unfinished file.
+// Returns why a file cannot be written, and what to do. The sentence of Error::Io does not fit an
+// output: it gives advice on --dir, and names the unfinished file.
 std::string WhyNot(const Error& error) {
   if (error.code() == 0) return error.what();
   const std::string why = std::strerror(error.code());
@@ -64,7 +64,8 @@ void WriteFile(const OutputFile& file) {
   }
 }
 
-// FollowLinks, which refuses the option with a sentence where a link may not be followed.
+// Returns FollowLinks of the path. Throws Error (kUsage), which names the option, when a link may
+// not be followed.
 std::string FollowedOrRefuse(const OutputFile& file) {
   try {
     return FollowLinks(file.path);
@@ -84,7 +85,8 @@ std::string StreamBehind(const OutputFile& file) {
   }
 }
 
-// Returns the name of the file that a path leads to that was followed; of an open file, too.
+// Returns the name of the file at a path whose links were followed, even when the path is that of
+// an open descriptor.
 std::string NameOf(const std::string& followed) {
   std::error_code none;
   return IsOpenFile(followed) ? fs::read_symlink(followed, none).string() : followed;
@@ -95,7 +97,7 @@ bool SameFile(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, none_there);
 }
 
-// Returns whether a path that was followed leads into the directory, by whatever names.
+// Returns whether a path whose links were followed lies in the directory, whatever names both have.
 bool LiesIn(const fs::path& followed, const std::string& directory) {
   for (fs::path at = followed; !SameFile(at, directory); at = at.parent_path()) {
     if (!at.has_relative_path()) return false;
@@ -103,8 +105,8 @@ bool LiesIn(const fs::path& followed, const std::string& directory) {
   return true;
 }
 
-// In the directory of --dir only the record and the files of the database are testbed's. Any other
-// directory is the database itself.
+// Returns whether the path lies in a database. In a directory with a record, or an empty one (a
+// --dir), these are only the record and db/; any other directory is a database as a whole.
 bool LiesInDatabase(const fs::path& followed, const std::string& directory) {
   if (directory.empty() || !LiesIn(followed, directory)) return false;
   std::error_code error;
@@ -116,7 +118,7 @@ bool LiesInDatabase(const fs::path& followed, const std::string& directory) {
          (beside && followed.filename().string().starts_with(kRecordFile));
 }
 
-// Throws Error (kUsage) when what is there, by the path followed, may be no output.
+// Throws Error (kUsage) when the kind of file at `followed` may not be an output.
 void CheckKind(const OutputFile& file, const std::string& followed) {
   if (const std::string why = WhyNoStream(followed); !why.empty()) Refuse(file, why);
   if (IsOpenFile(followed)) return;
@@ -125,7 +127,7 @@ void CheckKind(const OutputFile& file, const std::string& followed) {
   }
 }
 
-// Throws Error (kUsage) when the output, whose path followed is `followed`, is in use.
+// Throws Error (kUsage) when the file at `followed` is in use.
 void CheckUse(const OutputFile& file, const fs::path& followed, const InUse& in_use) {
   for (const std::string& directory : in_use.databases) {
     if (!LiesInDatabase(followed, directory)) continue;
@@ -148,7 +150,8 @@ void CheckOne(const OutputFile& file) {
   const fs::path parent = fs::absolute(followed).parent_path();
   std::error_code error;
   if (!fs::is_directory(parent, error)) {
-    // Such as a directory above it that this user may not search. That it is not there is no error.
+    // `error` is set when, for example, this user may not search a directory above; a missing file
+    // sets none.
     const bool is_file = fs::exists(parent, error);
     Refuse(file, error && !is_file ? fmt::format("{}: {}", parent.string(), error.message())
                                    : parent.string() + " is not a directory");
@@ -159,7 +162,7 @@ void CheckOne(const OutputFile& file) {
   if (fs::exists(file.path, error) && ::access(file.path.c_str(), W_OK) != 0) {
     Refuse(file, std::strerror(errno));
   }
-  // Only a file that is really made and filled shows that there is room for one.
+  // Only making and filling a file shows that it can be written and that there is room for one.
   constexpr size_t kLeastRoom = 256 << 10;
   try {
     const FileReplacement trial(followed);

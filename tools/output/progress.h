@@ -1,4 +1,4 @@
-// How far a phase is, on standard error. A terminal shows one line that is rewritten in place.
+// Shows on standard error how far a phase is. A terminal shows one line that is rewritten in place.
 // Without a terminal (a log file, a pipe, a job of cron) a line is printed every minute, whatever
 // phase or process the program is in. --report-interval asks for lines more often, on a terminal
 // too; --quiet for none.
@@ -23,8 +23,8 @@ class ProgressLine {
   void Show(const PhaseOptions::Progress& progress);
   // Shows `text`.
   void Say(const std::string& text);
-  // Prints `text` as a line when lines are printed and none was for longer than is usual: a step
-  // that is too long, or a child that hangs, cannot say so itself.
+  // Prints `text` as a line when lines are printed and the last one is older than usual. The caller
+  // speaks for a step that takes too long, or a child that hangs.
   void SayIfSilent(const std::string& text);
   // Removes the line from the terminal.
   void Clear();
@@ -35,7 +35,7 @@ class ProgressLine {
 
   const std::string what_;
   const bool on_;
-  const double line_seconds_;  // 0: a line that is rewritten
+  const double line_seconds_;  // seconds between lines; 0: one line is rewritten
   bool shown_ = false;
 };
 

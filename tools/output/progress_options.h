@@ -1,4 +1,5 @@
-// What the user chose about progress lines (progress.h), apart so that options.h needs no more.
+// The user's choices about progress lines (progress.h), in a header of their own that options.h can
+// include.
 #ifndef TESTBED_TOOLS_OUTPUT_PROGRESS_OPTIONS_H_
 #define TESTBED_TOOLS_OUTPUT_PROGRESS_OPTIONS_H_
 

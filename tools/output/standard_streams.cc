@@ -39,8 +39,9 @@ FILE* StreamOf(Target* target, int buffering) {
   return stream;
 }
 
-// Opens those that the program was started without (>&-), for reading alone: what is printed must not go
-// to the file that would get the number next, such as one of a database.
+// Opens the standard descriptors that the program was started without (>&-), for reading alone.
+// Otherwise the next file that is opened, such as one of a database, would get the number, and what
+// is printed would go into it.
 void HoldClosedDescriptors() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)::open("/dev/null", O_RDONLY);

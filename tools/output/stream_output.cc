@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kNoDescriptor = -1;
 
-// Returns the descriptor that this program was given and to which the path leads, or kNoDescriptor.
+// Returns the inherited descriptor to which the path leads, or kNoDescriptor.
 int GivenDescriptor(const std::string& path) {
   if (!IsOpenFile(path)) return kNoDescriptor;
   std::error_code unknown;
@@ -35,7 +35,8 @@ int GivenDescriptor(const std::string& path) {
   return flags >= 0 && (flags & FD_CLOEXEC) == 0 ? fd : kNoDescriptor;
 }
 
-// One text on its way to its stream. It is waiting until its pipe has a reader, then written, then done.
+// One text that is being written to its stream. It waits until the pipe has a reader, is then
+// written bit by bit, and is then done.
 class Writing {
  public:
   // `stream` must outlive the object.
@@ -46,11 +47,12 @@ class Writing {
 
   bool waits() const { return waits_; }
   bool done() const { return !waits_ && fd_ == kNoDescriptor; }
-  int fd() const { return fd_; }  // kNoDescriptor unless it is written
+  int fd() const { return fd_; }  // kNoDescriptor unless it is being written
   const std::optional<Error>& error() const { return error_; }
-  // Opens what waits, if it can be opened now.
+  // Opens the stream if that is possible without waiting.
   void TryOpen();
-  // Writes some more. May wait only where the descriptor of others is not ready though poll(2) says so.
+  // Writes some bytes. Can block only on an inherited descriptor that is not ready although poll(2)
+  // says so.
   void WriteSome();
   void GiveUp(const Error& why) { End(why); }
 
@@ -63,7 +65,7 @@ class Writing {
   const std::string &path_, &text_;
   int fd_ = kNoDescriptor;
   bool is_own_ = false;   // this object has opened fd_
-  bool is_pipe_ = false;  // fd_ is its own and never waits
+  bool is_pipe_ = false;  // fd_ is a pipe that this object opened, and does not block
   bool waits_ = true;
   size_t written_ = 0;
   std::optional<Error> error_;
@@ -111,7 +113,8 @@ void Writing::Open() {
 // Returns how many of the bytes were written.
 size_t Writing::Take(const char* bytes, size_t n) const {
   if (!is_own_ && fd_ == STDOUT_FILENO) {
-    // A reader that goes away costs as little as for the report (standard_streams.h).
+    // When its reader goes away, the rest is dropped silently, like the rest of a report
+    // (standard_streams.h).
     const bool all = std::fwrite(bytes, 1, n, stdout) == n;
     if (std::fflush(stdout) != 0 || !all) throw Error::Io("write", path_, errno);
     return n;
@@ -124,7 +127,8 @@ size_t Writing::Take(const char* bytes, size_t n) const {
 
 void Writing::WriteSome() {
   try {
-    // A pipe that poll(2) calls ready takes so much without waiting (pipe(7)).
+    // An own pipe does not block. An inherited one takes PIPE_BUF bytes without blocking when
+    // poll(2) calls it ready (pipe(7)).
     const size_t most = is_pipe_ ? text_.size() : size_t{PIPE_BUF};
     written_ += Take(text_.data() + written_, std::min(most, text_.size() - written_));
     if (written_ == text_.size()) End(std::nullopt);
@@ -153,8 +157,8 @@ Error NobodyReads(std::chrono::milliseconds wait) {
                                   std::chrono::duration<double>(wait).count())};
 }
 
-// Opens what can be opened, and writes to what is ready, after at most a moment when some wait. Returns
-// whether any was open.
+// Opens the streams that can be opened, waits until one is ready (only for a moment when some are
+// not open yet), and writes to the ready ones. Returns whether any stream was open.
 bool ServeOnce(std::deque<Writing>* all) {
   constexpr int kPauseMs = 10;
   bool some_wait = false;

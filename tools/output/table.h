@@ -41,8 +41,8 @@ class Table {
   // Returns the columns and the cells as they are shown, as comma-separated values without the
   // title. Tables whose cells have units are no data; csv.h is for those.
   std::string Csv() const;
-  // Returns the same as a table of GitHub's Markdown, under a heading; `all` says whether the
-  // columns that Wide marked are in it. What would be markup in a cell is escaped.
+  // Returns the table in GitHub's Markdown, under a heading; `all` includes the columns that Wide
+  // marked. What would be markup in a cell is escaped.
   std::string Markdown(bool all) const;
 
  private:

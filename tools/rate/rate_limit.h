@@ -14,18 +14,18 @@
 namespace testbed {
 
 struct RateLimit {
-  std::string operation;  // the kind of operation that is limited; empty: all together
-  double share = 0;       // of these operations that must be faster: 0.99 of p99
+  std::string operation;  // the kind of operation that is limited; empty: all kinds
+  double share = 0;       // share of them that must be faster: 0.99 for p99
   uint64_t limit_ns = 0;
 
   // Returns "p99", and "p99 < 5ms" with the operation before it.
   std::string PercentileName() const;
   std::string Text() const;
   // Returns how many operations a step must perform before it tells whether the limit is met, so
-  // that kAbove of them are expected above the percentile. Whether an operation is slower than the
-  // limit is a coin that falls so with probability 1 - share: of n operations n (1 - share) are
-  // slower, give or take the root of that number. With 100 that is a tenth of the share itself:
-  // where truly 1 % are slower, a step finds 0.8 to 1.2 % (95 %).
+  // that kAbove of them are expected above the percentile. An operation is slower than the limit
+  // with probability 1 - share, so of n operations about n (1 - share) are, with the root of that
+  // number as standard deviation. When 100 are expected, the deviation is a tenth of them: where
+  // truly 1 % are slower, a step finds 0.8 to 1.2 % (95 %).
   static constexpr double kAbove = 100;
   uint64_t OperationsNeeded() const;
 };

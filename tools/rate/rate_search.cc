@@ -57,7 +57,7 @@ uint64_t NotFaster(const HistogramCounts& times, const RateLimit& limit) {
   return n;
 }
 
-// Returns the step of that target; there is one.
+// Returns the step with that target, which must exist.
 const RateStep& StepOf(const FoundRate& found, double target) {
   return *std::find_if(found.steps.begin(), found.steps.end(),
                        [target](const RateStep& step) { return step.target == target; });
@@ -136,7 +136,7 @@ bool RateStep::KeptUp() const {
   if (target <= 0) return true;
   constexpr double kDone = 0.98;
   const double due = target * seconds;
-  // Random arrivals vary by the root of their number.
+  // The number of random arrivals has its root as standard deviation; three of these are allowed.
   const double chance = arrivals == Arrivals::kExponential ? 3 * std::sqrt(due) : 0;
   return static_cast<double>(all_operations) + chance + 1 >= kDone * due;
 }
@@ -164,7 +164,7 @@ std::string FoundRate::Sentence() const {
                         AtShare(StepOf(*this, rate), limit));
     case Outcome::kHighestMeets:
       return head + fmt::format(
-                        "is met even at {} ops/s ({}), the most that so many clients reach in a "
+                        "is met even at {} ops/s ({}), the most that this many clients reach in a "
                         "closed loop: more --threads may reach more",
                         RateText(rate), AtShare(StepOf(*this, rate), limit));
     default:
@@ -196,7 +196,7 @@ nlohmann::json FoundRate::ToJson() const {
 void SearchRate(const MeasureRate& measure, const std::function<bool()>& stop, FoundRate* found) {
   using enum FoundRate::Outcome;
   bool ended = false;
-  // A step that was stopped before it began is none.
+  // A step that was stopped before it began is not recorded.
   const auto step = [&](double rate) {
     RateStep tried = measure(rate);
     ended = stop() || tried.seconds <= 0 || !tried.ended_because.empty();

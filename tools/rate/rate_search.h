@@ -26,34 +26,34 @@
 
 namespace testbed {
 
-// What one rate gave. Times in seconds, rates in operations per second of all kinds together. A
-// thread that a workload has in addition to its clients takes no share of the rate: its operations
-// have their latency, and do not count for whether the clients have kept up.
+// The measurements at one rate. Times are in seconds, rates in operations per second of all kinds
+// together. A thread that a workload has in addition to its clients takes no share of the rate: its
+// latencies count, but its operations say nothing about whether the clients have kept up.
 struct RateStep {
   double target = 0;  // 0: the closed loop
   double seconds = 0;
   uint64_t all_operations = 0;  // of the clients, who share the rate
   HistogramCounts latency;  // of the limited operations; from the intended start if there is one
-  uint64_t slower = 0;      // of these, not faster than the limit
+  uint64_t slower = 0;      // those among them that were not faster than the limit
   // Limited operations that were due when a part ended, had not begun, and had waited for the limit
-  // already. The kinds of operations that have not begun are not known: they are taken to be mixed
-  // as the others are.
+  // already. The kind of an operation that has not begun is not known, so the share of the limited
+  // kind is taken from the others.
   uint64_t undone = 0;
   Arrivals arrivals = Arrivals::kEven;
   double backlog_seconds = 0;
-  std::string ended_because;  // the workload ended by itself, and the step is not whole
+  std::string ended_because;  // why the step ended before its time; empty: it is whole
 
   // Adds what a phase at the step's rate measured. A step may have several.
   void Add(const PhaseResult& part, const RateLimit& limit);
   double rate() const { return seconds > 0 ? static_cast<double>(all_operations) / seconds : 0; }
   uint64_t count() const { return latency.count(); }
-  double slower_share() const;  // with those undone
-  // Returns whether the operations that were due have been performed, but for a small rest, as a
-  // loop that falls behind more and more has not. Always true of the closed loop.
+  double slower_share() const;  // counts `undone` as slower
+  // Returns whether all but a few of the operations that were due have been performed. It is false
+  // for a loop that falls behind more and more, and always true for the closed loop.
   bool KeptUp() const;
   bool Meets(const RateLimit& limit) const;
-  // Returns whether so many operations were slower already that the step misses the limit whatever
-  // the rest of `needed` operations does.
+  // Returns whether so many operations were slower already that the step misses the limit even if
+  // the rest of the `needed` operations are all faster.
   bool MissesForSure(const RateLimit& limit, uint64_t needed) const;
 };
 
@@ -70,7 +70,7 @@ struct FoundRate {
   Outcome outcome = Outcome::kEnded;
   double rate = 0;
   std::vector<RateStep> steps;  // in the order in which they ran; the first is the closed loop
-  std::vector<RateStep> again;  // the measured phase at `rate` after the search; one, or none
+  std::vector<RateStep> again;  // the phase at `rate` after the search; at most one
 
   // Returns one sentence that tells the outcome.
   std::string Sentence() const;

@@ -29,8 +29,7 @@ fs::path OwnDirectory() {
   return fs::read_symlink("/proc/self/exe", failed).parent_path();
 }
 
-// Returns the document that describes the program in the directory; null when there is none that can
-// be read.
+// Returns release.json of the directory, which describes its program; null when it cannot be read.
 json DescriptionIn(const fs::path& directory) {
   constexpr uint64_t kMostBytes = 1 << 20;
   const std::string path = directory / "release.json";

@@ -45,21 +45,22 @@ struct KnownRelease {
 // Splits ENGINE@RELEASE at its first @.
 NamedEngine SplitRelease(const std::string& name);
 
-// Returns the releases of which there are programs, by engine and release.
+// Returns the releases that have a program, in the order of engine and release.
 std::vector<EngineRelease> InstalledReleases();
 // Returns the releases that can be built, those of an engine from the oldest to the newest.
 const std::vector<KnownRelease>& KnownReleases();
 
-// Returns the program's own release when it is one of these programs; nothing for testbed itself.
+// Returns the release that this program was linked with when it is the program of a release;
+// nothing for testbed itself.
 std::optional<EngineRelease> OwnRelease();
 
 // Returns the installed release of that name. Throws Error (kUsage) with one sentence that names the command
 // that builds it, or the releases that there are.
 EngineRelease FindRelease(const std::string& engine, const std::string& release);
 
-// Replaces this process by the program of the release that the words name by --engine NAME@RELEASE, with
-// the same arguments; returns when they name none, or that of this program. Throws as FindRelease
-// does. For commands that work on an engine in the process itself.
+// Executes (execve) the program of the release that `words` name by --engine NAME@RELEASE, with the
+// same arguments, in place of this program. Returns when they name no release, or that of this
+// program. Throws as FindRelease does. It is for commands that run an engine in their own process.
 void BecomeRelease(const std::vector<std::string>& words, char** argv);
 
 }  // namespace testbed

@@ -67,7 +67,7 @@ void VisitWorkload(WorkloadOptions& o, const Visit& visit) {
   visit("directory", o.directory);
 }
 
-// What a run in a child reads of its options. The rest of them belongs to the parent.
+// Visits the options that a run in a child process reads. Only the parent uses the others.
 template <typename Visit>
 void VisitRun(RunOptions& o, const Visit& visit) {
   visit("engine_name", o.engine_name);
@@ -144,7 +144,7 @@ json OptionsJson(RunOptions options) {
   return j;
 }
 
-// The plan of a line, with the limits that it holds.
+// The plan that a line holds, and the limits that the plan points to.
 struct SentPlan {
   RunPlan plan;
   std::unique_ptr<MemoryBudget> budget;

@@ -1,10 +1,11 @@
-// Runs of another release of an engine: the program of the release (tools/release/release.h) is the
-// child of the run (run_process.h). It gets the options and the plan as the first line of its pipe,
+// Executes runs of another release of an engine: the program of the release
+// (tools/release/release.h) is the child of the run (run_process.h). It gets the options and the
+// plan as the first line of its pipe,
 //
 //   {"commit": ..., "options": {...}, "plan": {...}}
 //
-// and then talks as a forked child does. A line with "check" asks only whether the release accepts the
-// options.
+// and then talks as a forked child does. A first line with "check" asks only whether the release
+// accepts the options.
 #ifndef TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
 #define TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
 
@@ -22,8 +23,8 @@ inline constexpr char kExecuteRun[] = "execute-run";
 
 // Returns the line that tells a release's program the run.
 nlohmann::json SentRun(const RunOptions& options, const RunPlan& plan);
-// The inverse: returns the options of such a line, without the release, since the program that reads the line
-// is its program. Throws Error (kRun) when a part is missing.
+// Returns the options of a line that SentRun made. They name no release, because the program that
+// reads the line is that release. Throws Error (kRun) when a part is missing.
 RunOptions ReadSentOptions(const nlohmann::json& line);
 
 // Executes the program, in the process forked for it, with the two ends of the pipes. Never returns.
@@ -34,8 +35,8 @@ RunOptions ReadSentOptions(const nlohmann::json& line);
 // `where` it tries them on an empty database below that directory, as TryEngineOptions does.
 void CheckByRelease(const RunOptions& options, const std::string& where);
 
-// The program of a release: executes the run that is sent through the descriptors words[1] and
-// words[2]. Ends the process.
+// Executes, in the program of a release, the run that is sent through the pipes whose descriptors
+// are words[1] and words[2]. Ends the process.
 [[noreturn]] void ExecuteSentRun(const std::vector<std::string>& words);
 
 }  // namespace testbed

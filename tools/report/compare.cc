@@ -82,7 +82,7 @@ std::string CommandForLoads(const json& document, const std::string& name) {
   std::string command = "testbed";
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string option = words[i].substr(0, words[i].find('='));
-    if (option == "--reuse") continue;  // a loaded database is one load
+    if (option == "--reuse") continue;  // with --reuse all runs would be on one load
     if (option == "--json" || option == "--csv" || option == "--repeat") {
       if (option == words[i]) ++i;
       continue;

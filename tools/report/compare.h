@@ -31,13 +31,13 @@ struct ComparedRow {
 struct JudgedCondition {
   Condition condition;
   Judgement judgement = Judgement::kUnknown;
-  std::vector<std::string> cells;  // where it holds; if nowhere, where it cannot be told; else all
+  std::vector<std::string> cells;  // where it holds; else where it cannot be told; else all
 };
 
 struct DocumentComparison {
   CompareTerms terms;
   size_t cells = 0;               // that both documents have
-  std::vector<ComparedRow> rows;  // corrected for their number (ControlFalseDiscoveries)
+  std::vector<ComparedRow> rows;  // corrected for the number of rows (ControlFalseDiscoveries)
   std::vector<std::string> only_first, only_second;  // cells that the other document lacks
   std::vector<JudgedCondition> conditions;
 };
@@ -55,7 +55,7 @@ void CheckCompared(const DocumentComparison& comparison, const std::string& firs
 // Returns the comparison as a table.
 Table ComparisonTable(const DocumentComparison& comparison);
 // Returns the comparison as text: what differs between the documents, the answer about each rate,
-// the table, and what would answer what cannot be told.
+// the table, and the further loads that would answer the open questions.
 std::string ComparisonText(const nlohmann::json& first, const nlohmann::json& second,
                            const DocumentComparison& comparison);
 

@@ -29,8 +29,7 @@ std::string ValueText(const json& value) {
   return value.is_string() ? value.get<std::string>() : JsonText(value);
 }
 
-// Adds a difference unless the values are equal. `missing` is what is said of a value that is not
-// there.
+// Adds a difference unless the values are equal.
 void Add(const std::string& name, const json& first, const json& second,
          std::vector<Difference>* differences) {
   if (first != second) differences->push_back({name, ValueText(first), ValueText(second)});
@@ -45,7 +44,8 @@ json ValueAt(const json& node, std::initializer_list<const char*> path) {
   return *at;
 }
 
-// A virtual machine is given a little more or less memory at each start.
+// Returns whether two sizes of memory are nearly equal: a virtual machine gets slightly more or
+// less at each start.
 bool NearlyEqual(const json& first, const json& second) {
   if (!first.is_string() || !second.is_string()) return false;
   const double a = std::strtod(first.get<std::string>().c_str(), nullptr);
@@ -67,7 +67,8 @@ void AddMachines(const json& first, const json& second, std::vector<Difference>*
     if (std::string(fact) == "memory_bytes" && NearlyEqual(a, b)) continue;
     Add(fact, a, b, differences);
   }
-  // A scratch device has another number each time.
+  // The names of two exclusive devices are not compared: that of a scratch device differs each
+  // time.
   const json exclusive_a = ValueAt(first, {"device", "exclusive"}),
              exclusive_b = ValueAt(second, {"device", "exclusive"});
   Add("a device of its own", exclusive_a, exclusive_b, differences);

@@ -1,5 +1,5 @@
 // The terms on which two results documents can be compared: what differs in their settings,
-// versions and machines, what was not in force, and what forbids it. Thread-safe.
+// versions and machines, what was not in force, and what forbids the comparison. Thread-safe.
 #ifndef TESTBED_TOOLS_REPORT_COMPARE_TERMS_H_
 #define TESTBED_TOOLS_REPORT_COMPARE_TERMS_H_
 
@@ -21,16 +21,16 @@ struct CompareTerms {
   std::vector<std::string> refused_on_both;  // "--ram: only root may"; both ran on the same terms
   bool same_machine() const { return machines.empty(); }
   // With other machines (processors, memory, kernel, device, file system), or with a setting that
-  // was in force on one side alone, a difference of the figures is not the engines' alone, so none
-  // is called theirs.
+  // was in force on one side alone, the engines alone do not explain a difference of the figures,
+  // so no difference is attributed to them.
   bool comparable() const { return same_machine() && refused.empty(); }
 };
 
 // Returns the terms. Throws nlohmann::json::exception when a document is damaged.
 CompareTerms TermsOf(const nlohmann::json& first, const nlohmann::json& second);
 
-// Returns a sentence that says why the documents cannot be compared, which names their files: other
-// rows, other sizes of keys or values, wrong answers. An empty string when they can.
+// Returns a sentence, which names the files, that says why the documents cannot be compared: other
+// rows, other sizes of keys or values, wrong answers. Returns an empty string when they can.
 std::string WhyNotComparable(const nlohmann::json& first, const nlohmann::json& second,
                              const std::string& first_file, const std::string& second_file);
 

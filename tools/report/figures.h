@@ -59,11 +59,11 @@ struct DeviceIo {
 // Returns whether an entry of the account's other_threads is another program's: threads outside the
 // run, and files that are not the database's.
 bool IsOfOtherProgram(const nlohmann::json& thread);
-// Returns what other programs did with the device. 0 without the kernel account, which then cannot
-// tell. `account` is a phase's.
+// Returns the requests of other programs on the device. They are 0 without the kernel account,
+// since nothing else can tell them apart. `account` is a phase's.
 DeviceIo OtherProgramsIo(const nlohmann::json& account);
-// Returns what the device did without what other programs did with it (OtherProgramsIo); NaN when
-// the device's statistics are not known. Figures per operation are of this.
+// Returns the requests of the device without those of other programs (OtherProgramsIo); NaN when
+// the device's statistics are not known. Figures per operation are computed from these.
 DeviceIo OwnDeviceIo(const nlohmann::json& account);
 // Returns OwnDeviceIo as "own" of a phase's account; null when it is not known.
 nlohmann::json OwnDeviceJson(const nlohmann::json& account);

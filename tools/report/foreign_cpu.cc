@@ -13,8 +13,8 @@ using nlohmann::json;
 
 constexpr char kForeign[] = "foreign_cpu_share";
 
-// Returns a share of the phase; nothing for a phase whose rate is not reported (a warm-up, a
-// settle), for a phase that was too short to tell, and for documents of older versions.
+// Returns the share in `field` of the phase. Returns nothing for a phase whose rate is not reported
+// (a warm-up, a settle), for a phase that was too short, and for documents of older versions.
 std::optional<double> Share(const json& phase, const char* field) {
   const std::string kind = phase.value("kind", "");
   const auto share = phase.find(field);
@@ -32,7 +32,7 @@ const json& ListOf(const json& document, const char* name) {
 }
 
 // Returns a line with the largest share and the names of the phases in which it is notable. `says`
-// has a place for the share in percent.
+// is a format string with one field, the share in percent.
 std::string NotableLine(const json& document, const char* field, const char* says) {
   double most = 0;
   std::vector<std::string> names;  // distinct names, in the order of the phases

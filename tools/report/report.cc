@@ -146,8 +146,8 @@ std::string FoundRateLines(const json& document) {
   return text;
 }
 
-// Returns a line when a phase was a closed loop, whose tail is not that of the same load from clients
-// who do not wait for each other.
+// Returns a warning when a phase was a closed loop. The tail latency of a closed loop is not that
+// of the same rate from independent clients, who do not wait for each other's answers.
 std::string ClosedLoopLine(const json& document) {
   bool closed = false;
   ForEachPhase(document, [&](const json&, const json& phase) {
@@ -197,8 +197,8 @@ std::string ClosureLines(const json& document) {
   return text + GradeLine(document);
 }
 
-// Returns a line for each replay that got many answers other than the recorded ones: it then did
-// other work. A few differ where clients race.
+// Returns a line for each replay in which many answers differed from the recorded ones, because it
+// then did other work. A few may differ because clients race.
 std::string OtherAnswersLines(const json& document) {
   constexpr double kMany = 0.05;
   std::string text;
@@ -215,8 +215,8 @@ std::string OtherAnswersLines(const json& document) {
   return text;
 }
 
-// Returns a line for each open loop whose clients fell behind. One operation of each client may be
-// due at the end of any.
+// Returns a line for each open loop whose clients fell behind. One operation of each client may
+// always be due at the end of a phase.
 std::string FellBehindLines(const json& document) {
   constexpr double kNotable = 0.001;  // the table's highest percentile, p99.9, is of these then
   std::string text;
@@ -232,9 +232,9 @@ std::string FellBehindLines(const json& document) {
   return text;
 }
 
-// Returns the lines about what makes the figures below doubtful, one for each of these: other
-// programs or machines had the processors, clients fell behind their rate, a setting is not in
-// force, a replay met another database, the budget holds the database itself.
+// Returns the lines on what makes the figures below doubtful: other programs or virtual machines
+// used the processors, clients fell behind their rate, a setting is not in force, a replay ran on
+// another database, or the budget covers the database itself.
 std::string Doubts(const json& document) {
   std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
                      OtherAnswersLines(document);
@@ -254,7 +254,7 @@ std::string Doubts(const json& document) {
   return text;
 }
 
-// Returns the notes, without those that Doubts has told.
+// Returns the notes that Doubts has not printed.
 std::string NoteLines(const json& document) {
   std::string text;
   const json none = json::array();
@@ -269,8 +269,8 @@ std::string NoteLines(const json& document) {
   return text;
 }
 
-// Returns the text as a block of Markdown that shows it as it is. The fence is longer than any run of
-// its characters in the text, so that no name can end the block.
+// Returns the text as a block of Markdown that shows it as it is. The fence is longer than any run
+// of its characters in the text, so that no name can end the block.
 std::string Fenced(const std::string& text) {
   size_t longest = 2, run = 0;
   for (const char c : text) {
@@ -298,7 +298,7 @@ bool IsCutOff(const std::string& text) {
   return text[text.find_first_not_of(" \n\r\t")] == '{' && depth > 0;
 }
 
-// Says what kind of file `text` is that is no results file of this version.
+// Returns what `text`, which is no results file of this version, is instead.
 std::string WhatElse(const std::string& text, const json& document) {
   if (text.find_first_not_of(" \n\r\t") == std::string::npos) return "it is empty";
   if (document.is_discarded()) {

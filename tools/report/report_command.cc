@@ -70,8 +70,8 @@ void AddTextForms(CLI::App* report, TextForms* forms) {
   report->add_flag("--command", forms->command, "The command that repeats the runs");
 }
 
-// Returns the tables of what is no document of runs: the results of an experiment, or a
-// comparison. Returns nothing for others.
+// Returns the tables of the results of an experiment or of a comparison (`testbed ab`). Returns
+// nothing for other paths.
 std::optional<std::string> TablesOfOthers(const std::string& path, const ReportStyle& style) {
   if (path == "-") return std::nullopt;
   std::error_code none;

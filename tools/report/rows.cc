@@ -15,7 +15,8 @@ namespace {
 using nlohmann::json;
 using RowUse = std::function<void(const std::vector<json>&)>;
 
-// What a row is of. `operation` and `second` are null where there is none.
+// The parts of the document that a row is made from. `operation` and `second` are null in rows
+// without one.
 struct RowSource {
   const json& document;
   const json& run;
@@ -56,7 +57,7 @@ void AddOfPhase(const std::string& part, const std::vector<std::string>& names,
                 std::vector<RowColumn>* columns) {
   for (const std::string& name : names) {
     const std::string p = part + "/" + name;
-    // "account" says nothing that the part below it does not.
+    // The names of columns omit "account": the part below it is clear without it.
     columns->push_back(
         {NameOf("phase_", p.starts_with("/account") ? p.substr(8) : p), ColumnOf::kPhase, p});
   }
@@ -179,7 +180,7 @@ void AddOrigin(std::vector<RowColumn>* columns) {
            columns);
 }
 
-// Adds what a second of the series tells.
+// Adds the figures of a second of the series.
 void AddSecond(std::vector<RowColumn>* columns) {
   AddPaths(ColumnOf::kSecond,
            {"/end_seconds", "/operations", "/p50_us", "/p99_us", "/max_us", "/device_reads",
@@ -211,7 +212,7 @@ json ValueAtPointer(const json& j, const json::json_pointer& at) {
   return j.contains(at) ? j[at] : json();
 }
 
-// Returns the number that the text is; the value itself when it is none.
+// Returns a text that holds a number as that number, and any other value unchanged.
 json AsNumber(json fact) {
   if (!fact.is_string()) return fact;
   const std::string& text = fact.get_ref<const std::string&>();

@@ -23,7 +23,7 @@ namespace testbed {
 // What a column is read from.
 enum class ColumnOf : uint8_t {
   kDocument,
-  kFact,  // the document, where the kernel's facts are texts: a text that is a number is one
+  kFact,  // the document; a text that holds a number, as of "machine", becomes one
   kRun,
   kPhase,
   kOperation,      // an entry of the phase's "operations"; null in a row without one
@@ -39,7 +39,7 @@ enum class ColumnOf : uint8_t {
 struct RowColumn {
   std::string name;
   ColumnOf of;
-  std::string at;  // JSON pointer in it
+  std::string at;  // JSON pointer below what `of` names
 };
 
 struct RowTable {

@@ -32,7 +32,7 @@ std::string Steadiness(const json& flag) {
 }
 
 // Returns a percentile of an operation's latency; "-" when fewer than ten operations took longer,
-// which cannot tell it.
+// which are too few for the percentile.
 std::string Percentile(const json& op, const char* name, double share,
                        const char* latency = "latency_us") {
   constexpr double kLeastAbove = 10;
@@ -155,7 +155,7 @@ Table ReadTable(const json& document) {
 
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
-  double user = 0;  // bytes that the user wrote; a settle keeps the figure of the phase before it
+  double user = 0;  // bytes that the user wrote; a settle uses those of the phase before it
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
     const double device = Number(phase, "/account/device/write_bytes", 0);
@@ -330,8 +330,8 @@ Table RehearsalTable(const json& document) {
   return table;
 }
 
-// The mean over the loads, with the 95 % confidence interval of the next load's mean; from a single
-// load there is no interval, however many runs it had.
+// Shows the mean over the loads and its 95 % confidence interval. A single load has no interval,
+// however many runs it had.
 Table RepeatTable(const json& document) {
   Table table("Repeats: mean over the loads, and its 95 % confidence interval",
               {"phase", "loads", "runs", "ops/s", "ops/s +-", "p99 us", "p99 us +-",

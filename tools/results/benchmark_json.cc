@@ -58,8 +58,8 @@ std::vector<size_t> BenchmarkedRows(const BenchmarkRows& rows) {
   return benchmarked;
 }
 
-// Returns the options that have several values. The seed differs by load, and the phase's name says
-// what the workload is.
+// Returns the options that have several values. The seed, which differs by load, and the workload,
+// which the phase's name tells, are left out.
 std::vector<std::string> VaryingOptions(const BenchmarkRows& rows,
                                         const std::vector<size_t>& benchmarked) {
   std::vector<std::string> varying;
@@ -74,7 +74,8 @@ std::vector<std::string> VaryingOptions(const BenchmarkRows& rows,
   return varying;
 }
 
-// Names the rows in their order, in which it counts the phases of a name within a run.
+// Makes the names of the rows. The rows must come in their order, because it counts the phases of
+// the same name within a run.
 class BenchmarkNames {
  public:
   BenchmarkNames(const BenchmarkRows& rows, std::vector<std::string> varying)

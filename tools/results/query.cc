@@ -21,7 +21,8 @@ std::string TableCell(const json& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return Utf8Text(value.get_ref<const std::string&>());
   if (value.is_number_integer()) return JsonText(value);
-  // Six digits say enough on a terminal; a large number keeps all that are before its point.
+  // Six digits are enough on a terminal, but a large number keeps all digits before its decimal
+  // point.
   const auto number = value.get<double>();
   const double size = std::abs(number);
   return size >= 1e6 && size < 1e15 ? fmt::format("{:.0f}", number) : fmt::format("{:.6g}", number);
@@ -82,7 +83,8 @@ std::string AnswerJson(const QueryAnswer& answer) {
     }
     names.push_back(JsonText(column));
   }
-  // Written by hand, because an object of the library sorts its names.
+  // The text is put together here, because a JSON object of the library would sort the columns by
+  // name.
   std::string text = "[";
   for (const std::vector<json>& row : answer.rows) {
     text += text.size() == 1 ? "\n {" : ",\n {";

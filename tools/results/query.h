@@ -20,7 +20,7 @@ struct QueryAnswer {
   std::vector<std::vector<nlohmann::json>> rows;  // null, numbers and texts
 };
 
-// Throws Error as OpenStore and SqliteFile do.
+// Returns the rows that the SQL selects. Throws Error as OpenStore and SqliteFile do.
 QueryAnswer AskStore(const std::string& path, const std::string& sql);
 
 // Returns an aligned table, texts to the left and numbers to the right. With `most`, columns that

@@ -88,7 +88,8 @@ int AddToStore(const ResultsWords& words) {
   return seen == sources.size() ? 0 : kInterrupted;
 }
 
-// Returns how many characters a line may have: those of the terminal, or any where there is none.
+// Returns the number of characters that a line may have: the width of the terminal, and no limit
+// without a terminal or with `wide`.
 size_t LineWidth(bool wide) {
   winsize size{};
   if (wide || ::isatty(STDOUT_FILENO) != 1) return SIZE_MAX;
@@ -120,7 +121,7 @@ InUse UsedStore(const ResultsWords& words) {
 int QueryStore(const ResultsWords& words) {
   CheckOutputFiles({{"--csv", words.csv}, {"--json", words.json_file}}, UsedStore(words));
   const QueryAnswer answer = AskStore(words.store, words.sql);
-  // What cannot be written is told before any file is.
+  // AnswerJson may throw, so it is called before any file is written.
   std::string as_json = words.json_file.empty() ? "" : AnswerJson(answer);
   const bool files = !words.csv.empty() || !words.json_file.empty();
   WriteOutputs({{"--csv", words.csv, [&answer] { return AnswerCsv(answer); }},
@@ -129,8 +130,9 @@ int QueryStore(const ResultsWords& words) {
   return 0;
 }
 
-// Returns the SQL for the rows of a table that --where chooses: rows of "results" for which it is
-// true, and of other tables those of their documents. All are in the order in which they were added.
+// Returns the SQL for the rows of a table that --where selects: the rows of "results" for which it
+// is true, and the rows of other tables that belong to the same documents. All are in the order in
+// which they were added.
 std::string ExportSql(const std::string& table, const std::string& where) {
   std::string sql = "SELECT * FROM " + table;
   // The line break ends a comment that the condition may have.
@@ -239,7 +241,7 @@ int PrintColumns(const ResultsWords& words) {
 
 using ResultsAction = int (*)(const ResultsWords&);
 
-// Returns the exit code of the action; that of an interruption when the user stopped it.
+// Runs the action and returns its exit code, or that of an interruption when the user stopped it.
 int ExitCodeOf(ResultsAction action, const ResultsWords& words) {
   try {
     return action(words);
@@ -330,7 +332,8 @@ void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
   AddQueryCommand(commands);
   AddExportCommand(commands);
   CLI::App* columns = commands.Add(
-      "columns", "Print the tables and columns, and what each is read from", PrintColumns);
+      "columns", "Print the tables and columns, and what part of a result each is read from",
+      PrintColumns);
   columns->add_option("what", commands.words->what, "A part of a table's or column's name [all]");
   AddFileOption(*columns, "--json", &commands.words->json_file,
                 "Write the columns that a document makes; - is standard output");

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Returns the metrics of the cell in its `finished`th finished round, from 0.
+// Returns the metrics of the cell in its finished round number `finished`, counted from 0.
 std::vector<CellMetric> MetricsOf(const ResultSet& results, size_t cell, size_t finished) {
   std::vector<CellMetric> metrics;
   for (const auto& metric : results.experiment().metrics) {
@@ -38,7 +38,7 @@ void AddExperimentSources(const std::string& path, std::vector<ResultsSource>* s
       cell.round = round;
       if (!dir.HasCell(cell)) continue;
       ResultsSource source{dir.CellFile(cell), name, scale};
-      // A cell whose runs all failed is there, and has no figures.
+      // A cell whose runs failed in this round has a document, but no metrics.
       if (results.finished(i, round)) source.metrics = MetricsOf(results, i, finished++);
       sources->push_back(std::move(source));
     }
@@ -70,7 +70,7 @@ std::vector<ResultsSource> SourcesOf(const std::string& path) {
 
 }  // namespace
 
-// FindSources has checked the file. One that has become no JSON since is checked again.
+// FindSources has checked the file. When it is no JSON any more, ReadResults throws the Error.
 json ResultsSource::Document() const {
   if (kept != nullptr) return *kept;
   json document = ParseJson(InputFile({.path = path, .name = path}).ReadAll());
@@ -91,7 +91,8 @@ std::vector<ResultsSource> FindSources(const std::vector<std::string>& paths,
     if (StopRequested()) break;
     if (progress) progress(done++, all.size());
     json document = ReadResults(source.path);
-    // What is no regular file cannot be read twice.
+    // A document is kept when it cannot be read twice, because its file is no regular file, or
+    // while it fits into kMostBytesKept.
     std::error_code error;
     const bool again = fs::is_regular_file(source.path, error);
     const uintmax_t size = again ? fs::file_size(source.path, error) : 0;

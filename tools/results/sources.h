@@ -1,5 +1,5 @@
-// What `testbed results add` is given, as results documents: files, directories, and the results of
-// experiments with their metrics.
+// Finds the results documents that the arguments of `testbed results add` stand for: files,
+// directories, and the results of experiments with their metrics.
 //
 //   for (const ResultsSource& source : FindSources({"run.json", "testbed-read-size-tiny"})) {
 //     const nlohmann::json document = source.Document();
@@ -23,7 +23,7 @@ namespace testbed {
 
 struct ResultsSource {
   std::string path;               // "-" is standard input
-  std::string experiment, scale;  // empty for what is no experiment's
+  std::string experiment, scale;  // empty unless the document is of an experiment
   std::vector<CellMetric> metrics = {};
   std::shared_ptr<const nlohmann::json> kept = {};  // the document, when memory has room for it
 
@@ -34,9 +34,9 @@ struct ResultsSource {
 // Returns the results that the paths stand for: a results file is itself; the directory of an
 // experiment's results stands for its finished cells and the loads that they share; another
 // directory for each results file in it. Each document has been read once and is a whole results
-// document. Throws Error (kUsage) when a path has none, or one that is not, with the first such
-// file's name.
-// `progress`, if given, is called with the numbers of documents that were read and that there are.
+// document. Throws Error (kUsage) when a path stands for no results file, or for a file that is not
+// a whole results document; the message names the first such path. `progress`, if given, is called
+// with the number of documents read so far and the number of all.
 std::vector<ResultsSource> FindSources(
     const std::vector<std::string>& paths,
     const std::function<void(size_t done, size_t all)>& progress = {});

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-// Says what SQLite's last failure on the connection means for a user.
+// Throws the Error for SQLite's last failure on the connection, with a sentence for the user.
 [[noreturn]] void FailSqlite(sqlite3* db, const std::string& path) {
   const std::string why = OneLine(::sqlite3_errmsg(db));
   switch (::sqlite3_errcode(db)) {
@@ -57,7 +57,8 @@ using nlohmann::json;
   }
 }
 
-// Admits what reads the file, and nothing that writes it or opens another.
+// SQLite's authorizer: allows statements that read the file, and denies those that write it or open
+// another file.
 int AdmitReading(void*, int action, const char* first, const char* second, const char*,
                  const char*) {
   static constexpr std::string_view kPragmas[] = {"table_info", "table_xinfo", "table_list",
@@ -132,7 +133,7 @@ class OpenStatement final : public SqliteStatement {
  private:
   int BindValue(int parameter, const json& value) {
     if (value.is_boolean()) return ::sqlite3_bind_int(statement_, parameter, value.get<bool>());
-    // The largest unsigned numbers are no signed ones.
+    // SQLite has signed integers only, so a larger unsigned number is bound as a double.
     const bool whole = value.is_number_integer() &&
                        (!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX);
     if (whole) return ::sqlite3_bind_int64(statement_, parameter, value.get<int64_t>());
@@ -156,7 +157,8 @@ class OpenStatement final : public SqliteStatement {
 class OpenFile final : public SqliteFile {
  public:
   OpenFile(const std::string& path, int flags) : path_(path) {
-    // An absolute path is none of the names that SQLite takes for something else.
+    // SQLite gives a special meaning to some names (":memory:", "file:..."), but never to an
+    // absolute path.
     const std::string absolute = std::filesystem::absolute(path).string();
     const int code =
         ::sqlite3_open_v2(absolute.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr);

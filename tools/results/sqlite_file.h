@@ -1,5 +1,5 @@
-// A SQLite file as the results store uses one: failures are sentences, values are JSON's, and who
-// may only read cannot change anything.
+// A SQLite file as the results store uses one: failures are Errors with a sentence, values are JSON
+// values, and a file that was opened to read cannot be changed.
 //
 //   const auto file = SqliteFile::Open("results.db", SqliteFile::Access::kRead);
 //   const auto statement = file->Prepare("SELECT phase, rate FROM results WHERE threads = ?");
@@ -37,7 +37,7 @@ class SqliteStatement {
   virtual void Reset() = 0;
   // The names of the columns; empty for a statement that returns no rows.
   virtual const std::vector<std::string>& columns() const = 0;
-  // Returns a value of the row, by its place from 0: null, a number, or a text, which is a blob's in
+  // Returns a value of the row, by its place from 0: null, a number, or a text. A blob is a text of
   // hexadecimal digits.
   virtual nlohmann::json Value(size_t column) const = 0;
 };
@@ -56,7 +56,7 @@ class SqliteFile {
 
   // Returns the one statement that the text holds.
   virtual std::unique_ptr<SqliteStatement> Prepare(const std::string& sql) = 0;
-  // Runs statements without parameters, whose rows nobody wants.
+  // Runs statements without parameters, and drops the rows that they return.
   virtual void Execute(const std::string& sql) = 0;
   // Returns the row id of the last insertion.
   virtual int64_t LastRow() const = 0;

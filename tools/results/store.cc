@@ -83,8 +83,8 @@ uint32_t BigEndian(const char* at) {
                                 version, kStoreVersion));
 }
 
-// Looks at the head of the file, before SQLite does: it may change a file that it opens, when that
-// was left in the middle of a change. Throws Error (kUsage) for what is not a store of this version.
+// Reads the head of the file before SQLite opens it, because SQLite changes a file that was left in
+// the middle of a transaction. Throws Error (kUsage) for what is not a store of this version.
 StoreFile LookAtStore(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -148,7 +148,7 @@ class StoreTransaction {
     try {
       file_->Execute("ROLLBACK");
     } catch (const Error&) {
-      // SQLite has undone it itself.
+      // SQLite has rolled the transaction back itself.
     }
   }
   StoreTransaction(const StoreTransaction&) = delete;
@@ -288,7 +288,7 @@ size_t ResultsStore::AddCells(const StoredDocument& stored, int64_t document) {
   return stored.metrics.size();
 }
 
-// Notes what was not told when the document was added.
+// Adds the experiment and the metrics of a known document that was first added without them.
 AddedRows ResultsStore::AddKnown(const StoredDocument& stored, int64_t document, bool told) {
   if (told || stored.experiment.empty()) return {};
   const auto update =

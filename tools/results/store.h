@@ -43,12 +43,12 @@ struct CellMetric {
   double value = 0;  // NaN when it is not known
 };
 
-// A results document, and what is known of it besides.
+// A results document, and facts about it that it does not hold itself.
 struct StoredDocument {
   const nlohmann::json& document;
   std::string path = {};                    // the file that it was read from
-  std::string experiment = {}, scale = {};  // of an experiment's results
-  std::vector<CellMetric> metrics = {};     // of a cell
+  std::string experiment = {}, scale = {};  // empty unless it is of an experiment
+  std::vector<CellMetric> metrics = {};     // of its cell in the experiment
 };
 
 // The numbers of rows that were added.
@@ -65,7 +65,8 @@ class ResultsStore {
   explicit ResultsStore(const std::string& path);
 
   // Adds the rows of a document. One that is there already adds nothing, whatever the file's name
-  // and layout; when only now its experiment is told, this and the metrics are noted.
+  // and layout; when it was first added without an experiment and `stored` names one, the
+  // experiment and the metrics are added.
   AddedRows Add(const StoredDocument& stored);
 
  private:

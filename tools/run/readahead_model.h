@@ -28,7 +28,6 @@
 
 namespace testbed {
 
-// Not thread-safe.
 class ReadaheadModel {
  public:
   static constexpr uint64_t kPage = 4096;

@@ -36,7 +36,7 @@ void CheckReads(const RunOptions& options) {
 }
 
 // Opens the engine with a new database in `dir` and closes it. Writes the engine's sentence to `fd`
-// when it refuses an option. The run itself meets any other failure.
+// when it refuses an option. Other failures are ignored: the run itself will report them.
 int Refused(const RunOptions& options, const std::string& dir, int fd) {
   try {
     (void)OpenDatabases(options.engine_name, dir, options.engine, options.databases);
@@ -95,7 +95,8 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
   const TemporaryDatabase directory(where);
   int pipe_fds[2];
   if (::pipe(pipe_fds) != 0) throw Error::Io("pipe", "", errno);
-  // In a child, so that this process gets none of the engine's threads and memory.
+  // The engine is opened in a child process, so that this process gets none of the engine's threads
+  // and memory.
   const pid_t child = ForkChild();
   if (child == 0) {
     ::close(pipe_fds[0]);

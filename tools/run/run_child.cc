@@ -34,7 +34,7 @@ namespace {
 
 using nlohmann::json;
 
-// Tells what part of the processors the run could not have between two readings.
+// Sets the shares of the processors that the run could not use between two readings.
 void NoteProcessors(const CpuUse& before, const CpuUse& after, PhaseRecord* phase) {
   const int64_t cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   phase->foreign_cpu_share = ForeignCpuShare(before, after, cpus);
@@ -95,9 +95,9 @@ PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
   return phase;
 }
 
-// Reads the meter at the border of a phase. In slices nothing is said of phases as a whole, so the
-// reading does not wait for a device that other sides and programs use, too. Where phases follow
-// each other at once, a reading at rest would let the engine settle between them.
+// Reads the meter at the border of a phase. With slices, no figure is of a phase as a whole, so the
+// reading does not wait until the device is at rest, which other sides and programs may never let
+// happen. With `at_once`, waiting would let the engine settle between two phases.
 Reading ChildRun::ReadBorder(bool at_once) const {
   return plan_.in_slices || at_once ? meter_->ReadNow() : meter_->Read();
 }
@@ -123,7 +123,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   // Only reads that pass the file layer can be recorded.
   const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
-  ReturnFreeMemory();  // what the phase before freed serves the caches of this one
+  ReturnFreeMemory();  // the caches of this phase may use what the last one freed
   const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
   const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
   const Reading before = ReadBorder(follows);
@@ -150,7 +150,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
   std::string wrong;
-  // A check reads all of the database, which would leave in the caches what no warm-up left there.
+  // A check reads the whole database, and so would change what a warm-up left in the caches.
   const bool check = kind == PhaseKind::kLoad || kind == PhaseKind::kMeasure;
   if (check && !result.partial && options.verify_every != 0) {
     const IoScope scope(VerifyOp());
@@ -170,7 +170,8 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   return phase;
 }
 
-// Ends the recording of a phase of `operations` operations and returns what the model makes of it.
+// Ends the recording of a phase of `operations` operations, and returns what the readahead model
+// computes from it.
 Readahead2014 ChildRun::Readahead(uint64_t operations) const {
   const uint64_t cache =
       plan_.budget == nullptr ? 0 : options_.ram_bytes - std::min(options_.ram_bytes, cache_bytes_);
@@ -249,9 +250,9 @@ void ChildRun::CountRows() {
   OpenEngine();
 }
 
-// Reports the database as loaded when a kill of the next phase can no longer take back what the
-// load committed last. After a settle, or `at_end` of the run, that is now. Otherwise commits of
-// lazy durability get their interval first, and a load without durability is not reported yet.
+// Reports the database as loaded once a kill in the next phase can no longer lose the last commits
+// of the load. After a settle, or `at_end` of the run, that is now. Otherwise commits of lazy
+// durability get their interval first, and a load without durability is not reported yet.
 void ChildRun::ReportLoaded(bool at_end) {
   if (loaded_ || !FindWorkload(plan_.phases.front()).loads) return;
   const bool at_rest = last_kind_ == PhaseKind::kSettle;
@@ -286,8 +287,8 @@ void ChildRun::RunWorkload(const std::string& name) {
   std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
   const bool draws = !info.loads && workload->operations() == 0;
   if (draws && drawing_++ != 0) {
-    // With the same seed it would access the rows of the phase before it, in the same order, and find
-    // them cached.
+    // With the same seed it would access the rows of the phase before it, in the same order, and
+    // find them cached.
     workload_options.seed = Mix64(workload_options.seed ^ Mix64(drawing_));
     workload = info.make(dataset_, workload_options);
   }
@@ -322,7 +323,7 @@ void ChildRun::RunWorkload(const std::string& name) {
   } else {
     const PhaseRecord done =
         Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);
-    // A load that was stopped leaves some of the rows.
+    // A load that was stopped has written an unknown part of the rows.
     if (info.loads && done.work->result.partial && workload_.population)
       workload_.population->Forget();
   }
@@ -338,8 +339,8 @@ void ChildRun::Execute() {
   record_.accounting->harness_ns_per_operation =
       HarnessCostNs(calibration, dataset_, options_.workload, !options_.record_file.empty());
   record_.accounting->clock_is_tsc = Clock::Get().uses_tsc();
-  // Pages that are here already are charged to no budget, so what is free of them must not serve the
-  // run.
+  // Memory that this process already has is charged to no budget, so the free part of it is
+  // returned to the system before the run could use it.
   ReturnFreeMemory();
   if (plan_.budget != nullptr) plan_.budget->Enter();
   if (plan_.read_limit != nullptr) plan_.read_limit->Enter();
@@ -361,7 +362,8 @@ void ChildRun::Execute() {
     record_.engine->effective[name] = value;
   }
   record_.database_bytes = engine_->SizeOnDisk().total();
-  // The end of the engine would make the last commits durable, too, and could not tell of a failure.
+  // The destructor of the engine would make the last commits durable as well, but could not report
+  // a failure.
   if (options_.engine.durability != Durability::kSync) engine_->Checkpoint();
   if (!stop_()) ReportLoaded(true);
   if (population || !stop_()) {

@@ -34,8 +34,10 @@ struct RunPlan {
 
 // The child's talk with its parent, in the lines of run_process.h.
 struct RunTalk {
+  // Sends a line; waits until the pipe takes it.
   std::function<void(const nlohmann::json&)> report;
-  // The same for lines that may be lost: returns false, at once, when the parent is behind.
+  // Sends a line that may be lost. Does not wait: returns false when the parent is behind with
+  // reading.
   std::function<bool(const nlohmann::json&)> offer;
   // Blocks until the parent's next line and returns it; {"end": true} when the run is to end.
   // Needed for a plan in slices.

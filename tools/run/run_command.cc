@@ -74,8 +74,8 @@ class Runs {
   }
 
  private:
-  // Loads differ in their seed: the same data, laid out in the same order, would differ less than
-  // those of another day.
+  // Gives each load a seed of its own. Loads of the same data in the same order would differ less
+  // than two independent loads do.
   void UseLoad(int load) {
     load_ = load;
     options_.data.seed = options_.workload.seed = seed_ + static_cast<uint64_t>(load);
@@ -84,7 +84,8 @@ class Runs {
   bool ExecuteLoad() {
     const std::vector<std::string>& all = options_.workloads;
     const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
-    // Phases over time are on the open database that the load has left, though they only read.
+    // With at_once, all phases run on the database that the load has left open, even if they only
+    // read.
     const bool shared = !options_.at_once && std::all_of(first_other, all.end(), ReadsOnly);
     if (shared && first_other != all.begin() && first_other != all.end()) {
       // All later workloads only read, so one load serves every number of threads and every run.
@@ -133,8 +134,9 @@ class Runs {
     }
   }
 
-  // An engine with IO of its own may have gone on under the name of a directory that is another one by now.
-  // What the run measured is kept.
+  // Adds an error to the run when the directory was moved or replaced while the run used it: an
+  // engine that opens files by path may have worked in another directory. What the run measured is
+  // kept.
   void NoteMovedDirectory(json* run) const {
     try {
       CheckLockedDirectory(dir_.path());
@@ -171,7 +173,8 @@ class Runs {
     }
     if (run.contains("error") && budget != nullptr && budget->OomKilled()) {
       run["error"]["out_of_memory"] = true;
-      // Of a run with a server the kernel may have ended the server, and the run says what it saw.
+      // When the engine is a server, the kernel may have ended the server, and the error then tells
+      // only what its client saw.
       std::string sentence = run["error"]["sentence"];
       if (sentence.find("--ram") == std::string::npos) {
         sentence += fmt::format(
@@ -297,8 +300,8 @@ std::string HostName() {
   return name;
 }
 
-// Returns the options with what they leave open and the workloads, or the record of the database to
-// reuse, tell.
+// Returns the options, completed by the defaults of the workloads or, with --reuse, by the record
+// of the database.
 RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words) {
   if (!options.reuse || options.dir.empty()) {
     ApplyWorkloadDefaults(words, &options);
@@ -322,7 +325,8 @@ RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words)
   return known;
 }
 
-// Returns the document of runs before the first of them: what was asked, and of which program.
+// Returns the results document before the first run: the command, the options and the version of
+// this program.
 json NewDocument(const RunOptions& options, const std::vector<std::string>& command_line) {
   json document = {
       {"schema", "testbed-results/1"},

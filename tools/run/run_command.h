@@ -12,8 +12,8 @@ namespace testbed {
 class LiveView;
 
 // Executes all runs and returns the results document (docs/results.md). The caller has resolved the
-// options. `live`, which may be null, is told of each second. Throws Error (kUsage) before the first run when the options or the machine do not allow
-// the runs; the error of a run is in the document.
+// options. `live`, which may be null, gets each second. Throws Error (kUsage) before the first run
+// when the options or the machine do not allow the runs; the error of a run is in the document.
 nlohmann::json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line,
                            LiveView* live = nullptr);
 

@@ -238,7 +238,8 @@ json PhaseJson(const PhaseRecord& phase) {
   if (json metrics = InsertBenchmarkMetrics(j); !metrics.is_null()) {
     j["details"]["metrics"] = std::move(metrics);
   }
-  // A trial's histograms and series are left out: there are many trials, and nobody asks for them.
+  // The histograms and series of a trial are left out, because there are many trials and no report
+  // uses them.
   if (phase.kind == PhaseKind::kTune) {
     for (const char* part : {"operations", "series"}) j[part] = json::array();
   }

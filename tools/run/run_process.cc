@@ -45,7 +45,7 @@ void WriteAll(int fd, const std::string& text) {
 
 namespace {
 
-// Writes the text if the reader is not behind, and so without waiting. Returns whether it did.
+// Writes the text, without blocking, if the reader is not behind. Returns whether it was written.
 bool WriteUnlessBehind(int fd, const std::string& text) {
   constexpr int kBehind = 8192;  // bytes that the reader has not taken; a pipe has room for 65536
   int waiting = 0;
@@ -94,7 +94,7 @@ json ParentLines::Await() {
 
 namespace {
 
-// Returns whether the directory's files are memory.
+// Returns whether the directory is on a file system in memory (tmpfs).
 bool InMemory(const std::string& dir) {
   struct statfs about {};
   return ::statfs(dir.c_str(), &about) == 0 &&
@@ -173,7 +173,8 @@ class RunProcess::Lines {
     return document;
   }
 
-  // Says how long the phase has lasted when the child, which says more, has long said nothing.
+  // Prints how long the phase has lasted when the child, whose own progress lines say more, has
+  // been silent for long.
   void SayIfSilent() {
     if (live_ != nullptr) live_->Idle();
     if (under_way_.empty()) return;
@@ -283,7 +284,8 @@ bool RunProcess::Take(int milliseconds) {
   return true;
 }
 
-// A signal sent to this process's id does not reach the child, so the child gets one of its own.
+// A signal that is sent to this process alone does not reach the child, so the child is sent
+// another.
 void RunProcess::Stop() {
   if (child_ > 0 && !std::exchange(told_to_stop_, true)) ::kill(child_, SIGTERM);
 }

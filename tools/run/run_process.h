@@ -27,8 +27,8 @@ namespace testbed {
 
 class LiveView;
 
-// The parent's lines, as the child reads them. A parent that has died, or has been asked to stop
-// together with the child, counts as one that wants the run to end.
+// The parent's lines, as the child reads them. When the parent has died, or has been asked to stop
+// together with the child, Await returns {"end": true}.
 class ParentLines {
  public:
   explicit ParentLines(int fd) : fd_(fd) {}
@@ -61,8 +61,8 @@ struct RunWatch {
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                                  const RunWatch& watch = {});
 
-// The same, for a caller that talks to several runs at once: it starts them, waits for what any of
-// them sends (AwaitAny), and grants slices. Not thread-safe.
+// One run in a child process, for a caller that talks to several runs at once: it starts them,
+// waits for what any of them sends (AwaitAny), and grants slices. Not thread-safe.
 class RunProcess {
  public:
   // Forks the child, which becomes the release's program when the options name a release. `before`,

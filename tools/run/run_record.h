@@ -29,7 +29,7 @@ enum class PhaseKind : uint8_t {
   kWarmUp,   // runs before kMeasure, so that it begins with full caches
   kTune,     // a trial of --cache-pct auto, a step of --find-rate
   kSettle,   // a step after a phase: flush, compaction or checkpoint
-  kCount,    // a step before all phases: the rows are counted
+  kCount,    // a step before all phases, which counts the rows
 };
 
 // A step that counted rows.
@@ -58,7 +58,8 @@ struct PhaseRecord {
   std::string name;
   PhaseKind kind = PhaseKind::kMeasure;
   double seconds = 0;
-  // Of all processors, in user mode, and by the hypervisor; nothing when it cannot be told.
+  // The shares of all processors that other programs took in user mode, and that the hypervisor
+  // took; nothing when not known.
   std::optional<double> foreign_cpu_share, steal_share;
   std::optional<Work> work;
   std::optional<CountedRows> counted;
@@ -105,8 +106,8 @@ struct RunError {
   int exit_code = 1;
 };
 
-// A run without its phases, which the child sends to its parent one by one. What is not known yet
-// is nothing.
+// A run without its phases, which the child sends to its parent one by one. A field that is not
+// known yet is empty.
 struct RunRecord {
   int threads = 1;
   int repeat = 0;

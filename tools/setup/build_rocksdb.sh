@@ -93,7 +93,7 @@ if [[ ! -e $work/unpacked ]]; then
   : >"$work/unpacked"
 fi
 
-# A compiler of RocksDB takes up to 1.5 GB.
+# Compiling a file of RocksDB takes up to 1.5 GB of memory.
 free_kb=$(awk '$1 == "MemAvailable:" {print $2}' /proc/meminfo)
 jobs=$((free_kb / 1500000))
 processors=$(nproc)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share that build a library once per machine and user. Source it; it defines
+# Functions for the scripts that build a library once per machine and user. Source it; it defines
 #
 #   say TEXT, die TEXT       a line of progress on stderr; the same, and the end, with exit code 1
 #   home, cache              the user's home; the folder of built libraries
@@ -64,7 +64,8 @@ step() {
   local what=$1
   shift
   printf '\n== %s\n' "$*" >>"$log"
-  # The lock's descriptor is closed for the child: what it may leave running must not hold the lock.
+  # The lock's descriptor is closed for the command, because a process that it leaves running must not hold
+  # the lock.
   "$@" >>"$log" 2>&1 9>&- </dev/null && return
   tail -n 25 -- "$log" >&2
   die "$what failed; the whole output is in $log."
@@ -96,7 +97,7 @@ fetch_crate() {
 }
 
 publish() {
-  # A folder without the library can only be somebody's accident; it would make the rename fail.
+  # A folder without the library is left from some accident, and would make the rename fail.
   rm -rf -- "$2"
   mv -T -- "$1" "$2"
   rm -f -- "$log"

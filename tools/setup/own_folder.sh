@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Which folders a script may empty, where the user can name them: those that a script has made, which a
-# file in them says. Source it; it defines
+# Decides which folders a script may empty when the user can name them: only those that a script has made and
+# marked with a file. Source it; it defines
 #
 #   own_mark                         the name of that file
 #   own_folder FOLDER [USUAL]        makes the folder, or takes it as it is; fails with a sentence where

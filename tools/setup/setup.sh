@@ -45,7 +45,8 @@ packages=(
   util-linux mount e2fsprogs xfsprogs
   "$(mariadbd_package)"
 )
-# What only tests and benchmarks take: db_bench to compare with, git and shellcheck for tools/lint.sh.
+# Packages that only tests and benchmarks need: db_bench to compare with, git and shellcheck for
+# tools/lint.sh.
 packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git)
 with_tests=
 
@@ -83,7 +84,7 @@ prepare_packages() {
   local as_root=()
   missing=()
   [[ -z ${TESTBED_SKIP_PACKAGES:-} ]] || return 0
-  # Not Debian or a relative of it: CMake says what is missing.
+  # On a system that is not Debian or derived from it, CMake says what is missing.
   command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
   mapfile -t missing < <(missing_packages "${packages_of_wiredtiger[@]}" "${packages[@]}")
   ((${#missing[@]} > 0)) || return 0
@@ -137,7 +138,7 @@ provide_packages_and_wiredtiger() {
   [[ -z $packages_failed ]] || exit 1
 }
 
-# libmdbx, whose engine is left out where it cannot be had: cargo is no package that testbed needs.
+# Builds libmdbx if cargo, which downloads its source, is installed. Otherwise the engine mdbx is left out.
 provide_mdbx() {
   command -v cargo >/dev/null || return 0
   "$source_dir/tools/setup/build_mdbx.sh" >"$log_dir/mdbx.log" 2>&1 9>&- </dev/null ||
@@ -185,7 +186,8 @@ configure() {
   local options=("-DWIREDTIGER_ROOT=$wiredtiger_root")
   [[ -n ${ROCKSDB_ROOT:-} ]] && options+=("-DROCKSDB_ROOT=$ROCKSDB_ROOT")
   [[ -n ${TESTBED_WERROR:-} ]] && options+=("-DTESTBED_WERROR=ON")
-  # Who only runs the program needs no library of the tests; a folder that has the tests keeps them.
+  # To run the program alone takes no library of the tests. A folder that was configured with the tests keeps
+  # them.
   if [[ -n $with_tests ]]; then
     options+=(-UTESTBED_TESTS -UTESTBED_BENCH)
   elif [[ $(cached "$1" TESTBED_TESTS) != ON ]]; then

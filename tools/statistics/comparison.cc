@@ -13,7 +13,8 @@ namespace testbed {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Sums of equal values in another order differ by rounding; that is no difference.
+// The relative rounding error of a sum, which depends on the order of its terms. A smaller
+// difference counts as none.
 constexpr double kRounding = 1e-12;
 
 double MeanOf(const std::vector<double>& values) {
@@ -22,7 +23,7 @@ double MeanOf(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// Returns the variance of one value; 0 of fewer than two.
+// Returns the sample variance of the values; 0 for fewer than two.
 double VarianceOf(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
   const double mean = MeanOf(values);
@@ -53,7 +54,7 @@ class Loads {
     for (const auto& [number, cells] : cells_) Add(cells, pairing);
   }
 
-  // Leaves the loads out that come after the first `n`.
+  // Drops the loads after the first `n`.
   void Keep(size_t n) {
     for (; loads_.size() > n; loads_.pop_back()) {
       left_out_ +=
@@ -98,14 +99,14 @@ class Loads {
   int left_out_ = 0;
 };
 
-// Returns the variance that the mean of these values has from the spread among them, for values
-// divided by `scale`; NaN of fewer than two.
+// Returns the variance of the mean of these values, divided by `scale`, estimated from their
+// spread; NaN for fewer than two values.
 double WithinVariance(const std::vector<double>& values, double scale) {
   if (values.size() < 2) return kUnknownValue;
   return VarianceOf(values) / (scale * scale) / static_cast<double>(values.size());
 }
 
-// The estimate that an answer is made of, in logarithms or in differences.
+// The estimate from which an answer is made, on the scale of logarithms or of differences.
 struct Estimated {
   double center = kUnknownValue;
   double variance = kUnknownValue;  // of the center
@@ -135,7 +136,8 @@ class Estimator {
       }
     }
     const double unit = ratio_ ? 1 : largest;
-    // A coarse value falls into one of two neighbours with a variance of a quarter at most.
+    // A coarse value is rounded to one of two neighbouring steps, which adds a variance of at most
+    // a quarter of a step squared.
     least_variance_ = unit * unit * (resolution * resolution / 4 + kRounding * kRounding);
     for (auto& means : of_load_) {
       for (double& mean : means) {
@@ -162,7 +164,7 @@ class Estimator {
   const std::vector<Load>& loads_;
   std::array<std::vector<double>, 2> of_load_;  // means of the loads, or their logarithms
   bool ratio_ = true;
-  double least_variance_ = 0;  // of the value of a load
+  double least_variance_ = 0;  // least variance of the value of a load
 };
 
 Estimated Estimator::Paired() const {
@@ -179,7 +181,7 @@ Estimated Estimator::Paired() const {
       within.push_back(WithinVariance(a, scale_a) + WithinVariance(b, scale_b));
       continue;
     }
-    std::vector<double> rest;  // of each slice, to first order, from the ratio of the load
+    std::vector<double> rest;  // differences from the ratio of the load, to first order
     for (size_t k = 0; k < a.size(); ++k) rest.push_back(b[k] / scale_b - a[k] / scale_a);
     within.push_back(WithinVariance(rest, 1));
   }
@@ -218,7 +220,7 @@ double LookQuantile(double alpha, double freedom, bool sequential) {
   return StudentQuantile(sequential ? LookTail(alpha) : alpha, freedom);
 }
 
-// Returns the greatest difference from none, in the answer's scale, that counts as the same.
+// Returns the largest absolute difference, on the answer's scale, that counts as the same.
 double MarginOf(const Answer& answer) {
   return answer.scale == Scale::kRatio ? std::log1p(answer.margin)
                                        : answer.margin * std::max(0.0, answer.a);
@@ -251,8 +253,8 @@ bool WouldTell(const Answer& answer, int n) {
              MarginOf(answer);
 }
 
-// Returns the loads of each side that would answer the question; 0 when as many as can be thought
-// of would not.
+// Returns the number of loads of each side that would answer the question; 0 when not even
+// kMostForecastLoads would or, with `sequential`, the last look.
 int Enough(const Answer& answer) {
   const int now = std::min(answer.loads_a, answer.loads_b);
   if (answer.reason == Reason::kFewLoads) return kLeastLoads;
@@ -263,7 +265,8 @@ int Enough(const Answer& answer) {
     }
     return 0;
   }
-  // More loads tell more, so the first number that would tell is found by halving.
+  // WouldTell stays true once it is true for fewer loads, so the least number is found by
+  // bisection.
   if (now >= kMostForecastLoads || !WouldTell(answer, kMostForecastLoads)) return 0;
   int not_enough = now, enough = kMostForecastLoads;
   while (enough - not_enough > 1) {

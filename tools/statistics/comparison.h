@@ -104,10 +104,11 @@ struct Answer {
   int loads_a = 0, loads_b = 0;  // loads that the answer is from; pairs: equal
   int left_out = 0;  // samples that are missing, have no partner, or are later than the last look
   // The share of the variance that comes from slices and runs, not from loads: longer loads would
-  // lessen it, where more loads lessen all. NaN when it is not known.
+  // lessen this share, whereas more loads lessen the whole variance. NaN when it is not known.
   double within_share = kUnknownValue;
-  // What would answer the question if further loads are as those seen; none when it is answered, or
-  // when kMostForecastLoads loads would not. seconds is 0 when seconds_per_load is.
+  // The further loads that would answer the question, if they are like those seen. Nothing when the
+  // question is answered, or when kMostForecastLoads loads (with `sequential`, the loads of the
+  // last look) would not answer it. seconds is 0 when seconds_per_load is.
   struct More {
     int loads = 0;
     double seconds = 0;
@@ -129,7 +130,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options);
 
 // The parts of Compare, for those who correct p-values (corrections.h): Decide sets outcome and
 // reason from p, p_same and alpha; AtLevel returns the answer with its interval at another level;
-// Forecast sets `more` from the outcome and the level of the interval.
+// ForecastPairs sets `more` from the outcome and the level of the interval.
 void Decide(Answer* answer);
 Answer AtLevel(Answer answer, double alpha);
 void ForecastPairs(Answer* answer);

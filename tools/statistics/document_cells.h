@@ -24,16 +24,16 @@ struct DocumentCell {
 // damaged.
 std::vector<DocumentCell> CellsOf(const nlohmann::json& document);
 
-// Returns the number of the load that each run of the document used. Documents that do not tell
-// ("load", before --repeat made loads) are read as they were made: each run that loaded and
-// measured is a load, and runs without a load of their own share one.
+// Returns the number of the load that each run of the document used. Documents of older versions,
+// in which runs have no "load", are read as they were made: each run that loaded and measured is a
+// load, and runs without a load of their own share one.
 std::vector<int> LoadsOfRuns(const nlohmann::json& document);
 
 // Returns whether the loads of both documents have the same numbers and, each, the same seed: they
 // hold the same rows, and their operations are the same. False when a run does not tell its seed.
 bool SameSeeds(const nlohmann::json& first, const nlohmann::json& second);
 
-// Returns the names of phases of which some run gave wrong answers.
+// Returns the names of the phases in which some run got wrong answers.
 std::vector<std::string> PhasesWithWrongAnswers(const nlohmann::json& document);
 
 }  // namespace testbed

@@ -9,8 +9,9 @@ namespace {
 
 // The one-sided level at each look, and the level over all looks: of 4,000,000 simulated
 // comparisons without a difference, the share whose least p-value was at most the level
-// (bench/statistics_simulation.cc --table). Of the first row there were too few to count: it is
-// the sum over all looks, which is never too small.
+// (bench/statistics_simulation.cc --table). For the first row the simulation has too few such
+// comparisons. Its level over all looks is the sum of the levels at the looks, which is an upper
+// bound.
 struct Row {
   double tail, anytime;
 };
@@ -38,7 +39,7 @@ constexpr Row kTable[] = {
     {0.5, 1},
 };
 
-// Returns y(x) on the line between two points, all in logarithms.
+// Returns y(x) on the straight line between two points on logarithmic axes.
 double Between(double x, double x0, double y0, double x1, double y1) {
   const double at = std::log(x / x0) / std::log(x1 / x0);
   return y0 * std::pow(y1 / y0, at);

@@ -28,8 +28,8 @@ int LookAt(int loads);
 int NextLook(int loads);
 
 // Returns the probability that the smallest of the one-sided p-values at all looks is at most
-// `tail` when there is no difference. This is the p-value of a comparison that was looked at all
-// along, whose p-value now is `tail`. It is never smaller than `tail`.
+// `tail` when there is no difference. This is the p-value, over all looks, of a comparison whose
+// p-value at this look is `tail`. It is never smaller than `tail`.
 double AnytimeTail(double tail);
 // Returns the inverse: the level at each look of a one-sided test that is at level `alpha` over all
 // looks.

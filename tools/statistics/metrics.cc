@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns the sum of a figure over all causes and all other threads of the phase, but for those of
-// other programs; NaN when no cause has it.
+// Returns the sum of a figure over all causes and all other threads of the phase, except the
+// threads of other programs; NaN when no cause has the figure.
 double SumOfCauses(const json& phase, const std::string& path) {
   double sum = std::nan("");
   const json none = json::array();

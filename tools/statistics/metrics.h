@@ -1,6 +1,6 @@
 // The metrics that are compared: their names, which are those of --metric and --fail-if, what they
-// mean, and how they are found in a phase of a results document (docs/results.md). What other
-// programs are known to have done on the device is in none of them.
+// mean, and how they are found in a phase of a results document (docs/results.md). None of them
+// counts the requests that other programs are known to have sent to the device.
 #ifndef TESTBED_TOOLS_STATISTICS_METRICS_H_
 #define TESTBED_TOOLS_STATISTICS_METRICS_H_
 
@@ -14,7 +14,7 @@ namespace testbed {
 struct Metric {
   std::string name;     // "p99"
   std::string meaning;  // "99th percentile of the latency, in microseconds"
-  bool speed = false;   // more of it is faster; of all others less is better
+  bool speed = false;   // more is better; of a metric without it, less is better
   // The relative step between values (CompareOptions::resolution).
   double resolution = 0;
   // A count of blocks, bytes or requests: it depends on the data and the settings, and hardly on

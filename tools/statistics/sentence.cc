@@ -11,7 +11,7 @@
 namespace testbed {
 namespace {
 
-// From this ratio on, a factor says more than per cent.
+// From this ratio on, the sentence gives a factor in place of per cent.
 constexpr double kFactor = 3;
 
 const char* Word(const Metric& metric, bool more) {
@@ -86,7 +86,7 @@ std::string Unknown(const Answer& answer, const Metric& metric, const std::strin
 
 std::string PercentText(double change) {
   double percent = change * 100, size = std::abs(percent);
-  if (size < 1e-6) percent = size = 0;  // what rounding makes of none
+  if (size < 1e-6) percent = size = 0;  // a rounding error, not a difference
   if (size >= 9.95) return fmt::format("{:.0f}", percent);
   if (size >= 0.995 || size == 0) return fmt::format("{:.1f}", percent);
   if (size >= 0.01) return fmt::format("{:.2f}", percent);

@@ -9,7 +9,8 @@
 namespace testbed {
 
 // Sets *cells to the cells of the line, which lie in *line and change it: the quotes around a cell
-// are taken away, and a doubled quote in it becomes one. Returns false when a quote does not end.
+// are taken away, and a doubled quote in it becomes one. Returns false when a quote does not end,
+// or text follows it in its cell.
 inline bool SplitCsvLine(std::string* line, std::vector<std::string_view>* cells) {
   cells->clear();
   char* at = line->data();

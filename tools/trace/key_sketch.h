@@ -1,10 +1,11 @@
-// What a stream of keys tells about its working set, in bounded memory: how many different keys there
-// are, how unevenly they are asked for, and which share of the accesses a cache of the most recently
-// used keys would answer.
+// Estimates the working set of a stream of keys, in bounded memory: how many different keys there
+// are, how unevenly they are asked for, and which share of the accesses a cache of the most
+// recently used keys would answer.
 //
-// Reuse distances of a sample of the keys, chosen by their hashes, after Waldspurger and others,
-// "Efficient MRC construction with SHARDS", FAST 2015 (fixed size: the threshold of the hashes falls
-// so that the sample keeps at most kMostKeys keys). Up to so many keys the figures are exact.
+// It measures the reuse distances of a sample of the keys, chosen by their hashes, after
+// Waldspurger and others, "Efficient MRC construction with SHARDS", FAST 2015 (fixed size: the
+// threshold of the hashes falls so that the sample keeps at most kMostKeys keys). Up to kMostKeys
+// different keys the figures are exact.
 //
 //   KeySketch sketch;
 //   for (const uint64_t hash : hashes_of_keys) sketch.Touch(hash);
@@ -26,7 +27,7 @@ class KeySketch {
   KeySketch();
   ~KeySketch();
 
-  // An access to the key whose hash, of 64 bits that are spread evenly, this is.
+  // Counts an access to the key with this hash, whose 64 bits must be spread evenly.
   void Touch(uint64_t hash);
 
   bool exact() const;             // all keys are in the sample
@@ -45,9 +46,9 @@ class KeySketch {
   uint64_t threshold_ = UINT64_MAX;  // keys of greater hashes are not in the sample
   uint64_t now_ = 0;
   // Accesses by reuse distance, in buckets of a power of two cut into eighths; the weight of an
-  // access is one over the share of the keys that were sampled then.
+  // access is one over the share of the keys that were in the sample at that time.
   std::vector<double> reuse_;
-  double weight_ = 0;  // of all accesses
+  double weight_ = 0;  // sum over all accesses
 };
 
 }  // namespace testbed

@@ -111,7 +111,7 @@ class RocksdbImporter {
     for (int i = 0; i < bytes; ++i) number |= uint64_t{in->Byte()} << (8 * i);
     return number;
   }
-  // RocksDB notes the numbers of column families. The default one, 0, is the main table.
+  // RocksDB records the numbers of column families. The default one, 0, is the main table.
   uint32_t Table(uint64_t family) {
     return builder_.TableOf(family == 0 ? kMainTable : fmt::format("cf{}", family));
   }

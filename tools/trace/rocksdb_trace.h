@@ -10,9 +10,10 @@
 
 namespace testbed {
 
-// As ImportTrace. Gets, multi-gets, seeks and batches become an operation each, of one client, since
-// RocksDB does not note who asked. Merges count as writes of their operand; range deletions are left
-// out; a seek is a seek alone, since the steps after it are not noted.
+// Imports the traces as ImportTrace does. Gets, multi-gets, seeks and batches become an operation
+// each, all of one client, since RocksDB does not record which thread called. Merges count as
+// writes of their operand; range deletions are left out; a seek is a seek alone, since the steps
+// after it are not noted.
 uint64_t ImportRocksdbTrace(std::istream& in, const ImportOptions& options, const std::string& to);
 
 }  // namespace testbed

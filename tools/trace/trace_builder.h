@@ -1,4 +1,5 @@
-// What all imports share: a trace that grows, its tables, and hashes in place of keys.
+// Builds the trace of an import, for all formats: its clients, its tables, and hashes in place of
+// keys.
 //
 // Not thread-safe.
 #ifndef TESTBED_TOOLS_TRACE_TRACE_BUILDER_H_
@@ -24,8 +25,8 @@ class TraceBuilder {
   TraceClient& client(uint64_t i) { return *clients_[i % clients_.size()]; }
   // Returns the id of the table of that name. Throws Error (kUsage) when there are too many.
   uint32_t TableOf(std::string_view name);
-  // Returns the key, or with hash_keys as many other bytes, at least 8, so that different keys stay
-  // different. These lie in *room.
+  // Returns the key itself or, with hash_keys, a hash of the length of the key and of at least 8
+  // bytes, so that different keys stay different. The hash lies in *room.
   std::string_view KeyOf(std::string_view key, std::string* room) const;
   // Completes the trace and returns the number of its operations; 0 leaves no file behind.
   uint64_t Finish();

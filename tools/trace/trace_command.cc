@@ -51,7 +51,8 @@ int Info(const TraceArguments& a) {
   return 0;
 }
 
-// Throws Error (kUsage) unless the trace can be written. It has the name with .new until it is whole.
+// Throws Error (kUsage) unless the trace can be written, under its own name and under that with
+// .new, which it has until it is whole.
 void CheckTraceOutput(const TraceArguments& a) {
   const InUse in_use = {.inputs = {a.file}};
   CheckOutputFile("--out", a.out, in_use);

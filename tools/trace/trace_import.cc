@@ -27,8 +27,8 @@ namespace {
 enum Kind : uint8_t { kRead, kUpdate, kErase };
 const std::vector<std::string> kKinds = {"point-read", "update", "erase"};
 
-// What the formats call their operations. Those of memcached that change a value in place (append,
-// incr) count as writes of it.
+// The kinds of the operations, by their names in all formats. Operations of memcached that change a
+// value in place (append, incr) count as updates.
 const std::map<std::string, Kind, std::less<>> kOperations = {
     {"get", kRead},      {"gets", kRead},      {"read", kRead},      {"point-read", kRead},
     {"set", kUpdate},    {"put", kUpdate},     {"update", kUpdate},  {"insert", kUpdate},

@@ -1,4 +1,4 @@
-// Makes a trace of other programs' files, and a smaller trace of a trace.
+// Makes a trace from the files of other programs, and a smaller trace from a trace.
 //
 // Errors are Error (kUsage) with a sentence that names the file and the line, and leave no file
 // behind.
@@ -14,12 +14,12 @@ namespace testbed {
 struct ImportOptions {
   enum Format : uint8_t {
     kTwitter,  // timestamp, key, key size, value size, client, operation, TTL; no header
-    kRocksdb,  // of DB::StartTrace (rocksdb_trace.h)
+    kRocksdb,  // the file of DB::StartTrace (rocksdb_trace.h)
     kCsv,  // a header names the columns: key and any of time, operation, client, table, value_size
   };
   Format format = kCsv;
   std::string from;        // the file's name, for messages
-  uint32_t clients = 16;   // clients of the file are folded onto so many
+  uint32_t clients = 16;   // clients of the trace; those of the file are mapped onto them
   bool hash_keys = false;  // keys become hashes of the same length
   uint64_t hash_seed = 0;  // of the hashes
 };
@@ -28,9 +28,9 @@ struct ImportOptions {
 // Reads and writes as it goes, in memory that does not grow with the file.
 uint64_t ImportTrace(std::istream& in, const ImportOptions& options, const std::string& to);
 
-// Writes to the trace `to` the operations of the trace `from` whose first key is in a `share` of the
-// keys, chosen by their hashes: fewer keys, asked for as unevenly. Starts stay as they are. Returns
-// the number of operations.
+// Copies from the trace `from` to the trace `to` the operations whose first key belongs to a
+// `share` of the keys, chosen by their hashes. The new trace has fewer keys, which are accessed as
+// unevenly as before, and the operations keep their start times. Returns the number of operations.
 uint64_t ScaleTrace(const std::string& from, double share, const std::string& to);
 
 }  // namespace testbed

@@ -26,7 +26,7 @@ json SizesJson(const Histogram& histogram) {
           {"max", counts.max_ns()}};
 }
 
-// Collects the figures while the operations go by.
+// Collects the figures of a trace, operation by operation.
 class Collector {
  public:
   explicit Collector(const TraceFacts& facts) : counts_(facts.kinds.size()) {}

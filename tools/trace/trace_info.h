@@ -1,5 +1,5 @@
-// What is in a trace, for `testbed trace info`: operations by kind, calls, rates, sizes, how unevenly
-// keys are asked for, and the working set.
+// Summarizes a trace, for `testbed trace info`: operations by kind, calls, rates, sizes, how
+// unevenly keys are asked for, and the working set.
 #ifndef TESTBED_TOOLS_TRACE_TRACE_INFO_H_
 #define TESTBED_TOOLS_TRACE_TRACE_INFO_H_
 
@@ -14,7 +14,7 @@ namespace testbed {
 // (kUsage) when a block is damaged.
 nlohmann::json TraceInfo(const TraceFile& file);
 
-// Returns the tables of such a document.
+// Returns the document that TraceInfo returned as tables.
 std::string TraceInfoText(const nlohmann::json& info);
 
 }  // namespace testbed

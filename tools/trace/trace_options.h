@@ -19,8 +19,8 @@ void AddTraceOptions(CLI::App& app, RunOptions& options);
 // Throws Error (kUsage) when these options do not go together with the others.
 void CheckTraceOptions(const RunOptions& options);
 
-// A replay has as many threads as the trace has clients, unless `words`, its command line, say
-// otherwise. Throws Error (kUsage) when the trace cannot be read.
+// Gives a replay as many threads as the trace has clients, unless `words`, the command line of the
+// run, have --threads. Throws Error (kUsage) when the trace cannot be read.
 void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* options);
 
 // Throws Error (kUsage) when the run replays a trace with a block that is damaged. Reads all of it.

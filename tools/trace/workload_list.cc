@@ -25,7 +25,7 @@ constexpr double kLeastSeconds = 0.1, kMostSeconds = 1e7, kLeastRate = 0.001, kM
 struct Entry {
   std::string name, after_colon;
   bool has_colon = false;
-  double seconds = 0, rate = 0;  // of its own; 0: as --seconds and --rate say
+  double seconds = 0, rate = 0;  // 0: --seconds and --rate decide
 };
 
 std::string_view Trimmed(std::string_view text, bool behind = true) {
@@ -40,8 +40,8 @@ bool TakesTrace(const WorkloadInfo& info) {
          std::any_of(info.run_options.begin(), info.run_options.end(), trace);
 }
 
-// Parses a number with one of the units after it; nothing when it is none, or not from `least` up to
-// `most`.
+// Parses a number that one of the units follows. Returns nothing for any other text, and for a
+// value below `least` or above `most`.
 template <size_t kCount>
 std::optional<double> ParseWithUnit(std::string_view text,
                                     const std::pair<const char*, double> (&units)[kCount],
@@ -68,8 +68,8 @@ std::optional<double> ParseRate(std::string_view text) {
   return ParseWithUnit(text, kUnits, kLeastRate, kMostRate);
 }
 
-// Parses NAME[:TIMES] [LENGTH] [@ RATE], or NAME:FILE of a workload that reads a trace, whose name
-// may have blanks. `text` is without blanks in front.
+// Parses NAME[:TIMES] [LENGTH] [@ RATE] or, for a workload that reads a trace, NAME:FILE, where
+// FILE may have blanks. `text` has no blanks in front.
 Entry ParseEntry(const std::string& option, std::string_view text) {
   Entry entry;
   const std::string_view whole = Trimmed(text);

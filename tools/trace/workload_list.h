@@ -1,5 +1,5 @@
-// The value of --workload: names of workloads, each with a number of times or, for those that read a
-// trace, the file; and with a length and a rate of its own.
+// Parses the value of --workload: names of workloads, each with the number of times that it runs
+// or, for a workload that reads a trace, the file; and with a length and a rate of its own.
 //
 //   insert,point-read:3,replay:run.trace
 //   ycsb-load, ycsb-a 60s, ycsb-c 2min @ 5000, settle
@@ -16,11 +16,13 @@
 
 namespace testbed {
 
-// Sets the workloads that `text` lists, their lengths and rates. Throws Error (kUsage) for an unknown
-// name, a refused number, a length or a rate of what has none, or two different traces.
+// Sets the workloads that `text` lists, their lengths and rates. Throws Error (kUsage) for an
+// unknown name, a refused number, a length or a rate for a workload that takes none, or two
+// different traces.
 void SetWorkloads(const std::string& option, const std::string& text, RunOptions* options);
 
-// Returns a text that SetWorkloads reads as the same workloads, but for the files of traces.
+// Returns a text from which SetWorkloads makes the same workloads. The files of traces are left
+// out.
 std::string WorkloadText(const RunOptions& options);
 
 // Throws Error (kUsage) when a workload that ends by itself has a length of its own, or one that sets

@@ -59,7 +59,7 @@ class CborCodec : public DocumentCodec {
   CborCodec(const DocumentShape& shape, DocumentAccess access)
       : attributes_(ExpectedAttributes(shape, 0)), access_(access) {}
 
-  // Encodes by hand: the library would sort the attributes by name.
+  // Encodes the document without the library, which would sort the attributes by name.
   void Encode(int64_t id, std::string* document) override {
     document->clear();
     PutHead(5, attributes_.size(), document);

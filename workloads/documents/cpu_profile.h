@@ -37,7 +37,7 @@ class CpuProfile {
 
  private:
   void End();
-  std::string SamplesPath() const;  // by which perf opens the samples
+  std::string SamplesPath() const;  // path by which perf opens the samples
 
   pid_t perf_ = -1;
   int samples_ = -1;  // file descriptor of perf's samples
@@ -47,8 +47,8 @@ class CpuProfile {
 // Parses lines of `perf report -F overhead,dso,symbol`, such as "    15.83%  libc.so.6  [.] free",
 // and returns the functions, most samples first. Other lines are skipped.
 std::vector<CpuProfile::Function> ParsePerfReport(std::string_view report);
-// Returns whether the function is malloc, free, or one of the functions that implement them: a known
-// name, or any function of tcmalloc.
+// Returns whether the function is malloc, free, or one of the functions that implement them: a
+// known name, or any function of tcmalloc.
 bool IsAllocation(const CpuProfile::Function& sampled);
 
 }  // namespace testbed

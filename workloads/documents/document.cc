@@ -99,9 +99,8 @@ class LoadClient : public Client {
     size_t first, rows;
   };
   struct Row {
-    size_t at;  // offset in bytes_ of the key; the document follows the key
-    // sizes in bytes
-    size_t key, document;
+    size_t at;             // offset in bytes_ of the key; the document follows the key
+    size_t key, document;  // sizes in bytes
   };
 
   void Add(uint64_t row) {

@@ -50,8 +50,7 @@ class DocumentCodec {
   // Returns a new document of the _id and y that Match found. The result is valid until the next
   // call.
   virtual std::string_view Project() = 0;
-  // Return the attributes of a document that Project made, and of one that Encode made, in stored
-  // order.
+  // Returns the attributes of a document that Project made, in the order in which they are stored.
   virtual Attributes DecodeAnswer(std::string_view answer) = 0;
   // Returns the attributes of a document that Encode made, in the order in which they are stored.
   virtual Attributes Decode(std::string_view document) = 0;

@@ -106,7 +106,8 @@ class IbBuilder : public Client {
     cursor->Expect(kRowsPerScan);
     size_t rows = 0;
     bool on = cursor->Seek({from, sizeof from});
-    // A scan that ends at the most rows asks for no further one: the next scan finds the end.
+    // The scan makes no step after the last of kRowsPerScan rows; if that row was the last of all,
+    // the next scan finds the end.
     for (; on; on = rows < kRowsPerScan && cursor->Next()) {
       ++rows;
       consume_(cursor->key());

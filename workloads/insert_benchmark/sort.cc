@@ -36,7 +36,7 @@ void IbSorter::Spill() {
     options.kind = FileKind::kTemp;
     options.create = FileOptions::kMustCreate;
     options.advice = Advice::kSequential;
-    // A name that nobody has, so that no other file is overwritten.
+    // The name is random, so that no other file is overwritten.
     const std::string path = path_ + "." + RandomName();
     file_ = File::Open(path, options);
     ::unlink(path.c_str());
@@ -70,7 +70,8 @@ bool IbSorter::Fill(Run* run) {
   run->next = 0;
   if (n == 0) return false;
   file_->Read(run->at * sizeof(Entry), run->buffer.data(), n * sizeof(Entry));
-  // Nobody syncs the file. If the system could not write its pages back, the entries are other ones.
+  // The file is never synced, so only this check finds out that the system could not write its
+  // pages back, which makes the entries wrong.
   file_->CheckWriteBack();
   run->at += n;
   return true;

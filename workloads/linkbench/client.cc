@@ -188,8 +188,9 @@ void RunClient::PrepareList(Step* step) {
     step->id = {chooser_.LinkRead(), chooser_.LinkType(), 0};
   }
   IndexKey(step->id, kVisible, from, Room(kIndexKeySize));
-  // A list has about the links that were loaded, and the row behind it tells its end. One that goes
-  // on where a full list ended has what that one left, behind the link that it skips.
+  // A list has about as many links as were loaded, and its query reads one row more to find its
+  // end. A query that continues a full list skips the last link of that one, and has the remaining
+  // links.
   const uint64_t links = LoadedLinks(step->id);
   if (!step->history) {
     step->expected = std::min(links + 1, kRangeLimit);

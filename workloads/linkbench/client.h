@@ -39,7 +39,7 @@ class RowLocks {
   std::array<Stripe, kStripes> stripes_;
 };
 
-// What the operations found, for the results.
+// Counts of what the operations found, for the results.
 struct Found {
   uint64_t getnode_missing = 0, updatenode_missing = 0, deletenode_missing = 0;
   uint64_t addlink_existing = 0;    // addlinks that became updates
@@ -113,13 +113,14 @@ class RunClient : public Client {
   // Gets the row into value_ and passes it to consume_.
   bool Get(TableId table, std::string_view key);
   void Put(TableId table, std::string_view key, std::string_view value);
-  // client_check.cc: Performs a getlinklist again, for its check.
+  // Performs a getlinklist again, for its check. This and the functions below are in
+  // client_check.cc.
   void RepeatList(const Step& step);
   bool VerifyCount(const Step& step);
   bool VerifyLinks(const Step& step) const;
   bool VerifyList(const Step& step);
   bool ListIsWhole(const Step& step);
-  // Returns with how many links of the type the load began at the node.
+  // Returns how many links of the type the load gave to the node.
   uint64_t LoadedLinks(const LinkId& id) const {
     return state_.access.degrees.Links(id.id1 - kFirstId,
                                        static_cast<uint32_t>(id.type - kFirstLinkType));
@@ -158,7 +159,8 @@ class RunClient : public Client {
   bool hit_ = false;
   std::string_view value_;
   uint64_t links_found_ = 0;  // of a multiget
-  // The entries of a list; or the values of a multiget, with one of these in place of their keys.
+  // The entries of a list, or the rows of a multiget. A row of a multiget has kFound or kAbsent in
+  // place of its key.
   KeptRows kept_;
   static constexpr std::string_view kFound = "+", kAbsent = "-";
 };

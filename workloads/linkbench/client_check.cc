@@ -18,13 +18,15 @@ void RunClient::RepeatList(const Step& step) {
   found_ = found;
 }
 
-// No count is ever deleted, so that of links which were loaded is there.
+// Returns whether a countlink found the right row. Counts are never deleted, so one must exist
+// where links were loaded.
 bool RunClient::VerifyCount(const Step& step) {
   CountRow count;
   return hit_ ? ReadCount(value_, &count) : LoadedLinks(step.id) == 0;
 }
 
-// The row of a link that was loaded stays, though it may be hidden.
+// Returns whether a getlink found the right rows. The row of a loaded link always exists, even when
+// the link is hidden.
 bool RunClient::VerifyLinks(const Step& step) const {
   if (kept_.size() != step.keys) return false;
   for (size_t k = 0; k < step.keys; ++k) {
@@ -59,8 +61,8 @@ bool RunClient::VerifyList(const Step& step) {
   return kept_.size() <= kRangeLimit && (step.history || ListIsWhole(step));
 }
 
-// Returns whether a list has as many links as the count says. Where other requesters may have
-// changed them since, the list is asked for once more, while none of them can.
+// Returns whether a list has as many links as its count says. When they differ, another requester
+// may have changed the links since, so the list is read once more under the lock of its links.
 bool RunClient::ListIsWhole(const Step& step) {
   const auto counted = [&] {
     char key[kCountKeySize];

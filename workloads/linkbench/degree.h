@@ -14,7 +14,6 @@
 // it 4181357 links however few nodes the database has: with 1000 nodes it has nearly all the links.
 // With `capped` no node has more links than the database has nodes, which keeps small databases in
 // proportion; without it the totals are LinkBench's. Immutable and thread-safe.
-// totals are LinkBench's. Immutable; thread-safe.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_DEGREE_H_
 #define TESTBED_WORKLOADS_LINKBENCH_DEGREE_H_
 

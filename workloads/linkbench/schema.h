@@ -122,8 +122,8 @@ std::string_view LinkKey(const LinkId& id, bool id1_first, char* to);
 std::string_view IndexKey(const LinkId& id, uint8_t visibility, uint64_t time, char* to);
 std::string_view CountValue(const CountRow& row, char* to);
 std::string_view IndexValue(uint32_t version, std::string_view data, char* to);
-// These two write only the head of a value whose data already lies behind it (at to + kNodeHead and
-// to + kLinkHead).
+// NodeValue and LinkValue write only the head of a value. Its data must already be in its place (at
+// to + kNodeHead or to + kLinkHead).
 std::string_view NodeValue(uint32_t type, uint64_t version, uint32_t time, size_t data, char* to);
 std::string_view LinkValue(uint8_t visibility, uint64_t time, uint32_t version, size_t data,
                            char* to);
@@ -146,7 +146,7 @@ class Content {
   size_t LinkData(const LinkId& id, uint64_t time, char* to) const;
   size_t NodeData(uint64_t id, uint64_t version, uint32_t time, char* to) const;
   size_t NodeDataSize(uint64_t id, uint64_t version, uint32_t time) const;
-  // These return whether the data is that of the row.
+  // Return whether the data is that of the row.
   bool CheckLink(const LinkId& id, uint64_t time, std::string_view data) const;
   bool CheckNode(uint64_t id, const NodeRow& row) const;
   // Returns the time with which a link is loaded.

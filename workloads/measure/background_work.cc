@@ -29,7 +29,8 @@ std::vector<BackgroundWork> BackgroundSampler::Sample() {
   std::vector<BackgroundWork> now = Totals();
   for (size_t i = 0; i < now.size(); ++i) {
     const BackgroundWork before = i < last_.size() ? last_[i] : BackgroundWork{now[i].op};
-    // A kind that had kernel requests only is counted by its file calls from its first one on.
+    // The totals of a kind can fall: they change from its kernel requests to its file calls when it
+    // makes its first file call.
     const auto since = [](uint64_t after, uint64_t then) {
       return after > then ? after - then : 0;
     };

@@ -1,5 +1,5 @@
-// Samples what background work moves while a phase runs: compaction, checkpoints, eviction, and all
-// else that no user asked for at that moment.
+// Samples the IO of background work while a phase runs: compaction, checkpoints, eviction, and any
+// other work that no operation of a client caused directly.
 //
 //   BackgroundSampler sampler(AccountDepth::kFile);
 //   ... a second ...
@@ -19,14 +19,14 @@ namespace testbed {
 
 struct BackgroundWork {
   OpKind op;
-  uint64_t read_bytes = 0, write_bytes = 0;  // of file calls; of kernel requests without such
+  uint64_t read_bytes = 0, write_bytes = 0;  // by file calls, else by kernel requests
 };
 
 class BackgroundSampler {
  public:
   explicit BackgroundSampler(AccountDepth depth);
-  // Returns the kinds of background operations that moved bytes since the last sample, or since the
-  // sampler was made. Empty when the account is off.
+  // Returns the kinds of background operations that read or wrote since the last sample, or since
+  // the sampler was made. Empty when the account is off.
   std::vector<BackgroundWork> Sample();
 
  private:

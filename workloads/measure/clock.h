@@ -22,7 +22,7 @@ class Clock {
   // before the threads start.
   static const Clock& Get();
 
-  // Returns the time in ticks; only differences of two readings mean something.
+  // Returns the time in ticks. Only the difference of two readings has a meaning.
   uint64_t Now() const {
 #if defined(__x86_64__)
     if (use_tsc_) return __rdtsc();

@@ -1,5 +1,6 @@
 // A Gate stops and resumes the clients of a phase: the phase's main thread opens it for a slice of
-// time, and its clients rest between the slices. The main thread can also stop the clients for good.
+// time, and its clients rest between the slices. The main thread can also stop the clients for
+// good.
 //
 //   Gate gate(threads);                     // open; Gate gate(threads, /*closed=*/true) is closed
 //   // The main thread:
@@ -42,7 +43,7 @@ class Gate {
   // Returns whether the client must rest or stop before its next operation.
   bool Halted() const { return word_.load(std::memory_order_relaxed) != kOpen; }
   bool Stopping() const { return word_.load(std::memory_order_relaxed) == kStopped; }
-  // Ends the phase for all clients, those at rest included. Called by any thread.
+  // Ends the phase for all clients, even those at rest. Any thread may call it.
   void Stop();
 
   // Blocks until the gate is open or the phase is stopped. A client calls it before its first
@@ -50,13 +51,13 @@ class Gate {
   void Rest(int t);
   void Leave(int t);
 
-  // These two are for the main thread. Open lets the clients work. Close makes them rest, waits
-  // until each does or has left, and returns the mean time, in seconds, that the clients worked
-  // since Open; clients that had left before Open do not count.
+  // Only the main thread calls Open and Close. Open lets the clients work. Close makes them rest,
+  // waits until each one rests or has left, and returns the mean time, in seconds, that the clients
+  // worked since Open. Clients that had left before Open do not count.
   void Open();
   double Close();
-  // Returns how long client t has worked, in nanoseconds. Not to be called while it works.
-  // The analysis does not know that the client rests then.
+  // Returns how long client t has worked, in nanoseconds. Must not be called while the client
+  // works, so it takes no lock, which the thread-safety analysis cannot know.
   uint64_t WorkedNs(int t) const NO_THREAD_SAFETY_ANALYSIS {
     return clients_[static_cast<size_t>(t)].worked_ns;
   }

@@ -27,7 +27,7 @@ class Histogram {
     const int shift = std::bit_width(ns) - 1 - kSubBits;
     return (static_cast<size_t>(shift + 1) << kSubBits) + ((ns >> shift) & ((1u << kSubBits) - 1));
   }
-  // Return the least value of a bucket, and the value that represents it: its middle.
+  // Returns the least value of a bucket.
   static uint64_t LowerBound(size_t bucket);
   // Returns the value in the middle of a bucket, which stands for all its values.
   static uint64_t Middle(size_t bucket);
@@ -52,8 +52,8 @@ class HistogramCounts {
   // Adds the counts of a histogram, which a thread may be recording to.
   void Add(const Histogram& h);
   void Add(const HistogramCounts& h);
-  // Adds a share (0 to 1) of the values of `h`, evenly drawn from the largest down: of a share
-  // above 0 the largest is among them.
+  // Adds a share (0 to 1) of the values of `h`, drawn evenly from the largest down, so that a share
+  // above 0 includes the largest value.
   void AddShare(const HistogramCounts& h, double share);
   // Returns what was recorded since `before`. The maximum is exact when it rose since then; else it
   // is the middle of the highest bucket that gained a value.

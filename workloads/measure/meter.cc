@@ -23,7 +23,7 @@ bool SameDevice(const DeviceStats& a, const DeviceStats& b) {
          a.write_bytes == b.write_bytes && b.in_flight == 0;
 }
 
-// Returns the counters' growth, and the values at the end of what rises and falls.
+// Returns the growth of the counters, and the values at the end of figures that can also fall.
 EngineCounters EngineDelta(const EngineCounters& before, EngineCounters after) {
   for (const auto counter :
        {&EngineCounters::block_requests, &EngineCounters::block_hits, &EngineCounters::block_reads,
@@ -91,7 +91,7 @@ void Meter::WriteBack() const {
 
 void Meter::ReadAtRest(Reading* reading) const {
   WriteBack();
-  const int attempts = own_device_ ? 300 : 60;  // of 15 milliseconds
+  const int attempts = own_device_ ? 300 : 60;  // each takes at most 15 milliseconds
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const DeviceStats before = device_->Stats();
     const LedgerCounts counts = Ledger::Get().Counts();

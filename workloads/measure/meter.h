@@ -28,7 +28,7 @@ struct Reading {
                                                              // kernel
   uint64_t major_faults = 0;
   uint64_t context_switches = 0;  // of this process, voluntary and not
-  bool at_rest = true;            // false: the device never became idle, so the levels may differ
+  bool at_rest = true;            // false: not read on an idle device, so levels may differ
 };
 
 // Thread-safe, as far as the engine's Counters() is.
@@ -46,9 +46,9 @@ class Meter {
         kernel_account_(kernel_account),
         file_layer_(FindEngine(engine.name()).capabilities.file_layer) {}
 
-  // Returns the current counts. Waits for the device to become idle when the account reaches down to
-  // the device: up to some seconds on a device of its own, up to one second on a device that other
-  // programs use, which may never be idle.
+  // Returns the current counts. Waits for the device to become idle when the account reaches down
+  // to the device: up to some seconds on a device of its own, up to one second on a device that
+  // other programs use, which may never be idle.
   Reading Read() const;
   // Writes the dirty pages of the database's file system back, charged to writeback, when the
   // account reaches down to the device.

@@ -1,5 +1,6 @@
-// One thread's side of an open loop (--rate, or a workload with times of its own): when each of its
-// operations is due, how late it begins, and what was due and had not begun when the phase ended.
+// One thread's side of an open loop (--rate, or a workload that sets the times of its operations):
+// when each operation is due, how late it begins, and which operations were due but had not begun
+// when the phase ended.
 //
 //   OpenLoop loop(clock, start, std::move(arrivals), &worker);
 //   Await(loop.Next(set_ns));
@@ -25,9 +26,9 @@
 
 namespace testbed {
 
-// The pieces of time that a thread spent in making keys and values and in checking answers. They are
-// the harness's own: an operation that was due meanwhile did not wait for the engine. Any unit of
-// time. Not thread-safe.
+// The pieces of time in which a thread made keys and values and checked answers. That is the
+// harness's own work: an operation that was due meanwhile did not wait for the engine. Times are in
+// any one unit. Not thread-safe.
 class OwnWork {
  public:
   // Adds a piece of work. Pieces are added in their order.
@@ -35,8 +36,8 @@ class OwnWork {
     pieces_.push_back({begin, end, sum_});
     sum_ += end - begin;
   }
-  // Returns how much of the time since `from` was spent so. `from` never falls from call to
-  // call, so pieces that ended before it are forgotten.
+  // Returns how much of the time since `from` was own work. `from` never falls from call to call,
+  // so pieces that ended before it are forgotten.
   uint64_t Since(uint64_t from) {
     while (!pieces_.empty() && pieces_.front().end <= from) pieces_.pop_front();
     if (pieces_.empty()) return 0;
@@ -55,7 +56,7 @@ class OwnWork {
 
 class OpenLoop {
  public:
-  // `start` is when the phase began. Without `arrivals` the workload sets the times.
+  // `start` is the time at which the phase began. Without `arrivals` the workload sets the times.
   OpenLoop(const Clock& clock, uint64_t start, std::optional<ArrivalTimes> arrivals, Worker* worker)
       : clock_(clock), start_(start), arrivals_(std::move(arrivals)), worker_(*worker) {}
 
@@ -67,20 +68,23 @@ class OpenLoop {
     due_ = start_ + clock_.FromNs(arrivals_ ? arrivals_->Next() : set_ns());
     return due_;
   }
+  // Says that the operation begins now.
   void Begins() { awaits_ = false; }
 
-  // Records the latency of the operation from its intended start. The time that the thread has spent
-  // in its own work since then is not the engine's.
+  // Records the latency of the operation from its intended start. Own work of the thread since that
+  // start is left out.
   void Record(uint64_t begin, uint64_t end, Worker::Op* op) {
     const uint64_t due = std::min(due_ + own_.Since(due_), begin);
     op->intended.Record(clock_.ToNs(end - due));
     worker_.backlog_ns = clock_.ToNs(begin - due);
     worker_.lateness.Record(worker_.backlog_ns);
   }
+  // Adds a piece of own work, such as the check of an answer.
   void AddOwnWork(uint64_t begin, uint64_t end) { own_.Add(begin, end); }
 
-  // Notes the operations that were due and had not begun. Each has waited so long already, the
-  // thread's own work apart. Only with arrivals: of a workload's own times nobody knows the next.
+  // Records the operations that were due and had not begun, with the time that each has waited so
+  // far, without own work. Does nothing without arrivals, because the times of a workload are known
+  // only once an operation is prepared.
   void NoteUndone() {
     if (!arrivals_) return;
     const uint64_t now = clock_.Now();

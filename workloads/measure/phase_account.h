@@ -14,13 +14,13 @@
 
 namespace testbed {
 
-// What the writes of logs cost: as the engine reports them, at the device, and as they are
-// estimated from the engine's counters alone (workloads/measure/log_estimate.h).
+// The cost of log writes: as the engine reports it, at the device, and as estimated from the
+// engine's counters alone (workloads/measure/log_estimate.h).
 struct LogWrites {
   uint64_t bytes = 0, writes = 0;
   uint64_t syncs = 0;  // without sync calls every write counts as one, as with O_DSYNC
   uint64_t estimate_least_bytes = 0, estimate_bytes = 0;
-  // What the device wrote for log files, and for the file system's journal and metadata; zero
+  // Bytes that the device wrote for log files, and for the file system's journal and metadata; 0
   // without the kernel account.
   uint64_t device_bytes = 0, journal_bytes = 0;
 };

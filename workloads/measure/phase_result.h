@@ -1,4 +1,4 @@
-// What a phase of a workload has measured: counts, latency, and what was seen each second.
+// The measurements of a phase of a workload: counts, latency, and a series of seconds.
 #ifndef TESTBED_WORKLOADS_MEASURE_PHASE_RESULT_H_
 #define TESTBED_WORKLOADS_MEASURE_PHASE_RESULT_H_
 
@@ -17,12 +17,14 @@ struct PhaseResult {
   struct Op {
     OpKind op;
     uint64_t count = 0;
-    HistogramCounts latency, intended;  // from the real, the intended start
-    // Of PhaseResult::undone this kind's part. Nobody has drawn the kinds of these operations, so
-    // each thread's are taken to be mixed as those that it performed.
+    HistogramCounts latency, intended;  // from the real and from the intended start
+    // The part of PhaseResult::undone that counts for this kind. The kind of an operation that has
+    // not begun was never drawn, so those of each thread are divided among the kinds like the
+    // operations that it performed.
     HistogramCounts undone = {};
-    // Returns the latency from the intended start of the operations that were due: of those that
-    // had not begun it is the time that they had waited, below which it cannot be.
+    // Returns the latency from the intended start of all operations that were due. An operation
+    // that had not begun counts with the time that it had waited, which is a lower bound of its
+    // latency.
     HistogramCounts FromIntended() const {
       HistogramCounts all = intended;
       all.Add(undone);
@@ -39,16 +41,16 @@ struct PhaseResult {
   bool partial = false;       // PhaseOptions::stop ended the phase early
   std::string ended_because;  // result of Workload::EndedBecause
   HistogramCounts lateness;   // with a rate or set times: how late operations began
-  // Whether the phase knows what was due and had not begun: not of a workload's own times.
+  // Whether `undone` is known; it is not when the workload sets the times of its operations.
   bool knows_undone = true;
-  HistogramCounts undone;      // with a rate: how long operations had waited that had not begun
+  HistogramCounts undone;      // with a rate: the waits of operations that had not begun
   double backlog_seconds = 0;  // with a rate: the largest delay of any thread's last operation
   std::vector<Interval> series;
   CpuUse cpu_begin, cpu_end;  // at the start of the phase, and after its last thread ended
   std::vector<uint64_t> thread_operations;  // operations of each thread, in thread order
-  uint64_t extra_operations = 0;            // of threads that take no share of PhaseOptions::rate
-  std::vector<double> thread_seconds;       // that each thread worked
-  // Returns how many operations were due, of threads that have a rate.
+  uint64_t extra_operations = 0;            // of threads without a share of PhaseOptions::rate
+  std::vector<double> thread_seconds;       // time that each thread worked, in thread order
+  // Returns how many operations of threads with a rate were due.
   uint64_t due_operations() const {
     uint64_t n = undone.count();
     for (const Op& op : ops) n += op.intended.count();

@@ -75,7 +75,7 @@ class Phase {
   void AwaitStart(int t);
   uint64_t AwaitIntended(uint64_t intended);
   // Returns a thread's operations per second; 0 means no limit. The clients share the rate of the
-  // phase, and threads in addition to them have their own alone.
+  // phase. Threads in addition to the clients have only the rate that the workload sets.
   double RateOf(int t) const {
     const double own = workload_.ThreadRate(t, threads_);
     return own > 0 || t >= threads_ - extra_ ? own : options_.rate / (threads_ - extra_);
@@ -256,7 +256,7 @@ void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker
   start_all();
   while (true) {
     if (in_flight == 0) {
-      // The reads in flight end before the thread rests, and are all started anew after it.
+      // The reads in flight end before the thread rests, and new ones are started afterwards.
       if (!gate_.Halted() || Stopping()) break;
       gate_.Rest(t);
       start_all();
@@ -391,7 +391,7 @@ void Phase::Report() {
       }
       series_.push_back(std::move(interval));
       last_seconds = now;
-      next = static_cast<double>(static_cast<int64_t>(now) + 1);  // skips what a stop took
+      next = static_cast<double>(static_cast<int64_t>(now) + 1);  // skips a stop
       lock.lock();
       continue;
     }
@@ -437,7 +437,8 @@ void Phase::RunSlices() {
   changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return done_ == threads_; });
 }
 
-// When the system does not make all of them, those that it made are ended before the error is thrown.
+// Starts the threads of the phase. When the system cannot make all of them, ends those that it made
+// and throws the Error.
 std::vector<std::thread> Phase::StartThreads() {
   std::vector<std::thread> threads;
   try {

@@ -8,9 +8,9 @@
 // its result has been used (consume.h).
 //
 // With a rate the loop is open: every operation has an intended start, a late operation starts at
-// once, and latency is reported both from the real and from the intended start. Operations that were
-// due when the phase ended and had not begun are counted apart, with the time that they had waited;
-// percentiles from the intended start include them (PhaseResult::Op::FromIntended).
+// once, and latency is reported both from the real and from the intended start. Operations that
+// were due but had not begun when the phase ended are counted separately, with the time that they
+// had waited; percentiles from the intended start include them (PhaseResult::Op::FromIntended).
 #ifndef TESTBED_WORKLOADS_MEASURE_RUNNER_H_
 #define TESTBED_WORKLOADS_MEASURE_RUNNER_H_
 
@@ -37,21 +37,22 @@ struct PhaseOptions {
   int queue_depth = 1;      // point reads that each thread keeps in flight, each for its own Client
   double seconds = 0;       // 0 = until the workload's own end or `operations`
   uint64_t operations = 0;  // of all clients; 0 = until `seconds` or the workload's own end
-  double rate = 0;          // operations per second, all threads together; 0 = as fast as it goes
+  double rate = 0;          // operations per second of all clients; 0 = as fast as it goes
   Arrivals arrivals = Arrivals::kEven;
   uint64_t seed = 0;           // seed of random arrivals
   uint32_t verify_every = 64;  // one operation in this many is verified; 0 = none
   Consume consume = Consume::kTouch;
   bool latency = true;
-  uint64_t added_delay_ns = 0;  // every operation keeps its processor busy for so long in addition
+  uint64_t added_delay_ns = 0;  // time that every operation also keeps its processor busy
   AccountDepth account = AccountDepth::kFile;
   const BlockDevice* device = nullptr;   // sampled once a second for the series; may be null
   const MemoryBudget* budget = nullptr;  // likewise
   bool (*stop)() = nullptr;              // true: end the phase early
-  // Set: the operations are recorded; `engine` of RunPhase is the recorder's. The queue depth is 1.
+  // When set, the operations are recorded. RunPhase must then get the engine of the recorder, and
+  // the queue depth must be 1.
   TraceRecorder* recorder = nullptr;
-  // Set: the clients work in slices of time, which it grants, and rest between them (slices.h);
-  // `seconds` and the rate are 0 then.
+  // When set, it grants slices of time in which the clients work, and they rest between them
+  // (slices.h). `seconds` and `rate` must then be 0.
   SliceControl* slices = nullptr;
 
   struct Progress {

@@ -16,21 +16,20 @@ namespace testbed {
 // One second of a phase, or one slice; the last second may be shorter. The intervals' counts add up
 // to the phase's.
 struct Interval {
-  double end_seconds;  // since the phase began, in slices the time that clients worked
+  double end_seconds;  // since the phase began; in slices, time that clients worked
   uint64_t operations;
   double mean_ns;
   uint64_t p50_ns, p99_ns, p999_ns, max_ns;
   std::vector<uint64_t> counts;          // operations of each kind, by index into Workload::ops()
   std::vector<uint64_t> max_latency_ns;  // maximum latency of each kind, likewise indexed
   uint64_t device_reads, device_read_bytes, device_writes, device_write_bytes;
-  // CPU time and context switches of the whole machine, and this process's memory in RAM at the end
-  // of the second.
+  // Context switches and CPU time of the whole machine.
   uint64_t host_context_switches;
   double host_user_seconds, host_system_seconds;
   // Bytes of this process in memory at the end of the second.
   uint64_t resident_bytes;
   std::vector<BackgroundWork> background;
-  // With a budget: what its group held at the end of the second. Of these alone `failcnt` and
+  // With a budget: the memory of its group at the end of the second, except that `failcnt` and
   // `refaults` are counts of the second.
   std::optional<MemoryUsage> memory;
 };

@@ -5,8 +5,8 @@
 namespace testbed {
 namespace {
 
-// Adds the operations that the thread left to their kinds: as its own were mixed, or evenly when it
-// performed none.
+// Divides the operations that the thread had not begun among the kinds: like those that it
+// performed, or evenly when it performed none.
 void AddUndone(const Worker& worker, uint64_t operations, PhaseResult* result) {
   HistogramCounts undone;
   undone.Add(worker.undone);

@@ -1,4 +1,4 @@
-// What one thread of a phase counts while it runs, and its part of the phase's result.
+// The counters of one thread of a phase, and its contribution to the result of the phase.
 #ifndef TESTBED_WORKLOADS_MEASURE_WORKER_H_
 #define TESTBED_WORKLOADS_MEASURE_WORKER_H_
 
@@ -11,8 +11,8 @@
 
 namespace testbed {
 
-// The thread writes it, any thread may read the counters meanwhile. Aligned so that threads share no
-// cache line.
+// Only its thread writes it; any thread may read the counters meanwhile. The alignment keeps two
+// threads from sharing a cache line.
 struct alignas(128) Worker {
   struct Op {
     Histogram latency, intended;
@@ -20,7 +20,7 @@ struct alignas(128) Worker {
   };
   std::vector<std::unique_ptr<Op>> ops;
   Histogram lateness;
-  Histogram undone;  // of operations that were due and had not begun, how long they had waited
+  Histogram undone;  // the waits of operations that were due and had not begun
   Counter verified, wrong;
   uint64_t start = 0, end = 0;  // ticks
   uint64_t backlog_ns = 0;
@@ -28,8 +28,8 @@ struct alignas(128) Worker {
   std::string first_wrong;
 };
 
-// Adds the counts of a thread that has ended and worked for `seconds`. `result->ops` has the kinds of
-// operations of the workload.
+// Adds the counts of a thread that has ended and worked for `seconds`. `result->ops` has the kinds
+// of operations of the workload.
 void AddWorker(const Worker& worker, double seconds, PhaseResult* result);
 
 }  // namespace testbed

@@ -102,7 +102,8 @@ class MixgraphClient : public Client {
     std::string_view key, value;
   };
 
-  // Returns the word that decides a model: that of the key, as in db_bench, or another.
+  // Returns the word from which a model draws: the word of the key, as in db_bench, or with
+  // draws=independent another one.
   uint64_t Word(uint64_t of_key) {
     return phase_.options.independent ? random_.Below(phase_.dataset.rows()) : of_key;
   }

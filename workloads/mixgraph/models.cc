@@ -48,7 +48,7 @@ constexpr Parameter kParameters[] = {
      "share of sine_a by which the rate of an interval varies at random (0)"},
 };
 
-// The ZippyDB of the paper, as its authors give it to db_bench.
+// Sets the parameters with which the authors of the paper describe ZippyDB to db_bench.
 void UseZippyDb(Options* o) {
   o->get_ratio = 0.83;
   o->put_ratio = 0.14;
@@ -66,7 +66,7 @@ void UseZippyDb(Options* o) {
   o->sine_interval_ms = 5000;
 }
 
-// Returns what the rate of the sine does not exceed.
+// Returns an upper bound of the rate of the sine.
 double HighestRate(const Options& o) {
   const double wave = o.sine_b == 0 ? std::sin(o.sine_c) : 1;
   return o.sine_d + o.sine_a * (wave + o.sine_noise / 2);
@@ -121,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> Options::Names() {
         "remainder (10000)"},
        {"mix_max_value_size", "most bytes of a value, likewise (1024)"},
        {"sine_mix_rate", "on: an open loop at the rate of the sine (off)"},
-       {"sine_mix_rate_interval_milliseconds", "so often the rate follows the sine (10000)"},
+       {"sine_mix_rate_interval_milliseconds", "time between two changes of the rate (10000)"},
        {"draws",
         "db_bench, independent: one number decides the key, the operation and "
         "its size, or each has its own (db_bench)"}});
@@ -162,9 +162,9 @@ KeyModel::KeyModel(const Options& o, uint64_t rows) : rows_(rows), a_(o.key_a), 
   if (ranges) MakeRanges(o);
 }
 
-// Gives each range as many of the numbers from 0 on as its hotness has of that of the coldest, then
-// shuffles the ranges, so that the hot ones are not beside each other, in an order that follows from
-// the sum alone.
+// Gives each range a number of accesses in proportion to its hotness, such that the coldest range
+// with any has at least 1. Then it shuffles the ranges, so that the hot ones are not neighbours.
+// Their order depends only on the sum of the accesses.
 void KeyModel::MakeRanges(const Options& o) {
   constexpr double kNone = 1e-16;
   if (o.keyrange_num > rows_) {
@@ -270,10 +270,10 @@ double SineTimes::Rate(uint64_t interval) const {
   return with < 0 ? rate : with;
 }
 
-// Returns the time at which the sine has asked for `n` more operations than at `at`: that at which the
-// integral of the rate has grown by n. With n = 0 it is the first time from `at` on at which there is a
-// rate. What a million intervals do not reach comes never: after a hundred days, which clocks still
-// hold in their own units.
+// Returns the time, at or after `at`, at which `n` more operations have become due: at which the
+// integral of the rate has grown by n. With n = 0 it is the first time at which the rate is above
+// 0. When a million intervals are not enough, returns kNever, a hundred days in nanoseconds, which
+// every clock can convert to its ticks.
 double SineTimes::After(double at, double n) const {
   constexpr int kMostIntervals = 1000000;
   constexpr double kNever = 0x1p53;

@@ -1,14 +1,16 @@
-// The models of mixgraph: which key, which operation, how large a value, how long a scan, at which
-// rate. They are those that Meta fitted to its traces, with the draws of db_bench's mixgraph.
+// The models of mixgraph, which choose the key, the operation, the size of a value, the length of a
+// scan, and the rate. They are the models that Meta fitted to its traces, drawn as db_bench's
+// mixgraph draws them.
 //
 //   const KeyModel keys(options, rows);
 //   const uint64_t row = keys.Key(word);   // word: uniform in [0, rows)
 //
 // Sources: Cao, Dong, Vemuri, Du, "Characterizing, modeling, and benchmarking RocksDB key-value
-// workloads at Facebook", FAST 2020, sections 5 to 7; tools/db_bench_tool.cc of RocksDB 9, which has
-// the corrections of its pull request 6794: a mode of uniform keys of its own, the power law inverted
-// as (u / a)^(1 / b), offsets in a key range that are never negative. One more is made here: without
-// key ranges, too, a key is never negative, where half of db_bench's are and name no row.
+// workloads at Facebook", FAST 2020, sections 5 to 7; tools/db_bench_tool.cc of RocksDB 9, which
+// has the corrections of its pull request 6794: a mode of uniform keys of its own, the power law
+// inverted as (u / a)^(1 / b), offsets in a key range that are never negative. One more correction
+// is made here: a key is never negative without key ranges either. In db_bench half of those keys
+// are, and name no row.
 //
 // All of it is immutable and thread-safe.
 #ifndef TESTBED_WORKLOADS_MIXGRAPH_MODELS_H_
@@ -38,7 +40,7 @@ struct Options {
   bool sine = false;
   double sine_a = 1, sine_b = 1, sine_c = 0, sine_d = 1, sine_noise = 0;
   uint64_t sine_interval_ms = 10000;
-  bool independent = false;  // operation, size and length are drawn apart from the key
+  bool independent = false;  // operation, size and length do not follow from the key
 
   // Reads --workload-option. Throws Error (kUsage) for refused values.
   static Options From(const std::map<std::string, std::string>& extra);
@@ -50,9 +52,9 @@ struct Options {
 // hot keys, without the 155 words of its state that this number does not depend on.
 uint64_t FirstOfMersenneTwister(uint64_t seed);
 
-// Return the least whole number at which a distribution reaches u, 0 <= u < 1: (u / a)^(1 / b), and
-// of the generalized Pareto distribution, whose u counts from its end. What no 63 bits hold is
-// INT64_MAX.
+// Return the inverse of a distribution at u, 0 <= u < 1, as a whole number: of the power law, (u /
+// a)^(1 / b), and of the generalized Pareto distribution, for which u is the probability above the
+// number. A number beyond 63 bits becomes INT64_MAX.
 int64_t InversePower(double u, double a, double b);
 int64_t InversePareto(double u, double theta, double k, double sigma);
 
@@ -65,7 +67,8 @@ class KeyModel {
   // Returns the row of a uniform word in [0, rows).
   uint64_t Key(uint64_t word) const;
 
-  // The ranges in the order of the key space: the access counts before each, and its own.
+  // A range of the key space. `begin` is the sum of the accesses of all ranges before it,
+  // `accesses` are its own.
   struct Range {
     uint64_t begin = 0, accesses = 0;
     uint64_t hotness = 0;  // rank of the range, from 1: the x of f(x)
@@ -84,13 +87,13 @@ class KeyModel {
   uint64_t rows_of_range_ = 0, all_accesses_ = 0;
 };
 
-// Which operation a word stands for: db_bench's table of about 1000 places.
+// Maps a word to an operation, by db_bench's table of about 1000 places.
 class QueryModel {
  public:
   enum Query : uint8_t { kGet, kPut, kSeek, kQueries };
   explicit QueryModel(const Options& options);
   Query Of(uint64_t word) const;
-  double share(Query query) const { return shares_[query]; }  // as asked for
+  double share(Query query) const { return shares_[query]; }  // by the options
 
  private:
   std::array<uint64_t, kQueries> ends_{};
@@ -102,8 +105,8 @@ uint64_t ValueBytes(const Options& options, double u);
 uint64_t ScanRows(const Options& options, double u);
 
 // The intended starts of one client's operations under the sine: the n-th operation of all clients
-// starts when the integral of the rate reaches n, and the clients take them in turns. `options` must
-// outlive it. Not thread-safe.
+// starts when the integral of the rate reaches n, and the clients take them in turns. `options`
+// must outlive it. Not thread-safe.
 class SineTimes {
  public:
   SineTimes(const Options& options, int thread, int threads, uint64_t seed);

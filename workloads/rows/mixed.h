@@ -1,10 +1,10 @@
 // Workload mixed: point reads, updates, read-modify-writes, inserts, erases and scans on a loaded
 // database, in the proportions of --mix. An update writes another version of a row. A
-// read-modify-write gets a row first, as one operation, which is no transaction. An insert adds a row that the
-// database never held. An erase removes the oldest row (population.h). Inserts and erases also
-// change the row's index entries. Every operation finds its row: no client erases it between the
-// preparation and the end of the operation. The phase ends when an operation has no row left to
-// work on.
+// read-modify-write is a get and an update of a row, measured as one operation but not in one
+// transaction. An insert adds a row that the database never held. An erase removes the oldest row
+// (population.h). Inserts and erases also change the row's index entries. Every operation finds its
+// row: no client erases it between the preparation and the end of the operation. The phase ends
+// when an operation has no row left to work on.
 #ifndef TESTBED_WORKLOADS_ROWS_MIXED_H_
 #define TESTBED_WORKLOADS_ROWS_MIXED_H_
 
@@ -18,12 +18,13 @@ WorkloadInfo MixedInfo();
 std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,
                                     const WorkloadOptions& options);
 
-// The same with the name `name`, for a workload that is a mix of its own (options.mix).
-// `uniform_scans`: scans take 1 to --scan-rows rows, unless scan_length says otherwise.
+// Makes the workload with the name `name`, for a workload that is a preset with a mix of its own
+// (options.mix). With `uniform_scans`, scans take 1 to --scan-rows rows, unless the option
+// scan_length says otherwise.
 std::unique_ptr<Workload> MakeMixedAs(const char* name, bool uniform_scans,
                                       std::shared_ptr<const Dataset> dataset,
                                       const WorkloadOptions& options);
-// The run options of all such workloads.
+// Returns the run options of all such workloads, for WorkloadInfo.
 std::vector<std::pair<std::string, std::string>> MixedRunOptions();
 
 }  // namespace testbed

@@ -60,7 +60,7 @@ class MultiGetClient final : public Client {
     uint64_t row;
     bool exists;
   };
-  // The kept rows have one of these in place of their keys.
+  // The kept rows have kFound or kAbsent in place of their keys.
   static constexpr std::string_view kFound = "+", kAbsent = "-";
 
   // Gets the rows of a call. Returns how many it found.

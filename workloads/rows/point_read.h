@@ -10,8 +10,8 @@ WorkloadInfo PointReadInfo();
 
 std::unique_ptr<Workload> MakePointRead(std::shared_ptr<const Dataset> dataset,
                                         const WorkloadOptions& options);
-// The same with the name `name`, for a workload that is a preset of this one. `name` must live as
-// long as the workload.
+// Makes the workload with the name `name`, for a workload that is a preset of this one. `name` must
+// live as long as the workload.
 std::unique_ptr<Workload> MakePointReadAs(const char* name, std::shared_ptr<const Dataset> dataset,
                                           const WorkloadOptions& options);
 

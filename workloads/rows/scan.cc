@@ -8,8 +8,9 @@
 namespace testbed {
 namespace {
 
-// Returns whether the table may have ended at the row `last` when it was scanned. No row comes back
-// that was erased, so a row behind it that is here now was there, unless a client has inserted it.
+// Returns whether `last` can have been the last row of the table when it was scanned. An erased row
+// is never inserted again, so a row after `last` that exists now existed then, unless it is beyond
+// the data set and a client has inserted it since.
 bool MayEndAt(const Dataset& dataset, Session& session, TableId table, std::string_view last,
               bool inserts) {
   const std::unique_ptr<Cursor> cursor = session.NewCursor(table);

@@ -1,4 +1,4 @@
-// A scan of the rows of a data set as an operation, and the check of what it found.
+// Performs a scan of rows of a data set as an operation, and checks the rows that it found.
 #ifndef TESTBED_WORKLOADS_ROWS_SCAN_H_
 #define TESTBED_WORKLOADS_ROWS_SCAN_H_
 
@@ -23,10 +23,10 @@ struct ScanRange {
 // and, where they are kept, to *kept. Returns how many rows it found.
 uint64_t Scan(Session& session, const ScanRange& range, Consumer* consume, KeptRows* kept);
 
-// Returns whether the rows that a scan found are right: in order, each with a value of its row, the
-// first one with the key `from`, whose row the database holds, and all that were asked for or those
-// up to the last row of the table. `inserts` tells that clients insert rows beyond those of the
-// data set meanwhile.
+// Returns whether a scan found the right rows. They must be in order, and each must have a value of
+// its row. The first one must have the key `from`, whose row the database holds. There must be
+// range.rows of them, or fewer when they reach the last row of the table. `inserts` says that other
+// clients insert rows beyond those of the data set meanwhile.
 bool CheckScan(const Dataset& dataset, Session& session, const ScanRange& range,
                const KeptRows& kept, bool inserts);
 

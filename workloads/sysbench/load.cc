@@ -22,7 +22,7 @@ class LoadClient : public Client {
         stride_(static_cast<uint64_t>(threads)),
         rows_(size_t{kRowsOfTransaction} * kRowRoom) {}
 
-  // Prepares one transaction: its rows are 90 kB.
+  // Prepares one transaction, since its rows already take 90 kB.
   size_t Generate(size_t) override {
     const uint64_t each = (settings_.table_size + kRowsOfTransaction - 1) / kRowsOfTransaction;
     if (next_ >= each * settings_.tables) return 0;
@@ -71,7 +71,7 @@ class LoadClient : public Client {
   const Settings& settings_;
   const Tables& tables_;
   Session& session_;
-  uint64_t next_;  // of the chunks of all tables
+  uint64_t next_;  // next chunk, numbered through all tables
   const uint64_t stride_;
   std::vector<char> rows_;
   uint32_t table_ = 0, first_id_ = 0, count_ = 0;

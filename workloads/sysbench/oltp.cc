@@ -15,7 +15,7 @@ namespace {
 struct Script {
   const char* name;
   const char* summary;
-  // Statements of a transaction. kPointSelects stands for as many as point_selects says.
+  // The statements of a transaction. kPointSelects stands for Settings::point_selects statements.
   std::vector<StatementKind> statements;
   bool one_statement;  // the script has no BEGIN and COMMIT
 };
@@ -101,7 +101,7 @@ class Oltp : public Workload {
   const Settings settings_;
   OltpPhase phase_;
   bool writes_ = false;
-  std::optional<uint64_t> rows_;  // that the check has counted
+  std::optional<uint64_t> rows_;  // number of rows that the check has counted
 };
 
 template <size_t kScript>

@@ -64,12 +64,12 @@ class OltpClient : public Client {
   struct Statement {
     StatementKind kind = StatementKind::kPointSelect;
     uint32_t table = 0, id = 0, k = 0;
-    uint32_t rows = 0;                // that a select has found
-    char c[kCBytes], pad[kPadBytes];  // of those that write them
+    uint32_t rows = 0;                // rows that a select has found
+    char c[kCBytes], pad[kPadBytes];  // for statements that write them
   };
 
-  // Holds the locks of the rows that an operation writes, and lets go of them however it ends: other
-  // clients wait for them.
+  // Holds the locks of the rows that an operation writes. The destructor releases them, also when
+  // the operation throws, because other clients wait for them.
   class LockedRows {
    public:
     LockedRows(OltpClient& client, const Statement* statements, size_t n) : client_(client) {
@@ -83,8 +83,8 @@ class OltpClient : public Client {
     OltpClient& client_;
   };
 
-  // Returns whether the workload only deletes and all tables are empty. It looks when many operations
-  // in a row have found nothing, and after twice as many again.
+  // Returns whether the workload only deletes and all tables are empty. Reads the tables only after
+  // many operations in a row have found nothing, and again after twice as many.
   bool NothingIsLeft() {
     if (!phase_.deletes_only() || found_nothing_ < look_at_) return phase_.empty.load();
     look_at_ = 2 * std::max(found_nothing_, look_at_);
@@ -128,8 +128,8 @@ class OltpClient : public Client {
     for (const size_t lock : held_) phase_.locks[lock].unlock();
   }
 
-  // Returns whether the id of the load may have no row at a time of this phase: an earlier phase
-  // has deleted it, or another client deletes it and inserts it again.
+  // Returns whether an id of the load may have no row at some time of this phase, because an
+  // earlier phase has deleted it, or another client deletes it and inserts it again.
   bool MayMiss() const { return !phase_.whole || phase_.deletes(); }
 
   // Checks the rows that a select found, which are kept from number `at` on.
@@ -137,20 +137,20 @@ class OltpClient : public Client {
     if (at + s.rows > kept_.size()) return false;
     const bool point = s.kind == StatementKind::kPointSelect;
     const uint32_t ids = point ? 1 : phase_.settings.range_size;
-    uint32_t least = s.id;  // that the next row may have
+    uint32_t least = s.id;  // least id that the next row may have
     for (size_t i = at; i < at + s.rows; ++i) {
       if (kept_.key(i).size() != kIdBytes) return false;
       const uint32_t id = BigEndian(kept_.key(i));
       if (id < least || id >= s.id + ids || !CheckRow(id, kept_.value(i))) return false;
-      // An id of the load that was left out had a row.
+      // The scan left out an id of the load that had a row.
       if (id > least && least <= phase_.settings.table_size && !MayMiss()) return false;
       least = id + 1;
     }
     return MayMiss() || least > std::min(s.id + ids - 1, phase_.settings.table_size);
   }
 
-  // Checks the row that a write has left. Nobody inserts a row again that oltp-delete has deleted,
-  // and nobody deletes one of a new id.
+  // Checks the row that a write has left. No client inserts a row again that oltp-delete has
+  // deleted, and none deletes a row that oltp-insert has inserted.
   bool VerifyWrite(const Statement& s) {
     char key[kIdBytes];
     PutBigEndian(s.id, key);
@@ -176,7 +176,8 @@ class OltpClient : public Client {
       default:
         break;
     }
-    // A write that the engine's index needs is several calls, and so is a delete with its insert.
+    // A write with its index entry takes several calls, and so does a delete with its insert, so
+    // each is a transaction.
     const bool own = !phase_.transaction;
     if (own) session_.Begin();
     if (s.kind == kIndexUpdate) IndexUpdate(s);
@@ -306,7 +307,7 @@ class OltpClient : public Client {
   KeptRows kept_;     // of the selects
   uint64_t sum_ = 0;  // the answer of the last sum
   uint64_t inserted_ = 0, erased_ = 0;
-  uint64_t found_nothing_ = 0;  // the last operations that neither inserted nor erased
+  uint64_t found_nothing_ = 0;  // number of last operations that neither inserted nor erased
   uint64_t look_at_ = 4 * kBatch;
   const OpKind kLookUp = DefineOp("look-up", Ground::kBackground);
 };

@@ -15,7 +15,7 @@ namespace testbed::sysbench {
 
 enum class StatementKind : uint8_t {
   kPointSelect,     // SELECT c WHERE id=?
-  kPointSelects,    // as many of them as the settings say
+  kPointSelects,    // Settings::point_selects of them
   kSimpleRange,     // SELECT c WHERE id BETWEEN ? AND ?
   kSumRange,        // SELECT SUM(k) WHERE id BETWEEN ? AND ?
   kOrderRange,      // SELECT c WHERE id BETWEEN ? AND ? ORDER BY c
@@ -31,7 +31,7 @@ inline bool StatementDeletes(StatementKind kind) {
   return kind == StatementKind::kDeleteInsert || kind == StatementKind::kDelete;
 }
 
-// What all clients of a phase share. Thread-safe while clients are at work.
+// The state that all clients of a phase share. Thread-safe while clients are at work.
 struct OltpPhase {
   explicit OltpPhase(const Settings& s) : settings(s) {}
   // Finds the id that the next insert into each table gets.
@@ -49,14 +49,14 @@ struct OltpPhase {
   bool deletes() const {
     return std::any_of(statements.begin(), statements.end(), StatementDeletes);
   }
-  bool transaction = false;        // all statements together
+  bool transaction = false;        // all statements are one transaction
   std::atomic<bool> empty{false};  // nothing is left to delete
-  bool whole = false;              // each id from 1 to settings.table_size has a row at each time
+  bool whole = false;              // each id from 1 to settings.table_size always has a row
   std::vector<std::unique_ptr<std::atomic<uint32_t>>> next_ids;  // of each table
   std::array<Mutex, 1024> locks;                                 // of rows, by id
 };
 
-// `phase` and `session` must outlive the client.
+// Returns a client of the phase. `phase` and `session` must outlive it.
 std::unique_ptr<Client> NewOltpClient(OltpPhase& phase, Session& session, int thread);
 
 }  // namespace testbed::sysbench

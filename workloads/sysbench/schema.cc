@@ -32,7 +32,7 @@ void PutGroups(uint64_t first, size_t groups, size_t bytes, char* to) {
   }
 }
 
-// Returns the number that the first group of digits is; UINT64_MAX when it is none.
+// Returns the number in the first group of digits; UINT64_MAX when it is no number.
 uint64_t FirstGroup(std::string_view text) {
   uint64_t number = 0;
   for (const char c : text.substr(0, kGroupDigits)) {

@@ -1,11 +1,11 @@
-// The tables of sysbench's OLTP benchmarks and the random numbers that they are filled and asked
-// with (sysbench 1.0: src/lua/oltp_common.lua, src/sb_rand.c).
+// The tables of sysbench's OLTP benchmarks, and the random numbers with which they are filled and
+// queried (sysbench 1.0: src/lua/oltp_common.lua, src/sb_rand.c).
 //
 // Table sbtestN holds rows (id, k, c, pad): the key is the id as 4 big-endian bytes, the value k
 // likewise, then c and pad, strings of digits as CHAR(120) and CHAR(60) pad them with spaces. Table
 // sbtestN_k is the index on k: its keys are k and id. Table sbtest records whether rows of the load
-// may be missing. All of c and pad follows from their first digits, of which c's belong to the id,
-// so that every row can be checked.
+// may be missing. The first digits of c and of pad determine the rest of each, and those of c
+// belong to the id, so that every row can be checked.
 #ifndef TESTBED_WORKLOADS_SYSBENCH_SCHEMA_H_
 #define TESTBED_WORKLOADS_SYSBENCH_SCHEMA_H_
 
@@ -40,7 +40,8 @@ struct Settings {
   static Settings From(const std::string& workload, const Dataset& dataset,
                        const WorkloadOptions& options);
 };
-// The names and meanings of these settings: of those that a database is made with, and of others.
+// Return the names and meanings of the settings that a database is made with, and of the others,
+// for WorkloadInfo.
 std::vector<std::pair<std::string, std::string>> ContentOptions();
 std::vector<std::pair<std::string, std::string>> RunOptions();
 
@@ -62,11 +63,11 @@ class Ids {
   Zipfian zipfian_;
 };
 
-// These write the bytes of a row's parts to `to`.
+// Write the bytes of a part of a row to `to`.
 void PutBigEndian(uint32_t number, char* to);
 void PutC(uint32_t id, uint64_t random, char* to);  // kCBytes
 void PutPad(uint64_t random, char* to);             // kPadBytes
-// An entry of the index: k, then the id; 8 bytes.
+// Writes an entry of the index to `to`: k, then the id; 8 bytes.
 void PutEntry(uint32_t k, uint32_t id, char* to);
 uint32_t BigEndian(std::string_view bytes);
 // Returns whether `row` can be the row of this id.
@@ -82,12 +83,12 @@ struct Tables {
   bool engine_keeps_indexes = false;  // the engine writes the entries of the indexes
 
   void Open(Engine& engine, uint32_t tables);
-  // Records that each id from 1 to Settings::table_size has a row once the load is done, or that
-  // some may have none from now on, because a phase deletes rows.
+  // Records whether each id from 1 to Settings::table_size has a row: true when the load is done,
+  // false before a phase that deletes rows.
   void RecordWhole(Session& session, bool whole) const;
   bool Whole(Session& session) const;
-  // Reads all rows and entries. Adds the number of rows to *rows. Returns a sentence about the first
-  // error, or an empty string.
+  // Reads all rows and entries. Adds the number of rows to *rows. Returns a sentence about the
+  // first error, or an empty string.
   std::string Check(Engine& engine, uint64_t* rows) const;
 };
 

@@ -1,6 +1,7 @@
 // Numbers and strings as a trace has them (docs/trace-format.md): a number is 7 bits a byte, the
-// lowest first, the top bit set in all bytes but the last (LEB128); a string is its length as such a
-// number, then its bytes. Numbers of heads and tails are little-endian and of fixed size.
+// lowest first, the top bit set in all bytes but the last (LEB128); a string is its length as such
+// a number, then its bytes. The numbers in the heads and the tail of a file are little-endian and
+// of fixed size.
 #ifndef TESTBED_WORKLOADS_TRACE_ENCODING_H_
 #define TESTBED_WORKLOADS_TRACE_ENCODING_H_
 
@@ -35,8 +36,8 @@ Fixed FixedAt(const char* at) {
   return value;
 }
 
-// Takes bytes apart that nobody vouches for. After the first call that found too few bytes, or a
-// number that is too long, `good` returns false and each call returns 0 or an empty string.
+// Decodes bytes that may be damaged. After the first call that found too few bytes, or a number
+// that is too long, `good` returns false and each call returns 0 or an empty string.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}

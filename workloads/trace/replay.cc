@@ -27,11 +27,11 @@ struct ReplayPhase {
   const TraceFile& file;
   const Dataset& dataset;
   const ReplayOptions& options;
-  std::vector<TableId> tables;  // by the trace's numbers
+  std::vector<TableId> tables;  // tables of the engine, by their numbers in the trace
   bool rows_of_dataset = false;
   TableId main_table = 0;
   Answers answers;
-  std::unique_ptr<RowPresence> presence;  // null: which rows are there is not known
+  std::unique_ptr<RowPresence> presence;  // null when it is not known which rows exist
 };
 
 class ReplayClient : public Client {
@@ -73,7 +73,8 @@ class ReplayClient : public Client {
   void Execute(size_t i) override {
     const Step& step = steps_[i];
     if (step.rows.empty()) return Perform(step);
-    // A transaction that is open from an operation before this one has locks of the engine already.
+    // A transaction that an earlier operation began may hold locks of the engine already, so taking
+    // a Hold could deadlock.
     if (phase_.presence == nullptr || in_transaction_) {
       totals_.rows_unknown = true;
       return Perform(step);
@@ -82,8 +83,8 @@ class ReplayClient : public Client {
     Perform(step);
   }
 
-  // A row of the data set has a value that is its own; whether it is there depends on what other
-  // clients did.
+  // Returns whether the last get found a value of its row, for rows of a data set. Whether the row
+  // exists is not checked, because it depends on the other clients.
   bool Verify(size_t) override {
     if (!phase_.rows_of_dataset || checked_.key.empty()) return true;
     if (checked_.value.size() != phase_.dataset.options().value_size) return true;
@@ -96,7 +97,7 @@ class ReplayClient : public Client {
   static constexpr uint64_t kNoRow = UINT64_MAX;
   struct Step {
     TraceOperation operation;
-    size_t values = 0;            // place of the values of its puts in the buffer
+    size_t values = 0;            // offset of the values of its puts in the buffer
     std::vector<uint64_t> rows;   // of its puts and erases in the main table, in order
     std::vector<uint64_t> walks;  // rows that each walk asks for, in order; 0 = not known
   };
@@ -121,8 +122,8 @@ class ReplayClient : public Client {
     }
   }
 
-  // Returns whether the call writes a row, not the entry of an index. Of a database that is no data
-  // set nothing is known of either.
+  // Returns whether the call writes a row, and not the entry of an index. In a database that is no
+  // data set the two cannot be told apart, and every write counts.
   bool ChangesRows(const TraceCall& call) const {
     return TraceCallWrites(call.kind) &&
            (!phase_.rows_of_dataset || phase_.tables[call.table] == phase_.main_table);
@@ -137,7 +138,7 @@ class ReplayClient : public Client {
     }
   }
 
-  // Counts what a put or an erase did, at once or, in a transaction, when that commits.
+  // Counts a put or an erase: at once or, in a transaction, at its commit.
   void NoteChange(uint64_t row, bool insert) {
     if (row == kNoRow || phase_.presence == nullptr) {
       totals_.rows_unknown = true;
@@ -249,7 +250,8 @@ class ReplayClient : public Client {
     }
   }
 
-  // `rows` is what the walk that the call begins asks for; 0 when that is not known.
+  // Performs a call on a cursor. `rows` is the number of rows of the walk that the call begins; 0
+  // when it is not known.
   void OnCursor(const TraceCall& call, uint64_t rows) {
     if (cursors_.size() <= call.cursor) cursors_.resize(call.cursor + 1);
     Place& place = cursors_[call.cursor];
@@ -293,8 +295,8 @@ class ReplayClient : public Client {
     }
     const bool forward = call.kind == kNext || call.kind == kNextValues;
     const bool values = call.kind == kNextValues || call.kind == kPrevValues;
-    // A step from no row is none that an engine has to know: the walk ended sooner than in the
-    // recording.
+    // When the cursor is on no row, the walk ended sooner than in the recording. Engines need not
+    // support a step from there, so the rest is left out.
     for (uint64_t i = 0; i < call.number && place->on_row; ++i) {
       Arrive(forward ? cursor.Next() : cursor.Prev(), values, place);
     }
@@ -367,7 +369,7 @@ class Replay : public Workload {
       phase_.presence =
           std::make_unique<RowPresence>(*population_, file_.facts().calls[erase] != 0);
     }
-    // Which places of the population are taken after it is known by a count alone.
+    // After a replay, only a count can tell which places of the population are taken.
     population_->Forget();
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {

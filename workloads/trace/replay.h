@@ -1,11 +1,11 @@
 // Workload replay: performs the operations of a trace (trace_file.h) on any engine, as fast as it
-// goes or by the clock of the recording. Workload replay-load: fills an empty database with the rows
-// that a trace asks for.
+// goes or by the clock of the recording. Workload replay-load: fills an empty database with the
+// rows that a trace asks for.
 //
 //   --workload insert,replay:run.trace --speed 1
 //
-// docs/workloads.md says what each does exactly; the options below are what it is given by
-// --workload-option, and --workload replay:FILE and --speed stand for them.
+// docs/workloads.md says what each does exactly. The options below are those of --workload-option;
+// --workload replay:FILE and --speed set them, too.
 #ifndef TESTBED_WORKLOADS_TRACE_REPLAY_H_
 #define TESTBED_WORKLOADS_TRACE_REPLAY_H_
 

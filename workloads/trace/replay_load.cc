@@ -14,7 +14,7 @@
 namespace testbed {
 namespace {
 
-// A row that the trace asks for: the key and the size of its value lie in a call.
+// A row that a call of the trace names, with the size of its value.
 struct WantedRow {
   TableId table = 0;
   std::string_view key;
@@ -35,8 +35,8 @@ class ReplayLoadClient : public Client {
         stream_(file, AllClients(file)),
         values_(dataset, 0) {}
 
-  // An operation inserts a row. That others are there already is found out before, so that neither the
-  // number nor the cost of the inserts has look-ups in it.
+  // Prepares inserts of single rows. Rows that exist already are looked up and left out here, so
+  // that the operations that are counted and measured are inserts alone.
   size_t Generate(size_t max) override {
     batch_.clear();
     while (batch_.empty() && !StopRequested()) {
@@ -71,14 +71,14 @@ class ReplayLoadClient : public Client {
   }
 
  private:
-  // Finds the next rows, as many or those of one operation more.
+  // Collects the next rows of the trace: at least `rows` of them, up to the end of an operation.
   void Fill(size_t rows) {
     rows_.clear();
     kept_.clear();
     next_ = 0;
     while (rows_.size() < rows && stream_.Next(&operation_)) Take();
   }
-  // Puts those of the rows up to `end` into the batch that are not there yet, each once.
+  // Adds the rows before `end` that do not exist yet to the batch, each once.
   void TakeMissing(size_t end) {
     const IoScope scope(kLookUp);
     std::set<std::pair<TableId, std::string_view>> taken;
@@ -89,7 +89,7 @@ class ReplayLoadClient : public Client {
       if (!session_.Get(row.table, row.key, &value)) batch_.push_back(row);
     }
   }
-  // Adds the rows that the operation asks for.
+  // Adds the rows that the calls of the operation name.
   void Take() {
     kept_.push_back(operation_.block);
     for (const TraceCall& call : operation_.calls) {
@@ -118,9 +118,9 @@ class ReplayLoadClient : public Client {
   ValueMaker values_;
   TraceOperation operation_;
   std::vector<std::shared_ptr<const std::string>> kept_;  // blocks in which the keys lie
-  std::vector<WantedRow> rows_;                           // that the trace asks for
-  size_t next_ = 0;               // the first of rows_ that was not looked for
-  std::vector<WantedRow> batch_;  // those of them that were not there
+  std::vector<WantedRow> rows_;                           // rows that the trace names
+  size_t next_ = 0;               // the first of rows_ that was not looked up yet
+  std::vector<WantedRow> batch_;  // those of them that did not exist
   std::vector<char> buffer_;
   size_t at_ = 0;  // place of the next row's value in the buffer
   const OpKind kLookUp = DefineOp("look-up", Ground::kBackground);

@@ -1,5 +1,5 @@
-// Which rows of a data set the database holds while a replay writes: so a replay can tell which of its
-// puts insert a row and which of its erases remove one.
+// Tracks which rows of a data set the database holds while a replay writes, so that the replay can
+// tell which of its puts insert a row and which of its erases remove one.
 //
 //   RowPresence rows(population, has_erases);
 //   {
@@ -8,9 +8,9 @@
 //     inserted += rows.Insert(row);
 //   }
 //
-// A put and an erase of one row by two clients count right only in the order in which the engine
-// performed them, so a trace with erases has an operation's rows held until it has ended. Puts alone
-// need no order: whichever comes first inserts the row. Thread-safe.
+// A put and an erase of the same row by two clients are counted rightly only in the order in which
+// the engine performs them. So in a trace with erases each operation holds its rows until its end.
+// Puts alone need no order: whichever comes first inserts the row. Thread-safe.
 #ifndef TESTBED_WORKLOADS_TRACE_ROW_PRESENCE_H_
 #define TESTBED_WORKLOADS_TRACE_ROW_PRESENCE_H_
 
@@ -28,16 +28,18 @@ namespace testbed {
 
 class RowPresence {
  public:
-  // Begins with the rows of the population, which is known. `ordered`: operations hold their rows.
+  // Begins with the rows of the population, which must be known. With `ordered`, operations hold
+  // their rows.
   RowPresence(const Population& population, bool ordered);
 
-  // Return whether the row came to be, or ceased to be.
+  // Record a put or an erase of the row. Insert returns whether the row did not exist before, Erase
+  // whether it did.
   bool Insert(uint64_t row);
   bool Erase(uint64_t row);
 
-  // Holds the rows that the caller is about to write, while it lives; none unless `ordered`. A thread
-  // has one at a time, and none of the engine's locks when it makes one, so that no two threads wait
-  // for each other.
+  // Holds the rows that the caller is about to write, while it lives. Does nothing unless
+  // `ordered`. A thread may have only one, and must hold no lock of the engine when it makes it, so
+  // that no two threads wait for each other.
   class Hold {
    public:
     Hold(RowPresence& presence, const std::vector<uint64_t>& rows);
@@ -53,7 +55,7 @@ class RowPresence {
  private:
   static constexpr size_t kStripes = 16 * 64;
   struct Stripe {
-    std::mutex held;  // of rows, by a Hold: not checked by the analysis, which ends at a function
+    std::mutex held;  // by a Hold; the analysis cannot check it across functions
     Mutex mutex;
     std::unordered_set<uint64_t> added GUARDED_BY(mutex);  // rows beyond those of the load
   };

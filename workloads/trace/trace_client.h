@@ -62,7 +62,7 @@ class alignas(128) TraceClient {
     WithKey(TraceCallKind::kGet, table, key);
     at_ = PutNumber(at_, found ? size + 2 : 1);
   }
-  // The same for an answer that may not be known, as in imported traces.
+  // Records a get whose answer may not be known, as in imported traces.
   void Get(TableId table, std::string_view key, const TraceAnswer& answer) {
     WithKey(TraceCallKind::kGet, table, key);
     PutAnswer(answer);
@@ -81,7 +81,8 @@ class alignas(128) TraceClient {
   // Returns the number of the cursor that is opened, for the calls on it.
   uint32_t OpenCursor(TableId table);
   void CloseCursor(uint32_t cursor);
-  // The cursor ended outside of an operation: its number may be given to another one.
+  // Says that the cursor was closed outside of an operation. Its number may be given to another
+  // one.
   void ForgetCursor(uint32_t cursor) { free_cursors_.push_back(cursor); }
   void Seek(TraceCallKind kind, uint32_t cursor, std::string_view key) {
     Start(kind, kMostNumberBytes * 2 + key.size());
@@ -90,7 +91,7 @@ class alignas(128) TraceClient {
     asked_ = false;
     sought_ = cursor;
   }
-  // One step of the cursor. Steps of a kind that follow each other are one call of the trace.
+  // Records one step of the cursor. Successive steps of the same kind become one call of the trace.
   void Step(uint32_t cursor, bool forward) {
     if (steps_ != 0 && step_cursor_ == cursor && step_forward_ == forward) {
       FoldStep();
@@ -102,7 +103,7 @@ class alignas(128) TraceClient {
     ++steps_;
     step_asked_ = false;
   }
-  // The value of the row on which the cursor stands was asked for.
+  // Records that the value of the row on which the cursor stands was read.
   void AskValue(uint32_t cursor) {
     if (steps_ != 0 && step_cursor_ == cursor) {
       step_asked_ = true;
@@ -186,12 +187,12 @@ class alignas(128) TraceClient {
   uint64_t first_ns_ = 0, last_ns_ = 0, handed_over_ = 0;
   uint32_t operations_ = 0;  // in the buffer
   bool recording_ = false;
-  // The run of steps that is not written yet, whether values were asked for in it, and after its
-  // last step.
+  // The run of steps that is not written yet, whether their values were read, and whether that of
+  // the last one was.
   uint64_t steps_ = 0;
   uint32_t step_cursor_ = 0;
   bool step_forward_ = true, steps_asked_ = false, step_asked_ = false;
-  uint32_t sought_ = 0;  // the cursor that sought last, and whether its value was asked for
+  uint32_t sought_ = 0;  // the cursor that sought last; asked_: its value was read
   bool asked_ = true;
   uint32_t next_cursor_ = 0;
   std::vector<uint32_t> free_cursors_;

@@ -29,7 +29,7 @@ class TraceFile {
   const TraceFacts& facts() const { return facts_; }
   const std::vector<BlockEntry>& blocks() const { return blocks_; }
 
-  // Returns the unpacked bytes of block `i`, whose checksum was right.
+  // Returns the unpacked bytes of block `i`. Throws when its checksum is wrong.
   std::shared_ptr<const std::string> Read(size_t i) const;
   // Checks the checksums of all blocks.
   void CheckBlocks() const;
@@ -49,13 +49,13 @@ class TraceFile {
   std::vector<BlockEntry> blocks_;
 };
 
-// Gives the operations of some clients in the order of their starts; those of one client are in
-// their own order. Holds a block of each client in memory. Not thread-safe.
+// Returns the operations of some clients in the order of their starts. Operations of the same
+// client keep their order. Holds a block of each client in memory. Not thread-safe.
 class TraceStream {
  public:
   // `file` must outlive the object.
   TraceStream(const TraceFile& file, const std::vector<uint32_t>& clients);
-  // Returns false at the end.
+  // Sets *operation to the next operation. Returns false at the end.
   bool Next(TraceOperation* operation);
 
  private:

@@ -1,5 +1,6 @@
 // What a trace is made of (docs/trace-format.md): operations of clients, each a list of calls on a
-// session. This header has the calls, the facts about a whole trace, and the decoding of operations.
+// session. This header has the calls, the facts about a whole trace, and the decoding of
+// operations.
 //
 //   TraceOperation operation;
 //   OperationDecoder decoder(facts, entry, bytes);
@@ -27,7 +28,8 @@ inline constexpr size_t kTraceHeadBytes = 16;   // magic, version, 4 bytes of ze
 inline constexpr size_t kBlockHeadBytes = 40;   // BlockEntry, sizes, checksum
 inline constexpr size_t kTraceTailBytes = 40;   // place and sizes of the index, checksum, magic
 inline constexpr size_t kIndexEntryBytes = 32;  // BlockEntry
-// A client's block is handed over when it has so many bytes; the longest block that is accepted.
+// A client hands its block to the writer when it has kBlockBytes bytes. A reader accepts at most
+// kMostBlockBytes.
 inline constexpr size_t kBlockBytes = 128 << 10;
 inline constexpr size_t kMostBlockBytes = 256 << 20;
 inline constexpr size_t kMostTraceKinds = 24;
@@ -52,9 +54,9 @@ enum class TraceCallKind : uint8_t {
   kSeekForPrev,
   kFirst,
   kLast,
-  kNext,        // `number` steps whose values are not asked for
+  kNext,        // `number` steps without reading the values
   kPrev,        // likewise
-  kNextValues,  // `number` steps, the value asked for after each
+  kNextValues,  // `number` steps, with the value read after each
   kPrevValues,
   kValue,  // the value of the row to which Seek, SeekForPrev, First or Last went
 };
@@ -77,7 +79,7 @@ struct TraceCall {
   uint32_t table = 0;    // of get, put, erase, multi-get and open-cursor: TraceTable::id
   uint32_t cursor = 0;   // slot of the cursor, of the calls on cursors
   uint64_t number = 0;   // put: bytes of the value; next and prev: steps; multi-get: keys
-  std::string_view key;  // of get, put, erase, seek; of multi-get of the first key
+  std::string_view key;  // of get, put, erase, seek; of multi-get, the first key
   TraceAnswer answer;    // of get
   uint32_t first = 0;    // multi-get: index of its first key in TraceOperation::keys
 };
@@ -88,7 +90,7 @@ struct TraceOperation {
   uint32_t client = 0, kind = 0;
   std::vector<TraceCall> calls;
   std::vector<std::string_view> keys;  // of multi-gets
-  std::vector<TraceAnswer> answers;    // to them
+  std::vector<TraceAnswer> answers;    // answers to `keys`, in the same order
   std::shared_ptr<const std::string> block;
 
   // Returns the key of the first call that has one; an empty string when none has.
@@ -98,15 +100,15 @@ struct TraceOperation {
 struct TraceTable {
   uint32_t id = 0;
   std::string name;
-  // The name of the table, for an index that the engine maintained, and the parts of its entries'
-  // keys.
+  // For an index that the engine maintained: the name of its table, and the parts of the keys of
+  // its entries.
   std::string index_of;
   std::vector<IndexPart> parts;
 };
 
-// What is known of a trace as a whole; it is written at its end.
+// The facts about a trace as a whole. They are written at the end of the file.
 struct TraceFacts {
-  std::string workload, engine;  // as recorded; of an imported trace the format, and nothing
+  std::string workload, engine;  // as recorded; of an imported trace, the format and ""
   uint32_t clients = 0;
   uint64_t operations = 0, last_ns = 0;  // last_ns: start of the last operation
   std::vector<std::string> kinds;        // names of the kinds of operations

@@ -50,7 +50,8 @@ class RecordingCursor : public Cursor {
   }
 
  private:
-  // Returns whether calls are recorded now. The cursor is known to the trace from its first call on.
+  // Returns whether calls are recorded now. A cursor is added to the trace at its first recorded
+  // call.
   bool Recorded() {
     if (!trace_.recording()) return false;
     if (number_ == kNoCursor) number_ = trace_.OpenCursor(table_);
@@ -95,7 +96,8 @@ class RecordingSession : public Session {
   void TakeEach(TableId table, std::span<const std::string_view> keys,
                 const TakeRow& take) override {
     if (!trace_.recording()) return session_->TakeEach(table, keys, take);
-    // The trace has the sizes of the values alone, so that these need not be valid any more.
+    // The trace has only the sizes of the values, so the values need not stay valid until they are
+    // recorded.
     rows_.resize(keys.size());
     session_->TakeEach(table, keys, [this, &take](size_t i, const FoundRow& row) {
       rows_[i] = row;

@@ -7,8 +7,8 @@
 //   RunPhase(recorder.engine(), workload, options);
 //   recorder.Finish();
 //
-// Not recorded: point reads that are in flight together (Session::NewReadQueue), and the contents of
-// values.
+// Not recorded: point reads that are in flight together (Session::NewReadQueue), and the contents
+// of values.
 #ifndef TESTBED_WORKLOADS_TRACE_TRACE_RECORDER_H_
 #define TESTBED_WORKLOADS_TRACE_TRACE_RECORDER_H_
 
@@ -31,7 +31,8 @@ class TraceRecorder {
                 const std::vector<OpKind>& kinds);
   ~TraceRecorder();
 
-  // Returns the engine for the workload: `engine`, and it notes the tables that are opened.
+  // Returns the engine for the workload. It passes all calls to `engine`, and records the names of
+  // the tables that are opened.
   Engine& engine();
   // Makes the clients, before the sessions are wrapped.
   void MakeClients(int clients);

@@ -23,7 +23,7 @@
 namespace testbed {
 namespace {
 
-// So many blocks may wait for the thread; they are 32 MB.
+// The number of blocks that may wait for the thread, 32 MB together.
 constexpr size_t kMostWaiting = 256;
 constexpr int kLevel = 1;
 constexpr uint64_t kWriteBackBytes = 4 << 20;
@@ -42,7 +42,8 @@ void Compress(std::string_view raw, std::string* stored) {
 
 constexpr char kUnfinished[] = ".new";
 
-// Returns the file that the path names, by links too. Throws Error (kUsage).
+// Returns the path of the file that `path` names, with symbolic links followed. Throws Error
+// (kUsage).
 std::string Place(const std::string& path) {
   try {
     return path.empty() ? path : FollowLinks(path);
@@ -52,7 +53,8 @@ std::string Place(const std::string& path) {
   }
 }
 
-// A file of the name of an unfinished trace. It is locked as long as the object lives.
+// The file that has the name of an unfinished trace, if any. It stays locked while the object
+// lives.
 class FoundFile {
  public:
   explicit FoundFile(const std::string& path)
@@ -60,7 +62,7 @@ class FoundFile {
     if (fd_ < 0) return;
     struct stat mine, there;
     char head[8];
-    // A writer holds the lock of its file, in any process namespace.
+    // A living writer holds the lock of its file, whatever process namespace it is in.
     is_leftover_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &mine) == 0 &&
                    ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
                    mine.st_ino == there.st_ino && S_ISREG(mine.st_mode) &&
@@ -73,8 +75,8 @@ class FoundFile {
   }
   FoundFile(const FoundFile&) = delete;
   FoundFile& operator=(const FoundFile&) = delete;
-  // Returns whether a killed process of this user left it: it begins as a trace does, and nobody
-  // writes it.
+  // Returns whether a killed process of this user left the file: it begins like a trace, and no
+  // writer holds its lock.
   bool is_leftover() const { return is_leftover_; }
 
  private:
@@ -89,8 +91,8 @@ class FoundFile {
                           path, UnfinishedTrace(path)));
 }
 
-// Creates the file for the trace `path`, whose place is `place`. No other process writes it. Only an
-// unfinished trace that a killed process left is removed for it.
+// Creates the file for the trace `path`, whose place is `place`. No other process writes it. Only
+// an unfinished trace that a killed process left is removed for it.
 std::unique_ptr<File> CreateUnfinished(const std::string& path, const std::string& place) {
   const std::string unfinished = place + kUnfinished;
   const FoundFile found(unfinished);
@@ -103,7 +105,7 @@ std::unique_ptr<File> CreateUnfinished(const std::string& path, const std::strin
     throw;
   }
   ::flock(file->fd(), LOCK_EX | LOCK_NB);
-  // The file that is there may not be for everybody.
+  // The file that is to be replaced may not be readable by everybody.
   if (IsThere(place)) ::fchmod(file->fd(), 0600);
   return file;
 }

@@ -7,11 +7,11 @@
 //   client.Finish();
 //   writer.Finish(facts);
 //
-// The file is PATH.new, and locked, until Finish renames it. It is removed when the writer is destroyed
-// before. What a killed process has left of it is replaced, and any other file of that name is refused.
-// PATH may be a symbolic link: that is followed, and the file that it names is replaced. A file that was
-// there gives its owner and mode (device/file/replacement.h).
-// The thread's IO is charged to the operation "record".
+// The file is PATH.new, and locked, until Finish renames it. When the writer is destroyed without
+// Finish, it removes the file. A file PATH.new that a killed process left is replaced; any other
+// file of that name is refused. When PATH is a symbolic link, the file that it names is replaced.
+// The new file gets the owner and the mode of the file that it replaces
+// (device/file/replacement.h). The thread's IO is charged to the operation "record".
 #ifndef TESTBED_WORKLOADS_TRACE_TRACE_WRITER_H_
 #define TESTBED_WORKLOADS_TRACE_TRACE_WRITER_H_
 
@@ -29,18 +29,19 @@
 
 namespace testbed {
 
-// Throws Error (kUsage) when a TraceWriter would refuse what is there: at `path` a device, a pipe or
-// anything else that is no regular file with a name, a symbolic link that may not be followed, or a file
+// Throws Error (kUsage) when a TraceWriter would refuse `path`: it is a device, a pipe or anything
+// else but a regular file with a name, a symbolic link that may not be followed, or there is a file
 // PATH.new that no killed process left.
 void CheckTracePlace(const std::string& path);
-// Returns the name of the file as long as it is not whole. Throws Error (kUsage) for a symbolic link
-// that may not be followed.
+// Returns the name that the file has until Finish renames it. Throws Error (kUsage) for a symbolic
+// link that may not be followed.
 std::string UnfinishedTrace(const std::string& path);
 
 class TraceWriter {
  public:
-  // Creates the file. Throws Error: kUsage, as CheckTracePlace does, and kIo. An empty path makes a writer that compresses the blocks
-  // and writes nothing, for the measurement of what recording costs.
+  // Creates the file. Throws Error: kUsage, as CheckTracePlace does, and kIo. With an empty path
+  // the writer compresses the blocks and writes nothing, which is for measuring the cost of
+  // recording.
   explicit TraceWriter(const std::string& path);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
@@ -54,8 +55,8 @@ class TraceWriter {
   // writer's thread has failed. Thread-safe.
   void Add(Block block);
   // Waits until all blocks are written, writes the index and the facts, and gives the file its
-  // name. Throws Error (kRun) when the file could not be written. `facts.operations` and
-  // `facts.last_ns` are the caller's.
+  // name. Throws Error (kRun) when the file could not be written. The caller must have set
+  // `facts.operations` and `facts.last_ns`.
   void Finish(const TraceFacts& facts);
 
  private:
@@ -65,7 +66,7 @@ class TraceWriter {
   void Stop();
   [[noreturn]] void Fail(const std::exception& error) const;
 
-  const std::string path_, place_, unfinished_;  // as given, with links followed, until it is whole
+  const std::string path_, place_, unfinished_;  // as given; links followed; until Finish
   std::unique_ptr<File> file_;
   uint64_t end_ = 0, written_back_ = 0;  // of the file; touched by one thread at a time
   std::string stored_;

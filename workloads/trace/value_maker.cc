@@ -15,8 +15,8 @@ constexpr size_t kPoolBytes = 1 << 20;
 
 ValueMaker::ValueMaker(const Dataset& dataset, uint64_t version)
     : dataset_(dataset), version_(version), pool_(2 * kPoolBytes) {
-  // Runs of random bytes and of one byte take turns, so that the share that a compressor removes is
-  // that of the data set.
+  // Runs of random bytes alternate with runs of one byte, so that a compressor can remove the same
+  // share as in the values of the data set.
   Random random(dataset.options().seed);
   constexpr size_t kRun = 64;
   const auto same = static_cast<size_t>(dataset.options().compressibility * kRun);

@@ -1,5 +1,5 @@
-// Makes the values of a replay, since a trace has only their sizes: a row of the data set gets a
-// value that the data set knows as its own, any other row bytes that follow from its key.
+// Makes the values of a replay, since a trace has only their sizes. A row of the data set gets a
+// value that Dataset::Check accepts, any other row gets bytes that are derived from its key.
 #ifndef TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
 #define TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
 
@@ -15,8 +15,8 @@ namespace testbed {
 // Not thread-safe.
 class ValueMaker {
  public:
-  // `version` must be another one in each phase that writes to the database: an engine may leave out
-  // a write that changes nothing.
+  // `version` must differ in each phase that writes to the database, because an engine may leave
+  // out a write that changes nothing.
   ValueMaker(const Dataset& dataset, uint64_t version);
   // Writes `size` bytes to `to`: a value that no call has made for this key before.
   void Make(std::string_view key, size_t size, char* to);

@@ -1,6 +1,6 @@
-// WalkLengths finds how many rows the walks of an operation ask for, so that a replay can announce
+// WalkLengths finds how many rows the walks of an operation read, so that a replay can announce
 // them (Cursor::Expect) as the recorded workload did. A trace has the steps of a cursor, but not
-// what was announced.
+// the announcements.
 //
 //   WalkLengths lengths;
 //   std::vector<uint64_t> rows;
@@ -23,9 +23,10 @@ inline bool TraceCallBeginsWalk(TraceCallKind kind) {
 // Not thread-safe: each client has its own.
 class WalkLengths {
  public:
-  // Sets *rows to the rows of the operation's walks, in the order of the calls that begin them, the
-  // row of that call included. A walk ends where its cursor turns around, is positioned anew or is
-  // closed. The length of a walk that goes on in a later operation is not known, and is 0.
+  // Sets *rows to the number of rows of each walk of the operation, in the order of the calls that
+  // begin them. The row of that call is included. A walk ends where its cursor turns around, is
+  // positioned anew or is closed. The length of a walk that goes on in a later operation is not
+  // known, and is 0.
   void Find(const TraceOperation& operation, std::vector<uint64_t>* rows);
 
  private:

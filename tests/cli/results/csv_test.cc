@@ -25,7 +25,7 @@ int ExpectFigure(const Record& record, const std::string& column, const json& va
   return 1;
 }
 
-// Compares what belongs to an operation; returns the number of figures compared.
+// Compares the figures of an operation. Returns the number of figures compared.
 int ExpectOperation(const Record& record, const json& operation, const json& phase) {
   int compared = 0;
   for (const char* figure : {"count", "rate"}) {
@@ -99,7 +99,7 @@ TEST_F(CsvTest, EveryFigureReadsBackAsTheDocuments) {
   EXPECT_EQ(twice, 2 * records.size()) << "several files have one header";
 }
 
-// Settings that the document has and this program does not know must not move the columns.
+// Settings of the document that this program does not know must not move the columns.
 TEST_F(CsvTest, DocumentsOfOtherVersionsHaveTheSameColumns) {
   ASSERT_EQ(Run("--engine null --ram 64M --rows 1000 --seconds 0.2 --warmup 0 --quiet --json "
                 "run.json")

@@ -1,6 +1,6 @@
-// Tests the page of `testbed report --html` and the plot files as far as no browser is needed: what the
-// page loads, whether its figures are the document's, and what results of any content do to it.
-// page_browser_test.cc has the rest.
+// Tests the page of `testbed report --html` and the plot files as far as no browser is needed: what
+// the page loads, whether its figures are the document's, and what results of any content do to it.
+// tests/browser/ has the rest.
 #include <fmt/format.h>
 
 #include <map>
@@ -54,7 +54,8 @@ class HtmlReportTest : public CommandTest {
   }
 };
 
-// Collects all numbers by their JSON pointers, but for the parts that the page keeps in another form.
+// Collects all numbers by their JSON pointers, except the parts that the page keeps in another
+// form.
 void Numbers(const json& node, const std::string& pointer, std::map<std::string, json>* numbers) {
   if (node.is_number()) {
     (*numbers)[pointer] = node;
@@ -132,7 +133,7 @@ says = "two against one"
 holds = "rate[threads=2, value-size=100] > 0"
 )";
 
-// Every cell of a table, computed from the documents of its runs.
+// Each cell of a table must equal the figure that is computed from the documents of its runs.
 TEST_F(HtmlReportTest, TablesOfExperimentsAreTheirCells) {
   std::ofstream(directory_ / "mine.toml") << kExperiment;
   const CommandResult run = Run("experiment mine.toml --scale tiny --out results --quiet");
@@ -247,7 +248,7 @@ TEST_F(HtmlReportTest, PngsLeaveTheSvgsOfTheirFolder) {
   std::filesystem::create_directory(killed);
   std::filesystem::permissions(killed, std::filesystem::perms::owner_all);
   std::ofstream(killed / "plot.svg") << "<svg";
-  // Who writes into the file that is there changes what has another name, too.
+  // A file must be replaced and not written into, since another name may be a hard link to it.
   std::ofstream(directory_ / "theirs") << "theirs";
   std::filesystem::create_hard_link(directory_ / "theirs", directory_ / "plots/run_mixed_time.png");
   const CommandResult made = Run("report run.json --png plots", kOurConverter);
@@ -257,7 +258,7 @@ TEST_F(HtmlReportTest, PngsLeaveTheSvgsOfTheirFolder) {
   EXPECT_EQ(png.find("PNG<svg"), 0u);
   EXPECT_EQ(Read(directory_ / "plots/run_mixed_time.svg"), "theirs");
   EXPECT_EQ(Read(directory_ / "theirs"), "theirs");
-  // A converter that fails costs no file.
+  // A converter that fails must leave all other files written.
   WriteConverter("printf half >\"$4\"; echo it is too large; exit 1");
   const CommandResult failed = Run("report run.json --png plots --html run.html", kOurConverter);
   EXPECT_EQ(failed.code, 1);

@@ -110,8 +110,8 @@ TEST_F(ReportTest, EachColumnIsExplainedAndThePageIsUpToDate) {
   EXPECT_LE(LongestLine(Run("explain").out), 100u);
 }
 
-// Requests of other programs, which the kernel account tells apart, are in no figure of an
-// operation.
+// Requests of other programs, which the kernel account recognizes, must not count in any figure of
+// an operation.
 TEST_F(ReportTest, OtherProgramsIoIsALineOfItsOwn) {
   json document = Document();
   json& run = document["runs"].back();
@@ -171,7 +171,7 @@ TEST_F(ReportTest, WhatIsNotInForceStandsAtTheTop) {
   document["notes"] = {"--ram is not enforced, the page cache may hold more: only root may"};
   document["machine"]["file_system"] = "tmpfs";
   const std::string text = Report(document);
-  // A loaded machine is named there, too.
+  // A machine that other programs load is mentioned there, too.
   const size_t at =
       text.find("! --ram is not in force: only root may\n! the database is on tmpfs, ");
   EXPECT_LT(at, text.find("testbed 0.")) << text;

@@ -1,5 +1,5 @@
-// Tests `testbed results` as a user meets it: what is added, asked and exported, what is refused, and
-// what a kill leaves.
+// Tests `testbed results` as a user meets it: what is added, asked and exported, what is refused,
+// and what a kill leaves.
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -139,7 +139,7 @@ TEST_F(ResultsStoreTest, AnswersAreATableCsvOrJson) {
   ExpectRefused(Run("results columns latnecy_us_p99"), "did you mean latency_us_p99?");
 }
 
-// The stall that a second of the series shows is the first row of the question that the help gives.
+// The example query of the help must return the stall in the series as its first row.
 TEST_F(ResultsStoreTest, TheWorstSecondsAreFoundByTheExampleOfTheHelp) {
   json document = Measure("--label stalls");
   json& second = Measured(document["runs"][1])["series"][0];
@@ -293,7 +293,8 @@ TEST_F(ResultsStoreTest, AQuestionCannotChangeOrLoseAnything) {
   EXPECT_EQ(Names(), std::set<std::string>({"run.json", "testbed-results.db"}));
 }
 
-// A directory and a file that may not be written: reading goes on, and adding is one sentence.
+// When neither the directory nor the file may be written, reading must work, and adding must fail
+// with one sentence.
 TEST_F(ResultsStoreTest, AReadOnlyPlaceIsReadFrom) {
   Measure();
   Add("run.json");

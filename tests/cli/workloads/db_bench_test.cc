@@ -1,5 +1,5 @@
-// Tests the workloads that have db_bench's names, and ycsb-load: what they do, and what they stand
-// for.
+// Tests the workloads that have db_bench's names, and ycsb-load: the operations that they perform,
+// and the options that they set.
 #include <string>
 
 #include "tests/cli/command.h"
@@ -68,7 +68,7 @@ TEST_F(DbBenchTest, OneThreadMoreWritesWhileTheOthersRead) {
   for (const char* seconds : {"1", "4", "16"}) {
     phase = Last(Measured(
         std::string("--workload fillseq,readwhilewriting --threads 3 --seconds ") + seconds));
-    if (phase["operations"].size() == 2u) break;  // else a thread had no turn yet
+    if (phase["operations"].size() == 2u) break;  // otherwise a thread has not run yet
   }
   EXPECT_EQ(phase["threads"], 3);
   EXPECT_EQ(phase["thread_operations"].size(), 4u);
@@ -91,7 +91,7 @@ TEST_F(DbBenchTest, TheThreadThatWritesTakesNoShareOfTheRate) {
   }
 }
 
-// Else the reads of a moment would be divided by the time that the slower writer takes.
+// Otherwise the reads, which take a moment, would be divided by the time of the slower writer.
 TEST_F(DbBenchTest, AWriterWithARateEndsWithTheReaders) {
   const json phase =
       Last(Measured("--workload fillseq,readwhilewriting --operations 3000 "

@@ -35,7 +35,7 @@ TEST_F(RateCommandTest, TheCurveIsPrintedAndInTheResults) {
       EXPECT_GE(step["count"], 200);
     }
   }
-  // The phase that counts has the rate that was found.
+  // The measured phase must run at the rate that was found.
   ASSERT_TRUE(found["found_rate"].is_number()) << found["sentence"];
   const json& measured = run["phases"].back();
   EXPECT_EQ(measured["kind"], "measure");
@@ -76,7 +76,8 @@ TEST_F(RateCommandTest, OperationsThatHadNotBegunAreCountedAndSaid) {
   const auto due = phase["due_operations"].get<uint64_t>();
   EXPECT_GE(due, 19000u) << "100,000 a second for 0.2 s";
   EXPECT_EQ(phase["undone_operations"], due - phase["count"].get<uint64_t>());
-  // The clients perform 10,000 a second at most, so of ten operations nine have not begun.
+  // The clients perform at most 10,000 operations a second, so nine of ten operations that were due
+  // have not begun.
   const json& us = phase["operations"][0]["latency_from_intended_us"];
   EXPECT_GE(us["p99"].get<double>(), 0.8 * 0.2e6);
   for (const std::string& text : {late.out, Run("report run.json").out}) {

@@ -1,5 +1,5 @@
-// Tests the workloads of sysbench: the statements of a transaction, and that tables and indexes hold
-// exactly the rows that the phases say, whatever ran before.
+// Tests the workloads of sysbench: the statements of a transaction, and that tables and indexes
+// hold exactly the rows that the phases say, whatever ran before.
 #include <map>
 #include <string>
 #include <vector>
@@ -38,12 +38,13 @@ TEST_F(SysbenchTest, ATransactionHasTheStatementsOfTheScript) {
       "oltp-update-index,oltp-update-non-index");
   EXPECT_EQ(phases["sysbench-load"]["rows_inserted"], 2000);
   EXPECT_EQ(phases["oltp-point-select"]["rows_read"], 300);
-  // Ten points and four ranges of 100 rows; those at the end of the table are shorter.
+  // A transaction reads ten single rows and four ranges of 100 rows, which are shorter at the end
+  // of the table.
   const double read = phases["oltp-read-only"]["rows_read"].get<double>() / 300;
   EXPECT_NEAR(read, 10 + 4 * 97.5, 4);
   EXPECT_EQ(phases["oltp-read-only"]["rows_written"], 0);
   EXPECT_EQ(phases["oltp-read-only"]["details"]["statements"], 14);
-  // Two updates, a delete and an insert.
+  // A transaction makes two updates, a delete and an insert.
   EXPECT_EQ(phases["oltp-write-only"]["rows_written"], 4 * 300);
   EXPECT_EQ(phases["oltp-write-only"]["rows_inserted"], 300);
   EXPECT_EQ(phases["oltp-write-only"]["rows_erased"], 300);
@@ -77,7 +78,8 @@ TEST_F(SysbenchTest, RowCountsAreExactOnEveryEngine) {
   }
 }
 
-// It would leave a scan of all tables in the caches, where the warm-up left what is asked for often.
+// A check would fill the caches by a scan of all tables, in place of the popular rows that the
+// warm-up left there.
 TEST_F(SysbenchTest, AWarmUpIsNotFollowedByACheckOfTheWholeDatabase) {
   std::map<std::string, json> phases = Phases(
       "--engine btree --threads 1 --warmup 0.1 --seconds 0.1 --workload "

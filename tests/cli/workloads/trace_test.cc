@@ -1,6 +1,6 @@
-// Tests traces by the real program: a recorded phase, replayed, asks for the same blocks and gets the
-// same answers, on its own engine and on others; what cannot be replayed is refused before anything
-// is created.
+// Tests traces by the real program: a recorded phase, replayed, asks for the same blocks and gets
+// the same answers, on its own engine and on others; what cannot be replayed is refused before
+// anything is created.
 #include <fstream>
 #include <string>
 
@@ -27,7 +27,8 @@ class TraceCommandTest : public CommandTest {
     ADD_FAILURE() << "no phase " << workload;
     return {};
   }
-  // Within one in twenty: what the page cleaner does depends on the time that a phase takes.
+  // Expects equality within a twentieth: the work of the page cleaner depends on the time that a
+  // phase takes.
   static void ExpectNear(double value, double expected) {
     EXPECT_NEAR(value, expected, expected / 20);
   }
@@ -74,7 +75,7 @@ TEST_F(TraceCommandTest, AReplayThatWritesAsksForTheSameBlocks) {
                                   "insert=1,erase=1 --operations 4000 --record a.trace",
                               "mixed");
   const json replayed = Phase(words + "replay:a.trace", "replay");
-  // The page cleaner asks for blocks, too, and has a time of its own.
+  // The page cleaner, which works by time, asks for blocks as well.
   ExpectNear(replayed["account"]["engine"]["block_requests"],
              recorded["account"]["engine"]["block_requests"]);
   ExpectSameOperations(replayed, recorded);
@@ -135,7 +136,7 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
   ExpectAnswersAsRecorded(by_key);
 }
 
-// Reads that find nothing are fast, and no figures of the recorded workload.
+// Reads that find no row are fast, so such a replay does not measure the recorded workload.
 TEST_F(TraceCommandTest, AReplayOnAnotherDatabaseSaysSo) {
   const std::string words =
       "--engine btree --ram 64M --account file --threads 1 --warmup 0 --quiet ";
@@ -176,7 +177,8 @@ TEST_F(TraceCommandTest, ADatabaseOfATraceIsReusedByWhateverNameOrTrace) {
   EXPECT_EQ(Phase("--dir d --reuse --workload replay:other.trace", "replay")["count"], 90);
 }
 
-// Which rows are there is known by a count; until then nothing may be read that is not there.
+// After such a replay only a count tells which rows exist. The phase that follows must not read
+// rows that do not.
 TEST_F(TraceCommandTest, WhatFollowsAReplayOnAReusedDatabaseKnowsItsRows) {
   const std::string words = "--engine btree --rows 2000 --threads 1 --verify all --workload ";
   Phase(words + "insert,mixed --mix erase=1 --operations 1500 --record a.trace", "mixed");
@@ -213,8 +215,8 @@ TEST_F(TraceCommandTest, AReplayTellsWhichRowsItInsertedAndErased) {
                                     trace,
                                 "mixed");
     const json replayed = Phase(words + "replay:" + trace + ",point-read --seconds 0.1", "replay");
-    // Clients race, so an erase may come before the insert of its row. What is counted is what is
-    // there. One client does exactly what was recorded.
+    // Clients race, so an erase may come before the insert of its row. The counts must be those of
+    // the rows that exist. A single client does exactly what was recorded.
     EXPECT_GT(replayed["rows_inserted"], 300);
     EXPECT_GT(replayed["rows_erased"], 200);
     if (threads == 1) {

@@ -1,5 +1,5 @@
-// Closure where other processes and threads have a part: what is theirs has their name, and nothing
-// is lost.
+// Tests closure when other processes and threads do IO as well: their requests must carry their
+// names, and none may be lost.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -27,7 +27,7 @@ TEST_P(ClosureTest, OtherProcessesAndUnknownFilesAreNamed) {
   const Balance cost = Cost([&] {
     const pid_t child = ::fork();
     if (child == 0) {
-      // A program that knows nothing of us.
+      // dd is a program without testbed's ledger.
       ::execlp("dd", "dd", ("if=" + path).c_str(), ("of=" + other).c_str(), "bs=64k",
                "iflag=direct", "conv=fsync", "status=none", nullptr);
       ::_exit(127);
@@ -44,7 +44,8 @@ TEST_P(ClosureTest, OtherProcessesAndUnknownFilesAreNamed) {
   EXPECT_GE(dd.write_bytes, kMiB) << "a file that was not registered";
 }
 
-// Not every system lets us read where the journal lies.
+// Not every system lets a program find out where the journal lies. Its requests then count as those
+// of its thread.
 TEST_P(ClosureTest, AJournalOfUnknownPlaceIsItsThreads) {
   std::string why;
   auto account = KernelAccount::Start(scratch_->device(), &why);
@@ -122,7 +123,7 @@ TEST_P(ClosureTest, MoreThreadsThanSlotsLoseNothing) {
   EXPECT_GE(OfOp(cost, op).reads, KernelAccount::kMaxThreads - 1);
   EXPECT_EQ(OfKind(cost, FileKind::kData).reads, OfOp(cost, op).reads);
   EXPECT_GE(cost.device.reads, kMany);
-  // The slots are free again for others.
+  // The slots of the ended threads must be free for others.
   const Balance later =
       Cost([&] { OnThreads([&](size_t i) { ReadEachPageOnce(file.get(), 128, op, i); }); });
   EXPECT_EQ(OfOp(later, op).read_bytes, 128 * kPage);

@@ -1,5 +1,5 @@
-// Closure: what the kernel account counts per thread, operation and kind of file adds up to the
-// device's own statistics, with a difference of zero, whatever is done to the device.
+// Tests closure: the counts of the kernel account by thread, operation and kind of file must add up
+// to the device's own statistics exactly, whatever is done to the device.
 #include "tests/engine/account/closure_test.h"
 
 #include <bpf/bpf.h>
@@ -34,7 +34,8 @@ TEST_P(ClosureTest, AKnownNumberOfDirectReads) {
   PrintForeign(cost);
   const LedgerCounts::Op& counts = cost.ledger.ops[op.id];
   const BlockCounts& data = counts.kernel[static_cast<size_t>(FileKind::kData)];
-  // The block layer may merge two neighbours that are in flight at once; rarely, and it says so.
+  // The block layer may merge two neighbours that are in flight at the same time. It seldom does,
+  // and counts it.
   EXPECT_EQ(data.reads + cost.device.read_merges, kPages);
   EXPECT_EQ(data.read_bytes, kPages * kPage);
   EXPECT_EQ(data.writes, 0u);
@@ -121,7 +122,7 @@ TEST_P(ClosureTest, SplitsAndMerges) {
             IoScope scope(op);
             auto file = Open("stream" + std::to_string(thread), FileKind::kTemp, IoMode::kBuffered);
             const std::string piece(kPage, 'x');
-            // Every other page first: later ones find neighbours that wait.
+            // Every other page is written first, so that later ones find neighbours that wait.
             for (uint64_t first : {0, 1}) {
               for (uint64_t at = first * kPage; at < kBytes; at += 2 * kPage) {
                 file->Write(at, piece.data(), piece.size());
@@ -152,7 +153,8 @@ TEST_P(ClosureTest, SplitsAndMerges) {
   }
 }
 
-// Direct writes of one block each, handed to the kernel in one call and one order.
+// Writes the blocks directly, each by a write of its own, in one system call and in the given
+// order.
 void WriteBlocksAtOnce(int fd, char* block, const std::vector<uint64_t>& order) {
   aio_context_t context = 0;
   ASSERT_EQ(::syscall(SYS_io_setup, order.size(), &context), 0);
@@ -255,8 +257,8 @@ TEST_P(ClosureTest, WritesByClass) {
   }
   const LedgerCounts::Op& mine = cost.ledger.ops[op.id];
   auto kind = [&](FileKind k) { return mine.kernel[static_cast<size_t>(k)]; };
-  // Logs: a data write and a flush for each commit; on a file that grows the flush may be part of
-  // the journal's commit instead.
+  // Each commit of a log must cost a data write and a flush. On a file that grows, the flush may be
+  // part of the journal's commit instead.
   EXPECT_EQ(kind(FileKind::kLog).write_bytes, kThreads * kCommits * 4096u);
   const uint64_t log_writes = kind(FileKind::kLog).writes - kind(FileKind::kLog).flushes;
   EXPECT_LE(log_writes, kThreads * kCommits);
@@ -298,12 +300,13 @@ TEST_P(ClosureTest, MappedWritesAreTheFilesWhoeverWritesThemBack) {
     IoScope scope(op);
     ::msync(map, kPages * kPage, MS_SYNC);
   });
-  // Faults read what they write to; writing back rounds to blocks of 4 KiB, one a page.
+  // A write to a mapping first reads the page by a fault. The write-back writes whole blocks of 4
+  // KiB, one for each page.
   const BlockCounts data = synced.ledger.ops[op.id].kernel[static_cast<size_t>(FileKind::kData)];
   EXPECT_GT(data.reads, 0u);
   EXPECT_GE(data.write_bytes, kPages * 4096);
 
-  // syncfs has the kernel's own threads write; the class is known from the inode.
+  // With syncfs the kernel's own threads write. The kind of the file must be known from the inode.
   const Balance background = Cost([&] {
     for (uint64_t page = 0; page < kPages; ++page) map[page * kPage] = 'z';
     ::syncfs(file->fd());

@@ -1,4 +1,5 @@
-// What the tests of closure share: a scratch device with an account of it, and what work costs.
+// A fixture for the tests of closure: a scratch device with a kernel account, and the measurement
+// of the IO that some work costs.
 #ifndef TESTBED_TESTS_ENGINE_ACCOUNT_CLOSURE_TEST_H_
 #define TESTBED_TESTS_ENGINE_ACCOUNT_CLOSURE_TEST_H_
 
@@ -70,7 +71,8 @@ class ClosureTest : public testing::TestWithParam<FileSystem> {
     DeviceStats device;
   };
 
-  // Both levels at one moment: the device at rest, and nothing submitted while it was read.
+  // Returns the counts of both levels at one moment, when the device is at rest and nothing was
+  // submitted while they were read.
   Balance Look() const {
     for (int i = 0; i < 1000; ++i) {
       EXPECT_TRUE(scratch_->device().Quiesce(10000));
@@ -102,7 +104,7 @@ class ClosureTest : public testing::TestWithParam<FileSystem> {
   static BlockCounts OfOp(const Balance& cost, OpKind op) {
     return cost.ledger.ops[op.id].KernelTotal();
   }
-  // Over all threads, the kernel's own included.
+  // Returns the requests to files of this kind by all threads, including the kernel's own.
   static BlockCounts OfKind(const Balance& cost, FileKind kind) {
     BlockCounts total;
     for (const LedgerCounts::Op& op : cost.ledger.ops)
@@ -130,7 +132,7 @@ class ClosureTest : public testing::TestWithParam<FileSystem> {
     return File::Open(scratch_->path() + "/" + name, options);
   }
 
-  // A file of written blocks, none of them in the page cache.
+  // Makes a file whose blocks are all written, and none of them in the page cache.
   void Fill(const std::string& name, FileKind kind, uint64_t bytes) const {
     auto file = Open(name, kind, IoMode::kDirect);
     AlignedBuffer buffer(kMiB);
@@ -162,7 +164,8 @@ class ClosureTest : public testing::TestWithParam<FileSystem> {
   std::unique_ptr<KernelAccount> account_;
 };
 
-// Each page of the file once, in random order, spread over the threads.
+// Reads the calling thread's share of the pages, so that all threads together read each page of the
+// file once, in random order.
 inline void ReadEachPageOnce(File* file, uint64_t pages, OpKind op, size_t thread) {
   std::vector<uint64_t> order(pages);
   std::iota(order.begin(), order.end(), 0);

@@ -1,4 +1,4 @@
-// Rows: what is put is what is got, in every engine and IO mode.
+// Tests rows in every engine and IO mode: a get must return what was put.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -130,8 +130,8 @@ TEST_P(RowRuleTest, KeysAndValuesAreAnyBytesAndKeysOrderAsUnsignedBytes) {
   }
 }
 
-// The value of a Get may pin a page and a snapshot until the session's next call, which is to make
-// the cursor.
+// The value of a Get may pin a page and a snapshot until the next call of the session. Here that is
+// the one that makes the cursor.
 TEST_P(RowRuleTest, ACursorSeesWhatOthersHaveCommittedSinceTheLastGet) {
   if (!info().capabilities.scans) GTEST_SKIP() << "it has no cursors";
   Open();
@@ -181,7 +181,7 @@ TEST_P(RowRuleTest, ManyTablesAreApart) {
     }
     EXPECT_EQ(Get(RowKey(50)), kAbsent);  // "default" stays empty
     Reopen();
-    // In another order than that of creation.
+    // The tables are opened in another order than the one in which they were created.
     for (int t = kTables - 1; t >= 0; --t) tables[t] = engine_->OpenTable("t" + std::to_string(t));
   }
 }
@@ -246,7 +246,7 @@ TEST_P(RowTest, EveryDurabilityKeepsRowsOverACleanClose) {
     Open();
     const std::string name = DurabilityName(durability);
     for (int i = 0; i < 50; ++i) Put(name + std::to_string(i), RowValue(i, 300));
-    // Without durability a close alone promises nothing where the engine has no checkpoint.
+    // Without durability, a close alone does not promise that commits are kept; a checkpoint does.
     if (durability == Durability::kNone) engine_->Checkpoint();
     Close();
   }
@@ -264,9 +264,9 @@ TEST_P(RowTest, SaysWhatIsInForceAndHowBigItIs) {
   EXPECT_EQ(engine_->name(), GetParam().engine);
   EXPECT_FALSE(engine_->EffectiveSettings().empty());
   EXPECT_FALSE(info().version.empty());
-  // A million bytes of values that do not compress must be somewhere.
+  // The files must be large enough for a million bytes of values that do not compress.
   EXPECT_GT(engine_->SizeOnDisk().total(), 900'000u);
-  // What the engine says is what its files are, wherever it keeps them.
+  // The size that the engine reports must be that of its files, wherever it keeps them.
   uint64_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_)) {
     struct stat status = {};

@@ -1,7 +1,7 @@
-// Files that are missing, cut, longer than they were, older than the others, or have a flipped bit: an
-// engine of ours whose pages bear checksums says so, or answers rightly. It never takes what is damaged for absent, and
-// where it refuses to open it has changed nothing: with the file back in its place all rows are
-// there.
+// Tests files that are missing, cut, too long, older than the others, or have a flipped bit. An engine of
+// ours whose pages have checksums must report the damage, or answer rightly. It must never take damaged
+// rows for absent. Where it refuses to open it must change nothing: with the file back in its place, all
+// rows must be found.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -29,15 +29,15 @@ class DamageTest : public EngineTest {
     if (!StandsForItsEngine()) {
       GTEST_SKIP() << "runs with TESTBED_EVERY_IO_MODE=1: one way of reading each time is enough";
     }
-    // A database of a hundred megabytes of empty space would be copied for each file.
+    // With its default sizes, a hundred megabytes of empty space would be copied for each file.
     if (name == "mmapv1") {
       options_.extra["small_files"] = "on";
       options_.extra["first_file_size"] = "1M";
       options_.extra["journal_file_size"] = "1M";
     }
   }
-  // Rows in the data files and in the log, at rest in dir_ + "/db": closed cleanly, or as a kill
-  // leaves them.
+  // Makes a database with rows in its data files and in its log, in dir_ + "/db", as a clean close
+  // or, with `killed`, a kill leaves it.
   void MakeDatabase(bool killed) {
     options_.durability = Durability::kSync;
     options_.cache_bytes = 8 << 20;
@@ -63,7 +63,8 @@ class DamageTest : public EngineTest {
     table_ = engine_->OpenTable("default");
     session_ = engine_->NewSession();
   }
-  // Empty when all rows are there, or why not: an error's sentence, or "WRONG" and what is.
+  // Opens the database and reads all rows. Returns an empty string when all are right, the sentence
+  // of an Error, or "WRONG" and what was found.
   std::string Look() {
     std::string why;
     try {
@@ -98,7 +99,7 @@ class DamageTest : public EngineTest {
       const std::string why = Look();
       EXPECT_FALSE(why.starts_with("WRONG")) << what << " " << file << ": " << why;
       if (!why.empty()) {
-        // What was not damaged must be as it was.
+        // The files that were not damaged must be unchanged.
         std::error_code none;
         fs::copy_file(good / file, fs::path(database_) / file, fs::copy_options::overwrite_existing,
                       none);

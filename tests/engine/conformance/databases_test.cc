@@ -1,4 +1,5 @@
-// Several databases of one engine behave as one, but for transactions that would span them.
+// Tests several databases of one engine: they must behave as one, except for transactions that
+// would span them.
 #include "engines/databases.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Each file that an engine makes is one that its EngineInfo lists, whenever one looks: --fresh removes
-// these and no others.
+// Tests that each file that an engine makes, at any moment, is one that its EngineInfo lists:
+// --fresh removes these files and no others.
 #include <algorithm>
 #include <filesystem>
 #include <string>

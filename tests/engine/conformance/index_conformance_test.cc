@@ -1,4 +1,5 @@
-// Secondary indexes that an engine keeps itself: each says of its table what is in it, always.
+// Tests secondary indexes that an engine keeps itself: at any time, an index must hold exactly the
+// entries of the rows of its table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace testbed {
 namespace {
 
-// Rows have a value of three letters of two, and four of no meaning.
+// The value of a row has three letters, each one of two, and then four that no index uses.
 class IndexTest : public EngineTest {
  protected:
   void OpenBoth() {
@@ -106,7 +107,8 @@ TEST_P(IndexTest, SeeksAndGetsAsATableDoes) {
   }
 }
 
-// Sessions that have looked at the table, each in its own way, do not stand in the way.
+// Sessions that have read the table before, each in its own way, must not block the building of the
+// index.
 TEST_P(IndexTest, IsBuiltForRowsThatAreThere) {
   Open();
   std::set<std::string> entries;

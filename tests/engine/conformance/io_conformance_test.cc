@@ -1,5 +1,5 @@
-// Files and memory: opened in the mode that was asked for, every call counted and charged, the
-// cache within its bound.
+// Tests files and memory: files must be opened in the mode that was asked for, every call must be
+// counted and charged, and the cache must keep its bound.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -18,12 +18,12 @@
 namespace testbed {
 namespace {
 
-// What a cache may hold above its setting for a moment: blocks in use while room is made.
+// The bytes by which a cache may exceed its setting for a moment: blocks in use while room is made.
 constexpr uint64_t kCacheSlack = 1 << 20;
 
 class IoTest : public EngineTest {
  protected:
-  // Random point reads, each checked.
+  // Makes random point reads, and checks each answer.
   void ReadRandomRows(uint64_t rows, size_t value_size, int count) {
     std::mt19937_64 random(301);
     std::string_view value;
@@ -35,7 +35,7 @@ class IoTest : public EngineTest {
   }
 };
 
-// Open flags of the process's descriptors on the given files.
+// Returns the open flags of the process's descriptors of the given files.
 std::vector<int> OpenFlags(const std::vector<std::string>& files) {
   std::vector<int> flags;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -84,7 +84,8 @@ TEST_P(IoTest, EveryByteWrittenIsChargedToAnOperation) {
   const OpKind load = DefineOp("conformance-load", Ground::kForeground);
   constexpr uint64_t kRows = 20000, kSize = 300;
   const LedgerCounts before = Ledger::Get().Counts();
-  // Taken before and after the ledger's: an engine may write its log by a thread of its own.
+  // The engine's counters are read before and after the ledger, because a thread of the engine may
+  // write its log meanwhile.
   EngineCounters opened, opened_later, loaded, loaded_later;
   uint64_t log_at_open = 0;
   const auto written = [](const LedgerCounts& counts, FileKind kind) {
@@ -113,7 +114,8 @@ TEST_P(IoTest, EveryByteWrittenIsChargedToAnOperation) {
   EXPECT_EQ(delta.ops[kUnscoped.id].FileTotal().reads, 0u);
   // The values do not compress, so both hold them at least once.
   EXPECT_GE(data, kRows * kSize);
-  // A rollback journal holds what was there before, and where a file grows there was nothing.
+  // A rollback journal holds the old contents of pages, and the new part of a growing file had
+  // none.
   if (GetParam().variant != "delete") {
     EXPECT_GE(log, kRows * kSize);
   }
@@ -135,7 +137,7 @@ TEST_P(IoTest, BlocksTheEngineReadsAreReadsOfItsFiles) {
   Load(kRows, 300);
   engine_->Settle();
   Close();
-  // A cache of a quarter, so that reads both hit and miss.
+  // The cache holds a quarter of the data, so that reads both hit and miss.
   options_.cache_bytes = std::max<uint64_t>(2 << 20, info().capabilities.min_cache_bytes);
   Open();
   const OpKind read = DefineOp("conformance-read", Ground::kForeground);
@@ -160,7 +162,7 @@ TEST_P(IoTest, BlocksTheEngineReadsAreReadsOfItsFiles) {
   if (engine_after.block_reads) {
     EXPECT_EQ(*engine_after.block_reads - *engine_before.block_reads, data.reads);
   }
-  if (requests_after == 0) return;  // it counts its misses only
+  if (requests_after == 0) return;  // the engine counts only its misses
   EXPECT_GE(requests_after - requests, 5000u);
   if (engine_after.block_requests && engine_after.block_hits) {
     EXPECT_EQ(*engine_after.block_requests - *engine_before.block_requests,
@@ -172,7 +174,7 @@ TEST_P(IoTest, BlocksTheEngineReadsAreReadsOfItsFiles) {
 
 TEST_P(IoTest, TheCacheStaysWithinItsSetting) {
   if (!info().capabilities.cache) GTEST_SKIP() << info().name << " has no cache";
-  const uint64_t rows = info().capabilities.server ? 20000 : 40000;  // a round trip each
+  const uint64_t rows = info().capabilities.server ? 20000 : 40000;  // each row takes a round trip
   options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
   Open();
   const auto check = [&] {

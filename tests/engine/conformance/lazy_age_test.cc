@@ -1,6 +1,6 @@
-// Lazy durability is one promise on all engines: a commit is durable at most the interval later,
-// sync included, when the device keeps up. Observed from outside: the syncs that the process asks
-// of the kernel for the file that holds commits, with the times at which they began and ended.
+// Tests the promise of lazy durability, which is the same for all engines: a commit is durable
+// after at most the interval, including the sync, as long as the device keeps up. The test observes
+// it from outside: it records when each sync of a file that holds commits begins and ends.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -28,13 +28,13 @@ struct SeenSync {
   Clock::time_point begin, end;
 };
 
-// Syncs of files below a directory that hold commits, while one watches.
+// The syncs of files below a directory that hold commits, recorded while `dir` is set.
 struct Watch {
   std::mutex mutex;
-  std::string dir;  // empty: nobody watches
+  std::string dir;  // empty: nothing is recorded
   std::vector<SeenSync> syncs;
-  // Syncs of logs through descriptors that cannot write fail: such are testbed's own, of logs that a
-  // library or a server writes.
+  // Makes syncs of logs fail when their descriptor cannot write. Such descriptors are testbed's
+  // own, for logs that a library or a server writes.
   bool refuses = false;
 };
 Watch& TheWatch() {
@@ -42,8 +42,9 @@ Watch& TheWatch() {
   return *watch;
 }
 
-// rocksdb 000012.log, wiredtiger WiredTigerLog.0001, innodb ib_logfile0, mmapv1 journal/journal.0, lmdb
-// data.mdb, mdbx mdbx.dat, sqlite data.sqlite-wal or data.sqlite-journal, ours log/...
+// Returns whether a file holds commits: rocksdb 000012.log, wiredtiger WiredTigerLog.0001, innodb
+// ib_logfile0, mmapv1 journal/journal.0, lmdb data.mdb, mdbx mdbx.dat, sqlite data.sqlite-wal or
+// data.sqlite-journal, ours log/...
 bool HoldsCommits(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (name.ends_with("-wal") || name.ends_with("-journal")) return true;
@@ -87,7 +88,7 @@ int NotedSync(const char* name, int fd) {
 }  // namespace
 }  // namespace testbed
 
-// In front of the C library's, for the engines' libraries too.
+// Replaces the function of the C library, also for the libraries of engines.
 extern "C" __attribute__((visibility("default"))) int fdatasync(int fd) {
   return testbed::NotedSync("fdatasync", fd);
 }
@@ -103,8 +104,8 @@ class LazyAgeTest : public EngineTest {
   static constexpr milliseconds kInterval{400};
 
   struct Seen {
-    double oldest = 0;  // commit when it became durable, of the interval
-    double rate = 0;    // syncs an interval
+    double oldest = 0;  // age of a commit when it became durable, in intervals
+    double rate = 0;    // syncs per interval
     bool keeps_up = true;
     std::string figures;
   };
@@ -133,7 +134,7 @@ class LazyAgeTest : public EngineTest {
     Clock::duration oldest{0}, slowest{0};
     for (const SeenSync& sync : syncs) slowest = std::max(slowest, sync.end - sync.begin);
     for (const Clock::time_point commit : commits) {
-      // Only a sync that begins after it is sure to have it.
+      // Only a sync that begins after the commit is sure to include it.
       Clock::time_point durable = Clock::time_point::max();
       for (const SeenSync& sync : syncs) {
         if (sync.begin >= commit) durable = std::min(durable, sync.end);
@@ -160,21 +161,23 @@ TEST_P(LazyAgeTest, ACommitIsDurableWithinTheInterval) {
     GTEST_SKIP() << info().name << " has no lazy durability";
   }
   if (info().capabilities.server) GTEST_SKIP() << info().name << " syncs in other processes";
-  // The test waits for eight intervals. When an engine syncs its log does not depend on how it reads.
+  // The test takes eight intervals, so it runs in one IO mode only: how an engine reads has no
+  // influence on when it syncs its log.
   if (!StandsForItsEngine() && GetParam().variant.empty()) {
     GTEST_SKIP() << "runs with TESTBED_EVERY_IO_MODE=1";
   }
   options_.durability = Durability::kLazy;
   options_.lazy_interval_ms = static_cast<uint32_t>(kInterval.count());
   Open();
-  // Others use the device too: an attempt in which a sync was slow, or the thread late, says
-  // nothing of the rule.
+  // Other programs use the device, too. An attempt in which a sync was slow, or the thread was
+  // late, says nothing about the promise.
   Seen seen;
   std::string says_no;
   for (int attempt = 0; attempt < 6; ++attempt) {
     seen = Look();
     // LMDB syncs its data in each commit; what is lazy is the sync of the page that makes the
-    // commit valid. libmdbx syncs twice, its data and then that page. SQLite with a rollback journal syncs in each commit.
+    // commit valid. libmdbx syncs twice, its data and then that page. SQLite with a rollback
+    // journal syncs in each commit.
     const bool alike = info().name == "lmdb" || info().name == "mdbx" ||
                        GetParam().variant == "delete" || (seen.rate >= 0.9 && seen.rate <= 1.5);
     if (seen.oldest <= 1 && alike) return;
@@ -184,7 +187,7 @@ TEST_P(LazyAgeTest, ACommitIsDurableWithinTheInterval) {
   ADD_FAILURE() << says_no;
 }
 
-// The next sync would succeed, though what this one was to make durable may be lost.
+// The next sync would succeed, although the data of the failed one may be lost.
 TEST_P(LazyAgeTest, AfterASyncOfOursThatFailedNoCommitIsAcknowledged) {
   if (info().name != "mysql") GTEST_SKIP() << info().name << " syncs its log itself";
   options_.durability = Durability::kLazy;

@@ -1,5 +1,5 @@
-// Workload mixed on every engine: what clients say that they inserted and erased is what the tables
-// hold, whatever phases came before.
+// Tests workload mixed on every engine: the rows in the tables must be those that the clients say
+// they inserted and did not erase, whatever phases came before.
 #include <set>
 
 #include "tests/engine/engine_test.h"
@@ -45,7 +45,8 @@ class MixedTest : public AnyIoModeTest {
     return keys;
   }
 
-  // The tables hold the population's rows and their index entries, and nothing else.
+  // Expects that the tables hold the rows of the population and their index entries, and nothing
+  // else.
   void ExpectExactly(int64_t rows) {
     EXPECT_EQ(static_cast<int64_t>(population_->there().count()), rows);
     std::multiset<std::string> expected[3];
@@ -83,7 +84,7 @@ TEST_P(MixedTest, CountsItsRowsExactly) {
   Open();
   Run("insert", 2, 0);
   int64_t rows = 2000;
-  // Phases of all kinds, one after another, with other numbers of clients.
+  // The phases are of all kinds, and have different numbers of clients.
   for (const auto& [mix, threads] : std::vector<std::pair<std::map<std::string, double>, int>>{
            {{{"point-read", 20}, {"update", 20}, {"insert", 30}, {"erase", 20}, {"scan", 10}}, 3},
            {{{"insert", 1}}, 2},

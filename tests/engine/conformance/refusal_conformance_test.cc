@@ -1,4 +1,5 @@
-// What is wrong is refused in one sentence, and nothing is lost by it.
+// Tests that engines refuse wrong input, damage and full disks with one sentence, and lose nothing
+// by it.
 #include <gtest/gtest.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -65,8 +66,8 @@ class RefusalTest : public EngineTest {
     Close();
     if (!mounted_.empty()) ::umount2(mounted_.c_str(), MNT_DETACH);
   }
-  // An engine that protects its pages against torn writes by copies may mend a damaged page from
-  // them; damage must then be seen without.
+  // Turns off copies of pages. An engine that keeps copies against torn writes may repair a damaged
+  // page from them, and then the test would not see the damage.
   void WithoutSpareCopies() {
     for (const auto& [name, meaning] : FindEngine(GetParam().engine).capabilities.extra_options) {
       if (name == "torn_page") options_.extra[name] = "none";
@@ -75,7 +76,7 @@ class RefusalTest : public EngineTest {
   void TearDown() override {
     if (read_only_) LetWrite(true);
   }
-  // Gives or takes the owner's right to write to everything below dir_, and to dir_.
+  // Gives the owner the right to write to dir_ and everything below it, or takes it away.
   void LetWrite(bool may) {
     const auto how =
         may ? std::filesystem::perm_options::add : std::filesystem::perm_options::remove;
@@ -86,15 +87,16 @@ class RefusalTest : public EngineTest {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_)) let(entry.path());
   }
 
-  // A server is started for each try, and its checksums have tests of their own. Whoever changes its
-  // settings runs these with TESTBED_SERVER_DAMAGE=1.
+  // Skips servers, because each try starts one, and their checksums have tests of their own. Set
+  // TESTBED_SERVER_DAMAGE=1 after a change of their settings.
   void SkipServer() {
     if (info().capabilities.server && std::getenv("TESTBED_SERVER_DAMAGE") == nullptr) {
       GTEST_SKIP() << "slow: with TESTBED_SERVER_DAMAGE=1 alone";
     }
   }
 
-  // Takes the right to write in dir_ from this process; says why not when it cannot.
+  // Takes the right to write in dir_ from this process. Returns why it cannot; an empty string when
+  // it could.
   std::string MakeReadOnly() {
     if (::geteuid() != 0) {
       LetWrite(false);
@@ -156,7 +158,8 @@ TEST_P(RefusalTest, OptionsThatItCannotHonour) {
     Close();
     options_ = good;
     if (sentence.find(name) == std::string::npos) {
-      // Configuration that the engine's library is handed as it stands: the library quotes it.
+      // This option is passed to the library of the engine unchanged, so the message of the library
+      // must quote it.
       EXPECT_NE(sentence.find(kNonsense), std::string::npos) << name << ": " << sentence;
       std::filesystem::remove_all(dir_);
       std::filesystem::create_directory(dir_);
@@ -251,7 +254,7 @@ TEST_P(RefusalTest, ADirectoryThatItMayNotWriteTo) {
   EXPECT_NE(inner.find(dir_), std::string::npos) << inner;
 }
 
-// A device that is made small by a file that stands in for another user's and then goes.
+// A device that a large file fills. The file stands for that of another user, and is removed later.
 class FullDeviceTest : public RefusalTest {
  protected:
   static constexpr uint64_t kMostRows = 200000;
@@ -265,15 +268,15 @@ class FullDeviceTest : public RefusalTest {
           << "an engine's threads of an earlier test cannot see a new mount: run it alone, "
              "as ctest does";
     }
-    // InnoDB allocates all of its log when it makes a database, and undo spaces. A server's database
-    // begins with a catalogue.
+    // InnoDB allocates all of its log when it makes a database, and undo spaces. A server's
+    // database begins with a catalogue.
     const uint64_t free = info().name == "innodb" ? 112 : info().capabilities.server ? 88 : 48;
     ScratchOptions small;
     small.directory = dir_;
     small.bytes = (free + 160) << 20;
     scratch_ = ScratchDevice::Create(small);
     FillUntilFree(Ballast(), free << 20);
-    // A rollback journal would take minutes.
+    // With a rollback journal, durability sync would take minutes.
     if (GetParam().variant != "delete") options_.durability = Durability::kSync;
     options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
     options_.ram_bytes = 32 << 20;
@@ -289,10 +292,10 @@ class FullDeviceTest : public RefusalTest {
     table_ = engine_->OpenTable("default");
     session_ = engine_->NewSession();
   }
-  // Many rows a commit, because each commit waits for the disk, or for a timer of the engine. The
-  // device is full in the middle of one all the same. A btree whose pages are compressed gets fewer:
-  // large commits leave its pool full of dirty pages that need new space, and then it cannot read on a
-  // full device. Returns how many were committed.
+  // Commits until the device is full. Returns the number of committed rows. Commits have many rows,
+  // because each one waits for the disk or for a timer of the engine; the device still becomes full
+  // in the middle of one. A btree with compressed pages gets smaller commits: large ones leave its
+  // pool full of dirty pages that need new space, and then it cannot read on a full device.
   uint64_t CommitUntilFull() {
     const uint64_t at_once = GetParam().compression == "none" ? 50 : 10;
     uint64_t committed = 0;
@@ -339,8 +342,8 @@ TEST_P(FullDeviceTest, LosesNothingThatWasCommitted) {
   EXPECT_EQ(Get("after"), "works");
 }
 
-// The log has filled the device, with the same rows again and again. Opening needs no space that is
-// not there, and its checkpoint gives back what the log has.
+// The same rows are written again and again until the log has filled the device. Opening must need
+// no further space, and its checkpoint must give the space of the log back.
 TEST_P(FullDeviceTest, TheLogThatFilledItIsReplayedOnIt) {
   // mmapv1 flushes its data files when its journal finds no room, and goes on.
   if (info().name != "btree" && info().name != "fractal") {
@@ -382,7 +385,7 @@ TEST_P(FullDeviceTest, TheLogThatFilledItIsReplayedOnIt) {
   EXPECT_EQ(Get("after"), "works");
 }
 
-// A byte inside a value: there is no way that it does not matter.
+// A changed byte inside a value can never be without effect, so it must be detected.
 TEST_P(RefusalTest, AChangedValueIsDetected) {
   if (!info().capabilities.checksums) GTEST_SKIP() << info().name << " has no checksums";
   SkipServer();
@@ -393,7 +396,7 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
   Load(kRows, 200);
   engine_->Settle();
   Close();
-  // A second life, so that no log is left that would repair the page.
+  // The database is opened and closed once more, so that no log is left that would repair the page.
   Open();
   engine_->Settle();
   const std::vector<std::string> files = FilesOfKind(dir_, FileKind::kData);
@@ -408,7 +411,7 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
     for (const std::string& file : files) {
       if (!std::filesystem::exists(file)) continue;
       const std::string content = ReadFile(file);
-      // Old copies of a page may be there too.
+      // The file may also contain old copies of a page.
       for (size_t at = content.find(value); at != std::string::npos;
            at = content.find(value, at + 1), ++places) {
         OverwriteByte(file, at + 100, static_cast<char>(content[at + 100] ^ 0x10));
@@ -436,8 +439,8 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
   }
 }
 
-// A byte anywhere: found, or without effect, but never a wrong answer. That an engine checks what
-// it reads in each IO mode, the test above tells.
+// A changed byte anywhere must be detected or be without effect, but must never give a wrong
+// answer. The test above shows that an engine checks what it reads in each IO mode.
 TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
   if (!info().capabilities.checksums) GTEST_SKIP() << info().name << " has no checksums";
   if (!StandsForItsEngine()) GTEST_SKIP() << "runs with TESTBED_EVERY_IO_MODE=1";
@@ -484,8 +487,8 @@ TEST_P(RefusalTest, AChangedByteNeverGivesWrongRows) {
     CopyTree(saved, dir_);
   }
   std::filesystem::remove_all(saved);
-  // How many bytes of a file matter is the engine's affair; that damage is seen at all, the test
-  // above tells.
+  // How many bytes of a file matter differs between engines, so the number is only recorded. The
+  // test above shows that damage is detected at all.
   RecordProperty("detected", detected);
 }
 

@@ -1,4 +1,5 @@
-// The engine's cache changes its size while the engine works, as --cache-pct auto has it.
+// Tests changes of the size of the engine's cache while the engine works, as --cache-pct auto makes
+// them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -65,7 +66,7 @@ TEST_P(ResizeTest, WhileSessionsReadAndWriteNothingIsLost) {
   std::atomic<uint64_t> writes{0};
   std::vector<uint32_t> versions(kRows, 0);  // each written by one thread
   const auto value_of = [&](uint64_t row) { return RowValue(row + kRows * versions[row], kValue); };
-  std::vector<std::jthread> threads;  // which stop and end when the test throws, too
+  std::vector<std::jthread> threads;  // jthreads, so that they end when the test throws, too
   for (uint64_t t = 0; t < 2; ++t) {
     threads.emplace_back([&, t](const std::stop_token& stop) {
       const auto session = engine_->NewSession();

@@ -1,4 +1,4 @@
-// Cursors, against a model that cannot be wrong: std::map.
+// Tests cursors against a std::map.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +22,8 @@ class ScanTest : public AnyIoModeTest {
     if (!info().capabilities.scans) GTEST_SKIP() << info().name << " has no scans";
   }
 
-  // Few letters, so that keys share prefixes, meet again and lie at the ends of the byte range.
+  // Keys have few different letters, so that they share prefixes and repeat, and some letters are
+  // at the ends of the byte range.
   std::string RandomKey() {
     static constexpr char kLetters[] = {'\0', '\x01', 'a', 'b', '\x7f', '\x80', '\xff'};
     std::string key(1 + random_() % 6, ' ');
@@ -40,7 +41,7 @@ class ScanTest : public AnyIoModeTest {
     return RowValue(random_() % 1000000, size);
   }
 
-  // Some writes, a part of them in transactions that commit or roll back.
+  // Makes some writes, a part of them in transactions that commit or roll back.
   void Write(Model* model, int count) {
     while (count > 0) {
       const bool transaction = info().capabilities.transactions && random_() % 3 == 0;
@@ -64,7 +65,7 @@ class ScanTest : public AnyIoModeTest {
     }
   }
 
-  // Moves a cursor about and the model's iterator with it.
+  // Moves a cursor at random, and an iterator of the model with it. Both must always agree.
   void Walk(const Model& model, int moves) {
     std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
     auto at = model.end();
@@ -121,7 +122,7 @@ class ScanTest : public AnyIoModeTest {
     ASSERT_TRUE(cursor.value() == at->second);
   }
 
-  // Both ways from end to end.
+  // Walks from one end to the other in both directions.
   void WalkThrough(const Model& model) {
     std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
     auto at = model.begin();
@@ -210,7 +211,7 @@ TEST_P(ScanTest, WalksManyPagesBothWays) {
   options_.cache_bytes = 8 << 20;
   Open();
   constexpr uint64_t kRows = 40000;
-  // In an order that fills the middle last.
+  // The rows are inserted in an order that fills the middle last.
   for (uint64_t i = 0; i < kRows;) {
     session_->Begin();
     for (const uint64_t end = i + 1000; i < end; ++i) {

@@ -1,4 +1,5 @@
-// Transactions: over tables, all or nothing, own writes visible to their session and to no other.
+// Tests transactions: they span tables, take effect as a whole or not at all, and their writes are
+// visible to their own session and to no other.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -109,7 +110,7 @@ TEST_P(TransactionTest, ASessionSeesItsOwnWritesThroughACursor) {
     EXPECT_EQ(cursor->key(), "g");
     ASSERT_TRUE(cursor->Prev());
     EXPECT_EQ(cursor->key(), "d");
-    // Written after the cursor was made.
+    // This row is written after the cursor was made.
     Put("e", "own");
     ASSERT_TRUE(cursor->Seek("e"));
     EXPECT_EQ(cursor->value(), "own");
@@ -229,8 +230,8 @@ TEST_P(TransactionTest, ABigTransactionIsAllOrNothing) {
   }
 }
 
-// A writer keeps two rows in two tables equal. A reader that looks at one and then at the other may
-// find the second newer, never older, in whichever order it looks.
+// A writer keeps two rows in two tables equal. A reader that reads one row and then the other may
+// find the second one newer, but never older, in either order.
 TEST_P(TransactionTest, ReadersNeverSeeHalfATransaction) {
   OpenBoth();
   const std::string key = "counter";

@@ -1,4 +1,4 @@
-// The memory budget against the kernel of this machine. Needs the right to make a memory cgroup.
+// Tests the memory budget on the kernel of this machine. Needs the right to make a memory cgroup.
 #include "device/machine/memory_budget.h"
 
 #include <fcntl.h>
@@ -55,8 +55,8 @@ class MemoryBudgetEngineTest : public testing::Test {
     ASSERT_EQ(DropPages(path_).after.cached, 0u);
   }
 
-  // Runs `work` in a child under the budget; returns the child's status. The child stays at its end
-  // until `look` has run here, so that what it holds can be seen.
+  // Runs `work` in a child under the budget, and returns the child's status. The child does not end
+  // before `look` has run in this process, so that `look` can measure what the child holds.
   int RunUnderBudget(const std::function<bool()>& work, const std::function<void()>& look = {}) {
     int done[2], leave[2];
     EXPECT_EQ(pipe(done) + pipe(leave), 0);
@@ -110,10 +110,11 @@ TEST_F(MemoryBudgetEngineTest, BoundsThePageCacheThatReadsFill) {
   EXPECT_LE(usage.usage, kLimit);
   EXPECT_GT(usage.failcnt, 0u);
   EXPECT_EQ(usage.oom_kills, 0u);
-  // The file is three times the budget: the cache of it is bounded, and by nothing smaller.
+  // The file is three times the budget, so the budget must bound its page cache, and nothing
+  // smaller may.
   EXPECT_LT(resident, kLimit);
   EXPECT_GT(resident, kLimit / 2);
-  // Two sources for one number: the group's statistics, and the file's own pages.
+  // The statistics of the group must agree with the number of the file's pages in memory.
   EXPECT_NEAR(static_cast<double>(usage.file), static_cast<double>(resident), 1.0 * kMiB);
   // The parts add up to the limit.
   EXPECT_EQ(parts.limit, kLimit);

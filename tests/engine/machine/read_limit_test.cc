@@ -15,7 +15,7 @@
 namespace testbed {
 namespace {
 
-// That it takes at least so long is no matter of the machine's speed.
+// A lower bound of the time does not depend on the speed of the machine.
 TEST(ReadLimitTest, ReadsOfTheProcessesInItAreNoFaster) {
   constexpr int kReads = 400, kPerSecond = 400;
   constexpr size_t kPage = 4096;
@@ -57,7 +57,7 @@ TEST(ReadLimitTest, ReadsOfTheProcessesInItAreNoFaster) {
     EXPECT_EQ(status, 0);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  // The kernel lets some tenths of a second's reads pass at once.
+  // The kernel lets the reads of a few tenths of a second pass at once.
   EXPECT_GT(seconds(true), 0.6 * kReads / kPerSecond);
   limit.reset();
   EXPECT_FALSE(std::filesystem::exists(group));

@@ -1,4 +1,4 @@
-// Readahead of a real block device: a small loop device made for the test. Needs root.
+// Tests the readahead of a real block device, a small loop device made for the test. Needs root.
 #include "device/machine/readahead.h"
 
 #include <gtest/gtest.h>

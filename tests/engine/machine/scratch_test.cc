@@ -40,8 +40,8 @@ std::string Text(const std::string& path) {
   return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
-// Loop devices detach a moment after their last user is gone. Another test may take the number at
-// once.
+// Returns whether the loop device is detached, or belongs to another image by now. A loop device
+// detaches a moment after its last user is gone, and another test may take its number at once.
 bool Detaches(const std::string& name, const std::string& directory) {
   for (int i = 0; i < 400; ++i) {
     const std::string image = Text("/sys/block/" + name + "/loop/backing_file");
@@ -92,10 +92,11 @@ TEST_P(ScratchTest, IsAnEmptyFileSystemOnADeviceOfItsOwn) {
     EXPECT_EQ(BlockDevice::Under(scratch->path()).name(), loop);
     EXPECT_EQ(Text("/sys/block/" + loop + "/loop/dio"), "1\n");
     EXPECT_EQ(Text("/sys/block/" + loop + "/loop/autoclear"), "1\n");
-    // The next one on this loop device does not inherit what a run has set.
+    // The next scratch device on this loop device must not inherit the readahead that a run has
+    // set.
     EXPECT_EQ(scratch->device().readahead_kb(), ScratchDevice::kReadaheadKb);
     std::ofstream("/sys/block/" + loop + "/queue/read_ahead_kb") << 640;
-    // Nobody else sees the mount, and the image has no name any more.
+    // No other process sees the mount, and the image has no name any more.
     EXPECT_THAT(Text("/proc/1/mountinfo"), testing::Not(HasSubstr(scratch->path())));
     EXPECT_EQ(Entries(directory_).size(), 1u) << "only the mount point";
     // Every direct write is one request of its size on the device: no second cache below.
@@ -180,7 +181,7 @@ TEST_P(ScratchTest, KillingTheOwnerLeavesNothing) {
   const std::string loop = line.substr(0, line.find(' '));
   const std::string path = line.substr(line.find(' ') + 1);
   EXPECT_TRUE(fs::exists("/sys/block/" + loop + "/loop/backing_file"));
-  // A sweep by somebody else must not touch what is in use.
+  // The removal of leftovers must not touch a device that is in use.
   EXPECT_THAT(ScratchDevice::CleanLeftovers(directory_), IsEmpty());
   EXPECT_TRUE(fs::exists(path));
 
@@ -219,8 +220,8 @@ TEST_P(ScratchTest, RefusesInOneSentence) {
   EXPECT_THAT(Entries(directory_), IsEmpty());
 }
 
-// Direct writes that were not followed by a sync, which a power cut of the file system alone leaves
-// as they are.
+// The test makes direct writes without a sync. A power cut of the file system alone would keep
+// them.
 TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
   std::string why;
   if (!FaultDisk::Available(&why)) GTEST_SKIP() << why;
@@ -278,8 +279,8 @@ TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
   }
 }
 
-// The last process of a mount namespace unmounts what is in it, which the process that serves the disk
-// below cannot do: it would wait for itself, and all syncs of the machine with it.
+// The last process of a mount namespace unmounts what is in it. The process that serves the disk
+// must not be that one: it would wait for itself, and all syncs of the machine would wait with it.
 TEST_P(ScratchTest, TheProcessThatServesAFaultDiskHasNoMountOfItsParent) {
   ScratchOptions options = Options();
   options.fault_disk = true;
@@ -308,7 +309,7 @@ TEST(ScratchLeftoversTest, RemovesImagesWithoutAnOwnerOnly) {
   const std::string directory = mkdtemp(pattern.data());
   const std::string image = directory + "/.testbed-scratch-00000000000000a1.img";
   const std::string used = directory + "/.testbed-scratch-00000000000000a2.img";
-  // Allocated, and not written yet.
+  // The images are allocated, and not written yet.
   std::ofstream(image) << std::string(8192, '\0');
   std::ofstream(used) << std::string(8192, '\0');
   std::ofstream(directory + "/.testbed-scratch-00000000000000a4.img") << "precious";

@@ -10,8 +10,8 @@
 namespace testbed {
 namespace {
 
-// A write that found the disk full may be tried again when there is room. A sync may not: what it
-// could not write is lost.
+// A write that found the disk full may be tried again when there is room. A failed sync may not:
+// the data that it could not write are lost.
 TEST(ErrorTest, OnlyAFullDiskThatRefusedAWriteIsTemporary) {
   EXPECT_TRUE(Error::Io("write", "f", ENOSPC).disk_is_full());
   EXPECT_TRUE(Error::Io("write", "f", EDQUOT).disk_is_full());
@@ -50,7 +50,7 @@ TEST(ErrorTest, AnExceptionIsTheErrorThatItIs) {
   EXPECT_STREQ(SentenceOf(std::bad_alloc()), Error::Of(std::bad_alloc()).what());
 }
 
-// Names and the strings of foreign files may have them.
+// Names, and strings from files of others, may have control characters.
 TEST(ErrorTest, ControlCharactersAreWrittenOut) {
   const std::string name("a\0b\n\x1b[1m\x7f \xc3\xa4", 12);
   const Error error(Error::kUsage, "the engine " + name + " is not known");

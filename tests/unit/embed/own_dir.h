@@ -1,4 +1,4 @@
-// A directory of a test's own, below the current one; it goes with what is in it.
+// A temporary directory below the current one. The destructor removes it with its contents.
 #ifndef TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
 #define TESTBED_TESTS_UNIT_EMBED_OWN_DIR_H_
 

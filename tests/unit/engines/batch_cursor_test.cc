@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The table of a server, and what its session knows.
+// The table of a server, and the state of its session.
 struct Server {
   explicit Server(size_t value_size) {
     for (int row = 0; row < 20000; ++row) {
@@ -55,8 +55,8 @@ class ServerCursor : public BatchCursor {
   Server& server_;
 };
 
-// Returns what the statements of a scan of `rows` rows ask for, of which it tells `expected`; 0: it
-// tells nothing.
+// Scans `rows` rows, after announcing `expected` rows (0: none). Returns the number of rows that
+// each statement asked for.
 std::vector<uint64_t> Scan(Server* server, uint64_t rows, uint64_t expected) {
   server->asked.clear();
   ServerCursor cursor(server);
@@ -90,7 +90,7 @@ TEST(BatchCursorTest, ACursorGoesOnBeyondWhatWasExpected) {
   server.row_bytes = 100;
   EXPECT_THAT(Scan(&server, 30, 3), ElementsAre(3, 16, 64));
   EXPECT_THAT(Scan(&server, 1001, 1000), ElementsAre(1000, 256));
-  // The hint is for one walk.
+  // The hint must count for one walk only.
   ServerCursor cursor(&server);
   cursor.Expect(2);
   cursor.First();

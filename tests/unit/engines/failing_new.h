@@ -10,8 +10,8 @@
 
 namespace testbed {
 
-// FailingNew works on allocations by `new` that have no alignment of their own. Threads do not touch
-// each other.
+// FailingNew counts allocations by `new` without an explicit alignment. Each thread has its own
+// count.
 class FailingNew {
  public:
   static void Set(

@@ -1,6 +1,6 @@
-// A file of a database that is missing, empty, cut, full of zeros, exchanged for another one or
-// another database's: opening refuses, and then changes nothing, or finds every row. This holds for a
-// database that was closed and for one that a crash has left.
+// Tests a database with a file that is missing, empty, cut, full of zeros, exchanged for another
+// one, or from another database. The opening must be refused and change nothing, or find every row,
+// both after a close and after a crash.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -65,7 +65,8 @@ class ForeignFileTest : public testing::TestWithParam<Mode> {
   ~ForeignFileTest() override { fs::remove_all(base_); }
   static std::string engine() { return GetParam().engine; }
 
-  // Makes a database, and keeps what its files hold after a crash and after it was closed.
+  // Makes a database. Sets *crashed and *closed to the contents of its files before and after its
+  // close.
   void Make(char name, Contents* crashed, Contents* closed) {
     fs::remove_all(dir_);
     fs::create_directories(dir_);
@@ -129,7 +130,7 @@ class ForeignFileTest : public testing::TestWithParam<Mode> {
     } catch (const Error& error) {
       ++refused_;
       Contents now = Load(dir_);
-      // A lock's file may have been made.
+      // The opening may have made an empty lock file.
       std::erase_if(now, [&](const auto& file) {
         return file.second.empty() && !files.contains(file.first);
       });

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Waits for it for a minute at most.
+// Waits until the condition holds, for at most a minute. Returns whether it does.
 template <typename Condition>
 bool Becomes(const Condition& condition) {
   for (int i = 0; i < 60000 && !condition(); ++i) std::this_thread::sleep_for(milliseconds(1));
@@ -54,7 +54,7 @@ TEST(LazySyncTest, AFailureIsToldFromThenOnAndNothingIsSyncedAfterIt) {
   EXPECT_EQ(syncs.load(), 1u);
 }
 
-// A thread that ended the process would take the program of an embedder with it.
+// An exception that escapes the thread would end the program that embeds the engine.
 TEST(LazySyncTest, WantOfMemoryIsAFailureAsAnyOther) {
   for (const bool in_sync : {true, false}) {
     std::atomic<uint64_t> commits{1};

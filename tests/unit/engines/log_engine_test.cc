@@ -222,7 +222,7 @@ TEST_F(LogEngineTest, WhatIsMissingIsNotNew) {
   EXPECT_TRUE(LogSegmentPaths(log).empty());
 }
 
-// A creation that was killed before the file with the names of tables was there.
+// The creation was killed before it had made the file with the names of tables.
 TEST_F(LogEngineTest, AnUnfinishedCreationIsMadeAnew) {
   Open();
   std::filesystem::remove(append_log::LogDirectory(directory_) + "/tables");

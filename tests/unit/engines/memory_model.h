@@ -9,13 +9,14 @@
 //   });
 //   EXPECT_EQ(model.failure(), "");
 //
-// Each store of a place is kept with the view of it: what a thread that reads the store has to see
-// from then on of all places. A relaxed load may read each store that the thread's view does not
-// rule out; acquire and release, as orders and as fences, join views. It is the view-based account of
-// release and acquire of Kang et al., "A Promising Semantics for Relaxed-Memory Concurrency" (POPL
-// 2017), without promises: no load reads from a store that its own thread makes later on. A store
-// becomes the newest of its place, and an exchange reads the newest. Sequentially consistent order
-// is taken as acquire and release. Programs end within a few steps on every path.
+// Each store to a place is kept with its view: for each place, the oldest store that a thread may
+// still read after it has read this store. A relaxed load may read each store that the thread's
+// view does not rule out; acquire and release, as orders and as fences, join views. It is the
+// view-based account of release and acquire of Kang et al., "A Promising Semantics for
+// Relaxed-Memory Concurrency" (POPL 2017), without promises: no load reads from a store that its
+// own thread makes later on. A store becomes the newest of its place, and an exchange reads the
+// newest. Sequentially consistent order is treated as acquire and release. A program must end
+// within a few steps on every path.
 //
 // Threads are fibers of the calling thread; the explorer takes each choice (whose step is next,
 // which store a load reads) in turn, one execution after the other. Not thread-safe.
@@ -37,7 +38,7 @@ namespace testbed {
 
 class MemoryModel {
  public:
-  // For each place the first of its stores that may still be read.
+  // For each place, the oldest of its stores that may still be read.
   using View = std::vector<size_t>;
 
   // One execution: the program adds its threads and checks, and the explorer runs them.
@@ -46,7 +47,7 @@ class MemoryModel {
     void Thread(std::function<void()> body) {
       model_->threads_.push_back(NewFiber(std::move(body)));
     }
-    // Called once all threads have ended, for what must hold then.
+    // Calls `body` once all threads have ended, to check what must hold then.
     void AtEnd(std::function<void()> body) { model_->at_end_ = std::move(body); }
     void Check(bool holds, const char* what) {
       if (!holds && model_->failure_.empty()) model_->failure_ = what;
@@ -71,7 +72,7 @@ class MemoryModel {
   }
   // Returns the check that failed; empty when none did.
   const std::string& failure() const { return failure_; }
-  // Without release fences, to show that a test sees what they are for.
+  // Makes release fences have no effect, to show that a test notices their absence.
   void IgnoreReleaseFences() { ignores_release_fences_ = true; }
 
  private:
@@ -86,8 +87,8 @@ class MemoryModel {
     std::unique_ptr<char[]> stack{new char[kStackBytes]};  // not filled with zeros
     ucontext_t context{};
     bool ended = false;
-    View now;                 // what it must see
-    View acquired, released;  // what an acquire fence adds; what it saw at its last release fence
+    View now;                 // its view
+    View acquired, released;  // what an acquire fence adds; its view at its last release fence
   };
 
   static std::unique_ptr<Fiber> NewFiber(std::function<void()> body) {
@@ -238,7 +239,8 @@ class ModelAtomic {
     if (Acquires(order)) MemoryModel::Join(&fiber->now, stores_[which].view);
     return stores_[which].value;
   }
-  // `continued` is the view of the store that an exchange replaces: a release sequence goes on.
+  // `continued` is the view of the store that an exchange replaces, which continues its release
+  // sequence.
   void Write(T value, std::memory_order order, const MemoryModel::View& continued) {
     MemoryModel::Fiber* const fiber = Model()->running_;
     MemoryModel::At(&fiber->now, place_) = stores_.size();
@@ -252,7 +254,7 @@ class ModelAtomic {
   std::vector<Store> stores_;  // in the order of their place
 };
 
-// Atomics and fences of the model, as a parameter of code that is tried.
+// The atomics and fences of the model, as a template parameter of the code under test.
 struct ModelAtomics {
   template <typename T>
   using Atomic = ModelAtomic<T>;

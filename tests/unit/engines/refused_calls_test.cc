@@ -1,4 +1,5 @@
-// What the system refuses while an engine is opened is an Error, whatever call it is.
+// Tests that a call that the system refuses while an engine is opened becomes an Error, whichever
+// call it is.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ std::string NewDirectory() {
   return ::mkdtemp(pattern.data());
 }
 
-// A link to itself cannot be examined (ELOOP), not by root either: it is not absent.
+// A link to itself cannot be examined (ELOOP), not even by root, and must not count as absent.
 TEST(RefusedCallsTest, AFileThatCannotBeExaminedIsAnErrorToEachEngine) {
   const std::string dir = NewDirectory();
   fs::create_symlink("loop", dir + "/loop");
@@ -57,7 +58,7 @@ TEST(RefusedCallsTest, WhatTheLibraryOfFilesThrowsIsAnError) {
   fs::remove_all(dir);
 }
 
-// Each thread of an opening in its turn is not made.
+// The creation of each thread of an opening fails in turn.
 TEST(RefusedCallsTest, AThreadThatIsNotMadeIsAnError) {
   const std::string base = NewDirectory();
   fs::permissions(base, fs::perms::all);

@@ -1,5 +1,5 @@
-// What a creation that did not end has left is made anew, and nothing else is: a log with records is
-// that of a database whose data file is missing.
+// Tests that a database whose creation did not end is made anew, and nothing else is: a log with
+// records belongs to a database whose data file is missing.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

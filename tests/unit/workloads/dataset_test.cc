@@ -98,7 +98,7 @@ TEST(DatasetTest, AValueOfAnotherSizeIsTheRowsOwnToo) {
   for (size_t cut : {0, 1, 7, 8, 16, 399}) EXPECT_FALSE(data.Check(3, whole.substr(0, cut))) << cut;
 }
 
-// An engine may leave out an update that changes nothing.
+// Versions must differ, because an engine may leave out an update that changes nothing.
 TEST(DatasetTest, VersionsDifferInShortValuesToo) {
   for (size_t size : {2, 3, 4, 8, 15, 16, 400}) {
     DatasetOptions options = Small();
@@ -139,7 +139,7 @@ TEST(DatasetTest, IndexKeysEndWithThePrimaryKeyAndDifferByIndex) {
   EXPECT_TRUE(data.IndexKey(0, 9, a).ends_with(data.Key(9, key)));
 }
 
-// Bytes that the process has had in memory at most.
+// Returns the peak resident memory of the process, in bytes.
 uint64_t PeakMemory() {
   rusage use;
   ::getrusage(RUSAGE_SELF, &use);

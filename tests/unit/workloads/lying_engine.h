@@ -1,5 +1,5 @@
-// An engine of ordered maps in memory, which counts what is asked of its cursors, and which gives
-// wrong answers when a test tells it to. For one thread at a time.
+// An engine of ordered maps in memory. It counts the calls of its cursors, and gives wrong answers
+// when a test tells it to. Not thread-safe.
 #ifndef TESTBED_TESTS_UNIT_WORKLOADS_LYING_ENGINE_H_
 #define TESTBED_TESTS_UNIT_WORKLOADS_LYING_ENGINE_H_
 

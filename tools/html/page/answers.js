@@ -15,7 +15,8 @@
     return list;
   };
 
-  // Returns the phase that a run is about: the last that was measured, otherwise the last load; -1 without either.
+  // Returns the index of the phase whose result the page shows first: the last measured one, otherwise the last load;
+  // -1 without either.
   testbed.mainPhase = function (run) {
     var list = testbed.resultPhases(run);
     for (var i = list.length - 1; i >= 0; --i) if (run.phases[list[i]].kind === 'measure') return list[i];
@@ -24,7 +25,7 @@
 
   function clients(run) { return run.threads + (run.threads === 1 ? ' client' : ' clients'); }
 
-  // Returns the sentence on what the clients saw.
+  // Returns the sentence on the rate and latency that the clients saw.
   function rateSentence(run, phase) {
     var one = phase.operations.length === 1 ? phase.operations[0] : null;
     var text = phase.name + ' with ' + clients(run) + ': ' + testbed.short(phase.rate) + ' operations a second';
@@ -37,7 +38,7 @@
     }).join(', ') + '.';
   }
 
-  // Returns the sentence on reads: what of them each cache answered, and what the device had to give.
+  // Returns the sentence on reads: how many each cache answered, and how many the device had to answer.
   function readSentence(phase) {
     var account = phase.account || {}, engine = account.engine || {}, device = account.device, parts = [];
     if (!device || !(phase.rows_read > 0) || !(phase.count > 0)) return '';
@@ -63,7 +64,7 @@
     return text.charAt(0).toUpperCase() + text.slice(1) + '.';
   }
 
-  // Returns how far the result can be trusted: [{text, alarm}].
+  // Returns the sentences on how far the result can be trusted: [{text, alarm}].
   testbed.confidence = function (document, run, phase) {
     var says = [], closure = (phase.account || {}).closure, series = phase.series || {};
     if (document.partial || run.partial || phase.partial) says.push({text: 'The run was interrupted: this is a part of it.', alarm: true});
@@ -98,7 +99,7 @@
     return says;
   };
 
-  // Returns the sentences that answer for a phase.
+  // Returns the sentences that answer the question above for a phase.
   testbed.answers = function (run, phase) {
     return [rateSentence(run, phase), readSentence(phase), writeSentence(phase)].filter(function (s) { return s !== ''; });
   };

@@ -19,7 +19,8 @@
     return element;
   }
 
-  // Returns a table cell with a figure of a document, which keeps the figure itself and its JSON pointer.
+  // Returns a table cell that shows a figure of a document. Its attributes keep the exact figure and its JSON
+  // pointer.
   function figure(entry, pointer, format) {
     const value = testbed.at(entry.document, pointer);
     const known = typeof value === 'number' && isFinite(value);
@@ -43,7 +44,7 @@
     return h('details', {class: 'fold'}, h('summary', {}, title), children);
   }
 
-  // A fold whose contents are made when it is opened first.
+  // Returns a fold whose contents are made when it is opened for the first time.
   function lazyFold(title, make) {
     const details = fold(title);
     let made = false;
@@ -89,7 +90,7 @@
     }
   }
 
-  // Draws all plots, those that nobody has scrolled to yet included: a printer sees them all.
+  // Draws all plots, even those that were not scrolled into view yet, since a printer prints them all.
   function drawAll() {
     for (const element of drawn.keys()) draw(element);
   }

@@ -1,5 +1,5 @@
-// Figures as people read them, and where they stand in a document. ECMAScript 5: the program executes
-// this file, too (tools/html/plot_files.h).
+// Formats figures for people, and looks them up in a document. ECMAScript 5: the program executes this file, too
+// (tools/html/plot_files.h).
 var testbed = {};
 
 (function (testbed) {

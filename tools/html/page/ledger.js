@@ -15,8 +15,8 @@
 
   function bytesOf(counts, way) { return counts ? counts[way + '_bytes'] || 0 : 0; }
 
-  // Returns whether a request of a thread outside the run was the run's: kernel threads write back what the
-  // run's files left in the page cache. What touched other files is another program's.
+  // Returns whether a thread outside the run made this request for the run: a kernel thread that writes back pages of
+  // the run's files. A request to other files is another program's.
   function ofTheRun(entry) {
     return entry.kind !== 'other-file' && /^(kworker|jbd2|kswapd|loop|xfs|kthread)/.test(entry.thread);
   }
@@ -52,8 +52,8 @@
     return flows;
   };
 
-  // Returns the bytes of a block that the engine's cache missed, on the mean: by the engine's own count, or by what the
-  // operations then read of files. 0 when neither is known.
+  // Returns the mean bytes of a block that the engine's cache missed, from the engine's own count or from the bytes
+  // that the operations read from files; 0 when neither is known.
   function blockBytes(account) {
     var engine = account.engine || {}, missed = engine.block_requests - engine.block_hits;
     if (engine.block_reads > 0 && engine.block_read_bytes > 0) return engine.block_read_bytes / engine.block_reads;
@@ -67,8 +67,8 @@
     return {name: name, calls: calls, bytes: bytes, note: note || '', source: source || ''};
   }
 
-  // Returns the steps of a phase in one way: [{name, calls, bytes, note}], from the operation down. `calls` and
-  // `bytes` are totals; null when the level does not know them.
+  // Returns the levels of a phase in one way ('read' or 'write'): [{name, calls, bytes, note}], from the operation
+  // down to the device. `calls` and `bytes` are totals, or null when the level does not count them.
   testbed.levels = function (phase, way) {
     var account = phase.account || {}, causes = account.causes || [], engine = account.engine || {};
     var levels = [], calls = way + 's', reads = way === 'read';
@@ -126,7 +126,7 @@
     if (bytes > 0) this.links.push({source: from, target: to, value: bytes, work: work, says: says || ''});
   };
 
-  // Joins the causes that moved less than a hundredth of all, so that the picture stays readable.
+  // Joins the causes with less than a hundredth of all bytes into one, so that the picture stays readable.
   function withoutSmall(causes) {
     var all = sum(causes, function (c) { return Math.max(c.file, c.kernel); });
     var large = causes.filter(function (c, i) { return i < 6 && Math.max(c.file, c.kernel) >= all / 100; });
@@ -147,8 +147,9 @@
     return sum(Object.keys(byKind), function (kind) { return byKind[kind]; });
   }
 
-  // Returns, by kind, the kernel's bytes of a cause that no file call stands for: of the file system's own blocks, and
-  // of engines that call the operating system themselves. Other kernel bytes come out of the files' column.
+  // Returns, by kind, the kernel's bytes of a cause that no counted file call explains: those of the file system's
+  // own blocks, and of engines that call the operating system directly. The other kernel bytes flow out of the files'
+  // column.
   function direct(cause, fileOf) {
     var bytes = {};
     Object.keys(cause.kernelByKind).forEach(function (kind) {
@@ -157,8 +158,8 @@
     return bytes;
   }
 
-  // Adds the columns in front of the files: for reads operations and the engine's cache, for writes what the clients
-  // wrote, the engine, and the work that it did.
+  // Adds the columns left of the files. For reads they are the operations and the engine's cache; for writes, the
+  // bytes that the clients wrote, the engine, and the work that it did.
   function linkEngine(graph, phase, engineName, causes, moved, write) {
     var account = phase.account || {}, engine = account.engine || {};
     graph.node(engineName, 1, write ? engineName : engineName + ' cache');
@@ -171,7 +172,7 @@
       });
       return;
     }
-    // The engine counts hits for all operations together: they are divided as the misses are.
+    // The engine counts hits for all operations together, so they are divided in proportion to the misses.
     var foreground = causes.filter(function (c) { return c.ground === 'foreground'; });
     var missed = sum(foreground, function (c) { return moved[c.name]; }), hits = (engine.block_hits || 0) * blockBytes(account);
     causes.forEach(function (c) {

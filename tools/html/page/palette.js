@@ -35,7 +35,7 @@
     'flush': 4, 'checkpoint': 1, 'compaction': 2, 'eviction': 3, 'writeback': 5, 'cleaner': 5, 'journal': 6
   };
 
-  // Without double quotes, because the library does not escape them in an SVG's attributes.
+  // The names of fonts have no double quotes, because the library does not escape them in the attributes of an SVG.
   var sans = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
   var themes = {
     light: {

@@ -64,7 +64,7 @@
     chart.setOption(plot.option);
     var text = chart.renderToSVGString();
     chart.dispose();
-    // Few programs but browsers know the property that centres a line of text; all know a shift of it.
+    // Programs other than browsers seldom support the property that centres a line of text, so a shift replaces it.
     return text.replace(/ dominant-baseline="central"/g, ' dy="0.35em"');
   };
 })(testbed);

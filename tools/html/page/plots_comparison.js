@@ -26,7 +26,8 @@
     return groups.filter(function (group) { return group.members.length > 1; });
   };
 
-  // Returns the looks of a group's members: their engines' when no two are of one engine.
+  // Returns the looks of a group's members: those of their engines when all engines differ, otherwise one for each
+  // member.
   function looks(group, theme) {
     var seen = {}, unlike = group.members.every(function (m) { var first = !seen['$' + m.engine]; seen['$' + m.engine] = true; return first; });
     return group.members.map(function (m, i) { return unlike ? testbed.engineLook(m.engine, theme) : testbed.look(i, theme); });

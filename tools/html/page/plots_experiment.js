@@ -30,8 +30,9 @@
     return list.sort(function (x, y) { return (y.numbers - x.numbers) || (y.labels.length - x.labels.length); });
   };
 
-  // Returns the choice that shows most cells: {metric, x, fixed: {axis index: label index or -1 for all}}. The engine,
-  // otherwise the axis with most labels, tells the curves apart; other axes are held at their most measured label.
+  // Returns the choice that shows most cells: {metric, x, fixed: {axis index: label index or -1 for all}}. Each label
+  // of the axis `engine`, or else of the axis with most labels, is a curve of its own. Other axes are held at the
+  // label with most measured cells.
   testbed.curveChoice = function (experiment) {
     var axes = testbed.curveAxes(experiment);
     if (axes.length === 0 || experiment.metrics.length === 0) return null;
@@ -93,7 +94,7 @@
     return values.every(function (v) { return v > 0; }) && most / least > 30;
   }
 
-  // The band between mean - half and mean + half, as an invisible line with a stacked area on it.
+  // Returns the band between mean - half and mean + half, as an invisible line with a stacked area on it.
   function bands(theme, curve, look, points) {
     if (!curve.points.some(function (p) { return p.half > 0; })) return [];
     function one(values, area) {
@@ -118,7 +119,8 @@
     labels.sort(function (a, b) { return experiment.axes[choice.x].labels.indexOf(a) - experiment.axes[choice.x].labels.indexOf(b); });
     var xs = labels.map(testbed.labelNumber), metric = experiment.metrics[choice.metric], axisName = experiment.axes[choice.x].name;
     if (numbers) labels.sort(function (a, b) { return testbed.labelNumber(a) - testbed.labelNumber(b); });
-    // Numbers that span a factor of eight stand on a logarithmic axis; names, and series that begin at 0, side by side.
+    // Numbers that span a factor of eight get a logarithmic axis. Names, and wide series that begin at 0, are placed
+    // at equal distances.
     var least = Math.min.apply(null, xs), most = Math.max.apply(null, xs), logX = numbers && least > 0 && most / least >= 8;
     var category = !numbers || (!logX && most / (xs.slice().sort(function (a, b) { return a - b; })[1] || 1) >= 8);
     var option = testbed.basePlot(theme), logY = wide(all);
@@ -164,7 +166,7 @@
     return {option: option, height: 330 + (curves.length > 1 ? rows * 22 : 0)};
   };
 
-  // On a logarithmic scale a stacked band would be wrong: the interval is a line through the point.
+  // Returns the interval of a point as a line through it. On a logarithmic scale a stacked band would be wrong.
   function whiskers(curve, look, point) {
     return {
       name: curve.name, type: 'custom', silent: true, z: 2, encode: {x: 0, y: [1, 2]},

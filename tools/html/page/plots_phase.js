@@ -4,7 +4,7 @@
 
   var marks = [0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 
-  // HdrHistogram's axis: 1 / (1 - share), by its logarithm.
+  // Returns the place of a share on HdrHistogram's axis, which is logarithmic in 1 / (1 - share).
   function scale(share) { return 1 / (1 - share); }
   function markName(x) {
     var share = 1 - 1 / x;
@@ -60,7 +60,7 @@
     return looks[work] ? looks[work].color : theme.rest;
   }
 
-  // Returns the ledger of a phase in one way ('read' or 'write') as a picture; null when nothing moved.
+  // Returns the plot of the ledger of a phase in one way ('read' or 'write'); null when there was no IO in it.
   testbed.ledgerPlot = function (phase, engineName, way, theme, width) {
     var graph = testbed.ledgerGraph(phase, engineName, way), narrow = width < 560, right = narrow ? 70 : 132;
     if (graph.links.length === 0) return null;
@@ -121,7 +121,7 @@
     });
     counted = counted.filter(function (c) { return c.values[0] < 0.9995 * c.all; }).slice(0, 6);
     if (counted.length === 0) return null;
-    // Bars that nobody would see are joined with the last that one does.
+    // Bars too small to be visible are joined with the last visible one.
     var last = Math.max.apply(null, counted.map(function (c) {
       for (var i = c.values.length - 1; i > 2; --i) if (c.values[i] > c.all / 500) return i;
       return 2;

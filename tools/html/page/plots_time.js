@@ -16,8 +16,8 @@
   };
 
   // Returns the stalls of a series: intervals in which the rate fell below a tenth of the median, or an operation
-  // took a second or longer, or which are a second too long themselves because the whole process stood still.
-  // Neighbours are one stall: {from, to, rate, worst}, in seconds, per second, and microseconds.
+  // took a second or longer, or which are a second longer than the median interval, because the whole process stood
+  // still. Neighbours are one stall: {from, to, rate, worst}, in seconds, per second, and microseconds.
   testbed.stalls = function (series) {
     var rates = testbed.rates(series), usual = testbed.median(rates), stalls = [];
     var lengths = testbed.intervals(series), tooLong = testbed.median(lengths) + 1;
@@ -36,7 +36,7 @@
     return stalls;
   };
 
-  // Returns whether the interval is the rest of a second, too short for a rate.
+  // Returns whether the interval is the last part of a phase and too short for a rate.
   function tooShort(series, i) {
     var from = i > 0 ? series.end_seconds[i - 1] : 0;
     return series.end_seconds.length > 2 && i + 1 === series.end_seconds.length && series.end_seconds[i] - from < 0.3;
@@ -80,7 +80,8 @@
     };
   }
 
-  // Returns the rows of the background lanes: the kinds of work, and memory's reclaim, with a value for each interval.
+  // Returns the rows of the background lanes: each kind of work, and the reclaim of memory, with a value for each
+  // interval.
   function laneRows(series) {
     var reads = series.background_read_bytes || {}, writes = series.background_write_bytes || {}, names = {};
     Object.keys(reads).concat(Object.keys(writes)).forEach(function (name) { names[name] = true; });
@@ -88,7 +89,7 @@
       var values = series.end_seconds.map(function (end, i) { return ((reads[name] || [])[i] || 0) + ((writes[name] || [])[i] || 0); });
       return {name: name, values: values, all: testbed.sum(values), text: function (v) { return testbed.bytes(v); }};
     });
-    // Work that moved next to nothing is no event.
+    // Work with hardly any bytes of IO gets no lane.
     var all = testbed.sum(rows, function (row) { return row.all; });
     rows = rows.filter(function (row) { return row.all > all / 1000; }).sort(function (a, b) { return b.all - a.all; }).slice(0, 6);
     if ((series.limit_hits || []).some(function (n) { return n > 0; })) {
@@ -97,8 +98,8 @@
     return rows;
   }
 
-  // Shows the background work of each second as lanes: a bar where the work moved bytes or memory was reclaimed, the
-  // more the darker.
+  // Shows the background work of each second as lanes: a bar where the work did IO or memory was reclaimed, darker
+  // for more bytes.
   function lanes(theme, series, at) {
     var rows = laneRows(series);
     var looks = testbed.workLooks(rows.map(function (row) { return row.name; }), theme);
@@ -148,7 +149,7 @@
     return values.map(function (v) { return v > 0 ? v : null; });
   }
 
-  // The panels, from the top: title, height, and the lines in it.
+  // Returns the panels from the top, each with its title, its height and its lines.
   function panels(theme, series, narrow) {
     var lengths = testbed.intervals(series), look = function (i) { return testbed.look(i, theme); }, list = [];
     var rates = [['rate', testbed.rates(series), look(0)]], kinds = Object.keys(series.count_by_operation || {});
@@ -171,7 +172,7 @@
     return list;
   }
 
-  // The lines' names stand beside the panel's title.
+  // Returns the legend of a panel, with the names of its lines beside its title.
   function panelLegend(theme, panel, top, narrow) {
     var legend = testbed.plotLegend(theme, panel.lines.map(function (one) { return one[0]; }));
     legend.type = 'scroll';

@@ -4,7 +4,7 @@
 
   const {h, line} = testbed;
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
-  let chosen = null;  // 'light' or 'dark' by the toggle; null: as the system says
+  let chosen = null;  // 'light' or 'dark' by the toggle; null: the system's setting
 
   testbed.themeName = () => printing ? 'light' : chosen || (dark.matches ? 'dark' : 'light');
   let printing = false;
@@ -40,7 +40,7 @@
     return button;
   }
 
-  // Shows what `make` returns, or a sentence when the document holds something that no run writes.
+  // Returns what `make` returns, or a sentence for the reader when `make` fails on a damaged document.
   function guarded(source, make) {
     try {
       return make();

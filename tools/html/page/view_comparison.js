@@ -1,4 +1,4 @@
-// Sets results beside each other: the same phase of several documents.
+// Shows the results of several documents side by side, phase by phase.
 (function (testbed) {
   'use strict';
 
@@ -9,7 +9,7 @@
     return device && phase.count > 0 ? device[what] / phase.count : NaN;
   }
 
-  // The options in which the documents differ: [{name, values}].
+  // Returns the options in which the documents differ: [{name, values}].
   function differences(entries) {
     const names = new Set(entries.flatMap((entry) => Object.keys(entry.document.options || {})));
     return [...names].sort().map((name) => ({name, values: entries.map((entry) => JSON.stringify((entry.document.options || {})[name]))}))
@@ -36,7 +36,7 @@
     });
   }
 
-  // Shows what several documents have in common; null when no phase is in two of them.
+  // Returns the view of the phases that at least two documents have; null when there is none.
   function comparisonView(entries) {
     const groups = testbed.comparisonGroups(entries);
     if (groups.length === 0) return null;

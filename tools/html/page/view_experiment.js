@@ -4,7 +4,7 @@
 
   const {h, table, fold, lazyFold, plot, count, short, line} = testbed;
 
-  // Verdicts and outcomes with the sign that stands before them; a sign is never the only difference.
+  // The sign before each verdict or outcome. The words differ as well, so the sign is never the only difference.
   const signs = [[/^(reproduced|holds)/, '✓', 'yes'], [/^in part/, '◐', 'part'], [/^(not reproduced|does not hold)/, '✗', 'no'], [/./, '·', 'open']];
   function sign(text) {
     const [, mark, name] = signs.find(([pattern]) => pattern.test(text)) || signs[3];
@@ -18,8 +18,8 @@
     return `${part.outcome}; true in ${testbed.percent(part.true_share)} of resampled rounds${mean}${because}`;
   }
 
-  // Returns the memory that the engines of a finding held, and each line on engines that held unequal memory once, with
-  // the first part that it is of.
+  // Returns the memory that the engines of a finding held, and the lines on engines that held unequal memory: each
+  // line once, with the first part of the finding that it applies to.
   function memoryOf(f) {
     const told = new Map();
     for (const part of f.parts) if (part.unequal_memory && !told.has(part.unequal_memory)) told.set(part.unequal_memory, part.says);
@@ -43,7 +43,7 @@
              memoryOf(f), (f.mechanisms || []).map((m) => h('p', {}, 'Why: ', line(m))));
   }
 
-  // Returns the sentence that sums the verdicts up.
+  // Returns the sentence that counts the verdicts.
   function summary(experiment) {
     const counts = new Map();
     for (const f of experiment.findings) {
@@ -84,7 +84,7 @@
     return h('label', {}, h('span', {}, line(label)), element);
   }
 
-  // Curves whose metric, axis and other axes the reader chooses.
+  // Returns the view of the curves, with choices of the metric, the axis, and the labels of the other axes.
   function curves(experiment) {
     const choice = testbed.curveChoice(experiment);
     if (choice === null) return null;
@@ -123,7 +123,7 @@
              h('code', {}, `testbed report '${line(experiment.directory)}/${line(run.file)}' --html run.html`), ' shows it.');
   }
 
-  // Shows a cell with its runs; its link's target.
+  // Returns the view of a cell with its runs, which links to the cell lead to.
   async function cellView(data, e, i) {
     const experiment = data.experiments[e], cell = experiment && experiment.cells[i];
     if (!cell) return null;

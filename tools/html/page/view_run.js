@@ -17,7 +17,7 @@
     return line(testbed.engineName(run, document) + version);
   }
 
-  // Returns what was run, in a line: the options that every reader asks for.
+  // Returns one line with the options that matter most to a reader.
   function settingsLine(document) {
     const o = document.options || {};
     const share = o.ram > 0 ? `cache ${bytes(o.cache_size)} of ${bytes(o.ram)}` : `cache ${bytes(o.cache_size)}`;
@@ -26,7 +26,8 @@
             size ? `${count(document.data.rows)} rows, ${bytes(size)}` : ''].filter((s) => s).map(line).join(' · ');
   }
 
-  // The table of operations: a row for each phase and operation. Its first column chooses the phase that is shown.
+  // Returns the table of operations, with a row for each phase and operation. A click in its first column chooses the
+  // phase that is shown.
   function operationsTable(entry, choose) {
     const rows = [];
     entry.document.runs.forEach((run, r) => {
@@ -169,7 +170,8 @@
     const view = h('section', {class: 'result', id: `document-${entry.index}`},
                    h('h2', {}, documentTitle(d)), h('p', {class: 'settings'}, settingsLine(d)));
     const main = runs.map((run) => testbed.mainPhase(run));
-    // The load has a process, and so a run, of its own where several runs share it: it is not the answer.
+    // A load that several runs share is a run of its own in the document, and not the result that the page shows
+    // first.
     const measured = main.findIndex((p, r) => p >= 0 && runs[r].phases[p].kind === 'measure');
     const first = measured >= 0 ? measured : main.findIndex((p) => p >= 0);
     if (first < 0) {

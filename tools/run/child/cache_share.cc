@@ -1,5 +1,5 @@
-// --cache-pct auto: the methods of ChildRun that measure the workload with several shares of the memory
-// in the engine's cache and choose the fastest (tools/cache/cache_tuning.h).
+// --cache-pct auto: the methods of ChildRun that measure the workload with several shares of the
+// memory in the engine's cache and choose the fastest (tools/cache/cache_tuning.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,10 +17,10 @@ uint64_t ChildRun::ShareBytes(double cache_pct) const {
   return static_cast<uint64_t>(static_cast<double>(options_.ram_bytes) * cache_pct / 100);
 }
 
-// Opens the engine again with a cache of this share, so that it is measured in the state of a run
-// that starts with it. After many cache sizes the blocks that the engine still holds lie scattered
-// over the allocator's pages, which therefore cannot be returned and are lost to the page cache (18
-// MB of 256 MB were seen).
+// Opens the engine again with a cache of this share, so that the measurement starts from the same
+// state as a run with this share. After many cache sizes the blocks that the engine still holds lie
+// scattered over the allocator's pages, which therefore cannot be returned and are lost to the page
+// cache (18 MB of 256 MB were seen).
 void ChildRun::ReopenWithShare(double cache_pct) {
   engine_.reset();
   ReturnFreeMemory();
@@ -125,7 +125,7 @@ void ChildRun::TuneCache(const std::string& name) {
   search.measure = [&](double pct) {
     if (stop_()) return CacheTrial{pct, {1, 0, 0}};
     engine_->ResizeCache(ShareBytes(pct));
-    // The allocator keeps what a smaller cache frees, and would withhold it from the page cache.
+    // The allocator keeps memory that a smaller cache has freed, which the page cache could use.
     ReturnFreeMemory();
     return TryShare(name, pct);
   };

@@ -11,8 +11,8 @@
 namespace testbed {
 namespace {
 
-// Returns the seconds in which an open loop of the rate performs so many of the limited operations,
-// of which the closed loop showed the share among all.
+// Returns the seconds in which an open loop at the rate performs that many of the limited
+// operations. Their share among all operations is taken from the closed loop.
 double SecondsFor(const FoundRate& found, double rate, uint64_t operations) {
   const RateStep& closed = found.steps.front();
   const double share =
@@ -26,12 +26,12 @@ std::string StepName(const std::string& workload, double rate) {
 
 }  // namespace
 
-// Measures one rate; 0 stands for the closed loop. A step lasts --seconds, and longer until it has
-// the operations that the percentile needs, unless it misses the limit for sure before; a step that
-// would take more than ten times --seconds, and ten minutes, is not decided. Before it
-// the workload runs at the same rate for --warmup, so that what the step before left behind (a
-// queue of compactions, dirty pages) is not charged to this one. The closed loop comes after the
-// warm-up of the phase itself.
+// Measures one rate; 0 stands for the closed loop. A step lasts --seconds, or longer until it has
+// the operations that the percentile needs. It ends early once it is sure to miss the limit. When
+// it would take more than ten minutes, and more than ten times --seconds, it is given up undecided.
+// Before the step the workload runs at the same rate for --warmup, so that work that the step
+// before left behind (a queue of compactions, dirty pages) is not charged to this one. The closed
+// loop needs none, because it follows the warm-up of the phase itself.
 RateStep ChildRun::MeasureRate(const std::string& name, double rate, FoundRate* found,
                                WorkloadOptions* drawn) {
   RateStep step{.target = rate, .arrivals = options_.arrivals};
@@ -52,7 +52,8 @@ RateStep ChildRun::MeasureRate(const std::string& name, double rate, FoundRate* 
     step.Add(measure("", seconds).work->result, found->limit);
     const bool enough = step.count() >= needed || step.MissesForSure(found->limit, needed);
     if (rate == 0 || enough || !step.ended_because.empty()) break;
-    // In parts, so that a step which misses for sure ends soon after it does.
+    // The step is measured in parts, and checked after each one, so that it ends soon after it is
+    // sure to miss the limit.
     const double rest = SecondsFor(*found, rate, needed - step.count());
     seconds = std::clamp(rest, 0.1, std::max(0.1, 2 * step.seconds));
     if (step.seconds >= most) {
@@ -81,8 +82,8 @@ FoundRate ChildRun::FindRate(const std::string& name, WorkloadOptions drawn) {
   return found;
 }
 
-// Measures the workload as the phase that counts, at the rate that was found, and keeps the search
-// with it. A search that was not decided is followed by a closed loop.
+// Measures the phase that is reported, at the rate that was found, and records the search with it.
+// When the search found no rate, the phase is a closed loop.
 void ChildRun::MeasureAtFoundRate(const std::string& name, Workload& workload, PhaseOptions phase,
                                   FoundRate found) {
   phase.rate = found.rate;

@@ -7,8 +7,8 @@
 namespace testbed {
 namespace {
 
-// Returns the loader of the plan's database. All workloads of a run are of one loader, but for those
-// that run on any database; an empty string when there are only such.
+// Returns the loader of the plan's database. All workloads of a run need the same loader, except
+// those that run on any database. Returns an empty string when the plan has only the latter.
 std::string LoaderOfPlan(const RunPlan& plan) {
   for (const std::string& phase : plan.phases) {
     if (const std::string& loader = FindWorkload(phase).loader; !loader.empty()) return loader;

@@ -1,4 +1,5 @@
-// Which rows the database of a run holds, as far as its workloads let one know.
+// Computes the number of rows that the database of a run holds, as far as it follows from the
+// workloads.
 #ifndef TESTBED_TOOLS_RUN_CHILD_RUN_ROWS_H_
 #define TESTBED_TOOLS_RUN_CHILD_RUN_ROWS_H_
 
@@ -11,9 +12,9 @@
 
 namespace testbed {
 
-// Returns how many rows the database holds after the plan; nothing when nobody counted them. The
-// tables of most loaders hold other rows than the Dataset has. `population` may be null; then the plan
-// has come to its end.
+// Returns the number of rows that the database holds after the plan; nothing when it is not known,
+// as with most loaders, whose tables hold other rows than the Dataset has. `population` may be
+// null; then the plan must have come to its end.
 std::optional<uint64_t> RowsAtEnd(const RunPlan& plan, const Population* population,
                                   const Dataset& dataset);
 

@@ -26,7 +26,7 @@ class DirectoryTest : public testing::Test {
   std::string dir_;
 };
 
-// What stands for it here is a pipe; for root it was /dev/null.
+// A pipe stands for the device here. With root, the device was /dev/null.
 TEST_F(DirectoryTest, NoFileTakesThePlaceOfAPipeOrADevice) {
   const std::string pipe = dir_ + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

@@ -151,7 +151,7 @@ TEST_F(DurableTest, NoPageOfAFileStaysInThePageCache) {
   EXPECT_EQ(Residency(path).cached, 0u);
 }
 
-// A large folio, of which a part alone cannot be dropped.
+// The kernel may cache the file in a large folio, of which it cannot drop a part.
 TEST_F(DurableTest, WhatIsReadPastThePageCacheComesFromTheDevice) {
   const std::string path = directory_ + "/f";
   MakeDurable(path, FileKind::kData);
@@ -197,7 +197,7 @@ TEST_F(DurableTest, AFileWithoutFailedWriteBacksHasNoErrorToTell) {
   EXPECT_NO_THROW(file->CheckWriteBack());
 }
 
-// The system takes the pages of a failed sync for clean, so that the next sync would succeed.
+// After a failed sync the kernel marks the pages as clean, so that the next sync would succeed.
 TEST_P(FileTest, NoSyncSucceedsAfterAFailedOne) {
   auto file = Open(FileOptions::kMustCreate);
   if (!file) GTEST_SKIP() << "no direct IO on the file system of " << directory_;
@@ -207,7 +207,7 @@ TEST_P(FileTest, NoSyncSucceedsAfterAFailedOne) {
   EXPECT_EQ(FileFaults::Clear(), 1u);
   EXPECT_THROW(file->Sync(), Error);
   EXPECT_THROW(file->Sync(true), Error);
-  // Another descriptor is told of later failures alone.
+  // A new descriptor reports only later failures.
   EXPECT_NO_THROW(Open(FileOptions::kMustExist)->Sync());
 }
 

@@ -1,5 +1,5 @@
-// What a user names to be read: opening never waits, what is no regular file is refused, and no more
-// is read than was asked for.
+// Tests files that a user names to be read: opening must never wait, everything but a regular file
+// must be refused, and no more may be read than was asked for.
 #include "device/file/input_file.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ class InputFileTest : public testing::Test {
       return error.what();
     }
   }
-  // Makes a pipe in which `text` waits, and returns its end to read.
+  // Makes a pipe that holds `text`. Returns its read end, and sets *writer to the other end.
   static int PipeWith(const std::string& text, int* writer) {
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -105,7 +105,7 @@ TEST_F(InputFileTest, APipeWithAWriterIsReadToItsEnd) {
   ::close(reader);
 }
 
-// The writer has nothing yet when the file is opened.
+// The writer has written nothing yet when the file is opened.
 TEST_F(InputFileTest, AWriterThatIsLateIsAwaited) {
   int writer = -1;
   const int reader = PipeWith("", &writer);

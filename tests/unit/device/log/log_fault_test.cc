@@ -161,7 +161,8 @@ TEST_F(LogFaultTest, TheLogsOwnThreadLeavesItsErrorToTheCallers) {
   }
 }
 
-// Memory that the process takes beyond `bytes` more is refused until the object goes out of scope.
+// Limits the memory of the process to its current size and `bytes` more, until the object goes out
+// of scope.
 class MemoryLimit {
  public:
   explicit MemoryLimit(uint64_t bytes) {
@@ -181,7 +182,7 @@ class MemoryLimit {
 
 class LogMemoryTest : public LogTestInMemory {};
 
-// The record would open the next segment.
+// The record that finds no memory would open the next segment.
 TEST_F(LogMemoryTest, ARecordThatFindsNoMemoryLeavesTheLogAsItWas) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer ends the process when memory is refused";
@@ -191,7 +192,7 @@ TEST_F(LogMemoryTest, ARecordThatFindsNoMemoryLeavesTheLogAsItWas) {
   options.space = LogSpace::kGrowing;
   auto log = OpenLog(directory_, options);
   const auto fill = [](size_t n) { return [n](char* to) { std::memset(to, 'x', n); }; };
-  // The second is longer than what a heap of a thread, of 64 MiB, may have left.
+  // The second record is longer than a heap of a thread, which has 64 MiB.
   constexpr size_t kFirst = 8 << 20, kSecond = 90 << 20;
   log->WaitDurable(log->Append(kFirst, fill(kFirst)).end);
   {
@@ -264,7 +265,7 @@ TEST_F(LogFullDeviceTest, NoRoomForAnotherSegmentComesBeforeAnAcknowledgement) {
   }
 }
 
-// What recovery appends finds the reserve, though the log has filled the disk.
+// Recovery must find the reserve for what it appends, although the log has filled the disk.
 TEST_F(LogFullDeviceTest, ARecoveryFindsTheReserve) {
   LogOptions options = SmallOptions();
   options.reserve = true;
@@ -294,8 +295,9 @@ TEST_F(LogFullDeviceTest, ARecoveryFindsTheReserve) {
   EXPECT_GE(fill(log.get()), of_a_segment - 10);
 }
 
-// A log that was closed in order at the end of a segment replays nothing, and its opening needs a segment
-// for its own frame. From then on the disk must have room for another reserve, or the log for recycling.
+// A log that was closed in order at the end of a segment replays nothing, and its opening needs a
+// segment for its own frame. From then on the disk must have room for another reserve, or the log
+// for recycling.
 TEST_F(LogFullDeviceTest, AnOpeningAtTheEndOfASegmentFindsTheReserve) {
   LogOptions options = SmallOptions();
   options.reserve = true;

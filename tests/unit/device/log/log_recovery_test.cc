@@ -110,7 +110,8 @@ TEST_F(LogRecoveryTest, CutOffAnywhereItEndsBeforeTheCut) {
           const std::string what = "cut at " + std::to_string(cut);
           Spill(small.file, bytes.substr(0, cut));
           const ReadBack back = ReadLog(directory);
-          // A file that had all of its bytes from the beginning was cut by somebody.
+          // A file that had all of its bytes from the beginning cannot be shorter because of a
+          // crash.
           const bool was_whole = bytes.size() == options.segment_bytes && cut < bytes.size();
           if (cut > 0 && (cut < kSegmentHeaderUsed || was_whole)) {
             ASSERT_TRUE(back.damage) << what;
@@ -392,8 +393,8 @@ TEST_F(LogRecoveryTest, FilesThatACrashLeavesHalfMadeAreTakenOver) {
   }
 }
 
-// Half of a header is new, as after a write that failed in the middle. The segment before does not say
-// that this one was made.
+// Half of the header is new, as after a write that failed in the middle. The segment before it does
+// not record that this one was made.
 TEST_F(LogRecoveryTest, ALastSegmentWhoseHeaderIsHalfWrittenIsTakenOver) {
   const SmallLog small = MakeSmallLog(directory_, TinyOptions());
   std::string half = Slurp(small.file);
@@ -403,7 +404,7 @@ TEST_F(LogRecoveryTest, ALastSegmentWhoseHeaderIsHalfWrittenIsTakenOver) {
   std::vector<std::string> replayed;
   OpenLog(directory_, TinyOptions(), &replayed);
   EXPECT_EQ(replayed, small.records);
-  // It is damage when a segment comes behind it, or when its number is not the next.
+  // Such a header is damage when another segment follows, or when its number is not the next one.
   Spill(LogSegmentPath(directory_, 2), half);
   Spill(LogSegmentPath(directory_, 3), "");
   EXPECT_TRUE(ReadLog(directory_).damage);
@@ -439,7 +440,7 @@ TEST_F(LogSegmentsLostTest, AMissingSegmentIsDamage) {
   EXPECT_THAT(*back.damage, HasSubstr(segments_[1].path));
 }
 
-// Nothing behind it tells that there was one.
+// No later segment shows that the last one is missing, so the one before it must tell.
 TEST_F(LogSegmentsLostTest, AMissingLastSegmentIsDamage) {
   const std::string last = segments_.back().path;
   const std::string bytes = Slurp(last);
@@ -462,7 +463,7 @@ TEST_F(LogSegmentsLostTest, ExchangedSegmentsAreDamage) {
   EXPECT_THAT(ReadLog(directory_).damage.value_or(""), HasSubstr(segments_[0].path));
 }
 
-// The segment has no frame any more, and those behind it have some.
+// The segment has no frame any more, and later segments have some.
 TEST_F(LogSegmentsLostTest, ASegmentOfZerosIsDamage) {
   for (size_t i = 0; i + 1 < segments_.size(); ++i) {
     const std::string bytes = Slurp(segments_[i].path);

@@ -91,7 +91,7 @@ TEST_F(LogTruncationTest, SegmentsNeedNotBeWrittenBeforeTheirFirstUse) {
   auto log = OpenLog(directory_, options);
   const uint64_t ahead = log->Counters().preparation_bytes;
   const uint64_t created = log->Counters().segments_created;
-  // Each notes in the header of the one before that it is there.
+  // Each new segment is recorded in the header of the one before it.
   EXPECT_EQ(ahead, (2 * created - 1) * kSegmentHeaderBytes);
   LogRange last;
   for (int i = 0; i < 600; ++i) {

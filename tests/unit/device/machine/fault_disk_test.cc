@@ -1,5 +1,5 @@
-// Tests that a disk that loses power, and a scratch device over one, are made of the files that they
-// were given open, and not of what another user has put under their names since.
+// Tests that a disk that loses power, and a scratch device over one, are made of the files that
+// they were given open, and not of what another user has put under their names since.
 #include "device/machine/fault_disk.h"
 
 #include <fcntl.h>
@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All files are in a directory of the test's. Whoever might write there could do what it does.
+// All files are in a directory of the test, which does what another user who can write there could
+// do.
 class FaultDiskTest : public testing::Test {
  protected:
   static constexpr uint64_t kBytes = 1 << 20;
@@ -37,7 +38,7 @@ class FaultDiskTest : public testing::Test {
     try {
       EnterPrivateMountNamespace();
     } catch (const Error& e) {
-      GTEST_SKIP() << e.what();  // a test before this one left a thread
+      GTEST_SKIP() << e.what();  // an earlier test of this process left a thread
     }
     image_ = ::open((dir_ + "/image").c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     ASSERT_GE(image_, 0);
@@ -58,7 +59,7 @@ class FaultDiskTest : public testing::Test {
     std::ifstream file(path);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // Writes a sector to the disk, and has it flushed to the image.
+  // Writes a sector to the disk, and flushes it to the image.
   static void WriteSector(FaultDisk* disk) {
     const int fd = disk->Open(O_RDWR);
     const std::string sector(512, 'x');

@@ -40,7 +40,8 @@ class ForeignDirectoryTest : public testing::Test {
   void Link(const std::string& target, const std::string& name) const {
     std::filesystem::create_symlink(target, dir_ + name);
   }
-  // Returns what is another's on the way to `name`, without the test's directory.
+  // Returns the part of the path to `name` that belongs to another user, relative to the test's
+  // directory.
   std::string Foreign(const std::string& name) const {
     const std::string found = ForeignOnTheWay(dir_ + name);
     return found.empty() ? found : found.substr(dir_.size());

@@ -1,4 +1,5 @@
-// Tests that what a server of the run works is the run's, and no other program's.
+// Tests that the processor time of a server of the run counts as the run's, and not as another
+// program's.
 #include "device/os/run_cpu.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,8 @@ TEST(RunCpuTest, TheProcessesOfAServerCountAsTheRunAndStayCountedWhenItEnds) {
   EXPECT_GT(ReadCpuUse().own_user_seconds - use_before.own_user_seconds, kWork / 10);
   const double most = work();
   server.End(SIGTERM, std::chrono::seconds(10));
-  // The server's own time is then that of a child that ended. What it had not waited for is gone.
+  // The server's own time is then that of an ended child. The time of processes that it had not
+  // waited for is lost.
   EXPECT_GE(CpuOfRun().user, before.user);
   EXPECT_GT(most, 0);
   std::filesystem::remove_all(directory);
@@ -54,7 +56,7 @@ TEST(RunCpuTest, TheProcessesOfAServerCountAsTheRunAndStayCountedWhenItEnds) {
 TEST(RunCpuTest, WithoutAServerItIsTheProcess) {
   const CpuSeconds cpu = CpuOfRun();
   EXPECT_NEAR(cpu.user + cpu.system, ThreadSeconds(), 5);
-  AddServer(-5);  // one that is gone adds nothing
+  AddServer(-5);  // a server that is gone adds nothing
   EXPECT_LT(CpuOfRun().user - cpu.user, 1);
   RemoveServer(-5);
 }

@@ -38,7 +38,7 @@ class ServerProcessTest : public testing::Test {
 TEST_F(ServerProcessTest, AProgramThatStartsOthersIsKilledWithThemWhenTheParentIsKilled) {
   const std::string pids = directory_ + "/pids";
   ASSERT_EQ(::mkfifo(pids.c_str(), 0600), 0);
-  // Here the processes whose parents have ended are children of this process, which sees their end.
+  // Processes whose parents have ended become children of this process, so that it sees their end.
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   const pid_t parent = ::fork();
   if (parent == 0) {
@@ -54,7 +54,7 @@ TEST_F(ServerProcessTest, AProgramThatStartsOthersIsKilledWithThemWhenTheParentI
   std::map<pid_t, int> ends;
   int status = 0;
   for (pid_t pid; (pid = ::waitpid(-1, &status, 0)) > 0;) ends[pid] = status;
-  // The shell, which waits for the one below, may see its end before its own.
+  // The shell waits for the process below it, and may reap it before it ends itself.
   EXPECT_EQ(ends.size(), ends.contains(below) ? 4u : 3u) << "the parent, the guard, the shell";
   EXPECT_EQ(::kill(below, 0), -1);
   ASSERT_TRUE(ends.contains(program));
@@ -82,7 +82,7 @@ TEST_F(ServerProcessTest, AGuardedProgramGetsItsSignalsAndTellsItsExitCode) {
   }
 }
 
-// Any other program of the user could have the server use the rights that it kept.
+// Another program of that user could make the server use the rights that it kept.
 TEST_F(ServerProcessTest, AUserInRootsPlaceGetsNoneOfItsRights) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
@@ -102,7 +102,7 @@ TEST_F(ServerProcessTest, AUserInRootsPlaceGetsNoneOfItsRights) {
   EXPECT_NE(said.find("\n65534\n"), std::string::npos) << said;
 }
 
-// A run's directory may lie under one that is closed to the server's user.
+// The directory of a run may lie below one that the user of the server cannot search.
 TEST_F(ServerProcessTest, AProgramReachesTheDirectoryThatItWasGivenOpen) {
   const std::string held = directory_ + "/held";
   std::filesystem::create_directory(held);
@@ -121,7 +121,7 @@ TEST_F(ServerProcessTest, AProgramReachesTheDirectoryThatItWasGivenOpen) {
     EXPECT_EQ(ServerProcess(command).Wait(), 0);
     std::ifstream log(directory_ + "/log");
     const std::string said((std::istreambuf_iterator<char>(log)), {});
-    // Of its descriptors, the last is of the listing itself.
+    // The last of the listed descriptors is that of the listing itself.
     EXPECT_TRUE(
         said.ends_with("found" + std::filesystem::canonical(held).string() + "\n0\n1\n2\n3\n4\n"))
         << said;

@@ -1,4 +1,5 @@
-// The change buffer: what waits in it is as visible and as durable as what is in its leaf.
+// Tests the change buffer: the rows that wait in it must be as visible and as durable as rows in
+// their leaves.
 #include "engines/btree/tree/change_buffer.h"
 
 #include <atomic>
@@ -38,7 +39,8 @@ class ChangeBufferTest : public StoreTest {
     }
     return model;
   }
-  // Puts, erases and inserts all over the table; without a client, what it would do to the model.
+  // Puts, erases and inserts rows all over the table and in the model. Without a client only the
+  // model changes.
   void Change(StoreClient* client, uint32_t table, Model* model, int commits) {
     for (int c = 0; c < commits; ++c) {
       std::map<std::string, std::string> rows;
@@ -91,7 +93,7 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectSound();
 }
 
-// Rows that the buffer cannot have taken, as damage with a right checksum leaves them.
+// Damage with a right checksum can leave rows in the buffer that it cannot have taken.
 TEST_F(ChangeBufferTest, ARowThatItCannotHaveIsAnError) {
   const std::string known("\0\0\0\2", 4);
   for (const auto& [key, value] : {std::pair(std::string("\xff\xff\xff\xff"
@@ -128,7 +130,8 @@ TEST_F(ChangeBufferTest, ARowThatItCannotHaveIsAnError) {
   }
 }
 
-// The page that would have the row may be in the page cache alone, and the device's may have the row.
+// The buffer's leaf that lacks the row may be in the page cache alone, while the leaf on the device
+// still has it. So recovery must write the leaf.
 TEST_F(ChangeBufferTest, RecoveryWritesTheLeafThatDoesNotHaveTheRow) {
   Open();
   Tree* tree = store_->OpenTable("t");
@@ -238,10 +241,12 @@ TEST_F(ChangeBufferTest, CrashesLoseNothing) {
   ExpectRows(store_->OpenTable("t"), model);
 }
 
-// Threads that write, read and walk over one tree until they are told to stop, and count what they did.
+// Threads that write, read and scan one tree until they are told to stop, and count their
+// operations.
 class ChangeBufferThreadsTest : public ChangeBufferTest {
  protected:
-  // Each writer has the keys of its parity; a row's value names the row and grows.
+  // Writes the rows whose keys have this parity. The value of a row names the row, and its version
+  // grows.
   void Writer(int parity) {
     StoreClient client(store_.get());
     std::mt19937_64 random(static_cast<uint64_t>(parity));
@@ -260,7 +265,7 @@ class ChangeBufferThreadsTest : public ChangeBufferTest {
       commits_.fetch_add(1);
     }
   }
-  // No row ever goes back.
+  // Reads rows, and expects that no row ever returns to an older version.
   void Reader() {
     StoreClient client(store_.get());
     std::mt19937_64 random(9);

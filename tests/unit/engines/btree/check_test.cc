@@ -436,7 +436,7 @@ TEST_F(BtreeCheckTest, CheckpointFiles) {
   ExpectNamesFile(newest, "byte 20: it has another page size than the data file: expected 4096");
 }
 
-// Opening needs the file, whatever is in it.
+// Opening the database needs the doublewrite file, whatever its contents are.
 TEST_F(BtreeCheckTest, ADoublewriteFileThatIsNotThere) {
   MakeDatabase(100);
   const std::string path = DoublewritePath(dir_);

@@ -54,8 +54,8 @@ class ImageOrderTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(dir_); }
 
-  // Replays the log from `begin` on, and gives `look` the page as it is then, and how many pages were
-  // changed.
+  // Replays the log from `begin` on. Then passes the page, and the number of changed pages, to
+  // `look`.
   void Replay(const std::string& log, Lsn begin,
               const std::function<void(const char* page, uint64_t changed)>& look) const {
     PageFile file(File::Open(dir_ + "/data", FileOptions{}), nullptr, kReplayPageSize);
@@ -70,7 +70,8 @@ class ImageOrderTest : public testing::Test {
     replay.CheckWhole();
     look(pool.Read(&client, kPage).page(), replay.pages_changed());
   }
-  // Makes the page that was read in `state` what the check takes it for, and returns its state then.
+  // Turns a page that was read in `state` into the page that recovery will make of it according to
+  // the check. Returns its new state.
   static PageState Check(const std::string& log, uint64_t log_id, Lsn begin, PageState state,
                          char* page) {
     Faults faults;
@@ -90,8 +91,9 @@ class ImageOrderTest : public testing::Test {
     log->Flush();
     return made;
   }
-  // A commit from before the redo point logs a page whole when it splits one, and then puts a row into it,
-  // which leaves the page's LSN. Returns the image that is saved when the page is written; it has the row.
+  // A commit from before the redo point logs a page whole when it splits one, and then puts a row
+  // into it, which leaves the page's LSN. Returns the image that is saved when the page is written;
+  // it has the row.
   static StructureRecord SplitAndRow(Log* log) {
     AlignedBuffer page(kReplayPageSize);
     MakeReplayPage(kPage, page.data());

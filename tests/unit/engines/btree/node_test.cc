@@ -1,5 +1,5 @@
-// Nodes against a std::map: any sequence of changes that a node accepts leaves exactly the rows of
-// the model, in order, in a page that passes its own validation.
+// Tests nodes against a std::map: after any sequence of changes that a node accepts it must hold
+// exactly the rows of the model, in order, and pass its own validation.
 #include "engines/btree/page/node.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ class NodeTest : public testing::TestWithParam<uint32_t> {
   std::string RandomKey(const std::string& prefix, size_t longest) {
     std::string key = prefix;
     const size_t n = random_() % (longest - prefix.size() + 1);
-    // Few different bytes, so that keys are often prefixes of one another, and zero among them.
+    // Keys have few different bytes, zero among them, so that they are often prefixes of one
+    // another.
     for (size_t i = 0; i < n; ++i) key.push_back("\0ab\xff"[random_() % 4]);
     return key;
   }
@@ -47,7 +48,7 @@ class NodeTest : public testing::TestWithParam<uint32_t> {
     }
   }
 
-  // One random change to both; returns whether the node took it.
+  // Makes one random change to the node and the model. Returns whether the node took it.
   bool Change(Node* node, Model* model, const std::string& prefix, size_t longest_key) {
     const std::string key = RandomKey(prefix, longest_key);
     bool found;
@@ -89,9 +90,8 @@ TEST_P(NodeTest, BehavesAsAMapDoes) {
   }
 }
 
-// What docs/engines/btree.md calls "Limits": a full leaf always splits into two that both take a row of the
-// largest size, whatever the keys are.
-// A search compares what follows the prefix. Its place then tells whether the key is the page's.
+// A search compares only what follows the prefix. From the place that it finds, CoversAt must tell
+// whether the page covers the key.
 TEST_P(NodeTest, ThePlaceOfAKeyTellsWhetherThePageCoversIt) {
   const std::string low = "commonka", high = "commonkb";
   int covered = 0, others = 0;
@@ -131,6 +131,8 @@ TEST(SameBytesTest, IsMemcmp) {
   }
 }
 
+// docs/engines/btree.md promises ("Limits") that a full leaf always splits into two that both have
+// room for a row of the largest size, whatever the keys are.
 TEST_P(NodeTest, AFullLeafSplitsIntoTwoWithRoom) {
   for (int round = 0; round < 200; ++round) {
     AlignedBuffer page = NewPage();
@@ -185,7 +187,7 @@ TEST_P(NodeTest, SeparatorsAreAsShortAsTheyCanBe) {
   }
 }
 
-// Ascending inserts leave full pages behind.
+// Ascending inserts must leave full pages behind.
 TEST_P(NodeTest, AscendingInsertsSplitAtTheEnd) {
   AlignedBuffer page = NewPage();
   Node node(page.data(), page_size());
@@ -203,10 +205,8 @@ TEST_P(NodeTest, AscendingInsertsSplitAtTheEnd) {
   EXPECT_GT(node.UsedBytes(), node.Capacity() * 97 / 100);
 }
 
-// Replay of a split cuts whatever older state of the page the file has. Any state of the page must
-// have room for the fence, up to the slack; longer fences are logged with the page.
-// Sessions that load neighbouring parts of the key range meet in leaves: each part still fills its
-// own.
+// Sessions that load neighbouring parts of the key range meet in leaves. Each part must still fill
+// its own leaves.
 TEST_P(NodeTest, ARunThatIsNotAtTheEndIsSplitWhereItHasGotTo) {
   AlignedBuffer page = NewPage();
   Node node(page.data(), page_size());
@@ -229,6 +229,8 @@ TEST_P(NodeTest, ARunThatIsNotAtTheEndIsSplitWhereItHasGotTo) {
   EXPECT_GT(node.UsedBytes(), node.Capacity() * 9 / 10);
 }
 
+// The replay of a split cuts whatever older state of the page the file has. Any state of the page
+// must have room for the fence, up to the slack; longer fences are logged with the page.
 TEST_P(NodeTest, AnyStateOfALeafCanBeCutAtAShortSeparator) {
   for (uint32_t round = 0; round < 400'000 / page_size(); ++round) {
     AlignedBuffer page = NewPage();
@@ -239,7 +241,7 @@ TEST_P(NodeTest, AnyStateOfALeafCanBeCutAtAShortSeparator) {
       Change(&node, &model, "", round % 2 == 0 ? 12 : MaxKeySize(page_size()));
     }
     for (int cuts = 0; cuts < 3; ++cuts) {
-      // Above everything, so that nothing goes and no room is made.
+      // The separator is above all keys, so that the cut removes no row and makes no room.
       const std::string separator = std::string(FenceSlack(page_size()) - cuts, '\xff');
       node.TruncateAt(separator);
       model.erase(model.lower_bound(separator), model.end());
@@ -305,8 +307,8 @@ TEST_P(NodeTest, AnInnerNodeLeadsToTheChildThatCoversTheKey) {
   }
 }
 
-// Validation reads inside the page only, whatever is in it, and a valid page with one byte changed
-// is at worst a different valid page.
+// Validation must read inside the page only, whatever its bytes are. A valid page with one changed
+// byte must be refused or still be a valid page.
 TEST_P(NodeTest, ValidationSurvivesAnyBytes) {
   AlignedBuffer page = NewPage();
   Node node(page.data(), page_size());
@@ -332,8 +334,8 @@ TEST_P(NodeTest, ValidationSurvivesAnyBytes) {
   }
 }
 
-// Optimistic reads look at pages that are being changed: whatever is there, they end, inside the
-// page. It lies between two that must not be touched.
+// Optimistic reads look at pages that are being changed. They must end and stay inside the page,
+// whatever its bytes are. The page lies between two areas that must not be touched.
 TEST_P(NodeTest, ReadsOfAnyBytesStayInThePage) {
   const size_t guard = 1 << 16;
   char* memory = static_cast<char*>(
@@ -348,7 +350,7 @@ TEST_P(NodeTest, ReadsOfAnyBytesStayInThePage) {
       std::memcpy(page + i, &word, 8);
     }
     Node node(page, page_size());
-    // As it would be in the middle of a change: most of it plausible.
+    // Half of the pages are mostly plausible, as in the middle of a change.
     if (round % 2 == 0) node.header()->count = static_cast<uint16_t>(random_() % 400);
     if (round % 4 == 0) node.header()->prefix = static_cast<uint16_t>(random_() % 8);
     node.header()->type = round % 3 == 0 ? PageType::kLeaf : PageType::kInner;

@@ -1,4 +1,5 @@
-// Torn pages: wherever a write of a batch is cut, each page is afterwards whole, old or new.
+// Tests torn pages: wherever the write of a batch is cut, each page must afterwards be whole, with
+// its old or its new contents.
 #include "engines/btree/pool/page_file.h"
 
 #include <gtest/gtest.h>
@@ -109,7 +110,7 @@ TEST_F(PageFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
   }
 }
 
-// The disk was full in the middle of a batch, and then the copies of the batch are damaged.
+// The disk becomes full in the middle of a batch, and then the copies of the batch are damaged.
 TEST_F(PageFileTest, ABatchIsNotTakenForPutBackWhenItsCopiesAreNotWhole) {
   const std::vector<PageId> ids = {1, 3, 7};
   Write(ids, 'a');
@@ -173,8 +174,8 @@ TEST_F(PageFileTest, ASyncOnAFullDiskLeavesTheHalfBatchToItsCopies) {
   EXPECT_EQ(ContentOf(file.get(), 1), 'b');
 }
 
-// A page that is torn in its place is read from its copy, until the place has room. The read began
-// before the page was put in place and ends after it.
+// A page that is torn in its place is read from its copy, until it is put in place. Here a read
+// begins before that moment and ends after it.
 TEST_F(PageFileTest, AReadThatMeetsTheEndOfACopyReadsAgain) {
   Write({1, 2}, 'a');
   const std::string whole = Bytes("data");
@@ -239,7 +240,8 @@ TEST_F(PageFileTest, AHalfWrittenDoublewriteFileRestoresNothingWrong) {
   const std::string old_copies = Bytes("doublewrite"), data = Bytes("data");
   Write(ids, 'b');
   const std::string new_copies = Bytes("doublewrite");
-  // It stops while the copies are written: the pages in place are all still old and whole.
+  // The machine stops while the copies are written. All pages in their places are still old and
+  // whole.
   for (size_t cut = 0; cut <= new_copies.size(); cut += 512) {
     SetBytes("data", data);
     SetBytes("doublewrite", new_copies.substr(0, cut) + old_copies.substr(cut));
@@ -307,7 +309,7 @@ TEST_F(PageFileTest, EveryFlippedBitIsDetected) {
     ASSERT_EQ(InspectPage(page.data(), kPageSize, 1), PageState::kBroken) << "bit " << bit;
     page.data()[bit / 8] = static_cast<char>(page.data()[bit / 8] ^ (1 << bit % 8));
   }
-  // A whole page in another's place is no page.
+  // A whole page in the place of another page must count as broken.
   SetBytes("data", good + good.substr(kPageSize));
   EXPECT_EQ(file->Inspect(2, page.data()), PageState::kBroken);
   EXPECT_THROW(file->Read(2, page.data()), Error);

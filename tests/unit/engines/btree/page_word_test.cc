@@ -1,8 +1,8 @@
-// The protocol of a page's word, tried in all executions that the memory model of C++ allows. The
+// Tests the protocol of a page's word in all executions that the memory model of C++ allows. The
 // pages themselves are read and written by plain loads and stores; they are relaxed atomics here.
 //
-// The release in Unshare is outside of what this can show: it orders a reader's loads before a later
-// writer's stores, and the model has no load that reads from a store still to come.
+// The tests cannot show what the release in Unshare is for: it orders a reader's loads before a
+// later writer's stores, and the model has no load that reads from a later store.
 #include "engines/btree/pool/page_word.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct Frame {
   std::array<int, 2> Read() const { return {words[0].load(kRelaxed), words[1].load(kRelaxed)}; }
 };
 
-// A page in frame 0.
+// A page in frame 0, with the operations of readers and writers on it.
 struct Page {
   Protocol::Word word{InFrame(0).bits};
   Frame frame;
@@ -84,7 +84,7 @@ TEST_F(PageWordTest, AValidReadSeesAllOfAChangeOrNothing) {
   EXPECT_EQ(model_.failure(), "");
 }
 
-// Without the fence behind the exchange a reader may meet the change and not the latch.
+// Without the fence after the exchange, a reader may see the change but not the latch.
 TEST_F(PageWordTest, TheModelSeesWhatTheFenceIsFor) {
   model_.IgnoreReleaseFences();
   Explore(OneWriterOneReader);
@@ -186,7 +186,7 @@ TEST_F(PageWordTest, ASharedLatchKeepsChangesAway) {
   EXPECT_EQ(model_.failure(), "");
 }
 
-// What a writer keeps shared is what it wrote: no other writer comes in between.
+// A writer that keeps the page shared must find what it wrote: no other writer may come in between.
 TEST_F(PageWordTest, AWriterMayKeepThePageShared) {
   Explore([](Execution& run) {
     auto page = std::make_shared<Page>();
@@ -202,7 +202,7 @@ TEST_F(PageWordTest, AWriterMayKeepThePageShared) {
   EXPECT_EQ(model_.failure(), "");
 }
 
-// The model itself, on programs with known answers (the litmus tests MP and SB).
+// Tests the model itself on programs with known answers (the litmus tests MP and SB).
 class MemoryModelTest : public PageWordTest {};
 
 TEST_F(MemoryModelTest, MessagesArriveInOrderOnlyWithReleaseAndAcquire) {

@@ -1,5 +1,4 @@
-// The whole engine underneath its interface: trees against a model, recovery from
-// processes that end without closing, and the checker.
+// Tests that the checker of an open store finds damage in each kind of page, and names the page.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -32,7 +31,8 @@ class PlantedDamageTest : public StoreTest {
     file_.write(bytes, size_);
     file_.flush();
   }
-  // The checker finds it, and names the page unless the damage shows in another one.
+  // Expects that the checker finds the damage, and names the page unless the damage shows in
+  // another page.
   void Expect(const std::string& what, const Damage& damage, bool stamp = true,
               bool shows_elsewhere = false) {
     AlignedBuffer changed(size_);
@@ -100,7 +100,7 @@ TEST_F(PlantedDamageTest, IsNamedWhicheverKindOfPageItIsIn) {
   EXPECT_GT(tried[PageType::kLeaf], 0);
   EXPECT_GT(tried[PageType::kInner], 0);
   EXPECT_GT(tried[PageType::kOverflow], 0);
-  // The space map: a page too many, and one too few.
+  // The space map gets one used page too many, and then one too few.
   const PageId leak = store_->space()->Reserve(1);
   store_->space()->MarkUsed(leak, 1);
   EXPECT_EQ(CheckStore(store_.get()).problem_count, 1u);

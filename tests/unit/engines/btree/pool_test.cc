@@ -1,4 +1,4 @@
-// The pool: what it counts, what it holds, what it lets go, and that threads see whole pages.
+// Tests the pool: its counters, which pages it keeps and evicts, and that threads see whole pages.
 #include "engines/btree/pool/pool.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,8 @@ class PoolTest : public testing::TestWithParam<IoMode> {
     std::filesystem::remove_all(dir_);
   }
 
-  // A file of pages 1 to `pages` whose first word after the header is their number, and a pool.
+  // Makes a pool, and a file of pages 1 to `pages`. The first word after the header of a page is
+  // its number.
   void Open(uint32_t pages, uint32_t frames) {
     FileOptions options;
     options.create = FileOptions::kTruncate;
@@ -147,8 +148,8 @@ TEST_P(PoolTest, DirtyPagesAreWrittenBeforeTheyLeave) {
   }
 }
 
-// Inner nodes are clean and hot, the leaves that writers bring in dirty and cold. While the cold
-// ones wait for the cleaner the hot ones stay.
+// Inner nodes are clean and hot, and the leaves that writers bring in are dirty and cold. The hot
+// pages must stay while the cold ones wait for the cleaner.
 TEST_P(PoolTest, HotCleanPagesStayWhileColdDirtyOnesAreWritten) {
   constexpr uint32_t kPages = 6000, kHot = 30;
   if (GetParam() == IoMode::kMmap) GTEST_SKIP() << "looks at clean pages are no frames' affair";
@@ -167,7 +168,8 @@ TEST_P(PoolTest, HotCleanPagesStayWhileColdDirtyOnesAreWritten) {
   RecordProperty("misses_of_hot_pages", static_cast<int>(client.misses.Get()));
 }
 
-// The system may drop what it failed to write back, and a reader in place would not be told.
+// The kernel may drop a page that it failed to write back, and a reader in the mapping would not
+// notice.
 TEST_P(PoolTest, WhatNoSyncVouchesForIsNotReadInPlace) {
   if (GetParam() != IoMode::kMmap) GTEST_SKIP() << "reads in place are those of mmap mode";
   constexpr PageId kPages = 200;
@@ -238,8 +240,8 @@ TEST_P(PoolTest, ABrokenPageIsAnErrorEachTimeAndHarmsNothingElse) {
   }
 }
 
-// Threads read and change pages in a pool that is far too small: nobody may see half a change, and
-// no change may be lost.
+// Threads read and change pages in a pool that is far too small. No thread may see half a change,
+// and no change may be lost.
 TEST_P(PoolTest, ThreadsSeeWholePagesAndLoseNoChange) {
   constexpr int kThreads = 8, kPages = 200, kChanges = 1500;
   constexpr uint64_t kStep = 1000;
@@ -291,8 +293,9 @@ TEST_P(PoolTest, ThreadsSeeWholePagesAndLoseNoChange) {
   EXPECT_EQ(sum, changes);
 }
 
-// The same without latches: what a guard calls valid was whole, and of the page asked for, though
-// its frame is another page's much of the time. The pool's size changes all the while.
+// Threads read pages without latches. A read that the guard calls valid must have been of a whole
+// page, and of the right one, although other pages often take its frame. The size of the pool
+// changes all the time.
 TEST_P(PoolTest, OptimisticReadsAreWholeWhenTheyAreValid) {
   constexpr int kReaders = 4, kPages = 200, kReads = 40000;
   constexpr uint64_t kStep = 1000;
@@ -361,7 +364,7 @@ TEST_P(PoolTest, AnOptimisticReadNoticesAChangeAndAnEviction) {
   EXPECT_TRUE(pool_->Hold(&guard));
   EXPECT_TRUE(pool_->Upgrade(&client, &guard));
   guard = pool_->Optimistic(&client, 7);
-  // Pages that are asked for again, since a scan would leave this one where it is.
+  // The pages are read several times, since a scan that reads each once would not evict this page.
   for (PageId id = 20; id < 100; ++id) {
     for (int i = 0; i < 3; ++i) pool_->Write(&client, id);
   }
@@ -390,8 +393,8 @@ TEST_P(PoolTest, ResizeTakesFramesAwayAndGivesThemBack) {
   EXPECT_EQ(client.misses.Get(), misses) << "all fit now";
 }
 
-// Nobody waits for the kernel to clear memory: it is there before it is needed, as much as counts
-// as the pool's and not more.
+// No client may wait for the kernel to clear memory: some must be ready before it is needed, and
+// not more than counts as the pool's.
 TEST_P(PoolTest, MemoryIsReadyBeforeItIsNeeded) {
   constexpr uint32_t kPages = 100, kFrames = 32768, kAhead = kFrames / 16;
   const uint64_t before = ProcessResidentBytes();
@@ -440,7 +443,7 @@ TEST(PoolSizeTest, NeverAboveTheSetting) {
     for (const uint64_t bytes : {1ull << 20, 10ull << 20, 1ull << 30}) {
       const uint32_t frames = Pool::FramesFor(bytes, page_size);
       EXPECT_LE(frames * static_cast<uint64_t>(page_size), bytes);
-      // Tables take no more than a few percent of the smallest pages.
+      // The tables of the pool take no more than a few percent, even with the smallest pages.
       if (frames == 0) continue;
       EXPECT_GE(frames * static_cast<uint64_t>(page_size), bytes * 93 / 100 - page_size);
     }
@@ -448,7 +451,7 @@ TEST(PoolSizeTest, NeverAboveTheSetting) {
   }
 }
 
-// A cache simulated over the policy, counting misses.
+// A cache that is simulated on the replacement policy, and counts misses.
 class PolicyCache : private VisitCounts {
  public:
   explicit PolicyCache(uint32_t frames)
@@ -526,7 +529,7 @@ TEST(ReplacementTest, UniformReadsMissAsArithmeticSays) {
 
 TEST(ReplacementTest, AScanAmongSkewedReadsCostsLessThanUnderLru) {
   constexpr uint32_t kPages = 20000, kFrames = 2000;
-  // Zipfian 0.99 by inversion of the distribution function.
+  // Pages are drawn by Zipf's law with theta 0.99, by inversion of the distribution function.
   std::vector<double> sums(kPages);
   double sum = 0;
   for (uint32_t i = 0; i < kPages; ++i) sums[i] = sum += 1 / std::pow(i + 1, 0.99);

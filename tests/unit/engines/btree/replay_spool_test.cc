@@ -1,4 +1,4 @@
-// What recovery keeps of the log for its second pass: ReplaySpool and LastWrites.
+// Tests ReplaySpool and LastWrites, which keep parts of the log for the second pass of recovery.
 #include "engines/btree/store/replay_spool.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class ReplaySpoolTest : public testing::Test {
       spool->Add({{n, n + 1}, {n * 7, n % 5 == 0, n % 3 == 0, operations}});
     }
   }
-  // Returns the number of records, each of which must be as it was added.
+  // Returns the number of records, and expects that each is as it was added.
   static uint64_t Read(ReplaySpool* spool) {
     uint64_t n = 0;
     spool->ForEach([&](const SpooledRecord& record) {
@@ -64,7 +64,7 @@ TEST_F(ReplaySpoolTest, ReturnsWhatItSpilledAndWhatItDidNot) {
   EXPECT_FALSE(fs::exists(Path()));
 }
 
-// At its creation or later.
+// The disk becomes full when the spool's file is created, or later.
 TEST_F(ReplaySpoolTest, AFullDiskLeavesTheRecordsInMemory) {
   for (uint64_t call = 0; call < 5; ++call) {
     ReplaySpool spool(Path());
@@ -75,7 +75,8 @@ TEST_F(ReplaySpoolTest, AFullDiskLeavesTheRecordsInMemory) {
   }
 }
 
-// The kernel could not write a page of the file back, and took its memory: it reads as zeros.
+// A page of the file reads as zeros, as when the kernel could not write it back and then reclaimed
+// its memory.
 TEST_F(ReplaySpoolTest, APageThatReadsOtherwiseIsAnErrorAndNoLackOfRecords) {
   uint64_t size = 0;
   {
@@ -95,8 +96,8 @@ TEST_F(ReplaySpoolTest, APageThatReadsOtherwiseIsAnErrorAndNoLackOfRecords) {
   }
 }
 
-// Returns how many writes LastWrites calls the last of their rows that are not; those that are must be
-// among them.
+// Returns how many writes LastWrites wrongly calls the last ones of their rows. Expects that it
+// calls all those so that are.
 uint64_t CountLast(uint64_t bytes, uint64_t writes, uint64_t rows) {
   std::mt19937_64 random(rows);
   std::vector<std::pair<uint32_t, std::string>> log;

@@ -1,4 +1,4 @@
-// The locks of rows.
+// Tests the locks of rows.
 #include "engines/btree/store/row_locks.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 namespace testbed::btree {
 namespace {
 
-// Each thread locks several of a few rows. No two threads may hold a row at once, and no thread may
-// wait for ever.
+// Each thread locks several of a few rows. No two threads may hold a row at the same time, and no
+// thread may wait for ever.
 TEST(RowLocksTest, ARowHasOneHolderAndNobodyWaitsForEver) {
   constexpr int kThreads = 8, kRows = 300, kRounds = 2000;
   RowLocks locks;

@@ -1,4 +1,4 @@
-// The space map against a model, and the promise that a commit never runs out of pages.
+// Tests the space map against a model, and the promise that a commit never runs out of pages.
 #include "engines/btree/page/space.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(SpaceTest, GivesNoPageTwice) {
   }
   EXPECT_EQ(space.used_pages(), count);
 
-  // A snapshot has what is used and not what is only reserved.
+  // A snapshot must hold the used pages, and not those that are only reserved.
   Space restored(4096, [](uint32_t) {});
   restored.Restore(space.Snapshot());
   EXPECT_EQ(restored.used_pages(), count);
@@ -100,7 +100,7 @@ TEST(SpaceTest, WhatWasPromisedIsThereOnAFullDisk) {
   for (int i = 0; i < 1000; ++i) space.MarkUsed(space.Reserve(1), 1);
   space.Unpromise(1000);
   EXPECT_THROW(space.Promise(1 << 20), Error);
-  // The failed promise is not owed.
+  // The failed promise must not count.
   full = false;
   space.Promise(1);
   space.Unpromise(1);
@@ -117,7 +117,7 @@ TEST(SpaceTest, ASnapshotEndsWithTheLastUsedPage) {
   SpaceSnapshot snapshot = space.Snapshot();
   EXPECT_EQ(snapshot.pages, 6u);
   EXPECT_EQ(snapshot.words.size(), 1u);
-  // What has more pages, such as an earlier version's, takes no more space either.
+  // A snapshot with more pages, as earlier versions wrote it, must take no more space either.
   Extend(&snapshot, 100000);
   EXPECT_EQ(LengthInUse(snapshot), 6u);
   Space again(4096, [](uint32_t) {});
@@ -128,7 +128,8 @@ TEST(SpaceTest, ASnapshotEndsWithTheLastUsedPage) {
   EXPECT_EQ(again.used_pages(), 6u);
 }
 
-// A file that grew by less after a full disk grows by what is needed; another error is not tried again.
+// When the disk has no room for the usual step, the file must grow by what is needed. Another error
+// must not be tried again.
 TEST(SpaceTest, OnlyAFullDiskIsAskedForLess) {
   for (const int code : {ENOSPC, EIO}) {
     int calls = 0;

@@ -1,5 +1,5 @@
-// The whole engine underneath its interface: trees against a model, recovery from
-// processes that end without closing, and the checker.
+// Tests the whole engine below the Engine interface: trees against a model, recovery from processes
+// that end without closing, checkpoints and long transactions.
 #include "tests/unit/engines/btree/store_test.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST_F(StoreTest, SteadyInsertsAndErasesKeepASteadySize) {
   const std::string value(50, 'v');
   const auto write = [&](uint64_t i, bool erase) {
     char key[32];
-    // Ascending at one end, erased at the other: a queue.
+    // Rows are inserted at one end and erased at the other, as in a queue.
     snprintf(key, sizeof key, "%016lu", i);
     const RowWrite op{erase, tree->table(), key, erase ? std::string_view() : value};
     client.Commit({&op, 1});
@@ -61,8 +61,8 @@ TEST_F(StoreTest, SteadyInsertsAndErasesKeepASteadySize) {
   ExpectSound();
 }
 
-// A transaction keeps the leaf of its last row, and lets go of it for a row of another leaf or
-// table.
+// A transaction keeps the leaf of its last row latched, and releases it for a row of another leaf
+// or table.
 TEST_F(StoreTest, RowsInOrderNeedOneDescentALeaf) {
   options_.cache_bytes = 8 << 20;
   Open();
@@ -96,8 +96,8 @@ TEST_F(StoreTest, RowsInOrderNeedOneDescentALeaf) {
   ExpectSound();
 }
 
-// As a load by eight threads has it: each has a hundred rows at a time, a transaction, and they
-// come in about the order of the keys.
+// Imitates a load by eight threads, each of which commits a hundred rows at a time, so that the
+// rows come about in the order of their keys.
 TEST_F(StoreTest, TransactionsInAboutAscendingOrderFillTheirPages) {
   options_.cache_bytes = 8 << 20;
   Open();
@@ -154,7 +154,7 @@ TEST_F(StoreTest, RecoversFromACrashAtAnyMoment) {
       store_->OpenTable("t" + std::to_string(round));
       commits(&client, tree, 100, 150);
     });
-    commits(nullptr, nullptr, 0, 150);  // the child's model went with it
+    commits(nullptr, nullptr, 0, 150);  // the model of the child is gone, so it is made again here
     Open();
     EXPECT_TRUE(store_->recovery().needed);
     ExpectRows(store_->OpenTable("t"), model);
@@ -163,8 +163,8 @@ TEST_F(StoreTest, RecoversFromACrashAtAnyMoment) {
   }
 }
 
-// A commit stands in the log, and its leaf is held so that it cannot be applied, while a checkpoint
-// runs from its beginning to its end.
+// A commit is in the log, but its leaf is latched, so that it cannot be applied while a whole
+// checkpoint runs.
 TEST_F(StoreTest, ACheckpointNeverPassesACommitThatIsNotApplied) {
   RunAndCrash([&] {
     Put("row", "old");
@@ -185,7 +185,8 @@ TEST_F(StoreTest, ACheckpointNeverPassesACommitThatIsNotApplied) {
   ExpectSound();
 }
 
-// Commits that are faster than checkpoints wait for them: what recovery has to read stays bounded.
+// Commits that are faster than checkpoints must wait for them, so that the log that recovery must
+// read stays bounded.
 TEST_F(StoreTest, TheLogNeverGrowsMuchBeyondTwoCheckpoints) {
   options_.checkpoint_log_bytes = 2 << 20;
   Open();
@@ -211,8 +212,8 @@ TEST_F(StoreTest, TheLogNeverGrowsMuchBeyondTwoCheckpoints) {
   }
   stop = true;
   for (std::thread& writer : writers) writer.join();
-  // Beside twice the setting: the segment that is filled, the one ahead of it, and one that is only
-  // in part before the redo point.
+  // Apart from twice the setting, the log has the segment that is being filled, the one prepared
+  // after it, and one that lies only partly before the redo point.
   EXPECT_LE(most.load(), 2 * options_.checkpoint_log_bytes + 4 * options_.log.segment_bytes);
   EXPECT_GE(store_->checkpoints(), 10u);
 }
@@ -247,7 +248,7 @@ TEST_F(StoreTest, ALongTransactionWithoutItsLastPartNeverHappened) {
     store_->log()->Sync();
     Put("long", std::string(1 << 20, 'x'));
   });
-  // The log is cut in the middle of the transaction: zeros from there on.
+  // The log is cut in the middle of the transaction; from there on it has zeros.
   int cut = 0;
   for (const auto& entry : std::filesystem::directory_iterator(dir_ + "/btree.log")) {
     std::string content;
@@ -270,12 +271,13 @@ TEST_F(StoreTest, ALongTransactionWithoutItsLastPartNeverHappened) {
     EXPECT_EQ(Get("long"), "(absent)");
     ExpectSound();
   } catch (const Error& e) {
-    // Where the log knows that the cut part had been durable, it says so.
+    // When the log knows that the cut part was durable, it reports damage.
     EXPECT_EQ(e.kind(), Error::kCorruption) << e.what();
   }
 }
 
-// Each leaf is read once, ahead or when it is entered; a short walk reads nothing ahead.
+// Each leaf must be read once, ahead of the scan or when the scan enters it. A short scan must read
+// nothing ahead.
 TEST_F(StoreTest, ScansReadAhead) {
   if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
   for (const IoMode io : {IoMode::kBuffered, IoMode::kMmap}) {

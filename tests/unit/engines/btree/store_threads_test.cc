@@ -1,5 +1,4 @@
-// The whole engine underneath its interface: trees against a model, recovery from
-// processes that end without closing, and the checker.
+// Tests threads of mixed work on one store with a tiny pool, each against a model of its own rows.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,8 +10,8 @@
 namespace testbed::btree {
 namespace {
 
-// One thread's work: pairs of rows that always change together, read back, walked over, and erased
-// at the end. The last digits of a key are the thread.
+// Does the work of one thread: it changes pairs of rows together, reads them back, scans, and
+// erases its rows at the end. The last digits of a key are the number of the thread.
 void MixedWork(Store* store, Tree* tree, uint32_t page_size, int t) {
   constexpr int kRounds = 250;
   StoreClient client(store);

@@ -90,7 +90,7 @@ TEST_F(TornPageTest, TheLogHasEveryPageThatWasWrittenWhole) {
   }
 }
 
-// Recovery's last batch is kept in the doublewrite file, and reads go on.
+// Recovery must keep its last batch in the doublewrite file, so that reads can go on.
 TEST_F(TornPageTest, AFullDiskDoesNotEndTheOpening) {
   Model model = MakeDatabase();
   WriteAndCrash(&model, 2);
@@ -140,13 +140,14 @@ TEST_F(TornPageTest, APageGoesToTheLogOnceBetweenTwoCheckpoints) {
   EXPECT_EQ(store_->file()->doublewrite_bytes(), 0u);
 }
 
-// The page is copied before the record is in the log, and its image comes into the log behind the
-// record: the image is no protection for a floor at the record's end, which is set afterwards.
+// The page is copied before the record is in the log, and its image comes into the log after the
+// record. So the image must not count as protection for a floor at the end of the record, which is
+// set later.
 TEST_F(TornPageTest, ACopyFromBeforeTheFloorIsNoImageForIt) {
   MakeDatabase();
   Open();
   Put("a", "1");
-  // The second one moves the floor behind the page's image.
+  // The second checkpoint moves the floor past the page's image.
   for (int checkpoint = 0; checkpoint < 2; ++checkpoint) store_->Checkpoint();
   Put("a", "2");
   const uint64_t start = store_->pool()->Counters().images;
@@ -161,7 +162,7 @@ TEST_F(TornPageTest, ACopyFromBeforeTheFloorIsNoImageForIt) {
   });
   latched.get_future().wait();
   std::thread flush([&] { store_->Flush(); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it waits for the log's latch
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // flush waits now
   copied.set_value();
   append.join();
   flush.join();

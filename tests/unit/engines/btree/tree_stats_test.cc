@@ -1,5 +1,5 @@
-// The figures of trees: against ones counted by hand, against another count of the same pages, and
-// against what the engine says that its files take.
+// Tests the figures of trees against figures counted by hand, against another count of the same
+// pages, and against the sizes of files that the engine reports.
 #include "engines/btree/inspect/tree_stats.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST_F(BtreeTreeStatsTest, ATreeOfThreeRowsCountedByHand) {
   EXPECT_EQ(tree.levels[0].pages, 1u);
   EXPECT_EQ(tree.levels[0].entries, 3u);
   EXPECT_EQ(tree.Pages(), 3u);
-  // Slots of 8 bytes, lengths of 2, a reference of 16; no fences, no common prefix.
+  // A slot has 8 bytes, a length 2 and a reference 16. There are no fences and no common prefix.
   const uint64_t slots = 3 * (8 + 2) + 16;
   EXPECT_EQ(Part(tree.parts, "keys"), 6u);
   EXPECT_EQ(Part(tree.parts, "values"), 30u);
@@ -64,7 +64,7 @@ TEST_F(BtreeTreeStatsTest, KeysInOrderFillLeavesToTheEnd) {
   EXPECT_GT(leaves.fill[9], leaves.pages * 9 / 10);
 }
 
-// The same figures by going over the pages of the file, not the trees.
+// Computes the same figures from the pages of the file, without the trees.
 TEST_F(BtreeTreeStatsTest, AgreesWithACountOfTheFilesPages) {
   MakeDatabase();
   const Inspection result = Inspect();

@@ -1,5 +1,5 @@
-// Batches of pages: packed and laid out again they are what they were, and what a node does not use
-// is in no copy of it.
+// Tests batches of pages: packed and unpacked they must be unchanged, and the unused bytes of a
+// node must be in no copy of it.
 #include "engines/btree/pool/write_batch.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace testbed::btree {
 namespace {
 
-// A leaf with this many rows, in whose gap something was once.
+// Makes a leaf with this many rows, whose unused gap holds old bytes.
 void MakeLeaf(char* page, uint32_t page_size, PageId id, int rows, std::mt19937_64* random) {
   std::memset(page, 0xee, page_size);
   Node node(page, page_size);
@@ -31,7 +31,7 @@ void MakeLeaf(char* page, uint32_t page_size, PageId id, int rows, std::mt19937_
               node.header()->heap - Node::SlotAt(node.count()));
 }
 
-// Leaves from empty to full, with a free page and one of bytes of no kind between them.
+// Adds leaves from empty to full, a free page, and a page of arbitrary bytes.
 void Fill(WriteBatch* batch, uint32_t page_size, std::mt19937_64* random) {
   AlignedBuffer page(page_size);
   PageId id = 1;
@@ -68,7 +68,7 @@ TEST(WriteBatchTest, PackedAndLaidOutAgainItIsWhatItWas) {
       const std::vector<std::string> before = Pages(batch);
       const size_t bytes = batch.Pack();
       EXPECT_EQ(bytes % 4096, 0u);
-      // From the packed form alone each page can be made again.
+      // Each page must follow from the packed form alone.
       size_t at = WriteBatch::kHeaderBytes;
       AlignedBuffer page(size);
       for (uint32_t i = 0; i < batch.count(); ++i) {

@@ -137,7 +137,8 @@ TEST_F(WrongPageTest, AnOverflowPageOfAnotherValueIsAnError) {
   const auto header = [&](PageId id) {
     return reinterpret_cast<OverflowHeader*>(Page(&sound_, id));
   };
-  // A full page by a full page of another run, a shorter last page by another one.
+  // A full page is replaced by a full page of another run, and a shorter last page by another last
+  // page.
   const auto find = [&](auto fits) {
     for (const PageId from : pages) {
       for (const PageId to : pages) {
@@ -162,7 +163,7 @@ TEST_F(WrongPageTest, AnOverflowPageOfAnotherValueIsAnError) {
     EXPECT_GT(ReadAll(), 2) << "page " << from << " as " << to;
     if (HasFailure()) return;
   }
-  // The same page, of another table.
+  // The page is the right one, but of another table.
   const auto [first, other] = *pairs.begin();
   header(first)->table = table_ + 1;
   Put(first, first);
@@ -200,8 +201,8 @@ TEST_F(WrongPageTest, AReferenceToNoRunIsAnError) {
   FAIL() << "no leaf has a long value";
 }
 
-// A leaf as it was before it was split: its range is wider than its parent says, and reaches that of
-// its right neighbour. A merge of both would hide rows and free a page.
+// A leaf as it was before it was split: its range is wider than its parent says, and reaches that
+// of its right neighbour. A merge of both would hide rows and free a page.
 TEST_F(WrongPageTest, ALeafFromBeforeItsSplitIsNotMerged) {
   store_.reset();
   std::filesystem::remove_all(dir_);

@@ -39,7 +39,7 @@ TEST(CommitFailureTest, ASyncThatFailsIsTheLast) {
   EXPECT_EQ(syncs, 1);
 }
 
-// The library lets the next writer in before the commit has told of its failure.
+// The library may let the next writer in before the failed commit has reported its error.
 TEST(CommitFailureTest, TheNextWriterWaitsForTheOutcomeOfTheCommitBefore) {
   CommitFailure failure;
   std::atomic<bool> let_in{false}, asks{false};
@@ -58,7 +58,8 @@ TEST(CommitFailureTest, TheNextWriterWaitsForTheOutcomeOfTheCommitBefore) {
   next.join();
 }
 
-// The system has told the commit of the failure of what the sync was to write, too.
+// The kernel has reported the error of the write-back to the commit, so the sync beside it would
+// succeed although its data are lost as well.
 TEST(CommitFailureTest, ASyncWaitsForTheOutcomeOfACommitBesideIt) {
   CommitFailure failure;
   std::atomic<bool> committing{false}, synced{false};

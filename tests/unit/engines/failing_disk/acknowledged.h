@@ -1,4 +1,4 @@
-// What a test that commits to a failing disk expects in its database.
+// The rows that a test which commits to a failing disk expects in its database.
 //
 //   known.Begin(number, rows);
 //   database.Commit(rows);        // may throw: the commit is then there as a whole, or not at all

@@ -1,5 +1,5 @@
-// A sync fails that was to make durable that a row left the change buffer: the device may have the row
-// there still, and what is read until the power is cut does not tell.
+// Tests a failed sync after a row has left the change buffer. The device may still have the row
+// there, and reads before the power cut do not show it.
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -55,7 +55,7 @@ TEST_F(ChangeBufferFaultTest, ARowThatLeftTheBufferStaysAwayFromIt) {
   FailingDisk disk(dir_, true);
   Open();
   for (int i = 0; i < kRows; i += 300) {
-    Get(Key(i));  // brings the leaf in, so that the row goes there
+    Get(Key(i));  // brings the leaf into the pool, so that the row moves there
     Put(Key(i), "new");
   }
   EXPECT_LT(store_->change_buffer()->rows(), waiting);

@@ -179,7 +179,7 @@ class LogFaults : public FaultDatabase {
   ~LogFaults() override { Close(); }
   void Open(const std::string& dir, bool create) override {
     options_.create = create;
-    // As the command does.
+    // The command makes the directory as well.
     if (create) MakeDirectories(dir);
     engine_ = OpenEngine("log", dir, options_);
     table_ = engine_->OpenTable("t");
@@ -205,7 +205,7 @@ class LogFaults : public FaultDatabase {
   bool Exists(const std::string& dir) const override {
     return std::filesystem::exists(append_log::LogDirectory(dir) + "/tables");
   }
-  std::string Check(const std::string&) override { return {}; }  // reading its rows is one
+  std::string Check(const std::string&) override { return {}; }  // opening is a check
   bool reads() const override { return false; }
 
  private:

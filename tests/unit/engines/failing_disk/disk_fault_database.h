@@ -35,7 +35,7 @@ struct FaultMode {
   bool whole_blocks = false;  // of the disk (failing_disk.h)
 };
 const std::vector<FaultMode>& FaultModes();
-// Those that need a disk that writes whole blocks.
+// Returns the modes that need a disk that writes whole blocks.
 const std::vector<FaultMode>& WholeBlockModes();
 
 }  // namespace testbed

@@ -1,4 +1,4 @@
-// What a commit to a database says whose disk is full.
+// Expects that `commit` throws the error of a database whose disk is full.
 #ifndef TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_EXPECT_REFUSED_H_
 #define TESTBED_TESTS_UNIT_ENGINES_FAILING_DISK_EXPECT_REFUSED_H_
 

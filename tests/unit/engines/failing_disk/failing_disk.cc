@@ -98,7 +98,8 @@ bool Model::Fails(DiskCall call, const std::string& path) {
   return true;
 }
 
-// A direct write that does not fit transfers whole blocks. A buffered one does so here, too.
+// A direct write that does not fit writes the whole blocks that fit. In this model a buffered one
+// does the same.
 uint64_t Model::Fitting(const std::string& path, uint64_t at, uint64_t n) const {
   const uint64_t size = SizeOf(path);
   if (most_bytes == UINT64_MAX || at + n <= size) return n;
@@ -186,7 +187,7 @@ void Model::DropCleanPages(DeviceFile* file, bool mapped_too) {
   if (::stat(file->path.c_str(), &st) != 0) return;
   const long own = ::syscall(SYS_openat, AT_FDCWD, file->path.c_str(), O_RDWR | O_CLOEXEC);
   std::erase_if(file->blocks, [&](const auto& block) {
-    // What was written by direct IO is in the device's cache, not in the page cache.
+    // Blocks that were written by direct IO are in the device's cache, and not in the page cache.
     if (block.second || file->direct.contains(block.first)) return false;
     std::string old(kBlock, '\0');
     const size_t from = block.first * kBlock;

@@ -4,13 +4,15 @@
 // holds, and its contents on the device. A sync copies from the page cache to the device. A sync
 // that fails marks the dirty blocks as clean: the page cache keeps their contents, the device never
 // gets them, and the next sync succeeds (Rebello et al., "Can applications recover from fsync
-// failures?", ATC 2020). Pages that the program drops from the cache get the device's contents. What was written by direct IO
-// stays readable when its sync has failed, as if the device had it in its cache, until a power cut. A block
-// that was never written since its space was allocated is worse: after its first write to the device
-// has failed, ext4 takes it for written while its page stays in the page cache. Later syncs write the
-// page and return 0, but the block's extent stays marked as unwritten, and reads as zeros after a
-// power cut (kernel log: "failed to convert unwritten extents to written extents"). A write that fails may have written its first part. Names have two states as well: only the sync of
-// a directory makes its names durable. Changes through a mapping are noticed at the next sync.
+// failures?", ATC 2020). Pages that the program drops from the cache get the device's contents.
+// What was written by direct IO stays readable when its sync has failed, as if the device had it in
+// its cache, until a power cut. A block that has not been written since its space was allocated is
+// worse off: after its first write to the device has failed, ext4 takes it for written while its
+// page stays in the page cache. Later syncs write the page and return 0, but the block's extent
+// stays marked as unwritten, and reads as zeros after a power cut (kernel log: "failed to convert
+// unwritten extents to written extents"). A write that fails may have written its first part. Names
+// have two states as well: only the sync of a directory makes its names durable. Changes through a
+// mapping are noticed at the next sync.
 //
 //   FailingDisk disk(dir);
 //   disk.Fail({DiskCall::kSync, 17});  // the 18th sync from now on fails
@@ -50,26 +52,27 @@ enum class DiskCall : uint8_t {
 struct DiskFault {
   DiskCall call = DiskCall::kSync;
   uint64_t at = UINT64_MAX;
-  int error = EIO;        // 0 makes a write or read short: it transfers its first part and says so
+  int error = EIO;        // 0: a write or read transfers only its first part, and says so
   bool lasts = false;     // all later calls of the kind fail, too
-  std::string file = "";  // only writes, syncs and allocations of files whose paths end so
+  std::string file = "";  // fails only writes, syncs and allocations of paths that end so
 };
 
 class FailingDisk {
  public:
-  // With `whole_blocks` the device writes each block of 4096 bytes as a whole, as one does that
-  // databases without protection from torn pages need.
+  // With `whole_blocks` the device writes each block of 4096 bytes as a whole. Databases without
+  // protection from torn pages need such a device.
   explicit FailingDisk(const std::string& dir, bool whole_blocks = false);
   ~FailingDisk();
 
   // Makes a call fail. Calls of the fault's kind are numbered from 0 on, beginning now.
   void Fail(const DiskFault& fault);
+  // Makes all calls succeed again, unless the power is cut.
   void Heal();
-  // The disk is full when its files have so many bytes together. A file takes as many as it is long.
+  // Makes the disk full when its files have `bytes` bytes together. A file counts with its length.
   void Limit(uint64_t bytes);
-  // The system writes all dirty pages back by itself, of the files whose paths end so. The disk
-  // refuses, and then the system needs their memory: reads return what the device has. The next sync
-  // of each open descriptor tells of the error.
+  // Imitates a failed write-back by the kernel: the disk refuses the dirty pages of the files whose
+  // paths end with `ending`, and the kernel reclaims their memory, so that reads return what the
+  // device has. The next sync of each open descriptor reports the error.
   void FailWriteBack(const std::string& ending);
   // Cuts the power after `calls` more calls of any kind. All calls after that fail and change
   // nothing. `seed` chooses which of the blocks that were not synced are on the device.

@@ -1,5 +1,5 @@
-// The system calls that failing_disk.h replaces in the test program, and the watch on pages of
-// mappings that a failed msync took for clean: writing to one makes it dirty anew.
+// The system calls that failing_disk.h replaces in the test program. They also watch the mapped
+// pages that a failed msync marked as clean, because a write to one makes it dirty again.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "tests/unit/engines/failing_disk/failing_disk_model.h"
 
-// Of the sanitizers, which must know of each mapping.
+// Functions of the sanitizers, which must know each mapping.
 extern "C" {
 __attribute__((weak)) void* __interceptor_mmap(void*, size_t, int, int, int, off_t);
 __attribute__((weak)) int __interceptor_munmap(void*, size_t);
@@ -28,7 +28,7 @@ namespace {
 
 struct sigaction old_handler;
 
-// Writing to a page that is watched: from now on it is dirty, and not watched.
+// Handles a write to a watched page: the page becomes dirty, and is not watched any more.
 void OnFault(int, siginfo_t* info, void*) {
   char* const at = static_cast<char*>(info->si_addr);
   {
@@ -70,7 +70,8 @@ void WatchLostPages(DeviceFile* file) {
 
 namespace {
 
-// Does what the call is for, of a file of the directory, under the lock; or the call itself.
+// Calls `use` under the lock when the descriptor is of a file of the directory, otherwise `real`.
+// Returns the result.
 template <typename Use, typename Real>
 auto WithFile(int fd, const Use& use, const Real& real) -> decltype(real()) {
   if (!Hold::IsFree()) return real();
@@ -97,12 +98,13 @@ int SyncCall(int fd, long call) {
     model.SyncNames(path);
     return 0;
   }
-  // What is beside the directory, such as a copy of it, need not outlive the machine.
+  // Files beside the directory, such as copies of it, need not be durable, so their syncs are left
+  // out.
   if (path.starts_with(model.dir)) return 0;
   return static_cast<int>(::syscall(call, fd));
 }
 
-// Only asks for the errors of write-backs.
+// Handles sync_file_range, which the tested programs call only to learn of write-back errors.
 int SyncRangeCall(int fd, off_t at, off_t n, unsigned flags) {
   return WithFile(
       fd, [&](DeviceFile* file) { return TheModel().TellsOfWriteBack(fd, *file) ? -1 : 0; },
@@ -139,7 +141,8 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
                    : static_cast<void>(file->direct.erase(block));
           }
         }
-        // Files that are opened so are written by such descriptors alone.
+        // A file that is opened with O_DSYNC is written by such descriptors alone, so all its dirty
+        // blocks are from this write.
         if ((::fcntl(fd, F_GETFL) & O_DSYNC) != 0) TheModel().Sync(file, fails && !is_short);
         if (!fails || is_short) return done;
         errno = error;
@@ -148,7 +151,7 @@ ssize_t WriteCall(int fd, const void* data, size_t n, off_t at) {
       real);
 }
 
-// Returns how much of a read succeeds: all of it, its first part, or -1.
+// Returns how many bytes of a read succeed: all, those of its first part, or -1 when it fails.
 ssize_t PartRead(int fd, size_t n) {
   const auto all = static_cast<ssize_t>(n);
   if (!Hold::IsFree()) return all;
@@ -157,12 +160,12 @@ ssize_t PartRead(int fd, size_t n) {
   if (model.fault.call != DiskCall::kRead || model.is_cut) return all;
   if (model.FileAt(PathOf(fd)) == nullptr || !model.Fails(DiskCall::kRead)) return all;
   if (model.fault.error != 0) return -1;
-  const size_t part = n / 2 / kBlock * kBlock;  // of a direct read whole blocks
+  const size_t part = n / 2 / kBlock * kBlock;  // whole blocks, as of a direct read
   return part == 0 ? all : static_cast<ssize_t>(part);
 }
 
-// A direct read passes by the page cache: of blocks that a failed sync has lost it finds what the
-// device holds.
+// Handles pread. A direct read bypasses the page cache, so for blocks that a failed sync has lost
+// it returns the contents of the device.
 ssize_t ReadCall(int fd, void* to, size_t n, off_t at) {
   const ssize_t part = PartRead(fd, n);
   if (part < 0) return part;
@@ -242,7 +245,7 @@ int OpenCall(int at, const char* path, int flags, unsigned mode) {
   const bool is_new = ::access(path, F_OK) != 0;
   const int fd = real();
   if (fd < 0) return fd;
-  if (is_new) model.Forget(path);  // the number may be that of one that is gone
+  if (is_new) model.Forget(path);  // the inode number may be that of a removed file
   const FileRef file = model.FileAt(path);
   if (file != nullptr) model.told[fd] = file->write_back_errors;
   if (file != nullptr && (flags & O_TRUNC) != 0) {
@@ -282,7 +285,8 @@ int RenameCall(const char* from, const char* to) {
   return result;
 }
 
-// Tells of an error as the end of the directory, and only errno tells it from the end.
+// Handles readdir, which returns null for an error as at the end of the directory; only errno
+// differs.
 dirent* ListCall(DIR* directory, const char* call) {
   using List = dirent* (*)(DIR*);
   const auto real = reinterpret_cast<List>(::dlsym(RTLD_NEXT, call));
@@ -352,7 +356,7 @@ void* MapCall(void* hint, size_t n, int protection, int flags, int fd, off_t at)
       __interceptor_mmap != nullptr
           ? __interceptor_mmap(hint, n, protection, flags, fd, at)
           : reinterpret_cast<void*>(::syscall(SYS_mmap, hint, n, protection, flags, fd, at));
-  // Memory is mapped while the model itself works.
+  // Mappings that the model itself makes are left alone.
   if (fd < 0 || !Hold::IsFree() || map == MAP_FAILED || (protection & PROT_WRITE) == 0 ||
       (flags & MAP_SHARED) == 0) {
     return map;
@@ -373,7 +377,8 @@ int AdviseCall(int fd, off_t at, off_t n, int advice) {
     const std::string path = PathOf(fd);
     const FileRef file = TheModel().FileAt(path);
     if (file != nullptr && !TheModel().is_cut) TheModel().DropCleanPages(file.get());
-    // The system drops clean pages alone, and no sync of the program has reached the real file.
+    // The kernel drops only clean pages, and no sync of the program has reached the real file, so
+    // it is synced here.
     if (path.starts_with(TheModel().dir)) ::syscall(SYS_fdatasync, fd);
   }
   return ::syscall(SYS_fadvise64, fd, at, n, advice) == 0 ? 0 : errno;

@@ -29,7 +29,7 @@ struct DeviceFile {
   std::set<uint64_t> written;       // blocks that have reached the device since they were allocated
   std::set<uint64_t> direct;        // blocks whose last write passed by the page cache
   std::set<uint64_t> stuck;         // blocks that no sync writes while their page is in the cache
-  uint64_t write_back_errors = 0;   // of the system's own write-backs
+  uint64_t write_back_errors = 0;   // errors of the kernel's own write-backs
 };
 using FileRef = std::shared_ptr<DeviceFile>;
 
@@ -37,7 +37,7 @@ struct Mapping {
   char* begin;
   size_t bytes;
   FileRef file;
-  int fd;  // that it was made of
+  int fd;  // descriptor that was mapped
 };
 
 // The state of the disk. `mutex` protects all members.
@@ -49,8 +49,8 @@ struct Model {
   std::map<std::string, std::map<std::string, FileRef>> names;
   std::vector<Mapping> mappings;
   DiskFault fault;
-  // The write-back errors of the file that each descriptor has been told of, or that had happened
-  // when it was opened.
+  // By descriptor: the number of write-back errors of its file that were reported to it, or had
+  // happened before it was opened.
   std::map<int, uint64_t> told;
   uint64_t calls = 0, failed = 0, all_calls = 0, cut_at = UINT64_MAX, cut_seed = 0;
   uint64_t most_bytes = UINT64_MAX;  // of all files
@@ -62,19 +62,22 @@ struct Model {
   // Counts a call. Returns whether it must fail, and then sets errno to fault.error, which may be
   // 0.
   bool Fails(DiskCall call, const std::string& path = "");
-  // Returns how many of the `n` bytes at `at` the file has space for, or finds some.
+  // Returns how many of the `n` bytes at `at` fit: the file has space for them, or the disk has
+  // some left.
   uint64_t Fitting(const std::string& path, uint64_t at, uint64_t n) const;
   void MarkDirty(DeviceFile* file, uint64_t from, uint64_t end);
   void FindMappedChanges(DeviceFile* file);
   // Copies the dirty blocks to the device or, when the sync fails, marks them clean.
   void Sync(DeviceFile* file, bool fails);
   void SyncNames(const std::string& directory);
-  // Returns whether a write-back has failed that the descriptor has not been told of, and tells it.
+  // Returns whether a write-back error was not reported to the descriptor yet, and marks it as
+  // reported.
   bool TellsOfWriteBack(int fd, const DeviceFile& file);
-  // Pages of a mapping stay, unless the system itself wants their memory.
+  // Drops the clean pages from the page cache. Pages of a mapping stay unless `mapped_too` is set,
+  // as when the kernel reclaims their memory.
   void DropCleanPages(DeviceFile* file, bool mapped_too = false);
   void NoteFreed(DeviceFile* file, uint64_t from,
-                 uint64_t end);  // the blocks' space was given back
+                 uint64_t end);  // the space of these blocks was freed
   void Cut(uint64_t seed);
 
  private:

@@ -4,8 +4,8 @@
 // database must open again, with every acknowledged commit and without half a commit.
 //
 // TESTBED_FAULT_STRIDE is the distance between the calls that are tried; 1 tries all. Without it, a
-// few calls are tried, and each of them in half of the ways: any two of a way's three choices in all
-// four combinations, and the other half at the next call.
+// few calls are tried, each in half of the ways: the half is chosen such that any two of the three
+// choices of a way occur in all four combinations. The next call is tried in the other half.
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
     known_.End(number);
   }
 
-  // A client that takes no notice of errors.
+  // Takes a checkpoint, and ignores its errors as a careless client does.
   void CheckpointOrGoOn() {
     try {
       database_->Checkpoint();
@@ -223,7 +223,7 @@ TEST_P(FailingDiskTest, LosesNothingThatWasAcknowledged) {
   RecordProperty("unopened", static_cast<int>(unopened_));
 }
 
-// Calls that fail while a database recovers from a power cut. Whatever the opening then says, the
+// Calls fail while a database recovers from a power cut. Whether that opening succeeds or not, the
 // next one must find every acknowledged commit, and so must one after another power cut.
 TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
   Start();
@@ -285,8 +285,8 @@ TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
   }
 }
 
-// A session that commits nothing writes, too: frames of the log, tables, headers, states. When one of
-// its calls fails, the next session must not take for durable what only the page cache holds.
+// A session that commits nothing writes, too: frames of the log, tables, headers, states. When one
+// of its calls fails, the next session must not take for durable what only the page cache holds.
 TEST_P(FailingDiskTest, AnIdleSessionThatFailedLosesNothing) {
   uint64_t calls = 0;
   const auto try_call = [&](uint64_t call, bool lasts) {
@@ -316,8 +316,8 @@ TEST_P(FailingDiskTest, AnIdleSessionThatFailedLosesNothing) {
 // For tests that choose their faults themselves.
 class FailingDiskModeTest : public FailingDiskTest {};
 
-// A process was killed after it had made the directories and before it had synced their parents,
-// or the user made them: they are there, and a power cut takes them back.
+// The directories exist but are not durable, because the user made them, or a process was killed
+// before it synced their parents. A power cut removes them.
 TEST_P(FailingDiskModeTest, DirectoriesThatWereThereAreNotTakenForDurable) {
   for (uint64_t seed = 1; seed < 7; ++seed) {
     Start();
@@ -329,8 +329,8 @@ TEST_P(FailingDiskModeTest, DirectoriesThatWereThereAreNotTakenForDurable) {
   }
 }
 
-// The last sync of a session fails, and what it was to make durable may still be read: the next session
-// believes it, and a power cut in its recovery or soon after takes it back.
+// The last sync of a session fails, but its data can still be read. The next session must not rely
+// on them, since a power cut in its recovery or soon after loses them.
 TEST_P(FailingDiskModeTest, WhatAFailedSyncLeftIsNotBuiltOn) {
   const bool all = ::getenv("TESTBED_FAULT_STRIDE") != nullptr;
   const uint64_t step = all ? 1 : 5;
@@ -372,8 +372,9 @@ TEST_P(FailingDiskModeTest, WhatAFailedSyncLeftIsNotBuiltOn) {
   }
 }
 
-// A call fails, the database is opened again, and the power is cut while it opens or soon after: what
-// the failed call has left, such as a header or a name, may be read until then and be gone afterwards.
+// A call fails, the database is opened again, and the power is cut during the opening or soon
+// after. What the failed call has left, such as a header or a name, can be read until the cut and
+// be lost after it.
 TEST_P(FailingDiskModeTest, AnOpeningThatIsCutBuildsOnNothingThatAFailedCallLeft) {
   const bool sample = ::getenv("TESTBED_FAULT_STRIDE") == nullptr;
   std::vector<DiskCall> kinds{DiskCall::kSync};
@@ -411,8 +412,8 @@ TEST_P(FailingDiskModeTest, AnOpeningThatIsCutBuildsOnNothingThatAFailedCallLeft
   }
 }
 
-// The system writes dirty pages back by itself, the disk refuses, and the system takes their memory:
-// until the next sync the page cache returns older versions without an error.
+// The kernel fails to write dirty pages back, and reclaims their memory. Until the next sync, reads
+// return older versions without an error.
 TEST_P(FailingDiskModeTest, AWriteBackThatFailedIsNotReadOver) {
   if (std::string(mode().name).find("direct") != std::string::npos) {
     GTEST_SKIP() << "direct writes pass by the page cache";

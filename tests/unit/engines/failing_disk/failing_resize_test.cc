@@ -1,5 +1,6 @@
-// Calls that change the length or the holes of a data file and fail. Whether they did anything is not
-// known, so the engine that needs them takes no more commits, instead of trying again.
+// Tests failures of calls that change the length or the holes of a data file. It is not known
+// whether such a call has done anything, so the engine must take no more commits, and must not try
+// again.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -125,7 +126,7 @@ TEST_F(FailingResizeTest, AfterAFailedHoleBtreeTakesNoCommits) {
   Commit(500, 1, 20);
 }
 
-// If removing it fails as well, the file stays and may lack a durable name.
+// When the removal of the file fails as well, the file stays, and its name may not be durable.
 TEST_F(FailingResizeTest, AFileOfMmapv1WhoseCreationFailedIsNotTakenLater) {
   FailingDisk disk(dir_);
   mmapv1::Preallocator preallocator(false);

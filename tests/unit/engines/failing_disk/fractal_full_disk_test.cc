@@ -1,5 +1,5 @@
-// What the log's reserve is for in fractal: a database that was killed on a full disk opens again and
-// again, because what an opening could not give back is not used up by commits.
+// Tests the log's reserve in fractal: a database that was killed on a full disk must open any
+// number of times, because commits must not use a reserve that an opening could not give back.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ class FractalFullDiskTest : public testing::Test {
     store_.reset();
     store_ = Store::Open(dir_, options_);
   }
-  // Runs `body` in a process that opens the database and is killed then.
+  // Runs `body` in a process that opens the database, and then kills the process.
   void Kill(const std::function<void()>& body) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -105,7 +105,8 @@ TEST_F(FractalFullDiskTest, NoCommitUsesTheReserve) {
   EXPECT_EQ(Get("new"), "1");
 }
 
-// The frame of the opening takes the reserve, and a checkpoint lets the log recycle a segment.
+// The frame that the opening writes takes the reserve. A checkpoint must then let the log recycle a
+// segment.
 TEST_F(FractalFullDiskTest, AnOpeningAtTheEndOfALogSegmentGivesTheReserveBack) {
   const auto left = [this] {
     const LogOptions& log = options_.log;
@@ -124,7 +125,7 @@ TEST_F(FractalFullDiskTest, AnOpeningAtTheEndOfALogSegmentGivesTheReserveBack) {
   EXPECT_EQ(Get("a"), "b");
 }
 
-// Nothing can be recycled where the log has one segment only, as it has when its reserve was removed.
+// With a single segment, as when the reserve was removed, the log can recycle nothing.
 TEST_F(FractalFullDiskTest, CommitsGoOnWhenThereIsSpaceForTheReserve) {
   options_.log.reserve = false;
   options_.log.min_segments = 1;
@@ -143,7 +144,7 @@ TEST_F(FractalFullDiskTest, CommitsGoOnWhenThereIsSpaceForTheReserve) {
   EXPECT_EQ(Get("a"), "2");
 }
 
-// The first checkpoint writes the slot of the header that the database was not made with.
+// The first checkpoint writes the other slot of the header than the creation of the database.
 TEST_F(FractalFullDiskTest, BothSlotsOfTheHeaderHaveTheirSpaceFromTheBeginning) {
   Kill([] {});
   const int fd = ::open(DataPath(dir_).c_str(), O_RDONLY | O_CLOEXEC);

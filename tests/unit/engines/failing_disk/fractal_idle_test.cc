@@ -1,7 +1,7 @@
-// What a session of fractal leaves to the next one when a sync fails. A session that commits nothing
-// moves messages down and writes nodes: the next session must not use the blocks again as long as the
-// page cache hides what the device holds. A header whose sync failed may be read, and a power cut
-// takes it back.
+// Tests what a session of fractal leaves to the next one when a sync fails. Even a session without
+// commits moves messages down and writes nodes. The next session must not reuse the blocks as long
+// as the page cache may differ from the device. A header whose sync failed can be read, and a power
+// cut may lose it.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

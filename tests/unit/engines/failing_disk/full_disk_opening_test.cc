@@ -1,5 +1,6 @@
-// A killed process leaves a database on a full disk. Opening it needs no free space, and what then finds
-// none leaves the log's reserve for the next opening.
+// Tests the opening of a database that a killed process left on a full disk. The opening must need
+// no free space, and what finds no space afterwards must leave the log's reserve for the next
+// opening.
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -24,8 +25,8 @@ class FullDiskOpeningTest : public StoreTest {
   CheckpointState LastCheckpoint() const {
     return ReadCheckpoint(dir_, CheckSuperblock(DataPath(dir_), dir_, options_.page_size).database);
   }
-  // Takes the free pages at the end of the data file away, but for so many: a file that has filled the disk
-  // has none.
+  // Cuts the data file after its last used page and `left` free pages: a file that has filled the
+  // disk has no others.
   void CutFreePages(uint32_t left = 0) {
     const uint64_t pages = uint64_t{LengthInUse(store_->space()->Snapshot())} + left;
     std::filesystem::resize_file(DataPath(dir_), pages * options_.page_size);
@@ -65,8 +66,9 @@ TEST_F(FullDiskOpeningTest, WithAChangeBufferThatTheDatabaseDidNotHave) {
   EXPECT_EQ(Get("a"), "1");
 }
 
-// A long value's commit has its run reserved, and pages for splits promised, so that the file has them. Rows
-// that were longer for a while split their leaves, and must not take these.
+// The commit of a long value has reserved its run of pages, and promised pages for splits, so that
+// the file has them. Recovery splits leaves for rows that were longer for a while, and must not use
+// these pages for that.
 TEST_F(FullDiskOpeningTest, SplitsForAWhileLeaveALongValueItsPages) {
   options_.cache_bytes = 4 << 20;
   options_.checkpoint_log_bytes = 1 << 30;
@@ -104,7 +106,7 @@ TEST_F(FullDiskOpeningTest, SplitsForAWhileLeaveALongValueItsPages) {
   ExpectSound();
 }
 
-// The table of the change buffer has what the commit took out of it.
+// The table of the change buffer still has the row that the commit took out of it.
 TEST_F(FullDiskOpeningTest, ALongValueTakesItsRowOutOfTheChangeBuffer) {
   options_.change_buffer_bytes = 100 << 10;
   const std::string value(1 << 20, 'x');
@@ -131,7 +133,7 @@ TEST_F(FullDiskOpeningTest, ALongValueTakesItsRowOutOfTheChangeBuffer) {
   EXPECT_EQ(store_->change_buffer()->rows(), 0u);
 }
 
-// Another value has the pages of the one that was replaced.
+// The pages of the replaced value belong to another value now.
 TEST_F(FullDiskOpeningTest, AValueThatWasReplacedNeedsNoPages) {
   const std::string last((1 << 20) - 5000, 'y'), other(1 << 20, 'z');
   RunAndCrash([&] {
@@ -148,7 +150,8 @@ TEST_F(FullDiskOpeningTest, AValueThatWasReplacedNeedsNoPages) {
   ExpectSound();
 }
 
-// The leaf is full of later and shorter versions of the rows, and has not room for the earlier ones.
+// The leaf is full of later, shorter versions of the rows, and has no room for the earlier ones,
+// which recovery replays first.
 TEST_F(FullDiskOpeningTest, LongerVersionsOfRowsInAFullLeafNeedNoPages) {
   Model model;
   RunAndCrash([&] {
@@ -172,7 +175,7 @@ TEST_F(FullDiskOpeningTest, LongerVersionsOfRowsInAFullLeafNeedNoPages) {
   ExpectSound();
 }
 
-// The log makes room in a leaf, fills it, and writes the short rows once more.
+// The records of the log make room in a leaf, fill it, and write the short rows once more.
 TEST_F(FullDiskOpeningTest, ARowWaitsUntilALaterOneHasMadeRoom) {
   Model model;
   const auto rows = [&](char prefix, int count, size_t bytes) {
@@ -200,8 +203,8 @@ TEST_F(FullDiskOpeningTest, ARowWaitsUntilALaterOneHasMadeRoom) {
   ExpectSound();
 }
 
-// Recovery erases the first rows of two leaves before it has written those that take their place. The
-// leaves stay two: a table that needs pages meanwhile would get what their merge frees.
+// Recovery erases the rows of two leaves before it writes the rows that take their place. It must
+// not merge the leaves: another table would get the page that the merge frees.
 TEST_F(FullDiskOpeningTest, LeavesThatAreEmptyForAWhileStay) {
   std::vector<std::pair<std::string, std::string>> first, second;
   for (int i = 100; i < 150; ++i) {
@@ -244,7 +247,7 @@ TEST_F(FullDiskOpeningTest, LeavesThatAreEmptyForAWhileStay) {
   ExpectSound();
 }
 
-// The leaves are full, so that the rows that waited for them in the buffer go on waiting.
+// The leaves are full, so the rows that wait for them in the buffer must go on waiting.
 TEST_F(FullDiskOpeningTest, RowsOfTheChangeBufferGoBackToIt) {
   options_.change_buffer_bytes = 100 << 10;
   Model model;
@@ -274,7 +277,7 @@ TEST_F(FullDiskOpeningTest, RowsOfTheChangeBufferGoBackToIt) {
       ASSERT_EQ(found, value);
     }
   }
-  // The rows move when there is room.
+  // The rows must move once there is room.
   disk.Heal();
   store_.reset();
   options_.change_buffer_bytes = 0;
@@ -283,7 +286,7 @@ TEST_F(FullDiskOpeningTest, RowsOfTheChangeBufferGoBackToIt) {
   ExpectRows(store_->OpenTable("t"), model);
 }
 
-// Random work, after which long values have all the free pages that are left.
+// Does random work, after which long values take all the free pages that are left.
 class RandomFullDiskTest : public FullDiskOpeningTest {
  protected:
   // Without a client only the model changes.
@@ -344,7 +347,8 @@ TEST_F(RandomFullDiskTest, OpensWithEveryRow) {
   }
 }
 
-// The checkpoint of a recovery, which gives the log's reserve back, finds the disk full.
+// The checkpoint at the end of a recovery, which would give the log's reserve back, finds the disk
+// full.
 class FullCheckpointTest : public FullDiskOpeningTest,
                            public testing::WithParamInterface<TornPage> {
  protected:
@@ -386,8 +390,8 @@ INSTANTIATE_TEST_SUITE_P(TornPages, FullCheckpointTest,
                                          TornPage::kNone),
                          [](const auto& param) { return std::string(TornPageName(param.param)); });
 
-// The frame of the opening takes the reserve, and the disk has no room for another one: a checkpoint lets
-// the log recycle a segment.
+// The frame that the opening writes takes the reserve, and the disk has no room for another one. A
+// checkpoint must let the log recycle a segment.
 TEST_F(FullDiskOpeningTest, AnOpeningAtTheEndOfALogSegmentFindsTheReserveAndGivesItBack) {
   options_.log.reserve = true;
   options_.log.segment_bytes = options_.log.buffer_bytes = 64 << 10;
@@ -410,7 +414,8 @@ TEST_F(FullDiskOpeningTest, AnOpeningAtTheEndOfALogSegmentFindsTheReserveAndGive
   EXPECT_EQ(Get("a"), "b");
 }
 
-// On a disk that the data file has filled there is room for the map of its pages.
+// The space map of a data file that has filled the disk must still have room in the checkpoint
+// files.
 TEST_F(FullDiskOpeningTest, TheCheckpointFilesHaveTheirSpaceBeforeTheDataFileGrows) {
   Open();
   for (int which : {0, 1}) EXPECT_TRUE(std::filesystem::exists(CheckpointPath(dir_, which)));

@@ -1,5 +1,5 @@
-// Scans while the change buffer has rows that no commit can move to their leaves: the disk is full, or the
-// store out of service.
+// Tests scans while the change buffer has rows that no commit can move to their leaves, because the
+// disk is full, or the store is out of service.
 #include <cerrno>
 #include <iterator>
 #include <map>
@@ -34,7 +34,7 @@ class FullDiskScanTest : public StoreTest {
     store_->Checkpoint();
     LetRowsWait();
   }
-  // Commits and applies to the model; a row without a value is erased.
+  // Commits the rows, and applies them to the model. A row without a value is erased.
   void Commit(const std::map<std::string, std::string>& rows) {
     StoreClient client(store_.get());
     std::vector<RowWrite> operations;
@@ -48,8 +48,8 @@ class FullDiskScanTest : public StoreTest {
     }
     client.Commit(operations);
   }
-  // Overwrites, adds and erases rows all over the table, at both its ends too, erases all rows of some
-  // leaves, and adds more to one than a commit moves at once.
+  // Overwrites, adds and erases rows all over the table, at both its ends too, erases all rows of
+  // some leaves, and adds more to one than a commit moves at once.
   void LetRowsWait() {
     for (int i = 0; i < 60; ++i) {
       std::map<std::string, std::string> rows;

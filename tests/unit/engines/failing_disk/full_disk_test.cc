@@ -1,5 +1,6 @@
-// Processes that are killed on a full disk, one after the other. The database opens without free space
-// each time, and has every acknowledged commit. When there is space, it takes commits again.
+// Tests processes that are killed on a full disk, one after the other. The database must open
+// without free space each time, and have every acknowledged commit. When there is space, it must
+// take commits again.
 //
 // TESTBED_FULL_DISK_SEEDS is the number of disks that are tried with each engine (1).
 #include <gtest/gtest.h>
@@ -63,8 +64,8 @@ class FullDiskTest : public testing::TestWithParam<FaultMode> {
     return bytes;
   }
 
-  // Opens the database in a process of its own, commits, goes on after errors, and is killed. Returns the
-  // number of commits that were acknowledged, and -1 when the database did not open.
+  // Opens the database in a process of its own, commits, goes on after errors, and is killed.
+  // Returns the number of commits that were acknowledged, and -1 when the database did not open.
   int Session(uint64_t limit, int commits) {
     const int first = number_ + 1;
     number_ += commits;
@@ -132,7 +133,7 @@ TEST_P(FullDiskTest, OpensWithEveryAcknowledgedCommit) {
     int refused = 0;
     for (int round = 0; round < 10; ++round) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
-      // Another program takes what the process before had left.
+      // In every other round another program takes the space that the last process left.
       const uint64_t room = round % 2 == 0 ? random() % (512 << 10) : 0;
       const int acknowledged = Session(Used() + room, 60);
       ASSERT_GE(acknowledged, 0);
@@ -144,7 +145,7 @@ TEST_P(FullDiskTest, OpensWithEveryAcknowledgedCommit) {
   }
 }
 
-// Without a journal to give up, mmapv1 may say that there is no space for one.
+// A closed database of mmapv1 has no journal, and there may be no space for one.
 TEST_P(FullDiskTest, ADatabaseThatWasClosedOpensOrSaysThatTheDiskIsFull) {
   fs::create_directories(dir_);
   ASSERT_EQ(Session(UINT64_MAX, 100), 100);

@@ -1,5 +1,5 @@
-// A commit of mmapv1 and the flush of its data files both write journal.lsn. When the sync of one has
-// failed, the slot may be lost for good, though the sync of the other succeeds.
+// Tests journal.lsn, which both a commit of mmapv1 and the flush of its data files write. When the
+// sync of one has failed, its slot may be lost for good, although the sync of the other succeeds.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -41,7 +41,8 @@ TEST_F(JournalSlotTest, AJournalWhoseSlotFailedSaysOfNoSectionThatItIsFlushed) {
   options.extra = {{"journal_file_size", "1M"}};
   const std::string body = Body();
   int refused = 0;
-  // The syncs of a section that needs a new file: the file's, its header's, the slot's, its own.
+  // A section that needs a new file takes four syncs: of the file, of its header, of the slot, and
+  // of the section.
   for (uint64_t call = 0; call < 4; ++call) {
     SCOPED_TRACE("sync " + std::to_string(call));
     const std::string dir = base_ + "/disk" + std::to_string(call), cut = dir + ".cut";

@@ -1,4 +1,4 @@
-// What the adapters of libraries see to, because the libraries do not, on a disk that fails.
+// Tests what the adapters of libraries must do on a failing disk, because the libraries do not.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -73,7 +73,7 @@ class LibraryEngineTest : public testing::Test {
   TableId table_ = 0;
 };
 
-// A library that makes the names of its files durable, and not that of the directory.
+// The library makes the names of its files durable, but not the name of the directory.
 TEST_F(LibraryEngineTest, TheDirectoryOfANewDatabaseIsDurable) {
   EngineInfo info;
   info.name = "library";
@@ -92,7 +92,7 @@ TEST_F(LibraryEngineTest, TheDirectoryOfANewDatabaseIsDurable) {
     const std::string below = std::to_string(seed) + "/a/b", cut = base_ + "/cut";
     {
       FailingDisk disk(dir_);
-      // Another program has made a part of the path, and not synced it.
+      // Another program has made a part of the path, without a sync.
       if (seed % 2 == 0) fs::create_directories(dir_ + "/" + std::to_string(seed) + "/a");
       OpenEngine(info, dir_ + "/" + below, DefaultEngineOptions(FindEngine("btree")));
       disk.Cut(seed);
@@ -148,8 +148,8 @@ TEST_F(LibraryEngineTest, AThreadThatWritesMakesCommitsDurableBesideTheLazyThrea
   }
 }
 
-// What a full disk refuses was not taken by the system before, so that nothing is lost of what was
-// written, unless a write-back has failed: there may be room later.
+// The kernel accepts no data that a full disk refuses, so nothing is lost unless a write-back has
+// failed, and there may be room later.
 TEST_F(LibraryEngineTest, AfterAFullDiskLmdbGoesOn) {
   if (!Has("lmdb")) GTEST_SKIP() << "not in this build";
   FailingDisk disk(dir_);
@@ -169,7 +169,7 @@ TEST_F(LibraryEngineTest, AfterAFullDiskLmdbGoesOn) {
 }
 
 #ifdef TESTBED_HAVE_SQLITE
-// The page cache has frames of the log that the device lacks.
+// After the failed sync, the page cache has frames of the log that the device lacks.
 TEST_F(LibraryEngineTest, SqliteDoesNotBuildOnAFailedSyncAfterItIsOpenedAgain) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     const std::string dir = dir_ + "/" + std::to_string(seed), cut = base_ + "/cut";

@@ -1,4 +1,5 @@
-// A creation of the engine `log` whose last step fails, and the removal of what it has made as well.
+// Tests a creation of a database of the engine `log` whose last step fails, and then the removal of
+// its files as well.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -46,7 +47,7 @@ class LogCreationTest : public testing::Test {
   std::string dir_;
 };
 
-// After the cut all calls fail, those that remove what was made, too.
+// After the cut all calls fail, even the removal of the files that were made.
 TEST_F(LogCreationTest, WhatIsLeftOfItIsTakenByTheNext) {
   bool made = false;
   for (uint64_t calls = 0; !made; calls += 3) {
@@ -62,8 +63,8 @@ TEST_F(LogCreationTest, WhatIsLeftOfItIsTakenByTheNext) {
   }
 }
 
-// A directory stands in the way of the file with the names of tables, and of the segments the first one
-// stays. The others alone would not be missed, but it leads to them.
+// A directory has the name of the file with the names of tables, and one removal of a file fails as
+// well.
 TEST_F(LogCreationTest, SoIsWhatOneFailedRemovalLeaves) {
   const std::string in_the_way = dir_ + "/append-log/tables.new";
   for (uint64_t removals = 1; removals < 9; ++removals) {

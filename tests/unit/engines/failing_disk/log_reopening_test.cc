@@ -1,5 +1,5 @@
-// A call of a log fails, and then the power is cut while the log is opened again. What the failed call
-// has left may be read until the cut and be gone after it.
+// Tests a failed call of a log, and a power cut while the log is opened again. What the failed call
+// has left can be read until the cut and be lost after it.
 //
 // TESTBED_FAULT_STRIDE is the distance between the cuts that are tried; without it, it is 3.
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ class LogReopeningTest : public testing::Test {
     id_ = 0;
   }
 
-  // Opens the log in `dir`, as a database does that applies each record in place and at once.
+  // Opens the log in `dir` like a database that applies each record to its data file at once.
   std::unique_ptr<Log> Open(const std::string& dir, const LogOptions& options) {
     const auto data = File::Open(dir + "/data", FileOptions{});
     replayed_.clear();
@@ -87,7 +87,7 @@ class LogReopeningTest : public testing::Test {
     return log;
   }
 
-  // Writes records, of which the log keeps the last, until `stop` or an error.
+  // Writes records up to number `stop`, or until an error. The log keeps only the last ones.
   void Write(Log* log, uint64_t stop) {
     while (acknowledged_ < stop) {
       const uint64_t number = acknowledged_ + 1;
@@ -181,7 +181,8 @@ TEST_F(LogReopeningTest, WhatAFailedCallLeftIsNotBuiltOn) {
   }
 }
 
-// Segments of another size do not wait for service. An opening that removes them fails.
+// Segments of another size are removed and not recycled. A call of the opening that removes them
+// fails.
 TEST_F(LogReopeningTest, ASegmentThatIsRemovedWasDisownedDurably) {
   LogOptions other = options_;
   other.segment_bytes = 128 << 10;
@@ -194,7 +195,7 @@ TEST_F(LogReopeningTest, ASegmentThatIsRemovedWasDisownedDurably) {
   });
 }
 
-// Each write in turn ends in its middle, that of a header within the header.
+// Each write in turn ends in its middle, so that a header may be written by half.
 TEST_F(LogReopeningTest, AHeaderThatWasWrittenByHalfIsPutBack) {
   options_.mode = IoMode::kBuffered;
   bool failed = true;

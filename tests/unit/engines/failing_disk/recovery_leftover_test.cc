@@ -1,4 +1,4 @@
-// What a recovery that is cut off leaves behind: nothing that the next one does not remove.
+// Tests that the next recovery removes all files that an interrupted one left.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -28,7 +28,8 @@ class BtreeRecoveryLeftoverTest : public testing::Test {
   }
   ~BtreeRecoveryLeftoverTest() override { fs::remove_all(base_); }
 
-  // Makes a database whose log has more than recovery keeps in memory, as a killed process leaves it.
+  // Makes a database whose log has more than recovery keeps in memory, as a killed process leaves
+  // it.
   void MakeCrashed() {
     fs::create_directories(dir_);
     const auto store = Store::Open(dir_ + "/db", options_);

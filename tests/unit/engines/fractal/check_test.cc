@@ -1,5 +1,5 @@
-// `check` and `tree`: sound databases are found sound, whatever state they were left in, and damage
-// is found where it is.
+// Tests `check` and `tree`: sound databases must be found sound in whatever state they were left,
+// and damage must be found in its place.
 #include "engines/fractal/check.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ class FractalCheckTest : public SmallStoreTest {
     options_.codec = Codec::kLz4;
   }
 
-  // Makes two tables of so many rows; leaves the files as a crash does if asked.
+  // Makes two tables of `rows` rows. With `crash` leaves the files as a crash does.
   void Load(int rows, bool crash) {
     Open();
     Tree* tables[] = {tree_, store_->OpenTable("u")};
@@ -65,7 +65,7 @@ TEST_F(FractalCheckTest, ASoundDatabaseIsSound) {
     EXPECT_EQ(SumOf(result.disk) > 0, true);
     ASSERT_TRUE(result.replay.has_value());
     EXPECT_EQ(result.replay->records > 0, crash);
-    // It can be opened after, and again looked at.
+    // The database must open after the check, and pass the check again.
     Store::Open(dir_, options_).reset();
     EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
   }
@@ -90,7 +90,7 @@ TEST_F(FractalCheckTest, EveryChangedByteInUseIsFound) {
     if (result.faults.count > 0) ++found;
     Flip(at);
   }
-  // The rest is free space, padding and the older header.
+  // The other changed bytes are free space, padding and the older header.
   EXPECT_GT(found, 40);
   EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
 }

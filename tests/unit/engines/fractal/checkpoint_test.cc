@@ -1,4 +1,5 @@
-// Tests what a checkpoint has of nodes that change meanwhile, and what a write that fails leaves.
+// Tests which state of a node a checkpoint holds when the node changes meanwhile, and what a failed
+// write leaves.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,7 +16,7 @@
 namespace testbed::fractal {
 namespace {
 
-// A tree with nothing around it but a cache, so that the test makes each step of a checkpoint.
+// A tree with only a cache around it, so that the test makes each step of a checkpoint itself.
 class FractalBareTreeTest : public SmallStoreTest {
  protected:
   static constexpr uint64_t kNodeSize = 16 << 10;

@@ -1,4 +1,4 @@
-// Message buffers, against std::map.
+// Tests message buffers against a std::map.
 #include "engines/fractal/node/message_buffer.h"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ TEST(FractalMessageBufferTest, WritingOneRowAgainAndAgainTakesNoMoreMemory) {
   EXPECT_LT(buffer.memory(), 64u << 10);
 }
 
-// Bytes that nobody may touch stand for the values, so a buffer that took them would end the test.
+// The values are bytes that must not be read, so a buffer that took them would crash the test.
 TEST(FractalMessageBufferTest, WhatWouldNeedLongerPlacesIsRefusedAndChangesNothing) {
   constexpr size_t kBytes = UINT32_MAX;
   void* const at =

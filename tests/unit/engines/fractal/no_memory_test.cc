@@ -1,5 +1,5 @@
-// Allocations fail at any place of a commit, and so in flushes, splits, merges and evictions. Readers
-// must find every acknowledged row meanwhile, and so must the next opening.
+// Allocations fail at any place of a commit, and so in flushes, splits, merges and evictions.
+// Readers must find every acknowledged row meanwhile, and so must the next opening.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -88,8 +88,8 @@ class FractalNoMemoryTest : public SmallStoreTest {
   ~FractalNoMemoryTest() override { FailingNew::Clear(); }
   static std::string Key(uint64_t n) { return std::to_string(n * 2654435761u % 1000003); }
 
-  // Changes some rows. An allocation fails after `allocations` others. Returns false when the commit
-  // threw, and what it was to change is then in doubt.
+  // Changes some rows. An allocation fails after `allocations` others. Returns false when the
+  // commit threw, and what it was to change is then in doubt.
   bool Commit(bool erase_most, int64_t allocations) {
     std::map<std::string, std::string> rows;
     for (uint64_t n = random_() % 15 + 1; n > 0; --n) {
@@ -127,7 +127,7 @@ class FractalNoMemoryTest : public SmallStoreTest {
       ASSERT_TRUE(may_be.contains(value)) << key << " has " << value.size() << " bytes";
     }
   }
-  // Says of the rows in doubt what they are.
+  // Reduces the possible values of rows in doubt to those that the database has.
   void Settle() {
     for (auto& [key, may_be] : model_) may_be = {Value(key)};
   }

@@ -117,7 +117,8 @@ TEST_P(FractalImageTest, ComesBackAsItWasInEveryCodec) {
   }
 }
 
-// A checksum that matches does not make the parts lie as a run of them is read.
+// Even with a matching checksum the parts may not lie one behind the other, as reads of several
+// parts require.
 TEST_P(FractalImageTest, PartsThatAreNotOneBehindTheOtherAreRefused) {
   constexpr size_t kPlacesAt = 40, kPlaceSize = 21;
   Node node(42);

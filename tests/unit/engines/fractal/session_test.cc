@@ -1,4 +1,5 @@
-// How much a transaction may write, and how much several of them put into a root at once.
+// Tests how much a transaction may write, and how much several of them may put into a root at the
+// same time.
 #include "engines/fractal/session.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ class FractalSessionTest : public SmallStoreTest {
     session_ = std::make_unique<FractalSession>(store_.get());
   }
   static std::string Key(int n) { return std::to_string(n * 2654435761u % 1000003); }
-  // Writes rows, in turn into one table and the other, until one is refused, whose number it returns.
+  // Writes rows into the two tables in turn until one is refused. Returns the number of that row.
   int WriteUntilRefused(size_t value_bytes) {
     for (int row = 0; row < 10'000; ++row) {
       const TableId table = tables_[static_cast<size_t>(row % 2)];
@@ -62,7 +63,7 @@ TEST_F(FractalSessionTest, ATransactionTakesNoMoreThanItsBound) {
   session_->Commit();
   for (int row = 0; row < most; ++row) ASSERT_TRUE(IsThere(row)) << row;
   EXPECT_FALSE(IsThere(most));
-  // The next transaction begins with nothing, however the last one ended.
+  // The size of a transaction must begin at 0, however the last one ended.
   for (int i = 0; i < 3; ++i) {
     session_->Begin();
     EXPECT_EQ(WriteUntilRefused(1000), most);
@@ -79,7 +80,8 @@ TEST_F(FractalSessionTest, ARowThatIsWrittenAgainAndAgainIsCountedOnce) {
   session_->Commit();
 }
 
-// Commits that have all found room in the root come one after the other.
+// Several commits may find room in the root at the same time, and are then applied one after the
+// other.
 TEST_F(FractalSessionTest, ARootNeverHoldsMoreThanHalfATransactionAndOne) {
   constexpr int kThreads = 8, kRounds = 30, kRows = 200;
   const Tree* const tree = store_->Table(tables_[0]);

@@ -1,5 +1,5 @@
-// The journal of mmapv1: sections come back in order, a torn end is no part of it, what is flushed
-// is not replayed, what is missing in the middle is an error.
+// Tests the journal of mmapv1: sections must be replayed in order, without a torn end and without
+// what was flushed already. A missing section in the middle must be an error.
 #include "engines/mmapv1/journal/journal.h"
 
 #include <gtest/gtest.h>
@@ -31,13 +31,13 @@ std::string Body(uint64_t seq, size_t bytes) {
 class Mmapv1JournalTest : public Mmapv1Test {
  protected:
   void SetUp() override { settings_ = MakeSettings(options_); }
-  // Appends sections `from` to `to`, each of `bytes`.
+  // Appends the sections with numbers `from` to `to`, each of `bytes` bytes.
   void Append(Journal* journal, uint64_t from, uint64_t to, size_t bytes) {
     for (uint64_t seq = from; seq <= to; ++seq) {
       ASSERT_EQ(journal->Append(Body(seq, bytes)), seq);
     }
   }
-  // The numbers of the sections that a replay applies.
+  // Returns the numbers of the sections that a replay applies.
   std::vector<uint64_t> Replayed(size_t bytes) {
     std::vector<uint64_t> seqs;
     result_ = ReplayJournal(dir_, 7, [&](std::string_view body) {
@@ -103,13 +103,13 @@ TEST_F(Mmapv1JournalTest, GoesOnInFurtherFiles) {
   EXPECT_EQ(Replayed(200'000), Range(1, 30));
   EXPECT_GT(result_.files, 5u);
   EXPECT_EQ(result_.last_seq, 30u);
-  // One that is longer than a file.
+  // This section is longer than a file of the journal.
   ASSERT_EQ(journal.Append(Body(31, 3'000'000)), 31u);
   ASSERT_EQ(journal.Append(Body(32, 100)), 32u);
   EXPECT_EQ(ReplayJournal(dir_, 7, [](std::string_view) {}).sections, 32u);
 }
 
-// Bytes that nobody may touch stand for the body, so a journal that took it would end the test.
+// The body consists of bytes that must not be read, so a journal that took it would crash the test.
 TEST_F(Mmapv1JournalTest, ABodyThatIsTooLongIsRefusedAndNotWritten) {
   constexpr size_t kBytes = kMostSectionBytes + 1;
   void* const at =
@@ -139,7 +139,8 @@ TEST_F(Mmapv1JournalTest, WhatMayWaitFitsIntoASection) {
   }
 }
 
-// Writers wait for the journal by what the section will take, and not by less.
+// Writers are held back by the pending bytes, which must not be less than the section that they
+// will become.
 TEST_F(Mmapv1JournalTest, WhatIsPendingIsNoLessThanTheSection) {
   Files::CreateNamespace(dir_, settings_);
   Files files(dir_, settings_, DataFile::kBothViews);
@@ -161,7 +162,7 @@ TEST_F(Mmapv1JournalTest, WhatIsFlushedIsNotReplayedAndItsFilesAreUsedAgain) {
   EXPECT_EQ(Replayed(200'000), Range(21, 30));
   EXPECT_TRUE(fs::exists(SparePath(dir_)));
   EXPECT_FALSE(fs::exists(JournalPath(dir_, 1)));
-  // The spare becomes a file with sections of its life before behind the new ones.
+  // The recycled spare file still has old sections behind the new ones.
   Append(&journal, 31, 35, 200'000);
   EXPECT_EQ(journal.counts().files_recycled.load(), 1u);
   EXPECT_EQ(Replayed(200'000), Range(21, 35));
@@ -187,7 +188,7 @@ TEST_F(Mmapv1JournalTest, ATornLastSectionIsNoPartOfIt) {
     Damage(path, last + ofs);
     EXPECT_EQ(Replayed(5000), Range(1, 3));
   }
-  // Half of it never reached the device.
+  // Half of the section never reached the device.
   std::string bytes(4096, '\0');
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(static_cast<std::streamoff>(last + 4096));
@@ -210,7 +211,7 @@ TEST_F(Mmapv1JournalTest, SectionsMissingInTheMiddleAreAnError) {
   EXPECT_THROW(Replayed(200'000), Error);
 }
 
-// What was durable and cannot be read any more is never taken for the end.
+// A durable section that cannot be read any more must never count as the end of the journal.
 TEST_F(Mmapv1JournalTest, AFlippedBitBeforeTheLastSectionIsAnError) {
   {
     Journal journal(dir_, settings_, 1, 7);
@@ -273,7 +274,7 @@ TEST_F(Mmapv1JournalTest, AFileThatHasJustGotItsNameIsEmpty) {
   Append(&journal, 1, 3, 200'000);
   std::ofstream(JournalPath(dir_, 2)) << std::string(100'000, '\0');
   EXPECT_EQ(Replayed(200'000), Range(1, 3));
-  // A file of before with the next one's name.
+  // An older file of the journal gets the name of the next one.
   fs::copy_file(JournalPath(dir_, 1), JournalPath(dir_, 2), fs::copy_options::overwrite_existing);
   EXPECT_EQ(Replayed(200'000), Range(1, 3));
 }

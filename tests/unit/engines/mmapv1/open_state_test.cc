@@ -1,6 +1,6 @@
-// The namespace file tells whether the journal is needed. A flipped bit in it, or files of
-// different times, must not let acknowledged commits go; nor may a crash at any step of an opening
-// or of a close leave a database that is refused.
+// Tests the state in the namespace file, which tells whether the journal is needed. A flipped bit
+// in it, or files of different times, must not lose acknowledged commits. A crash at any step of an
+// opening or a close must not leave a database that is refused.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -28,8 +28,9 @@ class Mmapv1OpenStateTest : public Mmapv1Test {
     options_.extra["sync_delay"] = "0";
     fs::create_directory(disk_);
   }
-  // Makes database_ anew. With `killed` it is what a process leaves that is killed after its last
-  // commit, with a data file of before the commits, as a power cut may leave it.
+  // Makes database_ anew. With `killed` it has the files that a process leaves which is killed
+  // after its last commit, but the data file is from before the commits, as a power cut may leave
+  // it.
   void MakeDatabase(bool killed) {
     if (!fs::exists(killed_)) {
       const std::string live = dir_ + "/live", old = dir_ + "/old";
@@ -127,7 +128,7 @@ TEST_F(Mmapv1OpenStateTest, AStateThatWasOverwrittenWithZerosIsRefused) {
   ExpectAllRows();
 }
 
-// The header of another time, of which the checksum is right.
+// The header is from another time, and its checksum is right.
 TEST_F(Mmapv1OpenStateTest, AJournalWithNewerSectionsContradictsACleanDatabase) {
   MakeDatabase(true);
   ChangeHeader([](NsHeader* header) { SetState(header, OpenState::kClean); });
@@ -152,8 +153,8 @@ TEST_F(Mmapv1OpenStateTest, AStateOrAFormatThatIsNotKnownIsRefused) {
   EXPECT_EQ(KindOfRefusal(), Error::kUsage);
 }
 
-// Each removal of a file of the journal fails in turn, in recovery and in closing: the database is
-// clean, and its journal is there.
+// Each removal of a file of the journal fails in turn, in recovery and in a close, which leaves a
+// clean database with a journal.
 TEST_F(Mmapv1OpenStateTest, ACleanDatabaseMayHaveAJournalThatNobodyNeeds) {
   int failures = 0;
   for (const bool killed : {true, false}) {

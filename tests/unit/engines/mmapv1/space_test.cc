@@ -1,4 +1,4 @@
-// Records of mmapv1: how long they become, extents, free lists.
+// Tests records of mmapv1: their padded lengths, extents and free lists.
 #include "engines/mmapv1/tree/space.h"
 
 #include <gtest/gtest.h>
@@ -159,7 +159,7 @@ TEST_F(Mmapv1SpaceTest, FilesThatAnUndoneOperationAddedAreBegunInTheirOrder) {
   EXPECT_GT(files_->count(), added);
 }
 
-// The file that was left is of the usual length, and the row needs a longer one.
+// The file that was left has the usual length, and the row needs a longer file.
 TEST_F(Mmapv1SpaceTest, AnExtentThatIsLongerThanTheFileThatWasLeftGoesBehindIt) {
   Open();
   files_->BeginOperation();

@@ -1,5 +1,5 @@
-// The promise of two views: whatever mixture of old and new pages a power cut leaves, the journal
-// makes the last durable state of it. And what the threads do, and when.
+// Tests the promise of the two views: whatever mixture of old and new pages a power cut leaves, the
+// journal must restore the last durable state. Also tests the work of the threads.
 #include "engines/mmapv1/store.h"
 
 #include <gtest/gtest.h>
@@ -40,8 +40,8 @@ uint64_t More(Store* store, const std::string& name) {
 
 class Mmapv1StoreTest : public Mmapv1Test {
  protected:
-  // What a process that is killed now leaves. The files may change meanwhile, as the page cache of
-  // a dying machine would.
+  // Copies the files that a process which is killed now would leave. They may change during the
+  // copy, as during a crash of the machine.
   void CopyTo(const std::string& to) const {
     fs::remove_all(to);
     fs::create_directory(to);
@@ -49,7 +49,8 @@ class Mmapv1StoreTest : public Mmapv1Test {
       fs::copy_file(entry.path(), to / entry.path().filename());
     }
   }
-  // Data files whose pages are from either directory by chance; all else from `newer`.
+  // Makes data files whose pages are taken at random from either directory; all other files are
+  // from `newer`.
   void Mix(const std::string& older, const std::string& newer, const std::string& to,
            std::mt19937_64* random) const {
     fs::remove_all(to);
@@ -66,7 +67,7 @@ class Mmapv1StoreTest : public Mmapv1Test {
       std::ofstream(to / name, std::ios::binary) << bytes;
     }
   }
-  // Random transactions on store and model.
+  // Performs random transactions on the store and the model.
   void Change(Store* store, TableId table, Rows* model, std::mt19937_64* random, int count) {
     for (int i = 0; i < count; ++i) {
       WriteSet writes;
@@ -144,7 +145,7 @@ TEST_F(Mmapv1StoreTest, CopiesOfPagesAreDroppedByRemapping) {
   const TableId table = store->OpenTable("t");
   for (int i = 0; i < 300; ++i) Put(store.get(), table, "row" + std::to_string(i), "value");
   EXPECT_GT(More(store.get(), "remaps"), 0u);
-  // Copies are dropped part by part, in checkpoints that are some time apart.
+  // Private copies of pages are dropped in parts, by checkpoints that are some time apart.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   do {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -157,7 +158,8 @@ TEST_F(Mmapv1StoreTest, CopiesOfPagesAreDroppedByRemapping) {
 }
 
 TEST_F(Mmapv1StoreTest, ManyBytesAtOnceAreCommittedInTime) {
-  // More in one transaction than may wait for the journal, and than a file of it holds.
+  // The transaction writes more than may wait for the journal, and more than a file of the journal
+  // holds.
   std::unique_ptr<Store> store = OpenStore();
   const TableId table = store->OpenTable("t");
   for (int round = 0; round < 3; ++round) {
@@ -220,7 +222,7 @@ TEST_F(Mmapv1StoreTest, ClientsReadAndWriteWhileEverythingElseRuns) {
       std::string found, value;
       for (int i = 0; i < 300; ++i) {
         WriteSet writes;
-        // Keys of all threads lie between one another.
+        // The keys of different threads are neighbours.
         for (int n = 0; n < 10; ++n) {
           const std::string key = "row" + std::to_string(random() % 1000) + "-" + std::to_string(t);
           const std::string text(random() % 900, static_cast<char>('a' + i % 26));
@@ -281,7 +283,7 @@ TEST_F(Mmapv1StoreTest, DamageIsFoundByCheckAndNamed) {
   int found = 0;
   for (int i = 0; i < 60; ++i) {
     std::string bytes = sound;
-    // Somewhere in the part that is in use.
+    // The flipped bit is in the used part of the file.
     const size_t ofs = kFileHeaderBytes + random() % 300'000;
     bytes[ofs] = static_cast<char>(bytes[ofs] ^ (1 << random() % 8));
     std::ofstream(path, std::ios::binary) << bytes;

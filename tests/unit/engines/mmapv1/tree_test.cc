@@ -1,4 +1,5 @@
-// The b-tree of mmapv1 against std::map, its splits, and rows that come, grow and go.
+// Tests the b-tree of mmapv1 against a std::map: splits, and rows that are inserted, grow and are
+// erased.
 #include "engines/mmapv1/tree/tree.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +59,7 @@ class Mmapv1TreeTest : public Mmapv1FilesTest {
       }
     }
   }
-  // Fill of the leaves, from 0 to 1.
+  // Returns the fill of the leaves, from 0 to 1.
   double LeafFill() {
     table_.reset();
     files_.reset();
@@ -141,7 +142,8 @@ TEST_F(Mmapv1TreeTest, AgreesWithAModel) {
     Open();
     std::mt19937_64 random(seed);
     Rows model;
-    // Long keys for some seeds: few in a bucket, many splits and replacements that do not fit.
+    // Some seeds have long keys, so that a bucket holds few, splits are frequent, and replacements
+    // often do not fit.
     const auto key = [&] {
       const uint64_t n = random() % 3000;
       const size_t longest = seed % 2 == 0 ? 1024 : 40;

@@ -1,4 +1,5 @@
-// An operation that ends for want of memory, at whatever allocation, leaves every byte as it was.
+// Tests that an operation which fails for want of memory, at any of its allocations, leaves every
+// byte unchanged.
 #include <gtest/gtest.h>
 
 #include <new>

@@ -1,5 +1,5 @@
-// What the files have after an operation that was undone, and what a flush finds that comes while an
-// operation changes them.
+// Tests the files after an operation that was undone, and a flush that comes while an operation
+// changes them.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -45,7 +45,7 @@ TEST_F(Mmapv1UndoneFilesTest, RemappingDropsTheCopiesThatItLeft) {
   }
 }
 
-// A change that is not in the journal keeps its copy, wherever it lies.
+// A change that is not in the journal yet must keep its private copy, even behind the last extent.
 TEST_F(Mmapv1UndoneFilesTest, RemappingKeepsWhatIsPendingBehindTheLastExtent) {
   UndoMany(DataFile::kBothViews);
   std::string body;
@@ -66,7 +66,8 @@ TEST_F(Mmapv1UndoneFilesTest, RemappingKeepsWhatIsPendingBehindTheLastExtent) {
   EXPECT_EQ(std::string(files_->At(loc, 64), 64), std::string(64, 'x'));
 }
 
-// Versions before began the last of several such files, and left those before it without a header.
+// Earlier versions wrote the header of only the last of several such files, and left the others
+// without one.
 TEST_F(Mmapv1UndoneFilesTest, AFileWithoutHeaderAmongOthersIsAcceptedAndUsed) {
   UndoMany(DataFile::kSharedView);
   const int32_t last = files_->count() - 1;

@@ -18,8 +18,8 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// A comparison of `loads` loads with 4 blocks each, in which side b's rate is `ratio` of side a's
-// and load i differs from the others for both sides alike, and for b alone by a noise of +-`noise`.
+// Returns a comparison of `loads` loads with 4 blocks each, in which side b's rate is `ratio` times
+// side a's. Each load differs from the others for both sides alike, and for b alone by +-`noise`.
 json Comparison(int loads, double ratio, double noise, double asks_ratio = 1) {
   json document = {{"schema", "testbed-ab/1"},
                    {"workload", "point-read"},
@@ -133,8 +133,8 @@ TEST(AbAnswersTest, TheExitCodeTellsHoldsFromDoesNotFromUnknown) {
   EXPECT_EQ(AbExitCode(failed), 130);
 }
 
-// Returns a comparison of sides that all have the given share of the rate of a, and as much more of
-// what they ask of the cache, in loads that are noisy.
+// Returns a comparison of noisy loads. The rate of each other side is 1 + `change` times that of a,
+// and its requests to the cache per operation are divided by the same factor.
 json NoisySides(int sides, int loads, double change, Normal* normal) {
   json document = Comparison(1, 1, 0);
   document["samples"] = json::array();
@@ -161,8 +161,7 @@ json NoisySides(int sides, int loads, double change, Normal* normal) {
   return document;
 }
 
-// Returns the share of sessions of up to 12 loads that end with this code, where every side is just
-// at the border of both conditions.
+// Returns the share of sessions of NoisySides, of up to 12 loads, that end with this exit code.
 double ShareOfCode(int code, int sides, double change, const std::vector<std::string>& fail_if) {
   constexpr int kSessions = 400, kMost = 12;
   Normal normal(9);
@@ -187,10 +186,11 @@ TEST(AbAnswersTest, ManySidesAndConditionsMakeNoFalseAlarms) {
   const std::vector<std::string> two = {"rate < -3 %", "engine_asks > 3.0927835 %"};
   EXPECT_LE(ShareOfCode(3, 4, -0.03, two), 0.05 + kThreeErrors);
   EXPECT_LE(ShareOfCode(3, 2, -0.03, {"rate < -3 %"}), 0.05 + kThreeErrors);
-  // That none holds is told wrongly no more often than of the one condition that does.
+  // The answer that no condition holds must be wrong no more often than for the one condition that
+  // does hold.
   EXPECT_LE(ShareOfCode(0, 2, -0.03, {"rate < -3 %"}), 0.05 + kThreeErrors);
   EXPECT_LE(ShareOfCode(0, 4, -0.03, two), 0.05);
-  // What is far from the border is told as ever.
+  // A condition that is far from its border must still be decided.
   EXPECT_GE(ShareOfCode(3, 4, -0.15, {"rate < -3 %", "engine_asks > 3 %"}), 0.95);
   EXPECT_GE(ShareOfCode(0, 4, 0, {"rate < -10 %", "engine_asks > 10 %"}), 0.95);
 }

@@ -18,8 +18,8 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Returns what a side is told that gives the option a value which no option takes; "" when it takes
-// the value nevertheless.
+// Returns the error for a side that gives the option a value which no option takes; "" when there
+// is no error.
 std::string ToldOfOption(const std::string& name) {
   try {
     ParseSide("b", name + "=no,such=value", {});

@@ -63,7 +63,7 @@ TEST(AbSideTest, TakesVariablesAndFiles) {
   EXPECT_THAT(Refusal("@" + path), HasSubstr("@" + path + ": the file cannot be read"));
 }
 
-// They would be read as a file without options.
+// Without the check, each of these would be read as a file without options.
 TEST(AbSideTest, ADirectoryADeviceAndAFileOfTheKernelAreNoFilesOfOptions) {
   EXPECT_THAT(Refusal("@."), HasSubstr("--b @.: the file is a directory"));
   EXPECT_THAT(Refusal("@/dev/null"), HasSubstr("is no regular file"));
@@ -84,7 +84,7 @@ TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
   for (const char* name : {"workload", "seed", "seconds", "json", "scratch", "report-interval"}) {
     EXPECT_THAT(Refusal(std::string(name) + "=1"), HasSubstr("is the same for all sides")) << name;
   }
-  // One side alone would bear the cost of these.
+  // Only one side would bear the cost of these options.
   for (const char* name : {"record", "csv-series", "live", "readahead-model"}) {
     EXPECT_THAT(Refusal(std::string(name) + "=1"), HasSubstr("--b: ")) << name;
     EXPECT_THAT(Refusal(std::string(name) + "=1"), HasSubstr("leave ")) << name;

@@ -1,4 +1,4 @@
-// How a process may end that crashtest crashes, and how it may not.
+// Tests in which ways a process that crashtest crashes may end.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -31,7 +31,7 @@ class DatabaseFilesTest : public testing::Test {
   std::string dir_;
 };
 
-// Without a record nothing says that testbed made what lies there.
+// Without a record, nothing shows that testbed made the files.
 TEST_F(DatabaseFilesTest, WhatHasNoRecordStays) {
   std::ofstream(dir_ + "/photo.jpg") << "x";
   fs::create_directories(dir_ + "/db");
@@ -78,7 +78,8 @@ TEST_F(DatabaseFilesTest, ARecordThatACrashCutOffIsKnown) {
   EXPECT_FALSE(HoldsNoDatabaseYet(dir_));
 }
 
-// A table's file has the name that its user gave the table: the record says which there were.
+// The file of a table has the name that the user gave the table, so only the record tells which
+// files are of tables.
 TEST_F(DatabaseFilesTest, TheFilesOfTablesAreThoseThatTheRecordNames) {
   WriteRecord(dir_, {{"schema", kDatabaseSchema},
                      {"engine", "wiredtiger"},
@@ -92,7 +93,8 @@ TEST_F(DatabaseFilesTest, TheFilesOfTablesAreThoseThatTheRecordNames) {
               ElementsAre("photo.wt", "db/1/backup.wt", "db/backup.wt"));
 }
 
-// Such as the directory of a server's cluster, which belongs to the server's user.
+// Another user may own a directory of the database, such as a server's cluster, and put links into
+// it.
 TEST_F(DatabaseFilesTest, NothingIsRemovedThroughALink) {
   WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
   fs::create_directories(dir_ + "/db");
@@ -103,7 +105,8 @@ TEST_F(DatabaseFilesTest, NothingIsRemovedThroughALink) {
   EXPECT_TRUE(fs::exists(dir_ + "/theirs/log-77"));
 }
 
-// Another user who may write to the directory could put a link there that has root empty a file.
+// Another user who may write to the directory could put a link there, through which root would
+// empty a file.
 TEST_F(DatabaseFilesTest, AFileThatIsMadeAnewIsNoLinkToAnother) {
   std::ofstream(dir_ + "/theirs") << "theirs";
   fs::create_symlink("theirs", dir_ + "/btree.data.new");

@@ -7,7 +7,8 @@ namespace {
 
 using nlohmann::json;
 
-// What an update of a row writes and what a row takes on disk are told by the same user bytes.
+// The bytes that an update writes and the bytes that a row takes on disk are both compared with the
+// same user bytes.
 TEST(DatabaseRowsTest, ARowsBytesHaveItsIndexEntriesInThem) {
   json document = {{"options", {{"workload", {"insert"}}, {"indexes", 0}}},
                    {"data", {{"rows", 100}, {"key_bytes", 1600}, {"value_bytes", 40000}}}};

@@ -109,7 +109,7 @@ TEST_F(AdviseTest, FinalistsAreWaysThatCannotBeToldFromTheBest) {
 
 // A whole session as `testbed advise` runs it: all ways for three rounds, then those that cannot be
 // told from the best, until one is left or nine rounds are done. Returns the ways that are left.
-// `faster` is what the first way has over the others.
+// `faster` is the share by which the first way is faster than the others.
 std::vector<size_t> Session(size_t ways, double faster, double noise, size_t most, Normal* normal) {
   std::vector<std::vector<double>> values(ways);
   std::vector<size_t> alive(ways);
@@ -180,7 +180,7 @@ TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
       << "the other finalist has not had its fifth round";
 }
 
-// All was measured, and then no advice was given.
+// Once, all cells were measured and then no advice was given.
 TEST_F(AdviseTest, AVariantOfAnEngineGetsItsAdvice) {
   for (const auto& [engine, variant] :
        {std::pair{"sqlite", "sqlite:delete"}, std::pair{"innodb", "innodb:sql"}}) {

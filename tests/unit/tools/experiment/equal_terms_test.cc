@@ -91,7 +91,8 @@ class EqualTermsTest : public testing::Test {
                 phase("measure", terms.held), phase("measure", terms.held / 2)}}}}}});
     }
   }
-  // Returns the findings with a part that asks this, as text or as Markdown.
+  // Returns the findings of an experiment whose part has the condition `holds`, as text or as
+  // Markdown.
   std::string Findings(const std::string& holds, bool markdown = false) const {
     const std::string finding =
         "[[finding]]\nid = \"F1\"\nclaim = \"c\"\n  [[finding.part]]\n  says = \"x\"\n  holds = "
@@ -160,7 +161,8 @@ TEST_F(EqualTermsTest, RoundsOfAnotherLengthAreNamed) {
   EXPECT_EQ(Lines(), "");
 }
 
-// As with rows_per_round of concurrent-inserts, which one engine alone is given.
+// An example is rows_per_round of concurrent-inserts, which an experiment gives to one engine
+// alone.
 TEST_F(EqualTermsTest, RoundsThatAnOptionOfTheWorkloadMadeShorterAreNamed) {
   Write("engine=btree size=small", {.held = 100, .loaded = 1000});
   Write("engine=null size=small", {.held = 100, .loaded = 500});

@@ -104,7 +104,7 @@ TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
   for (size_t i = 0; i < cells.size(); ++i) {
     EXPECT_EQ(cells[i].round, static_cast<int>(i / 4) + 1) << "one round after the other";
   }
-  // What is late in each round would look slow on a machine that slows down.
+  // A cell that is late in each round would look slow on a machine that becomes slower.
   const auto orders = [&](const std::string& experiment) {
     PlanOptions six = options;
     six.rounds = 6;
@@ -197,7 +197,8 @@ TEST(ExperimentTest, ALoadMayHaveOtherMemoryButTheSameRows) {
   EXPECT_EQ(load.threads, std::vector<int>{1});
 }
 
-// An engine that loads with more memory keeps more log, which the scratch device has to hold as well.
+// An engine that loads with more memory keeps more log, which the scratch device has to hold as
+// well.
 TEST(ExperimentTest, TheScratchDeviceHasRoomForTheLogOfTheLoad) {
   for (const uint64_t gib : {1, 2}) {
     std::string text = kSmall;
@@ -221,7 +222,8 @@ TEST(ExperimentTest, ASkipMayBeOfOneScale) {
   EXPECT_THAT(ErrorOf([&] { ParseExperiment(text, "x"); }), HasSubstr("the scale big"));
 }
 
-// Which cell comes first in a round is drawn; how the database is loaded must not be.
+// The order of the cells in a round is random, but the way in which a shared database is loaded
+// must not depend on it.
 TEST(ExperimentTest, EveryRoundLoadsASharedDatabaseAlike) {
   std::string text = kSmall;
   text.replace(text.find("threads = 1\n"), 12, "");  // of [load]: cells differ in it now
@@ -259,7 +261,7 @@ TEST(ExperimentTest, ShufflingKeepsCellsOfOneDatabaseTogether) {
   EXPECT_GT(first.size(), 2u);
 }
 
-// Of the options that an engine has in an experiment, its releases have the same.
+// The releases of an engine must have the options that the engine has in an experiment.
 TEST(ExperimentTest, AReleaseHasTheOptionsOfItsEngine) {
   const EveryRelease is_there;
   size_t releases = 0;
@@ -295,7 +297,8 @@ TEST(ExperimentTest, EveryShippedExperimentPlansAtEveryScale) {
     EXPECT_TRUE(e.scales.contains("full")) << name;
     for (const auto& [scale, unused] : e.scales) {
       for (const Cell& cell : PlanCells(e, {scale, {}, {}, {}})) {
-        // A cell may be more than an engine can; an option that is none is a mistake in the file.
+        // A cell may ask for something that the engine cannot do, but an unknown option is a
+        // mistake in the file.
         EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("not expected"))) << name;
         EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("has no --"))) << name;
         EXPECT_THAT(cell.skipped, testing::Not(HasSubstr("is not one of"))) << name;

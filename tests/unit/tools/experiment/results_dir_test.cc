@@ -1,5 +1,5 @@
-// A results directory knows each file that an experiment writes there, and no other. Reading one ends,
-// whatever somebody has put in the place of a file.
+// Tests that a results directory recognizes each file that an experiment writes there, and no
+// other, and that reading it ends, whatever has taken the place of a file.
 #include "tools/experiment/results_dir.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ class ResultsDirTest : public testing::Test {
       fs::create_symlink("/dev/zero", Place(name));
     }
   }
-  // The path of the only file of a folder, relative to the results directory.
+  // Returns the path of the only file of a folder, relative to the results directory.
   std::string OnlyFileOf(const std::string& folder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(Place(folder))) {
@@ -74,7 +74,7 @@ class ResultsDirTest : public testing::Test {
     fs::create_directories(Place(name));
     WriteRecord(Place(name), {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
   }
-  // Everything that is there, but for folders, relative to the results directory.
+  // Returns the paths of everything but folders, relative to the results directory.
   std::vector<std::string> Files() const {
     std::vector<std::string> files;
     if (!fs::exists(path_ + "/o")) return files;
@@ -105,7 +105,7 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   Write("experiment.json.0123456789abcdef.new", "");
   MakeDatabase("databases/cell");
   MakeDatabase("databases/0123456789abcdef-1");
-  // What a run leaves that was killed while it made a scratch device.
+  // These files are left by a run that was killed while it made a scratch device.
   fs::create_directory(Place(".testbed-scratch-0123456789abcdef"));
   Write(".testbed-scratch-0123456789abcdee.img", "");
   dir_.reset();  // gives the lock back

@@ -59,7 +59,7 @@ class ResultsTest : public testing::Test {
               {{"name", "settle"}, {"seconds", 1}},
               {{"name", "settle"}, {"seconds", 2}}}}};
   }
-  // The rates of the repeats.
+  // Writes the results of a cell, with one run for each of the rates.
   void Write(size_t cell, std::vector<double> rates, json not_in_force = json::array()) {
     json document = {{"runs", json::array()},
                      {"options", {{"page_size", 4096}}},
@@ -67,7 +67,7 @@ class ResultsTest : public testing::Test {
     for (double rate : rates) document["runs"].push_back(Run(rate));
     dir_.WriteCell(cells_[cell], document);
   }
-  // One rate for each round.
+  // Writes the results of a cell in several rounds, with one rate for each round.
   void WriteRounds(size_t cell, std::vector<double> rates) {
     for (size_t round = 0; round < rates.size(); ++round) {
       Write(cell + round * cells_.size() / static_cast<size_t>(rounds_), {rates[round]});
@@ -218,7 +218,7 @@ TEST_F(ResultsTest, APartMayBeAskedAtSomeScalesAlone) {
   EXPECT_THROW(outcome(R"("nosuch")"), Error);
 }
 
-// The parts that are asked here have a verdict, which says that there are more.
+// The parts that are asked at this scale get a verdict, which must say that there are others.
 TEST_F(ResultsTest, PartsOfOtherScalesAreNotCounted) {
   PlanRounds(3);
   for (size_t cell : {0, 1, 2}) WriteRounds(cell, {100, 101, 99});
@@ -281,7 +281,8 @@ TEST_F(ResultsTest, WhatTheRoundsDoNotShowIsNotTold) {
   WriteRounds(1, {80, 100, 92});
   EXPECT_EQ(VerdictText(verdict()), "cannot be told (1 of 2, 1 undecided)")
       << "it may be reproduced, or in part";
-  // Of a part that fails and one that cannot be told, the finding may be reproduced in part.
+  // With one part that fails and one that cannot be told, the finding may still be reproduced in
+  // part.
   WriteRounds(2, {150, 149, 151});
   EXPECT_EQ(VerdictText(verdict()), "cannot be told (0 of 2, 1 undecided)");
   const json found = FindingsJson(Results())[0];
@@ -355,7 +356,7 @@ TEST_F(ResultsTest, APartNeedsEveryPlannedCellThatItNames) {
   EXPECT_EQ(VerdictText(CheckFindings(Results())[0]), "not measured yet");
   Write(2, {90});
   EXPECT_EQ(part(0).outcome, PartVerdict::kHoldsOnce) << "the skipped cell is not planned";
-  // What is named and not planned is missed, whatever else is there.
+  // A cell that a part names, but that was not planned, is missing, whatever other cells exist.
   EXPECT_EQ(CheckFindings(Results())[1].parts[0].outcome, PartVerdict::kNotAtScale);
   EXPECT_THAT(CheckFindings(Results())[1].parts[0].because, HasSubstr("io=buffered"));
 }
@@ -399,8 +400,9 @@ TEST_F(ResultsTest, WhatWasMeasuredIsNotSaidToBeUnmeasured) {
   EXPECT_EQ(VerdictText(verdict), "not judged at this scale");
 }
 
-// As cells of a round share its weather, their own intervals overlap, though every round shows the
-// same order; and a figure that is not the best by chance alone is not told from it.
+// The cells of a round share the conditions of the machine, so their own intervals may overlap
+// although every round shows the same order. A figure that differs from the best only by chance
+// must be marked as not told from it.
 TEST_F(ResultsTest, WhatCannotBeToldFromTheBestIsMarkedByRounds) {
   const auto table = [this] {
     Experiment e = Small();

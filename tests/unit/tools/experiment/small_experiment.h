@@ -78,7 +78,7 @@ untestable = "no way"
 
 inline Experiment Small() { return ParseExperiment(kSmall, "small.toml"); }
 
-// The sentence of the error that the call throws, or "no error".
+// Returns the sentence of the error that the call throws, or "no error".
 inline std::string ErrorOf(const std::function<void()>& call) {
   try {
     call();

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// A result whose loads were read at these rates.
+// Returns a result with one load for each of the rates.
 HistoryEntry Entry(int night, const std::vector<double>& rates, int cache_pct = 50) {
   json document = {{"started", "2026-10-" + std::to_string(10 + night) + "T02:00:00Z"},
                    {"options", {{"engine", "btree"}, {"cache_pct", cache_pct}, {"seed", night}}},

@@ -1,4 +1,4 @@
-// Tests what a page says of an experiment besides its figures: the memory that engines held, and
+// Tests what a page of an experiment shows besides its figures: the memory that engines held, and
 // how far the figures can be trusted.
 #include "tools/html/experiment_data.h"
 
@@ -59,7 +59,7 @@ claim = "btree is slower"
   holds = "rate[engine=btree] < rate[engine=null]"
 )toml";
 
-// What a run tells of the terms on which its engine was measured.
+// The facts in a run's document about the terms on which its engine was measured.
 struct RunTerms {
   double held = 100;  // MiB
   double foreign_cpu = 0;

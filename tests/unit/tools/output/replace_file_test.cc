@@ -1,4 +1,5 @@
-// Tests that a file is replaced as a whole, and that no other file has to give way to it.
+// Tests that a file is replaced as a whole, and that no other file is overwritten or removed for
+// it.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ class ReplaceFileTest : public testing::Test {
   std::string dir_;
 };
 
-// It may even begin as the new text does, such as a copy that the user made of the old file.
+// The other file may even begin like the new text, such as a copy that the user made of the old
+// file.
 TEST_F(ReplaceFileTest, AFileBesideItStaysWhateverItsName) {
   const std::string text = "{\n  \"schema\": 2}";
   for (const std::string& theirs : {text, std::string(), std::string("theirs")}) {

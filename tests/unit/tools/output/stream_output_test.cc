@@ -40,7 +40,7 @@ class StreamOutputTest : public testing::Test {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // Returns the sentence that the option is refused with before a run; "" when it is not.
+  // Returns the sentence with which the option is refused before a run; "" when it is accepted.
   static std::string Refusal(const std::string& path) {
     try {
       CheckOutputFiles({{"--json", path}});
@@ -83,7 +83,7 @@ TEST_F(StreamOutputTest, AReaderOfAPipeMayComeLateAndBeSlow) {
   EXPECT_EQ(read.size(), text.size());
 }
 
-// One process reads both: the last one first, and the other when it has the whole of that.
+// One process reads both pipes: first the last one to its end, and then the other.
 TEST_F(StreamOutputTest, SeveralPipesMayBeReadInAnyOrder) {
   const std::vector<std::string> pipes = {dir_ + "a", dir_ + "b", dir_ + "nobody's"};
   for (const std::string& pipe : pipes) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -103,7 +103,7 @@ TEST_F(StreamOutputTest, SeveralPipesMayBeReadInAnyOrder) {
   EXPECT_TRUE(b == second);
 }
 
-// The reader has both open at once, and so has a shell that gives them as >(...).
+// The reader has both pipes open at the same time, as has a shell that passes them as >(...).
 TEST_F(StreamOutputTest, APipeThatIsFullKeepsNoOtherWaiting) {
   for (const bool given : {false, true}) {
     SCOPED_TRACE(given);
@@ -173,7 +173,7 @@ TEST_F(StreamOutputTest, AFileThatThisProgramWasGivenOpenIsAppendedTo) {
   WriteOutputFile("--json", name, "first ");
   WriteOutputFile("--json", "/proc/self/fd/" + std::to_string(fd), "second");
   EXPECT_EQ(Contents(path), "before first second");
-  // Under its name it is the same file, and would be replaced.
+  // Under its real name it is the same file, and would be replaced.
   EXPECT_THROW(CheckOutputPlaces({{"--json", name}, {"--csv", fs::canonical(path)}}, {}), Error);
   fs::remove(path);
   EXPECT_EQ(Refusal(name), "") << "a file without a name";

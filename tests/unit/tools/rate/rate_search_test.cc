@@ -96,7 +96,8 @@ TEST(RateSearchTest, SaysWhenEvenTheLowestRateMisses) {
   EXPECT_EQ(found.ToJson()["measured_rate"], 100);
 }
 
-// Clients that wait in the closed loop, such as for a lock, reach less there than an open loop can.
+// Clients that wait for each other in the closed loop, such as for a lock, reach a lower rate there
+// than in an open loop.
 TEST(RateSearchTest, SaysWhenTheClosedLoopsRateMeetsTheLimit) {
   FoundRate found{.workload = "point-read", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
   SearchRate(
@@ -120,7 +121,7 @@ TEST(RateSearchTest, EndsWhenItIsStoppedAndWhenTheWorkloadEnds) {
   EXPECT_EQ(stopped.steps.size(), 3u);
   EXPECT_TRUE(stopped.ToJson()["found_rate"].is_null());
   EXPECT_THAT(stopped.Sentence(), HasSubstr("was not decided: the run was stopped"));
-  // A stop may come before a step has begun: such a step is none.
+  // A stop may come before a step has begun. Such a step must not be recorded.
   FoundRate at_once{.workload = "mixed", .limit = ParseRateLimit("--find-rate", "p99 < 4ms")};
   SearchRate([](double rate) { return RateStep{.target = rate}; }, [] { return true; }, &at_once);
   EXPECT_TRUE(at_once.steps.empty());
@@ -151,7 +152,7 @@ TEST(RateStepTest, AStepThatFallsBehindMissesHoweverFastItsOperations) {
   EXPECT_TRUE(keeps.Meets(limit));
 }
 
-// Operations that were due and had not begun when a part ended have waited, too.
+// Operations that were due but had not begun when a part ended have waited, too.
 TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
   const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
   const auto with_undone = [](uint64_t ns, uint64_t n) {
@@ -176,7 +177,7 @@ TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
   EXPECT_EQ(parts.undone, 150u) << "each part has its own";
 }
 
-// Even arrivals leave nothing to chance.
+// With even arrivals the number of operations does not vary by chance.
 TEST(RateStepTest, OnlyRandomArrivalsAreForgivenForTheirNumber) {
   RateStep step{.target = 1'000};
   step.Add(Part(1, {{1'000, 950}}), ParseRateLimit("--find-rate", "p99 < 1ms"));

@@ -1,5 +1,5 @@
-// Tests the names of releases, the table of those that can be built, and what is sent to the program of
-// a release.
+// Tests the names of releases, the table of those that can be built, and what is sent to the
+// program of a release.
 #include "tools/release/release.h"
 
 #include <gmock/gmock.h>
@@ -77,7 +77,8 @@ TEST(ReleaseTest, AReleaseThatIsNotInstalledIsRefusedWithWhatToDo) {
   unsetenv("TESTBED_RELEASES");
 }
 
-// What is no small regular file is not read: a pipe would make each listing of releases wait.
+// Only a small regular file is read as a description: a pipe would make each listing of releases
+// wait.
 TEST(ReleaseTest, AFolderWhoseDescriptionIsNoSmallFileHoldsNoRelease) {
   const EveryRelease installed;
   const std::vector<EngineRelease> all = InstalledReleases();
@@ -92,7 +93,7 @@ TEST(ReleaseTest, AFolderWhoseDescriptionIsNoSmallFileHoldsNoRelease) {
   EXPECT_EQ(InstalledReleases().size(), all.size() - 2);
 }
 
-// Returns options of which every one that a run in a child reads is not the default.
+// Returns options in which every setting that a run in a child reads differs from its default.
 RunOptions OtherOptions() {
   RunOptions o;
   o.engine_name = "rocksdb";

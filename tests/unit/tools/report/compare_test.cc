@@ -42,7 +42,7 @@ json Phase(const std::string& name, const std::string& kind, double rate) {
             {"cpu_system_seconds", 0.5}}}};
 }
 
-// A document whose loads were read at these rates.
+// Returns a document with one load for each of the rates.
 json Document(const std::vector<double>& rates) {
   json document = {{"schema", "testbed-results/1"},
                    {"testbed", "1"},
@@ -64,7 +64,7 @@ json Document(const std::vector<double>& rates) {
 
 Condition Slower() { return ParseCondition("--fail-if", "rate < -3%"); }
 
-// What another program did on the device meanwhile says nothing about the engine.
+// Requests of other programs on the device say nothing about the engine.
 TEST(DocumentCellsTest, OtherProgramsAreInNoMetric) {
   json phase = Phase("point-read", "measure", 100);
   json& account = phase["account"];
@@ -146,7 +146,7 @@ TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
   EXPECT_THAT(text, HasSubstr("cannot be told from 1 load"));
   EXPECT_THAT(text, HasSubstr("first: testbed --engine btree --repeat 5 --json FILE\n"));
   EXPECT_THAT(text, Not(HasSubstr("second: testbed")));
-  // Runs on one load are no loads.
+  // Several runs on one load must not count as several loads.
   json runs = Document({100, 101, 99, 100});
   for (json& run : runs["runs"]) run["load"] = 0;
   EXPECT_THAT(ComparisonText(runs, many, CompareDocuments(runs, many, settings)),

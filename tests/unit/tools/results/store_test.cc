@@ -48,7 +48,7 @@ class RunsStoreTest : public testing::Test {
     return rows;
   }
   json Value(const std::string& sql) { return AskStore(path_, sql).rows.at(0).at(0); }
-  // The sentence of the error that the SQL causes; empty when it causes none.
+  // Returns the sentence of the error that the SQL causes; an empty string when it causes none.
   std::string ErrorOfSql(const std::string& sql) {
     try {
       (void)AskStore(path_, sql);
@@ -243,7 +243,8 @@ TEST_F(RunsStoreTest, AQuestionChangesNothing) {
             45);
 }
 
-// A process that is killed in the middle of an addition leaves a journal. Reading undoes the change.
+// A process that is killed in the middle of an addition leaves a journal. Reading undoes the
+// change.
 TEST_F(RunsStoreTest, AKilledAdditionLeavesNothing) {
   Add(SmallDocument());
   const pid_t child = ::fork();

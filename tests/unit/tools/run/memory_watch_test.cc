@@ -58,7 +58,8 @@ TEST(MemoryWatchTest, WithDirectIoThePageCacheIsNotHeld) {
   }
 }
 
-// The watch reads the page cache after the charge, and it may have grown in between.
+// The watch reads the page cache after the charge. The page cache may have grown in between, and
+// must not make the difference negative.
 TEST(MemoryWatchTest, ThereIsNotLessThanNothing) {
   EXPECT_EQ((MemoryWatch::Sample{10, 20}.own()), 0u);
 }

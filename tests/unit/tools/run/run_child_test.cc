@@ -1,4 +1,5 @@
-// Tests a run in its process: what the engine leaves to its end, whose errors nobody would see.
+// Tests a run in its own process: work that the engine leaves to its close, where errors would go
+// unnoticed, must be done before.
 #include "tools/run/run_child.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +26,8 @@ class RunChildTest : public testing::Test {
   }
   ~RunChildTest() override { fs::remove_all(dir_); }
 
-  // Runs a load and updates with lazy commits, and is stopped after the updates, so that nothing settles
-  // them. From then on the disk fails all syncs.
+  // Runs a load and updates with lazy commits, and stops the run after the updates, so that no
+  // settle follows. With `fails` the disk then fails all syncs.
   json Run(bool fails) {
     stop_ = false;
     RunOptions options = ParseRunOptions({"--engine", "btree", "--rows", "2000", "--workload",

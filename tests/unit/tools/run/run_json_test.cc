@@ -1,5 +1,5 @@
-// The records of a run as JSON: each field has the value of its record, and docs/results.md names
-// each field.
+// Tests the records of a run as JSON: each field must have the value of its record, and
+// docs/results.md must name each field.
 #include "tools/run/run_json.h"
 
 #include <gtest/gtest.h>

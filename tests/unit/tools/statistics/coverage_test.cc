@@ -1,5 +1,5 @@
-// The intervals hold the truth as often as they say, on simulated sides. bench/
-// statistics_simulation.cc is the same at length.
+// Tests on simulated sides that the intervals cover the truth as often as they promise.
+// bench/statistics_simulation.cc does the same at length.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kTimes = 1000;
 
-// Returns the share of comparisons whose interval holds the truth.
+// Returns the share of comparisons whose interval covers the truth.
 double Coverage(const SimulatedWorld& world, const SimulatedPlan& plan,
                 const CompareOptions& options) {
   constexpr double kTruth = 1.03;
@@ -40,7 +40,7 @@ TEST(CoverageTest, IsAsStatedInEachWorldAndDesign) {
   }
 }
 
-// What people do who count slices: it must fail here, or the test above would prove nothing.
+// Counting slices as if they were loads must fail here, or the test above would prove nothing.
 TEST(CoverageTest, SlicesTakenForLoadsCoverFarLess) {
   const SimulatedWorld world = {.loads = 0.03, .slices = 0.01};
   const SimulatedPlan plan = {.design = SimulatedDesign::kRounds, .loads = 1, .slices = 10};

@@ -34,7 +34,8 @@ TEST(KeySketchTest, UniformDrawsOfManyKeysAreEstimated) {
   for (int i = 0; i < 3000000; ++i) sketch.Touch(Mix64(random.Below(kKeys)));
   EXPECT_FALSE(sketch.exact());
   EXPECT_NEAR(sketch.keys(), kKeys, 0.03 * kKeys);
-  // A cache of half the keys answers half of the accesses but the first ones, a tenth of all.
+  // A cache of half the keys answers half of the accesses, except the first access to each key, a
+  // tenth of all.
   EXPECT_NEAR(sketch.HitShare(kKeys / 2), 0.46, 0.06);
   EXPECT_NEAR(sketch.PopularShare(0.5), 0.62, 0.05);
 }

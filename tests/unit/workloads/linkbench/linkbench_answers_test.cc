@@ -1,5 +1,4 @@
-// Tests how LinkBench's requesters ask for links and lists, and that their checks see wrong
-// answers.
+// Tests how LinkBench's requesters read links and lists, and that their checks find wrong answers.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -30,8 +29,8 @@ class LinkbenchAnswersTest : public testing::Test {
     session_ = engine_.NewSession();
     client_ = workload_->NewClient(*session_, 0, 1);
   }
-  // Performs operations until there were `count` of kind `op`, each of which it checks while the
-  // engine lies. Returns how many of them were found wrong.
+  // Performs operations until `count` of kind `op` were performed and checked while the engine
+  // lies. Returns how many of these were found wrong.
   int Wrong(Op op, Lie lie, int count) {
     int wrong = 0;
     for (int done = 0; done < count;) {

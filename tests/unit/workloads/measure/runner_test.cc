@@ -266,8 +266,8 @@ TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
   EXPECT_NE(result.first_wrong.find("map"), std::string::npos);
 }
 
-// A client whose operation takes 20 ms, and whose verification takes `verify_ms`. A check of which
-// the client was not told fails.
+// A client whose operation takes 20 ms, and whose verification takes `verify_ms`. A verification
+// that was not announced to the client fails.
 class SlowClient : public Client {
  public:
   explicit SlowClient(int verify_ms) : verify_ms_(verify_ms) {}
@@ -374,13 +374,15 @@ TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
     phase.arrivals = arrivals;
     phase.rate = 10000;
     const PhaseResult late = Read(phase);
-    // Each operation that was due is either done or left; chance explains 4 roots of random ones.
+    // Each operation that was due was performed or is left. The number of random arrivals may
+    // deviate by four of its standard deviations.
     const uint64_t due = arrivals == Arrivals::kEven ? 3000 : 2780;
     EXPECT_GE(late.operations() + late.undone.count(), due);
     EXPECT_LE(late.operations(), 600u);
     EXPECT_GE(late.undone.max_ns(), 150000000u) << "the oldest has waited for long";
     EXPECT_GE(late.backlog_seconds, 0.15);
-    // All that was due is in the latency from the intended start, with what it had waited.
+    // The latency from the intended start must include every operation that was due, with the time
+    // that it had waited.
     EXPECT_EQ(late.due_operations(), late.operations() + late.undone.count());
     const HistogramCounts all = late.ops[0].FromIntended();
     EXPECT_EQ(all.count(), late.due_operations());
@@ -388,7 +390,7 @@ TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
     EXPECT_LT(all.Percentile(0.5), 300000000u);
     EXPECT_GE(all.Percentile(0.999), late.undone.Percentile(0.99));
   }
-  // Nothing is left where the phase ends with its operations.
+  // No operation may be left when the phase ends by its number of operations.
   phase.seconds = 0;
   phase.operations = 100;
   EXPECT_EQ(Read(phase).undone.count(), 0u);
@@ -499,8 +501,8 @@ TEST_F(RunnerTest, ALaterPhaseOnTheDatabaseUpdatesToOtherValues) {
   EXPECT_EQ(again, updated);
 }
 
-// Phases differ in their seed. Were other rows popular in each, a warm-up would fill the caches with
-// rows that the phase after it does not ask for.
+// Phases have different seeds. If each had other popular rows, a warm-up would fill the caches with
+// rows that the next phase does not access.
 TEST(RowChooserTest, PopularRowsAreThoseOfTheDataSetWhateverThePhasesSeed) {
   DatasetOptions rows;
   rows.rows = 1000;

@@ -1,6 +1,5 @@
-// Tests the models of mixgraph: shares of operations, keys and sizes against the published
-// distributions, by tests that refuse 1 % of right samples; the seeds are fixed, so they do not fail
-// by chance.
+// Tests the models of mixgraph: compares shares of operations, keys and sizes with the published
+// distributions, at a level of 1 %. The seeds are fixed, so the tests do not fail by chance.
 #include "workloads/mixgraph/models.h"
 
 #include <gmock/gmock.h>
@@ -34,8 +33,8 @@ double ChiSquare(const std::vector<double>& seen, const std::vector<double>& exp
   return sum;
 }
 
-// Returns the value that a chi-square of so many degrees of freedom exceeds with 1 % (Wilson and
-// Hilferty's cube).
+// Returns the 99 % quantile of the chi-square distribution with that many degrees of freedom, by
+// the approximation of Wilson and Hilferty.
 double Critical(size_t degrees) {
   const double n = static_cast<double>(degrees), a = 2 / (9 * n);
   return n * std::pow(1 - a + 2.326 * std::sqrt(a), 3);
@@ -137,8 +136,8 @@ TEST(MixgraphModelsTest, WithoutModelsKeysAreUniform) {
   EXPECT_STREQ(KeyModel(o, kRows).name(), "prefix_random");
 }
 
-// The largest distance between the distribution of a sample and the one it should have, by Kolmogorov
-// and Smirnov.
+// Compares a sample with its distribution by the test of Kolmogorov and Smirnov, whose statistic is
+// the largest distance between the two.
 TEST(MixgraphModelsTest, SizesOfValuesFitTheParetoDistribution) {
   const Options o;
   Random random(4);
@@ -159,8 +158,8 @@ TEST(MixgraphModelsTest, SizesOfValuesFitTheParetoDistribution) {
   EXPECT_LT(distance, 1.63 / std::sqrt(kDraws));
 }
 
-// What db_bench prints for 100,000 keys and half reads, a quarter updates, a quarter scans (RocksDB's
-// pull request 9711): "avg size: 36.0 value, 504.9 scan".
+// db_bench prints these means for 100,000 keys and half reads, a quarter updates, a quarter scans
+// (RocksDB's pull request 9711): "avg size: 36.0 value, 504.9 scan".
 TEST(MixgraphModelsTest, MeansAreThoseThatDbBenchPrints) {
   const Options o =
       Options::From({{"mix_get_ratio", "50"}, {"mix_put_ratio", "25"}, {"mix_seek_ratio", "25"}});
@@ -218,7 +217,7 @@ TEST(MixgraphModelsTest, StartsFollowTheSine) {
   }
 }
 
-// A gap may be longer than an interval, and the rate of each that it spans counts.
+// A gap between two starts may span several intervals, and the rate of each must count.
 TEST(MixgraphModelsTest, StartsAreAsManyAsTheIntegralOfTheRate) {
   const Options o = Options::From({{"sine_mix_rate", "on"}});  // 1 + sin t, every 10 s
   constexpr int kIntervals = 30;
@@ -234,7 +233,8 @@ TEST(MixgraphModelsTest, StartsAreAsManyAsTheIntegralOfTheRate) {
   }
 }
 
-// The rate is below 0 at the beginning and in half of all intervals; clients stay apart over these.
+// The rate is below 0 at the beginning and in half of all intervals. The clients must keep their
+// order over these.
 TEST(MixgraphModelsTest, ClientsKeepTheirTurns) {
   const Options o = Options::From({{"sine_mix_rate", "on"},
                                    {"sine_a", "100"},

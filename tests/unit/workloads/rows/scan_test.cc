@@ -1,5 +1,5 @@
-// Tests the scans of the workloads on rows: that they ask a cursor for as many rows as they take,
-// and that the checks see each kind of wrong answer.
+// Tests the scans of the workloads on rows: they must announce to the cursor as many rows as they
+// read, and their checks must find each kind of wrong answer.
 #include "workloads/rows/scan.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_F(ScanTest, AScanStepsOnceForEachRowAfterTheFirst) {
     const PhaseResult result = Run("mixed", Mix({{"scan", 1}}, rows), 100);
     EXPECT_EQ(engine_.seeks, 100u);
     EXPECT_LE(engine_.steps, 100u * (rows - 1));
-    // A scan that the end of the table cuts off has asked once for a row that is not there.
+    // A scan that reaches the end of the table has stepped once to a row that does not exist.
     EXPECT_GE(engine_.steps + 100, result.totals.rows_read);
     EXPECT_EQ(engine_.expected, std::vector<uint64_t>(100, rows));
   }
@@ -108,12 +108,13 @@ TEST_F(ScanTest, EachKindOfWrongScanIsCounted) {
       EXPECT_GT(Run("mixgraph", Mixgraph(), 80, every).wrong, 80 / every / 2)
           << static_cast<int>(lie);
     }
-    // The row that a scan begins with is there, whatever the others of the mix erase.
+    // The first row of a scan must exist, whatever rows the erases of the mix remove.
     EXPECT_GT(Run("mixed", Mix({{"scan", 9}, {"erase", 1}}, 10), 40, 1).wrong, 20u);
   }
 }
 
-// It is checked against the rows that are there that a short scan has met the end of the table.
+// The check of a short scan must find out from the rows themselves whether the scan reached the end
+// of the table.
 TEST_F(ScanTest, AScanThatEndsTooSoonIsWrong) {
   engine_.lie = Lie::kShortWalk;
   EXPECT_GT(Run("mixed", Mix({{"scan", 1}}, 10), 80, 1).wrong, 70u);
@@ -121,11 +122,12 @@ TEST_F(ScanTest, AScanThatEndsTooSoonIsWrong) {
   EXPECT_EQ(Run("mixed", Mix({{"scan", 1}}, 2), 80, 1).wrong, 0u) << "two rows are all it asks for";
 }
 
-// The client is told beforehand which operations are checked, so that the engine is not asked again.
+// The client is told beforehand which operations are checked, so that the check need not repeat the
+// scan.
 TEST_F(ScanTest, NoScanIsRepeatedForItsCheck) {
   for (const uint32_t every : {1u, 8u, 64u}) {
     Run("mixed", Mix({{"scan", 1}}, 2), 128, every);
-    // The check's own look at the end of the table tells no rows.
+    // The check's own read at the end of the table announces no rows.
     EXPECT_EQ(engine_.expected.size(), 128u) << every;
     engine_.takes = 0;
     EXPECT_EQ(Run("multi-get", {}, 128, every).verified, 128u / every);
@@ -161,7 +163,7 @@ TEST_F(ScanTest, MultiGetChecksEachRowOfItsCall) {
   }
 }
 
-// A session that is recorded asks the engine as one that is not.
+// A recorded session must make the same calls of the engine as one that is not recorded.
 TEST_F(ScanTest, ARecorderPassesOnWhatAClientTells) {
   const std::string path = testing::TempDir() + "scan_test.trace";
   const OpKind op = DefineOp("scan", Ground::kForeground);

@@ -30,7 +30,7 @@ class FailingSession : public Session {
   std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
 };
 
-// The other clients of the phase wait for the rows, and the run would never end.
+// Otherwise the other clients of the phase would wait for the rows, and the run would never end.
 TEST(OltpClientTest, AnErrorOfTheEngineLeavesNoRowLocked) {
   const Settings settings{.table_size = 100, .tables = 1};
   for (const StatementKind kind :
@@ -84,7 +84,7 @@ class OltpAnswersTest : public testing::Test {
 };
 
 TEST_F(OltpAnswersTest, RightAnswersAreFoundRight) {
-  // Deletes come last: after them an id may have no row.
+  // Deletes come last, because an id may have no row after them.
   for (const char* name :
        {"oltp-point-select", "oltp-read-only", "oltp-update-index", "oltp-update-non-index",
         "oltp-write-only", "oltp-read-write", "oltp-insert", "oltp-read-only", "oltp-delete",
@@ -111,7 +111,7 @@ TEST_F(OltpAnswersTest, EachKindOfWrongAnswerIsCounted) {
   for (const uint32_t every : {1u, 6u}) {
     for (const Lie lie : {Lie::kWrongValue, Lie::kNotFound}) {
       for (const char* name : {"oltp-point-select", "oltp-read-only"}) {
-        // The engine tells that every id has a row, and then begins to lie.
+        // The engine first shows that every id has a row, and then begins to lie.
         engine_.lie = Lie::kNone;
         const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options_);
         workload->OpenTables(engine_);

@@ -54,14 +54,14 @@ TEST(SysbenchSchemaTest, SpecialIdsAreThreeQuartersInTheMiddleHundredth) {
     for (uint32_t id = from; id <= to; ++id) sum += counts[id];
     return sum / kDraws;
   };
-  // The draw is used twice in sysbench: what is left of it for the middle lies in its upper three
-  // quarters, so the lowest quarter of the hundredth is hardly drawn.
+  // sysbench uses one random number twice: for the middle only its upper three quarters are left,
+  // so the lowest quarter of the hundredth is hardly drawn.
   const std::vector<int> special = draw(RandType::kSpecial);
   EXPECT_NEAR(share(special, 49501, 50500), 0.75 + 0.25 * 0.012 * 4, 0.02);
   EXPECT_LT(share(special, 49501, 49700), 0.02);
   EXPECT_NEAR(share(draw(RandType::kUniform), 1, kSize / 2), 0.5, 0.01);
   EXPECT_NEAR(share(draw(RandType::kGaussian), 1, kSize / 2), 0.5, 0.01);
-  // The law of 80:20: the first fifth is drawn four times in five.
+  // By the 80:20 rule, the first fifth of the ids gets four fifths of the draws.
   EXPECT_NEAR(share(draw(RandType::kPareto), 1, kSize / 5), 0.8, 0.01);
   EXPECT_GT(share(draw(RandType::kZipfian), 1, kSize / 10), 0.5);
 }

@@ -1,5 +1,5 @@
-// Tests that a replay asks the engine as the recorded workload did: its cursors are told the
-// lengths of their walks, and it looks the keys of a call up together.
+// Tests that a replay makes the same calls of the engine as the recorded workload: it announces the
+// lengths of walks to its cursors, and looks up the keys of a call together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ using testing::ElementsAre;
 
 class ReplayTest : public testing::Test {
  protected:
-  // What a phase asked of the engine.
+  // The calls that a phase made of the engine.
   struct Asked {
     uint64_t seeks, steps, gets, takes;
     std::vector<uint64_t> expected;

@@ -51,7 +51,8 @@ TEST(RowPresenceTest, CountsWhatIsThereWhenClientsPutAndEraseTheSameRows) {
   std::set<uint64_t> database;
   for (uint64_t row = 0; row < kRows; ++row) database.insert(row);
   std::atomic<int64_t> inserted{0}, erased{0};
-  // All clients go through the rows in the same order, so that they meet; half of them put.
+  // All clients go through the rows in the same order, so that they meet. Half of them put, and the
+  // others erase.
   const auto client = [&](uint64_t number) {
     const bool put = number % 2 == 0;
     for (uint64_t row = kRows / 2; row < kRows * 3 / 2; ++row) {

@@ -1,4 +1,4 @@
-// Tests what a trace's writer makes of a disk that refuses writes.
+// Tests a trace's writer on a disk that refuses writes, and the files that it may replace.
 #include "workloads/trace/trace_writer.h"
 
 #include <fcntl.h>
@@ -42,8 +42,8 @@ class TraceWriterTest : public testing::Test {
   std::string dir_;
 };
 
-// The writer has the system write the file back as it grows. The kernel tells a descriptor of an error
-// once, so that the sync at the end tells nothing.
+// The writer starts the write-back of the file as it grows. The kernel reports an error only once
+// to a descriptor, so the sync at the end would not report it again.
 TEST_F(TraceWriterTest, AWriteBackThatFailedIsAnError) {
   FailingDisk disk(dir_);
   TraceWriter writer(dir_ + "/a.trace");
@@ -78,7 +78,7 @@ TEST_F(TraceWriterTest, APipeOrADeviceIsRefusedAndStays) {
   EXPECT_FALSE(fs::exists(pipe + ".new"));
 }
 
-// What was opened, such as standard output, has a name in /proc that cannot be replaced.
+// An open file, such as standard output, has a name in /proc that cannot be replaced.
 TEST_F(TraceWriterTest, AnOpenFileIsRefusedAndStays) {
   const std::string path = dir_ + "/open";
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -130,7 +130,8 @@ TEST_F(TraceWriterTest, RootLeavesATraceToItsOwner) {
   EXPECT_GT(about.st_size, 3);
 }
 
-// As in /tmp: anybody may have made the link before us, under a name that can be guessed.
+// In a directory such as /tmp, anybody can make a link under a name that is easy to guess before
+// testbed writes there.
 TEST_F(TraceWriterTest, ALinkOfSomebodyElseWhereEverybodyWritesIsNotFollowed) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may give files away";
   const std::string open = dir_ + "/open", link = open + "/a.trace";
