@@ -277,7 +277,8 @@ TEST_F(ExperimentRunTest, ACellDoesNotDifferFromItself) {
     EXPECT_EQ(verdicts[0]["rounds"], 3);
     for (const nlohmann::json& part : verdicts[0]["parts"]) {
       const std::string because = part["because"];
-      if (part["outcome"] == "withheld" && because.find("not in force: --ram") != std::string::npos) {
+      if (part["outcome"] == "withheld" &&
+          because.find("not in force: --ram") != std::string::npos) {
         GTEST_SKIP() << "a verdict needs its memory budget: " << because;
       }
       ++parts;
