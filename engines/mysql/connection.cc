@@ -22,6 +22,9 @@ MyConnection::MyConnection(const ConnectOptions& options)
     : MariadbHandle(LoadClient(), "mysql"), client_(LoadClient()), options_(options) {
   Connect();
   server_thread_ = FindServerThread();
+  const bool tls = client_.mysql_get_ssl_cipher(handle()) != nullptr;
+  wire_.emplace(static_cast<int>(client_.mysql_get_socket(handle())),
+                tls ? client_.counts_tls_wire : client_.counts_wire);
 }
 
 // The library waits forever when a statement is closed while another has rows to come.

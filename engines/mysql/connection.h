@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/account/wire.h"
 #include "engines/mysql/library.h"
 #include "engines/sql/connection.h"
 #include "engines/sql/mariadb_statement.h"
@@ -59,6 +60,7 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   const Client& client_;
   const ConnectOptions options_;
   int server_thread_ = 0;
+  std::optional<WireSocket> wire_;
   std::deque<Statement> statements_;     // by SqlStatement
   MariadbStatement* current_ = nullptr;  // executed last; null: none
 };
