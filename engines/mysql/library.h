@@ -12,8 +12,9 @@
 
 namespace testbed::mysql {
 
-#define TESTBED_CLIENT_CALLS(call) \
-  call(mysql_get_server_version) call(mysql_get_socket) call(mysql_get_ssl_cipher)
+#define TESTBED_CLIENT_CALLS(call)                                                 \
+  call(mysql_get_server_version) call(mysql_get_socket) call(mysql_get_ssl_cipher) \
+      call(mysql_real_escape_string)
 
 // Client has a pointer to each function of the library that testbed calls.
 struct Client : MariadbCalls {
