@@ -10,6 +10,9 @@ namespace testbed {
 // Returns the path of the testbed program; empty when this build has none.
 std::string TestbedBinary();
 
+// Returns the path of the library that calling_library.cc is compiled to.
+std::string CallingLibrary();
+
 // Returns the top folder of the source tree.
 std::string SourceDir();
 

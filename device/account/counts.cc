@@ -40,6 +40,20 @@ BlockCounts& BlockCounts::operator-=(const BlockCounts& o) {
   return *this;
 }
 
+WireCounts& WireCounts::operator+=(const WireCounts& o) {
+  round_trips += o.round_trips;
+  sent_bytes += o.sent_bytes;
+  received_bytes += o.received_bytes;
+  return *this;
+}
+
+WireCounts& WireCounts::operator-=(const WireCounts& o) {
+  round_trips -= o.round_trips;
+  sent_bytes -= o.sent_bytes;
+  received_bytes -= o.received_bytes;
+  return *this;
+}
+
 FileCounts LedgerCounts::Op::FileTotal() const {
   FileCounts total;
   for (const FileCounts& c : file) total += c;
@@ -64,6 +78,7 @@ LedgerCounts& LedgerCounts::operator-=(const LedgerCounts& before) {
     Op& op = ops[i];
     const Op& old = before.ops[i];
     op.operations -= old.operations;
+    op.wire -= old.wire;
     for (size_t b = 0; b < kBlockBuckets; ++b) {
       op.file_reads[b] -= old.file_reads[b];
       op.kernel_reads[b] -= old.kernel_reads[b];

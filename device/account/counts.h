@@ -1,5 +1,5 @@
-// The ledger's counts as values (device/account/ledger.h): calls and bytes at the file level, and
-// requests and bytes at the block level, by operation and by kind of file.
+// The ledger's counts as values (device/account/ledger.h): calls and bytes at the file level, requests
+// and bytes at the block level, by operation and by kind of file, and what went over the wire.
 #ifndef TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 #define TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 
@@ -44,6 +44,15 @@ struct BlockCounts {
   friend bool operator==(const BlockCounts&, const BlockCounts&) = default;
 };
 
+// What the client of a database server exchanged with it (device/account/wire.h). `round_trips`: how
+// often it received something after it had sent something.
+struct WireCounts {
+  uint64_t round_trips = 0, sent_bytes = 0, received_bytes = 0;
+  WireCounts& operator+=(const WireCounts& o);
+  WireCounts& operator-=(const WireCounts& o);
+  friend bool operator==(const WireCounts&, const WireCounts&) = default;
+};
+
 // The distribution of reads per operation. Bucket i < 15 counts the operations that caused exactly
 // i reads; the last bucket counts those that caused 15 or more.
 inline constexpr size_t kBlockBuckets = 16;
@@ -58,6 +67,7 @@ struct LedgerCounts {
     BlockHistogram file_reads{}, kernel_reads{};   // by reads per operation
     std::array<FileCounts, kFileKinds> file{};     // by kind of file
     std::array<BlockCounts, kFileKinds> kernel{};  // by kind of file
+    WireCounts wire;                               // 0 where there is no server (CountsWire)
     FileCounts FileTotal() const;
     BlockCounts KernelTotal() const;
   };

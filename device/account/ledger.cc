@@ -121,6 +121,8 @@ LedgerCounts Ledger::Counts() const {
       const ThreadLedger::OpCounters& from = thread->ops[i];
       LedgerCounts::Op& to = counts.ops[i];
       to.operations += from.operations.Get();
+      to.wire +=
+          WireCounts{from.round_trips.Get(), from.sent_bytes.Get(), from.received_bytes.Get()};
       for (size_t b = 0; b < kBlockBuckets; ++b) {
         to.file_reads[b] += from.file_reads[b].Get();
         to.kernel_reads[b] += from.kernel_reads[b].Get();

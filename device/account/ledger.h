@@ -3,7 +3,8 @@
 // IO is counted on five levels that must add up (docs/accounting.md): operations (the runner),
 // engine (cache hits and misses, an engine's own counters), file (device/file/file.h), kernel (the
 // block requests that each thread caused, device/account/kernel_account.h) and device (the device's
-// own statistics, device/account/block_device.h). This header holds what joins them: the scope that
+// own statistics, device/account/block_device.h). What goes between a database server and its client
+// is counted beside them (wire, device/account/wire.h). This header holds what joins them: the scope that
 // says which operation is running on a thread, and each thread's counters of the file and kernel
 // levels. Kinds of operations are in operations.h, counts as values in counts.h.
 //
@@ -76,6 +77,7 @@ class ThreadLedger {
     Counter operations;
     std::array<Counter, kBlockBuckets> file_reads, kernel_reads;
     std::array<FileCounters, kFileKinds> file;
+    Counter round_trips, sent_bytes, received_bytes;
   };
 
   // Each adds one file call to the counts of the running operation.
@@ -91,6 +93,13 @@ class ThreadLedger {
     c.write_bytes.Add(bytes);
   }
   void CountSync(FileKind kind) { ops[op_.id].file[static_cast<size_t>(kind)].syncs.Add(1); }
+  // Add to the wire's counts of the running operation. `answers`: these are the first bytes after
+  // some were sent.
+  void CountSent(uint64_t bytes) { ops[op_.id].sent_bytes.Add(bytes); }
+  void CountReceived(uint64_t bytes, bool answers) {
+    ops[op_.id].received_bytes.Add(bytes);
+    if (answers) ops[op_.id].round_trips.Add(1);
+  }
 
   std::array<OpCounters, kMaxOps> ops;
   uint64_t file_reads_total = 0;  // a scope finds its own reads as a difference of this

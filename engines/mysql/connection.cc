@@ -2,6 +2,7 @@
 
 #include <errmsg.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mysqld_error.h>
 
 #include <cerrno>
@@ -16,12 +17,35 @@ namespace {
 constexpr unsigned long kOldestVersion = 100300;  // invisible columns
 constexpr unsigned kTlsRequired = 3159;           // ER_SECURE_TRANSPORT_REQUIRED
 
+// Returns the parts of a statement around its parameters. A question mark within quotation marks is
+// none.
+std::vector<std::string> PartsOf(const std::string& sql) {
+  std::vector<std::string> parts(1);
+  char quotation = 0;
+  for (const char c : sql) {
+    if (c == '?' && quotation == 0) {
+      parts.emplace_back();
+      continue;
+    }
+    if (quotation == 0 && (c == '`' || c == '\'')) {
+      quotation = c;
+    } else if (c == quotation) {
+      quotation = 0;
+    }
+    parts.back() += c;
+  }
+  return parts;
+}
+
 }  // namespace
 
 MyConnection::MyConnection(const ConnectOptions& options)
     : MariadbHandle(LoadClient(), "mysql"), client_(LoadClient()), options_(options) {
   Connect();
   server_thread_ = FindServerThread();
+  const bool tls = client_.mysql_get_ssl_cipher(handle()) != nullptr;
+  wire_.emplace(static_cast<int>(client_.mysql_get_socket(handle())),
+                tls ? client_.counts_tls_wire : client_.counts_wire);
 }
 
 // The result is ended first: the library waits forever when a statement is closed while another one
@@ -30,6 +54,7 @@ MyConnection::~MyConnection() { EndResult(); }
 
 void MyConnection::EndResult() {
   if (MariadbStatement* const last = std::exchange(current_, nullptr)) last->EndResult();
+  if (MYSQL_RES* const last = std::exchange(result_, nullptr)) client_.mysql_free_result(last);
 }
 
 void MyConnection::Connect() {
@@ -114,8 +139,8 @@ std::vector<SqlConnection::Row> MyConnection::Run(const std::string& sql) {
 SqlStatement MyConnection::Prepare(const std::string& sql, size_t parameters, size_t columns) {
   EndResult();
   Statement& statement = statements_.emplace_back();
-  if (parameters == 0 && columns == 0) {
-    statement.text = sql;
+  if (options_.as_text || (parameters == 0 && columns == 0)) {
+    statement.parts = PartsOf(sql);
   } else {
     try {
       statement.prepared.emplace(static_cast<MariadbHandle*>(this), sql, parameters, columns);
@@ -130,10 +155,7 @@ SqlStatement MyConnection::Prepare(const std::string& sql, size_t parameters, si
 void MyConnection::Execute(SqlStatement statement, std::span<const SqlParameter> parameters) {
   EndResult();
   Statement& wanted = statements_[statement];
-  if (!wanted.prepared) {
-    Run(wanted.text);
-    return;
-  }
+  if (!wanted.prepared) return ExecuteText(wanted, parameters);
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].number) {
       wanted.prepared->Bind(i, *parameters[i].number);
@@ -145,8 +167,41 @@ void MyConnection::Execute(SqlStatement statement, std::span<const SqlParameter>
   current_ = &*wanted.prepared;
 }
 
-bool MyConnection::NextRow() { return current_ != nullptr && current_->Fetch(); }
+void MyConnection::ExecuteText(const Statement& statement,
+                               std::span<const SqlParameter> parameters) {
+  text_ = statement.parts[0];
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].number) {
+      text_ += std::to_string(*parameters[i].number);
+    } else {
+      const std::string_view bytes = parameters[i].bytes;
+      text_ += '\'';
+      const size_t begin = text_.size();
+      text_.resize(begin + bytes.size() * 2 + 1);  // as much as the library may need
+      text_.resize(begin + client_.mysql_real_escape_string(handle(), text_.data() + begin,
+                                                            bytes.data(), bytes.size()));
+      text_ += '\'';
+    }
+    text_ += statement.parts[i + 1];
+  }
+  if (client_.mysql_real_query(handle(), text_.data(), text_.size()) != 0) {
+    FailLast(fmt::format("{}", fmt::join(statement.parts, "?")));
+  }
+  result_ = client_.mysql_store_result(handle());
+}
 
-std::string_view MyConnection::Column(size_t column) const { return current_->column(column); }
+bool MyConnection::NextRow() {
+  if (current_ != nullptr) return current_->Fetch();
+  if (result_ == nullptr) return false;
+  row_ = client_.mysql_fetch_row(result_);
+  if (row_ == nullptr) return false;
+  lengths_ = client_.mysql_fetch_lengths(result_);
+  return true;
+}
+
+std::string_view MyConnection::Column(size_t column) const {
+  if (current_ != nullptr) return current_->column(column);
+  return {row_[column], lengths_[column]};
+}
 
 }  // namespace testbed::mysql

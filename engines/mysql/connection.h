@@ -1,5 +1,5 @@
-// A MyConnection is a connection to MariaDB by its client library: prepared statements in the
-// binary protocol. A statement is executed when it is sent.
+// A MyConnection is a connection to MariaDB by its client library: prepared statements in the binary
+// protocol, or statements as text with the parameters in it. A statement is executed when it is sent.
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "device/account/wire.h"
 #include "engines/mysql/library.h"
 #include "engines/sql/connection.h"
 #include "engines/sql/mariadb_statement.h"
@@ -20,6 +21,7 @@ struct ConnectOptions {
   unsigned port = 0;
   bool tls = false;
   bool private_server = false;  // reads no option files, and needs no password
+  bool as_text = false;         // statements are sent as text instead of being prepared
   std::string shown;            // the server's name in errors
   std::string setup;            // a statement that each connection begins with
   // Returns the server's last complaint, for the sentence about a connection that was lost; empty:
@@ -45,11 +47,13 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   int server_thread() const override { return server_thread_; }
 
  private:
-  // A prepared statement, or one without parameters and rows, which is sent as text.
+  // A prepared statement; or the text of one, which is a part more than it has parameters, between
+  // the parts.
   struct Statement {
-    std::string text;
+    std::vector<std::string> parts;
     std::optional<MariadbStatement> prepared;
   };
+  void ExecuteText(const Statement& statement, std::span<const SqlParameter> parameters);
   void FailAsEngine(unsigned code, const std::string& message,
                     const std::string& doing) const override;
   void Connect();
@@ -59,8 +63,13 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   const Client& client_;
   const ConnectOptions options_;
   int server_thread_ = 0;
+  std::optional<WireSocket> wire_;
   std::deque<Statement> statements_;     // by SqlStatement
-  MariadbStatement* current_ = nullptr;  // the one executed last; null if none was
+  MariadbStatement* current_ = nullptr;  // executed last; null: none
+  std::string text_;                     // the statement that is sent as text
+  MYSQL_RES* result_ = nullptr;          // its rows; null: none
+  MYSQL_ROW row_ = nullptr;
+  const unsigned long* lengths_ = nullptr;  // of the columns of row_
 };
 
 }  // namespace testbed::mysql

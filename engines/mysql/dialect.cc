@@ -3,6 +3,16 @@
 #include <fmt/format.h>
 
 namespace testbed::mysql {
+namespace {
+
+std::string HandlerOf(const SqlTable& table) { return fmt::format("h{}", table.table); }
+
+}  // namespace
+
+const char* AccessName(Access access) {
+  static constexpr const char* kNames[] = {"prepared", "select", "handler"};
+  return kNames[static_cast<size_t>(access)];
+}
 
 std::vector<std::string> Dialect::MakeTable(const SqlTable& table) const {
   return {
@@ -29,7 +39,20 @@ std::string Dialect::HasIndex(const SqlTable& index) const {
                      index.column.substr(1, index.column.size() - 2));
 }
 
+std::string Dialect::OpenForReads(const SqlTable& table) const {
+  if (!IsByHandler(table)) return {};
+  return fmt::format("HANDLER {} OPEN AS {}", table.name, HandlerOf(table));
+}
+
+std::string Dialect::CloseForReads(const SqlTable& table) const {
+  if (!IsByHandler(table)) return {};
+  return fmt::format("HANDLER {} CLOSE", HandlerOf(table));
+}
+
 std::string Dialect::Get(const SqlTable& table) const {
+  if (IsByHandler(table)) {
+    return fmt::format("HANDLER {} READ `PRIMARY` = (?)", HandlerOf(table));
+  }
   if (table.column.empty()) return fmt::format("SELECT v FROM {} WHERE k = ?", table.name);
   return fmt::format("SELECT '' FROM {0} FORCE INDEX ({1}) WHERE {1} = ? AND k = ?", table.name,
                      table.column);
@@ -45,6 +68,12 @@ std::string Dialect::Erase(const SqlTable& table) const {
 }
 
 std::string Dialect::Scan(const SqlTable& table, Walk walk) const {
+  if (IsByHandler(table)) {
+    return fmt::format("HANDLER {} READ `PRIMARY` {} LIMIT ?", HandlerOf(table),
+                       HasKey(walk)      ? fmt::format("{} (?)", WalkOperator(walk))
+                       : IsForward(walk) ? "FIRST"
+                                         : "LAST");
+  }
   const char* const order = IsForward(walk) ? "" : " DESC";
   if (table.column.empty()) {
     return fmt::format("SELECT k, v FROM {}{} ORDER BY k{} LIMIT ?", table.name,

@@ -2,9 +2,14 @@
 //
 // An index is over an invisible virtual column. InnoDB adds the primary key to each of its entries,
 // so the index alone answers a query.
+//
+// By HANDLER a session opens a table once, and then reads it by its key past SQL's optimiser. An
+// index is read by SELECT all the same: a HANDLER returns whole rows, for which it would look up each
+// of them, and takes no position within the rows of one value of the index.
 #ifndef TESTBED_ENGINES_MYSQL_DIALECT_H_
 #define TESTBED_ENGINES_MYSQL_DIALECT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,16 +17,24 @@
 
 namespace testbed::mysql {
 
+// How rows are read: by SELECT or HANDLER, prepared, or by SELECT as text. In kSelect writes are sent
+// as text, too, as by a client that prepares nothing.
+enum class Access : uint8_t { kPrepared, kSelect, kHandler };
+const char* AccessName(Access access);
+
 class Dialect : public SqlDialect {
  public:
   // `key_size` is the longest key in bytes.
-  explicit Dialect(size_t key_size) : key_size_(key_size) {}
+  Dialect(size_t key_size, Access access) : key_size_(key_size), access_(access) {}
   std::string Quote(const std::string& name) const override { return "`" + name + "`"; }
   std::vector<std::string> MakeTable(const SqlTable& table) const override;
   std::vector<std::string> MakeIndex(const SqlTable& index,
                                      const std::vector<IndexPart>& parts) const override;
   std::string HasIndex(const SqlTable& index) const override;
+  std::string OpenForReads(const SqlTable& table) const override;
+  std::string CloseForReads(const SqlTable& table) const override;
   std::string Get(const SqlTable& table) const override;
+  size_t ValueColumn(const SqlTable& table) const override { return IsByHandler(table) ? 1 : 0; }
   std::string Put(const SqlTable& table) const override;
   std::string Erase(const SqlTable& table) const override;
   std::string Scan(const SqlTable& table, Walk walk) const override;
@@ -29,7 +42,12 @@ class Dialect : public SqlDialect {
   size_t max_name_size() const override { return 64; }
 
  private:
+  bool IsByHandler(const SqlTable& table) const {
+    return access_ == Access::kHandler && table.column.empty();
+  }
+
   const size_t key_size_;
+  const Access access_;
 };
 
 }  // namespace testbed::mysql

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "device/account/wire.h"
 #include "device/error.h"
 
 namespace testbed::mysql {
@@ -21,8 +22,12 @@ Client Load() {
   client.name = reinterpret_cast<decltype(client.name)>(::dlsym(handle, #name)); \
   if (client.name == nullptr) throw Error(Error::kUsage, needs + ", with " #name);
   TESTBED_MARIADB_CALLS(TESTBED_FIND)
-  TESTBED_FIND(mysql_get_server_version)
+  TESTBED_CLIENT_CALLS(TESTBED_FIND)
 #undef TESTBED_FIND
+  client.counts_wire = WatchWire(handle);
+  // Built with OpenSSL it leaves the socket to that one, built with GnuTLS it does not.
+  void* const tls = ::dlopen("libcrypto.so.3", RTLD_NOW | RTLD_NOLOAD);
+  client.counts_tls_wire = client.counts_wire && (tls == nullptr || WatchWire(tls));
   return client;
 }
 

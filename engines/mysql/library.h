@@ -12,9 +12,18 @@
 
 namespace testbed::mysql {
 
+#define TESTBED_CLIENT_CALLS(call)                                                 \
+  call(mysql_get_server_version) call(mysql_get_socket) call(mysql_get_ssl_cipher) \
+      call(mysql_real_escape_string)
+
 // Client has a pointer to each function of the library that testbed calls.
 struct Client : MariadbCalls {
-  decltype(&::mysql_get_server_version) mysql_get_server_version = nullptr;
+#define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
+  TESTBED_CLIENT_CALLS(TESTBED_DECLARE)
+#undef TESTBED_DECLARE
+  // What it sends and receives is counted (device/account/wire.h), without and with TLS, whose
+  // library then calls the socket.
+  bool counts_wire = false, counts_tls_wire = false;
 };
 
 // Loads the library at its first call. Throws Error (kUsage), which says how to install the

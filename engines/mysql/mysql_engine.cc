@@ -68,7 +68,7 @@ class MysqlEngine : public Engine {
   void WriteAll();
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
-  // Returns the numbers of the server's status by name, Innodb_NAME as NAME.
+  // Returns the numbers of the server's status by name, Innodb_NAME as NAME, Com_NAME as com_NAME.
   std::map<std::string, uint64_t> Status() const;
 
   const std::string dir_;
@@ -97,7 +97,7 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   const std::function<void()> made =
       server_ != nullptr ? [this] { store_->Ask(kCheckpoint); } : std::function<void()>();
   store_ = std::make_unique<SqlStore>(
-      "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize), schema_,
+      "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access), schema_,
       SqlLimits{mariadb::kMaxKeySize, mariadb::kMaxValueSize, settings_.conflict_wait_ms},
       [this] { return std::make_unique<MyConnection>(Target()); }, made);
   if (server_ == nullptr) CheckGivenServer();
@@ -112,6 +112,7 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
 
 ConnectOptions MysqlEngine::Target() const {
   ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
+  options.as_text = settings_.access == Access::kSelect;
   options.setup = "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES'";
   return options;
 }
@@ -241,17 +242,19 @@ std::map<std::string, std::string> MysqlEngine::Variables() const {
 
 std::map<std::string, uint64_t> MysqlEngine::Status() const {
   std::map<std::string, uint64_t> status;
-  for (const SqlConnection::Row& row : store_->Ask("SHOW GLOBAL STATUS LIKE 'Innodb%'")) {
-    const std::string& value = row[1];
+  for (const SqlConnection::Row& row :
+       store_->Ask("SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb%' OR Variable_name IN "
+                   "('Com_select', 'Com_ha_read', 'Com_stmt_execute')")) {
+    const std::string &name = row[0], &value = row[1];
     if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) continue;
-    status[row[0].substr(7)] = std::stoull(value);
+    status[name.starts_with("Com") ? "com" + name.substr(3) : name.substr(7)] = std::stoull(value);
   }
   return status;
 }
 
 std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings() const {
   std::vector<std::pair<std::string, std::string>> all = {
-      {"access", "sql"},
+      {"access", AccessName(settings_.access)},
       {"durability", DurabilityName(settings_.durability)},
       {"lazy_interval_ms", std::to_string(settings_.lazy_interval_ms)},
       {"server", server_ != nullptr ? "private" : "given by connect"},
@@ -282,7 +285,8 @@ EngineCounters MysqlEngine::Counters() const {
        {"dblwr_pages_written", "dblwr_writes", "log_writes", "log_write_requests", "log_waits",
         "data_reads", "data_read", "data_writes", "data_written", "data_fsyncs",
         "buffer_pool_read_ahead", "buffer_pool_pages_flushed", "buffer_pool_wait_free", "deadlocks",
-        "row_lock_waits", "buffer_pool_pages_split"}) {
+        "row_lock_waits", "buffer_pool_pages_split", "com_select", "com_ha_read",
+        "com_stmt_execute"}) {
     const auto it = status.find(name);
     if (it != status.end()) c.more.emplace_back(name, it->second);
   }

@@ -134,6 +134,10 @@ Settings MakeSettings(const EngineOptions& options) {
   s.lazy_interval_ms = options.lazy_interval_ms;
   s.create = options.create;
   s.replace = options.replace;
+  const std::string access = extra.Choice("access", "prepared", {"prepared", "select", "handler"});
+  s.access = access == "prepared" ? Access::kPrepared
+             : access == "select" ? Access::kSelect
+                                  : Access::kHandler;
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
   if (extra.Has("schema")) {
     s.schema = options.extra.at("schema");
@@ -182,6 +186,9 @@ Capabilities MysqlCapabilities() {
        "password "
        "comes from MYSQL_PWD or ~/.my.cnf"},
       {"server", "mariadb: which server the run starts (mariadb)"},
+      {"access",
+       "prepared, select, handler: rows are read by SELECT, prepared; all statements are sent as "
+       "text; rows are read by HANDLER ... READ, those of an index by SELECT (prepared)"},
       {"program", "path of the mariadbd that the run starts (Debian's)"},
       {"schema", "database of the server that the tables are in (testbed)"},
   };

@@ -9,6 +9,7 @@
 
 #include "engines/engine.h"
 #include "engines/mysql/connection.h"
+#include "engines/mysql/dialect.h"
 
 namespace testbed::mysql {
 
@@ -17,6 +18,7 @@ struct Settings {
   ConnectOptions target;
   std::string program;  // path of mariadbd, for a private server
   std::string schema = "testbed";
+  Access access = Access::kPrepared;
   IoMode io = IoMode::kBuffered;
   Durability durability = Durability::kLazy;
   uint32_t page_size = 16384;

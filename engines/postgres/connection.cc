@@ -63,10 +63,12 @@ PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()),
     throw;
   }
   server_thread_ = FindServerThread();
+  wire_.emplace(libpq_.PQsocket(connection_), libpq_.counts_wire);
 }
 
 PgConnection::~PgConnection() {
   DropResults();
+  wire_.reset();
   libpq_.PQfinish(connection_);
 }
 

@@ -5,9 +5,11 @@
 #define TESTBED_ENGINES_POSTGRES_CONNECTION_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "device/account/wire.h"
 #include "engines/postgres/library.h"
 #include "engines/sql/connection.h"
 
@@ -58,6 +60,7 @@ class PgConnection : public SqlConnection {
   const Libpq& libpq_;
   const ConnectOptions options_;
   PGconn* connection_ = nullptr;
+  std::optional<WireSocket> wire_;
   int server_thread_ = 0;
   std::vector<std::string> statements_;  // SQL by SqlStatement
   std::vector<std::string> names_;       // by SqlStatement

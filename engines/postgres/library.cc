@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "device/account/wire.h"
 #include "device/error.h"
 
 namespace testbed::postgres {
@@ -25,6 +26,7 @@ Libpq Load() {
   }
   TESTBED_LIBPQ_CALLS(TESTBED_FIND)
 #undef TESTBED_FIND
+  libpq.counts_wire = WatchWire(handle);  // TLS hands libpq's own functions the bytes to send
   return libpq;
 }
 

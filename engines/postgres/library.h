@@ -25,6 +25,7 @@ struct Libpq {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
   TESTBED_LIBPQ_CALLS(TESTBED_DECLARE)
 #undef TESTBED_DECLARE
+  bool counts_wire = false;  // what it sends and receives is counted (device/account/wire.h)
 };
 
 // Loads the library at its first call. Throws Error (kUsage), which says how to install the

@@ -30,9 +30,12 @@ SqlSession::SqlSession(SqlStore* store, std::string farewell)
     : store_(store),
       farewell_(std::move(farewell)),
       connection_(store->Connect()),
-      served_(connection_->server_thread()) {}
+      served_(connection_->server_thread()) {
+  store_->Join(this);
+}
 
 SqlSession::~SqlSession() {
+  store_->Leave(this);
   if (farewell_.empty()) return;
   try {
     if (in_transaction_ && begun_) Rollback();
@@ -58,8 +61,34 @@ SqlStatement SqlSession::Prepared(std::optional<SqlStatement>* statement, const 
 SqlStatement SqlSession::GetStatement(Table* table) {
   if (table->get) return *table->get;
   AwaitWrites();  // a statement is prepared by a round trip of its own
-  return Prepared(&table->get, store_->dialect().Get(table->about),
-                  table->about.column.empty() ? 1 : 2, 1);
+  OpenForReads(table);
+  const SqlDialect& dialect = store_->dialect();
+  return Prepared(&table->get, dialect.Get(table->about), table->about.column.empty() ? 1 : 2,
+                  dialect.ValueColumn(table->about) + 1);
+}
+
+SqlStatement SqlSession::WalkStatement(Table* table, Walk walk, size_t parameters) {
+  std::optional<SqlStatement>* const statement = &table->walks[static_cast<size_t>(walk)];
+  if (*statement) return **statement;
+  OpenForReads(table);
+  return Prepared(statement, store_->dialect().Scan(table->about, walk), parameters, 2);
+}
+
+void SqlSession::OpenForReads(Table* table) {
+  const std::string open = store_->dialect().OpenForReads(table->about);
+  if (open.empty() || table->is_open) return;
+  connection_->Run(open);
+  table->is_open = true;
+}
+
+void SqlSession::LetGo(TableId id) {
+  if (id >= tables_.size() || !tables_[id].is_open) return;
+  Table& table = tables_[id];
+  // What was prepared for the open table is not used again.
+  table.get.reset();
+  table.walks.fill({});
+  connection_->Run(store_->dialect().CloseForReads(table.about));
+  table.is_open = false;
 }
 
 void SqlSession::Begin() {
@@ -69,6 +98,11 @@ void SqlSession::Begin() {
 }
 
 bool SqlSession::Get(TableId table, std::string_view key, std::string_view* value) {
+  const auto turn = store_->Turn();
+  return Find(table, key, value);
+}
+
+bool SqlSession::Find(TableId table, std::string_view key, std::string_view* value) {
   const RequestMark mark(&served_);
   AwaitWrites();
   Table& known = Known(table);
@@ -81,13 +115,14 @@ bool SqlSession::Get(TableId table, std::string_view key, std::string_view* valu
   }
   connection_->Execute(GetStatement(&known), {parameters, part == 0 ? size_t{1} : size_t{2}});
   if (!connection_->NextRow()) return false;
-  *value = connection_->Column(0);
+  *value = connection_->Column(store_->dialect().ValueColumn(known.about));
   return true;
 }
 
 // Sends all keys in one round trip if the connection can; otherwise gets one row after the other.
 void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
+  const auto turn = store_->Turn();
   const RequestMark mark(&served_);
   AwaitWrites();
   Table& known = Known(table);
@@ -96,7 +131,7 @@ void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
   for (size_t i = 0; i < keys.size(); ++i) {
     FoundRow row;
     if (!together) {
-      row.found = Get(table, keys[i], &row.value);
+      row.found = Find(table, keys[i], &row.value);
     } else {
       if (i != 0) connection_->NextResult();
       row.found = connection_->NextRow();
@@ -167,6 +202,7 @@ void SqlSession::Change(TableId table, bool erase, std::string_view key, std::st
                             store_->engine(), limits.max_key_size, limits.max_value_size,
                             key.size(), value.size()));
   }
+  const auto turn = store_->Turn();
   if (const Table& known = Known(table); !known.about.column.empty()) {
     throw Error(Error::kUsage, store_->engine() + " keeps index " + known.about.column + " itself");
   }
@@ -196,6 +232,7 @@ void SqlSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Commit without Begin");
   const bool begun = begun_;
   if (begun) {
+    const auto turn = store_->Turn();
     const RequestMark mark(&served_);
     Try(
         [this] {
@@ -216,6 +253,7 @@ void SqlSession::Rollback() {
   in_transaction_ = false;
   writes_.clear();
   if (!begun) return;
+  const auto turn = store_->Turn();
   const RequestMark mark(&served_);
   try {
     connection_->Await();
@@ -231,6 +269,7 @@ std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {
 
 void SqlCursor::Read(Walk walk, std::string_view key, uint64_t count) {
   SqlSession& session = *session_;
+  const auto turn = session.store_->Turn();
   const RequestMark mark(&session.served_);
   session.AwaitWrites();
   SqlSession::Table& table = session.Known(table_);
@@ -249,8 +288,7 @@ void SqlCursor::Read(Walk walk, std::string_view key, uint64_t count) {
     parameters[used++].bytes = key;
   }
   parameters[used++].number = count;
-  const SqlStatement statement = session.Prepared(&table.walks[static_cast<size_t>(walk)],
-                                                  dialect.Scan(table.about, walk), used, 2);
+  const SqlStatement statement = session.WalkStatement(&table, walk, used);
   session.connection_->Execute(statement, {parameters.data(), used});
   while (session.connection_->NextRow()) {
     Add(session.connection_->Column(0), session.connection_->Column(1));

@@ -28,7 +28,7 @@
 
 namespace testbed {
 
-class SqlSession : public Session {
+class SqlSession : public Session, private SqlTableReader {
  public:
   // `store` must outlive the session. `farewell` is run on the connection before it is closed, if
   // it is not empty.
@@ -54,6 +54,7 @@ class SqlSession : public Session {
     std::optional<SqlStatement> get, put, erase;
     std::array<std::optional<SqlStatement>, kWalks> walks;
     uint64_t row_bytes = 0;  // mean of the last batch of a cursor; 0 = none yet
+    bool is_open = false;    // for reads, where the dialect opens tables
   };
   struct Write {
     TableId table;
@@ -68,6 +69,11 @@ class SqlSession : public Session {
   SqlStatement Prepared(std::optional<SqlStatement>* statement, const std::string& sql,
                         size_t parameters, size_t columns);
   SqlStatement GetStatement(Table* table);
+  SqlStatement WalkStatement(Table* table, Walk walk, size_t parameters);
+  // Opens the table on the connection, where the dialect does that and it is not open.
+  void OpenForReads(Table* table);
+  void LetGo(TableId table) override;
+  bool Find(TableId table, std::string_view key, std::string_view* value);
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   // Sends one write to the server.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);

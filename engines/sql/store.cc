@@ -22,7 +22,8 @@ SqlStore::SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std:
       schema_(std::move(schema)),
       limits_(limits),
       connect_(std::move(connect)),
-      made_(std::move(made)) {}
+      made_(std::move(made)),
+      opens_tables_(!dialect_->OpenForReads({.name = "t", .column = {}}).empty()) {}
 
 void SqlStore::FailCommits(const Error& error) {
   LockGuard lock(mutex_);
@@ -88,10 +89,26 @@ TableId SqlStore::OpenIndex(const std::string& index, TableId table,
                 engine_ + ": an index is of a table, and of 1 to 255 bytes of its values");
   }
   made.column = dialect_->Quote(index);
+  // No session opens the table again before it has its index.
+  const std::unique_lock alone(turns_);
+  {
+    LockGuard lock(readers_mutex_);
+    for (SqlTableReader* reader : readers_) reader->LetGo(table);
+  }
   if (Ask(dialect_->HasIndex(made)).empty()) {
     for (const std::string& sql : dialect_->MakeIndex(made, parts)) Ask(sql);
   }
   return Add(index, std::move(made));
+}
+
+void SqlStore::Join(SqlTableReader* reader) {
+  LockGuard lock(readers_mutex_);
+  readers_.push_back(reader);
+}
+
+void SqlStore::Leave(SqlTableReader* reader) {
+  LockGuard lock(readers_mutex_);
+  std::erase(readers_, reader);
 }
 
 SqlTable SqlStore::Table(TableId table) const {

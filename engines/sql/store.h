@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,15 @@
 #include "engines/sql/dialect.h"
 
 namespace testbed {
+
+// A session as its store sees it.
+class SqlTableReader {
+ public:
+  virtual ~SqlTableReader() = default;
+  // Closes the table that it has open for reads (SqlDialect::CloseForReads). Called by another thread
+  // while no session has a turn.
+  virtual void LetGo(TableId table) = 0;
+};
 
 struct SqlLimits {
   size_t max_key_size = 0, max_value_size = 0;  // bytes
@@ -39,6 +49,14 @@ class SqlStore {
   std::vector<std::string> TableNames() const;
 
   std::unique_ptr<SqlConnection> Connect() const { return connect_(); }
+  // Where the dialect opens tables for reads, a session joins before its first turn and leaves after
+  // its last, and uses its connection only as long as it holds a turn. A table can then get an index:
+  // OpenIndex waits for the turns, and has all sessions let go of the table.
+  void Join(SqlTableReader* reader);
+  void Leave(SqlTableReader* reader);
+  std::shared_lock<std::shared_mutex> Turn() {
+    return opens_tables_ ? std::shared_lock(turns_) : std::shared_lock<std::shared_mutex>();
+  }
   // Runs a statement on the store's own connection, which the first call makes. The connection
   // lives as long as the store, and so does a lock that the server gives to it
   // (engines/sql/ownership.h).
@@ -82,6 +100,10 @@ class SqlStore {
   std::optional<Error> failure_ GUARDED_BY(mutex_);
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   std::vector<SqlTable> tables_ GUARDED_BY(mutex_);
+  const bool opens_tables_;
+  std::shared_mutex turns_;  // held exclusively while a table gets an index; before readers_mutex_
+  Mutex readers_mutex_;
+  std::vector<SqlTableReader*> readers_ GUARDED_BY(readers_mutex_);
   Mutex asking_;
   std::unique_ptr<SqlConnection> connection_ GUARDED_BY(asking_);
 };

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -61,6 +62,16 @@ TEST_P(ServerRunTest, ReadsWhatItHasLoaded) {
                        phase["account"]["cpu_system_seconds"].get<double>();
     EXPECT_GT(cpu / phase["count"].get<double>(), 50e-6) << "a statement of SQL takes longer";
   }
+  // A read is one round trip, and each thread prepares its statement by one more.
+  const nlohmann::json& causes = document["runs"][0]["phases"][2]["account"]["causes"];
+  const auto read = std::find_if(causes.begin(), causes.end(), [](const nlohmann::json& cause) {
+    return cause["name"] == "point-read";
+  });
+  ASSERT_NE(read, causes.end()) << causes;
+  EXPECT_GE((*read)["wire"]["round_trips"], 2000);
+  EXPECT_LE((*read)["wire"]["round_trips"], 2002);
+  EXPECT_GT((*read)["wire"]["received_bytes"].get<double>() / 2000, 100) << "a value";
+  EXPECT_NE(result.out.find("Between client and server"), std::string::npos) << result.out;
 }
 
 TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {

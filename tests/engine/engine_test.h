@@ -30,7 +30,8 @@ struct EngineCase {
   std::string engine;
   IoMode io;
   std::string compression = "none";
-  std::string variant = "";  // of EngineInfo::variants
+  // A value of EngineInfo::variants; or "name=value" of another option, which the nightly run has.
+  std::string variant = "";
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();

@@ -1,14 +1,13 @@
 // Tests what only the engines of servers promise: data of others on the server stay untouched, the
 // end of the server during work is an error of one sentence, and its reads are charged to the
 // operation that caused them.
+#include "tests/engine/server_test.h"
+
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -18,59 +17,12 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tests/engine/account/closure_test.h"
-#include "tests/engine/engine_test.h"
 
 namespace testbed {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<EngineCase> ServerCases() {
-  std::vector<EngineCase> cases;
-  for (const EngineCase& c : EngineCases()) {
-    if (FindEngine(c.engine).capabilities.server) cases.push_back(c);
-  }
-  return cases;
-}
-
-class ServerTest : public EngineTest {
- protected:
-  void SetUp() override {
-    EngineTest::SetUp();
-    options_.durability = Durability::kSync;
-  }
-  // Opens a database in the directory `name` on the server of the test's own database.
-  std::unique_ptr<Engine> Connect(const std::string& name, const std::string& schema,
-                                  bool replace = false) {
-    EngineOptions options = options_;
-    options.replace = replace;
-    options.extra = {{"schema", schema}, {"connect", Url()}};
-    return OpenEngine(info().name, dir_ + "/" + name, options);
-  }
-  std::string Url() const {
-    const std::string cluster = dir_ + "/cluster";
-    return info().name == "postgres" ? "host=" + cluster + " user=testbed dbname=postgres"
-                                     : "mysql://root@localhost/?socket=" + cluster + "/mysqld.sock";
-  }
-  static std::string ValueOf(Engine* engine, const std::string& key) {
-    std::string_view value;
-    const TableId table = engine->OpenTable("t");
-    const std::unique_ptr<Session> session = engine->NewSession();
-    return session->Get(table, key, &value) ? std::string(value) : kAbsent;
-  }
-  static void PutIn(Engine* engine, const std::string& key, const std::string& value) {
-    const TableId table = engine->OpenTable("t");
-    engine->NewSession()->Put(table, key, value);
-  }
-  // Returns the server's process, which its pid file names.
-  pid_t ServerPid() const {
-    std::ifstream file(dir_ + "/cluster/" +
-                       (info().name == "postgres" ? "postmaster.pid" : "server.pid"));
-    pid_t pid = 0;
-    file >> pid;
-    return pid;
-  }
-};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ServerTest);
 INSTANTIATE_TEST_SUITE_P(Engines, ServerTest, testing::ValuesIn(ServerCases()), EngineCaseName);
 

@@ -24,6 +24,7 @@ json FlatCounters(const json& account) {
   for (const json& cause : account.at("causes")) {
     AddCounts("file_", cause.value("file", none), &flat);
     AddCounts("kernel_", cause.value("kernel", none), &flat);
+    AddCounts("wire_", cause.value("wire", none), &flat);
   }
   const json engine = account.at("engine");
   AddCounts("device_", account.value("device", none), &flat);

@@ -16,6 +16,7 @@ constexpr char kOperations[] = "Operations";
 constexpr char kIntended[] = "Latency from the intended start";
 constexpr char kRates[] = "Rates that --find-rate tried";
 constexpr char kReads[] = "Reads per operation, level by level (B = bytes)";
+constexpr char kWire[] = "Between client and server, per operation";
 constexpr char kWrites[] = "Bytes written, by cause";
 constexpr char kLog[] = "Log writes, bytes per operation";
 constexpr char kMemory[] = "Memory at the end of the phase, and held over it";
@@ -110,6 +111,14 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kReads, "foreground share",
      "Share of the device's read bytes that operations of the user caused; the rest is background "
      "work."},
+    {kWire, "phase", kPhase},
+    {kWire, "round trips",
+     "How often the client waited for an answer of the server: it received something after it had "
+     "sent something. Statements that are sent together make one. Engines that are libraries have "
+     "no such table."},
+    {kWire, "bytes sent",
+     "Bytes that the client's library gave to its socket, protocol and encryption included."},
+    {kWire, "bytes received", "Bytes that it took from its socket, likewise."},
     {kWrites, "phase",
      "The phase and the class of what was written: log records, log padding, data by the work that "
      "wrote it (flush, compaction, checkpoint, eviction), torn-page protection, the file system's "

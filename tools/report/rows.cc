@@ -92,6 +92,7 @@ void AddOperation(std::vector<RowColumn>* columns) {
            columns);
   AddBelow(ColumnOf::kCause, "/kernel",
            {"reads", "read_bytes", "readahead_reads", "writes", "write_bytes", "flushes"}, columns);
+  AddBelow(ColumnOf::kCause, "/wire", {"round_trips", "sent_bytes", "received_bytes"}, columns);
 }
 
 // Adds the figures of the whole phase.

@@ -153,6 +153,24 @@ Table ReadTable(const json& document) {
   return table;
 }
 
+// Shows what each foreground operation exchanged with the server.
+Table WireTable(const json& document) {
+  Table table("Between client and server, per operation",
+              {"phase", "round trips", "bytes sent", "bytes received"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (!phase.contains("operations")) return;
+    for (const json& op : phase.at("operations")) {
+      const json* const cause = Cause(phase, op.at("name"));
+      if (cause == nullptr || !cause->contains("wire")) continue;
+      const double n = Number(*cause, "/operations");
+      table.Row({RowName(run, phase, op.at("name")), Short(Number(*cause, "/wire/round_trips") / n),
+                 Short(Number(*cause, "/wire/sent_bytes") / n),
+                 Short(Number(*cause, "/wire/received_bytes") / n)});
+    }
+  });
+  return table;
+}
+
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
   double user = 0;  // bytes that the user wrote; a settle uses those of the phase before it
@@ -353,10 +371,10 @@ Table RepeatTable(const json& document) {
 
 std::vector<Table> RunTables(const json& document) {
   std::vector<Table> all = {
-      RateTable(document),      IntendedTable(document), RateSearchTable(document),
-      ReadTable(document),      WriteTable(document),    LogTable(document),
-      MemoryTable(document),    DatabaseTable(document), TuningTable(document),
-      RehearsalTable(document), RepeatTable(document)};
+      RateTable(document),   IntendedTable(document),  RateSearchTable(document),
+      ReadTable(document),   WireTable(document),      WriteTable(document),
+      LogTable(document),    MemoryTable(document),    DatabaseTable(document),
+      TuningTable(document), RehearsalTable(document), RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   return all;
 }

@@ -20,6 +20,12 @@ json ToJson(const BlockCounts& c) {
           {"writes", c.writes}, {"write_bytes", c.write_bytes}, {"flushes", c.flushes}};
 }
 
+json ToJson(const WireCounts& c) {
+  return {{"round_trips", c.round_trips},
+          {"sent_bytes", c.sent_bytes},
+          {"received_bytes", c.received_bytes}};
+}
+
 template <typename Counts>
 json ByKind(const std::array<Counts, kFileKinds>& counts) {
   json by_kind = json::object();
@@ -78,7 +84,8 @@ json CausesJson(const PhaseAccount& account) {
     const LedgerCounts::Op& counts = account.ledger.ops[op.id];
     const FileCounts file = counts.FileTotal();
     const BlockCounts kernel = counts.KernelTotal();
-    if (counts.operations == 0 && ToJson(file) == ToJson(FileCounts{}) && kernel == BlockCounts{}) {
+    if (counts.operations == 0 && ToJson(file) == ToJson(FileCounts{}) && kernel == BlockCounts{} &&
+        counts.wire == WireCounts{}) {
       continue;
     }
     json cause = {{"name", OpName(op)},
@@ -96,6 +103,7 @@ json CausesJson(const PhaseAccount& account) {
       cause["kernel_by_kind"] = ByKind(counts.kernel);
       cause["kernel_reads_histogram"] = counts.kernel_reads;
     }
+    if (account.counts_wire) cause["wire"] = ToJson(counts.wire);
     causes.push_back(std::move(cause));
   }
   return causes;

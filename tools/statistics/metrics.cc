@@ -45,6 +45,9 @@ void AddAccount(const json& phase, std::map<std::string, double>* metrics) {
     each(("file_" + figure).c_str(), SumOfCauses(phase, "/file/" + figure));
     each(("kernel_" + figure).c_str(), SumOfCauses(phase, "/kernel/" + figure));
   }
+  for (const std::string figure : {"round_trips", "sent_bytes", "received_bytes"}) {
+    each(("wire_" + figure).c_str(), SumOfCauses(phase, "/wire/" + figure));
+  }
   const DeviceIo device = OwnDeviceIo(phase.at("account"));
   each("device_reads", device.reads);
   each("device_read_bytes", device.read_bytes);
@@ -81,6 +84,9 @@ std::vector<Metric> MakeMetrics() {
     count(level + "_writes", "writes" + at);
     count(level + "_write_bytes", "bytes written" + at);
   }
+  count("wire_round_trips", "waits of the client for an answer of its server, per operation");
+  count("wire_sent_bytes", "bytes that the client sent to its server, per operation");
+  count("wire_received_bytes", "bytes that the client received from its server, per operation");
   count("write_amplification", "bytes that the device wrote per byte that the user wrote");
   count("size", "bytes of the database on disk at the end of the phase");
   return all;

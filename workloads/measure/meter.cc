@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "device/account/wire.h"
 #include "device/os/run_cpu.h"
 #include "workloads/measure/log_estimate.h"
 
@@ -148,6 +149,7 @@ PhaseAccount Meter::Account(const Reading& before, const Reading& after) const {
   PhaseAccount account;
   account.counts_files = file_layer_;
   account.counts_in_kernel = kernel_account_;
+  account.counts_wire = is_server_ && CountsWire();
   account.ledger = after.ledger - before.ledger;
   account.engine = EngineDelta(before.engine, after.engine);
   account.log = LogDelta(account.ledger, account.engine, kernel_account_);

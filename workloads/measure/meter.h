@@ -44,7 +44,8 @@ class Meter {
         device_(device),
         own_device_(own_device),
         kernel_account_(kernel_account),
-        file_layer_(FindEngine(engine.name()).capabilities.file_layer) {}
+        file_layer_(FindEngine(engine.name()).capabilities.file_layer),
+        is_server_(FindEngine(engine.name()).capabilities.server) {}
 
   // Returns the current counts. Waits for the device to become idle when the account reaches down
   // to the device: up to some seconds on a device of its own, up to one second on a device that
@@ -70,6 +71,7 @@ class Meter {
   const bool own_device_;
   const bool kernel_account_;
   const bool file_layer_;  // whether the engine's files are counted at the file level
+  const bool is_server_;   // whether the engine is the client of a server
 };
 
 // Returns whether a series of per-second values has reached a steady state: over its last half, the

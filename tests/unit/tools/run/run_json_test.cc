@@ -18,12 +18,13 @@ using nlohmann::json;
 
 PhaseAccount FullAccount(OpKind op) {
   PhaseAccount account;
-  account.counts_files = account.counts_in_kernel = true;
+  account.counts_files = account.counts_in_kernel = account.counts_wire = true;
   LedgerCounts::Op& counts = account.ledger.ops[op.id];
   counts.operations = 4;
   counts.file[static_cast<size_t>(FileKind::kData)] = {.reads = 8, .read_bytes = 800};
   counts.kernel[static_cast<size_t>(FileKind::kData)] = {.reads = 6, .read_bytes = 600};
   counts.file_reads[2] = counts.kernel_reads[1] = 4;
+  counts.wire = {.round_trips = 5, .sent_bytes = 90, .received_bytes = 210};
   account.ledger.foreign.push_back({"jbd2", FileKind::kFsJournal, {.writes = 1}});
   account.engine.block_requests = 20;
   account.engine.block_hits = 12;
@@ -107,6 +108,8 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(account["causes"][0]["kernel_by_kind"],
             json({{"data", account["causes"][0]["kernel"]}}));
   EXPECT_EQ(account["causes"][0]["file"]["reads"], 8);
+  EXPECT_EQ(account["causes"][0]["wire"],
+            json({{"round_trips", 5}, {"sent_bytes", 90}, {"received_bytes", 210}}));
   EXPECT_EQ(account["other_threads"][0]["kind"], "fs-journal");
   EXPECT_EQ(account["engine"]["block_hits"], 12);
   EXPECT_FALSE(account["engine"].contains("block_reads")) << "the engine does not know it";
@@ -137,7 +140,7 @@ TEST(RunJsonTest, OperationsThatHadNotBegunAreInThePercentilesFromTheIntendedSta
 
 TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   PhaseRecord phase = FullPhase();
-  phase.account.counts_files = phase.account.counts_in_kernel = false;
+  phase.account.counts_files = phase.account.counts_in_kernel = phase.account.counts_wire = false;
   phase.account.device.reset();
   phase.account.closure.reset();
   phase.account.log.reset();
@@ -153,7 +156,7 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   for (const char* part : {"device", "closure", "log", "other_threads"}) {
     EXPECT_FALSE(j["account"].contains(part)) << part;
   }
-  for (const char* part : {"file", "file_by_kind", "kernel", "kernel_reads_histogram"}) {
+  for (const char* part : {"file", "file_by_kind", "kernel", "kernel_reads_histogram", "wire"}) {
     EXPECT_FALSE(j["account"]["causes"][0].contains(part)) << part;
   }
   PhaseRecord untold = FullPhase();
