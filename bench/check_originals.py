@@ -15,6 +15,7 @@ Exit code 0 when nothing differs, 1 when something does or a program failed, 2 w
 """
 import argparse
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -75,6 +76,7 @@ def parse():
 
 def main():
     options, wanted = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the server ends with the check
     differs, tables, skipped = 0, [], 0
     for name in options.only:
         if wanted and not wanted & {workload.split()[0] for workload in ORIGINALS[name].workloads}:

@@ -27,7 +27,7 @@ def text(number):
 def shares(workload, original, ours):
     """Returns a row for each kind of operation, from two counters of them."""
     rows = []
-    for kind in sorted({*original, *ours}, key=lambda kind: (-original.get(kind, 0), kind)):
+    for kind in sorted({kind for kind in {*original, *ours} if original.get(kind, 0) + ours.get(kind, 0)}, key=lambda kind: (-original.get(kind, 0), kind)):
         a, b = (100 * counts.get(kind, 0) / max(1, sum(counts.values())) for counts in (original, ours))
         rows.append(Row(workload, f"share: {kind}", f"{a:.2f} %", f"{b:.2f} %", f"{b - a:+.2f} points", SAME if abs(a - b) <= SHARE else DIFFERS))
     return rows
@@ -40,9 +40,10 @@ def number(workload, what, original, ours, known=""):
     return Row(workload, what, text(original), text(ours), f"{difference:+.2f} %", verdict, known if verdict == KNOWN else "")
 
 
-def tested(workload, what, original, ours, p):
+def tested(workload, what, original, ours, p, known=""):
     """Returns a row of a test whose p value is given; the two texts say something about the samples."""
-    return Row(workload, what, original, ours, f"p = {p:.3f}", SAME if p >= LEVEL else DIFFERS)
+    verdict = SAME if p >= LEVEL else KNOWN if known else DIFFERS
+    return Row(workload, what, original, ours, f"p = {p:.3f}", verdict, known if verdict == KNOWN else "")
 
 
 def numbers(workload, what, original, ours):
@@ -53,19 +54,20 @@ def numbers(workload, what, original, ours):
     return tested(workload, what, quartiles(original), quartiles(ours), two_samples.numbers_p(original, ours))
 
 
-def popularity(workload, original, ours):
+def popularity(workload, original, ours, known=""):
     """Returns a row that tests how unevenly keys are asked for, with the shares of the hottest key and the hottest 100."""
     def hottest(accesses):
         counts = sorted(collections.Counter(accesses).values(), reverse=True)
         return f"{100 * counts[0] / len(accesses):.2f} %, {100 * sum(counts[:100]) / len(accesses):.1f} %" if counts else "none"
-    return tested(workload, "popularity: hottest key, hottest 100", hottest(original), hottest(ours), two_samples.popularity_p(original, ours))
+    return tested(workload, "popularity: hottest key, hottest 100", hottest(original), hottest(ours), two_samples.popularity_p(original, ours), known)
 
 
 def as_text(rows):
-    """Returns the table for a terminal."""
+    """Returns the table for a terminal, and the reasons of what is known below it."""
     table = [("workload", "what", "original", "ours", "difference", "verdict"), *(row[:6] for row in rows)]
     widths = [max(len(line[i]) for line in table) for i in range(6)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table)
+    reasons = [f"known, {row.workload}, {row.what}: {row.reason}" for row in rows if row.reason]
+    return "\n".join(["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table] + reasons)
 
 
 def as_markdown(rows):

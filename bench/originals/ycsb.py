@@ -166,7 +166,8 @@ class Ycsb:
             newest = [f"{100 * side.count(0) / len(side):.2f} %, {sorted(side)[len(side) // 2]}" for side in (a, b)]
             found.append(rows.tested(workload, "rows newer than the one read: none, median", *newest, two_samples.counts_p(*map(two_samples.logarithmic_cells, (a, b)))))
         else:
-            found.append(rows.popularity(workload, *([o.key for o in side if o.kind != "insert"] for side in sides)))
+            found.append(rows.popularity(workload, *([o.key for o in side if o.kind != "insert"] for side in sides),
+                                         known="YCSB ranks rows that may come, and draws again while they are not there" if workload == "ycsb-e" else ""))
         if workload == "ycsb-e":
             found.append(rows.numbers(workload, "rows of a scan: quartiles", *([o.scan_rows for o in side if o.kind == "scan"] for side in sides)))
         for kind, known in (("update", "a row is one value, its ten fields together"), ("read-modify-write", "likewise"), ("insert", "")):

@@ -115,6 +115,13 @@ class TraceTest(unittest.TestCase):
         self.assertTrue(all(s.number == 100 for s in statements if s.kind == "range select" and s.id < 1900))
         self.assertEqual([(s.table, s.id) for s in statements if s.kind == "delete"], [(s.table, s.id) for s in statements if s.kind == "insert"])
 
+    def test_an_inserted_row_may_be_the_next_that_is_read(self):
+        loaded = {o.key: number for number, o in enumerate(ycsb.ours(self.trace("ycsb-load")))}
+        ages = ycsb.ages(ycsb.ours(self.trace("ycsb-load,ycsb-d", "--operations", "6000")), loaded, len(loaded) - 1)
+        zeta = sum(rank ** -0.99 for rank in range(1, 2001))
+        self.assertAlmostEqual(ages.count(0) / len(ages), 1 / zeta, delta=0.02)
+        self.assertAlmostEqual(ages.count(1) / len(ages), 0.5 ** 0.99 / zeta, delta=0.015)
+
     def test_the_facts_of_a_trace_count_what_it_holds(self):
         for workload in ("fillseq", "fillrandom,multireadrandom", "ycsb-load,ycsb-e"):
             trace = self.trace(workload, *([] if workload == "fillseq" else ["--operations", "300"]))
