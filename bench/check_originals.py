@@ -39,10 +39,10 @@ def check(original, options, wanted):
     found = []
     with tempfile.TemporaryDirectory(prefix="testbed-originals-") as directory:
         with original(programs.Testbed(options.testbed, directory), options) as its:
-            for workload in its.workloads:
+            for number, workload in enumerate(its.workloads):
                 if wanted and workload.split()[0] not in wanted:
                     continue
-                found += settled(its.compare, workload, options.seed)
+                found += settled(its.compare, workload, options.seed + number)
                 print(f"{its.name}: {workload} compared", file=sys.stderr, flush=True)
             return its.name, found
 
@@ -53,7 +53,7 @@ def parse():
     parser.add_argument("--only", default=",".join(ORIGINALS), help=f"originals, of {', '.join(ORIGINALS)} [all]")
     parser.add_argument("--workloads", default="", help="these alone, such as ycsb-d,mixgraph [all]")
     parser.add_argument("--operations", type=int, default=100000, help="of each workload, at least 5000; a quarter as many statements of sysbench [100000]")
-    parser.add_argument("--seed", type=int, default=1, help="of testbed, sysbench and db_bench [1]")
+    parser.add_argument("--seed", type=int, default=1, help="of testbed, sysbench and db_bench for the first workload, and one more for each further one [1]")
     parser.add_argument("--ycsb-jars", metavar="DIR", help="a folder with YCSB's jars [they are downloaded by Maven]")
     parser.add_argument("--markdown", metavar="FILE", help="writes the tables there")
     options = parser.parse_args()

@@ -91,6 +91,10 @@ class ReadersTest(unittest.TestCase):
                "\t\t     5 Execute\tDELETE FROM sbtest1 WHERE id=9", "\t\t     5 Query\tINSERT INTO sbtest1 (id, k, c, pad) VALUES (9, 4989, '76', '1')", "\t\t     5 Execute\tCOMMIT"]
         self.assertEqual([tuple(s) for s in sysbench.parse(log)], [("begin", 0, 0, 0), ("point select", 1, 5410, 0), ("range select", 2, 5031, 100), ("update of k", 2, 4808, 0),
                                                                   ("update of c", 2, 7, 0), ("delete", 1, 9, 0), ("insert", 1, 9, 4989), ("commit", 0, 0, 0)])
+        both = [sysbench.Statement(kind, table) for kind, table in
+                [("begin", 0), ("point select", 2), ("point select", 2), ("range select", 1), ("range select", 3), ("delete", 3), ("insert", 3), ("commit", 0)]]
+        self.assertEqual(sysbench.drawn_tables(both * 2), [2, 1, 3, 3] * 2)
+        self.assertEqual(sysbench.drawn_tables(both[1:3]), [2, 2], "selects outside of a transaction each have a draw")
 
 
 @unittest.skipIf(shutil.which("zstd") is None, "there is no zstd (Debian: apt install zstd)")
