@@ -185,7 +185,7 @@ class Sysbench:
             for kind in sorted({*counts[0], *counts[1]}, key=lambda kind: (-counts[0][kind], kind)):
                 alone = kind in ("begin", "commit") and counts[0]["begin"] == 0
                 found.append(rows.number(workload, f"a transaction: {kind}", *(count[kind] / events for count in counts),
-                                         known="a statement by itself is a transaction in both; here the row and its index entry are two calls" if alone else ""))
+                                         known="a statement by itself is a transaction in both; here it is several calls" if alone else ""))
         ids = [[s.id for s in side if s.id and s.kind != "insert"] for side in sides]
         if ids[0]:
             found.append(rows.numbers(workload, "ids: quartiles", *ids))

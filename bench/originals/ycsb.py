@@ -170,7 +170,7 @@ class Ycsb:
                                          known="YCSB ranks rows that may come, and draws again while they are not there" if workload == "ycsb-e" else ""))
         if workload == "ycsb-e":
             found.append(rows.numbers(workload, "rows of a scan: quartiles", *([o.scan_rows for o in side if o.kind == "scan"] for side in sides)))
-        for kind, known in (("update", "a row is one value, its ten fields together"), ("read-modify-write", "likewise"), ("insert", "")):
+        for kind, known in (("update", "a row is one value, its ten fields together"), ("read-modify-write", "a row is one value, its ten fields together"), ("insert", "")):
             a, b = ([o.written for o in side if o.kind == kind] for side in sides)
             if a and b:
                 found.append(rows.number(workload, f"bytes of values: {kind}", sum(a) / len(a), sum(b) / len(b), known))
