@@ -14,6 +14,7 @@
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small
+#   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md), as far as those are installed
 #   python         the Python package (python/) as pip installs it, and its notebook, with pinned pandas, polars and others
 #
 #   tools/nightly.sh                        all parts
@@ -27,7 +28,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs fuzz experiments python)
+parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs fuzz experiments originals python)
 kSkipped=77
 
 usage() {
@@ -128,6 +129,14 @@ part_experiments() {
     (cd -- "$out" && "$build_dir/release/testbed" experiment "$name" --scale small --quiet) || bad=1
   done < <("$build_dir/release/testbed" experiment list | experiment_names)
   return "$bad"
+}
+
+part_originals() {
+  (set_up && build release testbed) || return
+  local code=0
+  python3 "$source_dir/bench/check_originals.py" --testbed "$build_dir/release/testbed" --markdown "$out/originals.md" || code=$?
+  ((code != kSkipped)) || cannot "none of the originals is installed, see the log" || return
+  return "$code"
 }
 
 part_python() {

@@ -12,6 +12,18 @@ namespace {
 // rows.
 constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
+uint64_t Ranks(const Dataset& dataset, Distribution distribution) {
+  return distribution == Distribution::kScrambled ? kScrambledRanks : dataset.rows();
+}
+
+// Returns whether ranks are drawn with the errors of YCSB's generator, which knows no theta of 1 or
+// more.
+bool AsYcsb(const WorkloadOptions& options) {
+  return (options.distribution == Distribution::kScrambled ||
+          options.distribution == Distribution::kLatest) &&
+         options.zipf_theta < 1;
+}
+
 }  // namespace
 
 RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed)
@@ -22,12 +34,17 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       hot_rows_(std::max<uint64_t>(
           1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
       random_(seed),
-      zipfian_(distribution_ == Distribution::kScrambled ? kScrambledRanks : dataset.rows(),
-               options.zipf_theta),
+      as_ycsb_(AsYcsb(options)),
+      zipfian_(Ranks(dataset, distribution_), options.zipf_theta),
+      ycsb_ranks_(Ranks(dataset, distribution_), as_ycsb_ ? options.zipf_theta : 0),
       scatter_(dataset.rows(), dataset.options().seed) {}
 
+uint64_t RowChooser::DrawRank() {
+  return as_ycsb_ ? ycsb_ranks_(random_.Unit()) : zipfian_(random_);
+}
+
 void RowChooser::DrawPopular() {
-  for (uint64_t& row : popular_) row = zipfian_(random_);
+  for (uint64_t& row : popular_) row = DrawRank();
   if (distribution_ == Distribution::kScrambled) {
     const uint64_t seed = Mix64(dataset_.options().seed);
     for (uint64_t& row : popular_) row = Reduce(Mix64(row ^ seed), dataset_.rows());
@@ -47,7 +64,7 @@ uint64_t RowChooser::Draw() {
       if (used_ == popular_.size()) DrawPopular();
       return popular_[used_++];
     case Distribution::kLatest:
-      return dataset_.RowAt(dataset_.rows() - 1 - zipfian_(random_));
+      return dataset_.RowAt(dataset_.rows() - 1 - DrawRank());
     case Distribution::kHot:
       break;
   }
@@ -82,8 +99,9 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
   if (distribution_ == Distribution::kUniform) {
     return there.At(random_.Below(there.count()));
   } else if (distribution_ == Distribution::kLatest) {
-    // Inserted rows are the latest; loaded rows follow them in age.
-    const uint64_t age = zipfian_(random_), inserted = there.CountFrom(rows);
+    // Inserted rows are the latest; loaded rows follow them in age. As many ages as rows are drawn.
+    if (as_ycsb_) ycsb_ranks_.Resize(there.count());
+    const uint64_t age = DrawRank(), inserted = there.CountFrom(rows);
     if (age < inserted) return there.At(there.count() - 1 - age);
     if (age - inserted >= rows) return std::nullopt;
     place = population_->PlaceOf(dataset_.RowAt(rows - 1 - (age - inserted)));

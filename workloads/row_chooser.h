@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "workloads/gray_zipf.h"
 #include "workloads/workload.h"
 
 namespace testbed {
@@ -31,6 +32,7 @@ class RowChooser {
 
  private:
   uint64_t Draw();
+  uint64_t DrawRank();
   std::optional<uint64_t> DrawPlace();
   void DrawPopular();
 
@@ -40,7 +42,9 @@ class RowChooser {
   const double hot_probability_;
   const uint64_t hot_rows_;
   Random random_;
+  const bool as_ycsb_;  // ranks are drawn by ycsb_ranks_, else by zipfian_
   Zipfian zipfian_;
+  GrayZipf ycsb_ranks_;
   Permutation scatter_;  // spreads popular ranks over the key space
   // Popular rows are drawn 16 at a time: the processor then overlaps their logarithms, powers and
   // permutations, where a single draw would make its operation wait for each of them in turn.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "workloads/gray_zipf.h"
 #include "workloads/random.h"
 
 namespace testbed::linkbench {
@@ -59,24 +60,6 @@ class InvertibleShuffler {
   uint64_t Turn(uint64_t i, bool back) const;
   uint64_t n_, groups_;
   std::vector<uint64_t> distance_;  // rotation of each ring
-};
-
-// Returns the sum of i^-shape for i = 1 .. n: the first 1000 terms exactly, the rest by the
-// Euler-Maclaurin formula.
-double GeneralisedHarmonic(uint64_t n, double shape);
-
-// Maps a uniform number to a rank 0 .. n-1 with probability about proportional to 1 / (rank +
-// 1)^shape, 0 < shape < 1, by the approximation of Gray et al., "Quickly generating billion-record
-// synthetic databases", SIGMOD 1994. LinkBench uses it, so its errors are kept here;
-// workloads/random.h has an exact sampler.
-class GrayZipf {
- public:
-  GrayZipf(uint64_t n, double shape);
-  // Returns the rank for `p`, which is uniform in [0, 1).
-  uint64_t operator()(double p) const;
-
- private:
-  double n_, zeta_n_, second_, alpha_, eta_;
 };
 
 // Draws sizes of rows: log-normal with sigma 1 and this median, at most `max`.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/extra_options.h"
@@ -149,8 +150,9 @@ class MixedClient : public Client {
     std::string_view value;
   };
 
-  // Chooses actions and rows for the next steps, until a step finds no row. Returns how many steps
-  // it planned. 0 means that other clients hold the rows, or that the phase ends.
+  // Chooses actions and rows for the next steps, until a step finds no row. Where the latest rows are
+  // read most, a batch ends with its insert, whose row may then be read. Returns how many steps it
+  // planned. 0 means that other clients hold the rows, or that the phase ends.
   size_t Plan(size_t max) {
     if (phase_.missed.load() != kActions) return 0;
     std::optional<Population::Batch> batch;
@@ -159,7 +161,8 @@ class MixedClient : public Client {
     for (; n < max; ++n) {
       if (!next_) next_ = DrawAction();
       if (!PlanStep(*next_, batch ? &*batch : nullptr, &steps_[n])) break;
-      next_.reset();
+      const bool inserts = *std::exchange(next_, std::nullopt) == kInsert;
+      if (inserts && phase_.options.distribution == Distribution::kLatest) return n + 1;
     }
     if (n == 0 && !(batch && batch->Hopeful())) phase_.missed.store(*next_);
     return n;

@@ -1,0 +1,1 @@
+"""What bench/check_originals.py compares: a module for each original, the statistics, and the reader of traces."""
