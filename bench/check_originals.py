@@ -68,6 +68,8 @@ def parse():
         parser.error(f"--operations {options.operations} is too few to compare; give 5000 or more")
     if not 1 <= options.seed < 1 << 30:
         parser.error(f"--seed {options.seed} is not accepted; give 1 to {(1 << 30) - 1}")
+    if options.markdown and not pathlib.Path(options.markdown).resolve().parent.is_dir():
+        parser.error(f"--markdown {options.markdown} is in no directory; make it first")
     options.testbed = pathlib.Path(options.testbed).resolve()
     if not options.testbed.is_file():
         parser.error(f"--testbed {options.testbed} is no program")
