@@ -45,8 +45,10 @@ packages=(
   util-linux mount e2fsprogs xfsprogs
   "$(mariadbd_package)"
 )
-# What only tests and benchmarks take: db_bench to compare with, git and shellcheck for tools/lint.sh.
-packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git)
+# What only tests and benchmarks take: db_bench to compare with, git and shellcheck for tools/lint.sh, a Slurm of three
+# nodes and GNU parallel for experiments on many hosts (5 MB).
+packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git
+  slurmctld slurmd slurm-client parallel)
 with_tests=
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
