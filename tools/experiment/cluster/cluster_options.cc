@@ -14,7 +14,7 @@
 namespace testbed {
 namespace {
 
-void Refuse(bool given, const char* option, const char* belongs) {
+void RefuseMisplaced(bool given, const char* option, const char* belongs) {
   if (given) throw Error(Error::kUsage, fmt::format("{} is an option of {}", option, belongs));
 }
 
@@ -50,11 +50,11 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
 
 void CheckClusterOptions(const ClusterOptions& o, const std::string& word) {
   const bool runs = word == "run";
-  Refuse(!runs && !o.cells.empty(), "--cell", "testbed experiment run");
-  Refuse(!runs && !o.blocks.empty(), "--block", "testbed experiment run");
-  Refuse(!o.sbatch.empty() && !o.on.starts_with("slurm"), "--sbatch", "--on slurm");
+  RefuseMisplaced(!runs && !o.cells.empty(), "--cell", "testbed experiment run");
+  RefuseMisplaced(!runs && !o.blocks.empty(), "--block", "testbed experiment run");
+  RefuseMisplaced(!o.sbatch.empty() && !o.on.starts_with("slurm"), "--sbatch", "--on slurm");
   const bool explains = word == "list" || word == "show" || word == "plan" || word == "cells";
-  Refuse((explains || runs) && !o.on.empty(), "--on", "testbed experiment NAME");
+  RefuseMisplaced((explains || runs) && !o.on.empty(), "--on", "testbed experiment NAME");
   if (runs && o.cells.empty() == o.blocks.empty()) {
     throw Error(Error::kUsage,
                 "testbed experiment run takes --cell KEY or --block KEY, which `testbed experiment "
