@@ -6,10 +6,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "tools/experiment/cluster/blocks.h"
+#include "tools/experiment/cluster/cluster_options.h"
+#include "tools/experiment/cluster/coordinator.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
@@ -29,6 +33,8 @@
 namespace testbed {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr char kExperimentExamples[] =
     "\nExamples:\n"
     "  testbed experiment list\n"
@@ -41,6 +47,8 @@ constexpr char kExperimentExamples[] =
     "      the same command again goes on where it was interrupted\n"
     "  testbed experiment read-size --only engine=btree,rocksdb --only io=mmap --set seconds=5\n"
     "  testbed experiment mine.toml\n"
+    "  testbed experiment read-size --on slurm:nvme --databases /local --out /shared/read-size\n"
+    "      its rounds as tasks of Slurm, each on a node for itself\n"
     "  testbed findings testbed-read-size-tiny\n";
 
 struct Arguments {
@@ -52,6 +60,8 @@ struct Arguments {
   int most_rounds = 0;  // of advise: rounds that finalists get at most; 0: none
   bool fresh = false;
   ExperimentRunOptions run;
+  ClusterOptions cluster;
+  bool has_scale = false, has_rounds = false;  // --scale and --rounds were given
 };
 
 std::pair<std::string, std::string> NameAndValue(const std::string& option,
@@ -223,19 +233,49 @@ InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
   return all;
 }
 
+// Returns the words that a task on another host gets besides its block, for the options of the user that
+// the results directory does not have.
+std::vector<std::string> TaskOptions(const Arguments& a) {
+  std::vector<std::string> words = {"--quiet", "--host-checks", a.cluster.host_checks};
+  const auto add = [&](const char* option, const std::string& value) {
+    words.insert(words.end(), {option, value});
+  };
+  for (const std::string& only : a.only) add("--only", only);
+  if (a.shuffle != 0) add("--shuffle", std::to_string(a.shuffle));
+  if (!a.cluster.databases.empty()) add("--databases", a.cluster.databases);
+  if (a.run.keep_databases) words.push_back("--keep-databases");
+  return words;
+}
+
+// Runs the cells, on other hosts where the user asks for it. Returns whether all are finished.
+bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Arguments& a,
+                   const ResultsDir& dir, Launcher* hosts) {
+  if (hosts == nullptr) return RunExperiment(e, cells, dir, a.run);
+  return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = TaskOptions(a)});
+}
+
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
+  std::unique_ptr<Launcher> hosts;
+  if (!a->cluster.on.empty()) {
+    a->out = fs::absolute(a->out).lexically_normal();
+    hosts = LauncherOf(a->cluster, a->out);
+  }
   CheckOutputFiles({{"--json", a->json_file}, {"--csv", a->csv_file}}, UsedByCells(cells, *a));
   const Forecast forecast = WhatIsToCome(cells, *a);
   ResultsDir dir(a->out);
   const bool there = dir.Exists(), fresh = a->fresh && there;
   if (fresh) dir.Remove();
-  dir.Create(e, a->plan, fresh);
+  if (hosts != nullptr) {
+    dir.CreateShared(e, a->plan, fresh);
+  } else {
+    dir.Create(e, a->plan, fresh);
+  }
   // What was measured before is read at the end; where it cannot be, that is said now.
   if (there && !fresh && forecast.cells != 0) (void)ResultSet::Read(a->out);
   // Whatever is refused is refused before this line, so that a refusal is one sentence.
   if (!a->run.quiet) fmt::print(stderr, "{}", ForecastText(forecast, e.name));
-  bool complete = RunExperiment(e, cells, dir, a->run);
+  bool complete = RunCellsOfAll(e, cells, *a, dir, hosts.get());
   if (a->most_rounds != 0) complete = RunFinals(e, *a, a->most_rounds, &dir) && complete;
   // All cells are read, not only those that --only chose now: a claim is judged by the cells that
   // it names.
@@ -251,16 +291,67 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   return complete ? 0 : 1;
 }
 
+// Runs the cells or blocks that the user names, beside other processes. `kept` is whether the results
+// directory was there, and the experiment is the one that it has.
+int RunSome(const Experiment& e, const std::vector<Cell>& cells, bool kept, const Arguments& a) {
+  const bool blocks = !a.cluster.blocks.empty();
+  const std::vector<Cell> chosen =
+      CellsOfKeys(cells, blocks ? a.cluster.blocks : a.cluster.cells, blocks);
+  ResultsDir dir(a.out);
+  if (kept) {
+    dir.Share();
+  } else {
+    dir.CreateShared(e, a.plan);
+  }
+  const int code = RunCells(
+      e, chosen, dir,
+      {.run = a.run, .checks = ParseHostChecks(a.cluster.host_checks), .whole_blocks = blocks});
+  if (code == 130) fmt::print(stderr, "testbed: interrupted; the same command goes on from here\n");
+  return code;
+}
+
+// Lists or runs cells: those of a results directory where WHAT is one, else of an experiment.
+int Cells(const std::string& word, Arguments* a) {
+  const std::string& what = a->words.back();
+  Experiment e;
+  std::vector<Cell> cells;
+  const bool kept = ResultsDir(what).Exists();
+  if (kept) {
+    if (a->has_scale || a->has_rounds || !a->set.empty() || !a->plan.split.empty() ||
+        !a->out.empty()) {
+      throw Error(Error::kUsage,
+                  fmt::format("{} is a directory of results, which has its own --out, --scale, "
+                              "--rounds, --set and --split; leave them away",
+                              what));
+    }
+    KeptExperiment found = ReadKept(ResultsDir(what), a->plan, false);
+    e = std::move(found.experiment);
+    cells = std::move(found.cells);
+    a->out = what;
+  } else {
+    e = LoadExperiment(what);
+    cells = PlanCells(e, a->plan);
+    if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
+  }
+  if (word == "run") return RunSome(e, cells, kept, *a);
+  fmt::print("{}", CellsText(cells, ResultsDir(a->out)));
+  return 0;
+}
+
 int ExperimentMain(Arguments a) {
   SettleArguments(&a);
   const std::string& first = a.words[0];
+  CheckClusterOptions(a.cluster, first);
   if (first == "list") return List();
+  const bool of_cells = first == "cells" || first == "run";
   const bool explains = first == "show" || first == "plan";
-  if (a.words.size() != (explains ? 2 : 1)) {
-    throw Error(Error::kUsage,
-                "testbed experiment takes list, show NAME, plan NAME or NAME; NAME is one of "
-                "`testbed experiment list` or a file that ends in .toml");
+  if (a.words.size() != (explains || of_cells ? 2 : 1)) {
+    throw Error(
+        Error::kUsage,
+        "testbed experiment takes list, show NAME, plan NAME, cells NAME, run NAME or NAME; "
+        "NAME is one of `testbed experiment list` or a file that ends in .toml");
   }
+  if (of_cells) return Cells(first, &a);
   const Experiment e = LoadExperiment(a.words.back());
   if (first == "show") return Show(e);
   const std::vector<Cell> cells = PlanCells(e, a.plan);
@@ -303,7 +394,8 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   experiment->footer(kExperimentExamples);
   experiment
       ->add_option("what", a->words,
-                   "list, show NAME, plan NAME, or NAME: the name of an experiment or a .toml file")
+                   "list, show NAME, plan NAME, cells NAME, run NAME, or NAME: the name of an "
+                   "experiment or a .toml file")
       ->required()
       ->type_name("WORDS");
   experiment->add_option("--scale", a->plan.scale, "tiny, small, full, or a factor of full [small]")
@@ -328,13 +420,26 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
                    "[as the scale says; 1 at tiny, 3 at others]")
       ->check(CLI::Range(1, kMaxRounds))
       ->type_name("N");
+  experiment
+      ->add_option("--split", a->plan.split,
+                   "Axes whose values are not compared with each other, so that each may run on "
+                   "another host [none]")
+      ->delimiter(',')
+      ->type_name("AXES")
+      ->allow_extra_args(false);
+  AddClusterOptions(*experiment, &a->cluster);
   experiment->add_flag("--keep-databases", a->run.keep_databases, "Do not remove the databases");
   AddFileOption(*experiment, "--json", &a->json_file,
                 "Write the verdicts to a file; - is standard output");
   AddFileOption(*experiment, "--csv", &a->csv_file,
                 "Write a row for each cell and round to a file; - is standard output");
   experiment->add_flag("--quiet", a->run.quiet, "No progress lines");
-  experiment->callback([a, command] { *command = [a] { return ExperimentMain(*a); }; });
+  experiment->callback([a, experiment, command] {
+    a->has_scale = experiment->count("--scale") != 0;
+    a->has_rounds = experiment->count("--rounds") != 0;
+    a->run.databases = a->cluster.databases;
+    *command = [a] { return ExperimentMain(*a); };
+  });
 }
 
 constexpr char kAdviseExamples[] =

@@ -240,6 +240,22 @@ std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
   return cells;
 }
 
+// Puts the cells of a round into blocks, by their labels of the axes `split`. A load that cells of
+// several blocks would share is made again in each of them, with equal options and seed, as its
+// blocks may run on different hosts.
+void SetBlocks(const std::vector<std::string>& split, std::vector<Cell>* cells) {
+  for (Cell& cell : *cells) {
+    cell.block = fmt::format("round-{}", cell.round);
+    if (split.empty()) continue;
+    std::string labels;
+    for (const std::string& axis : split) labels += axis + "=" + cell.labels.at(axis) + "\n";
+    const std::string hash =
+        fmt::format("-{:08x}", static_cast<uint32_t>(XXH3_64bits(labels.data(), labels.size())));
+    cell.block += hash;
+    if (!cell.load_key.empty()) cell.load_key += hash;
+  }
+}
+
 // Puts the cells of a round into the order in which they run. Cells that share a database stay
 // together, at the place of the first of them, and so do cells that share a scratch device in a
 // shuffled round. Later rounds are shuffled, because the machine changes during a round, and an
@@ -346,15 +362,19 @@ int RoundsOf(const Experiment& e, const PlanOptions& options) {
       FindScale(e, options.scale).rounds.value_or(options.scale == "tiny" ? 1 : 3));
 }
 
+void CheckAxis(const Experiment& e, const std::string& option, const std::string& axis) {
+  if (e.FindAxis(axis) != nullptr) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} {}: experiment {} has no such axis", option, axis, e.name));
+}
+
 std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   const ExperimentScale scale = FindScale(e, options.scale);
   CheckSet(e, options.set);
   for (const auto& [axis, labels] : options.only) {
-    if (e.FindAxis(axis) == nullptr) {
-      throw Error(Error::kUsage,
-                  fmt::format("--only {}: experiment {} has no such axis", axis, e.name));
-    }
+    CheckAxis(e, "--only", axis);
   }
+  for (const std::string& axis : options.split) CheckAxis(e, "--split", axis);
   Where keep = scale.labels;  // the user's choice of an axis replaces the scale's
   for (const auto& [axis, labels] : options.only) keep[axis] = labels;
   std::vector<Cell> all, cells;
@@ -377,6 +397,7 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   std::vector<Cell> rounds;
   for (int round = 1; round <= RoundsOf(e, options); ++round) {
     std::vector<Cell> next = InRound(cells, round);
+    SetBlocks(options.split, &next);
     Order(e, options, round, &next);
     std::move(next.begin(), next.end(), std::back_inserter(rounds));
   }

@@ -20,12 +20,16 @@ struct PlanOptions {
   Where only;                       // other values of these axes are left out
   std::optional<uint64_t> shuffle;  // seed of the random order, which the first round then has, too
   std::optional<int> rounds;        // replaces the scale's rounds
+  std::vector<std::string> split = {};  // axes whose values get blocks of their own (Cell::block)
 };
 
 struct Cell {
   std::map<std::string, std::string> labels;  // by axis
   std::string name;                           // "engine=btree io=direct", in the order of the axes
   int round = 1;                              // every round has databases and a seed of its own
+  // Cells that are compared with each other, which run on one host: "round-1", or with
+  // PlanOptions::split "round-1-0123abcd". Blocks share no load.
+  std::string block = {};
   OptionMap options;
   // Cells with equal keys share a database, which is loaded with load_options. The key is empty
   // when the cell loads a database of its own, because its workload changes the database.
@@ -54,6 +58,9 @@ int RoundsOf(const Experiment& experiment, const PlanOptions& options);
 // (kUsage) when a scale or an axis does not exist, when --set changes an option that an axis sets,
 // and when no cell is left that can run.
 std::vector<Cell> PlanCells(const Experiment& experiment, const PlanOptions& options);
+
+// Throws Error (kUsage) when `axis`, which `option` names, is none of the experiment's.
+void CheckAxis(const Experiment& experiment, const std::string& option, const std::string& axis);
 
 // Returns the options of a cell as words of a command line.
 std::vector<std::string> OptionWords(const OptionMap& options);

@@ -170,6 +170,7 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
   }
   runs_.assign(cells_.size(), std::vector<std::vector<Figures>>(static_cast<size_t>(rounds_)));
   not_in_force_.resize(cells_.size());
+  hosts_.assign(cells_.size(), std::vector<std::string>(static_cast<size_t>(rounds_)));
   for (const Cell& cell : cells) {
     try {
       Read(index[cell.name], cell, dir);
@@ -197,6 +198,9 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
     }
   }
   NoteSurroundings(cell, document);
+  // Results of earlier versions have the host's own name alone, and so do those of one host.
+  hosts_[cell][static_cast<size_t>(of_round.round) - 1] =
+      document.value("cell", json::object()).value("host", document.value("host", ""));
   for (const json& run : ListOf(document, "runs")) {
     if (run.contains("error")) {
       failures_.push_back(of_round.name + ": " + run.at("error").value("sentence", ""));
@@ -250,24 +254,24 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
   circumstances_.last = std::max(circumstances_.last, started);
 }
 
-ResultSet ResultSet::Read(const std::string& path) {
-  const ResultsDir dir(path);
+KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of_scale) {
   const json header = dir.ReadHeader();
-  Experiment e = ParseExperiment(header.at("text"), header.value("name", "") + ".toml");
-  PlanOptions options;
+  KeptExperiment kept{
+      ParseExperiment(header.at("text"), header.value("name", "") + ".toml"), given, {}};
+  PlanOptions& options = kept.options;
   options.scale = header.at("scale");
   options.set = header.at("set").get<OptionMap>();
   options.rounds = header.at("rounds").get<int>();
-  // The set has the cells of the scale, and those that --only asked for in addition.
-  std::vector<Cell> cells;
+  options.split = header.value("split", std::vector<std::string>());
   std::set<std::pair<std::string, int>> known;
   json choices = header.at("only");
-  choices.insert(choices.begin(), json::object());
+  if (!given.only.empty()) choices = {given.only};
+  if (of_scale) choices.insert(choices.begin(), json::object());
   for (const json& only : choices) {
     options.only = only.get<Where>();
     try {
-      for (Cell& cell : PlanCells(e, options)) {
-        if (known.emplace(cell.name, cell.round).second) cells.push_back(std::move(cell));
+      for (Cell& cell : PlanCells(kept.experiment, options)) {
+        if (known.emplace(cell.name, cell.round).second) kept.cells.push_back(std::move(cell));
       }
     } catch (const Error&) {
       // It is no error when none of the scale's own cells can run, as long as cells of a later
@@ -275,7 +279,13 @@ ResultSet ResultSet::Read(const std::string& path) {
       if (&only == &choices.back()) throw;
     }
   }
-  return ResultSet(std::move(e), cells, dir);
+  return kept;
+}
+
+ResultSet ResultSet::Read(const std::string& path) {
+  const ResultsDir dir(path);
+  KeptExperiment kept = ReadKept(dir, {}, true);
+  return ResultSet(std::move(kept.experiment), kept.cells, dir);
 }
 
 bool ResultSet::finished(size_t cell) const {

@@ -49,6 +49,16 @@ struct Circumstances {
 // at most"; an empty string when no run's share is known.
 std::string ForeignCpuText(const Circumstances& circumstances);
 
+// An experiment as a results directory has it: its cells are those that were asked for (--only), in the
+// order that `options` asks for; with `of_scale` also the scale's others.
+struct KeptExperiment {
+  Experiment experiment;
+  PlanOptions options;
+  std::vector<Cell> cells;
+};
+// Throws Error (kUsage) when the directory holds no results of this version.
+KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& options, bool of_scale);
+
 // The finished cells of an experiment and their metrics. Not thread-safe.
 class ResultSet {
  public:
@@ -82,6 +92,10 @@ class ResultSet {
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
   // it.
   double Figure(size_t cell, const std::string& name) const;
+  // Returns the host that measured the cell in the round; empty when that is not known.
+  const std::string& host(size_t cell, int round) const {
+    return hosts_[cell][static_cast<size_t>(round) - 1];
+  }
   // Returns the measured cells that match, in groups as MatchingGroups forms them.
   Statement::Groups Select(const Where& where) const;
   // Returns the number of finished runs of each accuracy grade.
@@ -99,6 +113,7 @@ class ResultSet {
   std::vector<Cell> cells_;
   std::vector<std::vector<std::vector<Figures>>> runs_;  // by cell, round and repeat
   std::vector<std::string> not_in_force_;                // by cell
+  std::vector<std::vector<std::string>> hosts_;          // by cell and round
   std::vector<std::string> grades_, failures_;
   Circumstances circumstances_;
   mutable std::map<std::pair<size_t, std::string>, std::vector<double>> values_;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
+#include <map>
 #include <regex>
 
 #include "device/error.h"
@@ -15,6 +17,7 @@
 #include "device/machine/scratch.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
+#include "tools/experiment/cluster/claim.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 
@@ -61,6 +64,7 @@ void CheckHeader(const json& header) {
   (void)header.at("scale").get<std::string>();
   (void)header.at("set").get<OptionMap>();
   for (const json& only : header.at("only").get<std::vector<json>>()) (void)only.get<Where>();
+  if (header.contains("split")) (void)header["split"].get<std::vector<std::string>>();
   const int rounds = header.at("rounds").get<int>();
   if (rounds < 1 || rounds > kMaxRounds) {
     throw Error(Error::kUsage, fmt::format("it has {} rounds", rounds));
@@ -87,19 +91,34 @@ std::string FileName(const std::string& name) {
                      static_cast<uint32_t>(XXH3_64bits(name.data(), name.size())));
 }
 
+std::string KeyOf(const std::string& cell, int round) {
+  return fmt::format("{}.round-{}", FileName(cell.empty() ? "only" : cell), round);
+}
+
 std::string CellFileName(const std::string& cell, int round) {
-  return fmt::format("{}.round-{}.json", FileName(cell.empty() ? "only" : cell), round);
+  return KeyOf(cell, round) + ".json";
 }
 
 // Returns whether a file of this name, in the folder, can be one that an experiment wrote. Loads of
 // earlier versions had no round.
 bool IsNameOfOurs(const std::string& folder, const std::string& name) {
-  static const std::regex* const kCell =
-      new std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)");
-  static const std::regex* const kLoad = new std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*)?\.json)");
-  static const std::regex* const kRehearsals = new std::regex(R"([0-9a-f]{16}\.json)");
-  if (folder == "cells") return std::regex_match(name, *kCell);
-  return std::regex_match(name, folder == "loads" ? *kLoad : *kRehearsals);
+  static const auto* const kNames = new std::map<std::string, std::regex>{
+      {"cells", std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)")},
+      {"set_aside",
+       std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.[1-9][0-9]*\.json)")},
+      {"claims", std::regex(R"(([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.)?round-[1-9][0-9]*)"
+                            R"((-[0-9a-f]{8})?(\.json)?)")},
+      {"loads", std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*(-[0-9a-f]{8})?)?\.json)")},
+      {"hosts", std::regex(R"([A-Za-z0-9._-]{1,120}\.json)")},
+      {"logs", std::regex(R"([0-9]+_[0-9]+\.txt)")},
+      {"rehearsals", std::regex(R"([0-9a-f]{16}\.json)")}};
+  return std::regex_match(name, kNames->at(folder));
+}
+
+// Returns whether a directory in databases/ can be that of one process among several.
+bool IsPartOfOurs(const std::string& name) {
+  static const std::regex* const kPart = new std::regex(R"(testbed-[A-Za-z0-9._-]+-[1-9][0-9]*)");
+  return std::regex_match(name, *kPart);
 }
 
 // Returns whether a directory in databases/ can be one that an experiment made: that of a load, or
@@ -111,11 +130,14 @@ bool IsDatabaseOfOurs(const std::string& name) {
 // Returns whether a document, of such a name, is one that an experiment wrote under it.
 bool IsDocumentOfOurs(const std::string& folder, const std::string& name, const json& document) {
   if (folder == "rehearsals") return IsKeptRehearsals(name, document);
+  if (folder == "hosts") return SchemaOf(document) == kHostSchema;
+  if (folder == "claims" && !name.ends_with(".json")) return SchemaOf(document) == kClaimSchema;
   if (!SchemaOf(document).starts_with("testbed-results/")) return false;
-  if (folder != "cells") return true;
+  if (folder == "loads") return true;
   try {
     const json& cell = document.at("cell");
-    return name == CellFileName(cell.at("name"), cell.at("round"));
+    const std::string key = KeyOf(cell.at("name"), cell.at("round"));
+    return name == key + ".json" || (folder == "set_aside" && name.starts_with(key + "."));
   } catch (const json::exception&) {
     return false;
   }
@@ -137,6 +159,8 @@ bool IsOurs(const std::string& folder, const fs::path& file) {
   if (!fs::is_regular_file(fs::symlink_status(file, error))) return false;
   const std::string name = file.filename(), replaced = ReplacedBy(name);
   if (!IsNameOfOurs(folder, replaced.empty() ? name : replaced)) return false;
+  if (folder == "logs") return IsUnfinished(file, kLogBegins);
+  if (folder == "claims" && fs::is_empty(file, error)) return true;
   return replaced.empty() ? HoldsDocumentOfOurs(folder, file) : IsUnfinished(file, kBegin);
 }
 
@@ -156,7 +180,8 @@ void RemoveUnfinishedHeaders(const std::string& dir) {
 bool HoldsNoExperimentYet(const fs::path& dir) {
   const std::vector<fs::path> entries = EntriesOf(dir);
   return std::all_of(entries.begin(), entries.end(), [](const fs::path& entry) {
-    const bool is_folder = entry.filename() == "cells" || entry.filename() == "loads";
+    const bool is_folder =
+        entry.filename() == "cells" || entry.filename() == "loads" || entry.filename() == "claims";
     std::error_code error;
     return (is_folder && fs::is_directory(fs::symlink_status(entry, error)) &&
             fs::is_empty(entry, error) && !error) ||
@@ -176,6 +201,9 @@ void RemoveDocuments(const fs::path& dir, const std::string& folder) {
 void RemoveDatabases(const fs::path& folder) {
   for (const fs::path& entry : EntriesOf(folder)) {
     if (IsDatabaseOfOurs(entry.filename())) RemoveDatabaseDirectory(entry);
+    if (!IsPartOfOurs(entry.filename())) continue;
+    (void)ScratchDevice::CleanLeftovers(entry);
+    RemoveDatabases(entry);
   }
   ::rmdir(folder.c_str());
 }
@@ -191,10 +219,21 @@ void CheckFolders(const std::string& dir) {
   }
 }
 
+// Throws Error (kUsage) when the directory holds something, but no experiment.
+void CheckTakesResults(const std::string& path, bool beside_others) {
+  // In this order, as another process may make the experiment meanwhile.
+  const bool is_new = !fs::exists(path) || (fs::is_directory(path) && HoldsNoExperimentYet(path));
+  if (beside_others || is_new || MayBeThere(path + "/experiment.json")) return;
+  throw Error(Error::kUsage, fmt::format("--out {} is not empty and holds no experiment; choose "
+                                         "another directory",
+                                         path));
+}
+
 json Settings(const Experiment& e, const PlanOptions& options) {
   return {{"scale", options.scale},
           {"set", options.set},
           {"rounds", RoundsOf(e, options)},
+          {"split", options.split},
           {"text", e.text}};
 }
 
@@ -203,22 +242,43 @@ json Settings(const Experiment& e, const PlanOptions& options) {
 bool ResultsDir::Exists() const { return MayBeThere(path_ + "/experiment.json"); }
 
 void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool beside_others) {
-  const bool is_new =
-      !fs::exists(path_) || (fs::is_directory(path_) && HoldsNoExperimentYet(path_));
-  if (!beside_others && !Exists() && !is_new) {
-    throw Error(Error::kUsage, fmt::format("--out {} is not empty and holds no experiment; choose "
-                                           "another directory",
-                                           path_));
-  }
-  const json wanted = Settings(e, options);
+  CheckTakesResults(path_, beside_others);
   MakeOutputDirectory("--out", path_);
   CheckFolders(path_);
   lock_ = DirLock();  // releases the lock of an earlier call
   lock_ = DirLock(path_, "--out");
+  Open(e, options);
+}
+
+void ResultsDir::CreateShared(const Experiment& e, const PlanOptions& options, bool beside_others) {
+  CheckTakesResults(path_, beside_others);
+  MakeOutputDirectory("--out", path_);
+  LockShared();
+  // Those that share the directory make or change experiment.json one after the other.
+  const DirShare in_turn = DirShare::InTurn(path_ + "/cells");
+  Open(e, options);
+}
+
+void ResultsDir::Share() {
+  (void)ReadHeader();
+  LockShared();
+}
+
+void ResultsDir::LockShared() {
+  CheckFolders(path_);
+  share_ = DirShare(path_, "--out");
+  shared_ = true;
+  for (const char* part : {"/cells", "/claims"}) MakeDirectories(path_ + part);
+}
+
+// Makes experiment.json, or checks the one that is there and adds to it.
+void ResultsDir::Open(const Experiment& e, const PlanOptions& options) {
+  const json wanted = Settings(e, options);
   if (Exists()) {
     json found = ReadHeader();
-    for (const char* part : {"text", "scale", "set"}) {
-      if (found.value(part, json()) == wanted[part]) continue;
+    for (const char* part : {"text", "scale", "set", "split"}) {
+      const json before = found.value(part, std::string(part) == "split" ? json::array() : json());
+      if (before == wanted[part]) continue;
       throw Error(
           Error::kUsage,
           fmt::format("--out {} holds results of {}; choose another directory, or --fresh to "
@@ -253,7 +313,9 @@ void ResultsDir::Remove() const {
   CheckOutputDirectory("--out", path_);
   CheckFolders(path_);
   const DirLock unused(path_, "--out");
-  for (const char* folder : {"cells", "loads", "rehearsals"}) RemoveDocuments(path_, folder);
+  for (const char* folder : kResultsFolders) {
+    if (folder != std::string("databases")) RemoveDocuments(path_, folder);
+  }
   RemoveDatabases(fs::path(path_) / "databases");
   for (const std::string& sentence : ScratchDevice::CleanLeftovers(path_)) {
     fmt::print(stderr, "testbed: {}\n", sentence);
@@ -296,6 +358,8 @@ json ResultsDir::ReadHeader() const {
   return header;
 }
 
+std::string CellKey(const Cell& cell) { return KeyOf(cell.name, cell.round); }
+
 std::string ResultsDir::CellFile(const Cell& cell) const {
   return path_ + "/cells/" + CellFileName(cell.name, cell.round);
 }
@@ -303,10 +367,37 @@ std::string ResultsDir::LoadFile(const std::string& key) const {
   return path_ + "/loads/" + key + ".json";
 }
 bool ResultsDir::HasCell(const Cell& cell) const { return MayBeThere(CellFile(cell)); }
-void ResultsDir::WriteCell(const Cell& cell, json document) const {
-  document["cell"] = {{"name", cell.name}, {"labels", cell.labels}, {"round", cell.round}};
-  WriteJson(CellFile(cell), document);
+
+bool ResultsDir::WriteCell(const Cell& cell, json document) const {
+  document["cell"] = {{"name", cell.name},
+                      {"labels", cell.labels},
+                      {"round", cell.round},
+                      {"block", cell.block},
+                      {"host", NodeName()}};
+  if (!shared_) {
+    WriteJson(CellFile(cell), document);
+    return true;
+  }
+  // A link never replaces: should a host have lost its claim without knowing it, the first counts.
+  const std::string whole = ClaimFile(CellKey(cell)) + ".json";
+  WriteJson(whole, document);
+  const int code = ::link(whole.c_str(), CellFile(cell).c_str()) == 0 ? 0 : errno;
+  ::unlink(whole.c_str());
+  if (code != 0 && code != EEXIST) throw Error::Io("link", CellFile(cell), code);
+  SyncParent(CellFile(cell));
+  return code == 0;
 }
+
+void ResultsDir::SetAside(const Cell& cell) const {
+  MakeDirectories(path_ + "/set_aside");
+  std::string place;
+  for (int n = 1; place.empty() || MayBeThere(place); ++n) {
+    place = fmt::format("{}/set_aside/{}.{}.json", path_, CellKey(cell), n);
+  }
+  RenameFile(CellFile(cell), place);
+  SyncParent(CellFile(cell));
+}
+
 void ResultsDir::WriteLoad(const std::string& key, const json& document) const {
   WriteJson(LoadFile(key), document);
 }

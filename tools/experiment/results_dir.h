@@ -10,6 +10,15 @@
 //   databases/KEY            the database of a load, while cells need it
 //   databases/cell           that of a cell that loads its own, while it runs
 //
+// Processes on several hosts that share the directory (cluster/) have besides:
+//
+//   claims/KEY               who runs the cell, or the block of cells, now (cluster/claim.h)
+//   claims/KEY.json          its result, until it gets its name in cells/
+//   databases/testbed-HOST-N the databases of one process
+//   hosts/HOST.json          what kind of host it is, and why it was refused
+//   logs/JOB_TASK.txt        what the task of a scheduler printed
+//   set_aside/KEY.N.json     results of a block that was begun on one host and done anew on another
+//
 // A scratch device has its image and its mount point there, too, which have names of their own
 // (device/machine/scratch.h). The file of a cell exists only when the cell is finished, and is
 // complete then. An experiment that is resumed relies on that. Reading any of the files ends, whatever
@@ -21,15 +30,24 @@
 #include <string>
 
 #include "device/os/dir_lock.h"
+#include "tools/experiment/cluster/dir_share.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
 
 namespace testbed {
 
 // The folders in the directory that only an experiment writes to.
-inline constexpr const char* kResultsFolders[] = {"cells", "loads", "rehearsals", "databases"};
+inline constexpr const char* kResultsFolders[] = {"cells",  "loads", "rehearsals", "databases",
+                                                  "claims", "hosts", "logs",       "set_aside"};
 // The database of a cell that loads its own, in databases/.
 inline constexpr char kOwnDatabase[] = "cell";
+// "schema" of the files in claims/ and hosts/, and what a log in logs/ begins with.
+inline constexpr char kClaimSchema[] = "testbed-claim/1", kHostSchema[] = "testbed-host/1";
+inline constexpr char kLogBegins[] = "testbed: block ";
+
+// Returns the cell's key, which no other cell of the experiment has and which is a name of a file:
+// "engine=btree-io=direct-0123abcd.round-1".
+std::string CellKey(const Cell& cell);
 
 // Not thread-safe.
 class ResultsDir {
@@ -44,6 +62,12 @@ class ResultsDir {
   // link in place of a folder, or files that are no experiment's; with `beside_others` such files are
   // accepted, since Remove leaves them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
+  // The same, but shares the directory with other processes that have made this call.
+  void CreateShared(const Experiment& experiment, const PlanOptions& options,
+                    bool beside_others = false);
+  // Shares a directory that such a call has made, as it is. Throws Error (kUsage) when it holds no
+  // experiment.
+  void Share();
   // Returns experiment.json. Throws Error (kUsage) when it is missing, no regular file, damaged or of
   // an earlier version.
   nlohmann::json ReadHeader() const;
@@ -54,8 +78,9 @@ class ResultsDir {
 
   // Returns whether the cell is finished.
   bool HasCell(const Cell& cell) const;
-  // Write a document, atomically and durably. Throw Error (kIo).
-  void WriteCell(const Cell& cell, nlohmann::json document) const;
+  // Write a document, atomically and durably. Throw Error (kIo). WriteCell returns false, and leaves
+  // the document away, when the directory is shared and another process has finished the cell.
+  bool WriteCell(const Cell& cell, nlohmann::json document) const;
   void WriteLoad(const std::string& key, const nlohmann::json& document) const;
   // These return null when there is no such file or it holds no JSON. They throw Error (kUsage) when
   // it is no regular file or cannot be read.
@@ -63,11 +88,21 @@ class ResultsDir {
   nlohmann::json ReadLoad(const std::string& key) const;
   // Returns the path of the cell's file.
   std::string CellFile(const Cell& cell) const;
+  // Returns the path of the claim on a cell or a block (cluster/claim.h).
+  std::string ClaimFile(const std::string& key) const { return path_ + "/claims/" + key; }
+  // Takes a finished cell out of the results; its document stays, in set_aside/. Throws Error (kIo).
+  void SetAside(const Cell& cell) const;
+  // Returns whether the directory is shared (CreateShared).
+  bool shared() const { return shared_; }
 
  private:
+  void LockShared();
+  void Open(const Experiment& experiment, const PlanOptions& options);
   std::string LoadFile(const std::string& key) const;
   const std::string path_;
-  DirLock lock_;  // held since Create
+  DirLock lock_;    // held since Create
+  DirShare share_;  // held since CreateShared
+  bool shared_ = false;
 };
 
 }  // namespace testbed

@@ -8,9 +8,12 @@
 #include <iterator>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/machine/scratch.h"
 #include "device/os/signal_guard.h"
 #include "tools/database/database_files.h"
+#include "tools/experiment/cluster/claim.h"
+#include "tools/experiment/cluster/part.h"
 #include "tools/output/progress.h"
 #include "tools/run/run_command.h"
 #include "tools/trace/workload_list.h"
@@ -27,12 +30,19 @@ class ExperimentRun {
       : cells_(cells), results_(results), options_(options) {
     for (const Cell& cell : cells_) left_ += cell.runs() && !results_.HasCell(cell);
     wanted_ = left_;
+    home_ = options_.databases.empty() ? results_.path() : options_.databases;
+    if (left_ != 0 && !options_.databases.empty()) MakeDirectories(home_);
+    if (!results_.shared() || left_ == 0) return;
+    part_.emplace(options_.databases.empty() ? home_ + "/databases" : home_);
+    home_ = part_->path();
   }
 
   bool Execute();
 
  private:
   void UseScratch(const Cell& cell);
+  std::string OwnBase() const { return part_ ? part_->path() : home_ + "/databases"; }
+  bool Do(const Cell& cell, std::string* dir);
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
@@ -54,6 +64,8 @@ class ExperimentRun {
   const std::vector<Cell>& cells_;
   const ResultsDir& results_;
   const ExperimentRunOptions& options_;
+  std::string home_;          // directory of the databases' folder and of images
+  std::optional<Part> part_;  // of this process, when the results are shared
   std::unique_ptr<ScratchDevice> scratch_;
   std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: none was
   std::string base_;           // directory that databases are made in
@@ -104,7 +116,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   // tries again, instead of running without.
   scratch_.reset();
   scratch_asked_.clear();
-  base_ = results_.path() + "/databases";
+  base_ = OwnBase();
   if (asked.empty()) return;
   uint64_t bytes = 0;
   for (const Cell& other : cells_) {
@@ -117,7 +129,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   ScratchOptions scratch;
   scratch.bytes = size == "auto" ? bytes : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
   scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
-  scratch.directory = results_.path();
+  scratch.directory = home_;
   ProgressLine progress("scratch device", {.quiet = options_.quiet});
   scratch.progress = [&progress](uint64_t done, uint64_t all) {
     progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
@@ -155,7 +167,9 @@ bool ExperimentRun::Run(const RunOptions& run, const std::vector<std::string>& c
 
 bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   RunOptions run = OptionsOf(cell.load_options, dir);
-  if (results_.ReadLoad(cell.load_key).is_object() && ReadRecord(dir)) return true;
+  const std::optional<json> record = ReadRecord(dir);
+  const bool loaded = record && record->value("loaded", false);
+  if (loaded && results_.ReadLoad(cell.load_key).is_object()) return true;
   run.workloads = PhasesOf(run.workloads).load;
   run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
   run.threads.resize(1);
@@ -188,7 +202,9 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   if (!Run(run, command, cell.name, &document)) return false;
   if (loaded.is_object()) document["load_command"] = loaded.value("command", json());
   NoteScratch(cell, &document);
-  results_.WriteCell(cell, std::move(document));
+  if (!results_.WriteCell(cell, std::move(document))) {
+    Complain(cell.name + ": another process has finished it meanwhile, and its result counts");
+  }
   return true;
 }
 
@@ -208,9 +224,28 @@ std::string ExperimentRun::TimeLeft() const {
   return fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
+// Runs one cell, and sets *dir to the directory of its database once it is known. Returns whether the
+// cell is finished.
+bool ExperimentRun::Do(const Cell& cell, std::string* dir) {
+  std::optional<Claim> claim;
+  if (results_.shared()) {
+    const std::string file = results_.ClaimFile(CellKey(cell));
+    claim = Claim::Try(file);
+    if (!claim) {
+      Complain(fmt::format("{}: {} runs it now", cell.name, Claim::Holder(file)));
+      return false;
+    }
+    // Who held the claim before may have finished the cell.
+    if (results_.HasCell(cell)) return true;
+  }
+  UseScratch(cell);
+  *dir = base_ + "/" + (cell.load_key.empty() ? kOwnDatabase : cell.load_key);
+  return (cell.load_key.empty() || Load(cell, *dir)) && One(cell, *dir);
+}
+
 bool ExperimentRun::Execute() {
   if (left_ == 0) return true;
-  base_ = results_.path() + "/databases";
+  base_ = OwnBase();
   bool all = true;
   const int rounds = cells_.back().round;
   for (size_t i = 0; i < cells_.size() && !StopRequested(); ++i) {
@@ -221,9 +256,7 @@ bool ExperimentRun::Execute() {
     std::string dir;
     bool done = false;
     try {
-      UseScratch(cell);
-      dir = base_ + "/" + (cell.load_key.empty() ? kOwnDatabase : cell.load_key);
-      done = (cell.load_key.empty() || Load(cell, dir)) && One(cell, dir);
+      done = Do(cell, &dir);
     } catch (const Error& error) {
       // The other cells run even when one cell cannot.
       Complain(fmt::format("{}: {}", cell.name, error.what()));

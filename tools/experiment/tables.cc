@@ -117,6 +117,26 @@ Table PublishedTable(const TableSpec& spec) {
   return table;
 }
 
+// Returns a line for each round whose cells several hosts measured. Rounds are the blocks of all
+// comparisons, so what hosts differ by cancels only where a round is of one host.
+std::string HostsLines(const ResultSet& results, const std::vector<size_t>& cells) {
+  std::map<std::set<std::string>, std::vector<int>> rounds;
+  for (int round = 1; round <= results.rounds(); ++round) {
+    std::set<std::string> hosts;
+    for (size_t cell : cells) hosts.insert(results.host(cell, round));
+    hosts.erase("");
+    if (hosts.size() > 1) rounds[hosts].push_back(round);
+  }
+  std::string text;
+  for (const auto& [hosts, of_hosts] : rounds) {
+    text += fmt::format(
+        "! cells of round{} {} ran on {}: what these hosts differ by is in the differences between "
+        "the cells\n",
+        of_hosts.size() == 1 ? "" : "s", fmt::join(of_hosts, ", "), fmt::join(hosts, ", "));
+  }
+  return text;
+}
+
 }  // namespace
 
 BestMarks MarkBest(const Grid& grid, const TableSpec& spec) {
@@ -133,7 +153,7 @@ std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cell
   }
   std::string text;
   for (const std::string& why : refused) text += fmt::format("* not in force: {}\n", why);
-  return text + UnequalTerms(results, cells);
+  return text + HostsLines(results, cells) + UnequalTerms(results, cells);
 }
 
 std::string TablesText(const ResultSet& results) {

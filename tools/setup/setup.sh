@@ -46,8 +46,9 @@ packages=(
   "$(mariadbd_package)"
 )
 # Packages that only tests and benchmarks need: db_bench to compare with, git and shellcheck for
-# tools/lint.sh.
-packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git)
+# tools/lint.sh, a Slurm of three nodes and GNU parallel for experiments on many hosts (6 MB).
+packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git
+  slurmctld slurmd slurm-client parallel)
 with_tests=
 
 say() { printf 'testbed: %s\n' "$*" >&2; }

@@ -71,6 +71,10 @@ Forecast ForecastOf(const std::vector<Cell>& cells,
   return sum;
 }
 
+double ForecastSeconds(const Forecast& f) {
+  return f.measure_seconds + static_cast<double>(f.load_bytes) / kLoadBytesPerSecond;
+}
+
 std::string ForecastText(const Forecast& f, const std::string& name) {
   std::string text = fmt::format("{}: {} cell{} to run", name, f.cells, f.cells == 1 ? "" : "s");
   if (f.done != 0) text += fmt::format(", {} done before", f.done);
@@ -78,7 +82,7 @@ std::string ForecastText(const Forecast& f, const std::string& name) {
   const double loading = static_cast<double>(f.load_bytes) / kLoadBytesPerSecond;
   text += fmt::format(
       "; {} {}: {} of measuring, and {} to load {} in {} load{} at 30 MB/s; up to {} of disk\n",
-      f.open_ended ? "more than" : "about", TimeText(f.measure_seconds + loading),
+      f.open_ended ? "more than" : "about", TimeText(ForecastSeconds(f)),
       TimeText(f.measure_seconds), TimeText(loading), ShortSize(f.load_bytes), f.loads,
       f.loads == 1 ? "" : "s", ShortSize(f.disk_bytes));
   return text;

@@ -1,0 +1,59 @@
+// `--on ssh:HOSTS` by GNU parallel, with a program in the place of ssh that runs the tasks here under the
+// name of the host.
+#include <sys/stat.h>
+
+#include "device/os/child_process.h"
+#include "tests/cli/cluster/small_sweep.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kSsh[] = R"sh(#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+host=$1
+shift
+[[ $1 != -- ]] || shift
+grep -qx "$host" "$FAKE/dead" 2>/dev/null && exit 255
+echo "$host" >>"$FAKE/called"
+SLURMD_NODENAME=$host exec sh -c "$*"
+)sh";
+
+class ParallelTest : public SweepTest {
+ protected:
+  void SetUp() override {
+    SweepTest::SetUp();
+    if (!FindProgram("parallel")) GTEST_SKIP() << "GNU parallel is not installed";
+    std::ofstream(directory_ / "ssh") << kSsh;
+    ::chmod((directory_ / "ssh").c_str(), 0755);
+    WriteSweep(1);
+  }
+  std::string Environment() const {
+    return "FAKE=" + directory_.string() + " PARALLEL_SSH=" + (directory_ / "ssh").string() +
+           " HOME=" + directory_.string();
+  }
+};
+
+const char kOverSsh[] = "experiment sweep.toml --on ssh:n1,n2 --host-checks none --out o";
+
+TEST_F(ParallelTest, RunsEachBlockOnOneOfTheHosts) {
+  const CommandResult result = Run(kOverSsh, Environment());
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::set<std::string> hosts;
+  for (const auto& [block, of_block] : HostsOfBlocks("o")) {
+    EXPECT_EQ(of_block.size(), 1u) << block;
+    hosts.insert(of_block.begin(), of_block.end());
+  }
+  EXPECT_EQ(hosts, (std::set<std::string>{"n1", "n2"}));
+  ASSERT_EQ(Run("experiment sweep.toml --quiet --out local").code, 0);
+  EXPECT_EQ(Counts("o"), Counts("local"));
+}
+
+TEST_F(ParallelTest, BlocksOfAHostThatIsGoneRunOnAnother) {
+  std::ofstream(directory_ / "dead") << "n2\n";
+  const CommandResult result = Run(kOverSsh, Environment());
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Cells("o").size(), 8u);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,97 @@
+// An experiment on a real Slurm: three nodes, one of which dies in the middle.
+#include <optional>
+#include <thread>
+
+#include "tests/cli/cluster/slurm_cluster.h"
+#include "tests/cli/cluster/small_sweep.h"
+
+namespace testbed {
+namespace {
+
+class SlurmTest : public SweepTest {
+ protected:
+  void SetUp() override {
+    SweepTest::SetUp();
+    if (const std::string why = SlurmCluster::WhyNot(); !why.empty()) GTEST_SKIP() << why;
+    slurm_.emplace(directory_.string() + ".slurm");
+    const bool up = Becomes([&] { return slurm_->IsUp(); }, 60);
+    if (!up) GTEST_SKIP() << "no Slurm comes up here: " << slurm_->Said();
+  }
+  void TearDown() override {
+    slurm_.reset();
+    std::filesystem::remove_all(directory_.string() + ".slurm");
+    SweepTest::TearDown();
+  }
+
+  std::optional<SlurmCluster> slurm_;
+};
+
+// Returns a host that has finished one of the two cells of a block; an empty string when there is none.
+std::string InTheMiddle(const std::map<std::string, nlohmann::json>& cells) {
+  std::map<std::string, std::set<std::string>> blocks;
+  std::map<std::string, std::string> hosts;
+  for (const auto& [name, document] : cells) {
+    blocks[document["cell"]["block"]].insert(name);
+    hosts[document["cell"]["block"]] = document["cell"]["host"];
+  }
+  for (const auto& [block, names] : blocks) {
+    if (names.size() == 1) return hosts[block];
+  }
+  return "";
+}
+
+TEST_F(SlurmTest, ANodeThatDiesCostsNoCellAndChangesNoCount) {
+  WriteSweep(3);
+  const pid_t command = Start("experiment sweep.toml --on slurm:test --host-checks kind --out o",
+                              "env " + slurm_->Environment());
+  std::string dead;
+  ASSERT_TRUE(Becomes([&] { return !(dead = InTheMiddle(Cells("o"))).empty(); }, 120))
+      << slurm_->Said();
+  slurm_->KillNode(dead);
+  const int status = AwaitChild(command);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << slurm_->Said();
+
+  const CommandResult local = Run("experiment sweep.toml --quiet --out local");
+  ASSERT_EQ(local.code, 0) << local.err;
+  // Each cell is there once, as on one host.
+  EXPECT_EQ(Cells("o").size(), 8u);
+  EXPECT_EQ(Counts("o"), Counts("local"));
+  // The cells of a block are of one host: what the dead one had measured of its block is set aside.
+  std::set<std::string> hosts;
+  for (const auto& [block, of_block] : HostsOfBlocks("o")) {
+    EXPECT_EQ(of_block.size(), 1u) << block;
+    hosts.insert(of_block.begin(), of_block.end());
+  }
+  EXPECT_GE(hosts.size(), 2u);
+  EXPECT_EQ(FilesIn("o/set_aside"), 1u);
+  EXPECT_EQ(FilesIn("o/claims"), 0u);
+  // The same command has nothing to do.
+  const CommandResult again = Run(
+      "experiment sweep.toml --on slurm:test --host-checks kind --out o", slurm_->Environment());
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("8 of 8 cells"), std::string::npos) << again.out;
+}
+
+TEST_F(SlurmTest, AnInterruptCancelsAndTheSameCommandGoesOn) {
+  WriteSweep(2);
+  const std::string arguments = "experiment sweep.toml --on slurm --host-checks kind --out o";
+  const pid_t command = Start(arguments, "env " + slurm_->Environment());
+  ASSERT_TRUE(Becomes([&] { return Cells("o").size() == 1; }, 120)) << slurm_->Said();
+  ::kill(command, SIGINT);
+  const int status = AwaitChild(command);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  const size_t finished = Cells("o").size();
+  EXPECT_LT(finished, 8u);
+  // Nothing is left in the queue, and nothing goes on.
+  EXPECT_EQ(
+      RunProgram({"/usr/bin/env", slurm_->Environment(), *FindProgram("squeue"), "--noheader"}),
+      "");
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  EXPECT_EQ(Cells("o").size(), finished);
+  const CommandResult rest = Run(arguments, slurm_->Environment());
+  EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(Cells("o").size(), 8u);
+}
+
+}  // namespace
+}  // namespace testbed

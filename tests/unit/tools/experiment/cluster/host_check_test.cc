@@ -1,0 +1,78 @@
+// What a host is refused for before it runs a block.
+#include "tools/experiment/cluster/host_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/unit/tools/experiment/small_experiment.h"
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+
+// Looks at moments one after the other, and then at the last one again.
+std::function<HostMoment()> Seen(std::vector<HostMoment> moments) {
+  return [moments, at = size_t{0}]() mutable {
+    const HostMoment& seen = moments[std::min(at, moments.size() - 1)];
+    ++at;
+    return seen;
+  };
+}
+
+TEST(HostCheckTest, ABusyHostIsRefusedUnlessItComesToRest) {
+  const HostMoment idle{.foreign_cpu = 0.01, .steal = 0.0};
+  const HostMoment busy{.foreign_cpu = 0.4, .steal = 0.0};
+  EXPECT_EQ(WhyBusy({}, Seen({idle}), 5), "");
+  EXPECT_THAT(WhyBusy({}, Seen({busy}), 5), HasSubstr("loaded: other programs use 40 %"));
+  EXPECT_EQ(WhyBusy({}, Seen({busy, busy, idle}), 5), "");
+  EXPECT_THAT(WhyBusy({}, Seen({busy, busy, idle}), 2), HasSubstr("loaded"));
+  EXPECT_EQ(WhyBusy({.load = false}, Seen({busy}), 5), "");
+  EXPECT_EQ(WhyBusy({}, Seen({HostMoment{}}), 5), "");  // a /proc that tells nothing
+}
+
+TEST(HostCheckTest, AThrottledHostIsRefused) {
+  EXPECT_THAT(WhyBusy({}, Seen({{.steal = 0.2}}), 1), HasSubstr("the hypervisor takes 20 %"));
+  EXPECT_THAT(WhyBusy({}, Seen({{.throttled = 3}}), 1), HasSubstr("too hot"));
+  EXPECT_THAT(WhyBusy({}, Seen({{.capped_khz = 1'200'000, .full_khz = 3'600'000}}), 1),
+              HasSubstr("1200 of 3600 MHz"));
+  EXPECT_EQ(WhyBusy({}, Seen({{.capped_khz = 3'600'000, .full_khz = 3'600'000}}), 1), "");
+  EXPECT_EQ(WhyBusy({.throttle = false}, Seen({{.steal = 0.2, .throttled = 3}}), 1), "");
+}
+
+TEST(HostCheckTest, AHostOfAnotherKindIsRefused) {
+  HostFacts host;
+  host.cpu_model = "Fast 1";
+  host.cpus = host.cpus_online = 8;
+  host.memory_bytes = (uint64_t{64} << 30) - (400 << 20);
+  host.kernel = "6.1.0";
+  host.file_system = "xfs";
+  HostFacts other = host;
+  other.memory_bytes -= 100 << 20;  // firmware keeps a little more
+  EXPECT_EQ(WhyAnotherKind(KindOf(other), KindOf(host), "n1"), "");
+  other.cpu_model = "Slow 1";
+  EXPECT_THAT(
+      WhyAnotherKind(KindOf(other), KindOf(host), "n1"),
+      HasSubstr("another kind than n1, which ran the first block: its processor is Slow 1, not "
+                "Fast 1"));
+  other = host;
+  other.memory_bytes /= 2;
+  EXPECT_THAT(WhyAnotherKind(KindOf(other), KindOf(host), "n1"), HasSubstr("memory is 32 GiB"));
+  other = host;
+  other.file_system = "ext4";
+  EXPECT_THAT(WhyAnotherKind(KindOf(other), KindOf(host), "n1"), HasSubstr("file system is ext4"));
+}
+
+TEST(HostCheckTest, ListsOfChecks) {
+  EXPECT_TRUE(ParseHostChecks("load,kind").kind);
+  EXPECT_FALSE(ParseHostChecks("load,kind").throttle);
+  EXPECT_FALSE(ParseHostChecks("none").load);
+  EXPECT_THAT(ErrorOf([] { (void)ParseHostChecks("load,moon"); }),
+              HasSubstr("load, throttle and kind"));
+}
+
+}  // namespace
+}  // namespace testbed

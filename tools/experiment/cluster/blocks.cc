@@ -1,0 +1,176 @@
+#include "tools/experiment/cluster/blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "device/error.h"
+#include "device/os/signal_guard.h"
+#include "tools/experiment/cluster/claim.h"
+#include "tools/experiment/sweep/forecast.h"
+#include "tools/output/table.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// The lease of an NFS server lasts 90 s: so long a dead host's claim may be held.
+constexpr std::chrono::seconds kClaimPatience(120);
+
+// Waits for the claim on a block, whose holder may be a process that has just died with its host. Returns
+// nothing when it is held all the time, or the user asks to stop.
+std::optional<Claim> AwaitClaim(const std::string& file, const std::string& block) {
+  const auto end = std::chrono::steady_clock::now() + kClaimPatience;
+  bool said = false;
+  for (;;) {
+    std::optional<Claim> claim = Claim::Try(file);
+    if (claim || StopRequested()) return claim;
+    if (std::chrono::steady_clock::now() >= end) break;
+    if (!said) {
+      fmt::print(stderr, "testbed: {} runs block {}; waiting for its end for up to {} s\n",
+                 Claim::Holder(file), block, kClaimPatience.count());
+    }
+    said = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+  fmt::print(stderr, "testbed: {} still runs block {}, which is left to it\n", Claim::Holder(file),
+             block);
+  return std::nullopt;
+}
+
+// Returns the host that has measured the cell; empty when that is not known.
+std::string HostOf(const json& document) {
+  const json cell = document.is_object() ? document.value("cell", json::object()) : json::object();
+  return cell.is_object() ? cell.value("host", "") : "";
+}
+
+// Sets aside what other hosts have measured of the block.
+void BeginAnew(const std::vector<Cell>& cells, const ResultsDir& results) {
+  std::map<std::string, size_t> moved;
+  for (const Cell& cell : cells) {
+    if (!results.HasCell(cell)) continue;
+    const std::string host = HostOf(results.ReadCell(cell));
+    if (host.empty() || host == NodeName()) continue;
+    results.SetAside(cell);
+    ++moved[host];
+  }
+  for (const auto& [host, n] : moved) {
+    fmt::print(
+        stderr,
+        "testbed: {} cell{} of block {}, measured on {}, {} set aside: the cells of a block are "
+        "compared with each other, and all of them run on {} now\n",
+        n, n == 1 ? "" : "s", cells[0].block, host, n == 1 ? "is" : "are", NodeName());
+  }
+}
+
+// Runs a block whose claim the caller has, and returns whether its cells are finished.
+bool RunBlock(const Experiment& e, const std::vector<Cell>& cells, const ResultsDir& results,
+              const BlockRunOptions& options) {
+  // Whoever held the claim before may have finished it.
+  const bool finished = std::all_of(cells.begin(), cells.end(),
+                                    [&](const Cell& cell) { return results.HasCell(cell); });
+  if (finished) return true;
+  BeginAnew(cells, results);
+  return RunExperiment(e, cells, results, options.run);
+}
+
+// Runs whole blocks: first those that nobody runs, then what is left of the others when they are free.
+bool RunBlocks(const Experiment& e, const std::vector<Block>& blocks, const ResultsDir& results,
+               const BlockRunOptions& options) {
+  bool complete = true;
+  std::vector<const Block*> held;
+  for (const Block& block : blocks) {
+    if (StopRequested()) return false;
+    const std::optional<Claim> claim = Claim::Try(results.ClaimFile(block.key));
+    if (!claim) {
+      held.push_back(&block);
+    } else {
+      complete = RunBlock(e, block.cells, results, options) && complete;
+    }
+  }
+  for (const Block* block : held) {
+    const std::optional<Claim> claim = AwaitClaim(results.ClaimFile(block->key), block->key);
+    complete = claim && !StopRequested() && RunBlock(e, block->cells, results, options) && complete;
+  }
+  return complete;
+}
+
+}  // namespace
+
+std::vector<Block> BlocksOf(const std::vector<Cell>& cells, const ResultsDir& out) {
+  std::vector<Block> blocks;
+  std::map<std::string, size_t> index;
+  for (const Cell& cell : cells) {
+    if (!cell.runs()) continue;
+    const auto [at, is_new] = index.emplace(cell.block, blocks.size());
+    if (is_new) blocks.push_back({.key = cell.block, .cells = {}});
+    blocks[at->second].cells.push_back(cell);
+  }
+  for (Block& block : blocks) {
+    const Forecast forecast =
+        ForecastOf(block.cells, [&](const Cell& cell) { return out.HasCell(cell); });
+    block.left = forecast.cells;
+    block.seconds = ForecastSeconds(forecast);
+  }
+  return blocks;
+}
+
+std::string CellsText(const std::vector<Cell>& cells, const ResultsDir& out) {
+  Table keys("Cells", {"cell, for --cell", "block", "database", "state"}, Table::kWords);
+  Table blocks("Blocks, whose cells stay on one host",
+               {"block, for --block", "cells", "not finished", "seconds, about"}, Table::kWords);
+  for (const Block& block : BlocksOf(cells, out)) {
+    blocks.Row({block.key, std::to_string(block.cells.size()), std::to_string(block.left),
+                fmt::format("{:.0f}", block.seconds)});
+    for (const Cell& cell : block.cells) {
+      keys.Row({CellKey(cell), block.key,
+                cell.load_key.empty() ? "its own" : "shared " + cell.load_key.substr(0, 6),
+                out.HasCell(cell) ? "finished" : "not finished"});
+    }
+  }
+  return keys.Text() + blocks.Text();
+}
+
+std::vector<Cell> CellsOfKeys(const std::vector<Cell>& cells, const std::vector<std::string>& keys,
+                              bool of_blocks) {
+  std::set<std::string> wanted(keys.begin(), keys.end()), found;
+  std::vector<Cell> chosen;
+  for (const Cell& cell : cells) {
+    const std::string key = of_blocks ? cell.block : CellKey(cell);
+    if (!cell.runs() || !wanted.contains(key)) continue;
+    found.insert(key);
+    chosen.push_back(cell);
+  }
+  for (const std::string& key : keys) {
+    if (found.contains(key)) continue;
+    throw Error(
+        Error::kUsage,
+        fmt::format("--{} {} is none of this experiment; `testbed experiment cells` lists them",
+                    of_blocks ? "block" : "cell", key));
+  }
+  return chosen;
+}
+
+int RunCells(const Experiment& e, const std::vector<Cell>& cells, const ResultsDir& results,
+             const BlockRunOptions& options) {
+  const std::string databases =
+      options.run.databases.empty() ? results.path() : options.run.databases;
+  const std::string why = WhyRefused(results.path(), databases, options.checks);
+  if (!why.empty()) {
+    fmt::print(stderr, "testbed: host {} is refused: {}\n", NodeName(), why);
+    return kHostRefused;
+  }
+  const bool complete = options.whole_blocks
+                            ? RunBlocks(e, BlocksOf(cells, results), results, options)
+                            : RunExperiment(e, cells, results, options.run);
+  if (StopRequested()) return 130;
+  return complete ? 0 : 1;
+}
+
+}  // namespace testbed

@@ -1,0 +1,106 @@
+#include "tools/experiment/cluster/claim.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/sys_file.h"
+#include "tools/experiment/results_dir.h"
+#include "tools/output/json_text.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Locks the open file. Returns false when another process has it.
+bool Lock(int fd, const std::string& file) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (::fcntl(fd, F_OFD_SETLK, &whole) == 0) return true;
+  const int code = errno;
+  if (code == EAGAIN || code == EACCES) return false;
+  throw Error(
+      Error::kUsage,
+      fmt::format("the file system of {} has no locks ({}), without which two hosts could run "
+                  "the same cell; choose an --out on one that has (NFS 4, or Lustre with "
+                  "flock)",
+                  file, Error::Io("lock", file, code).what()));
+}
+
+// Returns whether the name still leads to the open file: its last holder removes it.
+bool Leads(int fd, const std::string& file) {
+  struct stat mine, there;
+  return ::fstat(fd, &mine) == 0 && ::lstat(file.c_str(), &there) == 0 &&
+         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
+// Says in the file who holds it, for people: a claim without it holds as well.
+void NameHolder(int fd) {
+  const char* job = std::getenv("SLURM_JOB_ID");
+  const std::string text = JsonText({{"schema", kClaimSchema},
+                                     {"host", NodeName()},
+                                     {"process", ::getpid()},
+                                     {"job", job == nullptr ? "" : job}}) +
+                           "\n";
+  const bool written = ::ftruncate(fd, 0) == 0 && ::pwrite(fd, text.data(), text.size(), 0) > 0;
+  (void)written;
+}
+
+}  // namespace
+
+std::optional<Claim> Claim::Try(const std::string& file) {
+  for (;;) {
+    const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) throw Error::Io("create", file, errno);
+    Claim claim(fd, "");  // closes, and removes nothing
+    if (!Lock(fd, file)) return std::nullopt;
+    if (!Leads(fd, file)) continue;
+    claim.file_ = file;
+    NameHolder(fd);
+    return claim;
+  }
+}
+
+std::string Claim::Holder(const std::string& file) {
+  const json holder = ParseJson(ReadSmallFile(file).value_or(""));
+  try {
+    return fmt::format("{}, process {}", holder.at("host").get<std::string>(),
+                       holder.at("process").get<int>());
+  } catch (const json::exception&) {
+    return "another process";
+  }
+}
+
+Claim::~Claim() {
+  if (fd_ < 0) return;
+  if (!file_.empty()) ::unlink(file_.c_str());
+  ::close(fd_);
+}
+
+Claim::Claim(Claim&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), file_(std::move(other.file_)) {}
+
+Claim& Claim::operator=(Claim&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+std::string NodeName() {
+  const char* node = std::getenv("SLURMD_NODENAME");
+  if (node != nullptr && *node != '\0') return node;
+  char name[256] = "";
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+}  // namespace testbed

@@ -1,0 +1,37 @@
+// The options of `testbed experiment` for many hosts (docs/clusters.md).
+#ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_CLUSTER_OPTIONS_H_
+#define TESTBED_TOOLS_EXPERIMENT_CLUSTER_CLUSTER_OPTIONS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/experiment/cluster/launcher.h"
+
+namespace CLI {
+class App;
+}
+
+namespace testbed {
+
+struct ClusterOptions {
+  std::vector<std::string> cells, blocks;  // --cell and --block, of `run`
+  std::string on;                   // "slurm:PARTITION", "ssh:HOST,HOST"; empty: this host alone
+  std::vector<std::string> sbatch;  // options of sbatch(1), without dashes: "gres=nvme:1"
+  std::string databases;            // directory on each host; empty: the results'
+  std::string host_checks = "load,throttle,kind";
+};
+
+void AddClusterOptions(CLI::App& app, ClusterOptions* options);
+
+// Checks the options among themselves. `word` is the command line's first: "run", "cells", "list", "show",
+// "plan", or none of these. Throws Error (kUsage).
+void CheckClusterOptions(const ClusterOptions& options, const std::string& word);
+
+// Returns what --on asks for. Throws Error (kUsage) when it is none that is known, or its programs are not
+// installed.
+std::unique_ptr<Launcher> LauncherOf(const ClusterOptions& options, const std::string& out);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_CLUSTER_CLUSTER_OPTIONS_H_

@@ -1,0 +1,210 @@
+#include "tools/experiment/cluster/coordinator.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
+#include "device/os/sys_file.h"
+#include "tools/experiment/cluster/blocks.h"
+#include "tools/experiment/cluster/host_check.h"
+#include "tools/output/progress.h"
+
+namespace testbed {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A scheduler may be restarted, or its host may be; its jobs go on meanwhile.
+constexpr std::chrono::minutes kPatience(10);
+
+class Coordinator {
+ public:
+  Coordinator(const std::vector<Cell>& cells, const ResultsDir& results, Launcher* launcher,
+              const CoordinatorOptions& options)
+      : results_(results), launcher_(launcher), options_(options), cells_(cells) {
+    for (const Cell& cell : cells_) {
+      if (cell.runs()) files_.insert(CellKey(cell) + ".json");
+    }
+  }
+
+  bool Execute();
+
+ private:
+  std::vector<std::string> OpenBlocks() const;
+  size_t Finished() const;
+  void Watch();
+  ClusterTasks LookPatiently();
+  void Show(const ClusterTasks& tasks, size_t finished);
+  void Cancel();
+  void NameOpenBlocks(const std::vector<std::string>& blocks) const;
+  void Say(const std::string& text) const {
+    if (!options_.quiet) fmt::print(stderr, "testbed: {}\n", text);
+  }
+
+  const ResultsDir& results_;
+  Launcher* const launcher_;
+  const CoordinatorOptions& options_;
+  const std::vector<Cell>& cells_;
+  std::set<std::string> files_;  // names of the cells' files
+  std::map<std::string, std::string> refused_;
+  ProgressLine progress_{"experiment", {.quiet = options_.quiet}};
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point answered_ = Clock::now();
+  size_t finished_before_ = 0;
+};
+
+void Wait(std::chrono::milliseconds time) {
+  const auto end = Clock::now() + time;
+  while (Clock::now() < end && !StopRequested()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+// The blocks that take longest begin first, so that none of them is left alone at the end.
+std::vector<std::string> Coordinator::OpenBlocks() const {
+  std::vector<Block> blocks = BlocksOf(cells_, results_);
+  std::erase_if(blocks, [](const Block& block) { return block.left == 0; });
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [](const Block& a, const Block& b) { return a.seconds > b.seconds; });
+  std::vector<std::string> keys;
+  for (const Block& block : blocks) keys.push_back(block.key);
+  return keys;
+}
+
+// Reading the directory asks a file server anew; asking for each file may be answered from a cache.
+size_t Coordinator::Finished() const {
+  const std::vector<std::string> names = NamesIn(results_.path() + "/cells");
+  return static_cast<size_t>(std::count_if(
+      names.begin(), names.end(), [&](const std::string& name) { return files_.contains(name); }));
+}
+
+ClusterTasks Coordinator::LookPatiently() {
+  try {
+    ClusterTasks tasks = launcher_->Look();
+    answered_ = Clock::now();
+    return tasks;
+  } catch (const Error& error) {
+    // Ctrl-C reaches the program that was asked, too.
+    if (StopRequested()) return {.running = 1, .hosts = {}};
+    if (Clock::now() - answered_ > kPatience) throw;
+    progress_.Say(fmt::format("the scheduler does not answer: {}", error.what()));
+    return {.running = 1, .hosts = {}};
+  }
+}
+
+void Coordinator::Show(const ClusterTasks& tasks, size_t finished) {
+  std::string text = fmt::format("{} of {} cells; {} block{} running", finished, files_.size(),
+                                 tasks.running, tasks.running == 1 ? "" : "s");
+  if (!tasks.hosts.empty() && tasks.hosts.size() <= 8) {
+    text += fmt::format(" on {}", fmt::join(tasks.hosts, " "));
+  } else if (!tasks.hosts.empty()) {
+    text += fmt::format(" on {} hosts", tasks.hosts.size());
+  }
+  if (tasks.waiting != 0) {
+    text += fmt::format(", {} waiting{}", tasks.waiting,
+                        tasks.why_waiting.empty() ? "" : " (" + tasks.why_waiting + ")");
+  }
+  if (finished > finished_before_) {
+    const double passed = std::chrono::duration<double>(Clock::now() - start_).count();
+    const auto left =
+        static_cast<uint64_t>(passed / static_cast<double>(finished - finished_before_) *
+                              static_cast<double>(files_.size() - finished));
+    text += fmt::format("; {}:{:02}:{:02} left", left / 3600, left / 60 % 60, left % 60);
+  }
+  progress_.Say(text);
+}
+
+// Waits until no task is left, and names the hosts that are refused meanwhile.
+void Coordinator::Watch() {
+  for (;;) {
+    const ClusterTasks tasks = LookPatiently();
+    for (const auto& [host, why] : RefusedHosts(results_.path())) {
+      if (!refused_.emplace(host, why).second) continue;
+      progress_.Clear();
+      fmt::print(stderr, "testbed: host {} is refused: {}\n", host, why);
+    }
+    Show(tasks, Finished());
+    if (tasks.none() || StopRequested()) return;
+    // A scheduler with thousands of tasks is not asked every second.
+    const std::chrono::duration<double> passed = Clock::now() - start_;
+    Wait(std::chrono::milliseconds(static_cast<int>(std::clamp(passed.count() * 50, 500., 15e3))));
+  }
+}
+
+void Coordinator::Cancel() {
+  progress_.Clear();
+  Say("interrupted; cancelling what runs on other hosts");
+  launcher_->Cancel();
+  const auto end = Clock::now() + std::chrono::minutes(1);
+  while (!launcher_->Look().none() && Clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+void Coordinator::NameOpenBlocks(const std::vector<std::string>& blocks) const {
+  constexpr size_t kMostNamed = 10;
+  for (size_t i = 0; i < std::min(blocks.size(), kMostNamed); ++i) {
+    const std::string log = launcher_->LogOf(blocks[i]);
+    const std::vector<std::string> lines = SplitLines(ReadSmallFile(log).value_or(""));
+    fmt::print(stderr, "testbed: block {} is not finished{}\n", blocks[i],
+               lines.empty() ? "" : fmt::format("; {} ends with: {}", log, lines.back()));
+  }
+  if (blocks.size() > kMostNamed) {
+    fmt::print(stderr, "testbed: {} other blocks are not finished\n", blocks.size() - kMostNamed);
+  }
+}
+
+bool Coordinator::Execute() {
+  MakeDirectories(results_.path() + "/logs");
+  finished_before_ = Finished();
+  if (!launcher_->Look().none()) {
+    Say("tasks of an earlier call are not ended yet; they come first");
+    Watch();
+  }
+  ForgetRefusals(results_.path());
+  refused_.clear();
+  for (;;) {
+    if (StopRequested()) break;
+    const std::vector<std::string> blocks = OpenBlocks();
+    if (blocks.empty()) return true;
+    const size_t refused_before = refused_.size();
+    std::set<std::string> refused;
+    for (const auto& [host, why] : refused_) refused.insert(host);
+    std::vector<std::string> command = {std::filesystem::read_symlink("/proc/self/exe"),
+                                        "experiment", "run", results_.path()};
+    command.insert(command.end(), options_.task_options.begin(), options_.task_options.end());
+    command.push_back("--block");
+    launcher_->Start(command, blocks, refused);
+    Watch();
+    if (StopRequested()) break;
+    // Blocks of a host that was refused get another one; others that are open have failed.
+    if (refused_.size() == refused_before) {
+      progress_.Clear();
+      const std::vector<std::string> open = OpenBlocks();
+      NameOpenBlocks(open);
+      return open.empty();
+    }
+  }
+  Cancel();
+  return false;
+}
+
+}  // namespace
+
+bool RunOnHosts(const std::vector<Cell>& cells, const ResultsDir& results, Launcher* launcher,
+                const CoordinatorOptions& options) {
+  const DirLock alone(results.path() + "/claims", "--out");
+  return Coordinator(cells, results, launcher, options).Execute();
+}
+
+}  // namespace testbed

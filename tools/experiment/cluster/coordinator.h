@@ -1,0 +1,28 @@
+// Has other hosts run an experiment's blocks, and watches them: progress in one place, an end by Ctrl-C
+// that cancels them, and hosts that are refused get no more of them.
+#ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_COORDINATOR_H_
+#define TESTBED_TOOLS_EXPERIMENT_CLUSTER_COORDINATOR_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/experiment/cluster/launcher.h"
+#include "tools/experiment/plan.h"
+#include "tools/experiment/results_dir.h"
+
+namespace testbed {
+
+struct CoordinatorOptions {
+  bool quiet = false;
+  std::vector<std::string> task_options;  // words that each task gets besides its block
+};
+
+// Returns whether every cell that can run is finished. `results` is shared (ResultsDir::CreateShared) and
+// its path is absolute. Throws Error: kUsage when another process coordinates these results, kRun when
+// tasks cannot be started or the scheduler does not answer for long.
+bool RunOnHosts(const std::vector<Cell>& cells, const ResultsDir& results, Launcher* launcher,
+                const CoordinatorOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_CLUSTER_COORDINATOR_H_

@@ -1,0 +1,35 @@
+// Processes that agree to share a directory, as against one that has it for itself (DirLock,
+// device/os/dir_lock.h). Both lock the directory itself by flock(2), so the locks end with the processes.
+// They are of one host: a file server does not pass them on.
+//
+//   DirShare share(out, "--out");                       // throws when a process has it for itself
+//   const DirShare in_turn = DirShare::InTurn(out + "/cells");  // one process after the other
+//
+// Not thread-safe.
+#ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_DIR_SHARE_H_
+#define TESTBED_TOOLS_EXPERIMENT_CLUSTER_DIR_SHARE_H_
+
+#include <string>
+
+namespace testbed {
+
+class DirShare {
+ public:
+  DirShare() = default;  // holds no lock
+  // Throws Error: kUsage, naming `option`, when a process has the directory for itself; kIo when it cannot
+  // be opened.
+  DirShare(const std::string& dir, const std::string& option);
+  // Waits until no other process holds such a lock, and returns one that keeps others out. For moments, as
+  // it waits for ever. Throws Error (kIo).
+  static DirShare InTurn(const std::string& dir);
+  ~DirShare();
+  DirShare(DirShare&& other) noexcept;
+  DirShare& operator=(DirShare&& other) noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_CLUSTER_DIR_SHARE_H_

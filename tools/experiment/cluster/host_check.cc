@@ -1,0 +1,203 @@
+#include "tools/experiment/cluster/host_check.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "device/machine/host_activity.h"
+#include "device/os/sys_file.h"
+#include "tools/experiment/cluster/claim.h"
+#include "tools/experiment/results_dir.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
+#include "tools/report/foreign_cpu.h"
+#include "tools/run/surroundings.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// File systems that another host serves: what is measured there is the network.
+const std::set<std::string>& NetworkFileSystems() {
+  static const auto* const names = new std::set<std::string>{
+      "nfs", "nfs4", "lustre", "cifs", "smb3", "ceph", "gpfs", "beegfs", "fuse.sshfs", "9p"};
+  return *names;
+}
+
+uint64_t ThrottleCount() {
+  uint64_t sum = 0;
+  for (long cpu = 0; cpu < ::sysconf(_SC_NPROCESSORS_CONF); ++cpu) {
+    const std::string at = fmt::format("/sys/devices/system/cpu/cpu{}/thermal_throttle/", cpu);
+    sum += ReadNumber(at + "core_throttle_count").value_or(0);
+  }
+  return sum;
+}
+
+std::string HostFile(const std::string& out, const std::string& host) {
+  return fmt::format("{}/hosts/{}.json", out, host);
+}
+
+json ReadHost(const fs::path& file) {
+  const json host = ParseJson(ReadSmallFile(file).value_or(""));
+  const bool ours = host.is_object() && host.value("schema", "") == kHostSchema;
+  return ours ? host : json();
+}
+
+std::vector<json> ReadHosts(const std::string& out) {
+  std::vector<json> hosts;
+  if (!IsDirectoryThere(out + "/hosts")) return hosts;
+  for (const std::string& name : NamesIn(out + "/hosts")) {
+    json host = ReadHost(out + "/hosts/" + name);
+    if (host.is_object()) hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+// Returns the kind that the hosts of these results must be of and the host that has decided it, which is
+// `mine` when none has.
+json FirstOf(const std::string& out, const json& mine) {
+  const std::string file = out + "/hosts/first.json";
+  const std::string whole = HostFile(out, NodeName());
+  if (!IsThere(file) && ::link(whole.c_str(), file.c_str()) != 0 && errno != EEXIST) {
+    throw Error::Io("link", file, errno);
+  }
+  const json first = ReadHost(file);
+  return first.is_object() ? first : mine;
+}
+
+}  // namespace
+
+HostChecks ParseHostChecks(const std::string& list) {
+  if (list == "none") return {false, false, false};
+  HostChecks checks{false, false, false};
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    bool* const check = word == "load"       ? &checks.load
+                        : word == "throttle" ? &checks.throttle
+                        : word == "kind"     ? &checks.kind
+                                             : nullptr;
+    if (check == nullptr) {
+      throw Error(Error::kUsage,
+                  fmt::format("--host-checks {} is not accepted; it takes a list of load, throttle "
+                              "and kind, or none",
+                              list));
+    }
+    *check = true;
+  }
+  return checks;
+}
+
+HostMoment WatchHost() {
+  const std::string cpu = "/sys/devices/system/cpu/cpu0/cpufreq/";
+  HostMoment moment;
+  moment.capped_khz = ReadNumber(cpu + "scaling_max_freq").value_or(0);
+  moment.full_khz = ReadNumber(cpu + "cpuinfo_max_freq").value_or(0);
+  const uint64_t throttled = ThrottleCount();
+  const CpuUse before = ReadCpuUse();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const CpuUse after = ReadCpuUse();
+  const auto cpus = static_cast<int64_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+  moment.foreign_cpu = ForeignCpuShare(before, after, cpus);
+  moment.steal = StealShare(before, after, cpus);
+  moment.throttled = ThrottleCount() - throttled;
+  return moment;
+}
+
+std::string WhyBusy(const HostChecks& checks, const std::function<HostMoment()>& look, int looks) {
+  std::string why;
+  if (!checks.load && !checks.throttle) return why;
+  for (int i = 0; i < looks; ++i) {
+    const HostMoment seen = look();
+    why.clear();
+    if (checks.load && seen.foreign_cpu.value_or(0) >= kNotableForeignCpu) {
+      why = fmt::format("it is loaded: other programs use {:.0f} % of its processors",
+                        *seen.foreign_cpu * 100);
+    } else if (checks.throttle && seen.steal.value_or(0) >= kNotableForeignCpu) {
+      why = fmt::format("it is throttled: the hypervisor takes {:.0f} % of its processors",
+                        *seen.steal * 100);
+    } else if (checks.throttle && seen.throttled != 0) {
+      why = "it is throttled: its processors are too hot";
+    } else if (checks.throttle && seen.capped_khz < seen.full_khz) {
+      why = fmt::format("it is throttled: its processors may run at {} of {} MHz",
+                        seen.capped_khz / 1000, seen.full_khz / 1000);
+    }
+    if (why.empty()) return why;
+  }
+  return why;
+}
+
+std::map<std::string, std::string> KindOf(const HostFacts& host) {
+  // Memory that firmware and kernel keep for themselves differs between equal machines.
+  const uint64_t gib = (host.memory_bytes + (uint64_t{1} << 29)) >> 30;
+  return {{"processor", host.cpu_model},
+          {"processors", fmt::format("{} of {}", host.cpus, host.cpus_online)},
+          {"memory", fmt::format("{} GiB", gib)},
+          {"kernel", host.kernel},
+          {"file system", host.file_system}};
+}
+
+std::string WhyAnotherKind(const std::map<std::string, std::string>& kind,
+                           const std::map<std::string, std::string>& first,
+                           const std::string& first_host) {
+  for (const auto& [name, value] : first) {
+    const auto found = kind.find(name);
+    const std::string mine = found == kind.end() ? "" : found->second;
+    if (mine == value) continue;
+    return fmt::format(
+        "it is of another kind than {}, which ran the first block: its {} is {}, not {}",
+        first_host, name, mine, value);
+  }
+  return "";
+}
+
+std::string WhyRefused(const std::string& out, const std::string& databases,
+                       const HostChecks& checks) {
+  const HostFacts facts = ReadHostFacts(ExistingDirectory(databases));
+  const auto kind = KindOf(facts);
+  std::string why;
+  if (checks.kind && NetworkFileSystems().contains(facts.file_system)) {
+    why = fmt::format(
+        "its databases would lie on {}, which another host serves; name a local "
+        "directory by --databases",
+        facts.file_system);
+  }
+  if (why.empty()) why = WhyBusy(checks, WatchHost, 5);
+  MakeDirectories(out + "/hosts");
+  json host = {{"schema", kHostSchema}, {"host", NodeName()}, {"kind", kind}, {"refused", why}};
+  const std::string file = HostFile(out, NodeName());
+  ReplaceFile(file, JsonText(host, 1) + "\n");
+  if (!checks.kind || !why.empty()) return why;
+  const json first = FirstOf(out, host);
+  why = WhyAnotherKind(kind, first.at("kind").get<std::map<std::string, std::string>>(),
+                       first.value("host", ""));
+  host["refused"] = why;
+  if (!why.empty()) ReplaceFile(file, JsonText(host, 1) + "\n");
+  return why;
+}
+
+std::map<std::string, std::string> RefusedHosts(const std::string& out) {
+  std::map<std::string, std::string> refused;
+  for (const json& host : ReadHosts(out)) {
+    const std::string why = host.value("refused", "");
+    if (!why.empty()) refused[host.value("host", "")] = why;
+  }
+  return refused;
+}
+
+void ForgetRefusals(const std::string& out) {
+  for (const auto& [host, why] : RefusedHosts(out)) RemoveFile(HostFile(out, host));
+}
+
+}  // namespace testbed

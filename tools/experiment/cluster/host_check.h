@@ -1,0 +1,61 @@
+// The check that a host must pass before it runs a block of cells, as a prolog of a scheduler does: it
+// must be idle, run at its full speed, and be of the kind of the host that ran the first block.
+//
+//   const std::string why = WhyRefused(results, databases, ParseHostChecks("load,throttle,kind"));
+//   if (!why.empty()) ...     // hosts/HOST.json has the reason, too
+//
+// `testbed doctor` judges the same facts for a user (tools/inspect/doctor.h).
+#ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_HOST_CHECK_H_
+#define TESTBED_TOOLS_EXPERIMENT_CLUSTER_HOST_CHECK_H_
+
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "device/machine/host.h"
+
+namespace testbed {
+
+struct HostChecks {
+  bool load = true;      // other programs use the processors
+  bool throttle = true;  // the processors are slowed down, or the hypervisor takes them
+  bool kind = true;  // another processor, memory, kernel or file system than the first block's host
+};
+// Returns the checks that a list of "load", "throttle" and "kind", or "none", names. Throws Error
+// (kUsage) for other words.
+HostChecks ParseHostChecks(const std::string& list);
+
+// What the host did for about a second. Shares are of all its processors; nothing where it is not known.
+struct HostMoment {
+  std::optional<double> foreign_cpu, steal;
+  uint64_t throttled = 0;  // times that a processor was slowed down because it was hot
+  uint64_t capped_khz = 0, full_khz = 0;  // highest frequency that is allowed, and that there is
+};
+HostMoment WatchHost();
+
+// The facts that hosts of one kind share, by name.
+std::map<std::string, std::string> KindOf(const HostFacts& host);
+
+// These return why a host is refused; an empty string when it is not. `look` is called again while the
+// host is busy, up to `looks` times, since what has just ended there may still be at work.
+std::string WhyBusy(const HostChecks& checks, const std::function<HostMoment()>& look, int looks);
+std::string WhyAnotherKind(const std::map<std::string, std::string>& kind,
+                           const std::map<std::string, std::string>& first,
+                           const std::string& first_host);
+
+// Checks this host, whose databases will lie in `databases`, and notes the answer in hosts/HOST.json of
+// the results in `out`. The first host that passes decides the kind (hosts/first.json). Throws Error
+// (kIo).
+std::string WhyRefused(const std::string& out, const std::string& databases,
+                       const HostChecks& checks);
+
+// Returns the hosts that were refused, and why.
+std::map<std::string, std::string> RefusedHosts(const std::string& out);
+// Forgets which hosts were refused, as what was in the way may be gone.
+void ForgetRefusals(const std::string& out);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_CLUSTER_HOST_CHECK_H_

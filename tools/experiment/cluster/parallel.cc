@@ -1,0 +1,121 @@
+#include "tools/experiment/cluster/parallel.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "tools/experiment/results_dir.h"
+#include "tools/output/output_file.h"
+
+namespace testbed {
+namespace {
+
+// Stands for a block in the command. GNU parallel's own {} may be part of a path.
+constexpr char kPlace[] = "@block@";
+
+// Returns whether a host that ssh knows as `login` ("me@n1.lab") calls itself `host` ("n1").
+bool IsHost(const std::string& login, const std::string& host) {
+  const std::string name = login.substr(login.rfind('@') + 1);
+  return name == host || name.substr(0, name.find('.')) == host.substr(0, host.find('.'));
+}
+
+[[noreturn]] void Exec(const std::vector<std::string>& words, int log) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  ::setpgid(0, 0);  // Ctrl-C is for testbed, which cancels the tasks in their turn
+  ::dup2(::open("/dev/null", O_RDONLY), 0);
+  ::dup2(log, 1);
+  ::dup2(log, 2);
+  ::execv(argv[0], argv.data());
+  ::_exit(127);
+}
+
+}  // namespace
+
+ParallelLauncher::ParallelLauncher(std::string out, std::vector<std::string> hosts)
+    : out_(std::move(out)), hosts_(std::move(hosts)) {
+  const std::optional<std::string> path = FindProgram("parallel");
+  if (!path) {
+    throw Error(Error::kUsage,
+                "--on ssh takes GNU parallel, which is not installed (Debian: parallel)");
+  }
+  parallel_ = *path;
+}
+
+ParallelLauncher::~ParallelLauncher() {
+  if (child_ >= 0) Cancel();
+}
+
+void ParallelLauncher::Start(const std::vector<std::string>& command,
+                             const std::vector<std::string>& blocks,
+                             const std::set<std::string>& refused) {
+  std::vector<std::string> fit;
+  for (const std::string& login : hosts_) {
+    const bool is_refused = std::any_of(refused.begin(), refused.end(),
+                                        [&](const auto& host) { return IsHost(login, host); });
+    if (!is_refused) fit.push_back(login);
+  }
+  if (fit.empty()) throw Error(Error::kRun, "every host that --on names was refused; see above");
+  log_ = fmt::format("{}/logs/{}_0.txt", out_, ::getpid());
+  WriteOutputFile(
+      "--out", log_,
+      fmt::format("{}after block by GNU parallel, on {}\n", kLogBegins, fmt::join(fit, ", ")));
+  std::vector<std::string> words = {parallel_,
+                                    "--will-cite",
+                                    "--line-buffer",
+                                    "--jobs",
+                                    "1",
+                                    "--retries",
+                                    "3",
+                                    "-I",
+                                    kPlace,
+                                    "--sshlogin",
+                                    fmt::format("{}", fmt::join(fit, ",")),
+                                    ShellCommand(command) + " " + kPlace,
+                                    ":::"};
+  words.insert(words.end(), blocks.begin(), blocks.end());
+  const int log = ::open(log_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (log < 0) throw Error::Io("open", log_, errno);
+  blocks_ = blocks;
+  child_ = ForkChild();
+  if (child_ == 0) Exec(words, log);
+  ::close(log);
+}
+
+// Which host runs what, parallel does not tell while it runs; the claims of the blocks do.
+ClusterTasks ParallelLauncher::Look() {
+  ClusterTasks tasks;
+  if (child_ < 0) return tasks;
+  if (::waitpid(child_, nullptr, WNOHANG) != 0) {
+    child_ = -1;
+    return tasks;
+  }
+  for (const std::string& block : blocks_) {
+    if (::access((out_ + "/claims/" + block).c_str(), F_OK) == 0) ++tasks.running;
+  }
+  tasks.waiting = tasks.running == 0 ? 1 : 0;
+  return tasks;
+}
+
+void ParallelLauncher::Cancel() {
+  // By the first request parallel starts nothing more, by the second it ends what runs.
+  for (int request = 0; request < 2 && child_ >= 0; ++request) {
+    ::kill(child_, SIGTERM);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    (void)Look();
+  }
+}
+
+}  // namespace testbed

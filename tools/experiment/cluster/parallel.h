@@ -1,0 +1,39 @@
+// Blocks of cells on hosts that ssh reaches, by GNU parallel, for who has no scheduler: one block at a time
+// on each host, and up to three times when a host goes away.
+#ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_PARALLEL_H_
+#define TESTBED_TOOLS_EXPERIMENT_CLUSTER_PARALLEL_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/experiment/cluster/launcher.h"
+
+namespace testbed {
+
+class ParallelLauncher : public Launcher {
+ public:
+  // `hosts` are as ssh(1) takes them. Throws Error (kUsage) when GNU parallel is not installed.
+  ParallelLauncher(std::string out, std::vector<std::string> hosts);
+  ~ParallelLauncher() override;
+
+  // Throws Error (kRun) when every host is refused.
+  void Start(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
+             const std::set<std::string>& refused) override;
+  ClusterTasks Look() override;
+  void Cancel() override;
+  std::string LogOf(const std::string&) const override { return log_; }
+
+ private:
+  const std::string out_;
+  const std::vector<std::string> hosts_;
+  std::string parallel_;  // path of the program
+  std::string log_;
+  std::vector<std::string> blocks_;
+  pid_t child_ = -1;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_CLUSTER_PARALLEL_H_

@@ -1,0 +1,144 @@
+#include "tools/experiment/cluster/slurm.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "device/os/sys_file.h"
+#include "tools/experiment/results_dir.h"
+
+namespace testbed {
+namespace {
+
+// Slurm's MaxArraySize is 1001 unless the site has set another.
+constexpr size_t kMostTasks = 1000;
+
+std::string ProgramOf(const std::string& name) {
+  const std::optional<std::string> path = FindProgram(name);
+  if (path) return *path;
+  throw Error(
+      Error::kUsage,
+      fmt::format("--on slurm takes Slurm's program {}, which is not on PATH; run testbed where "
+                  "jobs are submitted (Debian: slurm-client), or use --on ssh:HOST,HOST",
+                  name));
+}
+
+std::vector<std::string> FieldsOf(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream in(line);
+  for (std::string field; std::getline(in, field, '|');) fields.push_back(field);
+  return fields;
+}
+
+}  // namespace
+
+ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* ids) {
+  ClusterTasks tasks;
+  for (const std::string& line : SplitLines(output)) {
+    const std::vector<std::string> fields = FieldsOf(line);
+    if (fields.size() < 3) continue;
+    const std::string array = fields[0].substr(0, fields[0].find('_'));
+    if (std::find(ids->begin(), ids->end(), array) == ids->end()) ids->push_back(array);
+    if (fields[1] == "PENDING" || fields[1] == "REQUEUED" || fields[1] == "REQUEUE_HOLD") {
+      ++tasks.waiting;
+      if (fields.size() > 3 && fields[3] != "None") tasks.why_waiting = fields[3];
+    } else {
+      ++tasks.running;
+      if (!fields[2].empty()) tasks.hosts.insert(fields[2]);
+    }
+  }
+  return tasks;
+}
+
+SlurmLauncher::SlurmLauncher(std::string out, std::string partition,
+                             std::vector<std::string> options)
+    : out_(std::move(out)),
+      partition_(std::move(partition)),
+      options_(std::move(options)),
+      sbatch_(ProgramOf("sbatch")),
+      squeue_(ProgramOf("squeue")),
+      scancel_(ProgramOf("scancel")),
+      name_(fmt::format("testbed-{:08x}",
+                        static_cast<uint32_t>(XXH3_64bits(out_.data(), out_.size())))) {}
+
+void SlurmLauncher::Start(const std::vector<std::string>& command,
+                          const std::vector<std::string>& blocks,
+                          const std::set<std::string>& refused) {
+  for (size_t at = 0; at < blocks.size(); at += kMostTasks) {
+    const size_t end = std::min(at + kMostTasks, blocks.size());
+    Submit(
+        command,
+        {blocks.begin() + static_cast<ptrdiff_t>(at), blocks.begin() + static_cast<ptrdiff_t>(end)},
+        refused);
+  }
+}
+
+void SlurmLauncher::Submit(const std::vector<std::string>& command,
+                           const std::vector<std::string>& blocks,
+                           const std::set<std::string>& refused) {
+  // What the task prints begins with kLogBegins, by which its log is known as ours.
+  const std::string script = fmt::format(
+      "set -- {}; shift \"$SLURM_ARRAY_TASK_ID\"; echo \"{}$1 on $SLURMD_NODENAME\"; exec {} "
+      "\"$1\"",
+      fmt::join(blocks, " "), kLogBegins, ShellCommand(command));
+  std::vector<std::string> words = {sbatch_,
+                                    "--parsable",
+                                    "--job-name=" + name_,
+                                    fmt::format("--array=0-{}", blocks.size() - 1),
+                                    "--nodes=1",
+                                    "--exclusive",
+                                    "--requeue",
+                                    "--open-mode=append",
+                                    "--output=" + out_ + "/logs/%A_%a.txt"};
+  if (!partition_.empty()) words.push_back("--partition=" + partition_);
+  if (!refused.empty()) words.push_back(fmt::format("--exclude={}", fmt::join(refused, ",")));
+  for (const std::string& option : options_) words.push_back("--" + option);
+  words.push_back("--wrap=" + script);
+  std::string id = RunProgram(words);
+  id = id.substr(0, id.find_first_not_of("0123456789"));
+  if (id.empty()) throw Error(Error::kRun, "sbatch gave no number of a job");
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    logs_[blocks[i]] = fmt::format("{}/logs/{}_{}.txt", out_, id, i);
+  }
+}
+
+ClusterTasks SlurmLauncher::Look() {
+  std::vector<std::string> ids;
+  return TasksOfSqueue(RunProgram({squeue_, "--me", "--noheader", "--array", "--name=" + name_,
+                                   std::string("--format=") + kSqueueFormat}),
+                       &ids);
+}
+
+void SlurmLauncher::Cancel() {
+  std::vector<std::string> ids;
+  (void)TasksOfSqueue(RunProgram({squeue_, "--me", "--noheader", "--array", "--name=" + name_,
+                                  std::string("--format=") + kSqueueFormat}),
+                      &ids);
+  if (ids.empty()) return;
+  ids.insert(ids.begin(), scancel_);
+  (void)RunProgram(ids);
+}
+
+std::string SlurmLauncher::LogOf(const std::string& block) const {
+  const auto found = logs_.find(block);
+  return found == logs_.end() ? "" : found->second;
+}
+
+std::string ShellCommand(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : words) {
+    command += command.empty() ? "'" : " '";
+    for (const char c : word) command += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    command += "'";
+  }
+  return command;
+}
+
+}  // namespace testbed

@@ -1,0 +1,44 @@
+// Blocks of cells as tasks of Slurm's job arrays: a node each, for this task alone, and requeued when its
+// node dies. Arrays have a name that is made of the results directory, by which a later call finds them.
+#ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_SLURM_H_
+#define TESTBED_TOOLS_EXPERIMENT_CLUSTER_SLURM_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/experiment/cluster/launcher.h"
+
+namespace testbed {
+
+// Returns the tasks that the output of squeue tells, whose lines are "ID|STATE|NODES|REASON"
+// (kSqueueFormat), and adds their ids to *ids.
+inline constexpr char kSqueueFormat[] = "%i|%T|%N|%r";
+ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* ids);
+
+class SlurmLauncher : public Launcher {
+ public:
+  // `options` are further ones of sbatch(1), without dashes. Throws Error (kUsage) when Slurm's programs
+  // are not installed.
+  SlurmLauncher(std::string out, std::string partition, std::vector<std::string> options);
+
+  void Start(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
+             const std::set<std::string>& refused) override;
+  ClusterTasks Look() override;
+  void Cancel() override;
+  std::string LogOf(const std::string& block) const override;
+
+ private:
+  void Submit(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
+              const std::set<std::string>& refused);
+
+  const std::string out_, partition_;
+  const std::vector<std::string> options_;
+  std::string sbatch_, squeue_, scancel_;    // paths of the programs
+  std::string name_;                         // of the arrays
+  std::map<std::string, std::string> logs_;  // by block
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_CLUSTER_SLURM_H_
