@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Sets each engine's defaults beside what its own developers recommend, by `testbed ab`, and prints the tables of docs/engine-defaults.md.
+"""Sets each engine's defaults beside what its own developers recommend, by `testbed ab`, and prints the tables of docs/engines/defaults.md.
 
 The settings are those of tools/experiments/engine-defaults.toml. Three of them are measured against the defaults in one comparison,
 until each is told to be faster by more than a ninth (the defaults give less than nine tenths of its rate) or not. The answers of each comparison are
 added to --results and it is not measured again, so that an interrupted run goes on; --markdown prints what is there. All of it takes about four hours.
 
-    bench/engine_defaults.py --testbed build/release/testbed --results docs/engine-defaults.json --engines rocksdb btree
-    bench/engine_defaults.py --results docs/engine-defaults.json --markdown > docs/engine-defaults.md
+    bench/engine_defaults.py --testbed build/release/testbed --results docs/engines/defaults.json --engines rocksdb btree
+    bench/engine_defaults.py --results docs/engines/defaults.json --markdown > docs/engines/defaults.md
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ INTRO = """# Defaults beside what experts set
 
 Is a comparison of engines one of the engines, or of settings that one of them would never run with? `bench/engine_defaults.py` sets each
 engine's defaults beside ten settings that its documents and its developers' benchmarks recommend (lmdb has five that could matter), one changed
-at a time; their sources stand in `tools/experiments/engine-defaults.toml`. Each is measured against the defaults by `testbed ab` ([ab.md](ab.md)): on reads from a full
+at a time; their sources stand in `tools/experiments/engine-defaults.toml`. Each is measured against the defaults by `testbed ab` ([ab.md](../ab.md)): on reads from a full
 cache, on reads that need the device, on inserts in random order, until it is sure that the setting is faster by more than a ninth, so that the defaults
 give less than nine tenths of its rate, or that it is not, or until the time is over. A cell is the change of the rate by the setting, with its 95 % interval.
 

@@ -15,14 +15,15 @@
 
 namespace testbed {
 
-// Two cells a round. Each takes `seconds`, whatever the machine, as its operations have a rate.
+// Returns an experiment of two cells a round. The reads of each take `seconds` on every machine, because they
+// have a rate.
 inline std::string SweepText(int seconds) {
   return R"toml(
 name = "sweep"
 title = "Two page sizes"
 [options]
 engine = "btree"
-workload = "insert,point-read"
+workload = "insert, point-read @ 500"
 rows = 20000
 value-size = 400
 ram = "64M"
@@ -32,7 +33,6 @@ key-order = "permuted"
 account = "file"
 warmup = 0
 threads = 1
-rate = 500
 operations = )toml" +
          std::to_string(500 * seconds) + R"toml(
 [scale.small]
