@@ -55,7 +55,8 @@ InnodbSession::Table& InnodbSession::LearnTable(TableId table) {
 std::string InnodbSession::OpenHandler(Table& table) {
   const std::string name = fmt::format("h{}", table.info.table);
   if (table.handler_open) return name;
-  std::shared_lock lock(*table.info.shape);
+  const std::shared_lock lock(*table.info.shape, std::try_to_lock);
+  if (!lock) throw TableChanges{table.info.shape};
   connection_->Run(fmt::format("HANDLER {} OPEN AS {}", table.info.name, name));
   table.handler_open = true;
   return name;

@@ -11,6 +11,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,11 +53,27 @@ class InnodbSession : public Session, private HandlerOwner {
     bool erase;
     std::string key, value;
   };
-  // Runs `work`, which uses the connection, on a thread that may send statements (Server::Call).
+  // OpenHandler throws it when the table is getting an index.
+  struct TableChanges {
+    std::shared_ptr<std::shared_mutex> shape;
+  };
+  // Runs `work`, which uses the connection, on a thread that may send statements (Server::Call). When
+  // `work` meets a table that is getting an index, it runs again afterwards. The connection is free in
+  // between, because OpenIndex has each session close its HANDLER.
   template <typename Work>
   void Call(Work&& work) {
-    LockGuard lock(busy_);
-    server_->Call(work);
+    for (;;) {
+      TableChanges changes;
+      {
+        LockGuard lock(busy_);
+        try {
+          return server_->Call(work);
+        } catch (const TableChanges& met) {
+          changes = met;
+        }
+      }
+      const std::shared_lock until_then(*changes.shape);
+    }
   }
   Table& Known(TableId table) {
     return table < tables_.size() && !tables_[table].info.name.empty() ? tables_[table]
@@ -64,7 +82,7 @@ class InnodbSession : public Session, private HandlerOwner {
   Table& LearnTable(TableId table);
   Statement& GetStatement(Table& table);
   Statement& WalkStatement(Table& table, Walk walk);
-  // Opens the table's HANDLER if it is not open, and returns its name.
+  // Opens the table's HANDLER if it is not open, and returns its name. Throws TableChanges.
   std::string OpenHandler(Table& table);
   void CloseHandler(TableId table) override;
   // Sends one write to the server. Throws SqlConflict when the server rolled the transaction back.

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -181,6 +182,37 @@ TEST_F(InnodbTest, ACacheThatIsTooSmallIsRefusedByName) {
 }
 
 // Two sessions that take two rows in opposite order: one is rolled back by InnoDB, and both end.
+// A session that opens a table's HANDLER and the making of an index wait for each other's locks, unless one
+// gives way.
+TEST_F(InnodbTest, TablesAreReadForTheFirstTimeWhileTheyGetIndexes) {
+  const std::unique_ptr<Engine> engine = Open();
+  constexpr int kTables = 12, kReaders = 4;
+  std::vector<TableId> tables;
+  for (int i = 0; i < kTables; ++i) {
+    tables.push_back(engine->OpenTable("t" + std::to_string(i)));
+    engine->NewSession()->Put(tables.back(), "key", "value");
+  }
+  std::atomic<int> at{0};  // the table that gets an index
+  std::atomic<uint64_t> found{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < kReaders; ++i) {
+    readers.emplace_back([&] {
+      while (at.load() < kTables) {
+        const std::unique_ptr<Session> session = engine->NewSession();
+        std::string_view value;
+        for (int table = at.load(); table < kTables; ++table) {
+          found.fetch_add(session->Get(tables[table], "key", &value) && value == "value");
+        }
+      }
+    });
+  }
+  for (; at.load() < kTables; at.fetch_add(1)) {
+    engine->OpenIndex("i" + std::to_string(at.load()), tables[at.load()], {{0, 3}});
+  }
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_GT(found.load(), 0u);
+}
+
 TEST_F(InnodbTest, DeadlocksAreTriedAgain) {
   std::unique_ptr<Engine> engine = Open();
   const TableId table = engine->OpenTable("t");
