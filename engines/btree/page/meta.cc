@@ -142,13 +142,18 @@ void NewerFormat(const std::string& dir, uint32_t version, uint32_t known) {
 
 void SetWitnesses(std::vector<WitnessPage> written, const CheckpointState& before,
                   CheckpointState* state) {
-  const auto is_unused = [&map = state->space](const WitnessPage& witness) {
-    return witness.id >= map.pages || (map.words[witness.id / 64] >> (witness.id % 64) & 1) == 0;
+  const auto is_none = [state](const WitnessPage& page) {
+    const SpaceSnapshot& map = state->space;
+    return page.lsn > state->redo || page.id >= map.pages ||
+           (map.words[page.id / 64] >> (page.id % 64) & 1) == 0;
   };
-  std::erase_if(written, is_unused);
+  std::erase_if(written, is_none);
   if (written.empty()) {
     written = before.witnesses;
-    std::erase_if(written, is_unused);
+    std::erase_if(written, is_none);
+  }
+  if (written.size() > kMaxWitnesses) {
+    written.erase(written.begin(), written.end() - static_cast<ptrdiff_t>(kMaxWitnesses));
   }
   state->witnesses = std::move(written);
 }
@@ -215,7 +220,8 @@ std::string CheckpointPath(const std::string& dir, int which) {
 uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state) {
   CheckpointHeader header = {};
   header.magic = kCheckpointMagic;
-  header.version = kCheckpointVersion;
+  // Without witness pages it is what earlier programs read, so that a refused opening changes nothing.
+  header.version = state.witnesses.empty() ? kFormatVersion : kCheckpointVersion;
   header.page_size = page_size;
   header.database = state.database;
   header.sequence = state.sequence;

@@ -9,10 +9,12 @@
 //                     words with a bit for each page, 1 if it is used, then u64 LSN and u64 page of
 //                     each witness page
 //
-// A witness page is a page in use that was written shortly before the checkpoint. The data file had
-// it with that LSN when the checkpoint became durable. The LSN of a page only grows, and no page
-// that the last checkpoint calls used is cut off. So a data file in which the witness pages are
-// older is an old copy that somebody put back.
+// A witness page is a page in use that was written shortly before the checkpoint, with an LSN up to
+// the redo point. The data file had it with that LSN when the checkpoint became durable. From then
+// on the page's LSN is never lower, also where recovery makes the page anew from an image in the
+// log: such an image is behind the redo point, and has all changes before it. No page that the last
+// checkpoint calls used is cut off. So a data file in which the witness pages are older is an old
+// copy that somebody put back.
 //
 // The valid checkpoint file with the higher sequence counts, so that a crash during a write of one
 // file leaves the other. The functions throw Error: kUsage for another page size or a newer format,
@@ -55,9 +57,10 @@ struct CheckpointState {
   std::vector<WitnessPage> witnesses;  // at most kMaxWitnesses
 };
 
-// Sets the witness pages of `state`, whose map must be set. They are those pages in use that are in
-// `written`, the pages that were written and synced since the checkpoint `before`. When there are
-// none, the state takes the witness pages of `before` that are still in use.
+// Sets the witness pages of `state`, whose redo point and map must be set. They are the last pages
+// in `written` that are in use and have an LSN up to the redo point; `written` has pages that were
+// written and synced since the checkpoint `before`. When there are none, the state takes the witness
+// pages of `before` that are still in use.
 void SetWitnesses(std::vector<WitnessPage> written, const CheckpointState& before,
                   CheckpointState* state);
 

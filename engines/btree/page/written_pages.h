@@ -1,46 +1,59 @@
-// WrittenPages notes the last pages that were written to the data file, with their LSNs. They
-// become the witness pages of the next checkpoint (meta.h).
+// Keeps the last pages that were written to the data file, with their LSNs, for the witness pages of the next
+// checkpoint (meta.h).
 //
-//   written.Note(id, lsn);      // the page was written
-//   written.Synced();           // the file was synced after that
-//   state.witnesses = written.TakeSynced();
+//   written.Note(pages);        // the pages of a batch, when all of them are written
+//   written.Synced();           // after a sync of the file
+//   SetWitnesses(written.TakeSynced(), before, &state);
 //
 // Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_PAGE_WRITTEN_PAGES_H_
 #define TESTBED_ENGINES_BTREE_PAGE_WRITTEN_PAGES_H_
 
-#include <algorithm>
 #include <array>
-#include <utility>
 #include <vector>
 
 #include "engines/btree/page/meta.h"
 
 namespace testbed::btree {
 
-class WrittenPages {
+// Holds the last pages that were added. There are more of them than a checkpoint names, because not
+// every page can be a witness.
+class LastPages {
  public:
-  void Note(PageId id, Lsn lsn) { noted_.Add({id, lsn}); }
-  // Tells that every page that was noted is durable.
-  void Synced() {
-    if (noted_.count > 0) synced_ = std::exchange(noted_, {});
-  }
-  // Returns the last pages that were noted before the last sync, at most kMaxWitnesses, and forgets
-  // them. A sync before which no page was noted does not count.
-  std::vector<WitnessPage> TakeSynced() {
-    const Last taken = std::exchange(synced_, {});
-    const size_t n = std::min(taken.count, kMaxWitnesses);
-    return {taken.pages.begin(), taken.pages.begin() + static_cast<ptrdiff_t>(n)};
+  void Add(const WitnessPage& page) { pages_[count_++ % pages_.size()] = page; }
+  // Calls `use` for each page, in the order in which they were added.
+  template <typename Use>
+  void ForEach(const Use& use) const {
+    const size_t first = count_ > pages_.size() ? count_ - pages_.size() : 0;
+    for (size_t i = first; i < count_; ++i) use(pages_[i % pages_.size()]);
   }
 
  private:
-  // The last kMaxWitnesses pages that were added; `count` is the number of all that were added.
-  struct Last {
-    void Add(const WitnessPage& page) { pages[count++ % kMaxWitnesses] = page; }
-    std::array<WitnessPage, kMaxWitnesses> pages;
-    size_t count = 0;
-  };
-  Last noted_, synced_;
+  std::array<WitnessPage, 8 * kMaxWitnesses> pages_;
+  size_t count_ = 0;  // of all pages that were added
+};
+
+class WrittenPages {
+ public:
+  void Note(const LastPages& pages) { AddAll(pages, &noted_); }
+  // Tells that every page that was noted is durable.
+  void Synced() {
+    AddAll(noted_, &synced_);
+    noted_ = {};
+  }
+  // Returns the last pages that are durable, in the order of their writes, and forgets them.
+  std::vector<WitnessPage> TakeSynced() {
+    std::vector<WitnessPage> taken;
+    synced_.ForEach([&taken](const WitnessPage& page) { taken.push_back(page); });
+    synced_ = {};
+    return taken;
+  }
+
+ private:
+  static void AddAll(const LastPages& from, LastPages* to) {
+    from.ForEach([to](const WitnessPage& page) { to->Add(page); });
+  }
+  LastPages noted_, synced_;
 };
 
 }  // namespace testbed::btree

@@ -206,6 +206,11 @@ void PageFile::PunchBehind(PageId id, uint32_t bytes) {
 
 void PageFile::Write(WriteBatch* batch) {
   if (batch->count() == 0) return;
+  LastPages used;
+  for (uint32_t i = 0; i < batch->count(); ++i) {
+    const PageHeader* header = Header(batch->page(i));
+    if (header->type != PageType::kFree) used.Add({batch->id(i), header->lsn});
+  }
   if (options_.codec != PageCodec::kNone) batch->Compress(options_.codec);
   LockGuard lock(mutex_);
   FinishLastBatch();
@@ -217,9 +222,7 @@ void PageFile::Write(WriteBatch* batch) {
     WriteInPlace(*batch);
   });
   half_written_ = false;
-  for (uint32_t i = 0; i < batch->count(); ++i) {
-    written_.Note(batch->id(i), Header(batch->page(i))->lsn);
-  }
+  written_.Note(used);
   if (units_ == nullptr) return;
   OrFail([&] {
     for (uint32_t i = 0; i < batch->count(); ++i) PunchBehind(batch->id(i), batch->stored_bytes(i));

@@ -371,18 +371,42 @@ TEST_F(BtreeCheckTest, AnOlderCopyOfTheDataFile) {
   Open();
 }
 
-TEST_F(BtreeCheckTest, WitnessPagesAreInUse) {
+// Erases free the pages that were written last, and free pages are no witnesses.
+TEST_F(BtreeCheckTest, AnOlderCopyFromBeforeErases) {
+  for (const TornPage torn_page : {TornPage::kNone, TornPage::kDoublewrite}) {
+    options_.torn_page = torn_page;
+    Open();
+    for (int i = 0; i < 3000; ++i) Commit("a", Key(i), Value(i));
+    Close();
+    const std::string older = dir_ + "/older";
+    std::filesystem::copy_file(data(), older);
+    Open();
+    for (int i = 1500; i < 3000; ++i) Erase("a", Key(i));
+    Close();
+    ASSERT_FALSE(Checkpoint().witnesses.empty());
+    ExpectSound();
+    std::filesystem::copy_file(older, data(), std::filesystem::copy_options::overwrite_existing);
+    EXPECT_THROW(Open(), Error);
+    std::filesystem::remove_all(dir_);
+  }
+}
+
+TEST_F(BtreeCheckTest, WitnessPagesAreInUseAndChangedBeforeTheRedoPoint) {
   CheckpointState before, state;
   before.witnesses = {{1, 5}, {70, 6}};
   state.space.pages = 71;
   state.space.words = {3, 0};
-  SetWitnesses({{2, 9}, {1, 8}, {200, 7}}, before, &state);
+  state.redo = 8;
+  SetWitnesses({{2, 7}, {1, 8}, {1, 9}, {200, 7}}, before, &state);
   ASSERT_EQ(state.witnesses.size(), 1u);
   EXPECT_EQ(state.witnesses[0].id, 1u);
   EXPECT_EQ(state.witnesses[0].lsn, 8u);
-  SetWitnesses({{2, 9}}, before, &state);  // none of them is in use
+  // The first is not in use, the other may be older after a recovery.
+  SetWitnesses({{2, 7}, {1, 9}}, before, &state);
   ASSERT_EQ(state.witnesses.size(), 1u);
   EXPECT_EQ(state.witnesses[0].lsn, 5u);
+  SetWitnesses(std::vector<WitnessPage>(20, {1, 3}), before, &state);
+  EXPECT_EQ(state.witnesses.size(), kMaxWitnesses);
 }
 
 TEST_F(BtreeCheckTest, AFreePageWithDamageIsANote) {
