@@ -73,10 +73,11 @@ TEST_F(HelpTest, WhatExamplesAndDocumentsNameExists) {
   const std::set<std::string> known = AllOptions();
   EXPECT_GT(known.size(), 60u);
   // The documents also name these options of other programs.
-  std::set<std::string> others = {"--build",     "--preset",  "--install",   "--target",
-                                  "--changed",   "--skip",    "--all",       "--only",
-                                  "--fix",       "--prefix",  "--cflags",    "--libs",
-                                  "--component", "--testbed", "--workloads", "--ycsb-jars"};
+  std::set<std::string> others = {"--build",     "--preset",    "--install",   "--target",
+                                  "--changed",   "--skip",      "--all",       "--only",
+                                  "--fix",       "--prefix",    "--cflags",    "--libs",
+                                  "--component", "--testbed",   "--workloads", "--ycsb-jars",
+                                  "--array",     "--exclusive", "--nodes",     "--requeue"};
   std::vector<std::filesystem::path> pages = {SourceDir() + "/README.md"};
   for (const auto& entry : std::filesystem::directory_iterator(SourceDir() + "/docs")) {
     if (entry.path().extension() == ".md") pages.push_back(entry.path());
