@@ -1,6 +1,7 @@
 #include "device/file/directory.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -111,6 +112,18 @@ void RenameFile(const std::string& from, const std::string& to) {
 void RemoveFile(const std::string& path) {
   CheckLockedDirectory(path);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error::Io("remove", path, errno);
+}
+
+// Asks for the links alone. After a stat that asks for the times, the next write gives the file new ones,
+// which took a sixth of the rate of synced commits (multigrain timestamps, since Linux 6.13).
+void File::CheckNamed() const {
+  struct statx st;
+  if (::statx(fd_, "", AT_EMPTY_PATH, STATX_NLINK, &st) != 0) throw Error::Io("stat", path_, errno);
+  if (st.stx_nlink > 0) return;
+  throw Error(Error::kIo,
+              "file " + path_ + " was removed while it was in use, and goes with what " +
+                  "is in it: restore the database from a copy",
+              ENOENT);
 }
 
 }  // namespace testbed

@@ -347,13 +347,6 @@ struct stat File::Stat() const {
   return st;
 }
 
-void File::CheckNamed() const {
-  if (Stat().st_nlink > 0) return;
-  const std::string what =
-      " was removed while it was in use, and goes with what is in it: restore ";
-  throw Error(Error::kIo, "file " + path_ + what + "the database from a copy", ENOENT);
-}
-
 uint64_t File::Size() const { return static_cast<uint64_t>(Stat().st_size); }
 uint64_t File::AllocatedBytes() const { return static_cast<uint64_t>(Stat().st_blocks) * 512; }
 
