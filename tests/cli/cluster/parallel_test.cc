@@ -15,7 +15,8 @@ shift
 [[ $1 != -- ]] || shift
 grep -qx "$host" "$FAKE/dead" 2>/dev/null && exit 255
 echo "$host" >>"$FAKE/called"
-SLURMD_NODENAME=$host exec sh -c "$*"
+# sshd gives each command the SHELL of its user, which GNU parallel asks for on the host.
+SLURMD_NODENAME=$host SHELL=/bin/sh exec sh -c "$*"
 )sh";
 
 class ParallelTest : public SweepTest {
