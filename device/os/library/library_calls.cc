@@ -106,6 +106,7 @@ size_t ReplaceCalls(void* library, std::span<const LibraryCall> calls) {
   link_map* map = nullptr;
   if (::dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return 0;
   const Relocations relocations = RelocationsOf(*map);
+  if (relocations.symbols == nullptr) return 0;
   ReadOnly read_only{map->l_addr};
   ::dl_iterate_phdr(FindReadOnly, &read_only);
   size_t replaced = 0;
