@@ -241,8 +241,8 @@ void Simulation::OneLoad() {
 
 void PrintLooks(int paths) {
   const std::vector<double> least = LeastTails(kLooks, paths, 7);
-  for (double exponent = -5; exponent < -0.4; exponent += 0.25) {
-    const double tail = std::pow(10, exponent);
+  for (int quarter = -20; quarter < -1; ++quarter) {  // exponents from -5 to -0.5
+    const double tail = std::pow(10, 0.25 * quarter);
     const auto below = std::upper_bound(least.begin(), least.end(), tail) - least.begin();
     fmt::print("{{{:.6g}, {:.6g}}},\n", tail, static_cast<double>(below) / paths);
   }
