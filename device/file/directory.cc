@@ -116,12 +116,12 @@ void RemoveFile(const std::string& path) {
 
 // Asks for the links alone. After a stat that asks for the times, the next write gives the file new ones,
 // which took a sixth of the rate of synced commits (multigrain timestamps, since Linux 6.13).
-void File::CheckNamed() const {
+void CheckHasName(int fd, const std::string& path) {
   struct statx st;
-  if (::statx(fd_, "", AT_EMPTY_PATH, STATX_NLINK, &st) != 0) throw Error::Io("stat", path_, errno);
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_NLINK, &st) != 0) throw Error::Io("stat", path, errno);
   if (st.stx_nlink > 0) return;
   throw Error(Error::kIo,
-              "file " + path_ + " was removed while it was in use, and goes with what " +
+              "file " + path + " was removed while it was in use, and goes with what " +
                   "is in it: restore the database from a copy",
               ENOENT);
 }

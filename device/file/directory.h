@@ -34,6 +34,9 @@ void SyncParent(const std::string& path);
 // `to`: root could else put a file in the place of /dev/null.
 void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
+// Throws Error (kIo) when the open file, which was `path`, has no name left, so that its bytes
+// vanish when it is closed.
+void CheckHasName(int fd, const std::string& path);
 
 }  // namespace testbed
 

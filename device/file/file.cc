@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/file/file_faults.h"
 #include "device/os/dir_lock.h"
 #include "device/os/interrupted.h"
@@ -347,6 +348,7 @@ struct stat File::Stat() const {
   return st;
 }
 
+void File::CheckNamed() const { CheckHasName(fd_, path_); }
 uint64_t File::Size() const { return static_cast<uint64_t>(Stat().st_size); }
 uint64_t File::AllocatedBytes() const { return static_cast<uint64_t>(Stat().st_blocks) * 512; }
 
