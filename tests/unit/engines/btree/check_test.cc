@@ -376,12 +376,12 @@ TEST_F(BtreeCheckTest, AnOlderCopyFromBeforeErases) {
   for (const TornPage torn_page : {TornPage::kNone, TornPage::kDoublewrite}) {
     options_.torn_page = torn_page;
     Open();
-    for (int i = 0; i < 3000; ++i) Commit("a", Key(i), Value(i));
+    for (int i = 0; i < 12000; ++i) Commit("a", Key(i), Value(i));
     Close();
     const std::string older = dir_ + "/older";
     std::filesystem::copy_file(data(), older);
     Open();
-    for (int i = 1500; i < 3000; ++i) Erase("a", Key(i));
+    for (int i = 1000; i < 12000; ++i) Erase("a", Key(i));
     Close();
     ASSERT_FALSE(Checkpoint().witnesses.empty());
     ExpectSound();
