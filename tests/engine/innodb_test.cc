@@ -181,7 +181,6 @@ TEST_F(InnodbTest, ACacheThatIsTooSmallIsRefusedByName) {
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/db"));
 }
 
-// Two sessions that take two rows in opposite order: one is rolled back by InnoDB, and both end.
 // A session that opens a table's HANDLER and the making of an index wait for each other's locks, unless one
 // gives way.
 TEST_F(InnodbTest, TablesAreReadForTheFirstTimeWhileTheyGetIndexes) {
@@ -213,6 +212,7 @@ TEST_F(InnodbTest, TablesAreReadForTheFirstTimeWhileTheyGetIndexes) {
   EXPECT_GT(found.load(), 0u);
 }
 
+// Two sessions that take two rows in opposite order: one is rolled back by InnoDB, and both end.
 TEST_F(InnodbTest, DeadlocksAreTriedAgain) {
   std::unique_ptr<Engine> engine = Open();
   const TableId table = engine->OpenTable("t");
