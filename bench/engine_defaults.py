@@ -103,7 +103,7 @@ def rates(document):
     rows = []
     for side, label in zip(SIDES, document["settings"]):
         answer = found.get(side)
-        if answer is None or answer["low"] is None:
+        if answer is None or None in (answer["low"], answer["high"]):
             rows.append((label, "not measured", "not known"))
             continue
         effect, low, high = (100 * (answer[name] - 1) for name in ("effect", "low", "high"))
