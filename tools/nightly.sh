@@ -12,6 +12,7 @@
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
+#   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py, docs/mutants.md)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small
 #   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md), as far as those are installed
@@ -28,7 +29,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs fuzz experiments originals python)
+parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs mutants fuzz experiments originals python)
 kSkipped=77
 
 usage() {
@@ -106,6 +107,19 @@ part_crashes() {
 part_planted_bugs() {
   command -v git >/dev/null || cannot "git is not installed" || return
   "$source_dir/tools/crashtest/planted_bugs.sh"
+}
+
+part_mutants() {
+  command -v git >/dev/null || cannot "git is not installed" || return
+  local python=$out/mutants-python/bin/python tree=$out/mutated
+  { python3 -m venv "$out/mutants-python" &&
+    "$python" -m pip install --quiet --no-deps --require-hashes -r "$source_dir/tests/mutants/requirements.txt"; } ||
+    cannot "the package of tests/mutants/requirements.txt cannot be installed" || return
+  (set_up_tests && git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
+    cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF \
+      -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh" --where)") || return
+  cp -- "$source_dir/tests/mutants/results.json" "$out/mutants.json"
+  "$python" "$source_dir/tests/mutants/mutants.py" --tree "$tree" --results "$out/mutants.json" --again
 }
 
 part_fuzz() {
