@@ -29,13 +29,13 @@ const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
 }
 
 // Returns the bytes for rows that are not in tables yet. Without a budget that is RocksDB's
-// default, two buffers of 64 MiB. With one it is an eighth of it, or less when the block cache
-// leaves less than half of it.
+// default, two buffers of 64 MiB. With one it is an eighth of it, or half of what the block cache
+// leaves when that is less.
 uint64_t MemtableBytes(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 128 * kMiB;
   const uint64_t rest =
       options.ram_bytes > options.cache_bytes ? options.ram_bytes - options.cache_bytes : 0;
-  return std::clamp<uint64_t>(std::min(options.ram_bytes / 8, rest / 4), kMiB, 128 * kMiB);
+  return std::clamp<uint64_t>(std::min(options.ram_bytes / 8, rest / 2), kMiB, 128 * kMiB);
 }
 
 // Returns the bytes that one entry of the cache is assumed to hold, from which a HyperClockCache
@@ -474,7 +474,7 @@ Capabilities RocksdbCapabilities() {
       {"verify_checksums", "check a block's checksum at each read (on)"},
       {"wal_bytes_per_sync",
        "bytes from one start of the log's write-back to the next, 0 = never (0)"},
-      {"write_buffer_size", "bytes of one write buffer (an eighth of --ram / buffers, or 64M)"},
+      {"write_buffer_size", "bytes of a write buffer (all together --ram / 8, at most 128M)"},
   };
   return can;
 }

@@ -143,6 +143,29 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
             before.begin()->second);
 }
 
+// The test kills the process of the run while it reads; the load before it was finished.
+TEST_F(ExperimentRunTest, TheFinishedPhasesOfAKilledRunAreKept) {
+  std::ofstream(directory_ / "mine.toml") << kTwoCells;
+  const std::string script =
+      "( cd " + directory_.string() + "; " + TestbedBinary() +
+      " experiment mine.toml --rounds 1 --quiet --only length=long --out o >out 2>err & pid=$!;"
+      " for i in {1..600}; do grep -q loaded.*true o/databases/*/testbed.json && break; sleep 0.1;"
+      " done 2>/dev/null; sleep 1; pkill -KILL -P $pid; wait $pid; echo $? >code )";
+  ASSERT_EQ(std::system(("bash -c '" + script + "'").c_str()), 0);
+  const std::string err = Read(directory_ / "err"), out = Read(directory_ / "out");
+  EXPECT_EQ(Read(directory_ / "code"), "1\n") << err;
+  EXPECT_NE(err.find("the phases that it finished are in o/failed/"), std::string::npos) << err;
+  EXPECT_NE(out.find("failed: length=long: "), std::string::npos) << out;
+  EXPECT_NE(out.find("0 of 2 cells"), std::string::npos) << out;
+  std::string file;
+  for (const auto& entry : fs::directory_iterator(directory_ / "o/failed")) file = entry.path();
+  const nlohmann::json run = nlohmann::json::parse(Read(file))["runs"][0];
+  EXPECT_EQ(run["phases"][0]["name"], "insert");
+  EXPECT_NE(run["error"]["sentence"].get<std::string>().find("signal 9"), std::string::npos) << run;
+  EXPECT_EQ(Run("experiment mine.toml --rounds 1 --quiet --only length=long --out o").code, 0);
+  EXPECT_TRUE(fs::is_empty(directory_ / "o/failed"));
+}
+
 // A cell that asks for a scratch device must not be measured on a shared device.
 TEST_F(ExperimentRunTest, CellsWhoseDeviceCannotBeMadeFailOneAndAll) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root gets a scratch device";

@@ -79,6 +79,13 @@ double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, dou
   return std::clamp(100 * next / ram_bytes, kLeastPct, kMostPct);
 }
 
+// Returns whether a larger cache would be of no use to the run. It would even harm an engine that
+// sizes its other memory by what the cache leaves, such as RocksDB's write buffers.
+bool LeavesHalfEmpty(const Rehearsal& rehearsal, double ram_bytes) {
+  const double cache = ram_bytes * rehearsal.cache_pct / 100;
+  return rehearsal.filled_bytes > 0 && rehearsal.filled_bytes + rehearsal.to_come < cache / 2;
+}
+
 std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen) {
@@ -101,7 +108,10 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
     const double needed = NeededBytes(rehearsals.back());
     const bool within = needed <= ram_bytes;
     if (within) *chosen = std::max(*chosen, share);
-    if (within && needed >= kEnough * ram_bytes) break;
+    if (within &&
+        (needed >= kEnough * ram_bytes || LeavesHalfEmpty(rehearsals.back(), ram_bytes))) {
+      break;
+    }
     // The goal lies between kEnough and all of the memory, so that the next share is unlikely to
     // exceed the memory by little.
     const double next = NextShare(rehearsals, ram_bytes, (1 + kEnough) / 2 * ram_bytes);

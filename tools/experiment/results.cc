@@ -186,7 +186,11 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
 
 void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   const json document = dir.ReadCell(of_round);
-  if (document.is_null()) return;
+  if (document.is_null()) {
+    const json failed = dir.ReadFailure(of_round);
+    for (const json& run : ListOf(failed, "runs")) NoteFailure(of_round, run);
+    return;
+  }
   Figures load;
   std::optional<double> foreign_load;
   if (!of_round.load_key.empty()) {
@@ -202,16 +206,20 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   hosts_[cell][static_cast<size_t>(of_round.round) - 1] =
       document.value("cell", json::object()).value("host", document.value("host", ""));
   for (const json& run : ListOf(document, "runs")) {
-    if (run.contains("error")) {
-      failures_.push_back(of_round.name + ": " + run.at("error").value("sentence", ""));
-      continue;
-    }
+    if (NoteFailure(of_round, run)) continue;
     NoteForeignCpu(foreign_load, MostForeignCpu(run));
     Figures figures = FiguresOf(document, run);
     figures.insert(load.begin(), load.end());
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
     grades_.push_back(run.at("accounting").value("grade", ""));
   }
+}
+
+// Returns whether the run failed.
+bool ResultSet::NoteFailure(const Cell& of_round, const json& run) {
+  if (!run.contains("error")) return false;
+  failures_.push_back(of_round.name + ": " + run.at("error").value("sentence", ""));
+  return true;
 }
 
 // A run counts as disturbed when its load was: the figures of the load are used with each run on

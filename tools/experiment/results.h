@@ -104,6 +104,7 @@ class ResultSet {
 
  private:
   void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
+  bool NoteFailure(const Cell& of_round, const nlohmann::json& run);
   void NoteSurroundings(size_t cell, const nlohmann::json& document);
   void NoteForeignCpu(std::optional<double> of_load, std::optional<double> of_run);
 

@@ -99,11 +99,23 @@ std::string CellFileName(const std::string& cell, int round) {
   return KeyOf(cell, round) + ".json";
 }
 
+constexpr char kCellFile[] = R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)";
+
+// Returns what a document tells of the cell that it is of.
+json OfCell(const Cell& cell) {
+  return {{"name", cell.name},
+          {"labels", cell.labels},
+          {"round", cell.round},
+          {"block", cell.block},
+          {"host", NodeName()}};
+}
+
 // Returns whether a file of this name, in the folder, can be one that an experiment wrote. Loads of
 // earlier versions had no round.
 bool IsNameOfOurs(const std::string& folder, const std::string& name) {
   static const auto* const kNames = new std::map<std::string, std::regex>{
-      {"cells", std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)")},
+      {"cells", std::regex(kCellFile)},
+      {"failed", std::regex(kCellFile)},
       {"set_aside",
        std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.[1-9][0-9]*\.json)")},
       {"claims", std::regex(R"(([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.)?round-[1-9][0-9]*)"
@@ -366,14 +378,15 @@ std::string ResultsDir::CellFile(const Cell& cell) const {
 std::string ResultsDir::LoadFile(const std::string& key) const {
   return path_ + "/loads/" + key + ".json";
 }
+std::string ResultsDir::FailureFile(const Cell& cell) const {
+  return path_ + "/failed/" + CellFileName(cell.name, cell.round);
+}
 bool ResultsDir::HasCell(const Cell& cell) const { return MayBeThere(CellFile(cell)); }
 
 bool ResultsDir::WriteCell(const Cell& cell, json document) const {
-  document["cell"] = {{"name", cell.name},
-                      {"labels", cell.labels},
-                      {"round", cell.round},
-                      {"block", cell.block},
-                      {"host", NodeName()}};
+  document["cell"] = OfCell(cell);
+  const std::string failure = FailureFile(cell);
+  if (MayBeThere(failure)) RemoveFile(failure);
   if (!shared_) {
     WriteJson(CellFile(cell), document);
     return true;
@@ -386,6 +399,13 @@ bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   if (code != 0 && code != EEXIST) throw Error::Io("link", CellFile(cell), code);
   SyncParent(CellFile(cell));
   return code == 0;
+}
+
+std::string ResultsDir::WriteFailure(const Cell& cell, json document) const {
+  document["cell"] = OfCell(cell);
+  MakeDirectories(path_ + "/failed");
+  WriteJson(FailureFile(cell), document);
+  return FailureFile(cell);
 }
 
 void ResultsDir::SetAside(const Cell& cell) const {
@@ -402,6 +422,7 @@ void ResultsDir::WriteLoad(const std::string& key, const json& document) const {
   WriteJson(LoadFile(key), document);
 }
 json ResultsDir::ReadCell(const Cell& cell) const { return ReadJson(CellFile(cell)); }
+json ResultsDir::ReadFailure(const Cell& cell) const { return ReadJson(FailureFile(cell)); }
 json ResultsDir::ReadLoad(const std::string& key) const { return ReadJson(LoadFile(key)); }
 
 }  // namespace testbed

@@ -17,6 +17,7 @@
 //   databases/testbed-HOST-N the databases of one process
 //   hosts/HOST.json          what kind of host it is, and why it was refused
 //   logs/JOB_TASK.txt        what the task of a scheduler printed
+//   failed/KEY.json          phases that a cell had finished when its last run failed
 //   set_aside/KEY.N.json     results of a block that was begun on one host and done anew on another
 //
 // A scratch device has its image and its mount point there, too, which have names of their own
@@ -37,8 +38,8 @@
 namespace testbed {
 
 // The folders in the directory that only an experiment writes to.
-inline constexpr const char* kResultsFolders[] = {"cells",  "loads", "rehearsals", "databases",
-                                                  "claims", "hosts", "logs",       "set_aside"};
+inline constexpr const char* kResultsFolders[] = {
+    "cells", "loads", "rehearsals", "databases", "claims", "hosts", "logs", "set_aside", "failed"};
 // The database of a cell that loads its own, in databases/.
 inline constexpr char kOwnDatabase[] = "cell";
 // "schema" of the files in claims/ and hosts/, and what a log in logs/ begins with.
@@ -82,9 +83,13 @@ class ResultsDir {
   // the document away, when the directory is shared and another process has finished the cell.
   bool WriteCell(const Cell& cell, nlohmann::json document) const;
   void WriteLoad(const std::string& key, const nlohmann::json& document) const;
+  // Keeps the document of a run that failed, which does not finish the cell, in place of the one
+  // before. Returns the file's path.
+  std::string WriteFailure(const Cell& cell, nlohmann::json document) const;
   // These return null when there is no such file or it holds no JSON. They throw Error (kUsage) when
   // it is no regular file or cannot be read.
   nlohmann::json ReadCell(const Cell& cell) const;
+  nlohmann::json ReadFailure(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
   // Returns the path of the cell's file.
   std::string CellFile(const Cell& cell) const;
@@ -99,6 +104,7 @@ class ResultsDir {
   void LockShared();
   void Open(const Experiment& experiment, const PlanOptions& options);
   std::string LoadFile(const std::string& key) const;
+  std::string FailureFile(const Cell& cell) const;
   const std::string path_;
   DirLock lock_;    // held since Create
   DirShare share_;  // held since CreateShared

@@ -46,8 +46,8 @@ class ExperimentRun {
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
   bool Load(const Cell& cell, const std::string& dir);
   bool One(const Cell& cell, const std::string& dir);
-  bool Run(const RunOptions& run, const std::vector<std::string>& command, const std::string& what,
-           json* document) const;
+  bool Run(const Cell& cell, const RunOptions& run, const std::vector<std::string>& command,
+           const std::string& what, json* document) const;
   bool LastOfLoad(size_t i) const;
   // Failures are printed even with --quiet.
   static void Complain(const std::string& text) { fmt::print(stderr, "testbed: {}\n", text); }
@@ -153,13 +153,16 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   return run;
 }
 
-bool ExperimentRun::Run(const RunOptions& run, const std::vector<std::string>& command,
-                        const std::string& what, json* document) const {
+bool ExperimentRun::Run(const Cell& cell, const RunOptions& run,
+                        const std::vector<std::string>& command, const std::string& what,
+                        json* document) const {
   *document = ExecuteRuns(run, command);
   if (StopRequested()) return false;
   for (const json& one : (*document)["runs"]) {
     if (!one.contains("error")) continue;
-    Complain(fmt::format("{}: {}", what, one["error"].value("sentence", "")));
+    const std::string file = results_.WriteFailure(cell, *document);
+    Complain(fmt::format("{}: {}; the phases that it finished are in {}", what,
+                         one["error"].value("sentence", ""), file));
     return false;
   }
   return !document->value("partial", false);
@@ -176,7 +179,7 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   run.repeat_runs = 1;
   run.fresh = true;
   json document;
-  if (!Run(run, CommandOf(cell.load_options, run, "--fresh"), "loading for " + cell.name,
+  if (!Run(cell, run, CommandOf(cell.load_options, run, "--fresh"), "loading for " + cell.name,
            &document)) {
     return false;
   }
@@ -199,7 +202,7 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   const json loaded = shares ? results_.ReadLoad(cell.load_key) : json();
   const std::vector<std::string> command =
       shares ? CommandOf(cell.options, run, "--reuse") : OptionWords(cell.options);
-  if (!Run(run, command, cell.name, &document)) return false;
+  if (!Run(cell, run, command, cell.name, &document)) return false;
   if (loaded.is_object()) document["load_command"] = loaded.value("command", json());
   NoteScratch(cell, &document);
   if (!results_.WriteCell(cell, std::move(document))) {

@@ -65,11 +65,14 @@ json EngineJson(const EngineCounters& engine) {
 }
 
 json LogJson(const LogWrites& log, bool in_kernel) {
-  json j = {{"bytes", log.bytes},
-            {"writes", log.writes},
-            {"syncs", log.syncs},
-            {"estimate_least_bytes", log.estimate_least_bytes},
-            {"estimate_bytes", log.estimate_bytes}};
+  json j = json::object();
+  if (log.bytes) j["bytes"] = *log.bytes;
+  if (log.calls) {
+    j["writes"] = log.calls->writes;
+    j["syncs"] = log.calls->syncs;
+    j["estimate_least_bytes"] = log.calls->estimate_least_bytes;
+    j["estimate_bytes"] = log.calls->estimate_bytes;
+  }
   if (in_kernel) {
     j["device_bytes"] = log.device_bytes;
     j["journal_bytes"] = log.journal_bytes;

@@ -43,7 +43,8 @@ EngineCounters EngineDelta(const EngineCounters& before, EngineCounters after) {
   return after;
 }
 
-// Returns nothing when no log was written.
+// Returns nothing when no log was written. Of an engine whose file calls are not counted, such as
+// InnoDB, the kernel account alone tells what the device wrote for its log.
 std::optional<LogWrites> LogDelta(const LedgerCounts& delta, const EngineCounters& engine,
                                   bool kernel) {
   constexpr auto kLog = static_cast<size_t>(FileKind::kLog);
@@ -62,14 +63,18 @@ std::optional<LogWrites> LogDelta(const LedgerCounts& delta, const EngineCounter
       journal += f.counts.write_bytes;
     }
   }
-  if (file.write_bytes == 0) return std::nullopt;
+  if (file.write_bytes == 0 && device == 0) return std::nullopt;
   LogWrites log;
-  log.bytes = engine.log_written_bytes.value_or(file.write_bytes);
-  log.writes = file.writes;
-  log.syncs = file.syncs != 0 ? file.syncs : file.writes;
-  const LogWriteEstimate estimate = EstimateLogWrites(log.bytes, log.syncs);
-  log.estimate_least_bytes = static_cast<uint64_t>(estimate.least_bytes);
-  log.estimate_bytes = static_cast<uint64_t>(estimate.expected_bytes);
+  log.bytes = engine.log_written_bytes;
+  if (file.write_bytes != 0) {
+    log.bytes = log.bytes.value_or(file.write_bytes);
+    log.calls.emplace();
+    log.calls->writes = file.writes;
+    log.calls->syncs = file.syncs != 0 ? file.syncs : file.writes;
+    const LogWriteEstimate estimate = EstimateLogWrites(*log.bytes, log.calls->syncs);
+    log.calls->estimate_least_bytes = static_cast<uint64_t>(estimate.least_bytes);
+    log.calls->estimate_bytes = static_cast<uint64_t>(estimate.expected_bytes);
+  }
   if (kernel) {
     log.device_bytes = device;
     log.journal_bytes = journal;

@@ -17,9 +17,14 @@ namespace testbed {
 // The cost of log writes: as the engine reports it, at the device, and as estimated from the
 // engine's counters alone (workloads/measure/log_estimate.h).
 struct LogWrites {
-  uint64_t bytes = 0, writes = 0;
-  uint64_t syncs = 0;  // without sync calls every write counts as one, as with O_DSYNC
-  uint64_t estimate_least_bytes = 0, estimate_bytes = 0;
+  // Of an engine whose files are counted at the file level.
+  struct Calls {
+    uint64_t writes = 0;
+    uint64_t syncs = 0;  // without sync calls every write counts as one, as with O_DSYNC
+    uint64_t estimate_least_bytes = 0, estimate_bytes = 0;
+  };
+  std::optional<uint64_t> bytes;  // as the engine says, or by its file calls
+  std::optional<Calls> calls;
   // Bytes that the device wrote for log files, and for the file system's journal and metadata; 0
   // without the kernel account.
   uint64_t device_bytes = 0, journal_bytes = 0;

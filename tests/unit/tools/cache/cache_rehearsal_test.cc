@@ -69,9 +69,16 @@ TEST(CacheRehearsalTest, TheMostAtAMomentBoundsTheShareWhereItIsFarFromTheMean) 
   EXPECT_LT(Find(&wild), 0.85 * Find(&calm));
 }
 
-TEST(CacheRehearsalTest, ADatabaseThatDoesNotFillTheCacheTakesNothingAway) {
+// A larger cache would be as empty, and an engine may size its other memory by what the cache leaves.
+TEST(CacheRehearsalTest, ACacheThatStaysHalfEmptyIsNotMadeLarger) {
   FakeEngine engine;
   engine.database = 40 * kMiB;
+  EXPECT_EQ(Find(&engine), 50);
+  EXPECT_EQ(engine.asked, std::vector<double>{50});
+  engine.asked.clear();
+  engine.database = 70 * kMiB;
+  EXPECT_GT(Find(&engine), 50);
+  engine.database = 0;  // an engine that does not say what its cache holds
   EXPECT_EQ(Find(&engine), 95);
 }
 

@@ -99,6 +99,10 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
     dir_->WriteCell(cell, kResults);
     fs::copy(dir_->CellFile(cell), dir_->CellFile(cell) + ".0123456789abcdef.new");
   }
+  Cell failed;
+  failed.name = "of a run that failed";
+  const std::string failure = dir_->WriteFailure(failed, kResults);
+  EXPECT_EQ(failure, Place(OnlyFileOf("failed")));
   dir_->WriteLoad("0123456789abcdef-1", kResults);
   Write("loads/0123456789abcdef-12.json.0123456789abcdef.new", "{\n \"");
   KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));

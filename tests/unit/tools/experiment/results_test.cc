@@ -97,6 +97,22 @@ class ResultsTest : public testing::Test {
   int rounds_ = 1;
 };
 
+// A run that failed does not finish its cell. What it had finished is kept until the cell is.
+TEST_F(ResultsTest, ARunThatFailedIsNamedUntilItsCellIsFinished) {
+  json run = Run(100);
+  run["error"] = {{"sentence", "killed by SIGKILL in round 9"}, {"exit_code", 1}};
+  const json failed = {{"schema", "testbed-results/1"}, {"runs", {run}}};
+  const std::string file = dir_.WriteFailure(cells_[0], failed);
+  EXPECT_FALSE(dir_.HasCell(cells_[0]));
+  EXPECT_EQ(dir_.ReadFailure(cells_[0])["runs"][0]["phases"].size(), 3u);
+  const auto failures = [this] { return Results().failures(); };
+  EXPECT_THAT(failures(), ElementsAre(cells_[0].name + ": killed by SIGKILL in round 9"));
+  run.erase("error");
+  dir_.WriteCell(cells_[0], {{"schema", "testbed-results/1"}, {"runs", {run}}});
+  EXPECT_THAT(failures(), testing::IsEmpty());
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
   const Figures figures = FiguresOf({{"options", {{"page_size", 4096}}}}, Run(7));
   EXPECT_EQ(figures.at("point_read.rate"), 7);

@@ -29,7 +29,8 @@ PhaseAccount FullAccount(OpKind op) {
   account.engine.block_requests = 20;
   account.engine.block_hits = 12;
   account.engine.more = {{"its_own", 3}};
-  account.log = LogWrites{.bytes = 70, .writes = 2, .syncs = 1, .device_bytes = 4096};
+  account.log = LogWrites{
+      .bytes = 70, .calls = LogWrites::Calls{.writes = 2, .syncs = 1}, .device_bytes = 4096};
   account.device = DeviceStats{.reads = 6, .read_bytes = 600, .read_ms = 5};
   account.closure = Closure{.reads = 0, .write_bytes = -512};
   return account;
