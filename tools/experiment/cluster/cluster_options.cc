@@ -32,8 +32,7 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
       ->type_name("KEY")
       ->allow_extra_args(false);
   app.add_option("--on", options->on,
-                 "Hosts that run the blocks of cells instead of this one: slurm, slurm:PARTITION "
-                 "or ssh:HOST,HOST,...")
+                 "Hosts that run the blocks of cells: slurm, slurm:PARTITION or ssh:HOST,HOST,...")
       ->type_name("HOSTS");
   app.add_option("--sbatch", options->sbatch,
                  "With --on slurm: an option of sbatch, such as gres=nvme:1; may be given again")
