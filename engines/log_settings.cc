@@ -6,19 +6,22 @@ namespace testbed {
 
 void AddLogOptions(Capabilities* capabilities) {
   const std::pair<std::string, std::string> options[] = {
-      {"log_io", "direct or buffered log writes (direct with --io direct, else buffered)"},
+      {"log_io",
+       "direct or buffered: how the log is written (direct with --io direct, else buffered)"},
       {"log_write_size",
        "512, 4096 (default) or 8192: log writes begin and end at multiples of it"},
-      {"log_pad", "fill each log write up to the write size (on), or write the last block again"},
+      {"log_pad",
+       "on: each log write is filled up to log_write_size; off: a direct write repeats the last, "
+       "partly filled block (on)"},
       {"log_sync", "fdatasync (default), or dsync: each log write is durable by itself"},
       {"log_space",
-       "recycled (default), fallocated, growing, or keep-size (fallocated behind the end of the "
-       "file) log segments"},
+       "space of a log segment: recycled (default), fallocated, growing, keep-size (fallocated "
+       "behind the end of the file)"},
       {"log_prewrite",
-       "recycled segments are written with zeros before their first use (on with --durability "
-       "sync, "
-       "else off)"},
-      {"log_uncached", "on: segments leave the page cache before they are used (off)"},
+       "on: recycled segments are filled with zeros before their first use (on with --durability "
+       "sync, else off)"},
+      {"log_uncached",
+       "on: the pages of a segment leave the page cache before the segment is used (off)"},
       {"log_segment", "bytes of a log segment (16M)"},
   };
   for (const auto& option : options) capabilities->extra_options.push_back(option);

@@ -106,7 +106,7 @@ void AddListCommand(CLI::App& app, std::function<int()>* command) {
       "\nExamples:\n"
       "  testbed list\n"
       "  testbed list | less -S\n"
-      "      with each line as long as it is\n");
+      "      without breaks in long lines\n");
   list->callback([command] {
     *command = [] {
       fmt::print("{}", ListText());

@@ -72,7 +72,7 @@ void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
       ->type_name("DIR");
   app.add_flag(
       "--fresh", o.fresh,
-      "Remove the database that testbed made in --dir, then load anew; other files there stay");
+      "Remove the database that testbed made in --dir, and load it anew; other files there stay");
   app.add_flag("--reuse", o.reuse, "Use the loaded database in --dir as it is");
 }
 
@@ -87,12 +87,12 @@ void AddIoOptions(CLI::App& app, RunOptions& o) {
                                   {"mmap", IoMode::kMmap}});
       });
   Add(app, "--page-size", "SIZE",
-      "Page of a b-tree, block of a sorted run [8k, or what the engine has]",
+      "Size of a b-tree page or of a block of a sorted run [8k, or what the engine has]",
       [&o](auto& option, auto& text) {
         o.page_size = static_cast<uint32_t>(ParseSize(option, text, 512, 16 << 20));
       });
   Add(app, "--readahead", "SIZE",
-      "read_ahead_kb of the block device during the run, put back after it (root) [as it is]",
+      "read_ahead_kb of the block device during the run, restored after it (root) [unchanged]",
       [&o](auto& option, auto& text) {
         o.readahead_bytes = ParseSize(option, text, 0, 1 << 30);
         if (*o.readahead_bytes % 4096 != 0)
@@ -121,11 +121,11 @@ void AddMemoryOptions(CLI::App& app, RunOptions& o) {
           RefuseValue(option, text, "0, or 32M and more");
       });
   Add(app, "--cache-pct", "PERCENT",
-      "Share of --ram that the engine's cache gets, the OS page cache having the rest; most: the "
-      "largest with which the run stays within --ram, from rehearsals before it; auto or "
-      "auto:START: the fastest, found by trying, from START on [50]",
+      "Share of --ram for the engine's cache; the OS page cache gets the rest. most: the largest "
+      "share with which rehearsals of the run stay within --ram; auto or auto:START: the fastest "
+      "share, found by trials that begin at START [50]",
       [&o](auto& option, auto& text) { SetCachePct(option, text, &o); });
-  Add(app, "--cache-size", "SIZE", "The engine's cache, instead of --cache-pct",
+  Add(app, "--cache-size", "SIZE", "Size of the engine's cache, instead of --cache-pct",
       [&o](auto& option, auto& text) {
         o.cache_bytes = ParseSize(option, text, 1 << 20, 1ull << 50);
       });
@@ -147,7 +147,7 @@ void AddCommitOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.engine.lazy_interval_ms = static_cast<uint32_t>(ParseCount(option, text, 1, 60000));
       });
-  Add(app, "--compression", "NAME", "Block compression, of those the engine has [none]",
+  Add(app, "--compression", "NAME", "Block compression, one that the engine has [none]",
       [&o](auto&, auto& text) { o.engine.compression = text; });
   app.add_option_function<std::vector<std::string>>(
          "--engine-option",
@@ -200,15 +200,15 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
 void AddDataOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Data");
   Add(app, "--databases", "N",
-      "Databases that tables are spread over by the numbers in their names, each with its own "
-      "files, log and share of the cache; for workloads with a table for each client, ib.* and "
-      "concurrent-inserts [1]",
+      "Number of databases, each with its own files, log and share of the cache, over which tables "
+      "are spread by the numbers in their names; for workloads with a table for each client, ib.* "
+      "and concurrent-inserts [1]",
       [&o](auto& option, auto& text) {
         o.databases = static_cast<uint32_t>(ParseCount(option, text, 1, 1000));
       });
   Add(app, "--rows", "N", "Rows of the database [as many as --db-ratio gives]",
       [&o](auto& option, auto& text) { o.rows = ParseCount(option, text, 1, UINT64_MAX); });
-  Add(app, "--db-ratio", "RATIO", "Size of the database (keys and values) to --ram [4]",
+  Add(app, "--db-ratio", "RATIO", "Bytes of keys and values, as a multiple of --ram [4]",
       [&o](auto& option, auto& text) { o.db_ratio = ParseReal(option, text, 0.01, 10000); });
   Add(app, "--key-size", "SIZE", "Bytes of a key [16]",
       [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
@@ -245,8 +245,8 @@ namespace {
 // Adds the options that choose the phases, their length and their rate.
 void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--workload", "LIST",
-      "Phases to run, in order; NAME:3 is one three times, replay:FILE a trace, 'NAME 60s @ 5000' "
-      "one with a length and a rate of its own (docs/rates.md) [insert,point-read]",
+      "Phases to run, in order: NAME:3 runs one three times, replay:FILE a trace, 'NAME 60s @ "
+      "5000' one with its own length and rate (docs/rates.md) [insert,point-read]",
       [&o](auto& option, auto& text) { SetWorkloads(option, text, &o); });
   Add(app, "--threads", "LIST", "Client threads; a list runs each in turn, such as 1,8,16 [8]",
       [&o](auto& option, auto& text) {
@@ -265,11 +265,11 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--operations", "N",
       "End a phase that does not load after this many operations of all threads together",
       [&o](auto& option, auto& text) { o.operations = ParseCount(option, text, 1, UINT64_MAX); });
-  Add(app, "--warmup", "S", "Seconds run before a phase is measured [5; 0 with --operations]",
+  Add(app, "--warmup", "S", "Seconds of a phase before its measurement [5; 0 with --operations]",
       [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7); });
   Add(app, "--rate", "OPS",
-      "Open loop: operations per second, all threads together; latency is also given from the "
-      "intended start [as fast as it goes]",
+      "Open loop: operations per second of all threads together; latency is also given from the "
+      "intended start [no rate: a closed loop]",
       [&o](auto& option, auto& text) { o.rate = ParseReal(option, text, 0.001, 1e9); });
   Add(app, "--arrivals", "HOW",
       "Gaps between the intended starts of --rate, on each thread: even or exponential (random, a "
@@ -282,7 +282,7 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
 
 // Adds the options that choose the rows of an operation and their number.
 void AddRowOptions(CLI::App& app, RunOptions& o) {
-  Add(app, "--rows-per-transaction", "N", "Rows of an insert transaction [1]",
+  Add(app, "--rows-per-transaction", "N", "Rows that a transaction inserts [1]",
       [&o](auto& option, auto& text) {
         o.workload.rows_per_transaction =
             static_cast<uint32_t>(ParseCount(option, text, 1, 1000000));
@@ -296,7 +296,7 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--zipf-theta", "THETA", "Skew of zipfian, scrambled and latest, 0 to 2 [0.99]",
       [&o](auto& option, auto& text) { o.workload.zipf_theta = ParseReal(option, text, 0, 2); });
   Add(app, "--hot-fraction", "SHARE",
-      "First share of the keys that is hot, for --distribution hot [0.5]",
+      "Share of the keys, from the first on, that are hot with --distribution hot [0.5]",
       [&o](auto& option, auto& text) {
         o.workload.hot_fraction = ParseReal(option, text, 1e-9, 1);
       });
@@ -324,44 +324,44 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
 // Adds the options for the use and verification of values, and for repetition and comparison.
 void AddCheckOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--consume", "HOW",
-      "What an operation does with the values and scanned keys that it is given, as its last part: "
-      "touch (reads a byte in each 64), copy (into the client's own buffer), none [touch]",
+      "What an operation does at its end with the values and scanned keys that it read: touch "
+      "(reads a byte in each 64), copy (into the client's own buffer), none [touch]",
       [&o](auto& option, auto& text) {
         o.consume = ParseName<Consume>(
             option, text,
             {{"touch", Consume::kTouch}, {"copy", Consume::kCopy}, {"none", Consume::kNone}});
       });
   Add(app, "--added-delay", "NS",
-      "Keep every operation busy for this many nanoseconds more, inside the timed part: a known "
-      "slowdown, to see how small a change is found [0]",
+      "Slow every operation down by this many nanoseconds of busy waiting inside the timed part, "
+      "to see how small a change is found [0]",
       [&o](auto& option, auto& text) { o.added_delay_ns = ParseCount(option, text, 0, 10000000); });
-  Add(app, "--verify", "WHICH", "Values checked: none, sample (one in 64), all [sample]",
+  Add(app, "--verify", "WHICH", "Values that are checked: none, sample (one in 64), all [sample]",
       [&o](auto& option, auto& text) {
         o.verify_every =
             ParseName<uint32_t>(option, text, {{"none", 0}, {"sample", 64}, {"all", 1}});
       });
   Add(app, "--verify-every", "N",
-      "Check one value in N: 1 checks all, 0 none; --verify says the same in words [64]",
+      "Check one value in N: 1 checks all, 0 none; --verify sets the same number by a word [64]",
       [&o](auto& option, auto& text) {
         o.verify_every = static_cast<uint32_t>(ParseCount(option, text, 0, 1000000000));
       });
   Add(app, "--repeat", "N",
-      "Loads of each setting, each with the next seed; reported as the mean over them and its 95 % "
+      "Loads of each setting, each with the next seed; the report has their mean and its 95 % "
       "confidence interval [1]",
       [&o](auto& option, auto& text) {
         o.repeat = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
   Add(app, "--repeat-runs", "N",
-      "Runs on each load; what writes loads anew for each, with the same seed. They tell how "
-      "exactly a load was measured, and nothing about the next load [1]",
+      "Runs on each load; a workload that writes loads anew for each run, with the same seed. Runs "
+      "tell how exactly a load was measured, and nothing about the next load [1]",
       [&o](auto& option, auto& text) {
         o.repeat_runs = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
   app.add_flag("--drop-caches", o.drop_caches,
                "Drop the database's pages from the page cache before each measured phase");
   app.add_flag("--readahead-model", o.readahead_model,
-               "Also say what a kernel of 2014 would have read from the device for the same file "
-               "reads (docs/accounting.md)");
+               "Also report what a kernel of 2014 would have read from the device for the same "
+               "file reads (docs/accounting.md)");
 }
 
 }  // namespace
@@ -398,7 +398,7 @@ void AddOutputOptions(CLI::App& app, RunOptions& o) {
       });
   app.add_flag("--wide", o.wide, "Print all columns of the tables, however wide");
   AddLiveOptions(app, o.live);
-  app.add_flag("--quiet", o.quiet, "No progress lines");
+  app.add_flag("--quiet", o.quiet, "Print no progress lines");
 }
 
 void AddSweepOptions(CLI::App& app, RunOptions& o) {
@@ -406,7 +406,8 @@ void AddSweepOptions(CLI::App& app, RunOptions& o) {
       "Sweep: any option but those of output takes a list, such as "
       "--page-size 4k,8k --engine btree,rocksdb");
   Add(app, "--out", "DIR",
-      "Directory of the results; the same command goes on there [testbed-sweep-NUMBER]",
+      "Directory of the results, where the same command continues an interrupted sweep "
+      "[testbed-sweep-NUMBER]",
       [&o](auto& option, auto& text) {
         if (text.empty()) RefuseValue(option, "''", "the name of a directory");
         o.out_dir = text;
@@ -414,11 +415,11 @@ void AddSweepOptions(CLI::App& app, RunOptions& o) {
   AddFileOption(app, "--save", &o.save_file,
                 "Write the sweep as an experiment (docs/experiments.md) and do not run it");
   Add(app, "--rounds", "N",
-      "How often all of it runs, each time on fresh databases and with another seed [1]",
+      "Number of rounds of the whole sweep, each on fresh databases and with another seed [1]",
       [&o](auto& option, auto& text) {
         o.rounds = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
-  app.add_flag("--forecast", o.forecast, "Only say what would run, and what it takes");
+  app.add_flag("--forecast", o.forecast, "Only print what would run, with its time and space");
 }
 
 RunOptions ParseRunOptions(const std::vector<std::string>& words, RunOptions options) {

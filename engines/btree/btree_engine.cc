@@ -328,13 +328,15 @@ EngineInfo BtreeEngineInfo() {
   can.extra_options = {
       {"torn_page",
        "protection from torn pages: doublewrite (default), full_page_image (in the log), atomic "
-       "(writes that the device does as a whole), none (only detected)"},
+       "(the device writes whole pages), none (torn pages are only detected)"},
       {"checkpoint_log", "bytes of log after which a checkpoint is taken (--ram, 64M to 2G)"},
       {"change_buffer_pct",
-       "rows that may wait for leaves that are not in the cache, in percent of it: 0 to 50 (0)"},
+       "size limit of the change buffer, in percent of the cache: 0 (no change buffer) to 50 (0)"},
       {"compressed_cache_pct",
-       "of the cache, what holds pages as they are in the file, compressed: 0 to 95 (0)"},
-      {"scan_readahead", "the most that a scan reads ahead, its reads in flight at once (128k)"},
+       "percent of the cache that holds compressed pages, as the file has them: 0 to 95 (0)"},
+      {"scan_readahead",
+       "most bytes that a scan reads ahead, with all these reads in flight together; 0: none "
+       "(128k)"},
   };
   AddLogOptions(&can);
   // Earlier versions made a btree.lock.

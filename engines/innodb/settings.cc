@@ -80,18 +80,19 @@ Capabilities InnodbCapabilities() {
   can.indexes = true;
   can.file_layer = false;
   can.extra_options = {
-      {"access",
-       "handler, sql: rows are read by HANDLER ... READ or by SELECT, prepared (handler)"},
+      {"access", "handler: rows are read by HANDLER ... READ; sql: by a prepared SELECT (handler)"},
       {"change_buffering",
-       "none, inserts, deletes, changes, purges, all: which changes of secondary indexes wait "
-       "until their page is read (none)"},
+       "none, inserts, deletes, changes, purges, all: which changes of secondary indexes wait in "
+       "the change buffer until their page is read (none)"},
       {"read_ahead_threshold",
-       "pages of an extent (64) that are read in order before InnoDB reads the next one ahead; "
+       "pages of an extent (64) that are read in order before InnoDB reads the next extent ahead; "
        "0 = never (0)"},
-      {"random_read_ahead", "on, off: an extent much of which is cached is read whole (off)"},
-      {"flush_neighbors", "on, off: dirty neighbours are written with a page (off)"},
-      {"adaptive_hash_index", "on, off: a hash index of hot rows (off)"},
-      {"key_block_size", "pages compressed by ROW_FORMAT=COMPRESSED to this size (not)"},
+      {"random_read_ahead",
+       "on, off: InnoDB reads a whole extent when many of its pages are cached (off)"},
+      {"flush_neighbors", "on, off: InnoDB writes a page together with its dirty neighbours (off)"},
+      {"adaptive_hash_index", "on, off: InnoDB keeps a hash index of hot rows (off)"},
+      {"key_block_size",
+       "page size on disk with ROW_FORMAT=COMPRESSED, 1k to 16k (not compressed)"},
   };
   for (auto& option : mariadb::SharedOptions()) can.extra_options.push_back(std::move(option));
   return can;

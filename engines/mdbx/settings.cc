@@ -65,12 +65,12 @@ Capabilities MdbxCapabilities() {
   can.checksums = false;
   can.extra_options = {
       {"map_size",
-       "most that the database can grow to: address space, not disk (all of the file system, "
-       "up to 4T)"},
-      {"writemap", "on, off: pages are changed in the mapping, not in copies (off)"},
+       "largest size of the database; it takes address space, not disk (the size of the file "
+       "system, up to 4T)"},
+      {"writemap", "on, off: pages are changed in the mapping instead of in copies (off)"},
       {"lifo", "on, off: pages that were freed last are used again first (on)"},
-      {"max_tables", "most tables (512)"},
-      {"max_readers", "most sessions and cursors that read at once (1024)"},
+      {"max_tables", "largest number of tables (512)"},
+      {"max_readers", "largest number of sessions and cursors that read at once (1024)"},
   };
   return can;
 }

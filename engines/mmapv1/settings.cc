@@ -92,25 +92,27 @@ Capabilities Mmapv1Capabilities() {
        "2.4: pages are read with the lock held; 2.6: a record that is not in memory is read "
        "with the lock released (2.6)"},
       {"allocation",
-       "room of a record: power_of_2, or padding by a factor that grows as records move "
-       "(power_of_2; with generation 2.4 padding)"},
+       "space of a record: power_of_2, or padding by a factor that grows as records move "
+       "(power_of_2; padding with generation 2.4)"},
       {"small_files",
        "on, off: data files from 16M to 512M instead of 64M to 2G, a namespace file of 1M "
        "instead of 16M (on with --ram below 4G)"},
       {"first_file_size",
-       "the first data file; each further one is twice as long (64M; 16M with small_files)"},
-      {"ns_size", "the namespace file (16M; 1M with small_files)"},
-      {"journal_file_size", "a file of the journal (128M, less with little --ram)"},
+       "size of the first data file; each further one is twice as large (64M; 16M with "
+       "small_files)"},
+      {"ns_size", "size of the namespace file (16M; 1M with small_files)"},
+      {"journal_file_size",
+       "size of a journal file (128M; with small_files a sixteenth of --ram, 4M to 128M)"},
       {"preallocate", "on, off: the next data file is made in the background (on)"},
       {"zero_fill", "on, off: new files are filled with zeros, not only allocated (off)"},
       {"journal_commit_interval",
-       "milliseconds between group commits of the journal, with lazy to the end of the next one "
-       "(--lazy-interval; with sync 100, or a third of that while commits wait)"},
-      {"sync_delay", "seconds between data flushes; 0: only at the close (60)"},
+       "milliseconds from one group commit of the journal to the next (--lazy-interval with lazy, "
+       "to the end of the next; else 100, or a third of that while commits wait)"},
+      {"sync_delay", "seconds between flushes of the data files; 0: no periodic flushes (60)"},
       {"remap_period", "milliseconds in which all private views are mapped anew (2000)"},
       {"uncommitted_limit",
-       "bytes that may wait for the journal, up to 1G; twice as many may be in private copies "
-       "(100M, or a sixteenth of --ram)"},
+       "bytes of changes that may wait for the journal, up to 1G; private copies of pages may take "
+       "twice as many (100M, or a sixteenth of --ram)"},
   };
   return can;
 }

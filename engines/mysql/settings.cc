@@ -183,12 +183,11 @@ Capabilities MysqlCapabilities() {
   can.extra_options = {
       {"connect",
        "URL of a server that runs already, mysql://user@host:port/?socket=PATH&tls=on; the "
-       "password "
-       "comes from MYSQL_PWD or ~/.my.cnf"},
+       "password comes from MYSQL_PWD or ~/.my.cnf"},
       {"server", "mariadb: which server the run starts (mariadb)"},
       {"access",
-       "prepared, select, handler: rows are read by SELECT, prepared; all statements are sent as "
-       "text; rows are read by HANDLER ... READ, those of an index by SELECT (prepared)"},
+       "prepared: rows are read by a prepared SELECT; select: all statements are sent as text; "
+       "handler: rows are read by HANDLER ... READ, and by SELECT through an index (prepared)"},
       {"program", "path of the mariadbd that the run starts (Debian's)"},
       {"schema", "database of the server that the tables are in (testbed)"},
   };

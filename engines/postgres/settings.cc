@@ -290,20 +290,22 @@ Capabilities PostgresCapabilities() {
   can.extra_options = {
       {"connect",
        "URL of a server that runs already, postgresql://user@host:port/database; the password "
-       "comes "
-       "from PGPASSWORD or ~/.pgpass"},
+       "comes from PGPASSWORD or ~/.pgpass"},
       {"server",
        "postgres or postgres@VERSION: which installed server the run starts (the newest)"},
       {"programs", "directory of the initdb and postgres that the run starts (Debian's)"},
       {"schema", "schema that the tables are in (testbed)"},
       {"checksums", "on, off: pages carry checksums (on)"},
-      {"full_page_writes", "on, off: a page's first change after a checkpoint logs all of it (on)"},
-      {"max_wal_size", "log between two checkpoints, which bounds recovery (--ram, 64M to 2G)"},
+      {"full_page_writes",
+       "on, off: the first change of a page after a checkpoint logs the whole page (on)"},
+      {"max_wal_size",
+       "size of the log between two checkpoints, which bounds recovery (--ram, 64M to 2G)"},
       {"wal_segment_size", "bytes of a log file, a power of two (16M)"},
       {"autovacuum", "on, off: the server collects dead rows by itself (on)"},
       {"server_option",
        "NAME=VALUE of the server's configuration; may be given again, or NAME=VALUE;NAME=VALUE"},
-      {"conflict_wait_ms", "how long a transaction that met a deadlock is tried again (10000)"},
+      {"conflict_wait_ms",
+       "milliseconds for which a transaction is repeated after deadlocks (10000)"},
   };
   return can;
 }

@@ -116,14 +116,17 @@ Sizes MakeSizes(const EngineOptions& options, const ExtraOptions& extra) {
 std::vector<std::pair<std::string, std::string>> SharedOptions() {
   return {
       {"log_file_size", "size of the log, which bounds recovery (--ram, 64M to 2G)"},
-      {"log_buffer_size", "memory for log that is not written yet (--ram / 64, 2M to 16M)"},
+      {"log_buffer_size",
+       "memory for log records that are not written yet (--ram / 64, 2M to 16M)"},
       {"doublewrite", "on, off: pages go to the doublewrite buffer first (on)"},
       {"io_capacity",
-       "pages a second that background writing aims at (--ram / 128k, 1000 to 10000)"},
-      {"lru_scan_depth", "pages of the pool that are kept free (a 64th of them, 100 to 1536)"},
+       "pages a second that InnoDB aims to write in the background (--ram / 128k, 1000 to 10000)"},
+      {"lru_scan_depth",
+       "free pages that the server keeps in the pool (a 64th of the pool, 100 to 1536)"},
       {"server_option",
        "NAME=VALUE of any option of the server; may be given again, or NAME=VALUE;NAME=VALUE"},
-      {"conflict_wait_ms", "how long a transaction that met a deadlock is tried again (10000)"},
+      {"conflict_wait_ms",
+       "milliseconds for which a transaction is repeated after deadlocks (10000)"},
   };
 }
 

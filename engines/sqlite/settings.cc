@@ -91,12 +91,12 @@ Capabilities SqliteCapabilities() {
   can.extra_options = {
       {"journal", "wal, delete, truncate, persist: how commits are made atomic (wal)"},
       {"table",
-       "without-rowid, rowid: the layout of the tables; rowid for rows of more than a "
-       "twentieth of a page (without-rowid)"},
+       "without-rowid, rowid: layout of the tables; rowid suits rows of more than a twentieth of a "
+       "page (without-rowid)"},
       {"checkpoint_log_bytes",
        "bytes of WAL at which a commit begins a checkpoint (half of --ram without the cache, 4M to "
        "256M)"},
-      {"busy_wait_ms", "how long a call waits for other sessions' locks (10000)"},
+      {"busy_wait_ms", "milliseconds for which a call waits for other sessions' locks (10000)"},
   };
   return can;
 }

@@ -69,12 +69,13 @@ void AddOption(CLI::App& app, const std::string& option, const std::string& type
 
 void AddSideOptions(CLI::App& app, AbArguments* arguments) {
   for (const std::string label : {"a", "b", "c", "d"}) {
-    AddOption(app, "--" + label, "SETTINGS",
-              label == "a"
-                  ? "The base: words OPTION=VALUE, env:NAME=VALUE, @FILE with more such words"
-              : label == "b" ? "The side that is compared with it"
-                             : "A further side, if any",
-              [arguments, label](auto&, auto& text) { arguments->sides[label] = text; });
+    AddOption(
+        app, "--" + label, "SETTINGS",
+        label == "a"
+            ? "Settings of the base: words OPTION=VALUE, env:NAME=VALUE, @FILE with more such words"
+        : label == "b" ? "Settings of the side that is compared with the base"
+                       : "Settings of a further side, if any",
+        [arguments, label](auto&, auto& text) { arguments->sides[label] = text; });
   }
 }
 
@@ -83,15 +84,15 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
   AddOption(
       app, "--way", "WAY",
       "How the sides share the machine: interleave (alternating slices), duet (both at once), "
-      "rounds "
-      "(whole runs in random order) [interleave for reads, else rounds]",
+      "rounds (whole runs in random order) [interleave for reads, else rounds]",
       [&o](auto& option, auto& text) {
         o.way = ParseName<Way>(
             option, text,
             {{"interleave", Way::kInterleave}, {"duet", Way::kDuet}, {"rounds", Way::kRounds}});
       });
   AddOption(app, "--until", "PERCENT",
-            "Rates that differ by at most this are the same; end when every side is told [2%]",
+            "Largest difference at which rates are called the same; the comparison ends when every "
+            "side is known to be the same or not [2%]",
             [&o](auto& option, auto& text) { o.until = ParsePercent(option, text); });
   AddOption(app, "--time", "TIME", "End after this time at the latest: 90s, 10m, 1h [10m]",
             [&o](auto& option, auto& text) { o.seconds = ParseDuration(option, text); });
@@ -109,7 +110,8 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
              o.fail_if.push_back(ParseCondition("--fail-if", text));
            }
          },
-         "Ask whether a metric changes by more than that, such as 'rate < -3%'; may be given again")
+         "Condition on the change of a metric, such as 'rate < -3%', that decides the exit code; "
+         "may be given again")
       ->type_name("CONDITION")
       ->allow_extra_args(false);
 }

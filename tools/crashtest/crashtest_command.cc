@@ -91,31 +91,29 @@ void AddCrashes(CLI::App* crashtest, CrashtestOptions* crash) {
 
 void AddErrors(CLI::App* crashtest, CrashtestOptions* crash) {
   crashtest
-      ->add_option(
-          "--disk-errors", crash->disk_errors,
-          "Rounds in which the disk refuses some writes to a file of the database, and the "
-          "process is killed, or the power cut, some time after (root, FUSE) [0]")
+      ->add_option("--disk-errors", crash->disk_errors,
+                   "Rounds in which the disk refuses some writes to a file of the database, after "
+                   "which the process is killed or the power is cut (root, FUSE) [0]")
       ->type_name("N")
       ->check(CLI::Range(0, 1000000));
-  crashtest->add_flag(
-      "--go-on", crash->go_on,
-      "After a failure begin with a new database and go on, and count the failures");
+  crashtest->add_flag("--go-on", crash->go_on,
+                      "After a failure begin with a new database, and count the failures");
 }
 
 void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
   crashtest
       ->add_option("--crashes-per-database", crash->crashes_per_database,
-                   "Begin with a new database after this many crashes [50]")
+                   "Number of crashes after which a new database begins [50]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   crashtest
       ->add_option("--longest-ms", crash->longest_ms,
-                   "A crash comes at a random moment within this time [400]")
+                   "A crash comes at a random moment within this time, in milliseconds [400]")
       ->type_name("MS")
       ->check(CLI::Range(1, 1000000));
   crashtest
       ->add_option("--least-commits", crash->least_commits,
-                   "A crash waits for this many commits of its round; a round with fewer within 20 "
+                   "Least commits of a round before its crash; a round with fewer commits in 20 "
                    "seconds is not counted [5]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
@@ -124,7 +122,7 @@ void AddRounds(CLI::App* crashtest, CrashtestOptions* crash) {
       ->check(CLI::Range(1, 64));
   crashtest->add_option("--seed", crash->run.data.seed, "Seed of the crash moments [42]")
       ->type_name("N");
-  crashtest->add_flag("--quiet", crash->run.quiet, "No progress line");
+  crashtest->add_flag("--quiet", crash->run.quiet, "Print no progress line");
 }
 
 }  // namespace

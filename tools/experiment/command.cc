@@ -403,20 +403,19 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   experiment->add_option("--out", a->out, "Directory of the results [testbed-NAME-SCALE]")
       ->type_name("DIR");
   experiment->add_flag("--fresh", a->fresh, "Remove earlier results in --out and begin anew");
-  experiment->add_option("--only", a->only, "Only these values of an axis; may be given again")
+  experiment->add_option("--only", a->only, "Run only these values of an axis; may be given again")
       ->type_name("AXIS=LIST")
       ->allow_extra_args(false);
-  experiment->add_option("--set", a->set, "An option for every cell; may be given again")
+  experiment->add_option("--set", a->set, "Set an option in every cell; may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   experiment
-      ->add_option(
-          "--shuffle", a->shuffle,
-          "Another random order of the cells, by this seed, and one for the first round too")
+      ->add_option("--shuffle", a->shuffle,
+                   "Seed of another random order of the cells, in all rounds, the first included")
       ->type_name("SEED");
   experiment
       ->add_option("--rounds", a->plan.rounds,
-                   "How often all cells run, each time on fresh databases and with another seed "
+                   "Number of rounds of all cells, each on fresh databases and with another seed "
                    "[as the scale says; 1 at tiny, 3 at others]")
       ->check(CLI::Range(1, kMaxRounds))
       ->type_name("N");
@@ -428,12 +427,13 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
       ->type_name("AXES")
       ->allow_extra_args(false);
   AddClusterOptions(*experiment, &a->cluster);
-  experiment->add_flag("--keep-databases", a->run.keep_databases, "Do not remove the databases");
+  experiment->add_flag("--keep-databases", a->run.keep_databases,
+                       "Keep the databases after the runs");
   AddFileOption(*experiment, "--json", &a->json_file,
                 "Write the verdicts to a file; - is standard output");
   AddFileOption(*experiment, "--csv", &a->csv_file,
                 "Write a row for each cell and round to a file; - is standard output");
-  experiment->add_flag("--quiet", a->run.quiet, "No progress lines");
+  experiment->add_flag("--quiet", a->run.quiet, "Print no progress lines");
   experiment->callback([a, experiment, command] {
     a->has_scale = experiment->count("--scale") != 0;
     a->has_rounds = experiment->count("--rounds") != 0;
@@ -493,7 +493,7 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
   AddAsked(advise, asked);
   advise
       ->add_option("--most-rounds", advice->most_rounds,
-                   "Rounds that ways get which cannot be told from the best [9]")
+                   "Most rounds of the settings that cannot be told from the best one [9]")
       ->check(CLI::Range(1, kMaxRounds))
       ->type_name("N");
   advise
@@ -502,15 +502,15 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   advise
-      ->add_option("--rounds", advice->plan.rounds,
-                   "How often all is measured, each time on fresh databases and with another seed "
-                   "[3]")
+      ->add_option(
+          "--rounds", advice->plan.rounds,
+          "Number of rounds of all settings, each on fresh databases and with another seed [3]")
       ->check(CLI::Range(1, kMaxRounds))
       ->type_name("N");
   advise->add_option("--out", advice->out, "Directory of the results [testbed-advise-ENGINE]")
       ->type_name("DIR");
   advise->add_flag("--fresh", advice->fresh, "Remove earlier results in --out and begin anew");
-  advise->add_flag("--quiet", advice->run.quiet, "No progress lines");
+  advise->add_flag("--quiet", advice->run.quiet, "Print no progress lines");
   advise->callback([advice, asked, command] {
     *command = [advice, asked] {
       TakeAsked(*asked, advice.get());
@@ -532,7 +532,7 @@ void AddFindingsCommand(CLI::App& app, std::function<int()>* command) {
   findings->add_option("results", *dirs, "Directories of results")->required()->type_name("DIR");
   auto markdown = std::make_shared<bool>(false);
   findings->add_flag("--markdown", *markdown,
-                     "Only the findings, as sections of a Markdown document");
+                     "Print only the findings, as sections of a Markdown document");
   findings->callback([dirs, markdown, command] {
     *command = [dirs, markdown] {
       std::string text;

@@ -130,8 +130,8 @@ std::string HostsLines(const ResultSet& results, const std::vector<size_t>& cell
   std::string text;
   for (const auto& [hosts, of_hosts] : rounds) {
     text += fmt::format(
-        "! cells of round{} {} ran on {}: what these hosts differ by is in the differences between "
-        "the cells\n",
+        "! cells of round{} {} ran on {}: the differences between the cells include those between "
+        "these hosts\n",
         of_hosts.size() == 1 ? "" : "s", fmt::join(of_hosts, ", "), fmt::join(hosts, ", "));
   }
   return text;

@@ -220,7 +220,7 @@ CLI::App* AddOne(CLI::App* history, const std::string& name, const std::string& 
   one->add_option("--branch", words->branch, "Branch that the results are of [main]")
       ->type_name("NAME");
   if (name != "add") {
-    one->add_option("--metric", words->metrics, "All, or some of " + MetricNames())
+    one->add_option("--metric", words->metrics, "Metrics: all, or some of " + MetricNames())
         ->type_name("LIST");
   }
   one->callback(
@@ -245,7 +245,7 @@ void AddHistoryCommand(CLI::App& app, std::function<int()>* command) {
       ->required()
       ->type_name("COMMIT");
   CLI::App* show = add_one("show", "Print the results in their order", ShowHistory);
-  show->add_flag("--csv", words->as_csv, "As comma-separated values");
+  show->add_flag("--csv", words->as_csv, "Print comma-separated values");
   CLI::App* check =
       add_one("check", "Say what changed: the last results against those before, and change points",
               CheckHistory);

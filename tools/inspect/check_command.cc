@@ -180,8 +180,8 @@ void AddCheckCommand(CLI::App& app, std::function<int()>* command) {
   check->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
   check->add_flag("--all", a->all, "Show all faults, not only the first 20");
   AddFileOption(*check, "--json", &a->json_file,
-                "Write what was found to a file; - is standard output");
-  check->add_flag("--quiet", a->quiet, "No progress line");
+                "Write the findings to a file; - is standard output");
+  check->add_flag("--quiet", a->quiet, "Print no progress line");
   check->callback([a, command] { *command = [a] { return CheckDatabase(*a); }; });
 }
 

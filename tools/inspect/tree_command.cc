@@ -86,14 +86,14 @@ void AddTreeCommand(CLI::App& app, std::function<int()>* command) {
       "tree", "Show the shape and fill of a database's trees, and where its files' space goes");
   tree->footer(kTreeExamples);
   tree->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
-  tree->add_option("--table", a->table, "Only this table")->type_name("NAME");
+  tree->add_option("--table", a->table, "Show only this table")->type_name("NAME");
   tree->add_flag("--pages", a->pages, "Draw the pages from the root down, for small trees");
   tree->add_option("--levels", a->levels, "Levels that --pages draws [3]")
       ->type_name("N")
       ->check(CLI::Range(1, 16));
   AddFileOption(*tree, "--json", &a->json_file,
                 "Write the figures to a file; - is standard output");
-  tree->add_flag("--quiet", a->quiet, "No progress line");
+  tree->add_flag("--quiet", a->quiet, "Print no progress line");
   tree->callback([a, command] { *command = [a] { return Tree(*a); }; });
 }
 

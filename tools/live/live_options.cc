@@ -48,15 +48,15 @@ void AddLiveOptions(CLI::App& app, LiveOptions& options) {
          "terminal, and one rewritten line when it is]")
       ->type_name("S");
   app.add_flag("--live", options.live,
-               "Draw rate, latency, ledger and memory each second in the terminal; lines of them "
-               "on standard error when that is no terminal");
+               "Draw rate, latency, ledger and memory each second in the terminal; print them as "
+               "lines on standard error when that is no terminal");
   app.add_option_function<std::string>(
          "--metrics",
          [&options](const std::string& text) {
            options.metrics = ParseListenAddress("--metrics", text);
          },
-         "Serve the same as OpenMetrics, for Prometheus, at http://ADDRESS:PORT/metrics; without "
-         "an address only to this machine (docs/live.md)")
+         "Serve the figures of --live as OpenMetrics, for Prometheus, at "
+         "http://ADDRESS:PORT/metrics; without an address only to this machine (docs/live.md)")
       ->type_name("[ADDRESS:]PORT");
 }
 

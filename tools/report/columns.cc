@@ -32,12 +32,12 @@ constexpr char kPhase[] =
     "The phase, its operation when there are several, the clients (thr = threads) and, from the "
     "second repetition on, which one it is (#2).";
 constexpr char kPercentile[] =
-    "Read from a histogram; \"-\" when fewer than ten operations took longer, which cannot tell "
-    "it.";
+    "Percentile from a histogram; \"-\" when fewer than ten operations took longer, too few to "
+    "tell.";
 constexpr char kIntendedPercentile[] =
-    "Read from a histogram; \"-\" when fewer than ten operations took longer. Operations that were "
-    "due and had not begun at the end are in it with what they had waited, the least that they "
-    "take.";
+    "Percentile from a histogram; \"-\" when fewer than ten operations took longer. Operations "
+    "that were due and had not begun at the end count with the time that they had waited, their "
+    "least latency.";
 
 const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "phase", kPhase},
@@ -64,30 +64,31 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "wrong", "Checked answers that were wrong."},
     {kIntended, "phase", kPhase},
     {kIntended, "target ops/s", "The rate that --rate asked for."},
-    {kIntended, "ops/s", "The rate that came out."},
+    {kIntended, "ops/s", "The rate that was reached."},
     {kIntended, "mean us",
-     "Mean latency in microseconds from the moment the operation should have begun: waiting for a "
-     "slow one before it counts, also of those that had not begun at the end."},
+     "Mean latency in microseconds from the moment the operation should have begun: the wait for a "
+     "slow operation before it counts, also of operations that had not begun at the end."},
     {kIntended, "p50 us", kIntendedPercentile},
     {kIntended, "p99 us", kIntendedPercentile},
     {kIntended, "p99.9 us", kIntendedPercentile},
-    {kIntended, "max us", "The longest, in microseconds, those included."},
+    {kIntended, "max us",
+     "The longest latency, in microseconds, operations that had not begun included."},
     {kIntended, "late p50 us",
      "How late the phase's operations began, at the median, in microseconds."},
-    {kIntended, "late p99 us", "Likewise, of one in a hundred."},
+    {kIntended, "late p99 us", "How late they began at the 99th percentile, in microseconds."},
     {kIntended, "backlog s", "How late the last operation began, in seconds."},
     {kRates, "phase", "The workload and the clients."},
     {kRates, "target ops/s",
      "The rate of the step, an open loop; or closed loop: as fast as the clients go."},
-    {kRates, "ops/s", "The rate that came out, of all kinds of operations."},
+    {kRates, "ops/s", "The rate that was reached, of all kinds of operations."},
     {kRates, "seconds", "Length of the step, its warm-up apart."},
     {kRates, "count", "Operations of the kind that is limited."},
     {kRates, "p50 us",
-     "Median of the latency from the intended start, in microseconds; in the closed loop of the "
-     "latency, which has no wait for operations before it."},
-    {kRates, "p99 us", "Its 99th percentile."},
+     "Median of the latency from the intended start, in microseconds; in the closed loop from the "
+     "start, without a wait for operations before it."},
+    {kRates, "p99 us", "99th percentile of this latency."},
     {kRates, "limited us", "The percentile that is limited."},
-    {kRates, "max us", "The longest."},
+    {kRates, "max us", "The longest latency."},
     {kRates, "slower", "Share of the operations that were not faster than the limit."},
     {kRates, "backlog s", "How late the last operation of a thread began, at most, in seconds."},
     {kRates, "meets",
@@ -95,18 +96,18 @@ const std::vector<ColumnMeaning> kMeanings = {
      "left undone; found: the rate that the search found."},
     {kReads, "phase", kPhase},
     {kReads, "engine asks", "Blocks that the engine asked of its own cache, per operation."},
-    {kReads, "engine misses", "Blocks of these that were not there, per operation."},
+    {kReads, "engine misses", "Blocks of these that the cache did not have, per operation."},
     {kReads, "file reads", "Read calls that reached files, per operation (counted on each call)."},
     {kReads, "file B/read", "Bytes of such a call."},
     {kReads, "kernel reads",
-     "Block requests that the operation caused itself, per operation: what the page cache could "
-     "not serve, charged to the thread that waited."},
+     "Block requests that the operation caused itself, per operation: reads that the page cache "
+     "could not serve, charged to the thread that waited."},
     {kReads, "kernel B/read",
      "Bytes of such a request. More than file B/read: readahead, or blocks that are not aligned to "
      "pages."},
     {kReads, "device reads",
-     "Reads of the device's own statistics, per operation, background work included; what other "
-     "programs are known to have read is taken off and has a row of its own (others)."},
+     "Reads of the device's own statistics, per operation, background work included; known reads "
+     "of other programs are taken off and have a row of their own (others)."},
     {kReads, "device B/read", "Bytes of such a read."},
     {kReads, "foreground share",
      "Share of the device's read bytes that operations of the user caused; the rest is background "
@@ -120,9 +121,9 @@ const std::vector<ColumnMeaning> kMeanings = {
      "Bytes that the client's library gave to its socket, protocol and encryption included."},
     {kWire, "bytes received", "Bytes that it took from its socket, likewise."},
     {kWrites, "phase",
-     "The phase and the class of what was written: log records, log padding, data by the work that "
-     "wrote it (flush, compaction, checkpoint, eviction), torn-page protection, the file system's "
-     "own. Other programs' writes are a line of their own and no class."},
+     "The phase and the class of the written bytes: log records, log padding, data by the work "
+     "that wrote it (flush, compaction, checkpoint, eviction), torn-page protection, the file "
+     "system's own. Other programs' writes have a line of their own and no class."},
     {kWrites, "bytes", "Bytes that the device wrote for it in the phase."},
     {kWrites, "share", "Share of all bytes that the device wrote for the run."},
     {kWrites, "per user byte",
@@ -130,7 +131,7 @@ const std::vector<ColumnMeaning> kMeanings = {
      "settle counts against the phase before it."},
     {kLog, "phase", kPhase},
     {kLog, "operations",
-     "Operations of the phase, those included that only read: of a load each is one commit."},
+     "Operations of the phase, also those that only read; in a load each is one commit."},
     {kLog, "payload", "Log bytes that carry records, per operation, as the engine counts them."},
     {kLog, "framing", "Headers and checksums of the log's format, per operation."},
     {kLog, "padding", "Bytes that only fill a block, per operation."},
@@ -141,24 +142,24 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kLog, "device all", "All bytes that the device wrote for the run, per operation."},
     {kLog, "device log", "Bytes that the device wrote for log files, per operation."},
     {kLog, "device journal", "Bytes for the file system's journal and metadata, per operation."},
-    {kLog, "estimate", "What the engine's bytes and syncs let one expect of the device."},
-    {kLog, "at least", "The least that they let one expect."},
+    {kLog, "estimate", "Bytes that the engine's log bytes and syncs let one expect of the device."},
+    {kLog, "at least", "The least bytes that they let one expect."},
     {kLog, "syncs", "Calls that make the log durable, per operation; below 1 with group commit."},
     {kLog, "device writes", "Write requests of the device, per operation."},
     {kLog, "flushes", "Flushes of the device's cache, per operation."},
     {kMemory, "phase", kPhase},
     {kMemory, "ram", "The budget (--ram), page cache included."},
-    {kMemory, "engine cache", "What the engine says that its cache holds."},
+    {kMemory, "engine cache", "Memory that the engine's cache holds, by the engine's own count."},
     {kMemory, "process other", "The process's memory that is not the engine's cache."},
     {kMemory, "page cache", "Pages of files that the kernel holds for the run."},
     {kMemory, "kernel", "The kernel's own memory for the run."},
-    {kMemory, "unused", "What is left of the budget."},
+    {kMemory, "unused", "The rest of the budget."},
     {kMemory, "unaccounted", "The budget minus the sum of its parts, as a share of it."},
-    {kMemory, "peak", "The most that was held at any moment of the run."},
+    {kMemory, "peak", "The most memory that the run held at any moment."},
     {kMemory, "held, mean",
-     "What the run held over the phase, read four times a second; without page cache where it "
-     "answers no read of the engine, as with direct IO."},
-    {kMemory, "held, most", "The most of it at any such moment."},
+     "Mean memory that the run held over the phase, read four times a second; without page cache "
+     "where it answers no read of the engine, as with direct IO."},
+    {kMemory, "held, most", "The most memory at any such moment."},
     {kDatabase, "phase", kPhase},
     {kDatabase, "seconds", "Length of the phase."},
     {kDatabase, "bytes", "Size of the database's files at the end of the phase, logs included."},
@@ -175,10 +176,10 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kTuning, "cpu us/op", "CPU time per operation, in microseconds."},
     {kTuning, "neither cache", "Memory of the budget that neither cache could use."},
     {kRehearsal, "cache", "The share of --ram that the engine's cache had."},
-    {kRehearsal, "cache held", "The most that the cache then held."},
+    {kRehearsal, "cache held", "The most memory that the cache then held."},
     {kRehearsal, "held without page cache, mean", "Memory held, page cache apart; mean."},
     {kRehearsal, "most", "The most of it at any moment."},
-    {kRehearsal, "memory needed", "The budget that would just do."},
+    {kRehearsal, "memory needed", "The least budget that would suffice."},
     {kRepeats, "phase", "The phase, its operation and the clients."},
     {kRepeats, "loads", "Loads, each with a seed of its own (--repeat)."},
     {kRepeats, "runs", "Runs on all of them (--repeat-runs on each)."},
@@ -218,12 +219,13 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kRounds, "seconds", "Its length."},
     {kRounds, "GB", "Size on disk, in GB."},
     {kRounds, "bytes/row", "Bytes of files for each row."},
-    {kRounds, "GB written", "GB that the device wrote, what came at the step's end included."},
-    {kRounds, "MB/s written", "The same a second, in MB."},
+    {kRounds, "GB written", "GB that the device wrote, writes at the step's end included."},
+    {kRounds, "MB/s written", "MB that the device wrote a second."},
     {kRounds, "ips", "Rows inserted a second."},
     {kRounds, "first client s", "When the first client had finished."},
     {kRounds, "last client s", "When the last client had finished."},
-    {kBlocks, "step: operation", "The step, the kind of operation, and what figures are per."},
+    {kBlocks, "step: operation",
+     "The step, the kind of operation, and the unit that figures are per."},
     {kBlocks, "count", "Operations of that kind."},
     {kBlocks, "reads", "Reads that it caused itself, per operation or row."},
     {kBlocks, "read KiB", "KiB of them."},

@@ -56,23 +56,27 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
   CLI::App* compare = app.add_subcommand(
       "compare", "Say which of two results files is faster, and how sure that is");
   compare->footer(kCompareExamples);
-  compare->add_option("files", words->files, "The base and the other")->required()->expected(2);
+  compare
+      ->add_option("files", words->files,
+                   "The results file of the base, and the one to compare with it")
+      ->required()
+      ->expected(2);
   compare
       ->add_option("--metric", words->metrics,
-                   "What is compared: all, or some of " + MetricNames() +
+                   "Metrics to compare: all, or some of " + MetricNames() +
                        " [rate, p99, processor time, blocks, device, size]")
       ->type_name("LIST");
   compare
       ->add_option("--within", words->within,
-                   "Sides that differ by no more are called the same [2%]")
+                   "Largest difference at which the sides are called the same [2%]")
       ->type_name("PERCENT");
   compare
       ->add_option("--fail-if", words->conditions,
-                   "Exit with 1 when a metric changed so for sure, such as 'rate < -3%'; may be "
+                   "Exit with 1 when this change of a metric is sure, such as 'rate < -3%'; may be "
                    "given again")
       ->type_name("CONDITION")
       ->allow_extra_args(false);
-  compare->add_flag("--csv", words->as_csv, "As comma-separated values");
+  compare->add_flag("--csv", words->as_csv, "Print comma-separated values");
   compare->callback([words, command] { *command = [words] { return CompareFiles(*words); }; });
 }
 

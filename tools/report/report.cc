@@ -157,7 +157,7 @@ std::string ClosedLoopLine(const json& document) {
     }
   });
   return closed ? "closed loop: each client begins its next operation when the last has ended, so "
-                  "the percentiles leave out those who would have waited meanwhile; --rate or "
+                  "the percentiles leave out requests that would have waited meanwhile; --rate or "
                   "--find-rate counts them (docs/rates.md)\n"
                 : "";
 }

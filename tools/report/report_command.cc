@@ -60,14 +60,15 @@ struct TextForms {
 };
 
 void AddTextForms(CLI::App* report, TextForms* forms) {
-  report->add_flag("--wide", forms->style.wide, "All columns of the tables, however wide");
-  report->add_flag("--markdown", forms->style.markdown, "Tables as GitHub draws them");
-  report->add_flag("--csv", forms->csv, "A row for each run, phase and operation, as CSV");
+  report->add_flag("--wide", forms->style.wide, "Print all columns of the tables, however wide");
+  report->add_flag("--markdown", forms->style.markdown, "Print the tables as Markdown for GitHub");
+  report->add_flag("--csv", forms->csv, "Print a row for each run, phase and operation, as CSV");
   report->add_flag("--csv-series", forms->csv_series,
-                   "A row for each second of each phase, as CSV");
-  report->add_flag("--series", forms->series,
-                   "Rate and tail latency of each second as curves, stalls, and the worst seconds");
-  report->add_flag("--command", forms->command, "The command that repeats the runs");
+                   "Print a row for each second of each phase, as CSV");
+  report->add_flag(
+      "--series", forms->series,
+      "Print rate and tail latency of each second as curves, the stalls, and the worst seconds");
+  report->add_flag("--command", forms->command, "Print the command that repeats the runs");
 }
 
 // Returns the tables of the results of an experiment or of a comparison (`testbed ab`). Returns
@@ -127,7 +128,7 @@ void AddExplainCommand(CLI::App& app, std::function<int()>* command) {
       app.add_subcommand("explain", "Say what a column or a table of a report means");
   explain->footer(kExplainExamples);
   explain->add_option("what", *what, "A column or a table, or a part of its name [all]");
-  explain->add_flag("--markdown", *markdown, "All of it as a Markdown page");
+  explain->add_flag("--markdown", *markdown, "Print all explanations as a Markdown page");
   explain->callback([what, markdown, command] {
     *command = [what, markdown] {
       fmt::print("{}", *markdown ? ColumnsPage() : ExplainText(*what));
@@ -146,10 +147,9 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
       "report", "Print the tables of results, or make a page with plots of them");
   report->footer(kReportExamples);
   report
-      ->add_option(
-          "results", *files,
-          "Results written by --json, - being standard input; directories of them, and those of "
-          "experiments")
+      ->add_option("results", *files,
+                   "Results that --json wrote (- is standard input), directories of them, and "
+                   "directories of experiments")
       ->required()
       ->type_name("FILE");
   AddTextForms(report, forms.get());

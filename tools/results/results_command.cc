@@ -290,7 +290,8 @@ void AddQueryCommand(const ResultsCommands& commands) {
   AddFileOption(*query, "--csv", &words->csv, "Write the answer as CSV; - is standard output");
   AddFileOption(*query, "--json", &words->json_file,
                 "Write the answer as a list of objects; - is standard output");
-  query->add_flag("--wide", words->wide, "All columns, however narrow the terminal");
+  query->add_flag("--wide", words->wide,
+                  "Print all columns, even beyond the width of the terminal");
 }
 
 void AddExportCommand(const ResultsCommands& commands) {
@@ -306,7 +307,7 @@ void AddExportCommand(const ResultsCommands& commands) {
       ->type_name("CONDITION");
   exported->add_option("--csv", words->csv, "Directory for a file of each table")->type_name("DIR");
   AddFileOption(*exported, "--benchmark", &words->benchmark,
-                "Write what compare.py of google-benchmark reads; - is standard output");
+                "Write a file for compare.py of google-benchmark; - is standard output");
 }
 
 }  // namespace
@@ -314,21 +315,22 @@ void AddExportCommand(const ResultsCommands& commands) {
 void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
   const ResultsCommands commands{
       app.add_subcommand("results",
-                         "Keep the results of all runs in one file, and ask it (docs/store.md)"),
+                         "Keep the results of all runs in one file, and query it (docs/store.md)"),
       std::make_shared<ResultsWords>(), command};
   commands.results->require_subcommand(1);
   commands.results->footer(kResultsExamples);
-  CLI::App* add =
-      commands.Add("add", "Add results; those that are there already add nothing", AddToStore);
+  CLI::App* add = commands.Add("add", "Add results; results that the store has already are skipped",
+                               AddToStore);
   commands.AddStoreOption(add);
   add->add_option("results", commands.words->paths,
-                  "Results written by --json, - being standard input, directories of them, and "
-                  "results of experiments")
+                  "Results that --json wrote (- is standard input), directories of them, and "
+                  "directories of experiments")
       ->required()
       ->type_name("FILE");
-  CLI::App* list = commands.Add("list", "Print what is there", ListStore);
+  CLI::App* list = commands.Add("list", "Print the results that the store has", ListStore);
   commands.AddStoreOption(list);
-  list->add_flag("--wide", commands.words->wide, "All columns, however narrow the terminal");
+  list->add_flag("--wide", commands.words->wide,
+                 "Print all columns, even beyond the width of the terminal");
   AddQueryCommand(commands);
   AddExportCommand(commands);
   CLI::App* columns = commands.Add(
@@ -336,7 +338,7 @@ void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
       PrintColumns);
   columns->add_option("what", commands.words->what, "A part of a table's or column's name [all]");
   AddFileOption(*columns, "--json", &commands.words->json_file,
-                "Write the columns that a document makes; - is standard output");
+                "Write the names and sources of the columns to a file; - is standard output");
 }
 
 }  // namespace testbed

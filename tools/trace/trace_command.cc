@@ -109,13 +109,16 @@ void AddImport(CLI::App& trace, std::function<int()>* command) {
       ->type_name("NAME");
   AddOut(import, a);
   import
-      ->add_option("--clients", a->clients,
-                   "Clients of the trace, onto which those of the file are folded [16]")
+      ->add_option(
+          "--clients", a->clients,
+          "Number of clients of the trace; the clients of the file are divided among them [16]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   import->add_flag("--hash-keys", a->hash_keys,
-                   "Put hashes of the same length in place of the keys, with a random seed");
-  import->add_option("--hash-seed", a->hash_seed, "The seed, for equal hashes in several traces")
+                   "Replace each key by a hash of the same length, with a random seed");
+  import
+      ->add_option("--hash-seed", a->hash_seed,
+                   "Seed of the hashes, to get the same hashes in several traces")
       ->type_name("N");
   import->callback([a, command] { *command = [a] { return Import(*a); }; });
 }
@@ -137,7 +140,7 @@ void AddTraceCommand(CLI::App& app, std::function<int()>* command) {
   AddImport(*trace, command);
   auto s = std::make_shared<TraceArguments>();
   CLI::App* scale = trace->add_subcommand(
-      "scale", "Make a trace of a share of the keys, asked for as unevenly as all of them");
+      "scale", "Make a trace of a share of the keys, with the skew of the whole trace");
   scale->footer(trace->get_footer());
   scale->add_option("FILE", s->file, "The trace")->required()->type_name("");
   scale->add_option("--share", s->share, "Share of the keys, above 0 and below 1")

@@ -34,7 +34,7 @@ void AddTraceOptions(CLI::App& app, RunOptions& o) {
            if (text != "max") ParseReal("--speed", text, 0.001, 1000);
            o.workload.extra["speed"] = text;
          },
-         "Pace of replay:FILE: max, or times that of the recording, such as 1 or 2, as an open "
+         "Pace of replay:FILE: max, or a multiple of the recording's, such as 1 or 2, as an open "
          "loop [max]")
       ->type_name("PACE");
 }

@@ -29,8 +29,8 @@ struct DocumentSettings {
 
 // Options of both workloads; document-load and document-query must be given the same values.
 const std::vector<std::pair<std::string, std::string>> kDatabaseOptions = {
-    {"attributes", "N, of the attributes x1 to xN (10)"},
-    {"y", "where y is: first (after _id) or last (default)"},
+    {"attributes", "number N of the attributes x1 to xN (10)"},
+    {"y", "place of attribute y: first (after _id) or last (default)"},
     {"format", "bson (default), cbor, flexbuffers, flatbuffers"},
 };
 
@@ -470,10 +470,11 @@ WorkloadInfo DocumentQueryInfo() {
   info.reads_only = true;
   info.loader = "document-load";
   info.extra_options = kDatabaseOptions;
+  info.extra_options.emplace_back("access",
+                                  "whole (default): the query reads every attribute; needed: it "
+                                  "stops when it has those that it needs");
   info.extra_options.emplace_back(
-      "access", "whole (default): look at each attribute; needed: at no more than it takes");
-  info.extra_options.emplace_back(
-      "profile", "off (default) or on: which functions have the processor, by perf");
+      "profile", "off (default) or on: perf samples which functions use the processor");
   return info;
 }
 

@@ -65,29 +65,32 @@ double IbOptions::BytesOfRow() const {
 std::vector<std::pair<std::string, std::string>> IbOptions::Names() {
   return {
       {"nr1", "rows that ib.i0 loads, all clients together [--rows]"},
-      {"shared", "one table for all clients [off: a table a client]"},
+      {"shared", "on: all clients share one table; off: each has its own [off]"},
       {"indexes", "secondary indexes, 0 to 3 [3]"},
       {"data_min", "least length of column data [10]"},
       {"data_max", "greatest length of column data [20]"},
-      {"random_pct", "share of column data that does not compress, times 4/3 [50]"},
+      {"random_pct",
+       "3/4 of this percentage of column data is random text, the rest one letter [50]"},
   };
 }
 
 std::vector<std::pair<std::string, std::string>> IbOptions::RunNames() {
   return {
       {"nr2", "rows that ib.i1 (4/5) and ib.i2 (1/5) insert, all clients together"},
-      {"nr2_share", "the same, as a share of nr1 [0.1]"},
-      {"deletes", "delete as many of the oldest rows as are inserted, but in ib.i0 and ib.x [off]"},
-      {"rows_per_commit_load", "rows a transaction in ib.i0 and of the 100 rows in ib.x [100]"},
-      {"rows_per_commit_i1", "rows a transaction in ib.i1 [50]"},
-      {"rows_per_commit_i2", "rows a transaction in ib.i2 [5]"},
-      {"rows_per_commit_read", "rows a transaction in the read steps [50]"},
-      {"query_seconds", "length of a read step when it keeps its rate [60]"},
-      {"rate", "rows a second and client that read steps insert [as their names say]"},
-      {"query_rows", "rows of a range query, ids of a point query [10]"},
-      {"sort_rows", "rows of a client whose index entries ib.x sorts in memory [100000]"},
+      {"nr2_share", "nr2 as a share of nr1 [0.1]"},
+      {"deletes",
+       "on: all steps but ib.i0 and ib.x delete as many of the oldest rows as they insert [off]"},
+      {"rows_per_commit_load",
+       "rows of a transaction in ib.i0, and of the 100 rows that ib.x inserts [100]"},
+      {"rows_per_commit_i1", "rows of a transaction in ib.i1 [50]"},
+      {"rows_per_commit_i2", "rows of a transaction in ib.i2 [5]"},
+      {"rows_per_commit_read", "rows of a transaction in the read steps [50]"},
+      {"query_seconds", "seconds of a read step that keeps its rate [60]"},
+      {"rate", "rows that each client inserts a second in a read step [as the step's name says]"},
+      {"query_rows", "rows of a range query, or ids of a point query [10]"},
+      {"sort_rows", "entries of each index that a client of ib.x sorts in memory at once [100000]"},
       {"check_rows", "rows whose contents are checked after a step; 0 = no check [1000000]"},
-      {"settle", "bring the database to rest after each step, not in ib.vac alone [off]"},
+      {"settle", "on: the database comes to rest after each step; off: in ib.vac alone [off]"},
   };
 }
 
@@ -107,20 +110,21 @@ IbOptions ConcurrentInsertOptions::Parse(const Dataset& dataset, const WorkloadO
 
 std::vector<std::pair<std::string, std::string>> ConcurrentInsertOptions::Names() {
   return {
-      {"shared", "one table for all clients [off: a table a client]"},
+      {"shared", "on: all clients share one table; off: each has its own [off]"},
       {"indexes", "secondary indexes, 0 to 3 [3]"},
       {"data_min", "least length of column data [71: 100 bytes a row]"},
       {"data_max", "greatest length of column data [71]"},
-      {"random_pct", "share of column data that does not compress, times 4/3 [50]"},
+      {"random_pct",
+       "3/4 of this percentage of column data is random text, the rest one letter [50]"},
   };
 }
 
 std::vector<std::pair<std::string, std::string>> ConcurrentInsertOptions::RunNames() {
   return {
       {"rows_per_round", "rows that a round inserts, all clients together [--rows]"},
-      {"rows_per_commit", "rows a transaction [1000]"},
+      {"rows_per_commit", "rows of a transaction [1000]"},
       {"check_rows", "rows whose contents are checked after a round; 0 = no check [1000000]"},
-      {"settle", "bring the database to rest after each round [off]"},
+      {"settle", "on: the database comes to rest after each round [off]"},
   };
 }
 

@@ -40,7 +40,7 @@ std::vector<WorkloadInfo> InsertBenchmarkWorkloads() {
       InsertBenchmark("i0", "loads tables without secondary indexes", MakeIbI0),
       InsertBenchmark("x", "builds the secondary indexes", MakeIbX),
       InsertBenchmark("i1", "inserts, 50 rows a transaction, with 3 secondary indexes", MakeIbI1),
-      InsertBenchmark("i2", "the same with 5 rows a transaction", MakeIbI2),
+      InsertBenchmark("i2", "inserts, 5 rows a transaction, with 3 secondary indexes", MakeIbI2),
       InsertBenchmark("vac", "brings the database to rest", MakeIbVac),
       InsertBenchmarkRead<IbQuery::kRange, 100>(),
       InsertBenchmarkRead<IbQuery::kRange, 500>(),

@@ -73,9 +73,9 @@ std::vector<std::pair<std::string, std::string>> AccessOptions() {
       {"mix",
        "shares of the operations: 2017, 2011, read-node or read-list [that of distribution]"},
       {"read_shape", "Zipf exponent of link reads [0.8]"},
-      {"read_uncorrelated", "per cent of them that do not follow the degrees [99.5]"},
+      {"read_uncorrelated", "per cent of link reads that do not follow the degrees [99.5]"},
       {"write_shape", "Zipf exponent of link writes [0.741]"},
-      {"write_uncorrelated", "per cent of them that do not follow the degrees [95]"},
+      {"write_uncorrelated", "per cent of link writes that do not follow the degrees [95]"},
       {"node_read_shape", "Zipf exponent of node reads [0.625]"},
       {"node_update_shape", "Zipf exponent of node updates [0.606]"},
   };

@@ -143,16 +143,18 @@ std::unique_ptr<Workload> MakeLinkbenchCheck(std::shared_ptr<const Dataset> data
 std::vector<std::pair<std::string, std::string>> LinkbenchOptions() {
   auto options = linkbench::SettingsOptions();
   for (auto& option : linkbench::AccessOptions()) options.push_back(std::move(option));
-  options.emplace_back("history", "per cent of the lists that go on where a full one ended [0.3]");
+  options.emplace_back(
+      "history",
+      "per cent of range queries that continue a list where an earlier, full result ended [0.3]");
   return options;
 }
 
 std::vector<std::pair<std::string, std::string>> LinkbenchRunOptions() {
-  return {{"check", "look at the whole database after each phase [on]"},
+  return {{"check", "on: the run checks the whole database after each phase [on]"},
           {"covering_index",
-           "of linkbench-load: with-links, or after, which leaves it to linkbench-index "
-           "[with-links]"},
-          {"settle", "bring the database to rest after each phase of linkbench [on]"}};
+           "when the covering index is built: with-links, by linkbench-load, or after, by "
+           "linkbench-index [with-links]"},
+          {"settle", "on: the database comes to rest after each phase of linkbench [on]"}};
 }
 
 }  // namespace testbed

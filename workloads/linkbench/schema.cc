@@ -78,11 +78,11 @@ std::vector<std::pair<std::string, std::string>> SettingsOptions() {
       {"degree_cap",
        "nodes: no node has more links than there are nodes; none: as LinkBench, where "
        "the hottest has 4 million however small the database [nodes]"},
-      {"bugs", "what LinkBench does by mistake is kept or mended [kept]"},
+      {"bugs", "kept, mended: whether the workload repeats LinkBench's mistakes [kept]"},
       {"link_key", "order of the link table's key: type-first or id1-first [type-first]"},
       {"link_type_count", "types of links [2]"},
-      {"link_datasize", "median bytes of a link's data [23, of 2011 8]"},
-      {"node_datasize", "median bytes of a node's data [168, of 2011 128]"},
+      {"link_datasize", "median bytes of a link's data [23; 8 with distribution 2011]"},
+      {"node_datasize", "median bytes of a node's data [168; 128 with distribution 2011]"},
   };
 }
 

@@ -27,7 +27,7 @@ std::vector<WorkloadInfo> LinkbenchWorkloads() {
       Linkbench("linkbench-index", "builds LinkBench's covering index after a load without it",
                 MakeLinkbenchIndex),
       Linkbench("linkbench", "LinkBench's ten operations on its social graph", MakeLinkbench),
-      Linkbench("linkbench-check", "looks whether LinkBench's counts, links and index agree",
+      Linkbench("linkbench-check", "checks whether LinkBench's counts, links and index agree",
                 MakeLinkbenchCheck)};
   all[0].loads = true;
   all[2].extra_options = LinkbenchOptions();

@@ -24,26 +24,26 @@ constexpr Parameter kParameters[] = {
     {"mix_put_ratio", &Options::put_ratio, 0, 1e9, "share of updates (0)"},
     {"mix_seek_ratio", &Options::seek_ratio, 0, 1e9, "share of scans (0)"},
     {"keyrange_dist_a", &Options::keyrange_a, -1e9, 1e9,
-     "hotness of key ranges: a exp(b x) + c exp(d x); all 0: no ranges (0)"},
-    {"keyrange_dist_b", &Options::keyrange_b, -1e3, 1e3, "b of it (0)"},
-    {"keyrange_dist_c", &Options::keyrange_c, -1e9, 1e9, "c of it (0)"},
-    {"keyrange_dist_d", &Options::keyrange_d, -1e3, 1e3, "d of it (0)"},
+     "hotness of key ranges: a exp(b x) + c exp(d x); all 0: no key ranges (0)"},
+    {"keyrange_dist_b", &Options::keyrange_b, -1e3, 1e3, "b of keyrange_dist_a (0)"},
+    {"keyrange_dist_c", &Options::keyrange_c, -1e9, 1e9, "c of keyrange_dist_a (0)"},
+    {"keyrange_dist_d", &Options::keyrange_d, -1e3, 1e3, "d of keyrange_dist_a (0)"},
     {"key_dist_a", &Options::key_a, 0, 1e9,
      "hotness of keys: the x hottest have the share a x^b of the accesses; 0: all are alike (0)"},
-    {"key_dist_b", &Options::key_b, 0, 1e3, "b of it (0)"},
+    {"key_dist_b", &Options::key_b, 0, 1e3, "b of key_dist_a (0)"},
     {"value_theta", &Options::value_theta, -1e9, 1e9,
-     "bytes of a value: generalized Pareto distribution, its theta (0)"},
-    {"value_k", &Options::value_k, -1e3, 1e3, "its k (0.2615)"},
-    {"value_sigma", &Options::value_sigma, 0, 1e9, "its sigma (25.45)"},
+     "bytes of a value: theta of a generalized Pareto distribution (0)"},
+    {"value_k", &Options::value_k, -1e3, 1e3, "k of value_theta's distribution (0.2615)"},
+    {"value_sigma", &Options::value_sigma, 0, 1e9, "sigma of value_theta's distribution (25.45)"},
     {"iter_theta", &Options::iter_theta, -1e9, 1e9,
-     "rows of a scan: generalized Pareto distribution, its theta (0)"},
-    {"iter_k", &Options::iter_k, -1e3, 1e3, "its k (2.517)"},
-    {"iter_sigma", &Options::iter_sigma, 0, 1e9, "its sigma (14.236)"},
+     "rows of a scan: theta of a generalized Pareto distribution (0)"},
+    {"iter_k", &Options::iter_k, -1e3, 1e3, "k of iter_theta's distribution (2.517)"},
+    {"iter_sigma", &Options::iter_sigma, 0, 1e9, "sigma of iter_theta's distribution (14.236)"},
     {"sine_a", &Options::sine_a, 0, 1e9,
      "with sine_mix_rate: a sin(b t + c) + d operations a second after t seconds (1)"},
-    {"sine_b", &Options::sine_b, 0, 1e6, "b of it (1)"},
-    {"sine_c", &Options::sine_c, -1e6, 1e6, "c of it (0)"},
-    {"sine_d", &Options::sine_d, 0, 1e9, "d of it (1)"},
+    {"sine_b", &Options::sine_b, 0, 1e6, "b of sine_a (1)"},
+    {"sine_c", &Options::sine_c, -1e6, 1e6, "c of sine_a (0)"},
+    {"sine_d", &Options::sine_d, 0, 1e9, "d of sine_a (1)"},
     {"sine_mix_rate_noise", &Options::sine_noise, 0, 1,
      "share of sine_a by which the rate of an interval varies at random (0)"},
 };
@@ -110,21 +110,21 @@ Options Options::From(const std::map<std::string, std::string>& extra) {
 std::vector<std::pair<std::string, std::string>> Options::Names() {
   std::vector<std::pair<std::string, std::string>> names = {
       {"model",
-       "db_bench, zippydb: where the others begin: db_bench's defaults, or what the "
-       "paper's authors give it for ZippyDB (db_bench)"}};
+       "defaults of the other options: db_bench, as that program has them, or zippydb, as the "
+       "paper's authors give them for ZippyDB (db_bench)"}};
   for (const Parameter& p : kParameters) names.emplace_back(p.name, p.meaning);
   names.insert(
       names.end(),
       {{"keyrange_num", "key ranges (1)"},
        {"mix_max_scan_len",
-        "a scan has fewer rows than this; longer ones are cut to the "
-        "remainder (10000)"},
-       {"mix_max_value_size", "most bytes of a value, likewise (1024)"},
-       {"sine_mix_rate", "on: an open loop at the rate of the sine (off)"},
-       {"sine_mix_rate_interval_milliseconds", "time between two changes of the rate (10000)"},
+        "a scan has fewer rows than this; a longer one gets the remainder (10000)"},
+       {"mix_max_value_size", "most bytes of a value; a longer one gets the remainder (1024)"},
+       {"sine_mix_rate", "on: the workload is an open loop at the rate of the sine (off)"},
+       {"sine_mix_rate_interval_milliseconds",
+        "milliseconds between two changes of the rate (10000)"},
        {"draws",
-        "db_bench, independent: one number decides the key, the operation and "
-        "its size, or each has its own (db_bench)"}});
+        "db_bench: one number decides the key, the operation and its size; independent: each has a "
+        "number of its own (db_bench)"}});
   return names;
 }
 

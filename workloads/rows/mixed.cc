@@ -348,8 +348,8 @@ std::unique_ptr<Workload> MakeMixedAs(const char* name, bool uniform_scans,
 
 std::vector<std::pair<std::string, std::string>> MixedRunOptions() {
   return {{"scan_length",
-           "fixed, uniform: a scan takes --scan-rows rows, or 1 to --scan-rows (fixed; ycsb-e: "
-           "uniform)"}};
+           "fixed: a scan takes --scan-rows rows; uniform: it takes 1 to --scan-rows (fixed; "
+           "ycsb-e: uniform)"}};
 }
 
 }  // namespace testbed

@@ -31,7 +31,7 @@ const std::array<Script, kScripts>& Scripts() {
        {kPointSelects, kSimpleRange, kSumRange, kOrderRange, kDistinctRange},
        false},
       {"oltp-read-write",
-       "sysbench's: those, two updates, a delete and an insert, a transaction",
+       "sysbench's: oltp-read-only's reads, two updates, a delete and an insert, a transaction",
        {kPointSelects, kSimpleRange, kSumRange, kOrderRange, kDistinctRange, kIndexUpdate,
         kNonIndexUpdate, kDeleteInsert},
        false},

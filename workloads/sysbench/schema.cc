@@ -80,7 +80,7 @@ std::vector<std::pair<std::string, std::string>> RunOptions() {
           {"range_size", "ids of a range (100)"},
           {"point_selects", "point selects of a transaction of several statements (10)"},
           {"skip_trx", "on: each statement is a transaction of its own (off)"},
-          {"check", "off: rows and index are not read and compared after the phase (on)"}};
+          {"check", "on: the run reads and compares rows and index after the phase (on)"}};
 }
 
 Ids::Ids(const Settings& settings, uint64_t seed)

@@ -444,9 +444,9 @@ WorkloadInfo ReplayInfo() {
           .make = MakeReplay,
           .loader = "",
           .run_options = {
-              {"trace", "the file; replay:FILE gives it"},
-              {"speed", "max, or times the recording's pace, such as 1; --speed gives it (max)"},
-              {"order", "client, key: whose operations keep their order (client)"}}};
+              {"trace", "file of the trace; replay:FILE sets it"},
+              {"speed", "max, or a multiple of the recording's pace; --speed sets it (max)"},
+              {"order", "client, key: the operations of each keep their order (client)"}}};
 }
 
 }  // namespace testbed

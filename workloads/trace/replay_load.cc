@@ -171,7 +171,7 @@ WorkloadInfo ReplayLoadInfo() {
           .loads = true,
           .make = MakeReplayLoad,
           .loader = "replay-load",
-          .extra_options = {{"trace", "the file; replay-load:FILE gives it"}}};
+          .extra_options = {{"trace", "file of the trace; replay-load:FILE sets it"}}};
 }
 
 }  // namespace testbed

@@ -32,8 +32,7 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
       ->type_name("KEY")
       ->allow_extra_args(false);
   app.add_option("--on", options->on,
-                 "Other hosts that run the blocks of cells: slurm, slurm:PARTITION or "
-                 "ssh:HOST,HOST,...")
+                 "Hosts that run the blocks of cells: slurm, slurm:PARTITION or ssh:HOST,HOST,...")
       ->type_name("HOSTS");
   app.add_option("--sbatch", options->sbatch,
                  "With --on slurm: an option of sbatch, such as gres=nvme:1; may be given again")
@@ -43,7 +42,7 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
                  "Directory of databases and scratch devices, on a disk of each host [in --out]")
       ->type_name("DIR");
   app.add_option("--host-checks", options->host_checks,
-                 "With run or --on: what a host is refused for: load, throttle, kind, or none "
+                 "With run or --on: reasons to refuse a host: load, throttle, kind, or none "
                  "[load,throttle,kind]")
       ->type_name("LIST");
 }
