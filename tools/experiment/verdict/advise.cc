@@ -1,10 +1,12 @@
 #include "tools/experiment/verdict/advise.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "engines/registry.h"
 #include "tools/experiment/verdict/advice_config.h"
@@ -84,15 +86,27 @@ std::string MissingText(const ResultSet& results) {
     if (RoundsOf(results, i) < std::min<size_t>(kLeastRounds, results.rounds())) {
       missing.push_back(cell.name);
     }
-    if (!results.not_in_force(i).empty()) {
-      text += fmt::format("not in force with {}: {}\n", cell.name, results.not_in_force(i));
-    }
   }
   for (size_t i = 0; i < std::min(missing.size(), kNamed); ++i) {
     text += fmt::format("not measured in each round: {}\n", missing[i]);
   }
   if (missing.size() > kNamed) text += fmt::format("and {} more\n", missing.size() - kNamed);
   return text.empty() ? text : "This advice is from an incomplete comparison:\n" + text;
+}
+
+// Returns why there is no advice, or "" when every way was measured with its settings in force. Without
+// --ram, for example, a buffered way has all of the machine's page cache, and a direct one its share.
+std::string RefusalText(const ResultSet& results, const std::vector<Way>& ways) {
+  std::set<std::string> why;
+  for (const Way& way : ways) {
+    const std::string& refused = results.not_in_force(way.index);
+    if (!refused.empty()) why.insert(refused);
+  }
+  if (why.empty()) return "";
+  return fmt::format(
+      "\nNo advice: the ways were not measured on equal terms, because not in force were {}. "
+      "`testbed doctor` says what to change.\n",
+      fmt::join(why, "; "));
 }
 
 double MeanOf(const std::vector<double>& values) {
@@ -215,6 +229,7 @@ std::vector<std::string> Finalists(const ResultSet& results) {
 std::string AdviceText(const ResultSet& results) {
   const std::vector<Way> ways = WaysOf(results);
   if (ways.empty()) return MissingText(results);
+  if (const std::string why = RefusalText(results, ways); !why.empty()) return why;
   const Way& best = ways[0];
   const size_t rounds = RoundsOf(results, best.index);
   std::string text = fmt::format("\nAdvice: {}\n  {}\n", OptionsText(best), EvidenceText(best));

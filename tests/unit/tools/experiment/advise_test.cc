@@ -43,7 +43,7 @@ class AdviseTest : public testing::Test {
     cells_ = PlanCells(LoadExperiment("advise"), options_);
   }
   // Writes the results of a way, with one rate for each round.
-  void Write(size_t way, std::vector<double> rates) {
+  void Write(size_t way, std::vector<double> rates, const json& not_in_force = json::array()) {
     for (size_t round = 0; round < rates.size(); ++round) {
       const json phase = {{"name", "mixed"},
                           {"kind", "measure"},
@@ -55,7 +55,7 @@ class AdviseTest : public testing::Test {
                             {"own", {{"reads", 500}, {"read_bytes", 4096000}}}}}};
       json run = {{"accounting", {{"grade", "A"}}}};
       run["phases"].push_back(phase);
-      json document;
+      json document = {{"not_in_force", not_in_force}};
       document["runs"].push_back(run);
       for (const Cell& cell : cells_) {  // the order of the cells differs between rounds
         if (cell.name == cells_[way].name && cell.round == static_cast<int>(round) + 1) {
@@ -206,6 +206,15 @@ TEST_F(AdviseTest, OneRoundTellsNothingApart) {
   Write(0, {1000});
   Write(1, {500});
   EXPECT_THAT(Advice(), HasSubstr("One round cannot tell ways apart"));
+}
+
+TEST_F(AdviseTest, WaysOnUnequalTermsGetNoAdvice) {
+  Plan(3);
+  Write(0, {100, 101, 99});
+  Write(1, {80, 79, 81}, {{{"option", "ram"}, {"why", "no memory cgroup can be made"}}});
+  EXPECT_THAT(Advice(), HasSubstr("No advice: "));
+  EXPECT_THAT(Advice(), HasSubstr("--ram: no memory cgroup can be made. "));
+  EXPECT_THAT(Advice(), Not(HasSubstr("Advice: ")));
 }
 
 TEST_F(AdviseTest, WhatWasNotMeasuredIsNamed) {
