@@ -21,14 +21,24 @@ bool NamesEngines(const Axis& axis) {
                      [](const AxisValue& value) { return value.options.contains("engine"); });
 }
 
+// Returns whether each value of the axis sets how data files are read, and none the engine.
+bool NamesWaysOfReading(const Axis& axis) {
+  return std::all_of(axis.values.begin(), axis.values.end(), [](const AxisValue& value) {
+    return value.options.contains("io") && !value.options.contains("engine");
+  });
+}
+
+using IsAxis = bool (*)(const Axis&);
+
 // Cells that are compared with each other.
 struct Group {
   std::string name;  // the shared labels of those axes in which the table's cells differ
   std::vector<size_t> cells;
 };
 
-// Returns the cells in groups that differ only in the engine.
-std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>& shown) {
+// Returns the cells in groups that differ only in the axes that are `compared`.
+std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>& shown,
+                            IsAxis compared = NamesEngines) {
   std::map<std::string, std::set<std::string>> labels;  // the table's labels, by axis
   for (size_t cell : shown) {
     for (const auto& [axis, label] : results.cells()[cell].labels) labels[axis].insert(label);
@@ -38,7 +48,7 @@ std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>&
   for (size_t cell : shown) {
     std::vector<std::string> alike, told;
     for (const Axis& axis : results.experiment().axes) {
-      if (NamesEngines(axis)) continue;
+      if (compared(axis)) continue;
       alike.push_back(axis.name + "=" + results.cells()[cell].labels.at(axis.name));
       if (labels[axis.name].size() > 1) told.push_back(alike.back());
     }
@@ -57,11 +67,17 @@ std::string EngineOf(const ResultSet& results, size_t cell) {
   return found == options.end() ? "" : found->second;
 }
 
-std::string EngineLabel(const ResultSet& results, size_t cell) {
+// Returns the cell's label of the first such axis, or "" without one.
+std::string LabelOf(const ResultSet& results, size_t cell, IsAxis is_axis) {
   for (const Axis& axis : results.experiment().axes) {
-    if (NamesEngines(axis)) return results.cells()[cell].labels.at(axis.name);
+    if (is_axis(axis)) return results.cells()[cell].labels.at(axis.name);
   }
-  return EngineOf(results, cell);
+  return "";
+}
+
+std::string EngineLabel(const ResultSet& results, size_t cell) {
+  const std::string label = LabelOf(results, cell, NamesEngines);
+  return label.empty() ? EngineOf(results, cell) : label;
 }
 
 // Returns " axis=label ..." of the cell for those axes that do not name engines and in which the
@@ -145,6 +161,36 @@ std::string Line(const ResultSet& results, const std::vector<Group>& groups,
 
 std::string MibText(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
 
+// Returns a line when ways of reading of one engine held different memory: with direct IO only the
+// engine's cache, with the others all of --ram.
+std::string WaysLine(const ResultSet& results, const std::vector<size_t>& cells) {
+  std::vector<std::pair<double, std::string>> found;
+  for (const Group& group : GroupsOf(results, cells, NamesWaysOfReading)) {
+    std::map<std::string, double> held;  // by way of reading
+    for (size_t cell : group.cells) {
+      const double bytes = results.Figure(cell, kHeld);
+      if (!NeededNoMore(results, cell) && std::isfinite(bytes)) {
+        held[LabelOf(results, cell, NamesWaysOfReading)] = bytes;
+      }
+    }
+    if (held.size() < 2) continue;
+    const auto by_bytes = [](const auto& a, const auto& b) { return a.second < b.second; };
+    const auto [least, most] = std::minmax_element(held.begin(), held.end(), by_bytes);
+    if (least->second >= (1 - kApart) * most->second) continue;
+    found.emplace_back(
+        least->second / most->second,
+        fmt::format("{}{}{} {}, {} {}", group.name, group.name.empty() ? "" : ": ", most->first,
+                    MibText(most->second), least->first, MibText(least->second)));
+  }
+  if (found.empty()) return "";
+  const auto worst = std::min_element(found.begin(), found.end());
+  std::string text = "! ways of reading held memory more than 10 % apart: " + worst->second;
+  if (found.size() > 1) {
+    text += fmt::format("; and in {} more comparisons, by less", found.size() - 1);
+  }
+  return text + "\n";
+}
+
 std::string MemoryLine(const ResultSet& results, const std::vector<Group>& groups) {
   return Line(
       results, groups, kHeld, "engines held memory more than 10 % apart",
@@ -215,7 +261,7 @@ std::string HeldText(const ResultSet& results, const std::vector<size_t>& cells)
 
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells) {
   const std::vector<Group> groups = GroupsOf(results, cells);
-  std::string text = MemoryLine(results, groups);
+  std::string text = MemoryLine(results, groups) + WaysLine(results, cells);
   const auto lengths = [&](const std::string& figure, const char* length, double alike) {
     return Line(
         results, groups, figure,

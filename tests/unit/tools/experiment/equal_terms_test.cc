@@ -149,6 +149,26 @@ TEST_F(EqualTermsTest, OnlyCellsThatDifferInTheEngineAloneAreCompared) {
             "null 60 MiB\n");
 }
 
+// Direct IO with half of the memory is not the same engine with another way of reading.
+TEST_F(EqualTermsTest, WaysOfReadingThatHeldOtherMemoryAreNamed) {
+  std::string text = kText;
+  text.replace(text.find("rows = 1000 }"), 13, "io = \"direct\" }");
+  text.replace(text.find("rows = 5000 }"), 13, "io = \"buffered\" }");
+  const Experiment ways = ParseExperiment(text, "equal.toml");
+  cells_ = PlanCells(ways, {"full", {}, {}, {}});
+  for (Cell& cell : cells_) cell.skipped.clear();
+  const auto lines = [&] {
+    const ResultSet results(ways, cells_, dir_);
+    return UnequalTerms(results, {0, 1});
+  };
+  Write("engine=btree size=small", {.held = 50, .limit = 100});
+  Write("engine=btree size=large", {.held = 99, .limit = 100});
+  EXPECT_EQ(lines(),
+            "! ways of reading held memory more than 10 % apart: large 99 MiB, small 50 MiB\n");
+  Write("engine=btree size=small", {.held = 95, .limit = 100});
+  EXPECT_EQ(lines(), "");
+}
+
 TEST_F(EqualTermsTest, RoundsOfAnotherLengthAreNamed) {
   Write("engine=btree size=small", {100});
   Write("engine=null size=small", {100, 400});
