@@ -30,7 +30,7 @@ constexpr char kAbExamples[] =
     "\nExamples:\n"
     "  testbed ab --a engine=rocksdb --b 'engine=rocksdb engine-option=bloom_bits=0' \\\n"
     "      --workload point-read --until 2%\n"
-    "  testbed ab --engine btree --a io=direct --b io=buffered --threads 2 --time 5m\n"
+    "  testbed ab --engine btree --a 'io=direct cache-pct=85' --b io=buffered --threads 2 --time 5m\n"
     "  testbed ab --engine btree --a durability=lazy --b durability=sync --workload insert\n"
     "  testbed ab --a engine=btree --b engine=lmdb --fail-if 'rate < -3%'; echo $?\n"
     "\nExit code: 0 when the comparison ended, whatever it told; 1 when a side failed; 2 when the\n"

@@ -65,7 +65,7 @@ constexpr char kRunExamples[] =
     "      Meta's models of its own load\n"
     "  testbed report run.json; testbed compare old.json new.json\n"
     "  testbed results add run.json; testbed results query \"select phase, rate from results\"\n"
-    "  testbed ab --engine btree --a io=direct --b io=buffered\n"
+    "  testbed ab --engine btree --a 'io=direct cache-pct=85' --b io=buffered\n"
     "      which is faster, and is that sure?\n"
     "  testbed experiment list; testbed experiment read-size --scale tiny\n"
     "      a published experiment, with its findings checked\n"
