@@ -314,6 +314,7 @@ class Mixed : public Workload {
     return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase) ||
            phase_.May(kReadModifyWrite);
   }
+  bool has_popular_rows() const override { return HasPopularRows(options_); }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
     if (writes()) phase_.number = options_.population->BeginPhase();
