@@ -20,7 +20,7 @@
 #include "tools/live/live_options.h"
 #include "tools/option_values.h"
 #include "tools/output/progress_options.h"
-#include "workloads/measure/arrivals.h"
+#include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/workload.h"
 
 namespace CLI {
