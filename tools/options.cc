@@ -245,8 +245,9 @@ namespace {
 // Adds the options that choose the phases, their length and their rate.
 void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--workload", "LIST",
-      "Phases to run, in order: NAME:3 runs one three times, replay:FILE a trace, 'NAME 60s @ "
-      "5000' one with its own length and rate (docs/rates.md) [insert,point-read]",
+      "Phases to run, in order: NAME:3 runs one three times, replay:FILE a trace, 'NAME 60s ~2 @ "
+      "5000' one with its own length, popular rows and rate, which may change: 1k..8k, "
+      "'1k^8k 1s/10s', 1k~8k/30s (docs/rates.md) [insert,point-read]",
       [&o](auto& option, auto& text) { SetWorkloads(option, text, &o); });
   Add(app, "--threads", "LIST", "Client threads; a list runs each in turn, such as 1,8,16 [8]",
       [&o](auto& option, auto& text) {

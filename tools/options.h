@@ -20,7 +20,7 @@
 #include "tools/live/live_options.h"
 #include "tools/option_values.h"
 #include "tools/output/progress_options.h"
-#include "workloads/measure/arrivals.h"
+#include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/workload.h"
 
 namespace CLI {
@@ -58,17 +58,19 @@ struct RunOptions {
   uint32_t databases = 1;        // databases that tables are spread over (engines/databases.h)
 
   std::vector<std::string> workloads = {"insert", "point-read"};
-  // The lengths and rates that --workload gives to the workloads that do not load, in their order.
-  // 0 means that --seconds or --rate decides. Empty when --workload gives none.
+  // What --workload gives to the workloads that do not load, in their order; empty: nothing to any.
+  // Lengths and rates, where 0 means that --seconds or --rate decides; how a rate changes whose mean
+  // phase_rates has (tools/rate/rate_text.h), or ""; WorkloadOptions::popular_rows.
   std::vector<double> phase_seconds, phase_rates;
+  std::vector<std::string> phase_curves;
+  std::vector<uint32_t> phase_popular;
   // The phases follow each other at once, without a warm-up or settling that the list does not name.
   bool at_once = false;
   std::vector<int> threads = {8};
   int queue_depth = 1;
   WorkloadOptions workload;
   uint64_t operations = 0;
-  std::optional<double> seconds;
-  std::optional<double> warmup;
+  std::optional<double> seconds, warmup;
   double rate = 0;
   Arrivals arrivals = Arrivals::kEven;
   std::string find_rate;  // limit of latency (tools/rate/rate_limit.h); empty: no search
@@ -77,8 +79,7 @@ struct RunOptions {
   uint64_t added_delay_ns = 0;  // delay that is added to every operation
   int repeat = 1;               // loads, each with a seed of its own
   int repeat_runs = 1;          // runs on each load
-  bool drop_caches = false;
-  bool readahead_model = false;
+  bool drop_caches = false, readahead_model = false;
   bool exclusive_device = false;  // no other program does IO on the device that dir is on
 
   AccountDepth account = AccountDepth::kDevice;
@@ -102,10 +103,11 @@ struct RunOptions {
     return {.quiet = quiet || live.live, .line_seconds = live.report_interval};
   }
 
-  // Return the length and the rate that --workload gives to the n-th of the workloads that do not
-  // load; 0 when it gives none.
+  // Return what --workload gives to the n-th of these workloads; 0, "" and 1 when it gives nothing.
   double OwnSeconds(size_t n) const { return n < phase_seconds.size() ? phase_seconds[n] : 0; }
   double OwnRate(size_t n) const { return n < phase_rates.size() ? phase_rates[n] : 0; }
+  std::string OwnCurve(size_t n) const { return n < phase_curves.size() ? phase_curves[n] : ""; }
+  uint32_t OwnPopular(size_t n) const { return n < phase_popular.size() ? phase_popular[n] : 1; }
 
   // Computes the settings that depend on several options or on the engine: the engine's defaults,
   // the cache size, the number of rows, the size of the scratch device. Throws Error (kUsage) for

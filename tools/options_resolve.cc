@@ -213,6 +213,17 @@ void RunOptions::CheckSearchedCache(const Capabilities& can) const {
   }
 }
 
+namespace {
+
+void AddPhases(const RunOptions& options, nlohmann::json* j) {
+  (*j)["phase_seconds"] = options.phase_seconds;
+  (*j)["phase_rates"] = options.phase_rates;
+  (*j)["phase_curves"] = options.phase_curves;
+  (*j)["phase_popular"] = options.phase_popular;
+}
+
+}  // namespace
+
 nlohmann::json RunOptions::ToJson() const {
   nlohmann::json j = {
       {"engine", engine_name},
@@ -260,14 +271,13 @@ nlohmann::json RunOptions::ToJson() const {
       {"rate", rate},
       {"arrivals", arrivals == Arrivals::kEven ? "even" : "exponential"},
       {"find_rate", find_rate},
-      {"phase_seconds", phase_seconds},
-      {"phase_rates", phase_rates},
       {"verify_every", verify_every},
       {"consume", ConsumeName(consume)},
       {"added_delay_ns", added_delay_ns},
       {"drop_caches", drop_caches},
       {"readahead_model", readahead_model},
   };
+  AddPhases(*this, &j);
   j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
   if (!release.empty()) j["release"] = release;
   if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;

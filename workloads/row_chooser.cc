@@ -24,6 +24,12 @@ bool AsYcsb(const WorkloadOptions& options) {
          options.zipf_theta < 1;
 }
 
+// Returns the seed that says which rows are popular.
+uint64_t PopularSeed(const Dataset& dataset, uint32_t popular_rows) {
+  const uint64_t seed = dataset.options().seed;
+  return popular_rows == 1 ? seed : Mix64(seed ^ Mix64(popular_rows));
+}
+
 }  // namespace
 
 RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed)
@@ -33,11 +39,13 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       hot_probability_(options.hot_probability),
       hot_rows_(std::max<uint64_t>(
           1, static_cast<uint64_t>(options.hot_fraction * static_cast<double>(dataset.rows())))),
+      first_hot_((options.popular_rows - 1) * hot_rows_ % dataset.rows()),
+      popular_seed_(PopularSeed(dataset, options.popular_rows)),
       random_(seed),
       as_ycsb_(AsYcsb(options)),
       zipfian_(Ranks(dataset, distribution_), options.zipf_theta),
       ycsb_ranks_(Ranks(dataset, distribution_), as_ycsb_ ? options.zipf_theta : 0),
-      scatter_(dataset.rows(), dataset.options().seed) {}
+      scatter_(dataset.rows(), popular_seed_) {}
 
 uint64_t RowChooser::DrawRank() {
   return as_ycsb_ ? ycsb_ranks_(random_.Unit()) : zipfian_(random_);
@@ -46,7 +54,7 @@ uint64_t RowChooser::DrawRank() {
 void RowChooser::DrawPopular() {
   for (uint64_t& row : popular_) row = DrawRank();
   if (distribution_ == Distribution::kScrambled) {
-    const uint64_t seed = Mix64(dataset_.options().seed);
+    const uint64_t seed = Mix64(popular_seed_);
     for (uint64_t& row : popular_) row = Reduce(Mix64(row ^ seed), dataset_.rows());
   } else {
     for (uint64_t& row : popular_) row = scatter_(row);
@@ -69,7 +77,9 @@ uint64_t RowChooser::Draw() {
       break;
   }
   const bool hot = hot_probability_ >= 1 || random_.Unit() < hot_probability_;
-  return random_.Below(hot ? hot_rows_ : dataset_.rows());
+  if (!hot) return random_.Below(dataset_.rows());
+  const uint64_t row = first_hot_ + random_.Below(hot_rows_);
+  return row < dataset_.rows() ? row : row - dataset_.rows();
 }
 
 bool RowChooser::empty() const { return population_ != nullptr && population_->there().empty(); }
@@ -113,6 +123,12 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
   }
   if (!there.Contains(place)) return std::nullopt;
   return place;
+}
+
+bool HasPopularRows(const WorkloadOptions& options) {
+  return options.distribution == Distribution::kZipfian ||
+         options.distribution == Distribution::kScrambled ||
+         options.distribution == Distribution::kHot;
 }
 
 std::string WhyNothingToRead(const WorkloadOptions& options) {

@@ -13,8 +13,9 @@
 namespace testbed {
 
 // Draws rows of a data set that exist in the database. Which rows are popular follows from the data
-// set, so it is the same in each phase and run on a database: a warm-up warms the rows that are
-// measured after it. The order in which rows are drawn depends on `seed`.
+// set and WorkloadOptions::popular_rows, so it is the same in each phase and run on a database, but
+// where the user asks for others: a warm-up warms the rows that are measured after it. The order in
+// which rows are drawn depends on `seed`.
 //
 // Not thread-safe: each thread has its own.
 // Where clients insert or erase rows, Next and NextPlace must be called while the caller holds a
@@ -41,6 +42,8 @@ class RowChooser {
   const Distribution distribution_;
   const double hot_probability_;
   const uint64_t hot_rows_;
+  const uint64_t first_hot_;
+  const uint64_t popular_seed_;
   Random random_;
   const bool as_ycsb_;  // ranks are drawn by ycsb_ranks_, else by zipfian_
   Zipfian zipfian_;
@@ -51,6 +54,10 @@ class RowChooser {
   std::array<uint64_t, 16> popular_{};
   size_t used_ = popular_.size();
 };
+
+// Implements Workload::has_popular_rows for workloads whose rows a RowChooser draws: returns whether
+// WorkloadOptions::popular_rows changes what it draws.
+bool HasPopularRows(const WorkloadOptions& options);
 
 // Implements Workload::EndedBecause for workloads that read rows: returns an empty string while the
 // database holds any row, else a sentence.

@@ -41,6 +41,8 @@ struct WorkloadOptions {
   double hot_fraction = 0.5;     // the hot rows: this share of the keys, the first ones
   double hot_probability = 1.0;  // share of the accesses that goes to the hot rows
   double hit_ratio = 1.0;        // share of point reads whose key exists
+  // Which rows are the popular ones, or the hot ones: each number, from 1, stands for others.
+  uint32_t popular_rows = 1;
   uint32_t scan_rows = 100;
   std::map<std::string, double> mix;  // operation -> share; for workload mixed
   // The values of --workload-option name=value, which only the named workload understands.
@@ -147,6 +149,9 @@ class Workload {
   // Returns whether the workload sets the start of each operation (Client::DueNs). It then is an
   // open loop, as with --rate.
   virtual bool timed() const { return false; }
+  // Returns whether the workload accesses some rows more than others, by --distribution, so that
+  // WorkloadOptions::popular_rows says which.
+  virtual bool has_popular_rows() const { return false; }
   // Opens the tables of the workload, and creates those that are missing. Throws Error (kUsage)
   // when the database is not as the workload needs it.
   virtual void OpenTables(Engine& engine) = 0;

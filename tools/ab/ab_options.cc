@@ -57,8 +57,8 @@ void AbOptions::CompleteWorkloads() {
 void AbOptions::CheckPhases() const {
   if (!common.at_once) return;
   Refuse(
-      "ab compares the last workload of --workload as it runs by itself; leave out lengths, rates "
-      "and settle, and give --rate, or --seconds with --way rounds");
+      "ab compares the last workload of --workload as it runs by itself; leave out lengths, rates, "
+      "popular rows and settle, and give --rate, or --seconds with --way rounds");
 }
 
 void AbOptions::ChooseWay() {

@@ -146,6 +146,8 @@ RunOptions RehearsalOptions(const RunOptions& options) {
   rehearsal.find_rate.clear();
   rehearsal.phase_seconds.clear();
   rehearsal.phase_rates.clear();
+  rehearsal.phase_curves.clear();
+  rehearsal.phase_popular.clear();
   if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
   // The length of the insert benchmark's read steps, which are phases limited by time.
   const auto steps = rehearsal.workload.extra.find("query_seconds");
@@ -165,7 +167,9 @@ bool IsWhole(const RunOptions& options) {
   return options.threads.size() == 1 && options.repeat == 1 &&
          rehearsal.find_rate == options.find_rate &&
          rehearsal.phase_seconds == options.phase_seconds &&
-         rehearsal.phase_rates == options.phase_rates && rehearsal.seconds == options.seconds &&
+         rehearsal.phase_rates == options.phase_rates &&
+         rehearsal.phase_curves == options.phase_curves &&
+         rehearsal.phase_popular == options.phase_popular && rehearsal.seconds == options.seconds &&
          rehearsal.workloads == options.workloads &&
          rehearsal.workload.extra == options.workload.extra;
 }

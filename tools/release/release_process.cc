@@ -84,6 +84,8 @@ void VisitRun(RunOptions& o, const Visit& visit) {
   visit("workloads", o.workloads);
   visit("phase_seconds", o.phase_seconds);
   visit("phase_rates", o.phase_rates);
+  visit("phase_curves", o.phase_curves);
+  visit("phase_popular", o.phase_popular);
   visit("at_once", o.at_once);
   visit("threads", o.threads);
   visit("queue_depth", o.queue_depth);

@@ -63,7 +63,8 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kOperations, "checked", "Answers that were compared with what must be there (--verify)."},
     {kOperations, "wrong", "Checked answers that were wrong."},
     {kIntended, "phase", kPhase},
-    {kIntended, "target ops/s", "The rate that --rate asked for."},
+    {kIntended, "target ops/s",
+     "The rate that --rate or the phase asked for; of one that changes, its mean."},
     {kIntended, "ops/s", "The rate that was reached."},
     {kIntended, "mean us",
      "Mean latency in microseconds from the moment the operation should have begun: the wait for a "

@@ -17,6 +17,7 @@
 #include "engines/registry.h"
 #include "tools/live/second_reporter.h"
 #include "tools/output/progress.h"
+#include "tools/rate/rate_text.h"
 #include "tools/run/child/child_run.h"
 #include "tools/run/child/run_rows.h"
 #include "tools/run/memory_watch.h"
@@ -93,6 +94,16 @@ PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
     if (const double own = options_.OwnRate(current_)) phase.rate = own;
   }
   return phase;
+}
+
+// Returns how the rate of the measured phase changes, if it does, and makes its mean the rate of the
+// phase. A warm-up, and trials of a cache, have the mean of whole periods, because a curve belongs to
+// a whole phase.
+std::optional<RateCurve> ChildRun::ShapeRate(PhaseOptions* phase) const {
+  const std::optional<RateCurve> curve =
+      ParseRateCurve(options_.OwnCurve(current_), phase->seconds);
+  if (curve && phase->seconds > 0) phase->rate = curve->Until(phase->seconds) / phase->seconds;
+  return curve;
 }
 
 // Reads the meter at the border of a phase. With slices, no figure is of a phase as a whole, so the
@@ -282,6 +293,7 @@ void ChildRun::RunWorkload(const std::string& name) {
   const WorkloadInfo& info = FindWorkload(name);
   if (!info.loads) ++current_;
   if (info.only_settles) return Settle();
+  workload_.popular_rows = info.loads ? 1 : options_.OwnPopular(current_);
   WorkloadOptions workload_options = workload_;
   workload_options.directory = std::filesystem::path(plan_.engine_dir).parent_path();
   std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
@@ -312,6 +324,8 @@ void ChildRun::RunWorkload(const std::string& name) {
     return;
   }
   PhaseOptions phase = MeasuredPhase(info.loads);
+  const std::optional<RateCurve> curve = info.loads ? std::nullopt : ShapeRate(&phase);
+  if (curve) phase.curve = &*curve;
   const bool last = &name == &plan_.phases.back() && name == options_.workloads.back();
   std::optional<TraceRecorder> recorder;
   if (last && !options_.record_file.empty()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -11,6 +12,7 @@
 
 #include "device/error.h"
 #include "tools/option_values.h"
+#include "tools/rate/rate_text.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -18,14 +20,17 @@ namespace {
 
 constexpr char kOwn[] =
     "a length in ms, s, min or h (100ms at least), or @ and a rate (0.001 at least), or both: "
-    "'ycsb-a 60s @ 5000'";
-constexpr double kLeastSeconds = 0.1, kMostSeconds = 1e7, kLeastRate = 0.001, kMostRate = 1e9;
+    "'ycsb-a 60s @ 5000'; a rate that changes is 1k..8k, '1k^8k 1s/10s' or "
+    "1k~8k/30s; 'ycsb-a 60s ~2 @ 5000' has other popular rows than ~1";
+constexpr double kLeastSeconds = 0.1;
 
 // One entry of the list.
 struct Entry {
   std::string name, after_colon;
   bool has_colon = false;
   double seconds = 0, rate = 0;  // 0: --seconds and --rate decide
+  std::string curve;             // of a rate that changes, whose mean is `rate`
+  uint32_t popular_rows = 0;     // 0: those of all entries that give none
 };
 
 std::string_view Trimmed(std::string_view text, bool behind = true) {
@@ -40,32 +45,27 @@ bool TakesTrace(const WorkloadInfo& info) {
          std::any_of(info.run_options.begin(), info.run_options.end(), trace);
 }
 
-// Parses a number that one of the units follows. Returns nothing for any other text, and for a
-// value below `least` or above `most`.
-template <size_t kCount>
-std::optional<double> ParseWithUnit(std::string_view text,
-                                    const std::pair<const char*, double> (&units)[kCount],
-                                    double least, double most) {
-  double x = 0;
+// Parses a number from 1 to 1000. Returns nothing for any other text.
+std::optional<uint32_t> ParseNumber(std::string_view text) {
+  uint32_t n = 0;
   const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, x, std::chars_format::fixed);
-  if (error != std::errc()) return {};
-  const std::string_view unit(at, static_cast<size_t>(end - at));
-  for (const auto& [name, scale] : units) {
-    if (unit == name && x * scale >= least && x * scale <= most) return x * scale;
+  const auto [at, error] = std::from_chars(text.data(), end, n);
+  if (error != std::errc() || at != end || n < 1 || n > 1000) return {};
+  return n;
+}
+
+// Parses what follows the @ of an entry. Returns false for what is no rate.
+bool ParseOwnRate(std::string_view text, Entry* entry) {
+  if (const std::optional<double> rate = ParseRate(text)) {
+    entry->rate = *rate;
+    return true;
   }
-  return {};
-}
-
-std::optional<double> ParseSeconds(std::string_view text) {
-  static constexpr std::pair<const char*, double> kUnits[] = {
-      {"ms", 1e-3}, {"s", 1}, {"min", 60}, {"h", 3600}};
-  return ParseWithUnit(text, kUnits, kLeastSeconds, kMostSeconds);
-}
-
-std::optional<double> ParseRate(std::string_view text) {
-  static constexpr std::pair<const char*, double> kUnits[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}};
-  return ParseWithUnit(text, kUnits, kLeastRate, kMostRate);
+  // The mean and the text of a ramp do not depend on its length.
+  const std::optional<RateCurve> curve = ParseRateCurve(text, 1);
+  if (!curve) return false;
+  entry->rate = curve->Mean();
+  entry->curve = RateCurveText(*curve);
+  return true;
 }
 
 // Parses NAME[:TIMES] [LENGTH] [@ RATE] or, for a workload that reads a trace, NAME:FILE, where
@@ -86,33 +86,31 @@ Entry ParseEntry(const std::string& option, std::string_view text) {
     entry.after_colon = rest.substr(1, rest.find_first_of(" @") - 1);
     rest.remove_prefix(1 + entry.after_colon.size());
   }
-  const size_t at = rest.find('@');
-  const std::string_view length = Trimmed(rest.substr(0, at));
+  const size_t at = rest.find('@'), tilde = rest.substr(0, at).find('~');
+  const std::string_view length = Trimmed(rest.substr(0, std::min(at, tilde)));
   const auto refuse = [&] {
     RefuseValue(option, std::string(whole), entry.name + " with " + kOwn);
   };
   if (!length.empty()) {
-    const std::optional<double> seconds = ParseSeconds(length);
+    const std::optional<double> seconds = ParseSeconds(length, kLeastSeconds);
     if (!seconds) refuse();
     entry.seconds = *seconds;
   }
-  if (at != std::string_view::npos) {
-    const std::optional<double> rate = ParseRate(Trimmed(rest.substr(at + 1)));
-    if (!rate) refuse();
-    entry.rate = *rate;
+  if (tilde != std::string_view::npos) {
+    const std::optional<uint32_t> number =
+        ParseNumber(Trimmed(rest.substr(0, at).substr(tilde + 1)));
+    if (!number) refuse();
+    entry.popular_rows = *number;
   }
+  if (at != std::string_view::npos && !ParseOwnRate(Trimmed(rest.substr(at + 1)), &entry)) refuse();
   return entry;
 }
 
 // Parses the NUMBER of NAME:NUMBER; `part` is the whole of it, for the message.
 size_t ParseTimes(const std::string& option, const std::string& part, const std::string& number) {
-  size_t n = 0;
-  const char* end = number.data() + number.size();
-  const auto [at, error] = std::from_chars(number.data(), end, n);
-  if (error != std::errc() || at != end || n < 1 || n > 1000) {
-    RefuseValue(option, part, "NAME:NUMBER with a number from 1 to 1000");
-  }
-  return n;
+  const std::optional<uint32_t> times = ParseNumber(number);
+  if (!times) RefuseValue(option, part, "NAME:NUMBER with a number from 1 to 1000");
+  return *times;
 }
 
 void SetTrace(const std::string& option, const Entry& entry, std::string* trace,
@@ -131,12 +129,39 @@ void SetTrace(const std::string& option, const Entry& entry, std::string* trace,
 }
 
 void CheckOwn(const std::string& option, const Entry& entry, const WorkloadInfo& info) {
-  if ((entry.seconds == 0 && entry.rate == 0) || (!info.loads && !info.only_settles)) return;
+  const bool has = entry.seconds > 0 || entry.rate > 0;
+  if ((!has && entry.popular_rows == 0) || (!info.loads && !info.only_settles)) return;
   throw Error(Error::kUsage,
-              fmt::format("{} gives {} a length or a rate of its own, and it {}; leave them out",
-                          option, entry.name,
+              fmt::format("{} gives {} {} of its own, and it {}; leave them out", option,
+                          entry.name, has ? "a length or a rate" : "popular rows",
                           info.loads ? "loads until all rows are there"
                                      : "ends when the engine is at rest"));
+}
+
+// Empties the list when all of its values are `none`. Returns whether they were.
+template <typename T>
+bool ClearIfAll(const T& none, std::vector<T>* list) {
+  const bool all = std::count(list->begin(), list->end(), none) == std::ssize(*list);
+  if (all) list->clear();
+  return all;
+}
+
+// Throws Error (kUsage) when the curve of a rate asks for nothing in a phase of this length, or has
+// no length.
+void CheckCurve(const std::string& name, const std::string& text, double seconds) {
+  const bool ramp = text.find("..") != std::string::npos;
+  if (ramp && seconds == 0) {
+    throw Error(
+        Error::kUsage,
+        fmt::format("--workload gives {} a rate that rises or falls over the phase's length, "
+                    "{}, and --operations ends the phase; give it a length, such as '{} 60s "
+                    "@ {}'",
+                    name, text, name, text));
+  }
+  if (seconds == 0 || ParseRateCurve(text, seconds)->Until(seconds) >= 1) return;
+  throw Error(Error::kUsage, fmt::format("--workload gives {} the rate {}, which is less than one "
+                                         "operation in its {} seconds; give more of either",
+                                         name, text, seconds));
 }
 
 }  // namespace
@@ -145,6 +170,9 @@ void SetWorkloads(const std::string& option, const std::string& text, RunOptions
   options->workloads.clear();
   options->phase_seconds.clear();
   options->phase_rates.clear();
+  options->phase_curves.clear();
+  options->phase_popular.clear();
+  std::vector<uint32_t>& popular = options->phase_popular;
   std::string trace;
   bool settles = false;
   for (const std::string& part : Split(text, ',')) {
@@ -162,13 +190,14 @@ void SetWorkloads(const std::string& option, const std::string& text, RunOptions
     if (info.loads) continue;
     options->phase_seconds.insert(options->phase_seconds.end(), times, entry.seconds);
     options->phase_rates.insert(options->phase_rates.end(), times, entry.rate);
+    options->phase_curves.insert(options->phase_curves.end(), times, entry.curve);
+    popular.insert(popular.end(), times, std::max(1u, entry.popular_rows));
   }
-  const auto none = [](const std::vector<double>& own) {
-    return std::all_of(own.begin(), own.end(), [](double x) { return x == 0; });
-  };
-  options->at_once = settles || !none(options->phase_seconds) || !none(options->phase_rates);
-  if (none(options->phase_seconds)) options->phase_seconds.clear();
-  if (none(options->phase_rates)) options->phase_rates.clear();
+  options->at_once = settles;
+  options->at_once |= !ClearIfAll(0.0, &options->phase_seconds);
+  options->at_once |= !ClearIfAll(0.0, &options->phase_rates);
+  options->at_once |= !ClearIfAll(1u, &popular);
+  ClearIfAll(std::string(), &options->phase_curves);
 }
 
 std::string WorkloadText(const RunOptions& options) {
@@ -178,7 +207,11 @@ std::string WorkloadText(const RunOptions& options) {
     text += (text.empty() ? "" : ",") + name;
     if (FindWorkload(name).loads) continue;
     if (const double seconds = options.OwnSeconds(measured)) text += fmt::format(" {}s", seconds);
-    if (const double rate = options.OwnRate(measured)) text += fmt::format(" @ {}", rate);
+    const uint32_t popular = options.OwnPopular(measured);
+    if (popular != 1) text += fmt::format(" ~{}", popular);
+    const std::string curve = options.OwnCurve(measured);
+    const double rate = options.OwnRate(measured);
+    if (rate > 0) text += curve.empty() ? fmt::format(" @ {}", rate) : " @ " + curve;
     ++measured;
   }
   return text;
@@ -191,15 +224,26 @@ void CheckOwnPhases(const RunOptions& options, const std::shared_ptr<const Datas
     if (info.loads) continue;
     const double seconds = options.OwnSeconds(measured), own = options.OwnRate(measured);
     const double rate = own > 0 ? own : options.rate;
-    ++measured;
-    if (seconds == 0 && rate == 0) continue;
+    const std::string curve = options.OwnCurve(measured);
+    const uint32_t popular = options.OwnPopular(measured++);
+    if (seconds == 0 && rate == 0 && popular == 1) continue;
     const auto workload = info.make(dataset, options.workload);
-    if (seconds > 0 && workload->operations() != 0) {
+    if ((seconds > 0 || !curve.empty()) && workload->operations() != 0) {
+      throw Error(Error::kUsage,
+                  fmt::format("--workload gives {} {}, and it ends by itself; leave "
+                              "it out",
+                              name, seconds > 0 ? "a length of its own" : "a rate that changes"));
+    }
+    if (popular != 1 && !workload->has_popular_rows()) {
       throw Error(
           Error::kUsage,
-          fmt::format("--workload gives {} a length of its own, and it ends by itself; leave "
-                      "it out",
-                      name));
+          fmt::format("--workload gives {} popular rows of its own, ~{}, and it has none; "
+                      "leave that out, or give --distribution zipfian, scrambled or hot and "
+                      "a workload that draws its rows by it",
+                      name, popular));
+    }
+    if (!curve.empty()) {
+      CheckCurve(name, curve, seconds > 0 ? seconds : options.seconds.value_or(0));
     }
     if (rate > 0 && workload->timed()) {
       throw Error(

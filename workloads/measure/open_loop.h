@@ -20,7 +20,7 @@
 #include <optional>
 #include <utility>
 
-#include "workloads/measure/arrivals.h"
+#include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/measure/clock.h"
 #include "workloads/measure/worker.h"
 

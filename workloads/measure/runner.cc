@@ -76,9 +76,10 @@ class Phase {
   uint64_t AwaitIntended(uint64_t intended);
   // Returns a thread's operations per second; 0 means no limit. The clients share the rate of the
   // phase. Threads in addition to the clients have only the rate that the workload sets.
-  double RateOf(int t) const {
-    const double own = workload_.ThreadRate(t, threads_);
-    return own > 0 || t >= threads_ - extra_ ? own : options_.rate / (threads_ - extra_);
+  RateCurve RateOf(int t) const {
+    const double own = workload_.ThreadRate(t, threads_), n = threads_ - extra_;
+    if (own > 0 || t >= n) return RateCurve::Constant(own);
+    return (options_.curve ? *options_.curve : RateCurve::Constant(options_.rate)).Share(1 / n);
   }
   OpenLoop NewOpenLoop(int t, Worker* worker) const;
   void Check(Client& client, Worker& worker, size_t i);
@@ -153,7 +154,7 @@ void Phase::Check(Client& client, Worker& worker, size_t i) {
 
 OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
   std::optional<ArrivalTimes> arrivals;
-  if (!workload_.timed() && RateOf(t) > 0) {
+  if (!workload_.timed() && RateOf(t).Mean() > 0) {
     arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
   }
   return {clock_, start_, std::move(arrivals), worker};
@@ -313,7 +314,7 @@ void Phase::ThreadMain(int t) {
     worker.start = clock_.Now();
     if (queue != nullptr) {
       QueueLoop(*queue, lanes, worker, t);
-    } else if (RateOf(t) > 0 || workload_.timed()) {
+    } else if (RateOf(t).Mean() > 0 || workload_.timed()) {
       Loop<true>(*lanes[0].client, worker, t, Quota(t));
     } else {
       Loop<false>(*lanes[0].client, worker, t, Quota(t));

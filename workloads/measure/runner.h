@@ -23,7 +23,7 @@
 #include "device/account/block_device.h"
 #include "device/machine/host_activity.h"
 #include "device/machine/memory_budget.h"
-#include "workloads/measure/arrivals.h"
+#include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/measure/phase_result.h"
 #include "workloads/measure/slices.h"
 #include "workloads/workload.h"
@@ -38,6 +38,7 @@ struct PhaseOptions {
   double seconds = 0;       // 0 = until the workload's own end or `operations`
   uint64_t operations = 0;  // of all clients; 0 = until `seconds` or the workload's own end
   double rate = 0;          // operations per second of all clients; 0 = as fast as it goes
+  const RateCurve* curve = nullptr;  // how that rate changes, with the mean `rate`; null: not
   Arrivals arrivals = Arrivals::kEven;
   uint64_t seed = 0;           // seed of random arrivals
   uint32_t verify_every = 64;  // one operation in this many is verified; 0 = none

@@ -37,6 +37,7 @@ class ReadWhileWriting : public Workload {
   double ThreadRate(int thread, int threads) const override {
     return thread == threads - 1 ? write_rate_ : 0;
   }
+  bool has_popular_rows() const override { return readers_->has_popular_rows(); }
   void OpenTables(Engine& engine) override {
     readers_->OpenTables(engine);
     writer_->OpenTables(engine);

@@ -10,6 +10,7 @@
 
 #include "device/error.h"
 #include "engines/extra_options.h"
+#include "workloads/gray_zipf.h"
 #include "workloads/population.h"
 #include "workloads/row_chooser.h"
 #include "workloads/rows/insert.h"
@@ -47,12 +48,30 @@ Mix ParseMix(const std::map<std::string, double>& shares) {
   return mix;
 }
 
+// The number of rows of a scan, up to `most`.
+class ScanLengths {
+ public:
+  // `how` is fixed, uniform or zipfian.
+  ScanLengths(const std::string& how, uint32_t most)
+      : fixed_(how == "fixed"), uniform_(how == "uniform"), most_(most), zipf_(most, kYcsbTheta) {}
+  uint32_t operator()(Random& random) const {
+    if (fixed_) return most_;
+    return 1 + static_cast<uint32_t>(uniform_ ? random.Below(most_) : zipf_(random.Unit()));
+  }
+
+ private:
+  static constexpr double kYcsbTheta = 0.99;  // of its lengths, whatever that of its rows
+  const bool fixed_, uniform_;
+  const uint32_t most_;
+  const GrayZipf zipf_;
+};
+
 // The state that all clients of a phase share.
 struct MixedPhase {
   const Dataset& dataset;
   const WorkloadOptions& options;
   const Mix mix;
-  const bool uniform_scans;  // a scan takes 1 to scan_rows rows, else scan_rows
+  const ScanLengths scan_lengths;
   std::vector<TableId> tables;
   uint64_t number = 0;  // of this phase on the database (Population::BeginPhase)
   // The action for which no row was left, which ends the phase; kActions while the phase goes on.
@@ -188,11 +207,7 @@ class MixedClient : public Client {
       return true;
     }
     if (chooser_.empty()) return false;
-    if (action == kScan) {
-      const uint32_t most = phase_.options.scan_rows;
-      step->scan_rows =
-          phase_.uniform_scans ? 1 + static_cast<uint32_t>(chooser_.random().Below(most)) : most;
-    }
+    if (action == kScan) step->scan_rows = phase_.scan_lengths(chooser_.random());
     if (phase_.May(kErase)) {
       const uint64_t place = chooser_.NextPlace();
       batch->Keep(place);
@@ -281,12 +296,12 @@ WorkloadOptions WithPopulation(const WorkloadOptions& options,
 
 class Mixed : public Workload {
  public:
-  Mixed(const char* name, bool uniform_scans, std::shared_ptr<const Dataset> dataset,
+  Mixed(const char* name, const std::string& scan_length, std::shared_ptr<const Dataset> dataset,
         const WorkloadOptions& options)
       : name_(name),
         dataset_(std::move(dataset)),
         options_(WithPopulation(options, dataset_)),
-        phase_{*dataset_, options_, ParseMix(options.mix), uniform_scans, {}} {
+        phase_{*dataset_, options_, ParseMix(options.mix), {scan_length, options.scan_rows}, {}} {
     if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
       throw Error(Error::kUsage,
                   "--mix insert needs keys beyond those of --keys; leave one of them");
@@ -299,6 +314,7 @@ class Mixed : public Workload {
     return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase) ||
            phase_.May(kReadModifyWrite);
   }
+  bool has_popular_rows() const override { return HasPopularRows(options_); }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
     if (writes()) phase_.number = options_.population->BeginPhase();
@@ -340,16 +356,16 @@ std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,
 std::unique_ptr<Workload> MakeMixedAs(const char* name, bool uniform_scans,
                                       std::shared_ptr<const Dataset> dataset,
                                       const WorkloadOptions& options) {
-  const std::string length =
-      ExtraOptions(name, options.extra, "--workload-option")
-          .Choice("scan_length", uniform_scans ? "uniform" : "fixed", {"fixed", "uniform"});
-  return std::make_unique<Mixed>(name, length == "uniform", std::move(dataset), options);
+  const std::string length = ExtraOptions(name, options.extra, "--workload-option")
+                                 .Choice("scan_length", uniform_scans ? "uniform" : "fixed",
+                                         {"fixed", "uniform", "zipfian"});
+  return std::make_unique<Mixed>(name, length, std::move(dataset), options);
 }
 
 std::vector<std::pair<std::string, std::string>> MixedRunOptions() {
   return {{"scan_length",
-           "fixed: a scan takes --scan-rows rows; uniform: it takes 1 to --scan-rows (fixed; "
-           "ycsb-e: uniform)"}};
+           "fixed: a scan takes --scan-rows rows; uniform, zipfian: it takes 1 to --scan-rows, "
+           "few more often than many with zipfian (fixed; ycsb-e: uniform)"}};
 }
 
 }  // namespace testbed

@@ -78,6 +78,7 @@ class PointRead : public Workload {
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
+  bool has_popular_rows() const override { return HasPopularRows(options_); }
   std::string EndedBecause() const override { return WhyNothingToRead(options_); }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {

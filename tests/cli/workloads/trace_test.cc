@@ -126,7 +126,6 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
       Phase("--engine btree --rows 5000 --workload insert,replay:a.trace --speed 1", "replay");
   EXPECT_EQ(phase["threads"], 2) << "as many as the trace has clients";
   EXPECT_GE(phase["seconds"], facts["seconds"]);
-  EXPECT_GE(phase["lateness_us"]["p99"], phase["lateness_us"]["p50"]);
   EXPECT_NE(Run("report run.json --wide").out.find("late p50 us"), std::string::npos);
   const json by_key = Phase(
       "--engine btree --threads 3 --workload insert,replay:a.trace "
@@ -134,6 +133,16 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
       "replay");
   EXPECT_EQ(by_key["count"], 1000);
   ExpectAnswersAsRecorded(by_key);
+}
+
+// Operations that are far apart and cost nothing begin when they are due, on a busy machine too.
+TEST_F(TraceCommandTest, AReplayAtSpeedOneKeepsItsScheduleWithinAMillisecondAtTheMedian) {
+  const std::string words = "--engine null --rows 1000 --threads 1 --workload insert,";
+  Phase(words + "point-read --rate 200 --operations 200 --record a.trace", "point-read");
+  const json phase = Phase(words + "replay:a.trace --speed 1", "replay");
+  EXPECT_EQ(phase["count"], 200);
+  EXPECT_GE(phase["seconds"], 0.9) << "paced";
+  EXPECT_LE(phase["lateness_us"]["p50"], 1000);
 }
 
 // Reads that find no row are fast, so such a replay does not measure the recorded workload.

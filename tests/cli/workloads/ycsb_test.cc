@@ -61,6 +61,24 @@ TEST_F(YcsbTest, EachHasTheOperationsOfYcsb) {
   }
 }
 
+// The mean of a zipfian number from 1 to 100, as YCSB draws it, is 18.9.
+TEST_F(YcsbTest, ScansMayHaveAZipfianLength) {
+  const json document = Measured(
+      "--rows 5000 --workload insert,ycsb-e --operations 10000 --workload-option "
+      "scan_length=zipfian");
+  for (const json& phase : document["runs"].back()["phases"]) {
+    if (phase["name"] != "ycsb-e") continue;
+    EXPECT_EQ(phase["wrong"], 0);
+    for (const json& operation : phase["operations"]) {
+      if (operation["name"] != "scan") continue;
+      const double rows = phase["rows_read"].get<double>() / operation["count"].get<double>();
+      EXPECT_NEAR(rows, 18.9, 1.2) << "a scan takes 1 to 100 rows, but for those at the end";
+      return;
+    }
+  }
+  FAIL() << "no scans";
+}
+
 TEST_F(YcsbTest, TheCommandLineAndTheRecordComeFirst) {
   json options = Measured(
       "--rows 1000 --dir d --workload insert --value-size 300 --key-order sequential")["options"];

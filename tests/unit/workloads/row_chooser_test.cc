@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace testbed {
@@ -68,6 +70,44 @@ TEST(RowChooserTest, LatestHasTheRanksOfYcsbsGenerator) {
   EXPECT_NEAR(shares[0], 1 / zeta, Error(shares[0]));
   EXPECT_NEAR(shares[1], std::pow(2, -0.99) / zeta, Error(shares[1]));
   EXPECT_NEAR(shares[2], 1.17 * std::pow(3, -0.99) / zeta, 1.5 * Error(shares[2]));
+}
+
+// Returns the 20 rows that are drawn most.
+std::set<uint64_t> Hottest(Distribution distribution, uint32_t popular_rows, uint64_t seed) {
+  DatasetOptions data;
+  data.rows = kRows;
+  const Dataset dataset(data);
+  WorkloadOptions options;
+  options.distribution = distribution;
+  options.popular_rows = popular_rows;
+  options.hot_fraction = 0.02;
+  RowChooser chooser(dataset, options, seed);
+  std::vector<std::pair<uint64_t, uint64_t>> counts(kRows);
+  for (uint64_t row = 0; row < kRows; ++row) counts[row] = {0, row};
+  for (uint64_t i = 0; i < kDraws; ++i) ++counts[chooser.Next()].first;
+  std::sort(counts.begin(), counts.end(), std::greater<>());
+  std::set<uint64_t> hottest;
+  for (size_t i = 0; i < 20; ++i) hottest.insert(counts[i].second);
+  return hottest;
+}
+
+size_t CountCommon(const std::set<uint64_t>& a, const std::set<uint64_t>& b) {
+  return static_cast<size_t>(
+      std::count_if(a.begin(), a.end(), [&](uint64_t row) { return b.contains(row); }));
+}
+
+// Of 20 rows of 1000 at random, 0.4 are among 20 others; 4 or more are with a probability of 0.06 %.
+TEST(RowChooserTest, OtherPopularRowsAreAmongTheFirstOnesByChanceAlone) {
+  for (const Distribution distribution :
+       {Distribution::kZipfian, Distribution::kScrambled, Distribution::kHot}) {
+    const std::set<uint64_t> first = Hottest(distribution, 1, 1);
+    EXPECT_GE(CountCommon(first, Hottest(distribution, 1, 2)), 15u) << "of another phase's draws";
+    for (const uint32_t other : {2, 3, 50}) {
+      const std::set<uint64_t> rows = Hottest(distribution, other, 1);
+      EXPECT_LT(CountCommon(first, rows), 4u) << DistributionName(distribution) << other;
+      EXPECT_LT(CountCommon(rows, Hottest(distribution, other + 1, 1)), 4u);
+    }
+  }
 }
 
 TEST(GrayZipfTest, AfterAChangeOfItsRanksItIsAsMadeWithThem) {

@@ -95,7 +95,9 @@ std::function<SharePrediction(const std::vector<CacheTrial>&)> ChildRun::SharePr
   const double page = options_.engine.page_size;
   const double pages = std::max(1.0, static_cast<double>(data.rows) * row / page);
   const auto ram = static_cast<double>(options_.ram_bytes);
-  RowChooser chooser(*dataset_, options_.workload, options_.workload.seed);
+  WorkloadOptions drawn = options_.workload;
+  drawn.popular_rows = workload_.popular_rows;
+  RowChooser chooser(*dataset_, drawn, drawn.seed);
   const bool scattered = data.order == KeyOrder::kRandom || data.order == KeyOrder::kFile;
   const PagePopularity popularity(
       [&] {

@@ -61,6 +61,7 @@ class ChildRun {
   void Settle();
   void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
   PhaseOptions MeasuredPhase(bool loads) const;
+  std::optional<RateCurve> ShapeRate(PhaseOptions* phase) const;
   Reading ReadBorder(bool at_once) const;
   bool IsLast() const;
 

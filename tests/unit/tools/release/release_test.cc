@@ -93,6 +93,12 @@ TEST(ReleaseTest, AFolderWhoseDescriptionIsNoSmallFileHoldsNoRelease) {
   EXPECT_EQ(InstalledReleases().size(), all.size() - 2);
 }
 
+void SetOtherPhases(RunOptions* o) {
+  o->phase_seconds = o->phase_rates = {3};
+  o->phase_curves = {"1..5"};
+  o->phase_popular = {2};
+}
+
 // Returns options in which every setting that a run in a child reads differs from its default.
 RunOptions OtherOptions() {
   RunOptions o;
@@ -105,7 +111,7 @@ RunOptions OtherOptions() {
   o.cache_pct = 12.5;
   o.read_iops = o.databases = 3;
   o.workloads = {"mixed"};
-  o.phase_seconds = o.phase_rates = {3};
+  SetOtherPhases(&o);
   o.threads = {1, 2};
   o.operations = o.queue_depth = 9;
   o.seconds = o.warmup = 0.1;

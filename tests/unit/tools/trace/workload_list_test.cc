@@ -41,6 +41,28 @@ TEST(WorkloadListTest, PhasesHaveLengthsAndRatesOfTheirOwn) {
   EXPECT_EQ(o.OwnRate(9), 0);
 }
 
+TEST(WorkloadListTest, RatesOfPhasesMayChange) {
+  const RunOptions o =
+      Listed("insert, ycsb-a 60s @ 1k..8k, ycsb-c @ 1k^8k 1s/10s, ycsb-b:2 @ 0~8k/30s, ycsb-a");
+  EXPECT_THAT(o.phase_curves,
+              ElementsAre("1000..8000", "1000^8000 1s/10s", "0~8000/30s", "0~8000/30s", ""));
+  EXPECT_THAT(o.phase_rates, ElementsAre(4500, 1700, 4000, 4000, 0)) << "their means";
+  EXPECT_TRUE(o.at_once);
+  EXPECT_EQ(o.OwnCurve(0), "1000..8000");
+  EXPECT_EQ(o.OwnCurve(9), "");
+  EXPECT_THAT(Listed("insert,ycsb-a @ 5").phase_curves, IsEmpty());
+}
+
+TEST(WorkloadListTest, PhasesMayHaveOtherPopularRows) {
+  const RunOptions o = Listed("insert, ycsb-c 60s ~1, ycsb-c 1s ~2, ycsb-c:2 ~3 @ 1k~2k/1min");
+  EXPECT_THAT(o.phase_popular, ElementsAre(1, 2, 3, 3));
+  EXPECT_EQ(o.OwnPopular(1), 2u);
+  EXPECT_EQ(o.OwnPopular(9), 1u);
+  EXPECT_TRUE(Listed("insert,ycsb-c,ycsb-c ~2").at_once);
+  EXPECT_FALSE(Listed("insert,ycsb-c ~1,ycsb-c").at_once);
+  EXPECT_THAT(Listed("insert,ycsb-c ~1").phase_popular, IsEmpty());
+}
+
 TEST(WorkloadListTest, WithoutAnyTheListIsAsItWas) {
   const RunOptions o = Listed("insert,point-read:3,replay:my run.trace");
   EXPECT_THAT(o.workloads,
@@ -55,22 +77,65 @@ TEST(WorkloadListTest, WithoutAnyTheListIsAsItWas) {
 
 TEST(WorkloadListTest, ItsTextIsReadAsTheSame) {
   for (const char* text :
-       {"insert,ycsb-a 60s,ycsb-c 0.25s @ 5000,settle", "insert,point-read", "ycsb-a @ 0.5"}) {
+       {"insert,ycsb-a 60s,ycsb-c 0.25s @ 5000,settle", "insert,point-read", "ycsb-a @ 0.5",
+        "ycsb-a 60s ~2 @ 1000..8000", "ycsb-a ~1000,ycsb-a @ 0^8000000 0.001s/2.5s",
+        "insert,ycsb-a @ 0.001~0/30s"}) {
     EXPECT_EQ(WorkloadText(Listed(text)), text);
+    EXPECT_EQ(Listed(text).phase_curves, Listed(WorkloadText(Listed(text))).phase_curves);
   }
+  EXPECT_EQ(WorkloadText(Listed("ycsb-a @ 1k^0.5M 10ms/1min")), "ycsb-a @ 1000^500000 0.01s/60s");
   EXPECT_EQ(WorkloadText(Listed("ycsb-a:2 100ms")), "ycsb-a 0.1s,ycsb-a 0.1s");
 }
 
 TEST(WorkloadListTest, WhatIsNoEntryIsRefusedInOneSentence) {
-  for (const char* text : {"ycsb-a 60", "ycsb-a s", "ycsb-a 0s", "ycsb-a -3s", "ycsb-a 60s 5s",
-                           "ycsb-a 60s @", "ycsb-a @ 0", "ycsb-a @ -1", "ycsb-a @ 5k5",
-                           "ycsb-a @ 1e300", "ycsb-a 60 s", "ycsb-a nans", "ycsb-a 60s @ 5 @ 6"}) {
+  for (const char* text : {"ycsb-a 60",
+                           "ycsb-a s",
+                           "ycsb-a 0s",
+                           "ycsb-a -3s",
+                           "ycsb-a 60s 5s",
+                           "ycsb-a 60s @",
+                           "ycsb-a @ 0",
+                           "ycsb-a @ -1",
+                           "ycsb-a @ 5k5",
+                           "ycsb-a @ 1e300",
+                           "ycsb-a 60 s",
+                           "ycsb-a nans",
+                           "ycsb-a 60s @ 5 @ 6",
+                           "ycsb-a @ 1k..",
+                           "ycsb-a @ ..1k",
+                           "ycsb-a @ 0..0",
+                           "ycsb-a @ 1k..8k/3s",
+                           "ycsb-a @ 1k .. 8k",
+                           "ycsb-a @ -1..8",
+                           "ycsb-a @ 1k..2k..3k",
+                           "ycsb-a @ 1k^8k",
+                           "ycsb-a @ 1k^8k 1s",
+                           "ycsb-a @ 1k^8k 10s/1s",
+                           "ycsb-a @ 1k^8k 1s/1s",
+                           "ycsb-a @ 1k^8k 0s/1s",
+                           "ycsb-a @ 1k^8k/1s",
+                           "ycsb-a @ 0^0 1s/2s",
+                           "ycsb-a @ 1k~8k",
+                           "ycsb-a @ 1k~8k/0s",
+                           "ycsb-a @ 1k~8k/30",
+                           "ycsb-a @ 0~0/3s",
+                           "ycsb-a @ 1k~8k 1s/3s",
+                           "ycsb-a ~",
+                           "ycsb-a ~0",
+                           "ycsb-a ~1001",
+                           "ycsb-a ~1.5",
+                           "ycsb-a ~ 60s",
+                           "ycsb-a ~2 60s",
+                           "ycsb-a @ 5 ~2",
+                           "ycsb-a ~2 ~3"}) {
     EXPECT_THAT(WhyNot(text), HasSubstr("'ycsb-a 60s @ 5000'")) << text;
   }
   EXPECT_THAT(WhyNot("ycsb-a:0 60s"), HasSubstr("NAME:NUMBER"));
   EXPECT_THAT(WhyNot("ycsb-a,"), HasSubstr("is not known"));
   EXPECT_THAT(WhyNot("insert 60s"), HasSubstr("gives insert a length or a rate of its own, and it "
                                               "loads"));
+  EXPECT_THAT(WhyNot("insert ~2"), HasSubstr("gives insert popular rows of its own, and it loads"));
+  EXPECT_THAT(WhyNot("insert @ 1..5"), HasSubstr("gives insert a length or a rate of its own"));
   EXPECT_THAT(WhyNot("settle 5s"), HasSubstr("ends when the engine is at rest"));
   EXPECT_THAT(WhyNot("replay:a,replay:b"), HasSubstr("two traces"));
 }
