@@ -45,6 +45,8 @@ constexpr char kReportExamples[] =
     "      one page with plots, which opens from disk without a network\n"
     "  testbed report before.json after.json results/ --html all.html --svg plots\n"
     "      several results on one page; each plot as a file, too\n"
+    "  testbed report ab.json --html ab.html\n"
+    "      a comparison by testbed ab: its answer, and each change with its interval\n"
     "  testbed --engine btree --json - | testbed report -\n";
 
 constexpr char kExplainExamples[] =
