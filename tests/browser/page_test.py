@@ -148,6 +148,34 @@ def unequal_results(run, directory):
     run("report", "unequal", "--html", "unequal.html")
 
 
+def comparisons(run, directory):
+    """Makes ab.html, of a comparison of which a copy has hostile settings, and told.html and other.html, of two results each: the
+    second of told.html is slower for sure, that of other.html is of another machine."""
+    null = ("--engine", "null", "--ram", "64M", "--rows", "2000", "--threads", "1", "--workload", "insert", "--account", "off", "--quiet")
+    run("ab", *null, "--a", "", "--b", "added-delay=50000", "--way", "rounds", "--time", "300s", "--loads", "3", "--json", "ab.json")
+    with open(os.path.join(directory, "ab.json"), encoding="utf-8") as file:
+        hostile = json.load(file)
+    hostile["workload"] = HOSTILE
+    hostile["sides"][1]["settings"] = HOSTILE
+    hostile["notes"] = [HOSTILE]
+    with open(os.path.join(directory, "hostile_ab.json"), "w", encoding="utf-8") as file:
+        json.dump(hostile, file)
+    run("report", "ab.json", "hostile_ab.json", "--html", "ab.html")
+    run(*null, "--repeat", "3", "--json", "loads.json")
+    with open(os.path.join(directory, "loads.json"), encoding="utf-8") as file:
+        document = json.load(file)
+    for name, rate, model in (("first", 2000, None), ("second", 1000, None), ("other", 1000, "Another")):
+        for i, one in enumerate(document["runs"]):
+            for phase in one["phases"]:
+                phase["rate"] = rate + i  # whatever the machine did
+        if model:
+            document["machine"]["cpu_model"] = model
+        with open(os.path.join(directory, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump(document, file)
+    run("report", "first.json", "second.json", "--html", "told.html")
+    run("report", "first.json", "other.json", "--html", "other.html")
+
+
 def make_results(testbed, directory):
     def run(*words):
         subprocess.run([testbed, *words], cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -174,6 +202,7 @@ def make_results(testbed, directory):
                 operation["name"] += HOSTILE
     with open(os.path.join(directory, "hostile.json"), "w", encoding="utf-8") as file:
         json.dump(hostile, file)
+    comparisons(run, directory)
     run("report", "results", "run.json", "--html", "page.html")
     run("report", "hostile.json", "--html", "hostile.html")
     return document
@@ -265,6 +294,36 @@ def unequal_terms_are_said(browser, path):
     one.close("unequal terms")
 
 
+def comparisons_say_their_answer(browser, directory, testbed):
+    one = Page(browser, os.path.join(directory, "ab.html"))
+    page = one.page
+    with open(os.path.join(directory, "ab.json"), encoding="utf-8") as file:
+        answers = {answer["metric"]: answer for answer in json.load(file)["answers"]}
+    says = page.locator("#ab-0 .answer").inner_text()
+    told = subprocess.run([testbed, "report", "ab.json"], cwd=directory, check=True, capture_output=True, text=True).stdout.split("\n")[0]
+    check(says == told, f"the comparison's answer is {says} on the page, {told} in the report")
+    rows = page.eval_on_selector_all("#ab-0 tr[data-metric]", "rows => rows.map(row => [row.dataset.metric, row.dataset.low, row.dataset.high])")
+    check(len(rows) == len(answers), f"the comparison has {len(rows)} metrics, not {len(answers)}")
+    for metric, low, high in rows:
+        for bound, shown in (("low", low), ("high", high)):
+            check(shown is not None and float(shown) == answers[metric][bound], f"{bound} of {metric} is {shown} on the page, {answers[metric][bound]} in the document")
+    one.draw_all()
+    plots = page.eval_on_selector_all("#ab-0 .plot", "plots => plots.map(plot => plot.querySelectorAll('svg path').length)")
+    check(len(plots) == 2 and all(paths > 0 for paths in plots), f"plots of the comparison: {plots}")
+    check("onerror" in page.locator("#ab-1").inner_text(), "hostile settings are not shown as they are")
+    one.close("comparison")
+    one = Page(browser, os.path.join(directory, "told.html"))
+    says = one.page.locator("#comparison .answer").first.inner_text()
+    check("the second is slower by" in says, f"two results have no answer: {says}")
+    check("not a verdict" not in one.page.locator("#comparison").inner_text(), "a told answer is called no verdict")
+    one.draw_all()
+    one.close("two results")
+    one = Page(browser, os.path.join(directory, "other.html"))
+    says = one.page.locator("#comparison .answers").first.inner_text()
+    check("The machines differ" in says and "slower" not in says, f"results of two machines are judged: {says}")
+    one.close("two machines")
+
+
 def is_accessible(browser, path, scheme, width):
     one = Page(browser, path, width=width, scheme=scheme)
     one.draw_all()
@@ -297,9 +356,12 @@ def main():
         browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         a_reader_uses_it(browser, page, directory, document)
         unequal_terms_are_said(browser, unequal)
+        comparisons_say_their_answer(browser, directory, os.path.abspath(testbed))
         for scheme, width in (("light", 1200), ("dark", 1200), ("light", 400), ("dark", 400)):
             is_accessible(browser, page, scheme, width)
             is_accessible(browser, unequal, scheme, width)
+            is_accessible(browser, os.path.join(directory, "ab.html"), scheme, width)
+            is_accessible(browser, os.path.join(directory, "told.html"), scheme, width)
         prints(browser, page)
         one = Page(browser, hostile)
         one.draw_all()

@@ -7,10 +7,7 @@
 #include <map>
 
 #include "device/error.h"
-#include "device/file/input_file.h"
-#include "tools/ab/answers.h"
 #include "tools/output/json_text.h"
-#include "tools/output/table.h"
 #include "tools/statistics/sentence.h"
 
 namespace testbed {
@@ -34,46 +31,34 @@ std::string JudgementText(const Judged& judged) {
   return condition + ": cannot be told";
 }
 
-// Returns the answers about what was asked, a sentence each.
-std::string Sentences(const json& document, const std::vector<AbAnswer>& answers) {
-  std::string text;
-  for (const AbAnswer& answer : answers) {
-    if (!answer.asked) continue;
-    const bool first = document.at("sides").size() == 2 && answer.metric.name == "rate";
-    text += fmt::format("{}{}\n", first ? "" : answer.side + " against a: ",
-                        Sentence(answer.answer, answer.metric, answer.side));
-  }
-  for (const Judged& judged : JudgeConditions(document)) text += JudgementText(judged) + "\n";
-  for (const json& error : document.at("errors")) {
-    text += fmt::format("side {} failed: {}\n", error.at("side").get<std::string>(),
-                        error.at("sentence").get<std::string>());
-  }
-  if (document.at("partial")) text += "stopped by a signal; the answer is from what there was\n";
-  return text;
-}
-
-std::string SideText(const json& side) {
+std::string SettingsText(const json& side) {
   std::string settings = side.at("settings");
   if (settings.find("engine=") == std::string::npos) {
     settings = "engine=" + side.at("options").at("engine").get<std::string>() +
                (settings.empty() ? "" : " ") + settings;
   }
-  return fmt::format("{}: {}\n", side.at("label").get<std::string>(), settings);
+  return settings;
 }
 
-std::string HeadText(const json& document) {
-  std::string text;
-  for (const json& side : document.at("sides")) text += SideText(side);
+std::string WayText(const json& document) {
   const int loads = document.at("loads");
-  text += fmt::format(
-      "{} by {}{}: {} load{} of each side in {:.0f} s; {}\n",
+  return fmt::format(
+      "{} by {}{}: {} load{} of each side in {:.0f} s; {}",
       document.at("workload").get<std::string>(), document.at("way").get<std::string>(),
       document.at("slice_seconds").is_number()
           ? fmt::format(" in slices of {} s", document.at("slice_seconds").get<double>())
           : "",
       loads, loads == 1 ? "" : "s", document.at("seconds").get<double>(),
       document.at("assumes").get<std::string>());
-  for (const json& note : document.at("notes")) text += note.get<std::string>() + "\n";
+}
+
+std::string HeadText(const AbWords& words) {
+  std::string text;
+  for (const AbWords::SideWords& side : words.sides) {
+    text += fmt::format("{}: {}\n", side.label, side.settings);
+  }
+  text += words.way + "\n";
+  for (const std::string& note : words.notes) text += note + "\n";
   return text;
 }
 
@@ -89,7 +74,38 @@ double MeanOf(const json& document, const std::string& side, const std::string& 
   return n == 0 ? std::nan("") : sum / n;
 }
 
-std::string MetricsTable(const json& document, const std::vector<AbAnswer>& answers) {
+}  // namespace
+
+AbWords WordsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
+  AbWords words;
+  for (const AbAnswer& answer : answers) {
+    if (!answer.asked) continue;
+    const bool first = document.at("sides").size() == 2 && answer.metric.name == "rate";
+    words.sentences.push_back({(first ? "" : answer.side + " against a: ") +
+                                   Sentence(answer.answer, answer.metric, answer.side),
+                               false});
+  }
+  for (const Judged& judged : JudgeConditions(document)) {
+    words.sentences.push_back({JudgementText(judged), judged.judgement == Judgement::kHolds});
+  }
+  for (const json& error : document.at("errors")) {
+    words.sentences.push_back(
+        {fmt::format("side {} failed: {}", error.at("side").get<std::string>(),
+                     error.at("sentence").get<std::string>()),
+         true});
+  }
+  if (document.at("partial")) {
+    words.sentences.push_back({"stopped by a signal; the answer is from what there was", true});
+  }
+  for (const json& side : document.at("sides")) {
+    words.sides.push_back({side.at("label"), SettingsText(side)});
+  }
+  words.way = WayText(document);
+  words.notes = document.at("notes").get<std::vector<std::string>>();
+  return words;
+}
+
+Table MetricsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
   std::vector<std::string> columns = {"metric"};
   const bool two = document.at("sides").size() == 2;
   if (!two) columns.emplace_back("side");
@@ -108,10 +124,10 @@ std::string MetricsTable(const json& document, const std::vector<AbAnswer>& answ
     row.push_back(OutcomeText(a.answer, a.metric));
     table.Row(std::move(row));
   }
-  return table.Text();
+  return table;
 }
 
-std::string MovedTable(const json& document) {
+Table MovedOfAb(const json& document) {
   constexpr size_t kMost = 12;
   Table table("What moved with it, per operation (facts, not causes)",
               {"counter", "side", "a", "side's", "change"});
@@ -120,12 +136,10 @@ std::string MovedTable(const json& document) {
     const Moved& m = moved[i];
     table.Row({m.counter, m.side, Short(m.answer.a), Short(m.answer.b), EffectText(m.answer)});
   }
-  return table.empty() ? "" : table.Text();
+  return table;
 }
 
-// Returns the table of what each side did at rest, while other sides had their slices; an empty
-// text when nothing was measured at rest.
-std::string RestTable(const json& document) {
+Table RestOfAb(const json& document) {
   std::map<std::string, std::map<std::string, double>> sums;
   for (const json& sample : document.at("samples")) {
     if (!sample.contains("rest")) continue;
@@ -144,17 +158,14 @@ std::string RestTable(const json& document) {
                Short(sum["file_reads"] / seconds), Short(sum["file_writes"] / seconds),
                Short(sum["kernel_reads"] / seconds), Short(sum["kernel_writes"] / seconds)});
   }
-  return table.empty() ? "" : table.Text();
+  return table;
 }
 
-}  // namespace
+bool IsAbDocument(const json& document) {
+  return document.is_object() && document.value("schema", json()) == "testbed-ab/1";
+}
 
-json ReadAbDocument(const std::string& path) {
-  json document = ParseJson(
-      InputFile(
-          {.path = path, .name = path, .advice = "give a file written by --json", .pipes = true})
-          .ReadAll());
-  if (!document.is_object() || document.value("schema", json()) != "testbed-ab/1") return {};
+void CheckAbDocument(const json& document, const std::string& path) {
   // A comparison is whole when everything that is printed from it can be printed.
   try {
     (void)AbReportText(document);
@@ -163,13 +174,21 @@ json ReadAbDocument(const std::string& path) {
     throw Error(Error::kUsage, fmt::format("{} is damaged, or not a comparison of this version: {}",
                                            path, JsonErrorText(e)));
   }
-  return document;
 }
 
-std::string AbReportText(const json& document) {
+std::string AbReportText(const json& document, const ReportStyle& style) {
   const std::vector<AbAnswer> answers = AbAnswers(document);
-  return Sentences(document, answers) + "\n" + HeadText(document) + "\n" +
-         MetricsTable(document, answers) + MovedTable(document) + RestTable(document);
+  const AbWords words = WordsOfAb(document, answers);
+  std::string text;
+  for (const AbWords::Saying& sentence : words.sentences) text += sentence.text + "\n";
+  text += "\n" + HeadText(words);
+  if (style.markdown) text = Fenced(text);
+  const auto shown = [&](const Table& table) { return StyledText(table, style); };
+  text += "\n" + shown(MetricsOfAb(document, answers));
+  for (const Table& table : {MovedOfAb(document), RestOfAb(document)}) {
+    if (!table.empty()) text += shown(table);
+  }
+  return text;
 }
 
 int AbExitCode(const json& document) {

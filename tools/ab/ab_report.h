@@ -1,18 +1,54 @@
-// A comparison's document as text: the answer in a sentence first, then the figures behind it.
+// A comparison's document as text: the answer in a sentence first, then the figures behind it. The
+// page of `testbed report --html` (tools/html/) shows the same words and tables.
+//
+//   const nlohmann::json document = ParseJson(text);
+//   if (IsAbDocument(document)) {
+//     CheckAbDocument(document, path);
+//     fmt::print("{}", AbReportText(document));
+//   }
 #ifndef TESTBED_TOOLS_AB_AB_REPORT_H_
 #define TESTBED_TOOLS_AB_AB_REPORT_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
+
+#include "tools/ab/answers.h"
+#include "tools/output/report_style.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 
-// Returns the comparison that the file holds; null when it cannot be read or holds something else.
-// Throws Error (kUsage) when the comparison is damaged.
-nlohmann::json ReadAbDocument(const std::string& path);
+bool IsAbDocument(const nlohmann::json& document);
+// Throws Error (kUsage), which names `path`, when the comparison is damaged.
+void CheckAbDocument(const nlohmann::json& document, const std::string& path);
 
-// Returns the report. Throws nlohmann::json::exception or Error for what is no comparison.
-std::string AbReportText(const nlohmann::json& document);
+// The functions below throw nlohmann::json::exception or Error for what is no comparison.
+
+// What a report says in words.
+struct AbWords {
+  struct Saying {
+    std::string text;    // without a line break at its end
+    bool alarm = false;  // a condition holds, a side failed, or the comparison was stopped
+  };
+  struct SideWords {
+    std::string label, settings;  // the engine is always among the settings
+  };
+  std::vector<Saying> sentences;  // the answers about what was asked
+  std::vector<SideWords> sides;
+  std::string way;  // how the sides were compared, in how many loads, and what that assumes
+  std::vector<std::string> notes;
+};
+// `answers` are those of AbAnswers(document), here and below.
+AbWords WordsOfAb(const nlohmann::json& document, const std::vector<AbAnswer>& answers);
+
+// Return the tables: the metrics, a row for each answer; the counters that moved; and what each side
+// did at rest, while other sides had their slices. The last two may be empty.
+Table MetricsOfAb(const nlohmann::json& document, const std::vector<AbAnswer>& answers);
+Table MovedOfAb(const nlohmann::json& document);
+Table RestOfAb(const nlohmann::json& document);
+
+std::string AbReportText(const nlohmann::json& document, const ReportStyle& style = {});
 
 // Returns the exit code of the comparison: 130 when the user stopped it; without --fail-if 0, or 1
 // when a side failed; with --fail-if 3 when a condition holds for sure, 0 when none does for sure,

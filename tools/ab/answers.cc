@@ -39,8 +39,9 @@ std::vector<std::string> Labels(const json& document) {
   return labels;
 }
 
-Answer CompareSides(const json& document, const std::string& a, const std::string& b,
-                    const ValueOf& value, double resolution) {
+// Returns the samples of both sides in the loads that all sides finished.
+std::vector<Sample> SamplesOf(const json& document, const std::string& a, const std::string& b,
+                              const ValueOf& value) {
   std::vector<Sample> samples;
   const int whole = document.at("loads");
   for (const json& sample : document.at("samples")) {
@@ -53,11 +54,17 @@ Answer CompareSides(const json& document, const std::string& a, const std::strin
                        .block = sample.at("block"),
                        .value = value(sample)});
   }
-  return Compare(samples, {.margin = document.at("until"),
-                           .pairing = Pairing::kLoads,
-                           .sequential = true,
-                           .resolution = resolution,
-                           .seconds_per_load = document.value("seconds_per_load", 0.0)});
+  return samples;
+}
+
+Answer CompareSides(const json& document, const std::string& a, const std::string& b,
+                    const ValueOf& value, double resolution) {
+  return Compare(SamplesOf(document, a, b, value),
+                 {.margin = document.at("until"),
+                  .pairing = Pairing::kLoads,
+                  .sequential = true,
+                  .resolution = resolution,
+                  .seconds_per_load = document.value("seconds_per_load", 0.0)});
 }
 
 std::vector<Condition> Conditions(const json& document) {
@@ -135,6 +142,30 @@ std::vector<AbAnswer> Answers(const json& document, bool asked_alone) {
 std::vector<AbAnswer> AbAnswers(const json& document) { return Answers(document, false); }
 
 std::vector<AbAnswer> AskedAnswers(const json& document) { return Answers(document, true); }
+
+std::vector<SideEffects> RateByLoad(const json& document) {
+  const std::vector<std::string> labels = Labels(document);
+  const ValueOf rate = MetricValue("rate");
+  std::vector<SideEffects> sides;
+  for (size_t i = 1; i < labels.size(); ++i) {
+    std::map<int, std::vector<Sample>> loads;
+    for (const Sample& sample : SamplesOf(document, labels[0], labels[i], rate)) {
+      loads[sample.load].push_back(sample);
+    }
+    const Answer whole = CompareSides(document, labels[0], labels[i], rate, 0);
+    SideEffects side{labels[i], {}};
+    int compared = 0;
+    for (const auto& [load, samples] : loads) {
+      // Of a single load the answer has the effect alone.
+      const Answer one = Compare(samples, {.pairing = Pairing::kLoads});
+      const bool ratio = one.scale == Scale::kRatio && std::isfinite(one.effect);
+      const bool counted = one.loads_a > 0 && compared++ < whole.loads_a;
+      side.loads.push_back({load, ratio ? one.effect : kUnknownValue, counted});
+    }
+    sides.push_back(std::move(side));
+  }
+  return sides;
+}
 
 std::vector<Moved> MovedCounters(const json& document) {
   // The counters that a metric shows already.

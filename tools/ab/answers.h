@@ -35,6 +35,20 @@ std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 // Returns the answers about the metrics that were asked for, alone and quickly.
 std::vector<AbAnswer> AskedAnswers(const nlohmann::json& document);
 
+// The rate of a side in one load, against the first side's in that load: what the answer about the
+// rate is made of.
+struct LoadEffect {
+  int load = 0;
+  double effect = kUnknownValue;  // the ratio; NaN where a side has no rate above 0 in this load
+  bool counted = false;           // the answer is from this load; others wait for its next look
+};
+struct SideEffects {
+  std::string side;
+  std::vector<LoadEffect> loads;  // those that all sides finished
+};
+// Returns the effects of each side but the first.
+std::vector<SideEffects> RateByLoad(const nlohmann::json& document);
+
 // A counter of the engine, the kernel or the process whose change per operation is sure.
 struct Moved {
   std::string side, counter;

@@ -109,7 +109,7 @@ nlohmann::json FindingsJson(const ResultSet& results) {
   return all;
 }
 
-std::string ExperimentText(const ResultSet& results) {
+std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
   const Experiment& e = results.experiment();
   std::string grades;
   for (const auto& [grade, n] : results.Grades()) {
@@ -122,11 +122,14 @@ std::string ExperimentText(const ResultSet& results) {
           : "";
   const std::string& set = results.circumstances().set;
   const std::string foreign = ForeignCpuText(results.circumstances());
-  return fmt::format("{}: {}\nscale {}{}, {} of {} cells{}{}{}\n", e.name, e.title, results.scale(),
-                     set.empty() ? "" : " with " + set, results.finished_runs(),
-                     results.planned_runs(), rounds, grades.empty() ? "" : "; " + grades,
-                     foreign.empty() ? "" : "\n" + foreign) +
-         TablesText(results) + FindingsText(results) + "\n" + NotRunText(results);
+  const std::string head = fmt::format(
+      "{}: {}\nscale {}{}, {} of {} cells{}{}{}\n", e.name, e.title, results.scale(),
+      set.empty() ? "" : " with " + set, results.finished_runs(), results.planned_runs(), rounds,
+      grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
+  const std::string foot = FindingsText(results) + "\n" + NotRunText(results);
+  const std::string tables = TablesText(results, style);
+  if (style.markdown) return Fenced(head) + "\n" + tables + Fenced(foot);
+  return head + tables + foot;
 }
 
 }  // namespace testbed

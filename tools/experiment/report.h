@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/experiment/results.h"
+#include "tools/output/report_style.h"
 
 namespace testbed {
 
@@ -27,7 +28,7 @@ size_t OpenRuns(const ResultSet& results);
 std::map<std::string, int> ReasonsNotRun(const ResultSet& results);
 
 // Returns the tables and the findings, with the cells that did not run and the reasons.
-std::string ExperimentText(const ResultSet& results);
+std::string ExperimentText(const ResultSet& results, const ReportStyle& style = {});
 
 }  // namespace testbed
 

@@ -12,6 +12,7 @@
 #include "tools/experiment/verdict/equal_terms.h"
 #include "tools/experiment/verdict/resample.h"
 #include "tools/output/csv.h"
+#include "tools/output/report_style.h"
 #include "tools/output/table.h"
 #include "tools/statistics/estimate.h"
 
@@ -156,20 +157,25 @@ std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cell
   return text + HostsLines(results, cells) + UnequalTerms(results, cells);
 }
 
-std::string TablesText(const ResultSet& results) {
+std::string TablesText(const ResultSet& results, const ReportStyle& style) {
+  const auto lines = [&](const std::string& text) {
+    return style.markdown && !text.empty() ? Fenced(text) + "\n" : text;
+  };
   std::string text;
   for (const TableSpec& spec : results.experiment().tables) {
     const Grid grid = MakeGrid(results, spec);
     if (grid.rows.empty()) continue;
-    const std::string table = TextTable(results, grid, spec).Text();
+    const std::string table = StyledText(TextTable(results, grid, spec), style);
     text += table;
+    std::string under;
     if (table.find(" ~") != std::string::npos && !spec.best.empty()) {
-      text += "~ cannot be told from the best\n\n";
+      under += "~ cannot be told from the best\n\n";
     }
-    const std::string under = LinesUnder(results, grid.cells);
-    if (!under.empty()) text += under + "\n";
-    if (!spec.published.empty()) text += PublishedTable(spec).Text();
-    if (!spec.note.empty()) text += spec.note + "\n";
+    const std::string restrictions = LinesUnder(results, grid.cells);
+    if (!restrictions.empty()) under += restrictions + "\n";
+    text += lines(under);
+    if (!spec.published.empty()) text += StyledText(PublishedTable(spec), style);
+    if (!spec.note.empty()) text += lines(spec.note + "\n");
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "tools/experiment/grid.h"
 #include "tools/experiment/results.h"
+#include "tools/output/report_style.h"
 
 namespace testbed {
 
@@ -26,7 +27,7 @@ BestMarks MarkBest(const Grid& grid, const TableSpec& spec);
 // unequal terms between engines.
 std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells);
 
-std::string TablesText(const ResultSet& results);
+std::string TablesText(const ResultSet& results, const ReportStyle& style = {});
 
 // Returns a row for each finished cell and round as comma-separated values: the experiment, the
 // scale, the round, the label of each axis, each metric with full precision, and what was not in

@@ -22,10 +22,12 @@ TESTBED_EMBED_PAGE(plots_time, "plots_time.js");
 TESTBED_EMBED_PAGE(plots_phase, "plots_phase.js");
 TESTBED_EMBED_PAGE(plots_experiment, "plots_experiment.js");
 TESTBED_EMBED_PAGE(plots_comparison, "plots_comparison.js");
+TESTBED_EMBED_PAGE(plots_ab, "plots_ab.js");
 TESTBED_EMBED_PAGE(plot_list, "plot_list.js");
 TESTBED_EMBED_PAGE(dom, "dom.js");
 TESTBED_EMBED_PAGE(view_run, "view_run.js");
 TESTBED_EMBED_PAGE(view_experiment, "view_experiment.js");
+TESTBED_EMBED_PAGE(view_ab, "view_ab.js");
 TESTBED_EMBED_PAGE(view_comparison, "view_comparison.js");
 TESTBED_EMBED_PAGE(start, "start.js");
 
@@ -53,6 +55,7 @@ const std::vector<EmbeddedFile>& PlotModules() {
       TESTBED_FILE(plots_phase, "plots_phase.js"),
       TESTBED_FILE(plots_experiment, "plots_experiment.js"),
       TESTBED_FILE(plots_comparison, "plots_comparison.js"),
+      TESTBED_FILE(plots_ab, "plots_ab.js"),
       TESTBED_FILE(plot_list, "plot_list.js"),
   };
   return modules;
@@ -63,6 +66,7 @@ const std::vector<EmbeddedFile>& PageModules() {
       TESTBED_FILE(dom, "dom.js"),
       TESTBED_FILE(view_run, "view_run.js"),
       TESTBED_FILE(view_experiment, "view_experiment.js"),
+      TESTBED_FILE(view_ab, "view_ab.js"),
       TESTBED_FILE(view_comparison, "view_comparison.js"),
       TESTBED_FILE(start, "start.js"),
   };

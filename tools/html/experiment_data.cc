@@ -23,8 +23,6 @@ namespace {
 
 using nlohmann::json;
 
-json FiniteJson(double value) { return std::isfinite(value) ? json(value) : json(); }
-
 const char* MarkOf(const BestMarks& marks, const Grid::Figure& figure) {
   return &figure == marks.best ? "best" : marks.alike.contains(&figure) ? "~" : "";
 }

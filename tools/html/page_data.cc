@@ -136,16 +136,22 @@ std::string Base64(const std::string& bytes) {
 
 }  // namespace
 
+json FiniteJson(double value) { return std::isfinite(value) ? json(value) : json(); }
+
 json PageData::Share(const json& part) {
   const auto [at, added] = shared_index_.emplace(JsonText(part), shared_.size());
   if (added) shared_.push_back(part);
   return at->second;
 }
 
-json PageData::Entry(const std::string& source, json document) {
+void PageData::ShareFacts(json* document) {
   for (const char* part : {"machine", "device"}) {
-    if (document.contains(part)) document[part] = Share(document[part]);
+    if (document->contains(part)) (*document)[part] = Share((*document)[part]);
   }
+}
+
+json PageData::Entry(const std::string& source, json document) {
+  ShareFacts(&document);
   for (json& run : document.at("runs")) {
     if (run.contains("engine") && run["engine"].contains("effective")) {
       run["engine"]["effective"] = Share(run["engine"]["effective"]);
@@ -173,6 +179,11 @@ void PageData::AddDocument(const std::string& source, json document) {
   documents_.push_back(Entry(source, std::move(document)));
 }
 
+void PageData::AddComparison(json comparison) {
+  ShareFacts(&comparison);
+  comparisons_.push_back(std::move(comparison));
+}
+
 size_t PageData::PackDocument(const std::string& source, json document) {
   packed_.push_back(Base64(Compressed(JsonText(Entry(source, std::move(document))))));
   packed_bytes_ += packed_.back().size();
@@ -180,8 +191,10 @@ size_t PageData::PackDocument(const std::string& source, json document) {
 }
 
 json PageData::Json() const {
-  return {{"schema", "testbed-page/1"}, {"testbed", TESTBED_VERSION},  {"shared", shared_},
-          {"documents", documents_},    {"experiments", experiments_}, {"packed", packed_}};
+  return {{"schema", "testbed-page/1"},  {"testbed", TESTBED_VERSION},
+          {"shared", shared_},           {"documents", documents_},
+          {"experiments", experiments_}, {"comparisons", comparisons_},
+          {"compared", compared_},       {"packed", packed_}};
 }
 
 }  // namespace testbed

@@ -15,6 +15,9 @@
 
 namespace testbed {
 
+// Returns the number; null when it is not finite, since JSON has no other word for that.
+nlohmann::json FiniteJson(double value);
+
 // Collects what a page shows. Every figure keeps its JSON pointer of the document, so that a reader
 // can look it up. What differs from the document:
 //
@@ -36,13 +39,17 @@ class PageData {
   // and are unpacked when a reader opens them: an experiment has too many documents to hold them as
   // text.
   void AddExperiment(nlohmann::json experiment) { experiments_.push_back(std::move(experiment)); }
+  // Adds a comparison by `testbed ab` (AbComparisonJson of comparison_data.h).
+  void AddComparison(nlohmann::json comparison);
+  // Sets the comparison of the two documents of the page (DocumentsComparisonJson).
+  void SetCompared(nlohmann::json compared) { compared_ = std::move(compared); }
   // Returns whether there is room for another packed document.
   bool HasRoom() const { return packed_bytes_ < kMostPackedBytes; }
   // Adds a packed document, and returns its index.
   size_t PackDocument(const std::string& source, nlohmann::json document);
   // Returns the page's data: "schema" (testbed-page/1), "testbed", "shared", "documents" (each with
-  // "source" and "document"), "experiments", and "packed", texts of JSON documents like those of
-  // "documents", compressed (zlib) and in base64.
+  // "source" and "document"), "experiments", "comparisons", "compared" (null without one), and
+  // "packed", texts of JSON documents like those of "documents", compressed (zlib) and in base64.
   nlohmann::json Json() const;
 
   static constexpr size_t kMostSeconds = 1200;
@@ -51,7 +58,9 @@ class PageData {
  private:
   nlohmann::json Entry(const std::string& source, nlohmann::json document);
   nlohmann::json Share(const nlohmann::json& part);
-  std::vector<nlohmann::json> documents_, shared_, experiments_;
+  void ShareFacts(nlohmann::json* document);
+  std::vector<nlohmann::json> documents_, shared_, experiments_, comparisons_;
+  nlohmann::json compared_;
   std::vector<std::string> packed_;
   size_t packed_bytes_ = 0;
   std::map<std::string, size_t> shared_index_;

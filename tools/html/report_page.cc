@@ -4,9 +4,12 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "device/error.h"
+#include "tools/ab/ab_report.h"
 #include "tools/experiment/results_dir.h"
+#include "tools/html/comparison_data.h"
 #include "tools/html/experiment_data.h"
 #include "tools/html/page.h"
 #include "tools/html/page_data.h"
@@ -33,30 +36,77 @@ std::vector<std::string> SomeJsonFiles(const std::string& directory) {
   return files;
 }
 
-void Add(const std::string& path, PageData* data) {
-  try {
-    data->AddDocument(path, ReadResults(path));
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(Error::kUsage,
-                fmt::format("{} is damaged, or not a results file of this version: {}", path,
-                            JsonErrorText(e)));
+// Collects the data of a page. Documents are kept as they were read while the page has at most two,
+// because two are compared with each other.
+class PageReader {
+ public:
+  // Adds results, or a comparison (`testbed ab`). Throws Error (kUsage) when the file holds neither.
+  void AddFile(const std::string& path) {
+    try {
+      DocumentFile file = ReadDocumentFile(path);
+      if (IsAbDocument(file.document)) {
+        CheckAbDocument(file.document, path);
+        data_.AddComparison(AbComparisonJson(path, file.document));
+      } else {
+        AddResults(path, ResultsOf(std::move(file)));
+      }
+    } catch (const nlohmann::json::exception& e) {
+      throw Error(Error::kUsage,
+                  fmt::format("{} is damaged, or not a results file of this version: {}", path,
+                              JsonErrorText(e)));
+    }
   }
-}
+
+  void AddExperiment(const std::string& path) { data_.AddExperiment(ExperimentJson(path, &data_)); }
+
+  nlohmann::json Json() {
+    if (results_ == 2) Compare();
+    return data_.Json();
+  }
+
+ private:
+  struct Results {
+    std::string path;
+    nlohmann::json document;
+  };
+
+  void AddResults(const std::string& path, nlohmann::json document) {
+    if (++results_ <= 2) {
+      pair_.push_back({path, document});
+    } else {
+      pair_.clear();
+    }
+    data_.AddDocument(path, std::move(document));
+  }
+
+  void Compare() {
+    const Results &first = pair_[0], &second = pair_[1];
+    try {
+      data_.SetCompared(
+          DocumentsComparisonJson(first.path, first.document, second.path, second.document));
+    } catch (const nlohmann::json::exception& e) {
+      throw Error(Error::kUsage, fmt::format("{} cannot be compared with {}: {}", second.path,
+                                             first.path, JsonErrorText(e)));
+    }
+  }
+
+  PageData data_;
+  size_t results_ = 0;
+  std::vector<Results> pair_;
+};
 
 nlohmann::json ReadAll(const std::vector<std::string>& paths) {
-  PageData data;
+  PageReader reader;
   for (const std::string& path : paths) {
     if (!fs::is_directory(path)) {
-      Add(path, &data);
-      continue;
+      reader.AddFile(path);
+    } else if (ResultsDir(path).Exists()) {
+      reader.AddExperiment(path);
+    } else {
+      for (const std::string& file : SomeJsonFiles(path)) reader.AddFile(file);
     }
-    if (ResultsDir(path).Exists()) {
-      data.AddExperiment(ExperimentJson(path, &data));
-      continue;
-    }
-    for (const std::string& file : SomeJsonFiles(path)) Add(file, &data);
   }
-  return data.Json();
+  return reader.Json();
 }
 
 // Returns the files of the outputs. `html` and `png` are read only when a file is written: by then

@@ -32,6 +32,7 @@ class Table {
   bool empty() const { return rows_.empty(); }
   const std::string& title() const { return title_; }
   const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }
 
   static constexpr size_t kNarrow = 100;  // characters of a line
   // Returns the title, the names of the columns and the rows as aligned lines. With `most` no line

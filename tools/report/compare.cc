@@ -92,23 +92,6 @@ std::string CommandForLoads(const json& document, const std::string& name) {
   return fmt::format("{}: {} --repeat 5 --json FILE", name, command);
 }
 
-std::string FewLoadsText(const json& first, const json& second,
-                         const std::vector<ComparedRow>& rows) {
-  const auto few = [&](int Answer::*loads) {
-    return std::any_of(rows.begin(), rows.end(), [&](const ComparedRow& row) {
-      return row.answer.reason == Reason::kFewLoads && row.answer.*loads < kLeastLoads;
-    });
-  };
-  std::string text;
-  if (few(&Answer::loads_a)) text += "  " + CommandForLoads(first, "first") + "\n";
-  if (few(&Answer::loads_b)) text += "  " + CommandForLoads(second, "second") + "\n";
-  if (text.empty()) return "";
-  return fmt::format(
-      "Loads differ more than runs on one load, so {} loads of each side are the "
-      "least that tell anything. This would:\n{}",
-      kLeastLoads, text);
-}
-
 std::string ConditionLine(const JudgedCondition& judged) {
   const std::string condition = ConditionText(judged.condition);
   switch (judged.judgement) {
@@ -121,16 +104,6 @@ std::string ConditionLine(const JudgedCondition& judged) {
   }
   return fmt::format("{}: cannot be told{}{}\n", condition, judged.cells.empty() ? "" : " in ",
                      fmt::join(judged.cells, "; "));
-}
-
-std::string AnswerLines(const DocumentComparison& comparison) {
-  std::string text;
-  for (const ComparedRow& row : comparison.rows) {
-    if (row.metric != "rate") continue;
-    text += fmt::format("{}: {}\n", row.cell,
-                        Sentence(row.answer, *FindMetric(row.metric), "the second"));
-  }
-  return text;
 }
 
 }  // namespace
@@ -205,6 +178,34 @@ void CheckCompared(const DocumentComparison& comparison, const std::string& firs
   }
 }
 
+std::vector<RateSentence> RateSentences(const DocumentComparison& comparison) {
+  std::vector<RateSentence> sentences;
+  for (const ComparedRow& row : comparison.rows) {
+    if (row.metric != "rate") continue;
+    const std::string answer = Sentence(row.answer, *FindMetric(row.metric), "the second");
+    sentences.push_back({fmt::format("{}: {}", row.cell, answer), row.answer.told()});
+  }
+  return sentences;
+}
+
+std::string LackingLoadsText(const json& first, const json& second,
+                             const DocumentComparison& comparison) {
+  const std::vector<ComparedRow>& rows = comparison.rows;
+  const auto few = [&](int Answer::*loads) {
+    return std::any_of(rows.begin(), rows.end(), [&](const ComparedRow& row) {
+      return row.answer.reason == Reason::kFewLoads && row.answer.*loads < kLeastLoads;
+    });
+  };
+  std::string text;
+  if (few(&Answer::loads_a)) text += "  " + CommandForLoads(first, "first") + "\n";
+  if (few(&Answer::loads_b)) text += "  " + CommandForLoads(second, "second") + "\n";
+  if (text.empty()) return "";
+  return fmt::format(
+      "Loads differ more than runs on one load, so {} loads of each side are the "
+      "least that tell anything. This would:\n{}",
+      kLeastLoads, text);
+}
+
 Table ComparisonTable(const DocumentComparison& comparison) {
   Table table(
       "Second against first, by their loads",
@@ -226,17 +227,25 @@ Table ComparisonTable(const DocumentComparison& comparison) {
   return table;
 }
 
-std::string ComparisonText(const json& first, const json& second,
-                           const DocumentComparison& comparison) {
+std::string CircumstancesText(const json& first, const json& second,
+                              const DocumentComparison& comparison) {
   std::string text;
   for (const auto& [which, document] : {std::pair("first", &first), std::pair("second", &second)}) {
     for (const std::string& line : {ForeignCpuLine(*document), StealLine(*document)}) {
       if (!line.empty()) text += fmt::format("{}: {}", which, line);
     }
   }
-  text += TermsText(comparison.terms);
+  return text + TermsText(comparison.terms);
+}
+
+std::string ComparisonText(const json& first, const json& second,
+                           const DocumentComparison& comparison) {
+  std::string text = CircumstancesText(first, second, comparison);
   if (!text.empty()) text += "\n";
-  if (comparison.terms.comparable()) text += AnswerLines(comparison) + "\n";
+  if (comparison.terms.comparable()) {
+    for (const RateSentence& sentence : RateSentences(comparison)) text += sentence.text + "\n";
+    text += "\n";
+  }
   text += ComparisonTable(comparison).Text();
   for (const auto& [which, cells] :
        {std::pair("first", &comparison.only_first), std::pair("second", &comparison.only_second)}) {
@@ -244,7 +253,7 @@ std::string ComparisonText(const json& first, const json& second,
       text += fmt::format("only in the {}: {}\n", which, fmt::join(*cells, "; "));
   }
   for (const JudgedCondition& judged : comparison.conditions) text += ConditionLine(judged);
-  return text + FewLoadsText(first, second, comparison.rows);
+  return text + LackingLoadsText(first, second, comparison);
 }
 
 int CompareExitCode(const DocumentComparison& comparison) {

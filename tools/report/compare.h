@@ -52,6 +52,21 @@ DocumentComparison CompareDocuments(const nlohmann::json& first, const nlohmann:
 void CheckCompared(const DocumentComparison& comparison, const std::string& first_file,
                    const std::string& second_file);
 
+// Returns lines on what else may explain a difference: other programs that used the processors, and
+// all that differs between the documents (TermsText). What is amiss has a "! " in its line.
+std::string CircumstancesText(const nlohmann::json& first, const nlohmann::json& second,
+                              const DocumentComparison& comparison);
+// Returns a sentence on each rate, in the order of the rows.
+struct RateSentence {
+  std::string text;
+  bool told = false;
+};
+std::vector<RateSentence> RateSentences(const DocumentComparison& comparison);
+// Returns lines with the commands that would measure the loads that a document lacks; an empty text
+// when both have enough.
+std::string LackingLoadsText(const nlohmann::json& first, const nlohmann::json& second,
+                             const DocumentComparison& comparison);
+
 // Returns the comparison as a table.
 Table ComparisonTable(const DocumentComparison& comparison);
 // Returns the comparison as text: what differs between the documents, the answer about each rate,

@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "device/account/grade.h"
 #include "device/error.h"
 #include "device/file/input_file.h"
 #include "tools/options.h"
 #include "tools/output/json_text.h"
+#include "tools/output/report_style.h"
 #include "tools/output/table.h"
 #include "tools/report/compare.h"
 #include "tools/report/csv.h"
@@ -269,18 +271,6 @@ std::string NoteLines(const json& document) {
   return text;
 }
 
-// Returns the text as a block of Markdown that shows it as it is. The fence is longer than any run
-// of its characters in the text, so that no name can end the block.
-std::string Fenced(const std::string& text) {
-  size_t longest = 2, run = 0;
-  for (const char c : text) {
-    run = c == '`' ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  const std::string fence(longest + 1, '`');
-  return fence + "\n" + text + fence + "\n";
-}
-
 // Returns whether the text begins a JSON document that has no end.
 bool IsCutOff(const std::string& text) {
   int depth = 0;
@@ -336,23 +326,29 @@ std::string ReportText(const json& document, const ReportStyle& style) {
   return Wrapped(head, most) + tables + Wrapped(foot, most);
 }
 
-json ReadResults(const std::string& path) {
+DocumentFile ReadDocumentFile(const std::string& path) {
   std::error_code none;
   if (std::filesystem::is_directory(path, none)) {
     throw Error(Error::kUsage,
                 fmt::format("{} is a directory; give a file written by --json in it", path));
   }
-  const std::string text = path == "-" ? ReadStandardInput()
-                                       : InputFile({.path = path,
-                                                    .name = path,
-                                                    .advice = "give a file written by --json",
-                                                    .pipes = true})
-                                             .ReadAll();
-  json document = ParseJson(text);
+  DocumentFile file{path, "", {}};
+  file.text = path == "-" ? ReadStandardInput()
+                          : InputFile({.path = path,
+                                       .name = path,
+                                       .advice = "give a file written by --json",
+                                       .pipes = true})
+                                .ReadAll();
+  file.document = ParseJson(file.text);
+  return file;
+}
+
+json ResultsOf(DocumentFile file) {
+  json& document = file.document;
   if (document.is_discarded() || !document.is_object() ||
       document.value("schema", json()) != kSchema) {
-    throw Error(Error::kUsage, fmt::format("{} is not a results file of this version: {}", path,
-                                           WhatElse(text, document)));
+    throw Error(Error::kUsage, fmt::format("{} is not a results file of this version: {}",
+                                           file.path, WhatElse(file.text, document)));
   }
   // A results file is whole when everything that is printed from one can be printed.
   try {
@@ -362,11 +358,13 @@ json ReadResults(const std::string& path) {
     (void)ComparisonText(document, document, CompareDocuments(document, document, {}));
   } catch (const json::exception& e) {
     throw Error(Error::kUsage,
-                fmt::format("{} is damaged, or not a results file of this version: {}", path,
+                fmt::format("{} is damaged, or not a results file of this version: {}", file.path,
                             JsonErrorText(e)));
   }
-  return document;
+  return std::move(document);
 }
+
+json ReadResults(const std::string& path) { return ResultsOf(ReadDocumentFile(path)); }
 
 std::vector<std::string> JsonFilesIn(const std::string& directory) {
   std::vector<std::string> files;

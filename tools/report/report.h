@@ -8,14 +8,24 @@
 #include <string>
 #include <vector>
 
+#include "tools/output/report_style.h"
+
 namespace testbed {
 
-struct ReportStyle {
-  bool wide = false;      // all columns, however wide; otherwise lines of 100 characters
-  bool markdown = false;  // tables as GitHub draws them
-};
 // Throws json::exception when the document lacks a part that every one has (ReadResults checks).
 std::string ReportText(const nlohmann::json& document, const ReportStyle& style = {});
+
+// A file that a user names for a report. It is read once, because a pipe gives its text only once,
+// and is then asked what it holds: results (ResultsOf), or a comparison (tools/ab/ab_report.h).
+struct DocumentFile {
+  std::string path;  // "-" is standard input
+  std::string text;
+  nlohmann::json document;  // discarded when the text is no JSON
+};
+// Throws Error (kUsage) when the file cannot be read.
+DocumentFile ReadDocumentFile(const std::string& path);
+// Returns the results document that the file holds. Throws Error (kUsage) as ReadResults does.
+nlohmann::json ResultsOf(DocumentFile file);
 
 // Reads a results file; the path "-" is standard input. Throws Error (kUsage) when the file cannot be read, is not a results file,
 // has a schema that this version does not know, or lacks something that the functions here print.

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/error.h"
@@ -45,6 +45,8 @@ constexpr char kReportExamples[] =
     "      one page with plots, which opens from disk without a network\n"
     "  testbed report before.json after.json results/ --html all.html --svg plots\n"
     "      several results on one page; each plot as a file, too\n"
+    "  testbed report ab.json --html ab.html\n"
+    "      a comparison by testbed ab: its answer, and each change with its interval\n"
     "  testbed --engine btree --json - | testbed report -\n";
 
 constexpr char kExplainExamples[] =
@@ -71,33 +73,53 @@ void AddTextForms(CLI::App* report, TextForms* forms) {
   report->add_flag("--command", forms->command, "Print the command that repeats the runs");
 }
 
-// Returns the tables of the results of an experiment or of a comparison (`testbed ab`). Returns
-// nothing for other paths.
-std::optional<std::string> TablesOfOthers(const std::string& path, const ReportStyle& style) {
-  if (path == "-") return std::nullopt;
-  std::error_code none;
-  if (!std::filesystem::is_directory(path, none)) {
-    const nlohmann::json ab = ReadAbDocument(path);
-    return ab.is_null() ? std::nullopt : std::optional<std::string>(AbReportText(ab));
+// Returns the files that the paths stand for: of a directory, its results files. The results of an
+// experiment, and directories without results files, stand for themselves.
+std::vector<std::string> FilesOf(const std::vector<std::string>& paths) {
+  std::vector<std::string> all;
+  for (const std::string& path : paths) {
+    std::error_code none;
+    std::vector<std::string> files;
+    if (std::filesystem::is_directory(path, none) && !ResultsDir(path).Exists()) {
+      files = JsonFilesIn(path);
+    }
+    if (files.empty()) files = {path};
+    all.insert(all.end(), files.begin(), files.end());
   }
-  if (!ResultsDir(path).Exists()) return std::nullopt;
-  const std::string text = ExperimentText(ResultSet::Read(path));
-  return style.markdown ? "```\n" + text + "```\n" : text;
+  return all;
+}
+
+// Returns the tables of a run, of a comparison (`testbed ab`), or of an experiment.
+std::string TablesOf(const std::string& path, const ReportStyle& style) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none)) {
+    if (!ResultsDir(path).Exists()) FindSources({path});  // throws, and says what is missing
+    return ExperimentText(ResultSet::Read(path), style);
+  }
+  DocumentFile file = ReadDocumentFile(path);
+  if (!IsAbDocument(file.document)) return ReportText(ResultsOf(std::move(file)), style);
+  CheckAbDocument(file.document, path);
+  return AbReportText(file.document, style);
+}
+
+// Returns the tables of all paths, which follow each other.
+std::string TablesOfPaths(const std::vector<std::string>& paths, const ReportStyle& style) {
+  std::string text;
+  for (const std::string& path : FilesOf(paths)) {
+    text += (text.empty() ? "" : "\n") + TablesOf(path, style);
+  }
+  return text;
 }
 
 // Returns the results of all paths in the form that the user asked for. Tables and commands of
 // several files follow each other; CSV has one header.
 std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& forms) {
   const bool csv_rows = forms.csv || forms.csv_series;
-  const bool tables = !csv_rows && !forms.series && !forms.command;
+  if (!csv_rows && !forms.series && !forms.command) return TablesOfPaths(paths, forms.style);
   const auto csv = forms.csv ? RunsCsv : SeriesCsv;
   const std::string header = csv({});
   std::string text = csv_rows ? header : "";
   for (const std::string& path : paths) {
-    if (const auto others = tables ? TablesOfOthers(path, forms.style) : std::nullopt; others) {
-      text += (text.empty() ? "" : "\n") + *others;
-      continue;
-    }
     for (const ResultsSource& source : FindSources({path})) {
       const nlohmann::json document = source.Document();
       if (csv_rows) {
@@ -105,9 +127,7 @@ std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& 
         continue;
       }
       if (!text.empty()) text += "\n";
-      text += forms.command  ? RepeatCommand(document)
-              : forms.series ? SeriesText(document)
-                             : ReportText(document, forms.style);
+      text += forms.command ? RepeatCommand(document) : SeriesText(document);
     }
   }
   return text;
@@ -148,8 +168,8 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
   report->footer(kReportExamples);
   report
       ->add_option("results", *files,
-                   "Results that --json wrote (- is standard input), directories of them, and "
-                   "directories of experiments")
+                   "Results and comparisons that --json wrote (- is standard input), directories of "
+                   "them, and directories of experiments")
       ->required()
       ->type_name("FILE");
   AddTextForms(report, forms.get());

@@ -3,6 +3,7 @@
 // tests/browser/ has the rest.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <regex>
 #include <string>
@@ -31,6 +32,43 @@ class HtmlReportTest : public CommandTest {
       return Read(directory_ / "run.json");
     }();
     std::ofstream(directory_ / "run.json") << document;
+  }
+
+  // Makes ab.json. The tests share one comparison.
+  json MakeComparison() {
+    static const std::string document = [this] {
+      const CommandResult ab =
+          Run("ab --engine null --a '' --b added-delay=50000 --way rounds --ram 64M --rows 2000 "
+              "--threads 1 --workload insert --time 120s --loads 3 --account off --quiet --json "
+              "ab.json");
+      EXPECT_EQ(ab.code, 0) << ab.err;
+      return Read(directory_ / "ab.json");
+    }();
+    std::ofstream(directory_ / "ab.json") << document;
+    return json::parse(document);
+  }
+
+  // Makes a results file of three loads whose rates are nearly `rate`, whatever the machine does.
+  void MakeLoads(const std::string& name, double rate) {
+    const CommandResult run =
+        Run("--engine null --ram 64M --rows 2000 --threads 1 --workload insert --repeat 3 "
+            "--account off --quiet --json " +
+            name);
+    ASSERT_EQ(run.code, 0) << run.err;
+    json document = Json(name);
+    for (json& one : document["runs"]) {
+      for (json& phase : one["phases"]) {
+        if (phase.contains("rate")) phase["rate"] = rate++;
+      }
+    }
+    WriteJson(name, document);
+  }
+
+  // Returns the data of the page that compares a.json with b.json.
+  json Compared(const std::string& files = "a.json b.json") {
+    const CommandResult result = Run("report " + files + " --html page.html");
+    EXPECT_EQ(result.code, 0) << result.err;
+    return PageData("page.html")["compared"];
   }
 
   json PageData(const std::string& name) const {
@@ -221,6 +259,117 @@ TEST_F(HtmlReportTest, NamesOfAnyContentAreText) {
                             " && python3 -c 'import glob, xml.dom.minidom\n"
                             "for name in glob.glob(\"plots/*.svg\"): xml.dom.minidom.parse(name)'";
   EXPECT_EQ(std::system(parse.c_str()), 0) << "a plot is no XML";
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// The page must have the words of the text report and the figures of the document.
+TEST_F(HtmlReportTest, AComparisonIsItsReport) {
+  const json document = MakeComparison();
+  const CommandResult result = Run("report ab.json --html ab.html --svg plots");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string text = Run("report ab.json").out;
+  const json page = PageData("ab.html");
+  ASSERT_EQ(page["comparisons"].size(), 1u);
+  const json& shown = page["comparisons"][0];
+  EXPECT_EQ(shown["sentences"][0]["text"], FirstLine(text));
+  EXPECT_NE(text.find("\n" + shown["way"].get<std::string>() + "\n"), std::string::npos) << text;
+  EXPECT_EQ(shown["sides"][1]["settings"], "engine=null added-delay=50000");
+  // The document's figures, and the table's words about them.
+  EXPECT_GE(document["answers"].size(), 4u);
+  EXPECT_EQ(shown["answers"], document["answers"]);
+  ASSERT_EQ(shown["metrics"]["rows"].size(), document["answers"].size());
+  double log_of_effect = 0;
+  for (size_t i = 0; i < document["answers"].size(); ++i) {
+    const json &answer = document["answers"][i], &row = shown["metrics"]["rows"][i];
+    EXPECT_EQ(row.front(), answer["metric"]);
+    EXPECT_EQ(row.back(), answer["answer"]);
+    EXPECT_NE(text.find(row[3].get<std::string>()), std::string::npos) << row;
+    if (answer["metric"] == "rate") log_of_effect = std::log(answer["effect"].get<double>());
+  }
+  // The effect is the mean of those of the loads.
+  const json& effects = shown["loads"][0]["effects"];
+  ASSERT_EQ(effects.size(), 3u);
+  double sum = 0;
+  for (const json& load : effects) {
+    EXPECT_EQ(load["counted"], true);
+    sum += load["log"].get<double>();
+  }
+  EXPECT_NEAR(sum / 3, log_of_effect, 1e-9);
+  EXPECT_NE(Read(directory_ / "plots/ab_changes.svg").find("rate"), std::string::npos);
+  EXPECT_NE(Read(directory_ / "plots/ab_loads.svg").find(">load<"), std::string::npos);
+}
+
+TEST_F(HtmlReportTest, AComparisonMayComeByAPipe) {
+  MakeComparison();
+  const std::string command = fmt::format(
+      "cd {0} && {1} report - <ab.json >piped && {1} report - --html piped.html "
+      "<ab.json >line",
+      directory_.string(), TestbedBinary());
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(Read(directory_ / "piped"), Run("report ab.json").out);
+  EXPECT_EQ(PageData("piped.html")["comparisons"].size(), 1u);
+}
+
+TEST_F(HtmlReportTest, NamesOfAComparisonAreText) {
+  json document = MakeComparison();
+  document["workload"] = document["assumes"] = kHostile;
+  document["notes"] = {kHostile};
+  document["command"].push_back(kHostile);
+  document["errors"] = {{{"side", "b"}, {"sentence", kHostile}, {"exit_code", 1}}};
+  for (json& side : document["sides"]) side["settings"] = kHostile;
+  WriteJson("hostile.json", document);
+  const CommandResult result = Run("report hostile.json --html page.html --svg plots");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string whole = Read(directory_ / "page.html");
+  const std::string page = whole.substr(0, whole.find("<script nonce"));
+  EXPECT_EQ(whole.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+  EXPECT_EQ(page.find("<!--"), std::string::npos);
+  const json shown = PageData("page.html")["comparisons"][0];
+  EXPECT_NE(shown["sides"][1]["settings"].get<std::string>().find(kHostile), std::string::npos);
+  document["samples"] = "none";
+  WriteJson("damaged.json", document);
+  ExpectRefused(Run("report damaged.json --html none.html"), "damaged.json is damaged");
+}
+
+TEST_F(HtmlReportTest, TwoResultsAreComparedAsCompareDoes) {
+  MakeLoads("a.json", 2000);
+  MakeLoads("b.json", 1000);
+  const json compared = Compared();
+  const std::string text = Run("compare a.json b.json").out;
+  ASSERT_EQ(compared["sentences"].size(), 1u);
+  const std::string sentence = compared["sentences"][0]["text"];
+  EXPECT_NE(sentence.find("the second is slower by 50 %"), std::string::npos) << sentence;
+  EXPECT_NE(("\n" + text).find("\n" + sentence + "\n"), std::string::npos) << text;
+  EXPECT_EQ(compared["sentences"][0]["told"], true);
+  EXPECT_EQ(compared["comparable"], true);
+  ASSERT_EQ(compared["answers"].size(), compared["table"]["rows"].size());
+  EXPECT_GE(compared["answers"].size(), 2u);
+  for (size_t i = 0; i < compared["answers"].size(); ++i) {
+    EXPECT_EQ(compared["table"]["rows"][i][1], compared["answers"][i]["metric"]);
+    EXPECT_EQ(compared["table"]["rows"][i][5], compared["answers"][i]["answer"]);
+  }
+  ASSERT_EQ(Run("report a.json b.json --svg plots").code, 0);
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "plots/side-by-side_insert-1-thr_changes.svg"));
+  EXPECT_TRUE(Compared("a.json").is_null());
+  EXPECT_TRUE(Compared("a.json b.json a.json").is_null()) << "three are not compared";
+}
+
+TEST_F(HtmlReportTest, TwoResultsOnOtherTermsAreNotJudged) {
+  MakeLoads("a.json", 2000);
+  json other = Json("a.json");
+  other["machine"]["cpu_model"] = "Another";
+  WriteJson("b.json", other);
+  json compared = Compared();
+  EXPECT_EQ(compared["comparable"], false);
+  EXPECT_NE(compared["terms"].dump().find("The machines differ"), std::string::npos) << compared;
+  other = Json("a.json");
+  other["data"]["rows"] = 77;
+  WriteJson("b.json", other);
+  compared = Compared();
+  EXPECT_NE(compared["why"].get<std::string>().find("their data differ"), std::string::npos);
+  EXPECT_FALSE(compared.contains("sentences"));
 }
 
 TEST_F(HtmlReportTest, PlotsAreFiles) {

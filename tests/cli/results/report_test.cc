@@ -1,5 +1,7 @@
 // Tests what a reader of a report sees: lines that fit, Markdown that is safe, columns that are
 // explained, doubts that stand at the top, and files that are no results.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <set>
 #include <sstream>
@@ -14,6 +16,10 @@ namespace testbed {
 namespace {
 
 using nlohmann::json;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 class ReportTest : public CommandTest {
  protected:
@@ -204,6 +210,81 @@ TEST_F(ReportTest, SmallRunsHideWhatTheyCannotTell) {
     }
   }
   EXPECT_GT(shown(Report(document)), few);
+}
+
+// Returns the lines of Markdown that are outside of its fences.
+std::vector<std::string> Unfenced(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  bool fenced = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("```")) {
+      fenced = !fenced;
+    } else if (!fenced) {
+      lines.push_back(line);
+    }
+  }
+  EXPECT_FALSE(fenced) << text;
+  return lines;
+}
+
+TEST_F(ReportTest, MarkdownOfAComparisonHasGitHubsTables) {
+  const CommandResult ab =
+      Run("ab --engine null --a '' --b added-delay=1000 --way rounds --ram 64M --rows 1000 "
+          "--threads 1 --workload insert --time 60s --loads 1 --account off --quiet --json "
+          "ab.json");
+  ASSERT_EQ(ab.code, 0) << ab.err;
+  const CommandResult report = Run("report ab.json --markdown");
+  ASSERT_EQ(report.code, 0) << report.err;
+  const std::vector<std::string> lines = Unfenced(report.out);
+  EXPECT_THAT(lines, Contains("### Metrics, b against a"));
+  EXPECT_THAT(lines, Contains("| metric | a | b | change | answer |"));
+  EXPECT_THAT(lines, Contains(StartsWith("| rate | ")));
+  EXPECT_TRUE(report.out.starts_with("```\ncannot be told from 1 load")) << report.out;
+}
+
+constexpr char kTwoCells[] = R"(
+name = "two"
+title = "Two cells"
+[options]
+engine = "null"
+workload = "insert"
+rows = 1000
+ram = "32M"
+[scale.tiny]
+rounds = 1
+[[axis]]
+name = "threads"
+values = [1, 2]
+[metrics]
+rate = { value = "insert.rate" }
+[[table]]
+title = "Rates"
+rows = ["threads"]
+metrics = ["rate"]
+note = "A note | on it"
+published = { columns = ["clients", "rate"], rows = [["1", "10"]] }
+[[finding]]
+id = "X1"
+claim = "More clients, more inserts"
+[[finding.part]]
+says = "two against one"
+holds = "rate[threads=2] > 0"
+)";
+
+TEST_F(ReportTest, MarkdownOfAnExperimentHasGitHubsTables) {
+  std::ofstream(directory_ / "two.toml") << kTwoCells;
+  ASSERT_EQ(Run("experiment two.toml --scale tiny --out results --quiet").code, 0);
+  const CommandResult report = Run("report results --markdown");
+  ASSERT_EQ(report.code, 0) << report.err;
+  const std::vector<std::string> lines = Unfenced(report.out);
+  EXPECT_THAT(lines, Contains("### Rates"));
+  EXPECT_THAT(lines, Contains("|---|---:|"));
+  EXPECT_THAT(lines, Contains(StartsWith("| 2 | ")));
+  EXPECT_THAT(lines, Contains("### published"));
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("note")))) << "what is no table is in fences";
+  EXPECT_NE(report.out.find("X1 "), std::string::npos) << report.out;
+  EXPECT_EQ(Run("report results").out.find("```"), std::string::npos);
 }
 
 TEST_F(ReportTest, FilesThatAreNoResultsGetASentence) {

@@ -33,10 +33,21 @@
     return h('td', {class: 'number', title: title}, text);
   }
 
-  function table(caption, heads, rows, attributes) {
-    return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
+  // Returns the label of a region that scrolls. Readers who hear the page tell regions by their labels, so the second of
+  // the same label has a number.
+  const regions = new Map();
+  function regionLabel(text) {
+    regions.set(text, (regions.get(text) || 0) + 1);
+    return regions.get(text) === 1 ? text : `${text} (${regions.get(text)})`;
+  }
+
+  // Returns a table. The heads of all columns but the first are aligned to the right, unless `isWords` says of a column's
+  // place that it holds words.
+  function table(caption, heads, rows, attributes, isWords) {
+    const place = (i) => i === 0 || (isWords && isWords(i)) ? null : 'number';
+    return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': regionLabel(caption)},
              h('table', attributes || {}, h('caption', {}, caption),
-               h('thead', {}, h('tr', {}, heads.map((head, i) => h('th', {scope: 'col', class: i === 0 ? null : 'number'}, head)))),
+               h('thead', {}, h('tr', {}, heads.map((head, i) => h('th', {scope: 'col', class: place(i)}, head)))),
                h('tbody', {}, rows)));
   }
 
@@ -104,7 +115,7 @@
     drawn.set(element, {make});
     seen.observe(element);
     return h('figure', {}, h('figcaption', {}, h('strong', {}, title), note ? ['. ', note] : null),
-             wide ? h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title}, element) : element);
+             wide ? h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': regionLabel(title)}, element) : element);
   }
 
   Object.assign(testbed, {h, figure, derived, table, fold, lazyFold, plot, redraw, drawAll});

@@ -7,6 +7,23 @@
         .filter(function (word) { return word !== ''; }).join('_').substr(0, 120) || 'plot';
   }
 
+  function sourceName(source) { return String(source).replace(/^.*\//, '').replace(/\.json$/, ''); }
+
+  // Adds the plots of each side of a comparison by `testbed ab`.
+  function addComparison(comparison, theme, width, add) {
+    var several = comparison.sides.length > 2, source = sourceName(comparison.source);
+    comparison.sides.slice(1).forEach(function (side) {
+      var words = several ? [source, side.label] : [source];
+      var changes = testbed.changesPlot(testbed.changesOf(comparison, side.label), comparison.until, theme, width);
+      if (changes) add(words.concat(['changes']), changes);
+      comparison.loads.forEach(function (of) {
+        if (of.side !== side.label) return;
+        var loads = testbed.loadsPlot(of, testbed.rateAnswer(comparison, side.label), comparison.until, theme, width);
+        if (loads) add(words.concat(['loads']), loads);
+      });
+    });
+  }
+
   // Returns the plots of a phase: [{key, title, plot}].
   testbed.phasePlots = function (document, run, phase, theme, width) {
     var engine = testbed.engineName(run, document);
@@ -31,6 +48,11 @@
       plot.option.backgroundColor = theme.background;
       plots.push({name: name, width: width, height: plot.height, option: plot.option});
     }
+    (data.comparisons || []).forEach(function (comparison) { addComparison(comparison, theme, width, add); });
+    testbed.comparedCells(data.compared).forEach(function (one) {
+      var plot = testbed.changesPlot(one.rows, data.compared.until, theme, width);
+      if (plot) add(['side-by-side', one.cell, 'changes'], plot);
+    });
     testbed.comparisonGroups(data.documents).forEach(function (group) {
       var rates = testbed.ratesPlot(group, theme, width), latency = testbed.latencyPlot(testbed.groupCurves(group, theme), theme, width);
       if (rates) add(['side-by-side', group.title, 'rates'], rates);
@@ -46,7 +68,7 @@
       });
     });
     data.documents.forEach(function (entry) {
-      var document = entry.document, source = String(entry.source).replace(/^.*\//, '').replace(/\.json$/, '');
+      var document = entry.document, source = sourceName(entry.source);
       (document.runs || []).forEach(function (run) {
         testbed.resultPhases(run).forEach(function (i) {
           var phase = run.phases[i], words = [source, phase.name];

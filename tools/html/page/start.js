@@ -64,13 +64,13 @@
   }
 
   function pageTitle(data) {
-    const all = [...data.experiments.map((e) => e.title), ...data.documents.map((d) => testbed.documentTitle(d.document))];
+    const all = [...data.comparisons.map((c) => c.title), ...data.experiments.map((e) => e.title), ...data.documents.map((d) => testbed.documentTitle(d.document))];
     return all.length === 1 ? line(all[0]) : `${all.length} results`;
   }
 
   // Returns the links to the results, when there are several.
   function contents(data) {
-    const links = [...data.experiments.map((e, i) => [`#experiment-${i}`, e.title]),
+    const links = [...data.comparisons.map((c, i) => [`#ab-${i}`, `${c.title}: ${String(c.source).replace(/^.*\//, '')}`]), ...data.experiments.map((e, i) => [`#experiment-${i}`, e.title]),
                    ...data.documents.map((d, i) => [`#document-${i}`, `${testbed.documentTitle(d.document)}: ${String(d.source).replace(/^.*\//, '')}`])];
     if (links.length < 2) return null;
     if (testbed.comparisonGroups(data.documents).length > 0) links.unshift(['#comparison', 'Side by side']);
@@ -85,7 +85,8 @@
     const cell = h('div', {class: 'opened'});
     page.append(h('header', {}, h('h1', {class: 'mark'}, 'testbed'),
                   h('p', {class: 'question'}, 'What does one operation cost the device, and why?'), button),
-                h('main', {}, contents(data), data.documents.length > 1 ? guarded('Side by side', () => testbed.comparisonView(data.documents)) : null,
+                h('main', {}, contents(data), data.comparisons.map((comparison, i) => guarded(comparison.source, () => testbed.abView(comparison, i, data))),
+                  data.documents.length > 1 ? guarded('Side by side', () => testbed.comparisonView(data.documents, data.compared)) : null,
                   data.experiments.map((experiment, e) => guarded(experiment.title, () => testbed.experimentView(experiment, e))),
                   data.documents.map((entry) => guarded(entry.source, () => testbed.documentView(entry, data))), cell),
                 h('footer', {}, h('p', {}, `Made by testbed ${line(data.testbed)} from results documents alone. Plots by Apache ECharts.`)));

@@ -149,8 +149,8 @@
     return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
   }
 
-  // Returns the folds with everything that a reader needs to repeat the run.
-  function circumstances(entry, data) {
+  // Returns the folds with everything that a reader needs to repeat the run; `more` are further ones.
+  function circumstances(entry, data, more) {
     const d = entry.document, shared = (index) => typeof index === 'number' ? data.shared[index] : {};
     const effective = (d.runs || []).map((run) => run.engine && shared(run.engine.effective))[0];
     const command = (d.command || []).map(String);
@@ -159,7 +159,7 @@
                 h('p', {}, 'The command, as it was given:'), h('pre', {class: 'command'}, words.map((word) => quoted(line(word))).join(' ')),
                 h('p', {}, `Started ${line(d.started || 'at an unknown time')} by testbed ${line(d.testbed || '?')}; file ${line(entry.source)}.`),
                 (d.notes || []).map((note) => h('p', {}, 'Note: ' + line(note))),
-                pairs('Options, as they were resolved', d.options), pairs('The engine\u2019s settings in force', effective),
+                pairs('Options, as they were resolved', d.options), pairs('The engine\u2019s settings in force', effective), more,
                 pairs('Machine', shared(d.machine)), pairs('Device', shared(d.device)));
   }
 
@@ -197,5 +197,5 @@
     return view;
   }
 
-  Object.assign(testbed, {documentView, documentTitle, settingsLine});
+  Object.assign(testbed, {documentView, documentTitle, settingsLine, pairs, circumstances});
 })(testbed);

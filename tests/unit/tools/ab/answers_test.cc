@@ -102,6 +102,29 @@ TEST(AbAnswersTest, NamesTheCountersThatMoved) {
   EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);
 }
 
+TEST(AbAnswersTest, TheLoadsThatCountMakeTheEffect) {
+  bool some_wait = false;
+  for (const int loads : {3, 8, 11}) {
+    const json document = Comparison(loads, 0.9, 0.01);
+    const std::vector<SideEffects> sides = RateByLoad(document);
+    ASSERT_EQ(sides.size(), 1u);
+    EXPECT_EQ(sides[0].side, "b");
+    ASSERT_EQ(sides[0].loads.size(), static_cast<size_t>(loads));
+    const Answer answer = Find(AbAnswers(document), "rate").answer;
+    int counted = 0;
+    double sum = 0;
+    for (const LoadEffect& load : sides[0].loads) {
+      if (!load.counted) continue;
+      ++counted;
+      sum += std::log(load.effect);
+    }
+    EXPECT_EQ(counted, answer.loads_a);
+    EXPECT_NEAR(sum / counted, std::log(answer.effect), 1e-12);
+    some_wait = some_wait || counted < loads;
+  }
+  EXPECT_TRUE(some_wait) << "loads that wait for the next look are not in this test";
+}
+
 TEST(AbAnswersTest, SamplesOfALoadThatIsNotWholeAnswerNothing) {
   json document = Comparison(8, 1, 0.001);
   document["samples"].push_back({{"side", "b"},
