@@ -10,7 +10,7 @@
 #   faults         an error at every IO call (tools/crashtest/fault_sweep.sh), and the conformance suite in every IO mode
 #                  (TESTBED_EVERY_IO_MODE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
-#                  power cuts of each engine of our own
+#                  power cuts of each engine of our own, 50 kills and 20 power cuts of each server that is installed
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py, docs/mutants.md)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
@@ -96,10 +96,29 @@ part_crashes() {
     (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 200 --quiet \
       "${cuts[@]}") || bad=1
   done
+  crash_servers || bad=1
   for engine in btree fractal mmapv1 lmdb innodb sqlite mdbx; do
     "$build_dir/release/testbed" list | grep -q "^ *$engine " || continue
     (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 20 --quiet \
       --durability lazy --lazy-interval 300) || bad=1
+  done
+  return "$bad"
+}
+
+# Kills servers with their run, and as root cuts their power. A server that is not installed, or whose client
+# library the build lacks, is left out.
+crash_servers() {
+  local engine bad=0 cuts=()
+  ((EUID != 0)) || cuts=(--power-cuts 20)
+  for engine in mysql postgres; do
+    if ! "$build_dir/release/testbed" list | grep -q "^ *$engine "; then
+      say "this build has no $engine"
+    elif [[ -n $(package_of_server "${engine/mysql/mariadb}") ]]; then
+      say "no server for $engine is installed"
+    else
+      (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 50 --quiet \
+        "${cuts[@]}") || bad=1
+    fi
   done
   return "$bad"
 }

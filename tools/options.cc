@@ -11,6 +11,7 @@
 #include "tools/option_values.h"
 #include "tools/output/output_file.h"
 #include "tools/rate/rate_options.h"
+#include "tools/server_options.h"
 #include "tools/trace/trace_options.h"
 #include "tools/trace/workload_list.h"
 #include "workloads/registry.h"
@@ -66,6 +67,7 @@ const std::vector<std::pair<std::string, Advice>> kMmapAdvice = {
 void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
   app.add_option("--engine", o.engine_name, "Storage engine[@release]; `testbed list` shows them")
       ->type_name("NAME");
+  AddServerOptions(app, o);
   app.add_option("--dir", o.dir,
                  "Directory of the database, kept after the run; without it a temporary one below "
                  "the current directory is used and removed")

@@ -36,6 +36,7 @@ struct RunOptions {
   std::string engine_name;
   std::string release;  // "10.4.2" of rocksdb@10.4.2; empty: the one that is linked in
   EngineOptions engine;
+  std::string server, connect;        // Resolve moves them to engine.extra
   std::optional<IoMode> io;           // unset: the engine's default
   std::optional<uint32_t> page_size;  // in bytes; unset: the engine's default
   std::string dir;  // empty: a temporary directory below the current one, removed at the end

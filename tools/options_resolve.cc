@@ -12,6 +12,7 @@
 #include "tools/options.h"
 #include "tools/rate/rate_options.h"
 #include "tools/release/release.h"
+#include "tools/server_options.h"
 #include "tools/trace/trace_options.h"
 #include "workloads/registry.h"
 
@@ -87,6 +88,7 @@ void RunOptions::Resolve() {
   }
   ResolveVariant();
   const EngineInfo& info = FindKnownEngine(engine_name);
+  ResolveServer(info, this);
   if (reuse && dir.empty())
     throw Error(Error::kUsage, "--reuse needs the --dir that holds the database");
   if (reuse && fresh)

@@ -5,6 +5,7 @@
 #
 #   tools/run.sh                                   the default run: insert, settle, point reads
 #   tools/run.sh --engine rocksdb --cache-pct 20
+#   tools/run.sh --engine mysql --server mariadb   also installs that server (docs/servers.md)
 #   tools/run.sh --help
 #
 # The program runs in the folder that you are in; its exit code is this script's. 1 if something
@@ -12,6 +13,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
+add_servers "$@"
 set_up
 build release testbed
 release_lock

@@ -72,12 +72,21 @@ void MyConnection::Connect() {
     const unsigned code = client_.mysql_errno(handle());
     const char* how = "";
     if (code == ER_ACCESS_DENIED_ERROR || code == ER_ACCESS_DENIED_NO_PASSWORD_ERROR) {
-      how = "; the password is taken from MYSQL_PWD or ~/.my.cnf";
+      // MariaDB refuses a connection without TLS in the same words, where it requires TLS.
+      how = options_.tls ? "; the password is taken from MYSQL_PWD or ~/.my.cnf"
+                         : "; the password is taken from MYSQL_PWD or ~/.my.cnf, and a server that "
+                           "requires TLS says the same: add ?tls=on to the URL";
     } else if (code == kTlsRequired) {
       how = "; add ?tls=on to the URL";
     }
     throw Error(Error::kUsage, fmt::format("mysql cannot connect to {}: {} ({}){}", options_.shown,
                                            client_.mysql_error(handle()), code, how));
+  }
+  // The library goes on without TLS when the server has none.
+  if (options_.tls && client_.mysql_get_ssl_cipher(handle()) == nullptr) {
+    throw Error(Error::kUsage,
+                fmt::format("mysql: ?tls=on of the URL cannot be honoured: {} speaks no TLS",
+                            options_.shown));
   }
   if (const unsigned long version = client_.mysql_get_server_version(handle());
       version < kOldestVersion) {

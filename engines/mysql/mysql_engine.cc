@@ -145,8 +145,8 @@ void MysqlEngine::CheckGivenServer() {
     refuse("--durability sync", "innodb_flush_log_at_trx_commit", flush, "--durability lazy");
   }
   if (std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings_.lazy_interval_ms) {
-    refuse(fmt::format("--lazy-interval-ms {}", settings_.lazy_interval_ms),
-           "innodb_flush_log_at_timeout", timeout + " s", "--lazy-interval-ms " + timeout + "000");
+    refuse(fmt::format("--lazy-interval {}", settings_.lazy_interval_ms),
+           "innodb_flush_log_at_timeout", timeout + " s", "--lazy-interval " + timeout + "000");
   }
 }
 

@@ -206,21 +206,20 @@ void PrivateServer::MakeCluster() {
   if (!synced) throw Error::Io("sync", cluster(), errno);
 }
 
-void PrivateServer::Start() {
-  ServerCommand command = Command("postgres", cluster());
-  for (const std::string& option : settings_.server) {
-    command.words.emplace_back("-c");
-    command.words.push_back(option);
-  }
+void PrivateServer::Launch(const ServerCommand& command) {
   // The server of a run that was killed ends by itself in a moment. Until then this one cannot
   // start.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
+    // A killed server leaves its socket behind, and one that is about to end still has it. Either would
+    // look as if this server listened.
+    if (::unlinkat(cluster_fd_, kSocket, 0) != 0 && errno != ENOENT)
+      throw Error::Io("remove", cluster() + "/" + kSocket, errno);
     process_ = std::make_unique<ServerProcess>(command);
     while (!process_->Ended() && ::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) {
       std::this_thread::sleep_for(kPoll);
     }
-    if (!process_->Ended()) break;
+    if (!process_->Ended()) return;
     const std::string complaint = Complaint();
     if (complaint.find("postmaster.pid") == std::string::npos ||
         std::chrono::steady_clock::now() > deadline) {
@@ -235,6 +234,15 @@ void PrivateServer::Start() {
     }
     std::this_thread::sleep_for(kPoll);
   }
+}
+
+void PrivateServer::Start() {
+  ServerCommand command = Command("postgres", cluster());
+  for (const std::string& option : settings_.server) {
+    command.words.emplace_back("-c");
+    command.words.push_back(option);
+  }
+  Launch(command);
   // All processes of the server have one name. With direct IO they write only data files.
   RegisterThreads("postgres", FileKind::kData);
   files_ = std::make_unique<FileWatch>(cluster(), KindOfClusterFile);
@@ -269,17 +277,17 @@ ConnectOptions PrivateServer::connect() const {
       cluster_fd_);
   options.shown = "the server in " + dir_;
   options.setup = SessionSetup(settings_);
-  options.complaint = [this] { return Complaint(); };
+  options.complaint = [this] { return LastError(/*or_any=*/false); };
   return options;
 }
 
-std::string PrivateServer::Complaint() const {
+std::string PrivateServer::LastError(bool or_any) const {
   std::ifstream file(log());
   file.seekg(static_cast<std::streamoff>(log_begin_));
   std::string fatal, error, any;
   for (std::string line; std::getline(file, line);) {
     if (line.empty()) continue;
-    any = line;
+    if (or_any) any = line;
     for (const char* level : {"PANIC:  ", "FATAL:  ", "ERROR:  ", "error: "}) {
       const size_t at = line.find(level);
       if (at == std::string::npos) continue;
@@ -290,7 +298,11 @@ std::string PrivateServer::Complaint() const {
       break;
     }
   }
-  const std::string& last = !fatal.empty() ? fatal : !error.empty() ? error : any;
+  return !fatal.empty() ? fatal : !error.empty() ? error : any;
+}
+
+std::string PrivateServer::Complaint() const {
+  std::string last = LastError(/*or_any=*/true);
   if (!last.empty()) return last;
   return !user_ ? "it did not say why"
                 : fmt::format(

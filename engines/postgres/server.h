@@ -59,7 +59,12 @@ class PrivateServer {
   // Replaces a file of the cluster. Throws Error (kIo).
   void WriteInCluster(const std::string& name, const std::string& line) const;
   void Start();
-  // Returns the last line of an error that the server, or initdb, wrote since Start.
+  // Starts the server's process, and waits until it listens.
+  void Launch(const ServerCommand& command);
+  // Returns the last error that the server, or initdb, wrote since Start. Without one, returns the
+  // last line of another kind if `or_any`, and an empty string if there is none.
+  std::string LastError(bool or_any) const;
+  // Returns the last error or line, or that there is none.
   std::string Complaint() const;
 
   const std::string dir_;

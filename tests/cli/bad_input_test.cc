@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "tests/cli/command.h"
 #include "tests/paths.h"
@@ -18,6 +19,10 @@ struct BadValue {
 
 const BadValue kBadValues[] = {
     {"--engine", "nosuch"},
+    {"--server", "mariadb"},
+    {"--server", "''"},
+    {"--connect", "mysql://me@localhost/"},
+    {"--connect", "''"},
     {"--dir", "/proc/version"},
     {"--io", "fast"},
     {"--page-size", "3k"},
@@ -357,23 +362,31 @@ TEST_F(DatabaseTest, ACorruptedPageIsOneSentenceAndAFailedRun) {
 TEST_F(DatabaseTest, AFullDiskIsOneSentence) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
   std::filesystem::create_directory(directory_ / "small");
-  const std::string mount = "mount -t tmpfs -o size=24M none small";
-  // The command runs in a mount namespace of its own, so that nothing stays mounted.
-  const std::string command =
-      "unshare --mount --propagation private sh -c 'cd " + directory_.string() + " && " + mount +
-      " && exec " + TestbedBinary() +
-      " --engine btree --dir small/d --ram 64M --rows 50000 --workload insert "
-      "--quiet' >" +
-      (directory_ / "out").string() + " 2>" + (directory_ / "err").string();
-  const int status = std::system(command.c_str());
-  if (WEXITSTATUS(status) == 1 && Read(directory_ / "err").find("unshare") != std::string::npos) {
-    GTEST_SKIP() << "no mount namespaces here";
+  struct Case {
+    std::string size, arguments;
+  };
+  std::vector<Case> cases = {{"24M", "--engine btree --ram 64M --rows 50000"}};
+  if (HasEngine("mysql")) {
+    cases.push_back({"100M", "--engine mysql --engine-option log_file_size=8M --rows 200000"});
   }
-  const std::string err = Read(directory_ / "err");
-  EXPECT_EQ(WEXITSTATUS(status), 1) << err;
-  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-  EXPECT_NE(err.find("full"), std::string::npos) << err;
-  EXPECT_EQ(Read(directory_ / "out"), "") << "there is nothing to report";
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.arguments);
+    // The command runs in a mount namespace of its own, so that nothing stays mounted.
+    const std::string command =
+        "unshare --mount --propagation private sh -c 'cd " + directory_.string() +
+        " && mount -t tmpfs -o size=" + c.size + " none small && exec " + TestbedBinary() +
+        " --dir small/d --workload insert --rows-per-transaction 100 --quiet " + c.arguments +
+        "' >" + (directory_ / "out").string() + " 2>" + (directory_ / "err").string();
+    const int status = std::system(command.c_str());
+    const std::string err = Read(directory_ / "err");
+    if (WEXITSTATUS(status) == 1 && err.find("unshare") != std::string::npos) {
+      GTEST_SKIP() << "no mount namespaces here";
+    }
+    EXPECT_EQ(WEXITSTATUS(status), 1) << err;
+    EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+    EXPECT_NE(err.find("full"), std::string::npos) << err;
+    EXPECT_EQ(Read(directory_ / "out"), "") << "there is nothing to report";
+  }
 }
 
 TEST_F(DatabaseTest, AReadOnlyDirectoryIsOneSentence) {

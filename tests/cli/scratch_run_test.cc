@@ -143,6 +143,31 @@ TEST_F(ScratchRunTest, InnodbReadsWholePages) {
   }
 }
 
+// A server's thread works for one connection, so what it reads is charged to the read that waits for
+// it, and must be what the server itself counts.
+TEST_F(ScratchRunTest, ReadsOfAServerAreThoseThatItCounts) {
+  if (!HasEngine("mysql")) GTEST_SKIP() << "no mysql here";
+  RunOnScratch(
+      "--engine mysql --server mariadb --scratch 600M --io direct --rows 60000 --operations 10000 "
+      "--warmup 0 --rows-per-transaction 100 --threads 2 --ram 256M --cache-pct 4");
+  if (CannotGoOn()) return;
+  const nlohmann::json& account = Account();
+  const double counted = account["engine"]["block_reads"];
+  EXPECT_GT(counted, 2000);
+  bool found = false;
+  for (const nlohmann::json& cause : account["causes"]) {
+    if (cause["name"] != "point-read") continue;
+    found = true;
+    // The file system's own reads, for the places of blocks, are of another kind.
+    const nlohmann::json& data = cause["kernel_by_kind"]["data"];
+    EXPECT_NEAR(data["reads"].get<double>(), counted, counted / 1000);
+    // InnoDB reads up to 64 KiB of a file that it opens, and does not count that.
+    const double bytes = account["engine"]["block_read_bytes"];
+    EXPECT_NEAR(data["read_bytes"].get<double>(), bytes, bytes / 1000 + (256 << 10));
+  }
+  EXPECT_TRUE(found) << account["causes"];
+}
+
 // A page fault of a mapping reads one page when the kernel is told that reads are random, and
 // otherwise read_ahead_kb around it. An 8 KB bucket of which both halves are touched takes two
 // reads of 4 KB, and never one of 8.

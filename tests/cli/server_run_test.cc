@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -22,22 +23,6 @@ class ServerRunTest : public StartedCommandTest, public testing::WithParamInterf
   void SetUp() override {
     CommandTest::SetUp();
     if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
-  }
-
-  // Returns the processes of servers that work in the test's directory.
-  std::vector<pid_t> Servers() const {
-    std::vector<pid_t> found;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::error_code error;
-      const std::string at = fs::read_symlink(entry.path() / "cwd", error);
-      if (!error && at.starts_with(fs::canonical(directory_).string() + "/") &&
-          State(name) != 'Z') {
-        found.push_back(std::stoi(name));
-      }
-    }
-    return found;
   }
 };
 INSTANTIATE_TEST_SUITE_P(Engines, ServerRunTest, testing::Values("postgres", "mysql"),
@@ -83,6 +68,37 @@ TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
   EXPECT_TRUE(Becomes([&] { return Servers().empty(); }, 20)) << "a server outlived its run";
   ::waitpid(process, nullptr, 0);
   for (const pid_t left : Servers()) ::kill(left, SIGKILL);
+}
+
+// The first phase is worth its time, so its figures must be in the results, which say what ended the
+// second.
+TEST_P(ServerRunTest, AServerThatIsKilledInTheSecondPhaseLeavesTheFirst) {
+  std::future<CommandResult> run = std::async(std::launch::async, [this] {
+    return Run("--engine " + GetParam() +
+               " --ram 256M --rows 3000 --workload insert,point-read --seconds 60 --warmup 0 "
+               "--threads 2 --account off --report-interval 1 --dir db --json out.json");
+  });
+  const std::string err = directory_.string() + ".err";
+  // A line tells of the phase once it has run for a second.
+  EXPECT_TRUE(Becomes([&] { return Read(err).find("point-read: ") != std::string::npos; }, 60));
+  for (const pid_t server : Servers()) ::kill(server, SIGKILL);
+  const CommandResult result = run.get();
+  EXPECT_EQ(result.code, 1) << result.err;
+  const size_t sentence = result.err.find("testbed: ");
+  ASSERT_NE(sentence, std::string::npos) << result.err;
+  EXPECT_EQ(result.err.find('\n', sentence), result.err.size() - 1) << result.err;
+  EXPECT_NE(result.err.find("the connection to the server in ", sentence), std::string::npos)
+      << result.err;
+  EXPECT_TRUE(Servers().empty());
+  EXPECT_EQ(result.err.find("LOG:"), std::string::npos) << "this is no complaint: " << result.err;
+  const nlohmann::json runs = Json("out.json")["runs"];
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_FALSE(runs[0].contains("error"));
+  EXPECT_EQ(runs[0]["phases"][0]["name"], "insert");
+  EXPECT_EQ(runs[0]["phases"][0]["count"], 3000);
+  ASSERT_TRUE(runs[1].contains("error"));
+  EXPECT_EQ(runs[1]["error"]["exit_code"], 1);
+  EXPECT_TRUE(runs[1]["phases"].empty());
 }
 
 // The blocks and the memory of such a server do not belong to the run, and must not be reported as

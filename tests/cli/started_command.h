@@ -56,6 +56,22 @@ class StartedCommandTest : public CommandTest {
     return found;
   }
 
+  // Returns the processes of servers that work in the test's directory.
+  std::vector<pid_t> Servers() const {
+    std::vector<pid_t> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string name = entry.path().filename();
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::error_code error;
+      const std::string at = std::filesystem::read_symlink(entry.path() / "cwd", error);
+      if (!error && at.starts_with(std::filesystem::canonical(directory_).string() + "/") &&
+          State(name) != 'Z') {
+        found.push_back(std::stoi(name));
+      }
+    }
+    return found;
+  }
+
   static char State(const std::string& pid) {
     const std::string stat = Read("/proc/" + pid + "/stat");
     const size_t at = stat.rfind(')');

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include "engines/postgres/settings.h"
 #include "tests/engine/engine_test.h"
@@ -92,6 +94,29 @@ TEST_P(PostgresServerTest, WritesAnewWhoIsAdmittedWheneverItStarts) {
   EXPECT_EQ(TextOf(ident), names);
   EXPECT_EQ(rules.find("trust"), std::string::npos) << rules;
   EXPECT_EQ(TextOf(other), "theirs");
+}
+
+// The server of a killed run, or one whose power was cut, may still be ending: its process is there, and so
+// is its socket.
+TEST_P(PostgresServerTest, WaitsForTheEndOfTheServerBefore) {
+  Open();
+  Put("k", "v");
+  Close();
+  struct stat owner {};
+  ASSERT_EQ(::stat(Cluster().c_str(), &owner), 0);
+  const pid_t before = ::fork();
+  if (before == 0) {
+    // The next server looks for processes of its own user alone.
+    const bool is_theirs = ::geteuid() != 0 || ::setuid(owner.st_uid) == 0;
+    ::sleep(is_theirs ? 2 : 0);
+    ::_exit(0);
+  }
+  std::ofstream(Cluster() + "/postmaster.pid") << before << "\n";
+  std::ofstream(Cluster() + "/.s.PGSQL.5432") << "";
+  std::thread reaper([before] { ::waitpid(before, nullptr, 0); });
+  Open();
+  reaper.join();
+  EXPECT_EQ(Get("k"), "v");
 }
 
 }  // namespace

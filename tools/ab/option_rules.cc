@@ -11,9 +11,9 @@ std::vector<OptionRule> TakenOptions() {
   return {
       {kSide,
        "since it chooses or tunes the engine and its memory",
-       {"engine", "io", "page-size", "file-advice", "mmap-advice", "ram", "cache-pct", "cache-size",
-        "durability", "lazy-interval", "compression", "engine-option", "databases", "indexes",
-        "drop-caches"}},
+       {"engine", "server", "connect", "io", "page-size", "file-advice", "mmap-advice", "ram",
+        "cache-pct", "cache-size", "durability", "lazy-interval", "compression", "engine-option",
+        "databases", "indexes", "drop-caches"}},
       {kSide, "since it says how many work at once", {"threads", "queue-depth"}},
       {kSide, "since it is a known slowdown to be found", {"added-delay"}},
       {kWork,

@@ -59,7 +59,7 @@ void AddSettings(const json& settings, const std::string& option,
 
 // Appends the engine's own options of the record, unless the words name another engine. A variant
 // of the engine is such an option; it is left out when the words name the engine, because they then
-// name the variant as well.
+// name the variant as well. The server is another; --server and --connect replace that of the record.
 void AddEngineSettings(const json& record, const std::vector<std::string>& words,
                        std::vector<std::string>* more) {
   json settings = record.value("engine_options", json::object());
@@ -67,6 +67,10 @@ void AddEngineSettings(const json& record, const std::vector<std::string>& words
   if (!engine.empty() && record.value("engine", json()) != engine) return;
   for (const EngineInfo& info : Engines()) {
     if (info.name == engine && settings.is_object()) settings.erase(info.variants);
+  }
+  if (settings.is_object() && (Gives(words, "--server") || Gives(words, "--connect"))) {
+    settings.erase("server");
+    settings.erase("connect");
   }
   AddSettings(settings, "--engine-option", words, more);
 }

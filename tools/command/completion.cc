@@ -73,6 +73,7 @@ std::vector<Word> CompressionWords() {
 
 Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "engine") return {EngineWords()};
+  if (option == "server") return {Plain("mariadb postgres")};
   if (option == "workload") return {WorkloadWords()};
   if (option == "compression") return {CompressionWords()};
   if (option == "io") return {Plain("direct buffered mmap")};

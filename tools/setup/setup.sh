@@ -4,6 +4,7 @@
 #
 #   say TEXT           a line of progress on stderr
 #   die TEXT           the same, and the end, with exit code 1
+#   add_servers WORD...   adds the packages of the servers that a run of these words starts; before set_up
 #   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
 #   set_up_tests       the same, with the packages of the tests; the builds have tests
 #   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
@@ -30,6 +31,16 @@ mariadbd_package() {
   esac
 }
 
+mariadb_server_package() {
+  local ID='' VERSION_ID=''
+  # shellcheck source=/dev/null
+  [[ -r /etc/os-release ]] && . /etc/os-release
+  case $ID:${VERSION_ID%%.*} in
+    ubuntu:22) echo mariadb-server-core-10.6 ;;
+    *) echo mariadb-server-core ;;
+  esac
+}
+
 # The Debian packages that WiredTiger is fetched and built with.
 packages_of_wiredtiger=(
   cmake ninja-build g++ python3 python3-pip python3-setuptools ca-certificates
@@ -46,10 +57,12 @@ packages=(
   "$(mariadbd_package)"
 )
 # Packages that only tests and benchmarks need: db_bench to compare with, git and shellcheck for
-# tools/lint.sh, a Slurm of three nodes and GNU parallel for experiments on many hosts (6 MB).
+# tools/lint.sh, a Slurm of three nodes and GNU parallel for experiments on many hosts (6 MB), and the
+# servers that the engines mysql and postgres start (100 MB, the dependencies of PostgreSQL another 150).
 packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git
-  slurmctld slurmd slurm-client parallel)
+  slurmctld slurmd slurm-client parallel "$(mariadb_server_package)" postgresql)
 with_tests=
+as_root=()
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
 die() {
@@ -70,6 +83,65 @@ failed() {
   die "$2 failed; the whole output is in $1."
 }
 
+# servers_of_words WORD...: prints the servers that a run of these words starts, one a line: mariadb, postgres,
+# postgres@15. --server names them, or else --engine. Prints nothing when one that runs already is given
+# (--connect), or the programs of one.
+servers_of_words() {
+  local word option='' servers=() engines=()
+  for word in "$@"; do
+    case $word in
+      --connect | --connect=* | connect=* | program=* | programs=*) return ;;
+      --engine-option=connect=* | --engine-option=program=* | --engine-option=programs=*) return ;;
+      --server=* | --engine=*) option=${word%%=*} word=${word#*=} ;;
+    esac
+    case $option in
+      --server) servers+=("$word") ;;
+      --engine) engines+=("$word") ;;
+    esac
+    option=$word
+  done
+  ((${#servers[@]} > 0)) || servers=("${engines[@]}")
+  # An option of a sweep takes a list. The form of an engine is a server: mysql:mariadb, postgres:postgres@15.
+  while IFS= read -r word; do
+    word=${word#mysql:}
+    word=${word#postgres:}
+    case $word in
+      mysql | mariadb*) echo mariadb ;;
+      postgres | postgres@*) echo "$word" ;;
+    esac
+  done < <(printf '%s\n' "${servers[@]}" | tr , '\n') | sort -u
+}
+
+# package_of_server NAME: prints the package of a server of servers_of_words; nothing when its programs are there,
+# from wherever.
+package_of_server() {
+  local version=${1#postgres@}
+  case $1 in
+    mariadb) [[ -n $(PATH=$PATH:/usr/sbin:/usr/local/sbin type -P mariadbd) ]] || mariadb_server_package ;;
+    postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql ;;
+    postgres@*) [[ -x /usr/lib/postgresql/$version/bin/initdb ]] || echo "postgresql-$version" ;;
+  esac
+}
+
+add_servers() {
+  local server package
+  while read -r server; do
+    package=$(package_of_server "$server")
+    [[ -z $package ]] || packages+=("$package")
+  done < <(servers_of_words "$@")
+}
+
+# The installation of Debian's PostgreSQL makes a cluster and starts a server, unless this file says otherwise,
+# which it then keeps. What the file of an earlier installation says stays.
+want_no_cluster_of_debian() {
+  local file=/etc/postgresql-common/createcluster.conf
+  [[ ! -e $file ]] || return 0
+  "${as_root[@]}" install -D -m 644 /dev/stdin "$file" <<'END' || die "cannot write $file"
+# testbed wrote this file before it had PostgreSQL installed: it needs the programs, and starts servers of its own.
+create_main_cluster = false
+END
+}
+
 # missing_packages NAME...: prints those that are not installed.
 missing_packages() {
   local installed package
@@ -82,7 +154,7 @@ missing_packages() {
 
 # Sets `missing` to the packages to install, all of them, and `apt` to the command that does it.
 prepare_packages() {
-  local as_root=()
+  as_root=()
   missing=()
   [[ -z ${TESTBED_SKIP_PACKAGES:-} ]] || return 0
   # On a system that is not Debian or derived from it, CMake says what is missing.
@@ -115,8 +187,11 @@ install_packages() {
   shift
   ((${#missing[@]} > 0)) || return 0
   mapfile -t wanted < <(missing_packages "$@")
-  ((${#wanted[@]} == 0)) || logged "$log" "installing the Debian packages" \
-    "${apt[@]}" install --no-install-recommends "${wanted[@]}"
+  ((${#wanted[@]} > 0)) || return 0
+  [[ " ${wanted[*]}" != *' postgresql'* ]] || want_no_cluster_of_debian
+  # A machine may have another server, with which one of the packages cannot be installed together. It must stay.
+  logged "$log" "installing the Debian packages" \
+    "${apt[@]}" install --no-install-recommends --no-remove "${wanted[@]}"
 }
 
 # Installs the packages and sets wiredtiger_root. WiredTiger is built while the packages are installed that

@@ -21,7 +21,7 @@ const std::set<std::string> kOfOutput = {"out", "save",  "rounds", "forecast",  
 // Options whose single values may have commas.
 const std::set<std::string> kNotSwept = {"workload", "mix",     "scratch",       "keys",
                                          "label",    "threads", "engine-option", "workload-option",
-                                         "dir",      "json",    "csv-series"};
+                                         "dir",      "json",    "csv-series",    "connect"};
 const std::set<std::string> kOfOneRun = {"dir",  "reuse",   "json",  "csv-series",
                                          "live", "metrics", "record"};
 const std::set<std::string> kOnlyInForce = {"out", "save", "rounds", "forecast"};

@@ -1,0 +1,164 @@
+// Tests runs on a server that runs already (--connect) and lets nobody in without a password, or
+// without TLS: what it refuses is one sentence, and nothing is left behind.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/cli/started_command.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class GivenServerTest : public StartedCommandTest {
+ protected:
+  void TearDown() override {
+    if (server_ > 0) {
+      ::kill(server_, SIGKILL);
+      ::waitpid(server_, nullptr, 0);
+    }
+    // A server of a run ends some time after the run.
+    EXPECT_TRUE(Becomes([&] { return Servers().empty(); }));
+    StartedCommandTest::TearDown();
+  }
+
+  // Runs a load as `me`, with a password, on the server of the URL.
+  CommandResult Load(const std::string& engine, const std::string& url,
+                     const std::string& password) {
+    const bool mysql = engine == "mysql";
+    return Run("--engine " + engine + (mysql ? " --io direct --page-size 16k" : "") +
+                   " --rows 500 --workload insert --account off --quiet --engine-option "
+                   "schema=other --connect '" +
+                   url + "'",
+               (mysql ? "MYSQL_PWD=" : "PGPASSWORD=") + password);
+  }
+
+  pid_t server_ = 0;
+};
+
+#ifdef TESTBED_HAVE_MYSQL
+// Returns a port of the loopback that is free now.
+unsigned FreePort() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+class GivenMariadbTest : public GivenServerTest {
+ protected:
+  void SetUp() override {
+    GivenServerTest::SetUp();
+    if (!HasEngine("mysql")) GTEST_SKIP() << "there is no MariaDB here";
+    const std::string tables = "/usr/share/mysql/mysql_system_tables.sql";
+    if (!fs::exists(tables)) GTEST_SKIP() << "there is no " << tables;
+    fs::create_directory(directory_ / "data");
+    std::ofstream(directory_ / "boot.sql") << "CREATE DATABASE mysql;\nUSE mysql;\n"
+                                           << Read(tables);
+    std::ofstream(directory_ / "users.sql") << "CREATE USER me@'%' IDENTIFIED BY 'right';\n"
+                                            << "GRANT ALL ON *.* TO me@'%';\n";
+    const std::string boot = Mariadbd("--bootstrap") + " <boot.sql";
+    ASSERT_EQ(std::system(("cd " + directory_.string() + " && " + boot).c_str()), 0)
+        << Read(directory_ / "log");
+  }
+
+  // Returns the command of a server that writes to `log`.
+  std::string Mariadbd(const std::string& options) const {
+    const std::string in = directory_.string();
+    return std::string("PATH=$PATH:/usr/sbin mariadbd --no-defaults --innodb-log-file-size=8M ") +
+           (::geteuid() == 0 ? "--user=root " : "") +
+           "--innodb-buffer-pool-size=16M --datadir=" + in + "/data --socket=" + in + "/socket " +
+           options + " >>" + in + "/log 2>&1";
+  }
+
+  // Starts the server, and waits until it listens.
+  void StartServer(const std::string& options) {
+    const std::string command = "exec env " + Mariadbd(options);
+    server_ = ::fork();
+    if (server_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ASSERT_TRUE(Becomes([&] {
+      return Read(directory_ / "log").find("ready for connections") != std::string::npos;
+    })) << Read(directory_ / "log");
+  }
+};
+
+TEST_F(GivenMariadbTest, AWrongPasswordAndAMissingTlsAreOneSentence) {
+  const std::string port = std::to_string(FreePort());
+  StartServer("--bind-address=127.0.0.1 --require-secure-transport=ON --port=" + port +
+              " --init-file=" + (directory_ / "users.sql").string());
+  const std::string socket = "mysql://me@localhost/?socket=" + (directory_ / "socket").string();
+  const std::string tcp = "mysql://me@127.0.0.1:" + port + "/";
+  ExpectRefused(Load("mysql", socket, "wrong"), "the password is taken from MYSQL_PWD");
+  ExpectRefused(Load("mysql", tcp, "right"), "add ?tls=on to the URL");
+  // This server requires TLS and has no certificate for it.
+  ExpectRefused(Load("mysql", tcp + "?tls=on", "right"), "(1045)");
+  // A Unix socket is as good as TLS.
+  const CommandResult good = Load("mysql", socket, "right");
+  EXPECT_EQ(good.code, 0) << good.err;
+}
+
+// The client's library would go on without TLS.
+TEST_F(GivenMariadbTest, TlsThatIsAskedForIsNotLeftOut) {
+  const std::string port = std::to_string(FreePort());
+  StartServer("--bind-address=127.0.0.1 --ssl=0 --port=" + port +
+              " --init-file=" + (directory_ / "users.sql").string());
+  const std::string tcp = "mysql://me@127.0.0.1:" + port + "/";
+  ExpectRefused(Load("mysql", tcp + "?tls=on", "right"), "speaks no TLS");
+  const CommandResult good = Load("mysql", tcp, "right");
+  EXPECT_EQ(good.code, 0) << good.err;
+}
+#endif
+
+// The server of another run gets a user with a password.
+TEST_F(GivenServerTest, AWrongPasswordOfPostgresAndAMissingTlsAreOneSentence) {
+  if (!HasEngine("postgres")) GTEST_SKIP() << "there is no PostgreSQL here";
+  if (std::system("command -v psql >/dev/null") != 0) GTEST_SKIP() << "there is no psql here";
+  server_ = Start("--engine postgres --ram 256M --rows 3000000 --workload insert --quiet --dir db");
+  ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / "db/db/testbed-postgres"); }));
+  const fs::path cluster = directory_ / "db/db/cluster";
+  const auto sql = [&](const std::string& statement) {
+    return std::system(("psql -qAtX -h " + cluster.string() + " -U testbed -d postgres -c \"" +
+                        statement + "\" >/dev/null")
+                           .c_str());
+  };
+  ASSERT_EQ(sql("CREATE ROLE me LOGIN SUPERUSER PASSWORD 'right'"), 0);
+  const auto admit = [&](const std::string& how) {
+    std::ofstream(cluster / "pg_hba.conf") << "local all testbed peer map=testbed\n" << how << "\n";
+    ASSERT_EQ(sql("SELECT pg_reload_conf()"), 0);
+  };
+  const std::string url = "host=" + cluster.string() + " user=me dbname=postgres";
+  admit("local all me scram-sha-256");
+  // The server reads the file some time after it was told to.
+  EXPECT_TRUE(Becomes([&] {
+    return Load("postgres", url, "wrong").err.find("password authentication") != std::string::npos;
+  }));
+  ExpectRefused(Load("postgres", url, "wrong"), "the password is taken from PGPASSWORD");
+  const CommandResult good = Load("postgres", url, "right");
+  EXPECT_EQ(good.code, 0) << good.err;
+  admit("hostssl all me all scram-sha-256");
+  EXPECT_TRUE(Becomes([&] { return Load("postgres", url, "right").code == 2; }));
+  ExpectRefused(Load("postgres", url, "right"), "no encryption");
+}
+
+}  // namespace
+}  // namespace testbed

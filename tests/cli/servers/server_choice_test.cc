@@ -1,0 +1,106 @@
+// Tests how the user chooses the server of a run, by --server and --connect, and which packages
+// tools/run.sh installs for it.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.h"
+#include "tests/paths.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kShort[] =
+    " --ram 256M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --account off --quiet ";
+
+class ServerChoiceTest : public CommandTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
+  }
+  static std::string Server() { return GetParam() == "mysql" ? "mariadb" : "postgres"; }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, ServerChoiceTest, testing::Values("postgres", "mysql"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(ServerChoiceTest, NamesTheServerThatTheRunStarts) {
+  const std::string words = "--engine " + GetParam() + " --server " + Server() + " --cache-pct 20";
+  const CommandResult loaded = Run(words + kShort + "--dir d --json out.json");
+  ASSERT_EQ(loaded.code, 0) << loaded.err;
+  EXPECT_EQ(Json("out.json")["options"]["engine_options"], (nlohmann::json{{"server", Server()}}));
+  // The record of the database names the server, too.
+  for (const std::string& again : {std::string(), "--server " + Server()}) {
+    const CommandResult result =
+        Run("--reuse --dir d --verify all --json out.json " + again + kShort);
+    ASSERT_EQ(result.code, 0) << again << " " << result.err;
+    EXPECT_EQ(Json("out.json")["options"]["engine_options"]["server"], Server());
+  }
+}
+
+TEST_P(ServerChoiceTest, AnotherServerThanThatOfTheEngineIsRefused) {
+  const std::string engine = "--engine " + GetParam(), other = " --server nosuch";
+  const CommandResult wrong = Run(engine + other);
+  ExpectRefused(wrong, "--engine-option server=nosuch");
+  EXPECT_NE(wrong.err.find("it accepts " + Server()), std::string::npos) << wrong.err;
+  const std::string server = engine + " --server " + Server();
+  ExpectRefused(Run(server + " --connect mysql://me@localhost/"), "give one of them");
+  for (const std::string& option : {"server=" + Server(), std::string("connect=host=x")}) {
+    ExpectRefused(Run(server + " --engine-option " + option),
+                  "--engine-option " + option.substr(0, option.find('=')));
+    ExpectRefused(Run(engine + " --connect host=x --engine-option " + option),
+                  "--connect URL: --engine-option " + option.substr(0, option.find('=')));
+  }
+  ExpectRefused(Run(engine + ":" + Server() + " --server " + Server()), "names the server already");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_P(ServerChoiceTest, TheUrlOfConnectIsThatOfTheEngineOption) {
+  const std::string url =
+      GetParam() == "mysql" ? "mysql://me@127.0.0.1:1/" : "postgresql://me@127.0.0.1:1/test";
+  const std::string engine = "--engine " + GetParam() + kShort;
+  const CommandResult option = Run(engine + "--engine-option connect=" + url);
+  ExpectRefused(option, "cannot connect");
+  EXPECT_EQ(Run(engine + "--connect " + url).err, option.err);
+}
+
+using NoServerTest = CommandTest;
+
+TEST_F(NoServerTest, AnEngineThatSpeaksToNoServerRefusesOne) {
+  ExpectRefused(Run("--engine btree --server mariadb"),
+                "--server mariadb: btree does its work itself and speaks to no server");
+  ExpectRefused(Run("--engine btree --connect mysql://me@localhost/"), "--connect URL: btree");
+  ExpectRefused(Run("crashtest --engine btree --server postgres"), "--server postgres: btree");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// tools/run.sh installs a server only when the words ask for one that the run starts.
+TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
+  const auto servers = [](const std::string& words) {
+    const std::string command = "bash -c 'set -euo pipefail; source " + SourceDir() +
+                                "/tools/setup/setup.sh; servers_of_words " + words + "' 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    std::string out(4096, 0);
+    out.resize(fread(out.data(), 1, out.size(), pipe));
+    EXPECT_EQ(pclose(pipe), 0) << out;
+    std::replace(out.begin(), out.end(), '\n', ' ');
+    return out;
+  };
+  EXPECT_EQ(servers("--engine mysql --server mariadb --cache-pct 20"), "mariadb ");
+  EXPECT_EQ(servers("--engine postgres --server=postgres@15"), "postgres@15 ");
+  EXPECT_EQ(servers("crashtest --engine=postgres"), "postgres ");
+  EXPECT_EQ(servers("--engine mysql:mariadb,btree,postgres:postgres@15"), "mariadb postgres@15 ");
+  EXPECT_EQ(servers("--engine mysql --connect mysql://me@db/"), "");
+  EXPECT_EQ(servers("--engine postgres --engine-option connect=host=x"), "");
+  EXPECT_EQ(servers("--engine mysql --engine-option program=/opt/mariadbd"), "");
+  EXPECT_EQ(servers("--engine rocksdb --label mysql"), "");
+  EXPECT_EQ(servers(""), "");
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,82 @@
+#include "tools/server_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tools/option_values.h"
+#include "tools/options.h"
+
+namespace testbed {
+namespace {
+
+void Add(CLI::App& app, const std::string& option, const std::string& type, const std::string& help,
+         const std::string& accepted, std::string* value) {
+  app.add_option_function<std::string>(
+         option,
+         [option, accepted, value](const std::string& text) {
+           if (text.empty()) RefuseValue(option, "''", accepted);
+           *value = text;
+         },
+         help)
+      ->type_name(type);
+}
+
+std::string EnginesOfServers() {
+  std::vector<std::string> names;
+  for (const EngineInfo& info : Engines()) {
+    if (info.capabilities.server) names.push_back(info.name);
+  }
+  return names.empty() ? "none of this build" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+void AddServerOptions(CLI::App& app, RunOptions& options) {
+  Add(app, "--server", "NAME[@VERSION]",
+      "The server that the run starts, for an engine that is one: mariadb, postgres, postgres@15",
+      "the name of a server: mariadb, postgres, postgres@15", &options.server);
+  Add(app, "--connect", "URL",
+      "A server that runs already, for an engine that is one, such as mysql://user@host:3306/ or "
+      "postgresql://user@host:5432/database (docs/servers.md)",
+      "a URL such as mysql://user@host:3306/ or postgresql://user@host:5432/database",
+      &options.connect);
+}
+
+void ResolveServer(const EngineInfo& info, RunOptions* options) {
+  std::string server = std::exchange(options->server, "");
+  std::string connect = std::exchange(options->connect, "");
+  if (server.empty() && connect.empty()) return;
+  const char* const name = server.empty() ? "connect" : "server";
+  const std::string given =
+      fmt::format("--{} {}", name, server.empty() ? "URL" : std::string_view(server));
+  if (!info.capabilities.server) {
+    throw Error(Error::kUsage,
+                fmt::format("{}: {} does its work itself and speaks to no server; leave it out, or "
+                            "give an engine that does: {}",
+                            given, info.name, EnginesOfServers()));
+  }
+  if (!server.empty() && !connect.empty()) {
+    throw Error(Error::kUsage,
+                fmt::format("{} starts a server and --connect takes one that runs already; give "
+                            "one of them",
+                            given));
+  }
+  for (const char* const other : {"server", "connect"}) {
+    const auto found = options->engine.extra.find(other);
+    if (found == options->engine.extra.end()) continue;
+    throw Error(Error::kUsage,
+                fmt::format("{}: --engine-option {}, or the form in --engine, names the server "
+                            "already; give one of them",
+                            given, other));
+  }
+  options->engine.extra[name] = server.empty() ? std::move(connect) : std::move(server);
+}
+
+}  // namespace testbed
