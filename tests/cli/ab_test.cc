@@ -26,6 +26,11 @@ constexpr char kReads[] =
     " --ram 64M --rows 5000 --threads 1 --workload point-read --time 6s --loads 3 --slice 0.05 "
     "--warmup 0 --quiet ";
 
+// Rounds of few operations, each of which takes 50 microseconds more on side b.
+constexpr char kMixed[] =
+    " --engine null --a '' --b added-delay=50000 --rows 1000 --threads 1 --operations 2000 "
+    "--warmup 0 --account off --quiet ";
+
 class AbTest : public StartedCommandTest {
  protected:
   nlohmann::json Taken(const std::string& name) {
@@ -99,6 +104,49 @@ TEST_F(AbTest, ExitCodesOfFailIf) {
   EXPECT_EQ(code(" --a '' --b added-delay=50000", "1"), 125);
 }
 
+TEST_F(AbTest, EachKindOfOperationHasItsLatencies) {
+  const CommandResult result =
+      Run("ab --workload mixed --mix point-read=50,update=50 --loads 20 "
+          "--fail-if 'update.p50 > 20%' --json ab.json" +
+          std::string(kMixed));
+  EXPECT_EQ(result.code, 3) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("update.p50 > 20 % of b: holds for sure"));
+  for (const char* metric : {"  point-read.p99 ", "  update.mean ", "  update.rate "}) {
+    EXPECT_THAT(result.out, HasSubstr(metric));
+  }
+  for (const char* whole : {"  p99 ", "  erase."}) {
+    EXPECT_THAT(result.out, Not(HasSubstr(whole)));
+  }
+  EXPECT_EQ(Run("report ab.json").out, result.out);
+  for (const nlohmann::json& sample : Taken("ab.json")["samples"]) {
+    EXPECT_GT(sample["metrics"]["update.p50"], sample["side"] == "b" ? 40 : 0);
+    EXPECT_GT(sample["metrics"]["update.rate"], 0);
+  }
+}
+
+TEST_F(AbTest, AKindThatIsNotMeasuredIsRefusedWithThoseThatAre) {
+  const auto refused = [this](const std::string& settings, const std::string& condition,
+                              const std::string& sentence) {
+    const CommandResult result =
+        Run("ab --workload " + settings + " --fail-if '" + condition + "'" + kMixed);
+    ExpectRefused(result, sentence);
+    EXPECT_EQ(result.out, "");
+  };
+  refused("mixed --mix point-read=50,update=50", "p99 > 10%", "give point-read.p99 or update.p99");
+  refused("ycsb-a", "mean > 10%", "give point-read.mean or update.mean");
+  refused("readwhilewriting", "p50 > 10%", "give point-read.p50 or update.p50");
+  refused("mixed --mix point-read=50,update=50", "erase.p99 > 10%",
+          "an operation that mixed does not have; it has point-read, update");
+  refused("mixed --mix update=1", "update.p99 > 10%", "mixed has one alone; give p99");
+  refused("ycsb-a", "update.size > 10%", "--fail-if 'update.size > 10%' names no metric");
+  // The rate is one of all kinds together. One load tells nothing.
+  const CommandResult whole =
+      Run("ab --workload ycsb-a --loads 1 --fail-if 'rate < -20%'" + std::string(kMixed));
+  EXPECT_EQ(whole.code, 125) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("rate < -20 % of b: cannot be told"));
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   const std::string reads(kReads);
   ExpectRefused(Run("ab"), "ab compares two sides or more");
@@ -117,6 +165,8 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine null --a '' --b '' --way rond" + reads),
                 "interleave, duet, rounds");
   ExpectRefused(Run("ab --engine null --a '' --b '' --fail-if 'speed < 1%'" + reads), "--fail-if");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --fail-if 'point-read.p99 > 1%'" + reads),
+                "point-read in slices is measured as a whole; give p99");
   ExpectRefused(Run("ab --engine null --a '' --b '' --rate 10 --way interleave" + reads), "--rate");
   ExpectRefused(Run("ab --engine null --a '' --b '' --seconds 10" + reads), "--seconds");
   ExpectRefused(Run("ab --engine null --a '' --b '' --until 0%" + reads), "--until");

@@ -164,6 +164,11 @@ DocumentComparison CompareDocuments(const json& first, const json& second,
           CompareMetric(cell, *other, metric, settings.margin, same_seeds);
       if (!answer) continue;
       uncorrected[metric.name].push_back({cell.name, metric.name, *answer});
+      if (!cell.operation.empty()) {
+        // A condition such as "update.p99 > 10%" is judged in the cells of that kind alone.
+        const std::string of_kind = cell.operation + "." + metric.name;
+        uncorrected[of_kind].push_back(uncorrected[metric.name].back());
+      }
       // A count that is 0 throughout would fill the table and say nothing.
       if (answer->a == 0 && answer->b == 0) continue;
       if (std::find(shown.begin(), shown.end(), metric.name) == shown.end()) continue;

@@ -102,6 +102,50 @@ TEST(AbAnswersTest, NamesTheCountersThatMoved) {
   EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);
 }
 
+// The latency of updates doubles on side b; that of reads stays, and so does the rate.
+TEST(AbAnswersTest, EachKindOfOperationIsAnsweredApart) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    const double near = 1 + 0.001 * sample["load"].get<int>();
+    sample["metrics"]["update.p99"] = (sample["side"] == "b" ? 200 : 100) * near;
+    sample["metrics"]["point-read.p99"] = 50 * near;
+    sample["metrics"]["point-read.rate"] = 500 * near;
+  }
+  const std::vector<AbAnswer> answers = AbAnswers(document);
+  const AbAnswer update = Find(answers, "update.p99"), read = Find(answers, "point-read.p99");
+  EXPECT_EQ(update.answer.outcome, Outcome::kMore);
+  EXPECT_NEAR(update.answer.effect, 2, 1e-6);
+  EXPECT_EQ(read.answer.outcome, Outcome::kSame);
+  EXPECT_FALSE(update.asked);
+  // A kind's metric is as coarse as the metric itself.
+  EXPECT_EQ(update.metric.resolution, FindMetric("p99")->resolution);
+  EXPECT_TRUE(Find(answers, "point-read.rate").metric.speed);
+  EXPECT_THROW(Find(answers, "p99"), std::out_of_range);
+  std::vector<std::string> last;
+  for (const AbAnswer& answer : answers) last.push_back(answer.metric.name);
+  last.erase(last.begin(), last.end() - 3);
+  EXPECT_THAT(last, testing::ElementsAre("point-read.rate", "point-read.p99", "update.p99"));
+
+  document["fail_if"] = {"update.p99 > 20 %", "point-read.p99 > 20 %"};
+  const std::vector<Judged> judged = JudgeConditions(document);
+  ASSERT_EQ(judged.size(), 2u);
+  EXPECT_EQ(judged[0].condition.metric, "point-read.p99");
+  EXPECT_EQ(judged[0].judgement, Judgement::kDoesNotHold);
+  EXPECT_EQ(judged[1].judgement, Judgement::kHolds);
+  EXPECT_TRUE(Find(AskedAnswers(document), "update.p99").asked);
+  EXPECT_THAT(AbReportText(document), HasSubstr("b against a: update.p99 of b is higher by"));
+  EXPECT_EQ(AbExitCode(document), 3);
+}
+
+TEST(AbAnswersTest, ARateOfOneKindIsNamed) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    sample["metrics"]["update.rate"] = sample["side"] == "b" ? 80 : 100;
+  }
+  document["fail_if"] = {"update.rate < -3 %"};
+  EXPECT_THAT(AbReportText(document), HasSubstr("b against a: update.rate of b is slower by 20 %"));
+}
+
 TEST(AbAnswersTest, SamplesOfALoadThatIsNotWholeAnswerNothing) {
   json document = Comparison(8, 1, 0.001);
   document["samples"].push_back({{"side", "b"},
