@@ -9,6 +9,7 @@
 #include "device/error.h"
 #include "device/file/input_file.h"
 #include "tools/ab/answers.h"
+#include "tools/command/command_words.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
 #include "tools/statistics/sentence.h"
@@ -50,6 +51,21 @@ std::string Sentences(const json& document, const std::vector<AbAnswer>& answers
   }
   if (document.at("partial")) text += "stopped by a signal; the answer is from what there was\n";
   return text;
+}
+
+// Returns the command that would make enough loads, when too few were made of a metric that was
+// asked for. A comparison that failed or was stopped gets none: it was not the loads that it lacked.
+std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answers) {
+  constexpr int kLoads = 5;  // the least are enough only when they agree well
+  const bool few = std::any_of(answers.begin(), answers.end(), [](const AbAnswer& answer) {
+    return answer.asked && answer.answer.reason == Reason::kFewLoads;
+  });
+  const auto words = document.value("command", std::vector<std::string>());
+  if (!few || words.empty() || document.at("partial") || !document.at("errors").empty()) return "";
+  std::vector<std::string> command = WithoutOption(words, "--loads");
+  command.insert(command.end(), {"--loads", std::to_string(kLoads)});
+  return fmt::format("{} loads of each side would be enough to tell:\n  testbed {}\n", kLoads,
+                     ShellLine(command));
 }
 
 std::string SideText(const json& side) {
@@ -120,7 +136,9 @@ std::string MovedTable(const json& document) {
     const Moved& m = moved[i];
     table.Row({m.counter, m.side, Short(m.answer.a), Short(m.answer.b), EffectText(m.answer)});
   }
-  return table.empty() ? "" : table.Text();
+  if (table.empty()) return "";
+  if (moved.size() <= kMost) return table.Text();
+  return table.Text() + fmt::format("and {} more, which moved no further\n", moved.size() - kMost);
 }
 
 // Returns the table of what each side did at rest, while other sides had their slices; an empty
@@ -168,8 +186,9 @@ json ReadAbDocument(const std::string& path) {
 
 std::string AbReportText(const json& document) {
   const std::vector<AbAnswer> answers = AbAnswers(document);
-  return Sentences(document, answers) + "\n" + HeadText(document) + "\n" +
-         MetricsTable(document, answers) + MovedTable(document) + RestTable(document);
+  return Sentences(document, answers) + FewLoadsText(document, answers) + "\n" +
+         HeadText(document) + "\n" + MetricsTable(document, answers) + MovedTable(document) +
+         RestTable(document);
 }
 
 int AbExitCode(const json& document) {

@@ -1,17 +1,20 @@
-// Tests `testbed ab` of the real program at small scale: both ways, refusals, exit codes, and sides
-// that fail.
+// Tests `testbed ab` of the real program at small scale: its ways, refusals, exit codes, progress,
+// and sides that fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <filesystem>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/cli/started_command.h"
 #include "tools/ab/option_rules.h"
+#include "tools/ab/processors.h"
 #include "tools/option_check.h"
 
 namespace testbed {
@@ -38,6 +41,14 @@ class AbTest : public StartedCommandTest {
     std::filesystem::remove(directory_ / name);
     return document;
   }
+
+  // Returns the processors that a process may use, as the kernel lists them.
+  static std::string ProcessorsOf(pid_t process) {
+    const std::string status = Read("/proc/" + std::to_string(process) + "/status");
+    std::smatch list;
+    std::regex_search(status, list, std::regex("Cpus_allowed_list:\\s*(\\S+)"));
+    return list.empty() ? "" : list[1].str();
+  }
 };
 
 TEST_F(AbTest, SlicesOfBothSidesAreMeasuredAndAnswered) {
@@ -61,6 +72,88 @@ TEST_F(AbTest, SlicesOfBothSidesAreMeasuredAndAnswered) {
   EXPECT_EQ(of_a, of_b);
   EXPECT_GE(of_a.size(), 3 * 8u);
   EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, ADuetBindsTheSidesToProcessorsThatTheyExchange) {
+  if (OwnProcessors().size() < 2) {
+    GTEST_SKIP() << "a duet needs two processors, and this process may use one";
+  }
+  const pid_t process = Start(
+      "ab --engine null --a '' --b added-delay=50000 --way duet --account file --json ab.json" +
+      std::string(kReads) + "> out");
+  const std::string all = ProcessorsOf(::getpid());
+  std::string first, second;
+  pid_t one = 0, other = 0;
+  const bool apart = Becomes([&] {
+    std::vector<pid_t> sides = Processes();
+    std::erase(sides, process);
+    if (sides.size() != 2) return false;
+    one = sides[0], other = sides[1];
+    first = ProcessorsOf(one), second = ProcessorsOf(other);
+    if (first.empty() || second.empty()) return false;
+    return first != all && second != all && first != second;
+  });
+  const bool exchanged = Becomes([&] { return ProcessorsOf(one) == second; });
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  EXPECT_TRUE(apart) << "both sides may use " << first;
+  EXPECT_TRUE(exchanged);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  const std::string out = Read(directory_ / "out");
+  EXPECT_TRUE(out.starts_with("b is slower by")) << out;
+  EXPECT_THAT(out, HasSubstr("point-read by duet in slices of 0.05 s"));
+  const nlohmann::json document = Taken("ab.json");
+  std::set<std::pair<int, int>> of_a, of_b;
+  for (const nlohmann::json& sample : document["samples"]) {
+    (sample["side"] == "a" ? of_a : of_b).emplace(sample["load"], sample["block"]);
+  }
+  EXPECT_EQ(of_a, of_b);
+  EXPECT_GE(of_a.size(), 3 * 2u);
+  std::filesystem::remove(directory_ / "out");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// Equal sides that must agree within a thousandth of a per cent are not told, so that the comparison
+// goes on to its last load.
+TEST_F(AbTest, ProgressHasALineForEachIntervalWithTheAnswerSoFar) {
+  const CommandResult result =
+      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 6s "
+          "--loads 5 --until 0.001% --slice 0.05 --warmup 0 --account off --report-interval 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::regex line(
+      "ab: load ([1-5]), (loading side [ab]|measuring, [0-9]+ s left on it);( .*;)? "
+      "([0-9]+) s of at most 6");
+  const std::regex interval(" rate of b [+-][0-9.]+ % \\([+-][0-9.]+ to [+-][0-9.]+\\);");
+  int lines = 0, with_interval = 0, last = 0;
+  std::istringstream err(result.err);
+  for (std::string text; std::getline(err, text); ++lines) {
+    std::smatch parts;
+    ASSERT_TRUE(std::regex_match(text, parts, line)) << text;
+    const bool has_interval = std::regex_search(text, interval);
+    // Three loads are the least that have one.
+    EXPECT_EQ(has_interval, std::stoi(parts[1]) > 3) << text;
+    with_interval += has_interval;
+    last = std::stoi(parts[4]);
+  }
+  EXPECT_GE(lines, 3) << result.err;
+  EXPECT_LE(lines, last / 0.9 + 1) << result.err;
+  EXPECT_GE(with_interval, 1) << result.err;
+}
+
+TEST_F(AbTest, OneLoadIsToldWithTheCommandThatMakesEnough) {
+  const std::string settings =
+      "--engine null --a '' --b added-delay=50000 --rows 1000 --threads 1 --workload point-read "
+      "--time 1s --slice 0.05 --warmup 0 --account off --quiet ";
+  const CommandResult result = Run("ab " + settings + "--loads 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("cannot be told from 1 load of each"));
+  std::smatch command;
+  ASSERT_TRUE(std::regex_search(result.out, command, std::regex("\n  testbed (ab .*)\n")))
+      << result.out;
+  EXPECT_EQ(command[1], "ab " + settings + "--loads 5");
+  const CommandResult enough = Run(command[1]);
+  EXPECT_TRUE(enough.out.starts_with("b is slower by")) << enough.out;
+  EXPECT_THAT(enough.out, Not(HasSubstr("would be enough")));
 }
 
 TEST_F(AbTest, RoundsLoadAnewForEachRun) {

@@ -83,9 +83,18 @@ TEST(AbAnswersTest, EqualSidesAreTheSame) {
 }
 
 TEST(AbAnswersTest, OneLoadAnswersNothing) {
-  const json document = Comparison(1, 0.5, 0.001);
+  json document = Comparison(1, 0.5, 0.001);
   EXPECT_FALSE(IsAnswered(document));
+  document["command"] = {"ab", "--a", "", "--b", "io=direct threads=2", "--loads", "1", "--quiet"};
+  const std::string command = "  testbed ab --a '' --b 'io=direct threads=2' --quiet --loads 5\n";
   EXPECT_THAT(AbReportText(document), HasSubstr("cannot be told from 1 load"));
+  EXPECT_THAT(AbReportText(document), HasSubstr(command));
+  // More loads would not help a side that fails, and a user who stopped knows what to do.
+  json stopped = document;
+  stopped["partial"] = true;
+  EXPECT_THAT(AbReportText(stopped), Not(HasSubstr(command)));
+  document["errors"] = {{{"side", "b"}, {"sentence", "it died"}}};
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr(command)));
 }
 
 TEST(AbAnswersTest, ASmallChangeOfACountIsFoundAtOnce) {
@@ -144,6 +153,19 @@ TEST(AbAnswersTest, ARateOfOneKindIsNamed) {
   }
   document["fail_if"] = {"update.rate < -3 %"};
   EXPECT_THAT(AbReportText(document), HasSubstr("b against a: update.rate of b is slower by 20 %"));
+}
+
+TEST(AbAnswersTest, CountersBeyondThoseShownAreCounted) {
+  json document = Comparison(8, 1, 0.001);
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr("more, which moved no further")));
+  for (json& sample : document["samples"]) {
+    for (int counter = 0; counter < 14; ++counter) {
+      sample["counters"]["counter" + std::to_string(counter)] =
+          (sample["side"] == "b" ? 103 + counter : 100);
+    }
+  }
+  // The counter that doubles and 14 others moved.
+  EXPECT_THAT(AbReportText(document), HasSubstr("\nand 3 more, which moved no further\n"));
 }
 
 TEST(AbAnswersTest, SamplesOfALoadThatIsNotWholeAnswerNothing) {
