@@ -5,6 +5,9 @@
 is looked for --repeats times; a row has how often it was found, the median and the longest time, and the mean of the ratios. The last table
 sets the spread of the ratio of equal sides beside that of the plain way, five runs of one side and then five of the other in the same time.
 
+Ends with 1 when a bound is missed, with 2 when testbed fails, else with 0. Slowdowns from those of BOUNDS on must be found nine times in
+ten, smaller ones are only shown; with --equal-time the ratio must be five times more exact than that of the plain way.
+
     bench/ab_power.py --testbed build/release/testbed --work null --ways interleave --slowdowns 2 5 --limit 180 --repeats 10
 """
 import argparse
@@ -27,12 +30,18 @@ WORK = {
 }
 
 
+BOUNDS = {"null": 0.02, "cached": 0.02, "io": 0.05, "insert": 0.05}  # the least slowdowns that must be found
+LEAST_FOUND = 0.9
+TIMES_MORE_EXACT = 5
+
+
 def testbed(options, words, directory, accepted=(0,)):
-    file = pathlib.Path(directory) / "result.json"
+    file = pathlib.Path(directory).resolve() / "result.json"
     command = [options.testbed, *words, "--quiet", "--json", str(file)]
     result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
     if result.returncode not in accepted:
-        sys.exit(f"{' '.join(command)}\nended with {result.returncode}: {result.stderr}")
+        print(f"{' '.join(command)}\nended with {result.returncode}: {result.stderr}", file=sys.stderr)
+        sys.exit(2)
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -61,6 +70,7 @@ def calibrate(options, work, directory):
 
 
 def find(options, work, way, slowdown, period, directory):
+    """Looks for a slowdown again and again. Returns whether it was found as often as it must be."""
     delay = round(period * slowdown / (1 - slowdown))
     times, ratios, found = [], [], 0
     for repeat in range(options.repeats):
@@ -73,6 +83,10 @@ def find(options, work, way, slowdown, period, directory):
     print(f"{work:8} {way:11} {100 * slowdown:4.1f} % ({delay} ns): found {found} of {options.repeats} within {options.limit:.0f} s"
           + (f", median {statistics.median(times):.0f} s, longest {max(times):.0f} s" if times else "")
           + f"; mean change {100 * (statistics.mean(ratios) - 1):+.2f} %", flush=True)
+    if slowdown < BOUNDS[work] or found >= LEAST_FOUND * options.repeats:
+        return True
+    print(f"the bound is missed: {100 * slowdown:.1f} % must be found in {100 * LEAST_FOUND:.0f} % of comparisons", flush=True)
+    return False
 
 
 def plain(options, work, seconds, directory):
@@ -91,6 +105,7 @@ def plain(options, work, seconds, directory):
 
 
 def accuracy(options, work, way, directory):
+    """Compares equal sides. Returns whether the ratio is as much more exact than the plain way's as it must be."""
     ours, theirs, took, took_plain = [], [], [], []
     for repeat in range(options.repeats):
         rate, document = ab(options, work, way, 0, options.equal_time, 500 + repeat, directory, 0.001)
@@ -102,6 +117,10 @@ def accuracy(options, work, way, directory):
     of = [math.sqrt(statistics.mean(x * x for x in values)) for values in (ours, theirs)]
     print(f"{work:8} {way:11} equal sides: ratio off by {100 * of[0]:.2f} % in {statistics.mean(took):.0f} s, five runs of each {100 * of[1]:.2f} %"
           f" in {statistics.mean(took_plain):.0f} s: {of[1] / of[0]:.1f} times more exact", flush=True)
+    if of[1] >= TIMES_MORE_EXACT * of[0]:
+        return True
+    print(f"the bound is missed: it must be {TIMES_MORE_EXACT} times more exact", flush=True)
+    return False
 
 
 def main():
@@ -114,6 +133,7 @@ def main():
     parser.add_argument("--equal-time", type=float, default=0, help="seconds of one comparison with equal sides; 0: leave these out")
     parser.add_argument("--repeats", type=int, default=10)
     options = parser.parse_args()
+    met = []
     with tempfile.TemporaryDirectory(dir=".", prefix="ab-power-") as directory:
         for work in options.work:
             period = calibrate(options, work, directory)
@@ -122,10 +142,11 @@ def main():
                 if work == "insert" and way != "rounds":
                     continue
                 for slowdown in options.slowdowns:
-                    find(options, work, way, slowdown / 100, period, directory)
+                    met.append(find(options, work, way, slowdown / 100, period, directory))
                 if options.equal_time > 0:
-                    accuracy(options, work, way, directory)
+                    met.append(accuracy(options, work, way, directory))
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

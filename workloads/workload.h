@@ -126,6 +126,8 @@ class Workload {
   virtual const std::string& name() const = 0;
   // Returns the kinds of foreground operations that the workload performs.
   virtual const std::vector<OpKind>& ops() const = 0;
+  // Returns the kinds that the options ask for. The workload performs no others of ops().
+  virtual std::vector<OpKind> planned_ops() const { return ops(); }
   // Returns how many operations all threads perform together until the workload ends by itself, or
   // 0 when only time ends it. --seconds does not end a workload that ends by itself.
   virtual uint64_t operations() const { return 0; }

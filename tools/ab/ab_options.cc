@@ -1,12 +1,15 @@
 #include "tools/ab/ab_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "device/error.h"
 #include "tools/ab/processors.h"
+#include "tools/statistics/metrics.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -135,6 +138,40 @@ void AbOptions::Resolve() {
     }
   }
   CheckComparable(sides);
+}
+
+void AbOptions::ResolveKinds() {
+  kinds.clear();
+  if (!in_slices()) {
+    // All sides have the same workload with the same mix of operations (CheckComparable).
+    const RunOptions& first = sides.front().options;
+    const auto dataset = std::make_shared<const Dataset>(first.data);
+    const auto workload = FindWorkload(measured()).make(dataset, first.workload);
+    for (const OpKind op : workload->planned_ops()) kinds.push_back(OpName(op));
+    if (kinds.size() == 1) kinds.clear();
+  }
+  for (const Condition& condition : fail_if) CheckMetric(condition);
+}
+
+void AbOptions::CheckMetric(const Condition& condition) const {
+  const std::string kind = KindOf(condition.metric);
+  const std::string told = fmt::format("--fail-if '{}'", ConditionText(condition));
+  if (!kind.empty() && kinds.empty()) {
+    Refuse(fmt::format("{} names a kind of operation, and {} {}; give {}", told, measured(),
+                       in_slices() ? "in slices is measured as a whole" : "has one alone",
+                       condition.metric.substr(kind.size() + 1)));
+  }
+  if (!kind.empty() && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    Refuse(fmt::format("{} names an operation that {} does not have; it has {}", told, measured(),
+                       fmt::join(kinds, ", ")));
+  }
+  const bool of_each = MetricNamed(condition.metric)->by_kind && condition.metric != "rate";
+  if (kind.empty() && of_each && !kinds.empty()) {
+    std::vector<std::string> names;
+    for (const std::string& one : kinds) names.push_back(one + "." + condition.metric);
+    Refuse(fmt::format("{}: each kind of operation of {} has latencies of its own; give {}", told,
+                       measured(), fmt::join(names, " or ")));
+  }
 }
 
 }  // namespace testbed

@@ -30,11 +30,17 @@ struct AbOptions {
   int loads = 0;           // maximum number of loads of each side; 0: as many as the time allows
   double slice_seconds = 0.2;
   std::vector<Condition> fail_if;
+  // The kinds of operation whose metrics are measured apart. It is empty when all operations are
+  // measured together: in slices, and when the workload has one kind.
+  std::vector<std::string> kinds;
   std::string json_file;
 
   // Computes the settings that the user left open, on each side and in `common`. Throws Error
   // (kUsage) for options that do not fit together, before anything is created.
   void Resolve();
+  // Sets `kinds`, and throws Error (kUsage) for a condition of --fail-if whose metric is not
+  // measured with these kinds. The options are resolved, and the workload accepts them.
+  void ResolveKinds();
   // Returns the workload that is measured, the last of the list.
   const std::string& measured() const { return sides.front().options.workloads.back(); }
   bool in_slices() const { return way != Way::kRounds; }
@@ -44,6 +50,7 @@ struct AbOptions {
   void ChooseWay();
   void CheckPhases() const;
   void CheckSlices() const;
+  void CheckMetric(const Condition& condition) const;
 };
 
 }  // namespace testbed

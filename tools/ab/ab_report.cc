@@ -7,6 +7,7 @@
 #include <map>
 
 #include "device/error.h"
+#include "tools/command/command_words.h"
 #include "tools/output/json_text.h"
 #include "tools/statistics/sentence.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kMostMoved = 12;  // counters shown
 constexpr int kHolds = 3, kCannotBeTold = 125, kFailed = 1, kStopped = 130;
 
 std::string JudgementText(const Judged& judged) {
@@ -29,6 +31,28 @@ std::string JudgementText(const Judged& judged) {
       break;
   }
   return condition + ": cannot be told";
+}
+
+// Returns the command that would make enough loads, when too few were made of a metric that was
+// asked for. A comparison that failed or was stopped gets none: it was not the loads that it lacked.
+std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answers) {
+  constexpr int kLoads = 5;  // the least are enough only when they agree well
+  const bool few = std::any_of(answers.begin(), answers.end(), [](const AbAnswer& answer) {
+    return answer.asked && answer.answer.reason == Reason::kFewLoads;
+  });
+  const auto words = document.value("command", std::vector<std::string>());
+  if (!few || words.empty() || document.at("partial") || !document.at("errors").empty()) return "";
+  std::vector<std::string> command = WithoutOption(words, "--loads");
+  command.insert(command.end(), {"--loads", std::to_string(kLoads)});
+  return fmt::format("{} loads of each side would be enough to tell:\n  testbed {}\n", kLoads,
+                     ShellLine(command));
+}
+
+// Returns how many counters moved that the table does not show, or "" when it shows all.
+std::string MoreMovedText(const json& document) {
+  const size_t moved = MovedCounters(document).size();
+  if (moved <= kMostMoved) return "";
+  return fmt::format("and {} more, which moved no further\n", moved - kMostMoved);
 }
 
 std::string SettingsText(const json& side) {
@@ -128,11 +152,10 @@ Table MetricsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
 }
 
 Table MovedOfAb(const json& document) {
-  constexpr size_t kMost = 12;
   Table table("What moved with it, per operation (facts, not causes)",
               {"counter", "side", "a", "side's", "change"});
   const std::vector<Moved> moved = MovedCounters(document);
-  for (size_t i = 0; i < std::min(kMost, moved.size()); ++i) {
+  for (size_t i = 0; i < std::min(kMostMoved, moved.size()); ++i) {
     const Moved& m = moved[i];
     table.Row({m.counter, m.side, Short(m.answer.a), Short(m.answer.b), EffectText(m.answer)});
   }
@@ -181,13 +204,14 @@ std::string AbReportText(const json& document, const ReportStyle& style) {
   const AbWords words = WordsOfAb(document, answers);
   std::string text;
   for (const AbWords::Saying& sentence : words.sentences) text += sentence.text + "\n";
-  text += "\n" + HeadText(words);
+  text += FewLoadsText(document, answers) + "\n" + HeadText(words);
   if (style.markdown) text = Fenced(text);
   const auto shown = [&](const Table& table) { return StyledText(table, style); };
   text += "\n" + shown(MetricsOfAb(document, answers));
-  for (const Table& table : {MovedOfAb(document), RestOfAb(document)}) {
-    if (!table.empty()) text += shown(table);
+  if (const Table moved = MovedOfAb(document); !moved.empty()) {
+    text += shown(moved) + MoreMovedText(document);
   }
+  if (const Table rest = RestOfAb(document); !rest.empty()) text += shown(rest);
   return text;
 }
 

@@ -109,13 +109,37 @@ bool Measured(const Answer& answer) {
   return known && !(answer.a == 0 && answer.b == 0);
 }
 
+// Returns the metrics of the whole workload, and after them those of kinds of operation that are
+// asked for or, unless `asked_alone`, that a sample has.
+std::vector<Metric> MetricsIn(const json& document, const std::set<std::string>& asked,
+                              bool asked_alone) {
+  std::set<std::string> names = asked;
+  if (!asked_alone) {
+    for (const json& sample : document.at("samples")) {
+      for (const auto& [name, value] : sample.at("metrics").items()) names.insert(name);
+    }
+  }
+  std::set<std::string> kinds;
+  for (const std::string& name : names) kinds.insert(KindOf(name));
+  kinds.erase("");
+  std::vector<Metric> metrics = Metrics();
+  for (const std::string& kind : kinds) {
+    for (const Metric& metric : Metrics()) {
+      const std::optional<Metric> own = MetricNamed(kind + "." + metric.name);
+      if (own && names.contains(own->name)) metrics.push_back(*own);
+    }
+  }
+  return metrics;
+}
+
 // Returns the answers, each tested at the whole level: not corrected for their number.
 std::vector<AbAnswer> Uncorrected(const json& document, bool asked_alone) {
   const std::vector<std::string> labels = Labels(document);
   const std::set<std::string> asked = Asked(document);
+  const std::vector<Metric> metrics = MetricsIn(document, asked, asked_alone);
   std::vector<AbAnswer> answers;
   for (size_t i = 1; i < labels.size(); ++i) {
-    for (const Metric& metric : Metrics()) {
+    for (const Metric& metric : metrics) {
       const bool is_asked = asked.contains(metric.name);
       if (asked_alone && !is_asked) continue;
       Answer answer =

@@ -27,8 +27,9 @@ struct AbAnswer {
   Answer answer;
 };
 
-// Returns the answers by side, and for each in the order of Metrics(); metrics that were measured
-// on neither side, or are 0 on both, are left out. All throw nlohmann::json::exception for what is
+// Returns the answers by side, and for each in the order of Metrics(), with the metrics of each kind
+// of operation after those of the whole; metrics that were measured on neither side, or are 0 on
+// both, are left out. All throw nlohmann::json::exception for what is
 // no comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 

@@ -49,9 +49,15 @@ json FlatRest(const json& rest) {
   return flat;
 }
 
-// Returns the numbers of a phase or slice that a comparison keeps.
-json SampleJson(const std::string& side, int load, int block, const json& phase) {
-  json metrics = MetricsOf(phase).at("");
+// Returns the numbers of a phase or slice that a comparison keeps. `kinds` is the number of kinds of
+// operation that are measured apart.
+json SampleJson(const std::string& side, int load, int block, const json& phase, size_t kinds) {
+  json metrics = json::object();
+  for (const auto& [kind, own] : MetricsOf(phase, kinds)) {
+    for (const auto& [name, value] : own) {
+      metrics[kind.empty() ? name : kind + "." + name] = value;
+    }
+  }
   if (phase.contains("database_bytes")) metrics["size"] = phase.at("database_bytes");
   return {{"side", side},
           {"load", load},
@@ -194,7 +200,7 @@ void Load::TakeAll() {
 
 void Load::AddSlice(int side, const json& slice) {
   if (slice.at("seconds") <= 0 || slice.at("count") <= 0) return;
-  json sample = SampleJson(Label(side), number_, block_, slice);
+  json sample = SampleJson(Label(side), number_, block_, slice, options_.kinds.size());
   sample["rest"] = FlatRest(slice.at("rest"));
   result_.samples.push_back(std::move(sample));
 }
@@ -213,7 +219,7 @@ void Load::AddRun(int side, const json& run) {
   }
   const json* phase = MeasuredPhase(run, options_.measured());
   if (phase != nullptr && !options_.in_slices() && !run.value("partial", false)) {
-    result_.samples.push_back(SampleJson(Label(side), number_, -1, *phase));
+    result_.samples.push_back(SampleJson(Label(side), number_, -1, *phase, options_.kinds.size()));
   }
   if (phase != nullptr && options_.in_slices() && phase->contains("database_bytes")) {
     for (json& sample : result_.samples) {

@@ -91,6 +91,7 @@ void AbSession::Check() {
       throw Error(e.kind(), fmt::format("side {}: {}", side.label, e.what()));
     }
   }
+  placed_.ResolveKinds();
 }
 
 // Makes the scratch device and finds each side's directory.

@@ -95,6 +95,19 @@ bool Gives(const std::vector<std::string>& words, const std::string& option) {
   });
 }
 
+std::vector<std::string> WithoutOption(const std::vector<std::string>& words,
+                                       const std::string& option) {
+  std::vector<std::string> others;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option) {
+      ++i;  // its value
+    } else if (!words[i].starts_with(option + "=")) {
+      others.push_back(words[i]);
+    }
+  }
+  return others;
+}
+
 std::string RepeatCommand(const json& document) {
   const std::vector<std::string> load = WordsAt(document, "load_command");
   const std::vector<std::string> run = WordsAt(document, "command");

@@ -20,6 +20,10 @@ std::string ShellLine(const std::vector<std::string>& words);
 // Returns whether one of the words gives this option, as "--seed" or "--seed=7".
 bool Gives(const std::vector<std::string>& words, const std::string& option);
 
+// Returns the words without an option that takes a value, and without its values.
+std::vector<std::string> WithoutOption(const std::vector<std::string>& words,
+                                       const std::string& option);
+
 // Returns the command that repeats the runs of a results document, as lines for a shell: the
 // command line as it was given or, for a cell of an experiment on a database that it shared, one
 // that loads and one that reads. Throws Error (kUsage) when the document tells no command.

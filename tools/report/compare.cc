@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/command/command_words.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/statistics/corrections.h"
 #include "tools/statistics/document_cells.h"
@@ -63,15 +64,6 @@ JudgedCondition JudgeCondition(const Condition& condition, const std::vector<Com
   return judged;
 }
 
-std::string Quoted(const std::string& word) {
-  constexpr const char* kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/%@";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // Returns the command that would measure a document's settings anew in several loads; for
 // experiments, which have rounds instead, what to do in words.
 std::string CommandForLoads(const json& document, const std::string& name) {
@@ -79,17 +71,15 @@ std::string CommandForLoads(const json& document, const std::string& name) {
   if (words.empty() || words[0] == "experiment") {
     return fmt::format("{}: the experiment with --rounds 5", name);
   }
-  std::string command = "testbed";
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string option = words[i].substr(0, words[i].find('='));
-    if (option == "--reuse") continue;  // with --reuse all runs would be on one load
-    if (option == "--json" || option == "--csv" || option == "--repeat") {
-      if (option == words[i]) ++i;
-      continue;
-    }
-    command += " " + Quoted(words[i]);
+  // With --reuse all runs would be on one load.
+  std::vector<std::string> command = words;
+  std::erase_if(command, [](const std::string& word) {
+    return word == "--reuse" || word.starts_with("--reuse=");
+  });
+  for (const char* option : {"--json", "--csv", "--repeat"}) {
+    command = WithoutOption(command, option);
   }
-  return fmt::format("{}: {} --repeat 5 --json FILE", name, command);
+  return fmt::format("{}: testbed {} --repeat 5 --json FILE", name, ShellLine(command));
 }
 
 std::string ConditionLine(const JudgedCondition& judged) {
@@ -137,6 +127,11 @@ DocumentComparison CompareDocuments(const json& first, const json& second,
           CompareMetric(cell, *other, metric, settings.margin, same_seeds);
       if (!answer) continue;
       uncorrected[metric.name].push_back({cell.name, metric.name, *answer});
+      if (!cell.operation.empty()) {
+        // A condition such as "update.p99 > 10%" is judged in the cells of that kind alone.
+        const std::string of_kind = cell.operation + "." + metric.name;
+        uncorrected[of_kind].push_back(uncorrected[metric.name].back());
+      }
       // A count that is 0 throughout would fill the table and say nothing.
       if (answer->a == 0 && answer->b == 0) continue;
       if (std::find(shown.begin(), shown.end(), metric.name) == shown.end()) continue;

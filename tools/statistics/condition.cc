@@ -16,7 +16,7 @@ namespace testbed {
 
 Condition ParseCondition(const std::string& option, const std::string& text) {
   static const std::regex* const kForm =
-      new std::regex(R"(\s*([a-z0-9_]+)\s*([<>])\s*([+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%\s*)");
+      new std::regex(R"(\s*([a-z0-9_.-]+)\s*([<>])\s*([+-]?[0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%\s*)");
   std::smatch parts;
   if (!std::regex_match(text, parts, *kForm)) {
     throw Error(Error::kUsage,
@@ -25,9 +25,11 @@ Condition ParseCondition(const std::string& option, const std::string& text) {
                             option, text));
   }
   Condition condition{parts[1], parts[2] == "<", std::stod(parts[3]) / 100};
-  if (FindMetric(condition.metric) == nullptr) {
+  if (!MetricNamed(condition.metric)) {
     throw Error(Error::kUsage,
-                fmt::format("{} '{}' names no metric; there are {}", option, text, MetricNames()));
+                fmt::format("{} '{}' names no metric; there are {}, and of one kind of operation, "
+                            "such as update.p99, {}",
+                            option, text, MetricNames(), MetricNamesOfKinds()));
   }
   if (condition.change <= -1) {
     throw Error(

@@ -10,7 +10,7 @@
 namespace testbed {
 
 struct Condition {
-  std::string metric;  // a name of Metrics()
+  std::string metric;  // a name that MetricNamed knows
   bool less = false;   // "<"; else ">"
   double change = 0;   // -0.03
 };

@@ -59,7 +59,7 @@ std::vector<DocumentCell> CellsOf(const json& document) {
         std::string name = of_phase;
         if (!operation.empty()) name += " " + operation;
         name += fmt::format(", {} thr", run.at("threads").get<int>());
-        if (index.emplace(name, cells.size()).second) cells.push_back({name, {}});
+        if (index.emplace(name, cells.size()).second) cells.push_back({name, operation, {}});
         const int number = runs[{name, loads[i]}]++;
         for (const auto& [metric, value] : metrics) {
           cells[index[name]].samples[metric].push_back(

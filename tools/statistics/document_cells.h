@@ -14,7 +14,8 @@
 namespace testbed {
 
 struct DocumentCell {
-  std::string name;  // "point-read, 8 thr", "mixed update, 1 thr"
+  std::string name;       // "point-read, 8 thr", "mixed update, 1 thr"
+  std::string operation;  // "update"; "" when the cell is all operations of its phase
   // The samples by the name of their metric (metrics.h): one for each run. Their side is kA.
   std::map<std::string, std::vector<Sample>> samples;
 };

@@ -65,11 +65,11 @@ std::vector<Metric> MakeMetrics() {
   // The mean is of exact times; a percentile is the middle of a bucket.
   const double coarse = Histogram::kRelativeError;
   std::vector<Metric> all = {
-      {"rate", "operations per second", true},
-      {"mean", "mean latency in microseconds"},
-      {"p50", "median of the latency in microseconds", false, coarse},
-      {"p99", "99th percentile of the latency in microseconds", false, coarse},
-      {"p999", "99.9th percentile of the latency in microseconds", false, coarse},
+      {"rate", "operations per second", true, 0, false, true},
+      {"mean", "mean latency in microseconds", false, 0, false, true},
+      {"p50", "median of the latency in microseconds", false, coarse, false, true},
+      {"p99", "99th percentile of the latency in microseconds", false, coarse, false, true},
+      {"p999", "99.9th percentile of the latency in microseconds", false, coarse, false, true},
       {"cpu_us", "processor time of the run per operation, in microseconds"},
       {"engine_asks", "blocks asked of the engine's cache per operation", false, 0, true},
       {"engine_misses", "blocks that the engine's cache did not hold, per operation", false, 0,
@@ -105,13 +105,37 @@ const Metric* FindMetric(const std::string& name) {
   return found == Metrics().end() ? nullptr : &*found;
 }
 
+std::string KindOf(const std::string& metric) {
+  const size_t dot = metric.rfind('.');
+  return dot == std::string::npos ? "" : metric.substr(0, dot);
+}
+
+std::optional<Metric> MetricNamed(const std::string& name) {
+  const size_t dot = name.rfind('.');
+  const Metric* found = FindMetric(dot == std::string::npos ? name : name.substr(dot + 1));
+  if (found == nullptr) return std::nullopt;
+  if (dot != std::string::npos && (dot == 0 || !found->by_kind)) return std::nullopt;
+  Metric metric = *found;
+  if (dot != std::string::npos) metric.meaning += ", of " + KindOf(name) + " alone";
+  metric.name = name;
+  return metric;
+}
+
 std::string MetricNames() {
   std::string names;
   for (const Metric& metric : Metrics()) names += (names.empty() ? "" : ", ") + metric.name;
   return names;
 }
 
-std::map<std::string, std::map<std::string, double>> MetricsOf(const json& phase) {
+std::string MetricNamesOfKinds() {
+  std::string names;
+  for (const Metric& metric : Metrics()) {
+    if (metric.by_kind) names += (names.empty() ? "" : ", ") + metric.name;
+  }
+  return names;
+}
+
+std::map<std::string, std::map<std::string, double>> MetricsOf(const json& phase, size_t kinds) {
   std::map<std::string, std::map<std::string, double>> all;
   std::map<std::string, double>& whole = all[""];
   whole["rate"] = Number(phase, "/rate");
@@ -119,7 +143,7 @@ std::map<std::string, std::map<std::string, double>> MetricsOf(const json& phase
   AddAccount(phase, &whole);
   const json& operations = phase.at("operations");
   for (const json& operation : operations) {
-    if (operations.size() == 1) {
+    if (std::max(kinds, operations.size()) == 1) {
       AddLatency(operation, &whole);
       continue;
     }

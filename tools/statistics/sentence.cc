@@ -20,7 +20,7 @@ const char* Word(const Metric& metric, bool more) {
 }
 
 std::string Subject(const Metric& metric, const std::string& b) {
-  return metric.speed ? b : metric.name + " of " + b;
+  return metric.name == "rate" ? b : metric.name + " of " + b;
 }
 
 std::string SignedPercent(double ratio) {
@@ -130,7 +130,7 @@ std::string Sentence(const Answer& answer, const Metric& metric, const std::stri
     case Outcome::kUnknown:
       return Unknown(answer, metric, b);
   }
-  std::string same = (metric.speed ? "" : metric.name + " is ") +
+  std::string same = (metric.name == "rate" ? "" : metric.name + " is ") +
                      fmt::format("the same within {:.9g} %", answer.margin * 100);
   if (answer.scale == Scale::kDifference || answer.high - answer.low < 1e-9) return same;
   return same + fmt::format(" ({} to {})", SignedPercent(answer.low), SignedPercent(answer.high));

@@ -155,6 +155,15 @@ class Mixgraph : public Workload {
                .seed = options.seed} {}
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
+  std::vector<OpKind> planned_ops() const override {
+    std::vector<OpKind> planned;
+    for (size_t query = 0; query < ops_.size(); ++query) {
+      if (phase_.queries.share(static_cast<QueryModel::Query>(query)) > 0) {
+        planned.push_back(ops_[query]);
+      }
+    }
+    return planned;
+  }
   bool writes() const override { return phase_.queries.share(QueryModel::kPut) > 0; }
   bool timed() const override { return phase_.options.sine; }
   void OpenTables(Engine& engine) override {

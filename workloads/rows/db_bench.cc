@@ -32,6 +32,11 @@ class ReadWhileWriting : public Workload {
         writer_(MakeMix("readwhilewriting", "update", dataset, options)) {}
   const std::string& name() const override { return readers_->name(); }
   const std::vector<OpKind>& ops() const override { return readers_->ops(); }
+  std::vector<OpKind> planned_ops() const override {
+    std::vector<OpKind> planned = readers_->planned_ops();
+    for (const OpKind op : writer_->planned_ops()) planned.push_back(op);
+    return planned;
+  }
   bool writes() const override { return true; }
   int extra_threads() const override { return 1; }
   double ThreadRate(int thread, int threads) const override {

@@ -310,6 +310,13 @@ class Mixed : public Workload {
   }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
+  std::vector<OpKind> planned_ops() const override {
+    std::vector<OpKind> planned;
+    for (size_t action = 0; action < kActions; ++action) {
+      if (phase_.May(static_cast<Action>(action))) planned.push_back(ops_[action]);
+    }
+    return planned;
+  }
   bool writes() const override {
     return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase) ||
            phase_.May(kReadModifyWrite);

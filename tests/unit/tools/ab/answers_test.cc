@@ -83,9 +83,18 @@ TEST(AbAnswersTest, EqualSidesAreTheSame) {
 }
 
 TEST(AbAnswersTest, OneLoadAnswersNothing) {
-  const json document = Comparison(1, 0.5, 0.001);
+  json document = Comparison(1, 0.5, 0.001);
   EXPECT_FALSE(IsAnswered(document));
+  document["command"] = {"ab", "--a", "", "--b", "io=direct threads=2", "--loads", "1", "--quiet"};
+  const std::string command = "  testbed ab --a '' --b 'io=direct threads=2' --quiet --loads 5\n";
   EXPECT_THAT(AbReportText(document), HasSubstr("cannot be told from 1 load"));
+  EXPECT_THAT(AbReportText(document), HasSubstr(command));
+  // More loads would not help a side that fails, and a user who stopped knows what to do.
+  json stopped = document;
+  stopped["partial"] = true;
+  EXPECT_THAT(AbReportText(stopped), Not(HasSubstr(command)));
+  document["errors"] = {{{"side", "b"}, {"sentence", "it died"}}};
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr(command)));
 }
 
 TEST(AbAnswersTest, ASmallChangeOfACountIsFoundAtOnce) {
@@ -123,6 +132,63 @@ TEST(AbAnswersTest, TheLoadsThatCountMakeTheEffect) {
     some_wait = some_wait || counted < loads;
   }
   EXPECT_TRUE(some_wait) << "loads that wait for the next look are not in this test";
+}
+
+// The latency of updates doubles on side b; that of reads stays, and so does the rate.
+TEST(AbAnswersTest, EachKindOfOperationIsAnsweredApart) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    const double near = 1 + 0.001 * sample["load"].get<int>();
+    sample["metrics"]["update.p99"] = (sample["side"] == "b" ? 200 : 100) * near;
+    sample["metrics"]["point-read.p99"] = 50 * near;
+    sample["metrics"]["point-read.rate"] = 500 * near;
+  }
+  const std::vector<AbAnswer> answers = AbAnswers(document);
+  const AbAnswer update = Find(answers, "update.p99"), read = Find(answers, "point-read.p99");
+  EXPECT_EQ(update.answer.outcome, Outcome::kMore);
+  EXPECT_NEAR(update.answer.effect, 2, 1e-6);
+  EXPECT_EQ(read.answer.outcome, Outcome::kSame);
+  EXPECT_FALSE(update.asked);
+  // A kind's metric is as coarse as the metric itself.
+  EXPECT_EQ(update.metric.resolution, FindMetric("p99")->resolution);
+  EXPECT_TRUE(Find(answers, "point-read.rate").metric.speed);
+  EXPECT_THROW(Find(answers, "p99"), std::out_of_range);
+  std::vector<std::string> last;
+  for (const AbAnswer& answer : answers) last.push_back(answer.metric.name);
+  last.erase(last.begin(), last.end() - 3);
+  EXPECT_THAT(last, testing::ElementsAre("point-read.rate", "point-read.p99", "update.p99"));
+
+  document["fail_if"] = {"update.p99 > 20 %", "point-read.p99 > 20 %"};
+  const std::vector<Judged> judged = JudgeConditions(document);
+  ASSERT_EQ(judged.size(), 2u);
+  EXPECT_EQ(judged[0].condition.metric, "point-read.p99");
+  EXPECT_EQ(judged[0].judgement, Judgement::kDoesNotHold);
+  EXPECT_EQ(judged[1].judgement, Judgement::kHolds);
+  EXPECT_TRUE(Find(AskedAnswers(document), "update.p99").asked);
+  EXPECT_THAT(AbReportText(document), HasSubstr("b against a: update.p99 of b is higher by"));
+  EXPECT_EQ(AbExitCode(document), 3);
+}
+
+TEST(AbAnswersTest, ARateOfOneKindIsNamed) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    sample["metrics"]["update.rate"] = sample["side"] == "b" ? 80 : 100;
+  }
+  document["fail_if"] = {"update.rate < -3 %"};
+  EXPECT_THAT(AbReportText(document), HasSubstr("b against a: update.rate of b is slower by 20 %"));
+}
+
+TEST(AbAnswersTest, CountersBeyondThoseShownAreCounted) {
+  json document = Comparison(8, 1, 0.001);
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr("more, which moved no further")));
+  for (json& sample : document["samples"]) {
+    for (int counter = 0; counter < 14; ++counter) {
+      sample["counters"]["counter" + std::to_string(counter)] =
+          (sample["side"] == "b" ? 103 + counter : 100);
+    }
+  }
+  // The counter that doubles and 14 others moved.
+  EXPECT_THAT(AbReportText(document), HasSubstr("\nand 3 more, which moved no further\n"));
 }
 
 TEST(AbAnswersTest, SamplesOfALoadThatIsNotWholeAnswerNothing) {

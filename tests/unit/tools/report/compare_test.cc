@@ -118,6 +118,11 @@ TEST(MetricsTest, AreFoundInAPhase) {
   EXPECT_EQ(MetricsOf(mixed).size(), 3u);
   EXPECT_FALSE(MetricsOf(mixed).at("").contains("p99"));
   EXPECT_EQ(MetricsOf(mixed).at("update").at("p99"), 30);
+  // By chance one kind alone was performed of the two that the workload has.
+  const json one = Phase("update", "measure", 100);
+  EXPECT_EQ(MetricsOf(one, 2).at("update").at("p99"), 30);
+  EXPECT_FALSE(MetricsOf(one, 2).at("").contains("p99"));
+  EXPECT_EQ(MetricsOf(one, 1).at("").at("p99"), 30);
 }
 
 TEST(CompareDocumentsTest, TellsADifferenceOverLoads) {
@@ -265,6 +270,36 @@ TEST(CompareDocumentsTest, ManyCellsAreCorrected) {
     raw += uncorrected.low > 1 || uncorrected.high < 1;
   }
   EXPECT_GT(raw, 0);  // without the correction some would be called different
+}
+
+// Updates become slower, and reads do not.
+TEST(CompareDocumentsTest, AConditionOnOneKindIsJudgedInItsCellsAlone) {
+  const auto mixed = [](double update_p99) {
+    json document = Document({1000, 1001, 1002});
+    for (json& run : document["runs"]) {
+      json& operations = run["phases"][0]["operations"];
+      operations.push_back(operations[0]);
+      operations[1]["name"] = "update";
+      operations[1]["latency_us"]["p99"] = update_p99;
+    }
+    return document;
+  };
+  CompareSettings settings;
+  for (const char* text : {"update.p99 > 10%", "point-read.p99 > 10%", "erase.p99 > 10%"}) {
+    settings.fail_if.push_back(ParseCondition("--fail-if", text));
+  }
+  const DocumentComparison comparison = CompareDocuments(mixed(30), mixed(60), settings);
+  ASSERT_EQ(comparison.conditions.size(), 3u);
+  EXPECT_EQ(comparison.conditions[0].judgement, Judgement::kHolds);
+  EXPECT_THAT(comparison.conditions[0].cells, ElementsAre("point-read update, 1 thr"));
+  EXPECT_EQ(comparison.conditions[1].judgement, Judgement::kDoesNotHold);
+  EXPECT_THAT(comparison.conditions[1].cells, ElementsAre("point-read point-read, 1 thr"));
+  try {
+    CheckCompared(comparison, "first", "second");
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("erase.p99 was not measured in a phase of both"));
+  }
 }
 
 TEST(CompareDocumentsTest, WhatHasNothingInCommonIsRefused) {

@@ -26,9 +26,13 @@ TEST(ConditionTest, ParsesAMetricASignAndAChange) {
   EXPECT_DOUBLE_EQ(slower.change, -0.03);
   EXPECT_EQ(ConditionText(slower), "rate < -3 %");
   EXPECT_EQ(ConditionText(ParseCondition("--fail-if", "p99>+12.5 %")), "p99 > 12.5 %");
-  for (const char* wrong : {"", "rate", "rate < ", "rate < 3", "rate <= 3%", "rate < -3%%",
-                            "speed < -3%", "rate < -100%", "rate < nan%", "rate < 1e9%",
-                            "rate < 9999999999%", "rate < -3% p99 > 3%"}) {
+  EXPECT_EQ(ParseCondition("--fail-if", "read-modify-write.p99 > 3%").metric,
+            "read-modify-write.p99");
+  EXPECT_EQ(ConditionText(ParseCondition("--fail-if", "update.rate<-3%")), "update.rate < -3 %");
+  for (const char* wrong :
+       {"update.size > 3%", ".p99 > 3%", "update. > 3%", "update.speed > 3%", "update > 3%", "",
+        "rate", "rate < ", "rate < 3", "rate <= 3%", "rate < -3%%", "speed < -3%", "rate < -100%",
+        "rate < nan%", "rate < 1e9%", "rate < 9999999999%", "rate < -3% p99 > 3%"}) {
     try {
       ParseCondition("--fail-if", wrong);
       ADD_FAILURE() << wrong;

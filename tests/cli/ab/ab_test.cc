@@ -1,17 +1,20 @@
-// Tests `testbed ab` of the real program at small scale: both ways, refusals, exit codes, and sides
-// that fail.
+// Tests `testbed ab` of the real program at small scale: its ways, refusals, exit codes, progress,
+// and sides that fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include <filesystem>
+#include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/cli/started_command.h"
 #include "tools/ab/option_rules.h"
+#include "tools/ab/processors.h"
 #include "tools/option_check.h"
 
 namespace testbed {
@@ -26,12 +29,25 @@ constexpr char kReads[] =
     " --ram 64M --rows 5000 --threads 1 --workload point-read --time 6s --loads 3 --slice 0.05 "
     "--warmup 0 --quiet ";
 
+// Rounds of few operations, each of which takes 50 microseconds more on side b.
+constexpr char kMixed[] =
+    " --engine null --a '' --b added-delay=50000 --rows 1000 --threads 1 --operations 2000 "
+    "--warmup 0 --account off --quiet ";
+
 class AbTest : public StartedCommandTest {
  protected:
   nlohmann::json Taken(const std::string& name) {
     nlohmann::json document = Json(name);
     std::filesystem::remove(directory_ / name);
     return document;
+  }
+
+  // Returns the processors that a process may use, as the kernel lists them.
+  static std::string ProcessorsOf(pid_t process) {
+    const std::string status = Read("/proc/" + std::to_string(process) + "/status");
+    std::smatch list;
+    std::regex_search(status, list, std::regex("Cpus_allowed_list:\\s*(\\S+)"));
+    return list.empty() ? "" : list[1].str();
   }
 };
 
@@ -56,6 +72,88 @@ TEST_F(AbTest, SlicesOfBothSidesAreMeasuredAndAnswered) {
   EXPECT_EQ(of_a, of_b);
   EXPECT_GE(of_a.size(), 3 * 8u);
   EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(AbTest, ADuetBindsTheSidesToProcessorsThatTheyExchange) {
+  if (OwnProcessors().size() < 2) {
+    GTEST_SKIP() << "a duet needs two processors, and this process may use one";
+  }
+  const pid_t process = Start(
+      "ab --engine null --a '' --b added-delay=50000 --way duet --account file --json ab.json" +
+      std::string(kReads) + "> out");
+  const std::string all = ProcessorsOf(::getpid());
+  std::string first, second;
+  pid_t one = 0, other = 0;
+  const bool apart = Becomes([&] {
+    std::vector<pid_t> sides = Processes();
+    std::erase(sides, process);
+    if (sides.size() != 2) return false;
+    one = sides[0], other = sides[1];
+    first = ProcessorsOf(one), second = ProcessorsOf(other);
+    if (first.empty() || second.empty()) return false;
+    return first != all && second != all && first != second;
+  });
+  const bool exchanged = Becomes([&] { return ProcessorsOf(one) == second; });
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  EXPECT_TRUE(apart) << "both sides may use " << first;
+  EXPECT_TRUE(exchanged);
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  const std::string out = Read(directory_ / "out");
+  EXPECT_TRUE(out.starts_with("b is slower by")) << out;
+  EXPECT_THAT(out, HasSubstr("point-read by duet in slices of 0.05 s"));
+  const nlohmann::json document = Taken("ab.json");
+  std::set<std::pair<int, int>> of_a, of_b;
+  for (const nlohmann::json& sample : document["samples"]) {
+    (sample["side"] == "a" ? of_a : of_b).emplace(sample["load"], sample["block"]);
+  }
+  EXPECT_EQ(of_a, of_b);
+  EXPECT_GE(of_a.size(), 3 * 2u);
+  std::filesystem::remove(directory_ / "out");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// Equal sides that must agree within a thousandth of a per cent are not told, so that the comparison
+// goes on to its last load.
+TEST_F(AbTest, ProgressHasALineForEachIntervalWithTheAnswerSoFar) {
+  const CommandResult result =
+      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 6s "
+          "--loads 5 --until 0.001% --slice 0.05 --warmup 0 --account off --report-interval 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::regex line(
+      "ab: load ([1-5]), (loading side [ab]|measuring, [0-9]+ s left on it);( .*;)? "
+      "([0-9]+) s of at most 6");
+  const std::regex interval(" rate of b [+-][0-9.]+ % \\([+-][0-9.]+ to [+-][0-9.]+\\);");
+  int lines = 0, with_interval = 0, last = 0;
+  std::istringstream err(result.err);
+  for (std::string text; std::getline(err, text); ++lines) {
+    std::smatch parts;
+    ASSERT_TRUE(std::regex_match(text, parts, line)) << text;
+    const bool has_interval = std::regex_search(text, interval);
+    // Three loads are the least that have one.
+    EXPECT_EQ(has_interval, std::stoi(parts[1]) > 3) << text;
+    with_interval += has_interval;
+    last = std::stoi(parts[4]);
+  }
+  EXPECT_GE(lines, 3) << result.err;
+  EXPECT_LE(lines, last / 0.9 + 1) << result.err;
+  EXPECT_GE(with_interval, 1) << result.err;
+}
+
+TEST_F(AbTest, OneLoadIsToldWithTheCommandThatMakesEnough) {
+  const std::string settings =
+      "--engine null --a '' --b added-delay=50000 --rows 1000 --threads 1 --workload point-read "
+      "--time 1s --slice 0.05 --warmup 0 --account off --quiet ";
+  const CommandResult result = Run("ab " + settings + "--loads 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("cannot be told from 1 load of each"));
+  std::smatch command;
+  ASSERT_TRUE(std::regex_search(result.out, command, std::regex("\n  testbed (ab .*)\n")))
+      << result.out;
+  EXPECT_EQ(command[1], "ab " + settings + "--loads 5");
+  const CommandResult enough = Run(command[1]);
+  EXPECT_TRUE(enough.out.starts_with("b is slower by")) << enough.out;
+  EXPECT_THAT(enough.out, Not(HasSubstr("would be enough")));
 }
 
 TEST_F(AbTest, RoundsLoadAnewForEachRun) {
@@ -99,6 +197,49 @@ TEST_F(AbTest, ExitCodesOfFailIf) {
   EXPECT_EQ(code(" --a '' --b added-delay=50000", "1"), 125);
 }
 
+TEST_F(AbTest, EachKindOfOperationHasItsLatencies) {
+  const CommandResult result =
+      Run("ab --workload mixed --mix point-read=50,update=50 --loads 20 "
+          "--fail-if 'update.p50 > 20%' --json ab.json" +
+          std::string(kMixed));
+  EXPECT_EQ(result.code, 3) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("update.p50 > 20 % of b: holds for sure"));
+  for (const char* metric : {"  point-read.p99 ", "  update.mean ", "  update.rate "}) {
+    EXPECT_THAT(result.out, HasSubstr(metric));
+  }
+  for (const char* whole : {"  p99 ", "  erase."}) {
+    EXPECT_THAT(result.out, Not(HasSubstr(whole)));
+  }
+  EXPECT_EQ(Run("report ab.json").out, result.out);
+  for (const nlohmann::json& sample : Taken("ab.json")["samples"]) {
+    EXPECT_GT(sample["metrics"]["update.p50"], sample["side"] == "b" ? 40 : 0);
+    EXPECT_GT(sample["metrics"]["update.rate"], 0);
+  }
+}
+
+TEST_F(AbTest, AKindThatIsNotMeasuredIsRefusedWithThoseThatAre) {
+  const auto refused = [this](const std::string& settings, const std::string& condition,
+                              const std::string& sentence) {
+    const CommandResult result =
+        Run("ab --workload " + settings + " --fail-if '" + condition + "'" + kMixed);
+    ExpectRefused(result, sentence);
+    EXPECT_EQ(result.out, "");
+  };
+  refused("mixed --mix point-read=50,update=50", "p99 > 10%", "give point-read.p99 or update.p99");
+  refused("ycsb-a", "mean > 10%", "give point-read.mean or update.mean");
+  refused("readwhilewriting", "p50 > 10%", "give point-read.p50 or update.p50");
+  refused("mixed --mix point-read=50,update=50", "erase.p99 > 10%",
+          "an operation that mixed does not have; it has point-read, update");
+  refused("mixed --mix update=1", "update.p99 > 10%", "mixed has one alone; give p99");
+  refused("ycsb-a", "update.size > 10%", "--fail-if 'update.size > 10%' names no metric");
+  // The rate is one of all kinds together. One load tells nothing.
+  const CommandResult whole =
+      Run("ab --workload ycsb-a --loads 1 --fail-if 'rate < -20%'" + std::string(kMixed));
+  EXPECT_EQ(whole.code, 125) << whole.err;
+  EXPECT_THAT(whole.out, HasSubstr("rate < -20 % of b: cannot be told"));
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   const std::string reads(kReads);
   ExpectRefused(Run("ab"), "ab compares two sides or more");
@@ -117,6 +258,8 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine null --a '' --b '' --way rond" + reads),
                 "interleave, duet, rounds");
   ExpectRefused(Run("ab --engine null --a '' --b '' --fail-if 'speed < 1%'" + reads), "--fail-if");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --fail-if 'point-read.p99 > 1%'" + reads),
+                "point-read in slices is measured as a whole; give p99");
   ExpectRefused(Run("ab --engine null --a '' --b '' --rate 10 --way interleave" + reads), "--rate");
   ExpectRefused(Run("ab --engine null --a '' --b '' --seconds 10" + reads), "--seconds");
   ExpectRefused(Run("ab --engine null --a '' --b '' --until 0%" + reads), "--until");

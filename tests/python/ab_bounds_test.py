@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Tests that bench/ab_false_alarms.py and bench/ab_power.py end with 1 when their bound is missed, and with 0 when it is met. A program that
+answers as it is told stands for testbed.
+
+Usage: ab_bounds_test.py DIRECTORY     (DIRECTORY is made)
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
+
+# Its answer to the n-th comparison is the n-th of its list; the last one answers all that follow. Runs without ab have a rate, which drifts.
+STAND_IN = """#!PYTHON -IS
+import json, pathlib, sys
+here = pathlib.Path(__file__).parent
+asked = here / "asked"
+n = int(asked.read_text()) if asked.exists() else 0
+answers = json.loads((here / "answers").read_text())
+answer = answers[min(n, len(answers) - 1)]
+if answer == "fails":
+    sys.exit("it failed")
+if sys.argv[1] == "ab":
+    asked.write_text(str(n + 1))
+    effect = {"same": 1.001, "slower": 0.95, "faster": 1.05, "cannot be told": 1.01}[answer]
+    rate = {"metric": "rate", "asked": True, "answer": answer, "effect": effect}
+    document = {"way": "interleave", "loads": 3, "seconds": 1.0, "answers": [rate]}
+else:
+    runs = here / "runs"
+    n = int(runs.read_text()) if runs.exists() else 0
+    runs.write_text(str(n + 1))
+    document = {"runs": [{"phases": [{"kind": "measure", "threads": 1, "rate": 1000.0 + DRIFT * n}]}]}
+pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(document))
+"""
+
+
+class BoundsTest(unittest.TestCase):
+    def run_bench(self, script, answers, *words, drift=20):
+        with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
+            directory = pathlib.Path(name)
+            (directory / "answers").write_text(json.dumps(answers), encoding="utf-8")
+            program = directory / "testbed"
+            program.write_text(STAND_IN.replace("PYTHON", sys.executable).replace("DRIFT", str(drift)), encoding="utf-8")
+            program.chmod(0o755)
+            return subprocess.run([sys.executable, str(SOURCE / "bench" / script), "--testbed", str(program), *words], cwd=directory, check=False,
+                                  capture_output=True, text=True)
+
+    def test_false_alarms(self):
+        cases = [(["slower", "same"], 20, 0), (["slower", "faster", "same"], 20, 1), (["cannot be told"], 4, 0), (["fails"], 4, 2)]
+        for answers, comparisons, code in cases:
+            result = self.run_bench("ab_false_alarms.py", answers, "--comparisons", str(comparisons))
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+            self.assertEqual("the bound is missed" in result.stdout, code == 1)
+
+    def power(self, answers, *words, drift=20):
+        result = self.run_bench("ab_power.py", answers, "--work", "cached", *words, drift=drift)
+        self.assertEqual("the bound is missed" in result.stdout, result.returncode == 1, result.stdout + result.stderr)
+        return result.returncode
+
+    def test_slowdowns_must_be_found_nine_times_in_ten(self):
+        self.assertEqual(self.power(["same"] + ["slower"] * 9, "--slowdowns", "2"), 0)
+        self.assertEqual(self.power(["same"] * 2 + ["slower"] * 8, "--slowdowns", "2"), 1)
+        self.assertEqual(self.power(["fails"], "--slowdowns", "2"), 2)
+
+    def test_slowdowns_below_the_bound_are_only_shown(self):
+        self.assertEqual(self.power(["same"], "--slowdowns", "1"), 0)
+
+    def test_the_ratio_must_be_five_times_more_exact(self):
+        self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2"), 0)
+        self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2", drift=0.1), 1)
+
+
+if __name__ == "__main__":
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    unittest.main()

@@ -1,0 +1,40 @@
+// Tests that the workloads with several kinds of operation know which of them their options ask for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> Planned(const std::string& workload, const WorkloadOptions& options = {}) {
+  DatasetOptions data;
+  data.rows = 500;
+  const auto made = FindWorkload(workload).make(std::make_shared<const Dataset>(data), options);
+  std::vector<std::string> names;
+  for (const OpKind op : made->planned_ops()) names.push_back(OpName(op));
+  return names;
+}
+
+TEST(PlannedOpsTest, AreThoseWithAShare) {
+  EXPECT_THAT(Planned("point-read"), ElementsAre("point-read"));
+  EXPECT_THAT(Planned("mixed", {.mix = {{"erase", 5}, {"point-read", 95}, {"scan", 0}}}),
+              ElementsAre("point-read", "erase"));
+  EXPECT_THAT(Planned("ycsb-c"), ElementsAre("point-read"));
+  EXPECT_THAT(Planned("ycsb-f"), ElementsAre("point-read", "read-modify-write"));
+  EXPECT_THAT(Planned("readwhilewriting"), ElementsAre("point-read", "update"));
+  EXPECT_EQ(Planned("linkbench").size(), 10u);
+  EXPECT_THAT(Planned("mixgraph"), ElementsAre("point-read"));
+  EXPECT_THAT(Planned("mixgraph", {.extra = {{"mix_seek_ratio", "1"}}}),
+              ElementsAre("point-read", "scan"));
+}
+
+}  // namespace
+}  // namespace testbed
