@@ -359,7 +359,7 @@ json ReadResults(const std::string& path) {
     (void)ReportText(document);
     (void)RunsCsv({&document});
     (void)SeriesCsv({&document});
-    (void)ComparisonText(document, document, CompareDocuments(document, document, {}));
+    (void)ComparisonText(CompareDocuments(document, document, {}));
   } catch (const json::exception& e) {
     throw Error(Error::kUsage,
                 fmt::format("{} is damaged, or not a results file of this version: {}", path,
