@@ -110,7 +110,8 @@ const BadValue kBadValues[] = {
 using BadInputTest = CommandTest;
 
 TEST_F(BadInputTest, ACommandThatLacksAWordSaysWhich) {
-  ExpectRefused(Run("compare"), "testbed compare needs FILES (the base and the other); see");
+  ExpectRefused(Run("compare"),
+                "testbed compare needs FILES (the base and the other: files written");
   ExpectRefused(Run("compare one.json"), "testbed compare needs FILES (");
   ExpectRefused(Run("report"), "testbed report needs RESULTS (results written by --json");
   ExpectRefused(Run("scratch"), "testbed scratch needs a command: clean");

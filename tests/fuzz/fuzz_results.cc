@@ -9,6 +9,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/scratch_files.h"
 #include "tools/database/database_files.h"
+#include "tools/experiment/compare_cells.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
@@ -43,7 +44,7 @@ void UseResults(const std::string& path) {
             (void)RunsCsv({&document});
             (void)SeriesCsv({&document});
             (void)ReportText(document, {.wide = true, .markdown = true});
-            (void)ComparisonText(document, document, CompareDocuments(document, document, {}));
+            (void)ComparisonText(CompareDocuments(document, document, {}));
           }),
           "a results file that was read cannot be printed");
 }
@@ -87,6 +88,8 @@ void UseExperiment(std::string_view bytes, const std::string& dir) {
       const ResultSet set = ResultSet::Read(results.path());
       (void)ExperimentText(set);
     });
+    Attempt(
+        [&] { (void)ComparisonText(CompareDirectories(results.path(), results.path(), {}, {})); });
   };
   std::filesystem::create_directories(results.path() + "/cells");
   std::ofstream(results.CellFile(cells.at(0)), std::ios::binary) << bytes;

@@ -91,8 +91,9 @@ class ResultsDir {
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadFailure(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
-  // Returns the path of the cell's file.
+  // Return the path of the cell's file, and of that of a load.
   std::string CellFile(const Cell& cell) const;
+  std::string LoadFile(const std::string& key) const;
   // Returns the path of the claim on a cell or a block (cluster/claim.h).
   std::string ClaimFile(const std::string& key) const { return path_ + "/claims/" + key; }
   // Takes a finished cell out of the results; its document stays, in set_aside/. Throws Error (kIo).
@@ -103,7 +104,6 @@ class ResultsDir {
  private:
   void LockShared();
   void Open(const Experiment& experiment, const PlanOptions& options);
-  std::string LoadFile(const std::string& key) const;
   std::string FailureFile(const Cell& cell) const;
   const std::string path_;
   DirLock lock_;    // held since Create

@@ -97,13 +97,13 @@ json DocumentsComparisonJson(const std::string& first_source, const json& first,
             {"why", WhyNotComparable(first, second, first_source, second_source)}};
   if (j["why"] != "") return j;
   const CompareSettings settings;
-  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  const CellComparison comparison = CompareDocuments(first, second, settings);
   if (comparison.cells == 0) return nullptr;
   j["comparable"] = comparison.terms.comparable();
-  j["terms"] = SplitLines(CircumstancesText(first, second, comparison));
+  j["terms"] = SplitLines(CircumstancesText(comparison));
   j["until"] = settings.margin;
   j["table"] = TextsOfTable(ComparisonTable(comparison));
-  j["lacking"] = LackingLoadsText(first, second, comparison);
+  j["lacking"] = LackingLoadsText(comparison);
   j["sentences"] = json::array();
   j["answers"] = json::array();
   for (const RateSentence& sentence : RateSentences(comparison)) {

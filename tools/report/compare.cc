@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "device/error.h"
@@ -21,15 +23,9 @@ namespace {
 
 using nlohmann::json;
 
-const DocumentCell* Find(const std::vector<DocumentCell>& cells, const std::string& name) {
-  const auto found = std::find_if(cells.begin(), cells.end(),
-                                  [&](const DocumentCell& cell) { return cell.name == name; });
-  return found == cells.end() ? nullptr : &*found;
-}
-
-// Compares a metric of a cell; nothing when a document lacks it.
+// Compares a metric of a cell; nothing when a side lacks it.
 std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCell& second,
-                                    const Metric& metric, double margin, bool same_seeds) {
+                                    const Metric& metric, double margin) {
   const auto a = first.samples.find(metric.name), b = second.samples.find(metric.name);
   if (a == first.samples.end() || b == second.samples.end()) return std::nullopt;
   std::vector<Sample> samples = a->second;
@@ -40,7 +36,7 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
   CompareOptions options;
   options.margin = margin;
   options.resolution = metric.resolution;
-  options.pairing = same_seeds && metric.counted ? Pairing::kLoads : Pairing::kNone;
+  options.pairing = metric.counted && SameSeeds(first, second) ? Pairing::kLoads : Pairing::kNone;
   return Compare(samples, options);
 }
 
@@ -66,10 +62,10 @@ JudgedCondition JudgeCondition(const Condition& condition, const std::vector<Com
 
 // Returns the command that would measure a document's settings anew in several loads; for
 // experiments, which have rounds instead, what to do in words.
-std::string CommandForLoads(const json& document, const std::string& name) {
+std::string CommandForLoads(const json& document) {
   const std::vector<std::string> words = document.value("command", std::vector<std::string>());
   if (words.empty() || words[0] == "experiment") {
-    return fmt::format("{}: the experiment with --rounds 5", name);
+    return "the experiment with --rounds 5";
   }
   // With --reuse all runs would be on one load.
   std::vector<std::string> command = words;
@@ -79,21 +75,93 @@ std::string CommandForLoads(const json& document, const std::string& name) {
   for (const char* option : {"--json", "--csv", "--repeat"}) {
     command = WithoutOption(command, option);
   }
-  return fmt::format("{}: testbed {} --repeat 5 --json FILE", name, ShellLine(command));
+  return fmt::format("testbed {} --repeat 5 --json FILE", ShellLine(command));
+}
+
+// Returns the names as a list; of many the first ones.
+std::string SomeCells(const std::vector<std::string>& cells) {
+  if (cells.size() <= kMostSentences) return fmt::format("{}", fmt::join(cells, "; "));
+  const auto end = cells.begin() + kMostSentences;
+  return fmt::format("{}; and {} more", fmt::join(cells.begin(), end, "; "), cells.end() - end);
+}
+
+const char* JudgementText(Judgement judgement) {
+  if (judgement == Judgement::kHolds) return "holds";
+  return judgement == Judgement::kDoesNotHold ? "does not hold" : "cannot be told";
 }
 
 std::string ConditionLine(const JudgedCondition& judged) {
-  const std::string condition = ConditionText(judged.condition);
-  switch (judged.judgement) {
-    case Judgement::kHolds:
-      return fmt::format("{}: holds in {}\n", condition, fmt::join(judged.cells, "; "));
-    case Judgement::kDoesNotHold:
-      return fmt::format("{}: does not hold\n", condition);
-    case Judgement::kUnknown:
-      break;
+  const bool named = judged.judgement != Judgement::kDoesNotHold && !judged.cells.empty();
+  return fmt::format("{}: {}{}{}\n", ConditionText(judged.condition),
+                     JudgementText(judged.judgement), named ? " in " : "",
+                     named ? SomeCells(judged.cells) : "");
+}
+
+// Returns a sentence for the rate of each cell; of many cells their count, and sentences for the rates
+// that differ.
+std::string AnswerLines(const CellComparison& comparison) {
+  const bool many = comparison.cells > kMostSentences;
+  std::map<Outcome, int> counts;
+  std::string text;
+  for (const ComparedRow& row : comparison.rows) {
+    if (row.metric != "rate") continue;
+    const Outcome outcome = row.answer.outcome;
+    ++counts[outcome];
+    if (many && outcome != Outcome::kLess && outcome != Outcome::kMore) continue;
+    text += fmt::format("{}: {}\n", row.cell,
+                        Sentence(row.answer, *FindMetric(row.metric), "the second"));
   }
-  return fmt::format("{}: cannot be told{}{}\n", condition, judged.cells.empty() ? "" : " in ",
-                     fmt::join(judged.cells, "; "));
+  if (!many || counts.empty()) return text;
+  return fmt::format(
+             "{} cells: the second is faster in {} and slower in {}; {} are the same, and {} "
+             "cannot be told\n",
+             comparison.cells, counts[Outcome::kMore], counts[Outcome::kLess],
+             counts[Outcome::kSame], counts[Outcome::kUnknown]) +
+         text;
+}
+
+// Returns what is told of a row in the table.
+std::string ToldText(const ComparedRow& row, const CompareTerms& terms) {
+  if (!terms.same_machine()) return "machines differ";
+  return terms.comparable() ? OutcomeText(row.answer, *FindMetric(row.metric))
+                            : "settings were refused";
+}
+
+ComparedSide SideOf(const json& document) {
+  return {DisturbancesOf(document), CommandForLoads(document)};
+}
+
+json DifferencesJson(const CompareTerms& terms) {
+  json all = json::array();
+  for (const auto& [kind, differences] :
+       {std::pair("version", &terms.versions), std::pair("setting", &terms.settings),
+        std::pair("machine", &terms.machines), std::pair("in force", &terms.refused)}) {
+    for (const Difference& d : *differences) {
+      all.push_back({{"kind", kind},
+                     {"name", d.name},
+                     {"first", d.first},
+                     {"second", d.second},
+                     {"cells", d.cells}});
+    }
+  }
+  return all;
+}
+
+json RowJson(const ComparedRow& row, const CompareTerms& terms) {
+  const auto number = [](double value) { return std::isfinite(value) ? json(value) : json(); };
+  const Answer& answer = row.answer;
+  return {{"cell", row.cell},
+          {"metric", row.metric},
+          {"answer", ToldText(row, terms)},
+          {"scale", answer.scale == Scale::kRatio ? "ratio" : "difference"},
+          {"first", number(answer.a)},
+          {"second", number(answer.b)},
+          {"effect", number(answer.effect)},
+          {"low", number(answer.low)},
+          {"high", number(answer.high)},
+          {"p", answer.p},
+          {"loads_first", answer.loads_a},
+          {"loads_second", answer.loads_b}};
 }
 
 }  // namespace
@@ -105,26 +173,35 @@ const std::vector<std::string>& DefaultCompareMetrics() {
   return *metrics;
 }
 
-DocumentComparison CompareDocuments(const json& first, const json& second,
-                                    const CompareSettings& settings) {
-  DocumentComparison comparison;
-  comparison.terms = TermsOf(first, second);
-  const std::vector<DocumentCell> firsts = CellsOf(first), seconds = CellsOf(second);
+std::vector<std::string> DisturbancesOf(const json& document) {
+  std::vector<std::string> lines = {ForeignCpuLine(document), StealLine(document)};
+  std::erase(lines, "");
+  return lines;
+}
+
+CellComparison CompareCells(const std::vector<DocumentCell>& first,
+                            const std::vector<DocumentCell>& second, CompareTerms terms,
+                            const CompareSettings& settings) {
+  CellComparison comparison;
+  comparison.terms = std::move(terms);
+  std::map<std::string, const DocumentCell*> others;
+  for (const DocumentCell& cell : second) others.emplace(cell.name, &cell);
   std::map<std::string, std::vector<ComparedRow>> uncorrected;  // by metric
   const std::vector<std::string>& shown =
       settings.metrics.empty() ? DefaultCompareMetrics() : settings.metrics;
-  const bool same_seeds = SameSeeds(first, second);
   std::vector<Answer> answers;
-  for (const DocumentCell& cell : firsts) {
-    const DocumentCell* other = Find(seconds, cell.name);
-    if (other == nullptr) {
+  std::set<std::string> names;
+  for (const DocumentCell& cell : first) {
+    names.insert(cell.name);
+    const auto other = others.find(cell.name);
+    if (other == others.end()) {
       comparison.only_first.push_back(cell.name);
       continue;
     }
     ++comparison.cells;
     for (const Metric& metric : Metrics()) {
       const std::optional<Answer> answer =
-          CompareMetric(cell, *other, metric, settings.margin, same_seeds);
+          CompareMetric(cell, *other->second, metric, settings.margin);
       if (!answer) continue;
       uncorrected[metric.name].push_back({cell.name, metric.name, *answer});
       if (!cell.operation.empty()) {
@@ -139,8 +216,8 @@ DocumentComparison CompareDocuments(const json& first, const json& second,
       answers.push_back(*answer);
     }
   }
-  for (const DocumentCell& cell : seconds) {
-    if (Find(firsts, cell.name) == nullptr) comparison.only_second.push_back(cell.name);
+  for (const DocumentCell& cell : second) {
+    if (!names.contains(cell.name)) comparison.only_second.push_back(cell.name);
   }
   ControlFalseDiscoveries(answers);
   for (size_t i = 0; i < answers.size(); ++i) comparison.rows[i].answer = answers[i];
@@ -151,7 +228,16 @@ DocumentComparison CompareDocuments(const json& first, const json& second,
   return comparison;
 }
 
-void CheckCompared(const DocumentComparison& comparison, const std::string& first_file,
+CellComparison CompareDocuments(const json& first, const json& second,
+                                const CompareSettings& settings) {
+  CellComparison comparison =
+      CompareCells(CellsOf(first), CellsOf(second), TermsOf(first, second), settings);
+  comparison.first = SideOf(first);
+  comparison.second = SideOf(second);
+  return comparison;
+}
+
+void CheckCompared(const CellComparison& comparison, const std::string& first_file,
                    const std::string& second_file) {
   if (comparison.cells == 0) {
     const auto list = [](const std::vector<std::string>& cells) {
@@ -173,7 +259,7 @@ void CheckCompared(const DocumentComparison& comparison, const std::string& firs
   }
 }
 
-std::vector<RateSentence> RateSentences(const DocumentComparison& comparison) {
+std::vector<RateSentence> RateSentences(const CellComparison& comparison) {
   std::vector<RateSentence> sentences;
   for (const ComparedRow& row : comparison.rows) {
     if (row.metric != "rate") continue;
@@ -183,17 +269,15 @@ std::vector<RateSentence> RateSentences(const DocumentComparison& comparison) {
   return sentences;
 }
 
-std::string LackingLoadsText(const json& first, const json& second,
-                             const DocumentComparison& comparison) {
-  const std::vector<ComparedRow>& rows = comparison.rows;
+std::string LackingLoadsText(const CellComparison& comparison) {
   const auto few = [&](int Answer::*loads) {
-    return std::any_of(rows.begin(), rows.end(), [&](const ComparedRow& row) {
+    return std::any_of(comparison.rows.begin(), comparison.rows.end(), [&](const ComparedRow& row) {
       return row.answer.reason == Reason::kFewLoads && row.answer.*loads < kLeastLoads;
     });
   };
   std::string text;
-  if (few(&Answer::loads_a)) text += "  " + CommandForLoads(first, "first") + "\n";
-  if (few(&Answer::loads_b)) text += "  " + CommandForLoads(second, "second") + "\n";
+  if (few(&Answer::loads_a)) text += "  first: " + comparison.first.more_loads + "\n";
+  if (few(&Answer::loads_b)) text += "  second: " + comparison.second.more_loads + "\n";
   if (text.empty()) return "";
   return fmt::format(
       "Loads differ more than runs on one load, so {} loads of each side are the "
@@ -201,20 +285,16 @@ std::string LackingLoadsText(const json& first, const json& second,
       kLeastLoads, text);
 }
 
-Table ComparisonTable(const DocumentComparison& comparison) {
+Table ComparisonTable(const CellComparison& comparison) {
   Table table(
       "Second against first, by their loads",
       {"phase", "metric", "first", "second", "change (interval)", "answer", "loads", "more loads"});
   for (const ComparedRow& row : comparison.rows) {
     const Answer& answer = row.answer;
-    const Metric& metric = *FindMetric(row.metric);
     const CompareTerms& terms = comparison.terms;
-    const std::string told = !terms.same_machine() ? "machines differ"
-                             : !terms.comparable() ? "settings were refused"
-                                                   : OutcomeText(answer, metric);
     const bool ask = terms.comparable() && !answer.told();
-    table.Row({row.cell, row.metric, Short(answer.a), Short(answer.b), EffectText(answer), told,
-               fmt::format("{}, {}", answer.loads_a, answer.loads_b),
+    table.Row({row.cell, row.metric, Short(answer.a), Short(answer.b), EffectText(answer),
+               ToldText(row, terms), fmt::format("{}, {}", answer.loads_a, answer.loads_b),
                !ask          ? ""
                : answer.more ? fmt::format("{}", answer.more->loads)
                              : "-"});
@@ -222,36 +302,54 @@ Table ComparisonTable(const DocumentComparison& comparison) {
   return table;
 }
 
-std::string CircumstancesText(const json& first, const json& second,
-                              const DocumentComparison& comparison) {
+std::string CircumstancesText(const CellComparison& comparison) {
   std::string text;
-  for (const auto& [which, document] : {std::pair("first", &first), std::pair("second", &second)}) {
-    for (const std::string& line : {ForeignCpuLine(*document), StealLine(*document)}) {
-      if (!line.empty()) text += fmt::format("{}: {}", which, line);
-    }
+  for (const auto& [which, side] :
+       {std::pair("first", &comparison.first), std::pair("second", &comparison.second)}) {
+    for (const std::string& line : side->disturbances) text += fmt::format("{}: {}", which, line);
   }
   return text + TermsText(comparison.terms);
 }
 
-std::string ComparisonText(const json& first, const json& second,
-                           const DocumentComparison& comparison) {
-  std::string text = CircumstancesText(first, second, comparison);
+std::string ComparisonText(const CellComparison& comparison) {
+  std::string text = CircumstancesText(comparison);
   if (!text.empty()) text += "\n";
-  if (comparison.terms.comparable()) {
-    for (const RateSentence& sentence : RateSentences(comparison)) text += sentence.text + "\n";
-    text += "\n";
-  }
+  if (comparison.terms.comparable()) text += AnswerLines(comparison) + "\n";
   text += ComparisonTable(comparison).Text();
   for (const auto& [which, cells] :
        {std::pair("first", &comparison.only_first), std::pair("second", &comparison.only_second)}) {
-    if (!cells->empty())
-      text += fmt::format("only in the {}: {}\n", which, fmt::join(*cells, "; "));
+    if (!cells->empty()) text += fmt::format("only in the {}: {}\n", which, SomeCells(*cells));
   }
   for (const JudgedCondition& judged : comparison.conditions) text += ConditionLine(judged);
-  return text + LackingLoadsText(first, second, comparison);
+  return text + LackingLoadsText(comparison);
 }
 
-int CompareExitCode(const DocumentComparison& comparison) {
+json ComparisonJson(const CellComparison& comparison, const std::string& first_file,
+                    const std::string& second_file) {
+  json answers = json::array(), conditions = json::array();
+  for (const ComparedRow& row : comparison.rows) {
+    answers.push_back(RowJson(row, comparison.terms));
+  }
+  for (const JudgedCondition& judged : comparison.conditions) {
+    conditions.push_back({{"condition", ConditionText(judged.condition)},
+                          {"judgement", JudgementText(judged.judgement)},
+                          {"cells", judged.cells}});
+  }
+  return {{"schema", "testbed-compare/1"},
+          {"testbed", TESTBED_VERSION},
+          {"first", first_file},
+          {"second", second_file},
+          {"comparable", comparison.terms.comparable()},
+          {"differences", DifferencesJson(comparison.terms)},
+          {"cells", comparison.cells},
+          {"answers", std::move(answers)},
+          {"only_first", comparison.only_first},
+          {"only_second", comparison.only_second},
+          {"conditions", std::move(conditions)},
+          {"exit_code", CompareExitCode(comparison)}};
+}
+
+int CompareExitCode(const CellComparison& comparison) {
   const auto any = [&](Judgement judgement) {
     return std::any_of(comparison.conditions.begin(), comparison.conditions.end(),
                        [&](const JudgedCondition& j) { return j.judgement == judgement; });

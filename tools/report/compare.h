@@ -1,5 +1,9 @@
-// Compares two results documents (docs/results.md) by the statistics of tools/statistics: each
-// metric of each cell that both have, over their loads. docs/comparing.md says how it is done.
+// Compares the cells of two sides by the statistics of tools/statistics: each metric of each cell
+// that both have, over their loads. A side is a results document (docs/results.md), or a directory of
+// them (tools/experiment/compare_cells.h). docs/comparing.md says how it is done.
+//
+//   const CellComparison comparison = CompareDocuments(first, second, {.metrics = {"rate"}});
+//   fmt::print("{}", ComparisonText(comparison));
 #ifndef TESTBED_TOOLS_REPORT_COMPARE_H_
 #define TESTBED_TOOLS_REPORT_COMPARE_H_
 
@@ -11,6 +15,7 @@
 #include "tools/report/compare_terms.h"
 #include "tools/statistics/comparison.h"
 #include "tools/statistics/condition.h"
+#include "tools/statistics/document_cells.h"
 
 namespace testbed {
 
@@ -34,51 +39,70 @@ struct JudgedCondition {
   std::vector<std::string> cells;  // where it holds; else where it cannot be told; else all
 };
 
-struct DocumentComparison {
+// What is said of a side besides its cells.
+struct ComparedSide {
+  std::vector<std::string> disturbances;  // lines about what else took the processors
+  std::string more_loads;                 // what would measure it anew, in several loads
+};
+// `document` needs of a results document no more than the command, and of its phases what
+// tools/report/foreign_cpu.h names.
+std::vector<std::string> DisturbancesOf(const nlohmann::json& document);
+
+struct CellComparison {
   CompareTerms terms;
-  size_t cells = 0;               // that both documents have
+  ComparedSide first, second;
+  size_t cells = 0;               // that both sides have
   std::vector<ComparedRow> rows;  // corrected for the number of rows (ControlFalseDiscoveries)
-  std::vector<std::string> only_first, only_second;  // cells that the other document lacks
+  std::vector<std::string> only_first, only_second;  // cells that the other side lacks
   std::vector<JudgedCondition> conditions;
 };
 
+// Compares the second side's cells with those of the same names of the first. On other terms than
+// comparable ones no condition is judged.
+CellComparison CompareCells(const std::vector<DocumentCell>& first,
+                            const std::vector<DocumentCell>& second, CompareTerms terms,
+                            const CompareSettings& settings);
+
 // Compares the second document with the first. Throws nlohmann::json::exception when one is
 // damaged.
-DocumentComparison CompareDocuments(const nlohmann::json& first, const nlohmann::json& second,
-                                    const CompareSettings& settings);
+CellComparison CompareDocuments(const nlohmann::json& first, const nlohmann::json& second,
+                                const CompareSettings& settings);
 
-// Throws Error (kUsage), which names the files, when the documents have no cell in common, or none
-// with the metric of a condition.
-void CheckCompared(const DocumentComparison& comparison, const std::string& first_file,
+// Throws Error (kUsage), which names the files or directories, when the sides have no cell in common,
+// or none with the metric of a condition.
+void CheckCompared(const CellComparison& comparison, const std::string& first_file,
                    const std::string& second_file);
 
 // Returns lines on what else may explain a difference: other programs that used the processors, and
-// all that differs between the documents (TermsText). What is amiss has a "! " in its line.
-std::string CircumstancesText(const nlohmann::json& first, const nlohmann::json& second,
-                              const DocumentComparison& comparison);
+// all that differs between the sides (TermsText). What is amiss has a "! " in its line.
+std::string CircumstancesText(const CellComparison& comparison);
 // Returns a sentence on each rate, in the order of the rows.
 struct RateSentence {
   std::string text;
   bool told = false;
 };
-std::vector<RateSentence> RateSentences(const DocumentComparison& comparison);
-// Returns lines with the commands that would measure the loads that a document lacks; an empty text
-// when both have enough.
-std::string LackingLoadsText(const nlohmann::json& first, const nlohmann::json& second,
-                             const DocumentComparison& comparison);
+std::vector<RateSentence> RateSentences(const CellComparison& comparison);
+// Returns lines with the commands that would measure the loads that a side lacks; an empty text when
+// both have enough.
+std::string LackingLoadsText(const CellComparison& comparison);
+// Above this number of cells a text counts the answers about rates, and has sentences for the
+// differences alone.
+constexpr size_t kMostSentences = 20;
 
 // Returns the comparison as a table.
-Table ComparisonTable(const DocumentComparison& comparison);
-// Returns the comparison as text: what differs between the documents, the answer about each rate,
-// the table, and the further loads that would answer the open questions.
-std::string ComparisonText(const nlohmann::json& first, const nlohmann::json& second,
-                           const DocumentComparison& comparison);
+Table ComparisonTable(const CellComparison& comparison);
+// Returns the comparison as text: what differs between the sides' settings, the answer about each
+// rate, the table, and the further loads that would answer the open questions.
+std::string ComparisonText(const CellComparison& comparison);
+// Returns the comparison as a document of the schema testbed-compare/1 (docs/comparing.md).
+nlohmann::json ComparisonJson(const CellComparison& comparison, const std::string& first_file,
+                              const std::string& second_file);
 
 // Exit codes of a comparison.
 constexpr int kCompareConditionHolds = 1;    // some --fail-if holds
 constexpr int kCompareConditionUnknown = 3;  // none holds, and some cannot be told
 // Returns the exit code; 0 when no condition holds.
-int CompareExitCode(const DocumentComparison& comparison);
+int CompareExitCode(const CellComparison& comparison);
 
 }  // namespace testbed
 

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
+#include "tools/experiment/compare_cells.h"
+#include "tools/output/json_text.h"
+#include "tools/output/output_file.h"
 #include "tools/report/compare.h"
 #include "tools/report/report.h"
 #include "tools/statistics/metrics.h"
@@ -24,28 +28,70 @@ constexpr char kCompareExamples[] =
     "  testbed compare old.json new.json --fail-if 'rate < -3%' --fail-if 'p99 > 10%'\n"
     "      exit code 1 when one of them holds for sure, 3 when that cannot be told, 2 when the "
     "files\n"
-    "      cannot be compared, else 0\n";
+    "      cannot be compared, else 0\n"
+    "  testbed compare sweep-before sweep-after\n"
+    "      the cells of two sweeps or experiments, matched by their settings\n"
+    "  testbed compare sweep-7.8.3 sweep-10.4.2 --ignore engine\n"
+    "      engine=rocksdb@7.8.3 is compared with engine=rocksdb@10.4.2\n";
 
 struct CompareWords {
-  std::vector<std::string> files, conditions;
-  std::string metrics, within = "2%";
+  std::vector<std::string> files, conditions, ignored;
+  std::string metrics, json_file, within = "2%";
   bool as_csv = false;
 };
 
-int CompareFiles(const CompareWords& words) {
+CompareSettings SettingsOf(const CompareWords& words) {
   CompareSettings settings;
   settings.margin = ParseMargin("--within", words.within);
   settings.metrics = ParseMetricNames("--metric", words.metrics);
   for (const std::string& text : words.conditions) {
     settings.fail_if.push_back(ParseCondition("--fail-if", text));
   }
+  return settings;
+}
+
+bool IsDirectory(const std::string& path) {
+  std::error_code none;
+  return path != "-" && std::filesystem::is_directory(path, none);
+}
+
+CellComparison CompareFiles(const CompareWords& words, const CompareSettings& settings) {
+  if (!words.ignored.empty()) {
+    throw Error(Error::kUsage,
+                "--ignore belongs to two directories of experiments or sweeps, whose "
+                "cells are matched; leave it out for two files");
+  }
   const nlohmann::json first = ReadResults(words.files[0]), second = ReadResults(words.files[1]);
   const std::string why = WhyNotComparable(first, second, words.files[0], words.files[1]);
   if (!why.empty()) throw Error(Error::kUsage, why);
-  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  return CompareDocuments(first, second, settings);
+}
+
+CellComparison CompareAny(const CompareWords& words) {
+  const CompareSettings settings = SettingsOf(words);
+  const bool directories[] = {IsDirectory(words.files[0]), IsDirectory(words.files[1])};
+  if (directories[0] && directories[1]) {
+    return CompareDirectories(words.files[0], words.files[1], {.ignored = words.ignored}, settings);
+  }
+  if (!directories[0] && !directories[1]) return CompareFiles(words, settings);
+  const std::string& file = words.files[directories[0] ? 1 : 0];
+  if (file != "-" && !std::filesystem::exists(file)) (void)ReadResults(file);  // which says so
+  throw Error(
+      Error::kUsage,
+      fmt::format("{} is a directory and {} is not; give two files written by --json, or two "
+                  "directories of experiments or sweeps",
+                  words.files[directories[0] ? 0 : 1], file));
+}
+
+int CompareIt(const CompareWords& words) {
+  CheckOutputFiles({{"--json", words.json_file}}, {.inputs = words.files});
+  const CellComparison comparison = CompareAny(words);
   CheckCompared(comparison, words.files[0], words.files[1]);
-  fmt::print("{}", words.as_csv ? ComparisonTable(comparison).Csv()
-                                : ComparisonText(first, second, comparison));
+  const auto document = [&] {
+    return JsonText(ComparisonJson(comparison, words.files[0], words.files[1]), 1) + "\n";
+  };
+  WriteOutputs({{"--json", words.json_file, document}},
+               words.as_csv ? ComparisonTable(comparison).Csv() : ComparisonText(comparison));
   return CompareExitCode(comparison);
 }
 
@@ -53,12 +99,13 @@ int CompareFiles(const CompareWords& words) {
 
 void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
   auto words = std::make_shared<CompareWords>();
-  CLI::App* compare = app.add_subcommand(
-      "compare", "Say which of two results files is faster, and how sure that is");
+  CLI::App* compare =
+      app.add_subcommand("compare", "Say which of two results is faster, and how sure that is");
   compare->footer(kCompareExamples);
   compare
       ->add_option("files", words->files,
-                   "The results file of the base, and the one to compare with it")
+                   "The results file of the base and the one to compare with it, or two directories "
+                   "of experiments or sweeps")
       ->required()
       ->expected(2);
   compare
@@ -76,8 +123,15 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
                    "given again")
       ->type_name("CONDITION")
       ->allow_extra_args(false);
+  compare
+      ->add_option("--ignore", words->ignored,
+                   "Match cells of two directories that differ in these axes, too")
+      ->type_name("AXES")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  AddFileOption(*compare, "--json", &words->json_file, "Write the comparison to a file as JSON");
   compare->add_flag("--csv", words->as_csv, "Print comma-separated values");
-  compare->callback([words, command] { *command = [words] { return CompareFiles(*words); }; });
+  compare->callback([words, command] { *command = [words] { return CompareIt(*words); }; });
 }
 
 }  // namespace testbed

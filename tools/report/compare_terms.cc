@@ -129,6 +129,34 @@ CompareTerms TermsOf(const json& first, const json& second) {
   return terms;
 }
 
+CompareTerms UnionOf(const std::vector<CompareTerms>& all) {
+  CompareTerms terms;
+  terms.cells = all.size();
+  const auto add = [](const std::vector<Difference>& more, std::vector<Difference>* to) {
+    for (const Difference& d : more) {
+      const auto known = std::find_if(to->begin(), to->end(), [&](const Difference& other) {
+        return d.name == other.name && d.first == other.first && d.second == other.second;
+      });
+      if (known != to->end()) {
+        ++known->cells;
+      } else {
+        to->push_back({d.name, d.first, d.second});
+      }
+    }
+  };
+  for (const CompareTerms& one : all) {
+    add(one.versions, &terms.versions);
+    add(one.settings, &terms.settings);
+    add(one.machines, &terms.machines);
+    add(one.refused, &terms.refused);
+    for (const std::string& refused : one.refused_on_both) {
+      auto& known = terms.refused_on_both;
+      if (std::find(known.begin(), known.end(), refused) == known.end()) known.push_back(refused);
+    }
+  }
+  return terms;
+}
+
 std::string WhyNotComparable(const json& first, const json& second, const std::string& first_file,
                              const std::string& second_file) {
   for (const char* what : {"rows", "key_bytes", "value_bytes"}) {
@@ -165,8 +193,18 @@ std::string TermsText(const CompareTerms& terms) {
   for (const auto& [what, differences] :
        {std::pair("version", &terms.versions), std::pair("setting", &terms.settings),
         std::pair("machine", &terms.machines), std::pair("what was in force", &terms.refused)}) {
+    std::map<std::string, size_t> lines;  // by name
     for (const Difference& d : *differences) {
-      text += fmt::format("{} differs: {}: {} against {}\n", what, d.name, d.first, d.second);
+      if (++lines[d.name] > kMostValues) continue;
+      const std::string where =
+          d.cells == terms.cells ? "" : fmt::format(" (in {} of {} cells)", d.cells, terms.cells);
+      text +=
+          fmt::format("{} differs: {}: {} against {}{}\n", what, d.name, d.first, d.second, where);
+    }
+    for (const auto& [name, n] : lines) {
+      if (n <= kMostValues) continue;
+      text +=
+          fmt::format("{} differs: {}: {} other pairs of values\n", what, name, n - kMostValues);
     }
   }
   for (const std::string& refused : terms.refused_on_both) {

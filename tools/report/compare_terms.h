@@ -12,6 +12,7 @@ namespace testbed {
 // A thing that differs, and its two values.
 struct Difference {
   std::string name, first, second;
+  size_t cells = 1;  // how many of CompareTerms::cells differ so
 };
 
 struct CompareTerms {
@@ -19,6 +20,7 @@ struct CompareTerms {
   // Settings such as --ram that were refused (`not_in_force` of a document) on one side alone.
   std::vector<Difference> refused;
   std::vector<std::string> refused_on_both;  // "--ram: only root may"; both ran on the same terms
+  size_t cells = 1;                          // pairs of documents that these are the terms of
   bool same_machine() const { return machines.empty(); }
   // With other machines (processors, memory, kernel, device, file system), or with a setting that
   // was in force on one side alone, the engines alone do not explain a difference of the figures,
@@ -29,12 +31,17 @@ struct CompareTerms {
 // Returns the terms. Throws nlohmann::json::exception when a document is damaged.
 CompareTerms TermsOf(const nlohmann::json& first, const nlohmann::json& second);
 
+// Returns the terms of all of several pairs: what differs in any of them. Equal differences are one.
+CompareTerms UnionOf(const std::vector<CompareTerms>& all);
+
 // Returns a sentence, which names the files, that says why the documents cannot be compared: other
 // rows, other sizes of keys or values, wrong answers. Returns an empty string when they can.
 std::string WhyNotComparable(const nlohmann::json& first, const nlohmann::json& second,
                              const std::string& first_file, const std::string& second_file);
 
-// Returns the lines that name all differences; an empty string when there is none.
+// Returns the lines that name what differs, with the number of the cells unless all differ so; at most
+// kMostValues lines of a name, and a line for its others. Returns an empty string when nothing differs.
+constexpr size_t kMostValues = 3;
 std::string TermsText(const CompareTerms& terms);
 
 }  // namespace testbed

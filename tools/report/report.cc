@@ -355,7 +355,7 @@ json ResultsOf(DocumentFile file) {
     (void)ReportText(document);
     (void)RunsCsv({&document});
     (void)SeriesCsv({&document});
-    (void)ComparisonText(document, document, CompareDocuments(document, document, {}));
+    (void)ComparisonText(CompareDocuments(document, document, {}));
   } catch (const json::exception& e) {
     throw Error(Error::kUsage,
                 fmt::format("{} is damaged, or not a results file of this version: {}", file.path,

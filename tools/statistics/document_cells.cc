@@ -26,6 +26,11 @@ bool LoadsAndMeasures(const json& run) {
   return loads && measures;
 }
 
+// Returns the seed of the run's load; null when it is not known. Older documents number no loads.
+json SeedOf(const json& run) {
+  return run.contains("load") && run.contains("seed") ? run.at("seed") : json();
+}
+
 }  // namespace
 
 std::vector<int> LoadsOfRuns(const json& document) {
@@ -59,7 +64,9 @@ std::vector<DocumentCell> CellsOf(const json& document) {
         std::string name = of_phase;
         if (!operation.empty()) name += " " + operation;
         name += fmt::format(", {} thr", run.at("threads").get<int>());
-        if (index.emplace(name, cells.size()).second) cells.push_back({name, operation, {}});
+        if (index.emplace(name, cells.size()).second) cells.push_back({name, operation, {}, {}});
+        json& seed = cells[index[name]].seeds.try_emplace(loads[i], SeedOf(run)).first->second;
+        if (seed != SeedOf(run)) seed = nullptr;
         const int number = runs[{name, loads[i]}]++;
         for (const auto& [metric, value] : metrics) {
           cells[index[name]].samples[metric].push_back(
@@ -71,16 +78,10 @@ std::vector<DocumentCell> CellsOf(const json& document) {
   return cells;
 }
 
-bool SameSeeds(const json& first, const json& second) {
-  std::map<int, json> seeds[2];
-  for (const auto& [document, of_loads] :
-       {std::pair(&first, &seeds[0]), std::pair(&second, &seeds[1])}) {
-    for (const json& run : document->at("runs")) {
-      if (!run.contains("load") || !run.contains("seed")) return false;
-      (*of_loads)[run.at("load")] = run.at("seed");
-    }
-  }
-  return seeds[0] == seeds[1];
+bool SameSeeds(const DocumentCell& first, const DocumentCell& second) {
+  return first.seeds == second.seeds &&
+         std::none_of(first.seeds.begin(), first.seeds.end(),
+                      [](const auto& seed) { return seed.second.is_null(); });
 }
 
 std::vector<std::string> PhasesWithWrongAnswers(const json& document) {

@@ -18,6 +18,7 @@ struct DocumentCell {
   std::string operation;  // "update"; "" when the cell is all operations of its phase
   // The samples by the name of their metric (metrics.h): one for each run. Their side is kA.
   std::map<std::string, std::vector<Sample>> samples;
+  std::map<int, nlohmann::json> seeds;  // by load; null when a run does not tell its seed
 };
 
 // Returns the cells in the order of the document. Warm-ups, trials, settle steps and phases that
@@ -30,9 +31,9 @@ std::vector<DocumentCell> CellsOf(const nlohmann::json& document);
 // load, and runs without a load of their own share one.
 std::vector<int> LoadsOfRuns(const nlohmann::json& document);
 
-// Returns whether the loads of both documents have the same numbers and, each, the same seed: they
-// hold the same rows, and their operations are the same. False when a run does not tell its seed.
-bool SameSeeds(const nlohmann::json& first, const nlohmann::json& second);
+// Returns whether the loads of both cells have the same numbers and, each, the same seed: they hold
+// the same rows, and their operations are the same. False when a run does not tell its seed.
+bool SameSeeds(const DocumentCell& first, const DocumentCell& second);
 
 // Returns the names of the phases in which some run got wrong answers.
 std::vector<std::string> PhasesWithWrongAnswers(const nlohmann::json& document);

@@ -129,32 +129,32 @@ TEST(CompareDocumentsTest, TellsADifferenceOverLoads) {
   const json first = Document({100, 101, 99, 100}), second = Document({90, 91, 89, 90});
   CompareSettings settings;
   settings.fail_if = {Slower()};
-  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  const CellComparison comparison = CompareDocuments(first, second, settings);
   EXPECT_EQ(CompareExitCode(comparison), 1);
-  const std::string text = ComparisonText(first, second, comparison);
+  const std::string text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("point-read, 1 thr: the second is slower by 10 % ("));
   EXPECT_THAT(text, HasSubstr("rate < -3 %: holds in point-read, 1 thr"));
   EXPECT_THAT(text, Not(HasSubstr("device_write_bytes")));  // 0 on both sides
   EXPECT_THAT(text, Not(HasSubstr("differs")));
-  const DocumentComparison equal = CompareDocuments(first, first, settings);
+  const CellComparison equal = CompareDocuments(first, first, settings);
   EXPECT_EQ(CompareExitCode(equal), 0);
-  EXPECT_THAT(ComparisonText(first, first, equal), HasSubstr("the same within 2 %"));
+  EXPECT_THAT(ComparisonText(equal), HasSubstr("the same within 2 %"));
 }
 
 TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
   const json one = Document({100}), many = Document({90, 91, 89, 90});
   CompareSettings settings;
   settings.fail_if = {Slower()};
-  const DocumentComparison comparison = CompareDocuments(one, many, settings);
+  const CellComparison comparison = CompareDocuments(one, many, settings);
   EXPECT_EQ(CompareExitCode(comparison), 3);
-  const std::string text = ComparisonText(one, many, comparison);
+  const std::string text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("cannot be told from 1 load"));
   EXPECT_THAT(text, HasSubstr("first: testbed --engine btree --repeat 5 --json FILE\n"));
   EXPECT_THAT(text, Not(HasSubstr("second: testbed")));
   // Several runs on one load must not count as several loads.
   json runs = Document({100, 101, 99, 100});
   for (json& run : runs["runs"]) run["load"] = 0;
-  EXPECT_THAT(ComparisonText(runs, many, CompareDocuments(runs, many, settings)),
+  EXPECT_THAT(ComparisonText(CompareDocuments(runs, many, settings)),
               HasSubstr("cannot be told from 1 load"));
 }
 
@@ -164,9 +164,9 @@ TEST(CompareDocumentsTest, MachinesDifferencesAreNotCalledTheEngines) {
   second["machine"]["cpu_model"] = "y";
   CompareSettings settings;
   settings.fail_if = {Slower()};
-  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  const CellComparison comparison = CompareDocuments(first, second, settings);
   EXPECT_EQ(CompareExitCode(comparison), 3);
-  const std::string text = ComparisonText(first, second, comparison);
+  const std::string text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("machine differs: cpu_model: x against y"));
   EXPECT_THAT(text, HasSubstr("machines differ"));
   EXPECT_THAT(text, Not(HasSubstr("slower")));
@@ -183,11 +183,11 @@ TEST(CompareDocumentsTest, WhatWasRefusedOnOneSideIsNotCalledTheEngines) {
                             {{"option", "readahead"}, {"why", "only root may"}}};
   CompareSettings settings;
   settings.fail_if = {Slower()};
-  DocumentComparison comparison = CompareDocuments(first, second, settings);
+  CellComparison comparison = CompareDocuments(first, second, settings);
   EXPECT_TRUE(comparison.terms.same_machine());
   EXPECT_FALSE(comparison.terms.comparable());
   EXPECT_EQ(CompareExitCode(comparison), 3);
-  std::string text = ComparisonText(first, second, comparison);
+  std::string text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("what was in force differs: --ram: as asked against not in force "
                               "(only root may)\n"));
   EXPECT_THAT(text, HasSubstr("what was in force differs: --readahead: "));
@@ -196,7 +196,7 @@ TEST(CompareDocumentsTest, WhatWasRefusedOnOneSideIsNotCalledTheEngines) {
   first["not_in_force"] = second["not_in_force"];
   comparison = CompareDocuments(first, second, settings);
   EXPECT_EQ(CompareExitCode(comparison), 1) << "the terms are the same";
-  text = ComparisonText(first, second, comparison);
+  text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("not in force on both sides: --ram: only root may\n"));
   EXPECT_THAT(text, HasSubstr("slower"));
 }
@@ -213,7 +213,7 @@ TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {
   }
   CompareSettings settings;
   settings.metrics = {"engine_asks"};
-  DocumentComparison comparison = CompareDocuments(first, second, settings);
+  CellComparison comparison = CompareDocuments(first, second, settings);
   ASSERT_EQ(comparison.rows.size(), 1u);
   EXPECT_EQ(comparison.rows[0].answer.outcome, Outcome::kMore);
   EXPECT_NEAR(comparison.rows[0].answer.effect, 1.001, 1e-9);
@@ -244,6 +244,57 @@ TEST(CompareTermsTest, NameWhatDiffersAndWhatForbids) {
             "b cannot be compared, because its engine gave wrong answers in point-read");
 }
 
+// Equal differences of several pairs are one line, with the number of the pairs unless all differ so.
+TEST(CompareTermsTest, OfSeveralPairsAreOneAccount) {
+  const json first = Document({100});
+  std::vector<CompareTerms> terms;
+  for (int pair = 0; pair < 6; ++pair) {
+    json second = first;
+    second["testbed"] = "2";
+    if (pair > 0) second["options"]["cache_pct"] = 20 + pair;
+    if (pair > 3) second["not_in_force"] = {{{"option", "ram"}, {"why", "only root may"}}};
+    terms.push_back(TermsOf(first, second));
+  }
+  const CompareTerms all = UnionOf(terms);
+  EXPECT_FALSE(all.comparable());
+  EXPECT_THAT(
+      TermsText(all),
+      HasSubstr("version differs: testbed: 1 against 2\n"
+                "setting differs: cache_pct: 50 against 21 (in 1 of 6 cells)\n"
+                "setting differs: cache_pct: 50 against 22 (in 1 of 6 cells)\n"
+                "setting differs: cache_pct: 50 against 23 (in 1 of 6 cells)\n"
+                "setting differs: cache_pct: 2 other pairs of values\n"
+                "what was in force differs: --ram: as asked against not in force (only root "
+                "may) (in 2 of 6 cells)\n"));
+}
+
+// Of more than 20 cells the text counts the answers, and only differences have a sentence.
+TEST(CompareDocumentsTest, ManyCellsAreCountedAndTheDifferencesTold) {
+  json first = Document({}), second = Document({});
+  for (int cell = 1; cell <= 21; ++cell) {
+    for (int load = 0; load < 3; ++load) {
+      json run = Document({100.0 + load})["runs"][0];
+      run["load"] = load;
+      run["threads"] = cell;
+      first["runs"].push_back(run);
+      if (cell == 7) run["phases"][0]["rate"] = 50.0 + load;
+      second["runs"].push_back(run);
+    }
+  }
+  CompareSettings settings;
+  settings.metrics = {"rate"};
+  const CellComparison comparison = CompareDocuments(first, second, settings);
+  const std::string text = ComparisonText(comparison);
+  EXPECT_THAT(text, HasSubstr("21 cells: the second is faster in 0 and slower in 1; "));
+  EXPECT_THAT(text, HasSubstr("point-read, 7 thr: the second is slower by "));
+  EXPECT_THAT(text, Not(HasSubstr("point-read, 8 thr: ")));
+  const json document = ComparisonJson(comparison, "a", "b");
+  EXPECT_EQ(document["answers"].size(), 21u);
+  EXPECT_EQ(document["answers"][6]["answer"], "slower");
+  EXPECT_EQ(document["answers"][6]["loads_second"], 3);
+  EXPECT_EQ(document["second"], "b");
+}
+
 TEST(CompareDocumentsTest, ManyCellsAreCorrected) {
   // 40 cells without a difference: of such, two are outside of their own 95 % interval.
   Normal normal(1);
@@ -260,7 +311,7 @@ TEST(CompareDocumentsTest, ManyCellsAreCorrected) {
   }
   CompareSettings settings;
   settings.metrics = {"rate"};
-  const DocumentComparison comparison = CompareDocuments(first, second, settings);
+  const CellComparison comparison = CompareDocuments(first, second, settings);
   ASSERT_EQ(comparison.rows.size(), 40u);
   int raw = 0;
   for (const ComparedRow& row : comparison.rows) {
@@ -288,7 +339,7 @@ TEST(CompareDocumentsTest, AConditionOnOneKindIsJudgedInItsCellsAlone) {
   for (const char* text : {"update.p99 > 10%", "point-read.p99 > 10%", "erase.p99 > 10%"}) {
     settings.fail_if.push_back(ParseCondition("--fail-if", text));
   }
-  const DocumentComparison comparison = CompareDocuments(mixed(30), mixed(60), settings);
+  const CellComparison comparison = CompareDocuments(mixed(30), mixed(60), settings);
   ASSERT_EQ(comparison.conditions.size(), 3u);
   EXPECT_EQ(comparison.conditions[0].judgement, Judgement::kHolds);
   EXPECT_THAT(comparison.conditions[0].cells, ElementsAre("point-read update, 1 thr"));
@@ -306,7 +357,7 @@ TEST(CompareDocumentsTest, WhatHasNothingInCommonIsRefused) {
   const json first = Document({100});
   json second = Document({100});
   second["runs"][0]["threads"] = 2;
-  const DocumentComparison comparison = CompareDocuments(first, second, {});
+  const CellComparison comparison = CompareDocuments(first, second, {});
   try {
     CheckCompared(comparison, "a", "b");
     ADD_FAILURE();
