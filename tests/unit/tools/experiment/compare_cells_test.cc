@@ -66,7 +66,7 @@ class CompareCellsTest : public testing::Test {
     json document = json::parse(file);
     json run = load ? document["runs"].front() : document["runs"].back();
     run["load"] = 0;
-    run["seed"] = cell.seed;
+    document["options"]["seed"] = run["seed"] = cell.seed;
     run["threads"] = 1;
     run["phases"] = json::array({load ? run["phases"].front() : run["phases"].back()});
     document["runs"] = json::array({run});
