@@ -113,9 +113,8 @@ TEST_P(PostgresServerTest, WaitsForTheEndOfTheServerBefore) {
   }
   std::ofstream(Cluster() + "/postmaster.pid") << before << "\n";
   std::ofstream(Cluster() + "/.s.PGSQL.5432") << "";
-  std::thread reaper([before] { ::waitpid(before, nullptr, 0); });
+  const std::jthread reaper([before] { ::waitpid(before, nullptr, 0); });
   Open();
-  reaper.join();
   EXPECT_EQ(Get("k"), "v");
 }
 
