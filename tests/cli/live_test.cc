@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/cli/frozen_process.h"
 #include "tests/cli/started_command.h"
+#include "tests/frozen_process.h"
 #include "tests/paths.h"
 
 namespace testbed {

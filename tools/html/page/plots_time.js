@@ -193,7 +193,7 @@
   function panelAxes(theme, option, at, title, end, last, narrow, settings) {
     option.xAxis.push(testbed.plotAxis(theme, {
       type: 'value', gridIndex: at, min: 0, max: end, splitLine: {show: false}, name: last ? 'seconds' : '',
-      nameLocation: 'middle', nameGap: 26, axisLabel: {show: last, formatter: testbed.axis}, axisTick: {show: last, lineStyle: {color: theme.rule}}
+      nameLocation: 'middle', nameGap: 26, axisLabel: {show: last, formatter: testbed.axis, alignMaxLabel: 'right'}, axisTick: {show: last, lineStyle: {color: theme.rule}}
     }));
     settings.gridIndex = at;
     option.yAxis.push(testbed.plotAxis(theme, settings));

@@ -8,8 +8,8 @@
 // version 1 by a group of the freezer hierarchy, which the destructor removes when the process has
 // ended. A process without one, or one that may not be moved, gets SIGSTOP and SIGCONT. Not
 // thread-safe.
-#ifndef TESTBED_TESTS_CLI_FROZEN_PROCESS_H_
-#define TESTBED_TESTS_CLI_FROZEN_PROCESS_H_
+#ifndef TESTBED_TESTS_FROZEN_PROCESS_H_
+#define TESTBED_TESTS_FROZEN_PROCESS_H_
 
 #include <signal.h>
 #include <sys/types.h>
@@ -104,4 +104,4 @@ class FrozenProcess {
 
 }  // namespace testbed
 
-#endif  // TESTBED_TESTS_CLI_FROZEN_PROCESS_H_
+#endif  // TESTBED_TESTS_FROZEN_PROCESS_H_
