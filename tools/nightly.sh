@@ -14,7 +14,8 @@
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py, docs/mutants.md)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
-#   experiments    every shipped experiment at --scale small
+#   experiments    every shipped experiment at --scale small, the page of them all in a browser (chromium), and a page of 10,000 cells
+#                  (bench/page_of_cells.py)
 #   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md), as far as those are installed
 #   python         the Python package (python/) as pip installs it, and its notebook, with pinned pandas, polars and others
 #
@@ -161,7 +162,18 @@ part_experiments() {
   while read -r name; do
     (cd -- "$out" && "$build_dir/release/testbed" experiment "$name" --scale small --quiet) || bad=1
   done < <("$build_dir/release/testbed" experiment list | experiment_names)
+  page_of_experiments || bad=1
+  python3 "$source_dir/bench/page_of_cells.py" --testbed "$build_dir/release/testbed" || bad=1
   return "$bad"
+}
+
+# Makes a page of all the experiments' results, and opens it in a browser where there is one.
+page_of_experiments() {
+  local code=0
+  (cd -- "$out" && "$build_dir/release/testbed" report testbed-*-small --html all.html) || return
+  "$source_dir/tests/browser/run.sh" --page "$out/all.html" "$build_dir/release/browser" || code=$?
+  ((code != kSkipped)) || return 0
+  return "$code"
 }
 
 part_originals() {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/cli/started_command.h"
+#include "tests/frozen_process.h"
 #include "tests/paths.h"
 
 namespace testbed {
@@ -152,25 +153,98 @@ TEST_F(LiveTest, WhatCannotBeServedOrShownIsRefusedBeforeTheRun) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-TEST_F(LiveTest, AFrozenRunIsSeenAtItsSecondInLinesAndInTheSeries) {
-  const pid_t run = StartRun("--seconds 8 --live --json h.json");
-  const std::regex third("point-read: [3-5]\\.");
-  ASSERT_TRUE(Becomes([&] { return Finds(Err(), third); })) << Err();
-  const pid_t child = RunOf(run);
-  ASSERT_GT(child, 0);
-  ::kill(child, SIGSTOP);
-  const bool seen =
-      Becomes([&] { return Err().find("stands still, no report for 3 s\n") != std::string::npos; });
-  ::kill(child, SIGCONT);
-  EXPECT_TRUE(seen) << Err();
-  EXPECT_EQ(End(run), 0);
+// The seconds of a phase between which it stood still.
+struct Stall {
+  double from, to;
+};
+
+// Returns the stalls that the time plot of a phase labels, in the SVG file.
+std::vector<Stall> LabelledStalls(const std::string& svg) {
+  const std::regex label(">stall ([0-9.]+)\u2013([0-9.]+) s<");
+  std::vector<Stall> stalls;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), label), end; at != end; ++at) {
+    stalls.push_back({std::stod((*at)[1]), std::stod((*at)[2])});
+  }
+  return stalls;
+}
+
+class FrozenRunTest : public LiveTest {
+ protected:
+  // Runs with --json h.json, freezes the run for three seconds in its phase point-read, and sets
+  // frozen_ to the second of the last report before it and the earliest second of the first after.
+  void RunAndFreeze() {
+    const pid_t run = StartRun("--seconds 8 --live --json h.json");
+    const std::regex third("point-read: [3-5]\\.");
+    ASSERT_TRUE(Becomes([&] { return Finds(Err(), third); })) << Err();
+    const pid_t child = RunOf(run);
+    ASSERT_GT(child, 0);
+    FrozenProcess process(child);
+    const auto thaws = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+    RecordProperty("frozen_by", process.group().empty() ? "SIGSTOP" : process.group());
+    const bool seen = Becomes(
+        [&] { return Err().find("stands still, no report for 3 s\n") != std::string::npos; });
+    std::this_thread::sleep_until(thaws);  // the line comes when half of the third second is over
+    process.Thaw();
+    EXPECT_TRUE(seen) << Err();
+    EXPECT_EQ(End(run), 0);
+    std::smatch after;
+    const std::string lines = Err();
+    ASSERT_TRUE(std::regex_search(
+        lines, after, std::regex("btree, 2 threads point-read: after ([3-5]\\.[0-9]*)")))
+        << lines;
+    frozen_ = {std::stod(after[1]), std::stod(after[1]) + 3};
+  }
+
+  // Expects a stall that begins in the second of the freeze and ends after it.
+  void ExpectFrozen(const Stall& stall, const std::string& where) const {
+    EXPECT_GE(stall.from, frozen_.from - 0.1) << where;
+    EXPECT_LE(stall.from, frozen_.from + 1.1) << where;
+    EXPECT_GE(stall.to, frozen_.to - 0.1) << where;
+    EXPECT_LE(stall.to, frozen_.to + 2) << where;
+  }
+
+  // Returns the query for stalls that the help of `testbed results query` has.
+  std::string HelpsQuery() {
+    const std::string help = Run("results query --help").out;
+    const size_t from = help.find("select label, phase, end_seconds"), to = help.find('"', from);
+    EXPECT_NE(to, std::string::npos) << help;
+    return from == std::string::npos ? "" : help.substr(from, to - from);
+  }
+
+  Stall frozen_{};
+};
+
+TEST_F(FrozenRunTest, AFrozenRunIsSeenAtItsSecondInLinesSeriesPictureAndQuery) {
+  ASSERT_NO_FATAL_FAILURE(RunAndFreeze());
   const std::string lines = Err();
-  EXPECT_TRUE(Finds(lines, std::regex("btree, 2 threads point-read: after [3-5]\\."))) << lines;
   EXPECT_NE(lines.find(", stalled\n"), std::string::npos) << lines;
   EXPECT_EQ(lines.find('\x1b'), std::string::npos) << "no terminal, no commands for one";
+
   const std::string series = Run("report h.json --series").out;
-  EXPECT_TRUE(Finds(series, std::regex("stall from second [3-5]\\.[0-9] to [5-9]\\."))) << series;
+  std::smatch stall;
+  ASSERT_TRUE(std::regex_search(
+      series, stall, std::regex("stall from second ([3-5]\\.[0-9]) to ([5-9]\\.[0-9]+)")))
+      << series;
+  ExpectFrozen({std::stod(stall[1]), std::stod(stall[2])}, series);
   EXPECT_TRUE(Finds(series, std::regex("\n  stalled .*!!!"))) << series;
+
+  ASSERT_EQ(Run("report h.json --svg p").code, 0);
+  const std::vector<Stall> labels =
+      LabelledStalls(Read(directory_ / "p" / "h_point-read_2thr_time.svg"));
+  const auto longest = std::max_element(
+      labels.begin(), labels.end(),
+      [](const Stall& a, const Stall& b) { return a.to - a.from < b.to - b.from; });
+  ASSERT_NE(longest, labels.end()) << "the time plot labels no stall";
+  ExpectFrozen(*longest, "label in the time plot");
+
+  ASSERT_EQ(Run("results add h.json").code, 0);
+  ASSERT_EQ(Run("results query \"" + HelpsQuery() + "\" --json q.json").code, 0);
+  const nlohmann::json worst = Json("q.json").at(0);
+  EXPECT_EQ(worst.at("phase"), "point-read") << worst;
+  EXPECT_GE(worst.at("max_us").get<double>(), 2e6) << worst;
+  EXPECT_GE(worst.at("end_seconds").get<double>(), frozen_.to - 0.1) << worst;
+  // What was under way when the run froze may have ended a moment after its second.
+  EXPECT_LE(worst.at("end_seconds").get<double>(), longest->to + 1.1) << worst;
 }
 
 // A terminal of 100 columns and 30 rows, on which testbed runs.

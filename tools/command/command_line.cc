@@ -93,13 +93,17 @@ void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
   scratch->require_subcommand(1);
   scratch->footer(
       "\nExamples:\n"
-      "  sudo testbed scratch clean\n"
-      "  sudo testbed scratch clean --dir results\n");
+      "  sudo testbed scratch clean\n");
   auto directory = std::make_shared<std::string>(".");
   CLI::App* clean = scratch->add_subcommand(
       "clean",
       "Find and remove what killed runs left behind: devices, images, settings, memory groups");
-  clean->footer(scratch->get_footer());
+  clean->footer(
+      "\nExamples:\n"
+      "  sudo testbed scratch clean\n"
+      "      what runs in this directory left behind\n"
+      "  sudo testbed scratch clean --dir results\n"
+      "      what an experiment with --out results did\n");
   clean->add_option("--dir", *directory, "Directory that held the images")->type_name("DIR");
   clean->callback(
       [directory, command] { *command = [directory] { return ScratchClean(*directory); }; });

@@ -14,6 +14,7 @@
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/coordinator.h"
+#include "tools/experiment/examples.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
@@ -34,22 +35,6 @@ namespace testbed {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr char kExperimentExamples[] =
-    "\nExamples:\n"
-    "  testbed experiment list\n"
-    "  testbed experiment show read-size\n"
-    "      what it is about, its axes, scales and findings\n"
-    "  testbed experiment plan read-size --scale small\n"
-    "      the cells that would run\n"
-    "  sudo testbed experiment read-size --scale tiny\n"
-    "      runs it, prints its tables and verdicts, keeps everything in ./testbed-read-size-tiny;\n"
-    "      the same command again goes on where it was interrupted\n"
-    "  testbed experiment read-size --only engine=btree,rocksdb --only io=mmap --set seconds=5\n"
-    "  testbed experiment mine.toml\n"
-    "  testbed experiment read-size --on slurm:nvme --databases /local --out /shared/read-size\n"
-    "      its rounds as tasks of Slurm, each on a node for itself\n"
-    "  testbed findings testbed-read-size-tiny\n";
 
 struct Arguments {
   std::vector<std::string> words;
@@ -391,13 +376,15 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   auto a = std::make_shared<Arguments>();
   CLI::App* experiment = app.add_subcommand(
       "experiment", "Run a published experiment, or one of your own, and check its findings");
-  experiment->footer(kExperimentExamples);
-  experiment
-      ->add_option("what", a->words,
-                   "list, show NAME, plan NAME, cells NAME, run NAME, or NAME: the name of an "
-                   "experiment or a .toml file")
-      ->required()
-      ->type_name("WORDS");
+  CLI::Option* what = experiment->add_option(
+      "what", a->words,
+      "list, show NAME, plan NAME, cells NAME, run NAME, or NAME: the name of an "
+      "experiment or a .toml file");
+  what->required()->type_name("WORDS");
+  // The help is printed before a->words is set. The words of the line are the option's by then.
+  experiment->footer("")->footer([what] {
+    return ExperimentExamples(what->results().empty() ? "" : what->results().front());
+  });
   experiment->add_option("--scale", a->plan.scale, "tiny, small, full, or a factor of full [small]")
       ->type_name("SCALE");
   experiment->add_option("--out", a->out, "Directory of the results [testbed-NAME-SCALE]")

@@ -116,6 +116,15 @@ void FlattenLoaded(const json& run, Figures* figures) {
   if (rows > 0) (*figures)["loaded.rows"] = rows;
 }
 
+// Returns the names of the figures that the metrics compute with.
+std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
+  std::set<std::string> names;
+  for (const ExperimentMetric& metric : experiment.metrics) {
+    for (std::string& name : FiguresNamed(metric.expression)) names.insert(std::move(name));
+  }
+  return names;
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -155,7 +164,7 @@ std::string ForeignCpuText(const Circumstances& at) {
 }
 
 ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir)
-    : experiment_(std::move(experiment)) {
+    : experiment_(std::move(experiment)), metric_figures_(FiguresOfMetrics(experiment_)) {
   const json header = dir.Exists() ? dir.ReadHeader() : json::object();
   scale_ = header.value("scale", "");
   const json set = header.value("set", json::object());
@@ -182,6 +191,7 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
                       cell.name, cell.round, dir.path(), JsonErrorText(e), dir.CellFile(cell)));
     }
   }
+  load_ = nullptr;
 }
 
 void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
@@ -194,11 +204,12 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   Figures load;
   std::optional<double> foreign_load;
   if (!of_round.load_key.empty()) {
-    const json loaded = dir.ReadLoad(of_round.load_key);
-    if (loaded.is_object()) {
-      load = FiguresOf(loaded, loaded.at("runs").at(0));
-      foreign_load = MostForeignCpu(loaded.at("runs").at(0));
-      NoteSurroundings(cell, loaded);
+    if (of_round.load_key != load_key_) load_ = dir.ReadLoad(of_round.load_key);
+    load_key_ = of_round.load_key;
+    if (load_.is_object()) {
+      load = FiguresOf(load_, load_.at("runs").at(0));
+      foreign_load = MostForeignCpu(load_.at("runs").at(0));
+      NoteSurroundings(cell, load_);
     }
   }
   NoteSurroundings(cell, document);
@@ -210,6 +221,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
     NoteForeignCpu(foreign_load, MostForeignCpu(run));
     Figures figures = FiguresOf(document, run);
     figures.insert(load.begin(), load.end());
+    std::erase_if(figures, [this](const auto& figure) { return !Keeps(figure.first); });
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
     grades_.push_back(run.at("accounting").value("grade", ""));
   }
@@ -333,11 +345,20 @@ const std::vector<double>& ResultSet::Values(size_t cell, const std::string& met
   return at->second;
 }
 
+// A run has hundreds of figures, of which thousands of cells would fill the memory.
+bool ResultSet::Keeps(const std::string& figure) const {
+  return figure.starts_with("options.") || figure.starts_with("held.") ||
+         figure.starts_with("loaded.") || metric_figures_.contains(figure);
+}
+
 double ResultSet::Mean(size_t cell, const std::string& metric) const {
   return MeanOf(Values(cell, metric));
 }
 
 double ResultSet::Figure(size_t cell, const std::string& name) const {
+  if (!Keeps(name)) {
+    throw Error(Error::kRun, fmt::format("the figure {} is not among those that are kept", name));
+  }
   std::vector<double> values;
   for (const std::vector<Figures>& repeats : runs_[cell]) {
     for (const Figures& figures : repeats) {

@@ -90,7 +90,8 @@ class ResultSet {
   const std::vector<double>& Values(size_t cell, const std::string& metric) const;
   double Mean(size_t cell, const std::string& metric) const;  // over the rounds
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
-  // it.
+  // it. A set keeps the figures that the metrics compute with and those that begin with options., held.
+  // or loaded.; throws Error (kRun) for the name of another.
   double Figure(size_t cell, const std::string& name) const;
   // Returns the host that measured the cell in the round; empty when that is not known.
   const std::string& host(size_t cell, int round) const {
@@ -105,16 +106,21 @@ class ResultSet {
  private:
   void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
   bool NoteFailure(const Cell& of_round, const nlohmann::json& run);
+  bool Keeps(const std::string& figure) const;
   void NoteSurroundings(size_t cell, const nlohmann::json& document);
   void NoteForeignCpu(std::optional<double> of_load, std::optional<double> of_run);
 
   Experiment experiment_;
+  std::set<std::string> metric_figures_;  // names
   std::string scale_;
   int rounds_ = 1;
   std::vector<Cell> cells_;
   std::vector<std::vector<std::vector<Figures>>> runs_;  // by cell, round and repeat
-  std::vector<std::string> not_in_force_;                // by cell
-  std::vector<std::vector<std::string>> hosts_;          // by cell and round
+  // The load that was read last. Cells that share a load follow each other.
+  std::string load_key_;
+  nlohmann::json load_;
+  std::vector<std::string> not_in_force_;        // by cell
+  std::vector<std::vector<std::string>> hosts_;  // by cell and round
   std::vector<std::string> grades_, failures_;
   Circumstances circumstances_;
   mutable std::map<std::pair<size_t, std::string>, std::vector<double>> values_;

@@ -41,6 +41,30 @@ constexpr char kHistoryExamples[] =
     "      exit code 1 when a metric got worse, 3 when there are too few results to tell, else 0\n"
     "  testbed history export otava; otava analyze series1 --config-file otava/otava.yaml\n";
 
+constexpr char kHistoryAddExamples[] =
+    "\nExamples:\n"
+    "  testbed history add run.json --commit \"$(git rev-parse HEAD)\"\n"
+    "  testbed history add first.json second.json --commit 1f2e3d4 --branch mine\n"
+    "      two results of a commit, on a branch of their own\n";
+
+constexpr char kHistoryShowExamples[] =
+    "\nExamples:\n"
+    "  testbed history show --metric rate,p99\n"
+    "      each phase's figures in the order of the results, with their commits\n"
+    "  testbed history show --branch mine --csv >mine.csv\n";
+
+constexpr char kHistoryCheckExamples[] =
+    "\nExamples:\n"
+    "  testbed history check --last 3\n"
+    "      exit code 1 when a metric got worse, 3 when there are too few results to tell, else 0\n"
+    "  testbed history check --metric rate --otava none\n"
+    "      the rate alone, and no change points\n";
+
+constexpr char kHistoryExportExamples[] =
+    "\nExamples:\n"
+    "  testbed history export otava; otava analyze series1 --config-file otava/otava.yaml\n"
+    "  testbed history export otava --metric rate,p99 --branch mine\n";
+
 constexpr int kGotWorse = 1;
 constexpr int kTooFew = 3;
 
@@ -212,9 +236,10 @@ int CheckHistory(const HistoryWords& words) {
 using HistoryAction = int (*)(const HistoryWords&);
 
 CLI::App* AddOne(CLI::App* history, const std::string& name, const std::string& what,
-                 HistoryAction action, const std::shared_ptr<HistoryWords>& words,
-                 std::function<int()>* command) {
+                 const char* examples, HistoryAction action,
+                 const std::shared_ptr<HistoryWords>& words, std::function<int()>* command) {
   CLI::App* one = history->add_subcommand(name, what);
+  one->footer(examples);
   one->add_option("--store", words->store, "Directory of the history [testbed-history]")
       ->type_name("DIR");
   one->add_option("--branch", words->branch, "Branch that the results are of [main]")
@@ -236,27 +261,29 @@ void AddHistoryCommand(CLI::App& app, std::function<int()>* command) {
       "history", "Keep results by branch and commit, and say what changed (docs/comparing.md)");
   history->require_subcommand(1);
   history->footer(kHistoryExamples);
-  const auto add_one = [&](const char* name, const char* what, HistoryAction action) {
-    return AddOne(history, name, what, action, words, command);
+  const auto add_one = [&](const char* name, const char* what, const char* examples,
+                           HistoryAction action) {
+    return AddOne(history, name, what, examples, action, words, command);
   };
-  CLI::App* add = add_one("add", "Add results to the history", AddToHistory);
+  CLI::App* add = add_one("add", "Add results to the history", kHistoryAddExamples, AddToHistory);
   add->add_option("files", words->files, "Results written by --json")->required();
   add->add_option("--commit", words->commit, "Commit that the results are of")
       ->required()
       ->type_name("COMMIT");
-  CLI::App* show = add_one("show", "Print the results in their order", ShowHistory);
+  CLI::App* show =
+      add_one("show", "Print the results in their order", kHistoryShowExamples, ShowHistory);
   show->add_flag("--csv", words->as_csv, "Print comma-separated values");
   CLI::App* check =
       add_one("check", "Say what changed: the last results against those before, and change points",
-              CheckHistory);
+              kHistoryCheckExamples, CheckHistory);
   check->add_option("--last", words->last, "Results that count as the last ones, 3 at least [3]")
       ->type_name("N");
   check
       ->add_option("--otava", words->otava,
                    "Program of Apache Otava, or none [otava, if it is on the PATH]")
       ->type_name("PROGRAM");
-  CLI::App* exported =
-      add_one("export", "Write CSV files and a configuration for Apache Otava", Export);
+  CLI::App* exported = add_one("export", "Write CSV files and a configuration for Apache Otava",
+                               kHistoryExportExamples, Export);
   exported->add_option("directory", words->directory, "Directory to write to")->required();
 }
 

@@ -53,6 +53,45 @@ constexpr char kResultsExamples[] =
     "  testbed results export --benchmark new.json --where \"label = 'after'\"\n"
     "      two files for google-benchmark's tools: compare.py benchmarks old.json new.json\n";
 
+constexpr char kResultsAddExamples[] =
+    "\nExamples:\n"
+    "  testbed results add run.json testbed-read-size-tiny\n"
+    "      a run and all cells of an experiment, into testbed-results.db\n"
+    "  testbed results add old/ new/ --store both.db\n"
+    "      every result in two directories, into a file of its own\n"
+    "  testbed --engine btree --json - | testbed results add -\n";
+
+constexpr char kResultsListExamples[] =
+    "\nExamples:\n"
+    "  testbed results list\n"
+    "      a line for each run and each experiment: when, where, of which engines\n"
+    "  testbed results list --store both.db --wide\n";
+
+constexpr char kResultsQueryExamples[] =
+    "\nExamples:\n"
+    "  testbed results query \"select engine, phase, operation, threads, rate, latency_us_p99\n"
+    "      from results where kind = 'measure' order by rate desc\"\n"
+    "  testbed results query \"select label, phase, end_seconds, operations, max_us, background\n"
+    "      from series where kind = 'measure' order by max_us desc limit 10\"\n"
+    "      the stalls: the worst seconds of all runs, and the background work of that second\n"
+    "  testbed results query 'select * from cells' --csv cells.csv\n";
+
+constexpr char kResultsExportExamples[] =
+    "\nExamples:\n"
+    "  testbed results export --csv tables\n"
+    "      each table as a file; docs/store.md tells how Python makes Parquet of them (python/)\n"
+    "  testbed results export --benchmark old.json --where \"label = 'before'\"\n"
+    "  testbed results export --benchmark new.json --where \"label = 'after'\"\n"
+    "      two files for google-benchmark's tools: compare.py benchmarks old.json new.json\n";
+
+constexpr char kResultsColumnsExamples[] =
+    "\nExamples:\n"
+    "  testbed results columns latency\n"
+    "      the columns with that word in their names, and what each is read from\n"
+    "  testbed results columns series.\n"
+    "      all columns of a table\n"
+    "  testbed results columns --json columns.json\n";
+
 constexpr int kInterrupted = 130;
 
 struct ResultsWords {
@@ -257,9 +296,10 @@ struct ResultsCommands {
   std::shared_ptr<ResultsWords> words;
   std::function<int()>* command;
 
-  CLI::App* Add(const std::string& name, const std::string& what, ResultsAction action) const {
+  CLI::App* Add(const std::string& name, const std::string& what, const char* examples,
+                ResultsAction action) const {
     CLI::App* one = results->add_subcommand(name, what);
-    one->footer(kResultsExamples);
+    one->footer(examples);
     one->callback([action, words = words, command = command] {
       *command = [action, words] { return ExitCodeOf(action, *words); };
     });
@@ -281,8 +321,8 @@ struct ResultsCommands {
 
 void AddQueryCommand(const ResultsCommands& commands) {
   ResultsWords* words = commands.words.get();
-  CLI::App* query =
-      commands.Add("query", "Answer a question in SQL, which changes nothing", QueryStore);
+  CLI::App* query = commands.Add("query", "Answer a question in SQL, which changes nothing",
+                                 kResultsQueryExamples, QueryStore);
   commands.AddStoreOption(query);
   query->add_option("sql", words->sql, "A SELECT over the tables that `results columns` names")
       ->required()
@@ -298,7 +338,7 @@ void AddExportCommand(const ResultsCommands& commands) {
   ResultsWords* words = commands.words.get();
   CLI::App* exported = commands.Add(
       "export", "Write tables as CSV, or google-benchmark's JSON (Parquet: the package in python/)",
-      ExportStore);
+      kResultsExportExamples, ExportStore);
   commands.AddStoreOption(exported);
   exported
       ->add_option(
@@ -320,14 +360,14 @@ void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
   commands.results->require_subcommand(1);
   commands.results->footer(kResultsExamples);
   CLI::App* add = commands.Add("add", "Add results; results that the store has already are skipped",
-                               AddToStore);
+                               kResultsAddExamples, AddToStore);
   commands.AddStoreOption(add);
   add->add_option("results", commands.words->paths,
                   "Results that --json wrote (- is standard input), directories of them, and "
                   "directories of experiments")
       ->required()
       ->type_name("FILE");
-  CLI::App* list = commands.Add("list", "Print the results that the store has", ListStore);
+  CLI::App* list = commands.Add("list", "Print the results that the store has", kResultsListExamples, ListStore);
   commands.AddStoreOption(list);
   list->add_flag("--wide", commands.words->wide,
                  "Print all columns, even beyond the width of the terminal");
@@ -335,7 +375,7 @@ void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
   AddExportCommand(commands);
   CLI::App* columns = commands.Add(
       "columns", "Print the tables and columns, and what part of a result each is read from",
-      PrintColumns);
+      kResultsColumnsExamples, PrintColumns);
   columns->add_option("what", commands.words->what, "A part of a table's or column's name [all]");
   AddFileOption(*columns, "--json", &commands.words->json_file,
                 "Write the names and sources of the columns to a file; - is standard output");

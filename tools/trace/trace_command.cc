@@ -34,6 +34,25 @@ constexpr char kTraceExamples[] =
     "      a tenth of the keys, with all their operations\n"
     "  testbed --engine rocksdb --workload replay-load:small.trace,replay:small.trace\n";
 
+constexpr char kTraceInfoExamples[] =
+    "\nExamples:\n"
+    "  testbed trace info a.trace\n"
+    "  testbed trace info a.trace --json a.json\n"
+    "      the same figures for a program\n";
+
+constexpr char kTraceImportExamples[] =
+    "\nExamples:\n"
+    "  zstdcat cluster52.sort.zst | testbed trace import --format twitter --hash-keys - -o "
+    "c52.trace\n"
+    "  testbed trace import --format rocksdb db.trace -o db.testbed-trace --clients 8\n"
+    "      of a file that DB::StartTrace wrote\n"
+    "  testbed trace import --format csv requests.csv -o requests.trace --hash-seed 7\n";
+
+constexpr char kTraceScaleExamples[] =
+    "\nExamples:\n"
+    "  testbed trace scale c52.trace --share 0.1 -o small.trace\n"
+    "      a tenth of the keys, with all their operations\n";
+
 struct TraceArguments {
   std::string file, out, json_file, format, hash_seed;
   bool hash_keys = false;
@@ -98,7 +117,7 @@ void AddOut(CLI::App* app, const std::shared_ptr<TraceArguments>& a) {
 void AddImport(CLI::App& trace, std::function<int()>* command) {
   auto a = std::make_shared<TraceArguments>();
   CLI::App* import = trace.add_subcommand("import", "Make a trace of another program's file");
-  import->footer(trace.get_footer());
+  import->footer(kTraceImportExamples);
   import->add_option("FILE", a->file, "The file; - is standard input")->required()->type_name("");
   import
       ->add_option(
@@ -132,7 +151,7 @@ void AddTraceCommand(CLI::App& app, std::function<int()>* command) {
   auto a = std::make_shared<TraceArguments>();
   CLI::App* info = trace->add_subcommand(
       "info", "Show a trace's operations, rates, sizes, skew and working set");
-  info->footer(trace->get_footer());
+  info->footer(kTraceInfoExamples);
   info->add_option("FILE", a->file, "The trace")->required()->type_name("");
   AddFileOption(*info, "--json", &a->json_file,
                 "Write the figures to a file; - is standard output");
@@ -141,7 +160,7 @@ void AddTraceCommand(CLI::App& app, std::function<int()>* command) {
   auto s = std::make_shared<TraceArguments>();
   CLI::App* scale = trace->add_subcommand(
       "scale", "Make a trace of a share of the keys, with the skew of the whole trace");
-  scale->footer(trace->get_footer());
+  scale->footer(kTraceScaleExamples);
   scale->add_option("FILE", s->file, "The trace")->required()->type_name("");
   scale->add_option("--share", s->share, "Share of the keys, above 0 and below 1")
       ->required()

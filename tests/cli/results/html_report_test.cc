@@ -382,6 +382,11 @@ TEST_F(HtmlReportTest, PlotsAreFiles) {
   EXPECT_NE(time.find("operations per second"), std::string::npos);
   const std::string reads = Read(directory_ / "plots/run_mixed_latency.svg");
   EXPECT_NE(reads.find("99.9 %"), std::string::npos);
+  const std::string space = Read(directory_ / "plots/run_space.svg");
+  for (const char* shown : {"after insert", "after mixed", "data files", "free pages", "log files",
+                            "loaded 7.93 MiB"}) {
+    EXPECT_NE(space.find(shown), std::string::npos) << shown;
+  }
   // The same results give the same files.
   ASSERT_EQ(Run("report run.json --svg again").code, 0);
   EXPECT_EQ(Read(directory_ / "again/run_mixed_time.svg"), time);

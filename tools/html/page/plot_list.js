@@ -75,6 +75,9 @@
           if (document.runs.length > 1) words.push(run.threads + 'thr', run.repeat > 0 ? 'repeat' + run.repeat : '');
           testbed.phasePlots(document, run, phase, theme, width).forEach(function (one) { add(words.concat([one.key]), one.plot); });
         });
+        var space = testbed.spacePlot(document, run, theme, width), of = [];
+        if (document.runs.length > 1) of = [run.phases[run.phases.length - 1].name, run.threads + 'thr', run.repeat > 0 ? 'repeat' + run.repeat : ''];
+        if (space) add([source].concat(of, 'space'), space);
       });
     });
     return plots;

@@ -55,8 +55,12 @@
 
   testbed.stepPoints = steps;
 
+  // The left edge has room for the labels of every panel. The library would move the edge of a panel whose labels had
+  // too little, and its seconds would not stand below those of the others.
+  function leftEdge(narrow) { return narrow ? 54 : 66; }
+
   function grid(top, height, narrow) {
-    return {left: narrow ? 46 : 62, right: narrow ? 10 : 20, top: top, height: height, containLabel: false};
+    return {left: leftEdge(narrow), right: narrow ? 10 : 20, top: top, height: height, outerBoundsMode: 'none'};
   }
 
   function line(theme, at, name, points, look, more) {
@@ -185,14 +189,15 @@
     return legend;
   }
 
-  function panelAxes(theme, option, at, title, last, narrow, settings) {
+  // The axis ends where the phase does, though the lines of a panel may end before (tooShort).
+  function panelAxes(theme, option, at, title, end, last, narrow, settings) {
     option.xAxis.push(testbed.plotAxis(theme, {
-      type: 'value', gridIndex: at, min: 0, max: 'dataMax', splitLine: {show: false}, name: last ? 'seconds' : '',
-      nameLocation: 'middle', nameGap: 26, axisLabel: {show: last, formatter: testbed.axis}, axisTick: {show: last, lineStyle: {color: theme.rule}}
+      type: 'value', gridIndex: at, min: 0, max: end, splitLine: {show: false}, name: last ? 'seconds' : '',
+      nameLocation: 'middle', nameGap: 26, axisLabel: {show: last, formatter: testbed.axis, alignMaxLabel: 'right'}, axisTick: {show: last, lineStyle: {color: theme.rule}}
     }));
     settings.gridIndex = at;
     option.yAxis.push(testbed.plotAxis(theme, settings));
-    option.title.push({text: title, left: narrow ? 46 : 62, top: option.grid[at].top - (narrow ? 40 : 22), padding: 0,
+    option.title.push({text: title, left: leftEdge(narrow), top: option.grid[at].top - (narrow ? 40 : 22), padding: 0,
                        textStyle: {fontSize: 12, fontWeight: 600, color: theme.ink, fontFamily: theme.font}});
   }
 
@@ -202,6 +207,7 @@
     var series = phase.series;
     if (!series || !series.end_seconds || series.end_seconds.length < 2) return null;
     var narrow = width < 560, option = testbed.basePlot(theme), stalls = testbed.stalls(series), top = narrow ? 42 : 26;
+    var end = series.end_seconds[series.end_seconds.length - 1];
     option.legend = [];
     option.grid = [];
     option.xAxis = [];
@@ -211,7 +217,7 @@
     var list = panels(theme, series, narrow), lane = lanes(theme, series, list.length);
     list.forEach(function (panel, at) {
       option.grid.push(grid(top, panel.height, narrow));
-      panelAxes(theme, option, at, panel.title, at + 1 === list.length && lane.names.length === 0, narrow,
+      panelAxes(theme, option, at, panel.title, end, at + 1 === list.length && lane.names.length === 0, narrow,
                 {type: panel.log ? 'log' : 'value', min: panel.from, splitNumber: panel.log ? 6 : 3, axisLabel: {formatter: panel.format}});
       panel.lines.forEach(function (one, i) {
         option.series.push(line(theme, at, one[0], steps(series, one[1]), one[2],
@@ -223,7 +229,7 @@
     if (lane.names.length > 0) {
       var height = lane.names.length * 18;
       option.grid.push(grid(top, height, narrow));
-      panelAxes(theme, option, list.length, 'background work', true, narrow, {
+      panelAxes(theme, option, list.length, 'background work', end, true, narrow, {
         type: 'category', data: lane.names, inverse: true, axisTick: {show: false}, splitLine: {show: false},
         axisLabel: {fontSize: 10, inside: narrow, interval: 0}
       });

@@ -114,12 +114,14 @@
     const run = entry.document.runs[r];
     const data = entry.document.data || {};
     const user = data.key_bytes + data.value_bytes;
-    const rows = run.phases.map((phase, p) => typeof phase.database_bytes !== 'number' || phase.kind === 'tune' || phase.kind === 'warm-up' ? null :
-      h('tr', {}, h('th', {scope: 'row'}, 'after ' + line(phase.name)), derived(bytes(phase.database_bytes - (phase.log_file_bytes || 0))),
-        figure(entry, pointer(r, p, '/log_file_bytes'), bytes), figure(entry, pointer(r, p, '/database_bytes'), bytes),
-        derived(user > 0 ? '× ' + short(phase.database_bytes / user) : '–', 'bytes on disk, against the keys and values that were loaded')));
-    if (!rows.some((row) => row)) return null;
+    const rows = testbed.spaceRows(entry.document, run).map((row) =>
+      h('tr', {}, h('th', {scope: 'row'}, 'after ' + line(row.name)), derived(bytes(row.data)),
+        figure(entry, pointer(r, row.index, '/log_file_bytes'), bytes), figure(entry, pointer(r, row.index, '/database_bytes'), bytes),
+        derived(user > 0 ? '× ' + short(row.all / user) : '–', 'bytes on disk, against the keys and values that were loaded')));
+    if (rows.length === 0) return null;
     return h('section', {}, h('h3', {}, 'Space'),
+             plot('Space by part', 'What the database had on disk at the end of each phase, by kind of file.',
+                  (theme, width) => testbed.spacePlot(entry.document, run, theme, width)),
              table('On disk', ['when', 'data', 'log files', 'all', 'of the data set'], rows, {class: 'narrow'}));
   }
 

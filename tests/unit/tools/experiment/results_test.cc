@@ -125,6 +125,19 @@ TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
   EXPECT_EQ(figures.at("options.page_size"), 4096);
 }
 
+TEST_F(ResultsTest, OnlyFiguresThatAreAskedForAreKept) {
+  Write(0, {100});
+  const ResultSet results = Results();
+  EXPECT_EQ(results.Mean(0, "qps"), 100);
+  EXPECT_TRUE(std::isnan(results.Figure(0, "held.bytes"))) << "the document has no memory";
+  try {
+    (void)results.Figure(0, "point_read.thread_seconds.max");
+    ADD_FAILURE() << "a figure that no metric computes with is kept";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("point_read.thread_seconds.max is not among those"));
+  }
+}
+
 TEST_F(ResultsTest, AMeanOverAnAxisIsOneArgumentForEachGroup) {
   Write(0, {100});
   Write(1, {70, 90});
