@@ -6,6 +6,8 @@
 #   die TEXT           the same, and the end, with exit code 1
 #   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
 #   set_up_tests       the same, with the packages of the tests; the builds have tests
+#   set_up_originals   as set_up, with the programs that bench/check_originals.py compares with
+#   set_up_releases    as set_up_tests, with what tools/build_engine.sh fetches sources by
 #   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
 #   release_lock       lets another run.sh or test.sh use the build folder
 #
@@ -49,6 +51,9 @@ packages=(
 # tools/lint.sh, a Slurm of three nodes and GNU parallel for experiments on many hosts (6 MB).
 packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git
   slurmctld slurmd slurm-client parallel)
+# sysbench and a server for it, what runs YCSB's client, db_bench, and what reads traces.
+packages_of_originals=(sysbench mariadb-server-core default-jre-headless maven rocksdb-tools zstd)
+packages_of_releases=(cargo)
 with_tests=
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
@@ -163,6 +168,16 @@ set_up_tests() {
   with_tests=1
   packages+=("${packages_of_tests[@]}")
   set_up
+}
+
+set_up_originals() {
+  packages+=("${packages_of_originals[@]}")
+  set_up
+}
+
+set_up_releases() {
+  packages+=("${packages_of_releases[@]}")
+  set_up_tests
 }
 
 release_lock() { exec 9>&-; }
