@@ -43,7 +43,7 @@ engine=${1:-} release=${2:-}
 [[ -n $(releases_of "$engine") ]] || die "there are no releases of '$engine'; build_engine.sh builds $(engines)."
 [[ $release == latest ]] && release=$(releases_of "$engine" | awk '{print $NF}')
 if [[ $release == /* ]]; then
-  release=${release%/}
+  while [[ $release == /*/ ]]; do release=${release%/}; done
   folder=$engine-$(sha256sum <<<"$release" | cut -c1-8)
 else
   folder=$engine-$release

@@ -14,9 +14,14 @@
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py, docs/mutants.md)
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
-#   experiments    every shipped experiment at --scale small, the page of them all in a browser (chromium), and a page of 10,000 cells
-#                  (bench/page_of_cells.py)
-#   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md), as far as those are installed
+#   experiments    every shipped experiment at --scale small, or those that TESTBED_NIGHTLY_EXPERIMENTS names; one that
+#                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium), and a
+#                  page of 10,000 cells (bench/page_of_cells.py)
+#   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md)
+#   releases       each release of tools/setup/engine_releases, or those that TESTBED_NIGHTLY_RELEASES names
+#                  (such as "wiredtiger@11.0.0 rocksdb@10.4.2"): built, its conformance suite, 100 kills, and a comparison
+#                  of the first and the last release of each engine; releases.md has a row for each, and for WiredTiger by
+#                  its prefix, as an installation of one's own
 #   python         the Python package (python/) as pip installs it, and its notebook, with pinned pandas, polars and others
 #
 #   tools/nightly.sh                        all parts
@@ -30,7 +35,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs mutants fuzz experiments originals python)
+parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs mutants fuzz experiments originals releases python)
 kSkipped=77
 
 usage() {
@@ -158,12 +163,13 @@ part_fuzz() {
 
 part_experiments() {
   (set_up && build release testbed) || return
-  local name bad=0
+  local name bad=0 program=$build_dir/release/testbed
   while read -r name; do
-    (cd -- "$out" && "$build_dir/release/testbed" experiment "$name" --scale small --quiet) || bad=1
-  done < <("$build_dir/release/testbed" experiment list | experiment_names)
+    can_be_planned "$name" || continue
+    (cd -- "$out" && "$program" experiment "$name" --scale small --quiet) || bad=1
+  done < <(wanted_experiments)
   page_of_experiments || bad=1
-  python3 "$source_dir/bench/page_of_cells.py" --testbed "$build_dir/release/testbed" || bad=1
+  python3 "$source_dir/bench/page_of_cells.py" --testbed "$program" || bad=1
   return "$bad"
 }
 
@@ -176,12 +182,95 @@ page_of_experiments() {
   return "$code"
 }
 
+# Prints the names of the experiments to run.
+wanted_experiments() {
+  if [[ -n ${TESTBED_NIGHTLY_EXPERIMENTS:-} ]]; then
+    tr -s ', ' '\n' <<<"$TESTBED_NIGHTLY_EXPERIMENTS"
+  else
+    "$build_dir/release/testbed" experiment list | experiment_names
+  fi
+}
+
+# can_be_planned NAME: fails, with a sentence that the summary repeats, when no cell of the experiment can run
+# here, such as one of releases of which none is built. Any other error is the experiment's own to tell.
+can_be_planned() {
+  local said
+  said=$("$build_dir/release/testbed" experiment plan "$1" --scale small 2>&1 >/dev/null) && return
+  [[ $said == *"experiment $1 cannot run: "* ]] || return 0
+  printf 'left out: %s, %s\n' "$1" "${said#*cannot run: }"
+  return 1
+}
+
 part_originals() {
-  (set_up && build release testbed) || return
+  (set_up_originals && build release testbed) || return
   local code=0
   python3 "$source_dir/bench/check_originals.py" --testbed "$build_dir/release/testbed" --markdown "$out/originals.md" || code=$?
   ((code != kSkipped)) || cannot "none of the originals is installed, see the log" || return
   return "$code"
+}
+
+part_releases() {
+  (set_up_releases && build release testbed) || return
+  local name row bad=0 built=()
+  printf '| release | build | conformance suite | 100 kills |\n|---|---|---|---|\n' >"$out/releases.md"
+  while read -r name; do
+    row=$(release_row "${name%%@*}" "${name#*@}") || bad=1
+    printf '%s\n' "$row" | tee -a "$out/releases.md"
+    [[ $row == *"| FAILED | - |"* ]] || built+=("$name")
+  done < <(wanted_releases)
+  compare_releases "${built[@]}" || bad=1
+  return "$bad"
+}
+
+# Prints the releases to test, NAME@RELEASE. The last one stands for installations of a user's own: it is that which
+# testbed itself is linked with, named by its prefix.
+wanted_releases() {
+  if [[ -n ${TESTBED_NIGHTLY_RELEASES:-} ]]; then
+    tr -s ', ' '\n' <<<"$TESTBED_NIGHTLY_RELEASES"
+  else
+    awk '!/^#/ && NF {print $1 "@" $2}' "$source_dir/tools/setup/engine_releases"
+    printf 'wiredtiger@%s\n' "${WIREDTIGER_ROOT:-$("$source_dir/tools/setup/build_wiredtiger.sh" --where)}"
+  fi
+}
+
+# release_row ENGINE RELEASE: builds the release, runs its conformance suite and kills it, prints a row of
+# Markdown, and fails when something did. What the steps print goes to standard error.
+release_row() {
+  local engine=$1 release=$2 folder=$1-$2 suite log tests kills=ok
+  [[ $release != /* ]] || folder=$engine-$(sha256sum <<<"$release" | cut -c1-8)  # as build_engine.sh names it
+  suite=testbed_release_${folder}_tests log=$out/$folder.conformance.log
+  if ! "$source_dir/tools/build_engine.sh" "$engine" "$release" >&2 ||
+    ! ninja -C "$build_dir/release" "$suite" >&2; then
+    echo "| $engine@$release | FAILED | - | - |"
+    return 1
+  fi
+  (cd -- "$out" && "$build_dir/release/releases/$folder/$suite" --gtest_brief=1 \
+    --gtest_filter="*$engine*") >"$log" 2>&1 || true
+  # A suite that ran to its end says how many passed, whatever failed.
+  tests=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\..*/\1 passed/p' "$log")
+  if [[ -z $tests || $tests == '0 passed' ]] || grep -q '^\[  FAILED  \]' "$log"; then
+    tests="FAILED${tests:+, $tests}"
+    tail -n 40 -- "$log" >&2
+  fi
+  (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine@$release" --kills 100 --quiet) >&2 ||
+    kills=FAILED
+  echo "| $engine@$release | ok | $tests | $kills |"
+  [[ $tests != FAILED* && $kills == ok ]]
+}
+
+# compare_releases NAME@RELEASE...: compares the first and the last release of each engine that has two.
+compare_releases() {
+  local name engine bad=0 of_engine compared=0
+  for engine in $(printf '%s\n' "${@%%@*}" | sort -u); do
+    of_engine=()
+    for name in "$@"; do [[ $name != "$engine@"[0-9]* ]] || of_engine+=("$name"); done
+    ((${#of_engine[@]} > 1)) || continue
+    compared=1
+    (cd -- "$out" && "$build_dir/release/testbed" ab --a "engine=${of_engine[0]}" --b "engine=${of_engine[-1]}" \
+      --workload point-read --ram 256M --time 5m --quiet --json "$engine.ab.json") || bad=1
+  done
+  ((compared)) || echo "no two releases of one engine are built, so none are compared"
+  return "$bad"
 }
 
 part_python() {
@@ -259,7 +348,10 @@ main() {
     started=$SECONDS code=0
     run_part "$part" || code=$?
     case $code in
-      0) verdict=ok ;;
+      0)
+        verdict=ok
+        while read -r name; do verdict+="; $name"; done < <(grep '^left out: ' "$out/$part.log" || true)
+        ;;
       "$kSkipped") verdict="skipped, $(grep -m 1 '^cannot run' "$out/$part.log" || true)" ;;
       *) verdict="FAILED with exit code $code" bad=1 ;;
     esac

@@ -87,6 +87,10 @@ struct RunOptions {
   // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
   // empty: rehearsals are not kept.
   std::string rehearsals_dir;
+  // Directory of the database that the one in dir, which is used with reuse, is a copy of: it is put
+  // back after each rehearsal, as a rehearsal of a workload that writes changes it. Empty: it is no
+  // copy.
+  std::string copy_of;
   std::string record_file;  // file of the recorded trace; empty: no recording
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output
   std::string label;  // the user's name for these runs, kept in the results

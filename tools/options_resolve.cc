@@ -205,7 +205,7 @@ void RunOptions::CheckSearchedCache(const Capabilities& can) const {
                                    " cannot resize its cache while it runs, which "
                                    "--cache-pct auto takes; give a number");
   }
-  if (!cache_most || !reuse || !can.cache) return;
+  if (!cache_most || !reuse || !can.cache || !copy_of.empty()) return;
   for (const std::string& name : workloads) {
     if (FindWorkload(name).reads_only) continue;
     throw Error(Error::kUsage,

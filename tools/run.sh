@@ -6,6 +6,7 @@
 #   tools/run.sh                                   the default run: insert, settle, point reads
 #   tools/run.sh --engine rocksdb --cache-pct 20
 #   tools/run.sh --engine mysql --server mariadb   also installs that server (docs/servers.md)
+#   tools/run.sh --engine rocksdb@latest           a release that is not built is built first, by tools/build_engine.sh
 #   tools/run.sh --help
 #
 # The program runs in the folder that you are in; its exit code is this script's. 1 if something
@@ -13,8 +14,38 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
+# Prints the engines that the words name with a release: of --engine, lists of it, and settings of a comparison's side
+# (ab --a engine=NAME).
+named_releases() {
+  local word before='' names=()
+  for word in "$@"; do
+    case $word in
+      --engine=*) word=${word#--engine=} ;;
+      engine=*) word=${word#engine=} ;;
+      *) [[ $before == --engine ]] || { before=$word; continue; } ;;
+    esac
+    before=
+    IFS=, read -ra names <<<"$word"
+    printf '%s\n' "${names[@]}" | grep '.@.' || true
+  done
+}
+
+# build_release NAME@RELEASE: builds the release unless it is built. What is no release is left to the program, which
+# says so.
+build_release() {
+  local engine=${1%%@*} release=${1#*@} known
+  known=$(awk -v e="$engine" '$1 == e {print $2}' "$source_dir/tools/setup/engine_releases")
+  [[ $release != latest ]] || release=${known##*$'\n'}
+  [[ -n $known && $'\n'$known$'\n' == *$'\n'"$release"$'\n'* ]] || return 0
+  [[ ! -x $build_dir/release/releases/$engine-$release/testbed ]] || return 0
+  "$source_dir/tools/build_engine.sh" "$engine" "$release" 9>&- || exit 1
+}
+
 add_servers "$@"
 set_up
 build release testbed
+if [[ -z ${TESTBED_RELEASES:-} ]]; then
+  while read -r name; do build_release "$name" </dev/null; done < <(named_releases "$@")
+fi
 release_lock
 exec "$build_dir/release/testbed" "$@"

@@ -34,9 +34,10 @@ class ReleaseRunTest : public CommandTest {
   }
 
   // Installs a release by a hard link to testbed: a program knows which release it is by the
-  // directory that it lies in.
+  // directory that it lies in. That of an installation is named by a hash (build_engine.sh).
   void Install(const std::string& engine, const std::string& release) {
-    const fs::path folder = releases_ / (engine + "-" + release);
+    const fs::path folder =
+        releases_ / (engine + "-" + (release.starts_with('/') ? "0a1b2c3d" : release));
     fs::create_directories(folder);
     std::error_code other_device;
     fs::create_hard_link(TestbedBinary(), folder / "testbed", other_device);
@@ -71,6 +72,36 @@ TEST_F(ReleaseRunTest, AReleaseRunsAsAnEngineAndTheResultsNameIt) {
   EXPECT_TRUE(std::any_of(run["phases"].begin(), run["phases"].end(), [](const json& phase) {
     return phase["name"] == "point-read" && phase["count"] == 500;
   }));
+}
+
+// Wherever a release can be named, an installation of one's own can be, by its prefix.
+TEST_F(ReleaseRunTest, AnInstallationIsNamedByItsPrefix) {
+  const std::string name = "btree@/opt/my btree";
+  Install("btree", "/opt/my btree");
+  for (const char* slashes : {"", "/", "//"}) {
+    const CommandResult result =
+        With("--engine '" + name + slashes + "' --dir d --fresh --json run.json" +
+             std::string(kOfRelease));
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("release /opt/my btree of 2024-05: cc -O2"));
+    EXPECT_EQ(Json("run.json")["options"]["release"], "/opt/my btree");
+    EXPECT_EQ(Json("run.json")["runs"][0]["engine"]["release"]["name"], "/opt/my btree");
+  }
+  const std::string again =
+      "--dir d --reuse --workload point-read --threads 1 --operations 9 --quiet";
+  EXPECT_EQ(With(again).code, 0) << "the record of the database names it";
+  EXPECT_EQ(
+      With("crashtest --engine '" + name + "' --kills 1 --longest-ms 50 --writers 1 --quiet").code,
+      0);
+  const CommandResult sweep =
+      With("--engine 'btree," + name + "' --out sweep --workload insert,point-read" +
+           std::string(kOfRelease));
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  EXPECT_THAT(sweep.out, HasSubstr(name));
+  EXPECT_THAT(With("list").out, HasSubstr(name));
+  ExpectRefused(With("--engine rocksdb@/opt/none" + std::string(kOfRelease)),
+                "`tools/build_engine.sh rocksdb /opt/none` links one with the library that is "
+                "installed there");
 }
 
 TEST_F(ReleaseRunTest, ADatabaseIsReusedByTheReleaseThatMadeIt) {

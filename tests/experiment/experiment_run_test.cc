@@ -287,6 +287,72 @@ TEST_F(ExperimentRunTest, CellsShareWhatWasRehearsedAndARunThatWasEndedHasLess) 
   EXPECT_LT(chosen, 98);
 }
 
+constexpr char kCopies[] = R"toml(
+name = "copies"
+title = "Cells that insert, each into a copy of the same database"
+copy-loads = true
+[options]
+engine = "btree"
+workload = "insert,mixed"
+mix = "insert=100"
+rows = 2000
+ram = "64M"
+warmup = 0
+operations = 100
+[load]
+threads = 1
+[scale.small]
+[[axis]]
+name = "clients"
+values = [ { label = "one", threads = 1 }, { label = "two", threads = 2 } ]
+[metrics]
+rows = "database.rows"
+loaded = "loaded.rows"
+[[table]]
+title = "Rows"
+rows = ["clients"]
+metrics = ["rows", "loaded"]
+)toml";
+
+// Expects that the run of each of two cells began with the rows that were loaded, once.
+void ExpectCopies(const std::map<std::string, nlohmann::json>& cells) {
+  ASSERT_EQ(cells.size(), 2u);
+  for (const auto& [name, document] : cells) {
+    EXPECT_EQ(document["runs"][0]["database"]["rows"], 2100) << name;
+    EXPECT_EQ(document["runs"][0]["phases"][0]["name"], "mixed") << "the load is no part of it";
+  }
+}
+
+TEST_F(ExperimentRunTest, EachCellThatWritesHasACopyOfTheLoad) {
+  const auto cells = [&] {
+    std::map<std::string, nlohmann::json> found;
+    for (const auto& entry : fs::directory_iterator(directory_ / "o/cells")) {
+      found[entry.path().filename()] = Json(fs::relative(entry.path(), directory_));
+    }
+    return found;
+  };
+  std::ofstream(directory_ / "copies.toml") << kCopies;
+  const CommandResult result = Run("experiment copies.toml --rounds 1 --quiet --out o");
+  ASSERT_EQ(result.code, 0) << result.err;
+  ExpectCopies(cells());
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_ / "o/loads"), {}), 1);
+  EXPECT_FALSE(fs::exists(directory_ / "o/databases"));
+
+  // A rehearsal of --cache-pct most inserts, too, and its rows must be gone when the run begins.
+  const CommandResult most =
+      Run("experiment copies.toml --rounds 1 --quiet --fresh --out o --set cache-pct=most");
+  if (most.err.find("which --ram cannot tell") != std::string::npos) GTEST_SKIP() << most.err;
+  ASSERT_EQ(most.code, 0) << most.err;
+  ExpectCopies(cells());
+  for (const auto& [name, document] : cells()) {
+    EXPECT_GE(document["cache_rehearsal"]["rehearsals"].size(), 1u);
+    const std::vector<std::string> words = document["command"];
+    const auto share = std::find(words.begin(), words.end(), "--cache-pct");
+    ASSERT_NE(share, words.end());
+    EXPECT_GT(std::atof((share + 1)->c_str()), 0) << "who repeats it has no second copy";
+  }
+}
+
 // Compares a cell with itself, TESTBED_SELF_RUNS times (10 in the nightly run, otherwise once). A
 // part that holds is a false alarm, which is allowed for one part in twenty.
 TEST_F(ExperimentRunTest, ACellDoesNotDifferFromItself) {

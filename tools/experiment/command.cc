@@ -145,10 +145,7 @@ int Plan(const std::vector<Cell>& all) {
     for (const auto& [name, value] : cell.options) {
       if (!common.contains(name)) options.push_back(name + "=" + value);
     }
-    table.Row({cell.name,
-               !cell.runs()            ? "-"
-               : cell.load_key.empty() ? "its own"
-                                       : "shared " + cell.load_key.substr(0, 6),
+    table.Row({cell.name, cell.runs() ? DatabaseText(cell) : "-",
                !cell.waits_for.empty() ? "waits for engine " + cell.waits_for
                : !cell.skipped.empty() ? cell.skipped
                                        : fmt::format("{}", fmt::join(options, " "))});

@@ -104,8 +104,9 @@ struct Skip {
 
 struct Experiment {
   std::string name, title, about, source;
-  std::string text;       // contents of the file
-  bool in_order = false;  // every round runs the cells in the order of the axes
+  std::string text;         // contents of the file
+  bool in_order = false;    // every round runs the cells in the order of the axes
+  bool copy_loads = false;  // cells that write share loads, too, and each gets a copy
   OptionMap options, load_options;
   std::map<std::string, OptionMap> engine_options;       // by engine
   std::map<std::string, OptionMap> engine_load_options;  // by engine; override load_options

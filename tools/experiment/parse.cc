@@ -461,16 +461,20 @@ void Parser::ParseMetrics() {
 }
 
 Experiment Parser::Parse() {
-  CheckKeys(root_, {"name", "title", "about", "source", "in-order", "options", "load", "engine",
-                    "scale", "axis", "skip", "metrics", "table", "finding"});
+  CheckKeys(root_, {"name", "title", "about", "source", "in-order", "copy-loads", "options", "load",
+                    "engine", "scale", "axis", "skip", "metrics", "table", "finding"});
   e_.name = Needed(root_, "name");
   e_.title = Needed(root_, "title");
   e_.about = Text(root_, "about");
   e_.source = Text(root_, "source");
-  if (const toml::node* in_order = root_.get("in-order")) {
-    if (!in_order->is_boolean()) Refuse(*in_order, "in-order must be true or false");
-    e_.in_order = in_order->as_boolean()->get();
-  }
+  const auto flag = [&](const char* name, bool* value) {
+    const toml::node* node = root_.get(name);
+    if (node == nullptr) return;
+    if (!node->is_boolean()) Refuse(*node, std::string(name) + " must be true or false");
+    *value = node->as_boolean()->get();
+  };
+  flag("in-order", &e_.in_order);
+  flag("copy-loads", &e_.copy_loads);
   e_.options = Options(root_.get("options"));
   e_.load_options = Options(root_.get("load"));
   ParseEngineOptions();

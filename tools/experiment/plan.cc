@@ -201,13 +201,17 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
         ScratchBytesFor(cell->data_bytes, run.databases, CheckpointLogBytes(run.engine));
     cell->seed = run.data.seed;
     const CellPhases phases = PhasesOf(run.workloads);
-    const bool shared = !phases.load.empty() && !phases.rest.empty() &&
-                        std::all_of(phases.rest.begin(), phases.rest.end(),
-                                    [](const auto& w) { return FindWorkload(w).reads_only; });
-    if (!shared) return;
+    if (phases.load.empty() || phases.rest.empty()) return;
+    const bool reads = std::all_of(phases.rest.begin(), phases.rest.end(),
+                                   [](const auto& w) { return FindWorkload(w).reads_only; });
+    // A server's files belong to its user, and its program writes where they are into some of them.
+    cell->copies_load = !reads && e.copy_loads && !info->capabilities.server;
+    if (!reads && !cell->copies_load) return;
     cell->load_key = LoadKey(run, scratch, phases.load);
     cell->load_options = LoadOptions(e, engine, cell->options, run.data.rows);
+    const uint64_t of_run = cell->scratch_bytes;
     PlanLoad(*info, cell);
+    if (cell->copies_load) cell->scratch_bytes += of_run;
   } catch (const Error& error) {
     cell->skipped = error.what();
   }
@@ -317,6 +321,11 @@ std::map<std::string, std::string> OptionsOfWorkloads(
     }
   }
   return theirs;
+}
+
+std::string DatabaseText(const Cell& cell) {
+  if (cell.load_key.empty()) return "its own";
+  return (cell.copies_load ? "a copy of " : "shared ") + cell.load_key.substr(0, 6);
 }
 
 CellPhases PhasesOf(const std::vector<std::string>& workloads) {

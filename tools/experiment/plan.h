@@ -32,8 +32,10 @@ struct Cell {
   std::string block = {};
   OptionMap options;
   // Cells with equal keys share a database, which is loaded with load_options. The key is empty
-  // when the cell loads a database of its own, because its workload changes the database.
+  // when the cell loads a database of its own, because its workload changes the database. With
+  // copies_load the workload changes it, too, but has a copy (Experiment::copy_loads).
   std::string load_key;
+  bool copies_load = false;
   OptionMap load_options;
   // Either is set when the cell does not run: the reason, or the engine that this build lacks.
   std::string skipped, waits_for;
@@ -67,6 +69,10 @@ std::vector<std::string> OptionWords(const OptionMap& options);
 
 // Returns the options of a cell as the resolved options of a run. Throws Error (kUsage).
 RunOptions CellRunOptions(const OptionMap& options);
+
+// Returns whose database a cell runs on, for lists of cells: "its own", "shared 0123ab" or
+// "a copy of 0123ab".
+std::string DatabaseText(const Cell& cell);
 
 // The workloads of a cell: those at the beginning that load, and the rest.
 struct CellPhases {

@@ -76,9 +76,7 @@ void FlattenMeasured(const json& run, Figures* figures) {
   });
   if (last == phases.rend()) return;
   for (const auto& [key, value] : last->items()) {
-    if (key != "series" && key != "operations") {
-      Flatten(value, "measured." + FigureName(key), figures);
-    }
+    if (key != "series") Flatten(value, "measured." + FigureName(key), figures);
   }
   const json& operations = ListOf(*last, "operations");
   const auto most = std::max_element(

@@ -11,6 +11,7 @@
 #include "device/file/directory.h"
 #include "device/machine/scratch.h"
 #include "device/os/signal_guard.h"
+#include "tools/database/copy_tree.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/cluster/part.h"
@@ -41,6 +42,8 @@ class ExperimentRun {
 
  private:
   void UseScratch(const Cell& cell);
+  // Returns the directory of the database that the cell shares.
+  std::string LoadDir(const Cell& cell) const { return base_ + "/" + cell.load_key; }
   std::string OwnBase() const { return part_ ? part_->path() : home_ + "/databases"; }
   bool Do(const Cell& cell, std::string* dir);
   RunOptions OptionsOf(const OptionMap& map, const std::string& dir) const;
@@ -89,6 +92,15 @@ std::vector<std::string> CommandOf(OptionMap options, const RunOptions& run,
   std::vector<std::string> words = OptionWords(options);
   words.push_back(mode);
   return words;
+}
+
+// Copies a database to `to`, where an interrupted experiment may have left another one. The record is
+// copied first, as files without one are not testbed's to remove.
+void CopyDatabase(const std::string& from, const std::string& to) {
+  RemoveDatabaseDirectory(to);
+  MakeDirectories(to);
+  CopyWithHoles(from + "/" + kRecordFile, to + "/" + kRecordFile);
+  CopyTree(from, to);
 }
 
 // Returns the scratch device that a cell asks for; an empty string when it asks for none.
@@ -190,6 +202,10 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
 
 bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   RunOptions run = OptionsOf(cell.options, dir);
+  if (cell.copies_load) {
+    run.copy_of = LoadDir(cell);
+    CopyDatabase(run.copy_of, dir);
+  }
   if (cell.load_key.empty()) {
     run.fresh = true;
   } else {
@@ -200,9 +216,16 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   const bool shares = !cell.load_key.empty();
   // The load is read before the run, as reading it may be refused.
   const json loaded = shares ? results_.ReadLoad(cell.load_key) : json();
-  const std::vector<std::string> command =
-      shares ? CommandOf(cell.options, run, "--reuse") : OptionWords(cell.options);
-  if (!Run(cell, run, command, cell.name, &document)) return false;
+  OptionMap options = cell.options;
+  const auto command = [&] {
+    return shares ? CommandOf(options, run, "--reuse") : OptionWords(options);
+  };
+  if (!Run(cell, run, command(), cell.name, &document)) return false;
+  if (cell.copies_load && document.contains("cache_rehearsal")) {
+    // Who repeats the run has no second copy for rehearsals.
+    options["cache-pct"] = fmt::format("{}", document["options"].value("cache_pct", 0.0));
+    document["command"] = command();
+  }
   if (loaded.is_object()) document["load_command"] = loaded.value("command", json());
   NoteScratch(cell, &document);
   if (!results_.WriteCell(cell, std::move(document))) {
@@ -227,7 +250,7 @@ std::string ExperimentRun::TimeLeft() const {
   return fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-// Runs one cell, and sets *dir to the directory of its database once it is known. Returns whether the
+// Runs one cell, and sets *dir to the directory of its database, or of its copy, once it is known. Returns whether the
 // cell is finished.
 bool ExperimentRun::Do(const Cell& cell, std::string* dir) {
   std::optional<Claim> claim;
@@ -242,8 +265,9 @@ bool ExperimentRun::Do(const Cell& cell, std::string* dir) {
     if (results_.HasCell(cell)) return true;
   }
   UseScratch(cell);
-  *dir = base_ + "/" + (cell.load_key.empty() ? kOwnDatabase : cell.load_key);
-  return (cell.load_key.empty() || Load(cell, *dir)) && One(cell, *dir);
+  const bool own = cell.load_key.empty() || cell.copies_load;
+  *dir = own ? base_ + "/" + kOwnDatabase : LoadDir(cell);
+  return (cell.load_key.empty() || Load(cell, LoadDir(cell))) && One(cell, *dir);
 }
 
 bool ExperimentRun::Execute() {
@@ -266,8 +290,9 @@ bool ExperimentRun::Execute() {
     }
     all = all && done;
     --left_;
-    const bool needed = !cell.load_key.empty() && !LastOfLoad(i);
-    if (!needed && !options_.keep_databases && !dir.empty()) RemoveDatabaseDirectory(dir);
+    if (options_.keep_databases || dir.empty()) continue;
+    if (cell.load_key.empty() || cell.copies_load) RemoveDatabaseDirectory(dir);
+    if (!cell.load_key.empty() && LastOfLoad(i)) RemoveDatabaseDirectory(LoadDir(cell));
   }
   if (!scratch_ && !options_.keep_databases && !StopRequested()) ::rmdir(base_.c_str());
   return all && !StopRequested();

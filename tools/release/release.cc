@@ -101,7 +101,12 @@ json EngineRelease::ToJson() const {
 NamedEngine SplitRelease(const std::string& name) {
   const size_t at = name.find('@');
   if (at == std::string::npos) return {name, ""};
-  return {name.substr(0, at), name.substr(at + 1)};
+  std::string release = name.substr(at + 1);
+  // Of a prefix: the directory is the same with a slash behind it.
+  while (release.size() > 1 && release.starts_with('/') && release.ends_with('/')) {
+    release.pop_back();
+  }
+  return {name.substr(0, at), release};
 }
 
 std::vector<EngineRelease> InstalledReleases() {

@@ -20,6 +20,7 @@
 #include "engines/registry.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/command/command_words.h"
+#include "tools/database/copy_tree.h"
 #include "tools/database/database_dir.h"
 #include "tools/database/database_files.h"
 #include "tools/live/live_view.h"
@@ -202,8 +203,18 @@ class Runs {
   json& document_;
 };
 
+// Copies the database anew that the run's is a copy of; does nothing when it is no copy.
+void PutBack(const RunOptions& options, DatabaseDir* dir) {
+  if (options.copy_of.empty()) return;
+  RemoveEngineFiles(dir->engine_path(), options.engine_name);
+  CopyTree(options.copy_of + "/" + kEngineFiles, dir->engine_path());
+  const std::optional<json> record = ReadRecord(options.copy_of);
+  if (record) dir->RecordPopulation(record->value("population", json()));
+}
+
 // Runs one rehearsal of --cache-pct most with the share `cache_pct`, in the run's own directory.
-// With --reuse it uses the database of that directory, since then all phases only read. The
+// With --reuse it uses the database of that directory, since then all phases only read, or the
+// database is a copy that is put back. The
 // rehearsal's budget is a quarter larger than the run's, so that a share that is too large gets
 // measured before the kernel kills it.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
@@ -229,6 +240,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   const auto cache = static_cast<double>(options.engine.cache_bytes);
   const auto enough = [&](const json& phases) { return ShowedEnough(phases, plan.phases, cache); };
   const json run = ExecuteRunInChild(options, plan, {.enough = enough, .loaded = {}, .live = live});
+  PutBack(options, dir);
   if (budget != nullptr && budget->OomKilled()) {
     const auto all = static_cast<double>(budget->limit());
     return {.cache_pct = cache_pct, .own_mean = all, .own_most = all};
@@ -384,10 +396,15 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   TryEngineOptions(options, where);
   document.update(MachineJson(where, surroundings.exclusive_device()));
   SetMostCache(surroundings, dir.get(), live, &placed, &document);
-  do {
+  const auto execute = [&] {
     if (!StopRequested())
       Runs(&placed, surroundings, dir.get(), writers, live, &document).Execute();
-  } while (LowerMostCache(&placed, &document));
+  };
+  execute();
+  while (LowerMostCache(&placed, &document)) {
+    PutBack(placed, dir.get());
+    execute();
+  }
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =
       StopRequested() || std::any_of(document["runs"].begin(), document["runs"].end(), partial);

@@ -7,6 +7,8 @@
 #   add_servers WORD...   adds the packages of the servers that a run of these words starts; before set_up
 #   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
 #   set_up_tests       the same, with the packages of the tests; the builds have tests
+#   set_up_originals   as set_up, with the programs that bench/check_originals.py compares with
+#   set_up_releases    as set_up_tests, with what tools/build_engine.sh fetches sources by
 #   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
 #   release_lock       lets another run.sh or test.sh use the build folder
 #
@@ -61,6 +63,9 @@ packages=(
 # servers that the engines mysql and postgres start (100 MB, the dependencies of PostgreSQL another 150).
 packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git
   slurmctld slurmd slurm-client parallel "$(mariadb_server_package)" postgresql)
+# sysbench and a server for it, what runs YCSB's client, db_bench, and what reads traces.
+packages_of_originals=(sysbench mariadb-server-core default-jre-headless maven rocksdb-tools zstd)
+packages_of_releases=(cargo)
 with_tests=
 as_root=()
 
@@ -238,6 +243,17 @@ set_up_tests() {
   with_tests=1
   packages+=("${packages_of_tests[@]}")
   set_up
+}
+
+set_up_originals() {
+  packages+=("${packages_of_originals[@]}")
+  set_up
+}
+
+set_up_releases() {
+  # One of rustup's is as good.
+  command -v cargo >/dev/null || packages+=("${packages_of_releases[@]}")
+  set_up_tests
 }
 
 release_lock() { exec 9>&-; }

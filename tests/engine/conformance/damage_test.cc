@@ -7,8 +7,8 @@
 #include <fstream>
 #include <functional>
 
-#include "tests/copy_tree.h"
 #include "tests/engine/engine_test.h"
+#include "tools/database/copy_tree.h"
 
 namespace testbed {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "device/file/file.h"
 #include "device/machine/scratch.h"
-#include "tests/copy_tree.h"
 #include "tests/engine/engine_test.h"
+#include "tools/database/copy_tree.h"
 
 namespace testbed {
 namespace {

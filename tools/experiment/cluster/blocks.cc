@@ -129,8 +129,7 @@ std::string CellsText(const std::vector<Cell>& cells, const ResultsDir& out) {
     blocks.Row({block.key, std::to_string(block.cells.size()), std::to_string(block.left),
                 fmt::format("{:.0f}", block.seconds)});
     for (const Cell& cell : block.cells) {
-      keys.Row({CellKey(cell), block.key,
-                cell.load_key.empty() ? "its own" : "shared " + cell.load_key.substr(0, 6),
+      keys.Row({CellKey(cell), block.key, DatabaseText(cell),
                 out.HasCell(cell) ? "finished" : "not finished"});
     }
   }

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "device/file/file_faults.h"
-#include "tests/copy_tree.h"
 #include "tests/unit/engines/btree/store_test.h"
+#include "tools/database/copy_tree.h"
 
 namespace testbed::btree {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "tests/copy_tree.h"
 #include "tests/unit/engines/btree/inspect_util.h"
+#include "tools/database/copy_tree.h"
 
 namespace testbed::btree {
 namespace {

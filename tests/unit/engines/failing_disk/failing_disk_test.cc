@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "device/error.h"
-#include "tests/copy_tree.h"
 #include "tests/unit/engines/failing_disk/acknowledged.h"
 #include "tests/unit/engines/failing_disk/disk_fault_database.h"
+#include "tools/database/copy_tree.h"
 
 namespace testbed {
 namespace {

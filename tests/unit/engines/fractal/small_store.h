@@ -11,7 +11,7 @@
 #include <string>
 
 #include "engines/fractal/store.h"
-#include "tests/copy_tree.h"
+#include "tools/database/copy_tree.h"
 
 namespace testbed::fractal {
 

@@ -287,6 +287,41 @@ TEST(ExperimentTest, CellsOfEnginesThatAreNotThereWait) {
   }
 }
 
+TEST(ExperimentTest, CellsThatWriteShareALoadWhenTheyGetCopies) {
+  std::string text = kSmall;
+  text.replace(text.find("insert,point-read"), 17, "insert,mixed");
+  const auto plan = [](const std::string& experiment) {
+    return PlanCells(ParseExperiment(experiment, "x"), {"full", {}, {}, {}, 1});
+  };
+  const std::vector<Cell> own = plan(text), copies = plan("copy-loads = true\n" + text),
+                          readers = plan("copy-loads = true\n" + std::string(kSmall));
+  EXPECT_TRUE(own[0].load_key.empty());
+  EXPECT_EQ(DatabaseText(own[0]), "its own");
+  ASSERT_FALSE(copies[0].load_key.empty());
+  EXPECT_EQ(copies[0].load_key, copies[1].load_key);
+  EXPECT_NE(copies[0].load_key, copies[2].load_key);
+  EXPECT_EQ(DatabaseText(copies[0]), "a copy of " + copies[0].load_key.substr(0, 6));
+  EXPECT_EQ(copies[0].scratch_bytes, 2 * own[0].scratch_bytes) << "of the load and of its copy";
+  EXPECT_EQ(DatabaseText(readers[0]), "shared " + readers[0].load_key.substr(0, 6));
+  EXPECT_THAT(ErrorOf([&] { plan("copy-loads = 1\n" + text); }),
+              HasSubstr("copy-loads must be true or false"));
+}
+
+// A server's directory is its user's, and a file in it may say where it lies.
+TEST(ExperimentTest, TheDatabaseOfAServerIsNotCopied) {
+  std::string text = "copy-loads = true\n" + std::string(kSmall);
+  text.replace(text.find("insert,point-read"), 17, "insert,mixed");
+  text.replace(text.find("\"btree\""), 7, "\"mysql\"");
+  std::vector<Cell> cells;
+  try {
+    cells = PlanCells(ParseExperiment(text, "x"), {"full", {}, {}, {}, 1});
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+  EXPECT_TRUE(cells[0].runs());
+  EXPECT_EQ(DatabaseText(cells[0]), "its own");
+}
+
 TEST(ExperimentTest, EveryShippedExperimentPlansAtEveryScale) {
   const EveryRelease releases;
   for (const auto& [name, text] : ShippedExperiments()) {

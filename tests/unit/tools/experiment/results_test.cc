@@ -120,6 +120,7 @@ TEST_F(ResultsTest, FiguresHaveTheirPathsAsNames) {
   EXPECT_EQ(figures.at("point_read.thread_seconds.max"), 3);
   EXPECT_EQ(figures.at("measured.rate"), 7);
   EXPECT_EQ(figures.at("measured.operation.latency_us.p99"), 12) << "of what was done most often";
+  EXPECT_EQ(figures.at("measured.operations.a.latency_us.p99"), 99);
   EXPECT_EQ(figures.at("settle.seconds"), 1);
   EXPECT_EQ(figures.at("settle_2.seconds"), 2);
   EXPECT_EQ(figures.at("options.page_size"), 4096);

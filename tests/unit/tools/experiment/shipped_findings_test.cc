@@ -216,11 +216,19 @@ class PartSearch {
   Normal normal_;
 };
 
-bool AllEnginesAreHere() {
-  return std::all_of(Engines().begin(), Engines().end(), [](const EngineInfo& info) {
-    return info.missing == nullptr || info.missing().empty();
-  });
+// Returns whether the engine's library is here, and the program of one that is a server.
+bool IsHere(const EngineInfo& info) {
+  if (info.missing != nullptr && !info.missing().empty()) return false;
+  if (!info.capabilities.server) return true;
+  try {
+    CheckEngineOptions(info, DefaultEngineOptions(info));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
+
+bool AllEnginesAreHere() { return std::all_of(Engines().begin(), Engines().end(), IsHere); }
 
 class ShippedFindingsTest : public testing::TestWithParam<std::string> {};
 

@@ -1,4 +1,4 @@
-#include "tests/copy_tree.h"
+#include "tools/database/copy_tree.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

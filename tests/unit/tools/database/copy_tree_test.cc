@@ -1,5 +1,5 @@
-// Tests the copies of directories that other tests put damaged databases back from.
-#include "tests/copy_tree.h"
+// Tests the copies of directories.
+#include "tools/database/copy_tree.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Copies of whole directories, for tests that damage a database and put it back.
+// Copies of whole directories: an experiment copies the database that its cells share for a cell that
+// writes to it, and a test that damages a database puts it back.
 //
 //   CopyTree(dir_, saved);
 //   ... damage a file of dir_ ...
@@ -6,11 +7,11 @@
 //   CopyTree(saved, dir_);
 //
 // A log segment or a data file that its engine has allocated ahead is mostly a hole to the file
-// system. The copy has the same holes, where std::filesystem::copy writes zeros, which are most of
-// the time of such a test. Contents, sizes and permissions are the same; the blocks behind a hole
+// system. The copy has the same holes, where std::filesystem::copy writes zeros, which would take
+// most of the time. Contents, sizes and permissions are the same; the blocks behind a hole
 // are not allocated.
-#ifndef TESTBED_TESTS_COPY_TREE_H_
-#define TESTBED_TESTS_COPY_TREE_H_
+#ifndef TESTBED_TOOLS_DATABASE_COPY_TREE_H_
+#define TESTBED_TOOLS_DATABASE_COPY_TREE_H_
 
 #include <string>
 
@@ -25,4 +26,4 @@ void CopyWithHoles(const std::string& from, const std::string& to);
 
 }  // namespace testbed
 
-#endif  // TESTBED_TESTS_COPY_TREE_H_
+#endif  // TESTBED_TOOLS_DATABASE_COPY_TREE_H_

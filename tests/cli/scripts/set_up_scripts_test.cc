@@ -1,0 +1,195 @@
+// Tests what tools/run.sh, tools/nightly.sh and tools/build_engine.sh do about releases of engines and
+// experiments, in a small tree of their own. The compilers, the program and what they would build are
+// stand-ins, scripts that write down how they were called.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/cli/command.h"
+#include "tests/paths.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+// An experiment "none" has no cell that can run here, and "broken" is not accepted at all.
+constexpr char kProgram[] = R"sh(
+case "$*" in
+  "experiment list") printf 'broken  -\nmine  -\nnone  -\n' ;;
+  "experiment plan none "*) echo "testbed: experiment none cannot run: nothing is built" >&2; exit 2 ;;
+  "experiment plan broken "* | "experiment broken "*) echo "testbed: broken.toml:1: no" >&2; exit 2 ;;
+  "experiment plan "*) ;;
+  *) echo "testbed $*" >>"$CALLS" ;;
+esac
+)sh";
+
+// The conformance suite of WiredTiger 11.1.0 fails, and RocksDB 6.20.3 cannot be built.
+constexpr char kBuildEngine[] = R"sh(
+echo "build $*" >>"$CALLS"
+[[ $* != "rocksdb 6.20.3" ]] || exit 2
+here=$(dirname -- "$0")/../build/release/releases/$1-$2
+mkdir -p "$here"
+suite=$here/testbed_release_$1-$2_tests
+printf '#!/bin/bash\necho "suite $*" >>"$CALLS"\necho "[  PASSED  ] 3 tests."\n' >"$suite"
+[[ $2 != 11.1.0 ]] || echo 'echo "[  FAILED  ] 1 test"; exit 1' >>"$suite"
+chmod +x "$suite"
+cp "$(dirname -- "$0")/../build/release/testbed" "$here/testbed"
+)sh";
+
+class SetUpScriptsTest : public CommandTest {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    const fs::path tools = fs::path(SourceDir()) / "tools";
+    fs::create_directories(directory_ / "tools/setup");
+    for (const char* file : {"run.sh", "nightly.sh", "setup/setup.sh", "setup/engine_releases",
+                             "setup/own_folder.sh"}) {
+      fs::copy(tools / file, directory_ / "tools" / file);
+    }
+    for (const char* name : {"broken", "mine", "none"}) {
+      Write(std::string("tools/experiments/") + name + ".toml", "");
+    }
+    Script("tools/build_engine.sh", kBuildEngine);
+    Script("bin/ninja", "");
+    Script("bin/cmake", "");
+    Script("build/release/testbed", kProgram);
+    Write("build/release/build.ninja", "");
+    Write("build/release/CMakeCache.txt",
+          "CMAKE_PROJECT_NAME:STATIC=testbed\nWIREDTIGER_ROOT:PATH=/none\n");
+  }
+  void Write(const std::string& name, const std::string& text) {
+    fs::create_directories((directory_ / name).parent_path());
+    std::ofstream(directory_ / name) << text;
+  }
+  void Script(const std::string& name, const std::string& text) {
+    Write(name, "#!/bin/bash\n" + text);
+    fs::permissions(directory_ / name, fs::perms::owner_all);
+  }
+  // Returns the exit code of a script of the tree. Sets calls_ to what the stand-ins wrote down, and
+  // said_ to what the script printed.
+  int Tool(const std::string& words, const std::string& environment = "") {
+    const std::string calls = directory_ / "calls", said = directory_ / "said";
+    fs::remove(calls);
+    const std::string command = "cd " + directory_.string() + " && CALLS=" + calls +
+                                " PATH=" + (directory_ / "bin").string() +
+                                ":/usr/bin:/bin TESTBED_SKIP_PACKAGES=1 WIREDTIGER_ROOT=/none " +
+                                environment + " tools/" + words + " >" + said + " 2>&1 </dev/null";
+    const int status = std::system(command.c_str());
+    calls_ = Read(calls);
+    said_ = Read(said);
+    return WEXITSTATUS(status);
+  }
+  std::string calls_, said_;
+};
+
+TEST_F(SetUpScriptsTest, ReleasesThatARunNamesAreBuiltOnce) {
+  const std::string run = "testbed --engine wiredtiger@11.0.0 --ram 64M\n";
+  EXPECT_EQ(Tool("run.sh --engine wiredtiger@11.0.0 --ram 64M"), 0) << said_;
+  EXPECT_EQ(calls_, "build wiredtiger 11.0.0\n" + run);
+  EXPECT_EQ(Tool("run.sh --engine wiredtiger@11.0.0 --ram 64M"), 0) << said_;
+  EXPECT_EQ(calls_, run);
+  EXPECT_EQ(Tool("run.sh --engine=wiredtiger@latest,btree,rocksdb@9.9.3 --out o"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("build wiredtiger 11.3.1\nbuild rocksdb 9.9.3\ntestbed"));
+  EXPECT_EQ(Tool("run.sh ab --a engine=rocksdb@8.10.0 --b engine=rocksdb@10.4.2"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("build rocksdb 8.10.0\nbuild rocksdb 10.4.2\ntestbed ab"));
+}
+
+TEST_F(SetUpScriptsTest, WhatIsNoReleaseIsLeftToTheProgram) {
+  for (const char* words : {"--engine btree@1.0", "--engine rocksdb@0.1", "--engine rocksdb@/none",
+                            "--engine rocksdb", "--label rocksdb@10.4.2", "--engine"}) {
+    EXPECT_EQ(Tool(std::string("run.sh ") + words), 0) << said_;
+    EXPECT_EQ(calls_, std::string("testbed ") + words + "\n");
+  }
+  EXPECT_EQ(Tool("run.sh --engine rocksdb@9.9.3", "TESTBED_RELEASES=/none"), 0) << said_;
+  EXPECT_EQ(calls_, "testbed --engine rocksdb@9.9.3\n") << "it looks in another directory";
+  EXPECT_EQ(Tool("run.sh --engine rocksdb@6.20.3"), 1) << said_;
+  EXPECT_EQ(calls_, "build rocksdb 6.20.3\n") << "nothing runs when the build has failed";
+}
+
+TEST_F(SetUpScriptsTest, ANightlyRunLeavesOutWhatCannotBePlanned) {
+  EXPECT_EQ(
+      Tool("nightly.sh --only experiments --out o", "TESTBED_NIGHTLY_EXPERIMENTS='mine none'"), 0)
+      << said_;
+  EXPECT_EQ(calls_, "testbed experiment mine --scale small --quiet\n");
+  EXPECT_THAT(Read(directory_ / "o/summary.txt"),
+              HasSubstr("ok; left out: none, nothing is built\n"));
+  EXPECT_EQ(Tool("nightly.sh --only experiments --out o"), 1)
+      << "an error is no reason to leave out";
+  EXPECT_EQ(calls_, "testbed experiment mine --scale small --quiet\n");
+}
+
+TEST_F(SetUpScriptsTest, ANightlyRunHasARowForEachRelease) {
+  const std::string part = "nightly.sh --only releases --out o";
+  EXPECT_EQ(Tool(part, "TESTBED_NIGHTLY_RELEASES='wiredtiger@11.0.0,wiredtiger@11.2.0'"), 0)
+      << said_;
+  EXPECT_EQ(Read(directory_ / "o/releases.md"),
+            "| release | build | conformance suite | 100 kills |\n|---|---|---|---|\n"
+            "| wiredtiger@11.0.0 | ok | 3 passed | ok |\n"
+            "| wiredtiger@11.2.0 | ok | 3 passed | ok |\n");
+  EXPECT_THAT(calls_, HasSubstr("suite --gtest_brief=1 --gtest_filter=*wiredtiger*\n"
+                                "testbed crashtest --engine wiredtiger@11.0.0 --kills 100"));
+  EXPECT_THAT(calls_, HasSubstr("testbed ab --a engine=wiredtiger@11.0.0 --b "
+                                "engine=wiredtiger@11.2.0"));
+  EXPECT_EQ(Tool(part, "TESTBED_NIGHTLY_RELEASES='rocksdb@6.20.3 wiredtiger@11.1.0'"), 1) << said_;
+  EXPECT_THAT(Read(directory_ / "o/releases.md"),
+              HasSubstr("| rocksdb@6.20.3 | FAILED | - | - |\n"
+                        "| wiredtiger@11.1.0 | ok | FAILED, 3 passed | ok |\n"));
+  EXPECT_THAT(calls_, Not(HasSubstr("testbed ab")));
+  EXPECT_THAT(Read(directory_ / "o/releases.log"), HasSubstr("none are compared"));
+}
+
+TEST_F(SetUpScriptsTest, ANightlyRunTestsAllReleasesAndAnInstallationOfOnesOwn) {
+  (void)Tool("nightly.sh --only releases --out o");
+  const std::string rows = Read(directory_ / "o/releases.md");
+  for (const char* name :
+       {"| rocksdb@11.8.1 | ok |", "| wiredtiger@11.3.1 | ok |", "| wiredtiger@/none |"}) {
+    EXPECT_THAT(rows, HasSubstr(name));
+  }
+}
+
+// No package is installed, to dpkg-query.
+TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
+  Script("bin/dpkg-query", "exit 1\n");
+  Script("bin/sudo", "[[ $1 == -n ]] || exec \"$@\"\n");
+  Script("bin/apt-get", "echo \"apt-get $*\" >>\"$CALLS\"\n");
+  (void)Tool("nightly.sh --only originals --out o", "TESTBED_SKIP_PACKAGES=");
+  for (const char* package : {" sysbench ", " mariadb-server-core ", " default-jre-headless ",
+                              " maven ", " rocksdb-tools ", " zstd"}) {
+    EXPECT_THAT(calls_, HasSubstr(package));
+  }
+  EXPECT_THAT(calls_, Not(HasSubstr(" cargo")));
+  (void)Tool("nightly.sh --only releases --out o",
+             "TESTBED_SKIP_PACKAGES= TESTBED_NIGHTLY_RELEASES=wiredtiger@11.0.0");
+  if (!fs::exists("/usr/bin/cargo")) {
+    EXPECT_THAT(calls_, HasSubstr(" cargo"));
+  }
+  EXPECT_THAT(calls_, HasSubstr(" libgtest-dev "));
+  EXPECT_THAT(calls_, Not(HasSubstr(" sysbench")));
+}
+
+TEST_F(SetUpScriptsTest, AnInstallationOfOnesOwnIsLinked) {
+  fs::copy(fs::path(SourceDir()) / "tools/build_engine.sh", directory_ / "tools/build_engine.sh",
+           fs::copy_options::overwrite_existing);
+  const std::string prefix = directory_ / "opt/rocksdb";
+  EXPECT_EQ(Tool("build_engine.sh rocksdb " + prefix), 2);
+  EXPECT_THAT(said_, HasSubstr("there is no lib/librocksdb.a in " + prefix));
+  Write("opt/rocksdb/lib/librocksdb.a", "");
+  EXPECT_EQ(Tool("build_engine.sh rocksdb " + prefix + "/"), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("ready: testbed --engine rocksdb@" + prefix + " (built elsewhere)"));
+  std::string description;
+  for (const auto& entry : fs::directory_iterator(directory_ / "build/release/releases")) {
+    if (entry.path().extension() == ".cmake") description = Read(entry.path());
+  }
+  EXPECT_THAT(description, HasSubstr("testbed_release(rocksdb \"" + prefix + "\" FOLDER rocksdb-"));
+  EXPECT_THAT(description, HasSubstr(" PREFIX \"" + prefix + "\""));
+}
+
+}  // namespace
+}  // namespace testbed
