@@ -9,6 +9,7 @@
 #include "device/os/signal_guard.h"
 #include "tools/ab/flat_counters.h"
 #include "tools/ab/processors.h"
+#include "tools/report/figures.h"
 #include "tools/statistics/metrics.h"
 
 namespace testbed {
@@ -58,7 +59,6 @@ json SampleJson(const std::string& side, int load, int block, const json& phase,
       metrics[kind.empty() ? name : kind + "." + name] = value;
     }
   }
-  if (phase.contains("database_bytes")) metrics["size"] = phase.at("database_bytes");
   return {{"side", side},
           {"load", load},
           {"block", block},
@@ -223,7 +223,7 @@ void Load::AddRun(int side, const json& run) {
   }
   if (phase != nullptr && options_.in_slices() && phase->contains("database_bytes")) {
     for (json& sample : result_.samples) {
-      if (sample["side"] == Label(side)) sample["metrics"]["size"] = phase->at("database_bytes");
+      if (sample["side"] == Label(side)) sample["metrics"]["size"] = PhaseDataBytes(*phase);
     }
   }
   json kept = run;

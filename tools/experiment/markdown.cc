@@ -37,10 +37,11 @@ std::string Heading(const ResultSet& results) {
       foreign.empty() ? "" : "On the machine, " + foreign + ".\n");
 }
 
-std::string Row(const PartVerdict& part) {
-  std::string says = part.stand_in.empty()
-                         ? part.says
-                         : fmt::format("*stand-in {}, not counted:* {}", part.stand_in, part.says);
+// Returns the row of a part. Parts of stand-ins are `counted` when the finding has no others.
+std::string Row(const PartVerdict& part, bool counted) {
+  std::string says = part.stand_in.empty() ? part.says
+                                           : fmt::format("*stand-in {}{}:* {}", part.stand_in,
+                                                         counted ? "" : ", not counted", part.says);
   if (!part.false_if.empty()) says += " *False if " + part.false_if + ".*";
   std::string outcome = OutcomeName(part.outcome);
   if (!part.because.empty()) outcome += ": " + part.because;
@@ -79,7 +80,7 @@ std::string FindingsMarkdown(const ResultSet& results) {
       text +=
           "\n| part | published | ours | true in resampled rounds | outcome |\n"
           "|---|---|---|---|---|\n";
-      for (const PartVerdict& part : v.parts) text += Row(part);
+      for (const PartVerdict& part : v.parts) text += Row(part, !v.on_stand_in.empty());
     }
     text += Memory(v);
     for (const std::string& mechanism : v.mechanisms) text += fmt::format("\n{}\n", mechanism);

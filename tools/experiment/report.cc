@@ -68,7 +68,8 @@ std::string FindingsText(const ResultSet& results) {
     for (const PartVerdict& part : v.parts) {
       text += fmt::format("     - {}: {}\n", part.says, OutcomeText(part));
       if (!part.stand_in.empty()) {
-        text += fmt::format("         of {}, which stands in and is not counted\n", part.stand_in);
+        text += fmt::format("         of {}, which stands in{}\n", part.stand_in,
+                            v.on_stand_in.empty() ? " and is not counted" : "");
       }
       if (!part.published.empty()) text += fmt::format("         published: {}\n", part.published);
       if (!part.ours.empty()) text += fmt::format("         ours: {}\n", part.ours);
@@ -98,6 +99,7 @@ nlohmann::json FindingsJson(const ResultSet& results) {
                    {"claim", v.claim},
                    {"systems", v.systems},
                    {"verdict", VerdictText(v)},
+                   {"on_stand_in", v.on_stand_in},
                    {"because", v.because},
                    {"held", v.held},
                    {"parts_holding", v.holding},

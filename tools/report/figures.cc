@@ -83,6 +83,10 @@ DeviceIo OtherProgramsIo(const json& account) {
   return io;
 }
 
+double PhaseDataBytes(const json& phase) {
+  return Number(phase, "/database_bytes") - Number(phase, "/log_file_bytes", 0);
+}
+
 DeviceIo OwnDeviceIo(const json& account) {
   const DeviceIo other = OtherProgramsIo(account);
   // The two counts are taken one after the other, so a difference may be below 0 by a request.

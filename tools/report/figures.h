@@ -51,6 +51,11 @@ double SumOfCauses(const nlohmann::json& phase, const std::string& level, const 
   return sum;
 }
 
+// Returns the size of a phase's database without the files of its write-ahead log; NaN when it is not
+// known. Sizes of rows and growth are computed from this: a log is as large as checkpoints let it
+// grow, or as the engine allocates it ahead, whatever the rows take.
+double PhaseDataBytes(const nlohmann::json& phase);
+
 // Requests of a device over a phase.
 struct DeviceIo {
   double reads = 0, read_bytes = 0, writes = 0, write_bytes = 0;

@@ -176,9 +176,9 @@ json InsertBenchmarkMetrics(const json& phase) {
       Number(phase, "/account/cpu_user_seconds") + Number(phase, "/account/cpu_system_seconds");
   Put(&m, "process_cpupq", cpu * 1e6 / (rate * secs));
   PutHost(phase, secs, rate, &m);
-  Put(&m, "dbgb1", (Number(phase, "/database_bytes") - Number(phase, "/log_file_bytes")) / 1e9);
+  Put(&m, "dbgb1", PhaseDataBytes(phase) / 1e9);
   Put(&m, "dbgb2", Number(phase, "/database_bytes") / 1e9);
-  Put(&m, "bytes_per_row", Number(phase, "/database_bytes") / Number(details, "/table_rows"));
+  Put(&m, "bytes_per_row", PhaseDataBytes(phase) / Number(details, "/table_rows"));
   if (const json* op = Operation(phase, main)) {
     Put(&m, "maxop", Number(*op, "/latency_us/max") / 1e6);
   }
@@ -214,8 +214,8 @@ std::vector<Table> InsertBenchmarkTables(const json& document) {
                  "wMiB/s", "rpq",     "rKiB/q", "wpi",    "wKiB/i",    "csps", "cpups",  "cspq",
                  "cpupq",  "dbgb1",   "dbgb2",  "rss GB", "max op s",  "p50",  "p99"});
   Table rounds("Insert benchmark: sizes, and when clients finished",
-               {"step", "rows", "seconds", "GB", "bytes/row", "GB written", "MB/s written", "ips",
-                "first client s", "last client s"});
+               {"step", "rows", "seconds", "data GB", "log GB", "bytes/row", "GB written",
+                "MB/s written", "ips", "first client s", "last client s"});
   Table blocks("Insert benchmark: blocks that each kind of operation caused itself",
                {"step: operation", "count", "reads", "read KiB", "writes", "write KiB", "level"});
   for (const json& run : document.at("runs")) {
@@ -243,9 +243,10 @@ std::vector<Table> InsertBenchmarkTables(const json& document) {
                    cell("maxop"), cell("p50"),
                    cell("p99")});
       rounds.Row({name, Short(Number(phase, "/details/table_rows")), Short(phase.at("seconds")),
-                  cell("dbgb2"), cell("bytes_per_row"),
-                  Short(Number(m, "/device_write_bytes") / 1e9), cell("device_write_mbps"),
-                  cell("ips"), cell("first_client_seconds"), cell("last_client_seconds")});
+                  cell("dbgb1"), Short(Number(phase, "/log_file_bytes") / 1e9),
+                  cell("bytes_per_row"), Short(Number(m, "/device_write_bytes") / 1e9),
+                  cell("device_write_mbps"), cell("ips"), cell("first_client_seconds"),
+                  cell("last_client_seconds")});
       for (const json& b : m.at("blocks")) {
         blocks.Row({fmt::format("{}: {}, per {}", name, b.at("name").get<std::string>(),
                                 b.at("per").get<std::string>()),

@@ -255,7 +255,8 @@ Table MemoryTable(const json& document) {
 }
 
 Table DatabaseTable(const json& document) {
-  Table table("Database", {"phase", "seconds", "bytes", "rows", "bytes/row", "per user byte"});
+  Table table("Database",
+              {"phase", "seconds", "data", "log", "rows", "bytes/row", "per user byte"});
   const double row = MeanRowBytes(document).value_or(NAN);
   std::map<const json*, double> rows;  // after each phase
   for (const json& run : document.at("runs")) {
@@ -263,9 +264,10 @@ Table DatabaseTable(const json& document) {
     for (size_t i = 0; i < after.size(); ++i) rows[&run.at("phases")[i]] = after[i].value_or(NAN);
   }
   ForEachPhase(document, [&](const json& run, const json& phase) {
-    const double bytes = Number(phase, "/database_bytes"), a_row = bytes / rows[&phase];
-    table.Row({RowName(run, phase, ""), Short(phase.at("seconds")), Size(bytes),
-               Whole(rows[&phase]), Short(a_row), Short(a_row / row)});
+    const double data = PhaseDataBytes(phase), a_row = data / rows[&phase];
+    table.Row({RowName(run, phase, ""), Short(phase.at("seconds")), Size(data),
+               Size(Number(phase, "/log_file_bytes")), Whole(rows[&phase]), Short(a_row),
+               Short(a_row / row)});
   });
   return table;
 }

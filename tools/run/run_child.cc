@@ -375,7 +375,7 @@ void ChildRun::Execute() {
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     record_.engine->effective[name] = value;
   }
-  record_.database_bytes = engine_->SizeOnDisk().total();
+  record_.database_size = engine_->SizeOnDisk();
   // The destructor of the engine would make the last commits durable as well, but could not report
   // a failure.
   if (options_.engine.durability != Durability::kSync) engine_->Checkpoint();

@@ -256,8 +256,9 @@ json RunJson(const RunRecord& run) {
   }
   if (run.cache_tuning) j["cache_tuning"] = TuningJson(*run.cache_tuning);
   for (const FoundRate& found : run.found_rates) j["find_rate"].push_back(found.ToJson());
-  if (run.database_bytes) {
-    j["database"] = {{"bytes", *run.database_bytes}};
+  if (run.database_size) {
+    j["database"] = {{"bytes", run.database_size->total()},
+                     {"log_bytes", run.database_size->log_bytes}};
     if (run.database_rows) j["database"]["rows"] = *run.database_rows;
   }
   if (run.partial) j["partial"] = *run.partial;

@@ -14,6 +14,7 @@
 
 #include "device/account/grade.h"
 #include "device/machine/memory_budget.h"
+#include "engines/disk_size.h"
 #include "tools/cache/cache_tuning.h"
 #include "tools/rate/rate_search.h"
 #include "tools/run/memory_watch.h"
@@ -115,8 +116,8 @@ struct RunRecord {
   std::optional<EngineInUse> engine;
   std::optional<CacheTuning> cache_tuning;
   std::vector<FoundRate> found_rates;  // of --find-rate, one for each workload that does not load
-  std::optional<uint64_t> database_bytes;
-  std::optional<uint64_t> database_rows;  // counts only beside database_bytes
+  std::optional<DiskSize> database_size;
+  std::optional<uint64_t> database_rows;  // counts only beside database_size
   std::optional<bool> partial;            // set when the run came to its end, or was stopped
   nlohmann::json population;              // rows of the database (Population::ToJson); null = none
   std::optional<RunError> error;

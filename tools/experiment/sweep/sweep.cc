@@ -125,7 +125,8 @@ std::string MetricsText(const std::string& prefix) {
                   "{0}.count",
                   prefix),
       "us", "an operation");
-  add("database", "database.bytes / 1048576", "MiB", "on disk");
+  add("data", "(database.bytes - database.log_bytes) / 1048576", "MiB",
+      "on disk, the write-ahead log apart");
   return text;
 }
 

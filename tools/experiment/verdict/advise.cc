@@ -27,10 +27,14 @@ struct Way {
   Estimate rate;
   double device_reads, bytes, cpu_us;
   std::vector<double> chosen_pct;  // sorted shares that --cache-pct auto chose in the rounds
-};
+  double cache_pct;                // mean of the shares that the runs had; NaN when not known
 
-// Returns the median, which is a share that a round ran with; a mean need not be.
-double Middle(const std::vector<double>& sorted) { return sorted[sorted.size() / 2]; }
+  // Returns the share of the memory that the way's cache had, which --cache-pct auto and most
+  // choose. Of shares that auto chose it is the median, which is one that a round ran with.
+  double Share() const {
+    return chosen_pct.empty() ? cache_pct : chosen_pct[chosen_pct.size() / 2];
+  }
+};
 
 std::string OptionOf(const Way& way, const char* name) {
   const auto found = way.cell->options.find(name);
@@ -48,9 +52,9 @@ std::string OptionsText(const Way& way) {
   const auto option = [&](const char* name) { return OptionOf(way, name); };
   std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
   if (!FindEngine(EngineOfWay(way)).capabilities.cache) return text;
-  const std::string share =
-      way.chosen_pct.empty() ? option("cache-pct") : fmt::format("{:.0f}", Middle(way.chosen_pct));
-  return fmt::format("{} --cache-pct {}", text, share);
+  const double share = way.Share();
+  return fmt::format("{} --cache-pct {}", text,
+                     std::isfinite(share) ? fmt::format("{:.0f}", share) : option("cache-pct"));
 }
 
 std::string EvidenceText(const Way& way) {
@@ -159,7 +163,8 @@ std::vector<Way> WaysOf(const ResultSet& results) {
                     mean("device_reads"),
                     mean("bytes_per_query"),
                     mean("cpu_us"),
-                    {}});
+                    {},
+                    mean("cache_pct")});
     std::vector<double>& chosen = ways.back().chosen_pct;
     for (double pct : results.Values(i, "chosen_pct")) {
       if (std::isfinite(pct)) chosen.push_back(pct);
@@ -175,8 +180,7 @@ std::vector<Way> WaysOf(const ResultSet& results) {
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
-  const double share =
-      way.chosen_pct.empty() ? results.Mean(way.index, "cache_pct") : Middle(way.chosen_pct);
+  const double share = way.Share();
   const double page = results.Figure(way.index, "options.page_size");
   const auto bytes = [](double x) {
     return std::isfinite(x) && x > 0 ? static_cast<uint64_t>(x) : uint64_t{0};

@@ -46,6 +46,17 @@ std::string OpenAxes(const std::vector<Cell>& cells, const Statement::Groups& gr
   return fmt::format("{}", fmt::join(open, ", "));
 }
 
+// Returns the names of the systems that stand in for the published one; an empty string when a part
+// is of the published one.
+std::string StandInsAlone(const std::vector<PartVerdict>& parts) {
+  std::set<std::string> names;
+  for (const PartVerdict& part : parts) {
+    if (part.stand_in.empty()) return "";
+    names.insert(part.stand_in);
+  }
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
 // Returns the expressions of the finding's parts that are asked at this scale, and of its
 // mechanisms.
 std::vector<std::string> AskedExpressions(const Experiment& experiment, const std::string& scale,
@@ -203,9 +214,10 @@ class Checker {
   }
 
   void Conclude(const Finding& finding, Verdict* verdict) const {
+    verdict->on_stand_in = StandInsAlone(verdict->parts);
     std::map<PartVerdict::Outcome, size_t> n;
     for (const PartVerdict& part : verdict->parts) {
-      if (!part.stand_in.empty()) continue;
+      if (!part.stand_in.empty() && verdict->on_stand_in.empty()) continue;
       if (part.outcome == PartVerdict::kAskedElsewhere) {
         ++verdict->elsewhere;
         continue;
@@ -360,7 +372,9 @@ std::string OutcomeText(const PartVerdict& part) {
   return part.because.empty() ? text : text + " (" + part.because + ")";
 }
 
-std::string VerdictText(const Verdict& verdict) {
+namespace {
+
+std::string VerdictAlone(const Verdict& verdict) {
   static constexpr const char* kNames[] = {
       "reproduced",       "in part",          "not reproduced",      "cannot be told",
       "one round",        "untestable",       "waits for an engine", "withheld",
@@ -390,6 +404,14 @@ std::string VerdictText(const Verdict& verdict) {
     default:
       return name;
   }
+}
+
+}  // namespace
+
+std::string VerdictText(const Verdict& verdict) {
+  const std::string text = VerdictAlone(verdict);
+  if (verdict.on_stand_in.empty()) return text;
+  return fmt::format("{}, on a stand-in alone ({})", text, verdict.on_stand_in);
 }
 
 std::vector<Verdict> CheckFindings(const ResultSet& results) {

@@ -62,8 +62,11 @@ struct Verdict {
   Kind kind = kIncomplete;
   std::string because;
   // Numbers of parts. `counted` leaves out those that are checked only at other scales, whose
-  // number is `elsewhere`, and those of stand-ins.
+  // number is `elsewhere`, and those of stand-ins beside the published system.
   size_t holding = 0, undecided = 0, counted = 0, elsewhere = 0;
+  // The stand-ins, when no part is of the published system. Their parts are then counted, and the
+  // verdict says that it is theirs.
+  std::string on_stand_in;
   std::vector<PartVerdict> parts;
   std::vector<std::string> mechanisms;  // measured explanations of a claim that does not hold
   std::string held;  // what each engine held in the cells of all parts (equal_terms.h)

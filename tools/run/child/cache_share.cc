@@ -105,10 +105,11 @@ std::function<SharePrediction(const std::vector<CacheTrial>&)> ChildRun::SharePr
         return scattered ? Mix64(at) % data.rows : at;
       },
       data.rows, page / row);
-  const CacheSizes sizes{.ram_bytes = ram,
-                         .page_bytes = page,
-                         .stored_bytes = static_cast<double>(engine_->SizeOnDisk().total()) / pages,
-                         .page_cache = options_.engine.io != IoMode::kDirect};
+  const CacheSizes sizes{
+      .ram_bytes = ram,
+      .page_bytes = page,
+      .stored_bytes = static_cast<double>(engine_->SizeOnDisk().data_bytes) / pages,
+      .page_cache = options_.engine.io != IoMode::kDirect};
   return [=](const std::vector<CacheTrial>& trials) {
     const OtherMemory other = FitOtherMemory(trials, ram);
     CacheSizes with_other = sizes;

@@ -38,12 +38,14 @@ class AdviseTest : public testing::Test {
     options_.scale = "tiny";
     options_.rounds = rounds;
     options_.set = {{"engine", engine}, {"workload", "insert,mixed"}};
-    options_.only = {{"reading", {"direct 50", "direct 75", "buffered 20"}}};
+    options_.only = {{"reading", {"direct 50", "direct most", "buffered 20"}}};
     dir_.Create(LoadExperiment("advise"), options_);
     cells_ = PlanCells(LoadExperiment("advise"), options_);
   }
-  // Writes the results of a way, with one rate for each round.
-  void Write(size_t way, std::vector<double> rates, const json& not_in_force = json::array()) {
+  // Writes the results of a way, with one rate for each round, and the share of the memory that its
+  // cache had.
+  void Write(size_t way, std::vector<double> rates, const json& not_in_force = json::array(),
+             double cache_pct = 0) {
     for (size_t round = 0; round < rates.size(); ++round) {
       const json phase = {{"name", "mixed"},
                           {"kind", "measure"},
@@ -57,6 +59,12 @@ class AdviseTest : public testing::Test {
       run["phases"].push_back(phase);
       json document = {{"not_in_force", not_in_force}};
       document["runs"].push_back(run);
+      const OptionMap& options = cells_[way].options;
+      const auto share = options.find("cache-pct");
+      document["options"]["cache_pct"] =
+          cache_pct != 0 || share == options.end() || share->second == "most"
+              ? cache_pct
+              : std::stod(share->second);
       for (const Cell& cell : cells_) {  // the order of the cells differs between rounds
         if (cell.name == cells_[way].name && cell.round == static_cast<int>(round) + 1) {
           dir_.WriteCell(cell, document);
@@ -83,6 +91,18 @@ TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
   EXPECT_THAT(advice, HasSubstr("2010 ±24.8 operations/s, 0.500 device reads and 4096 B"));
   EXPECT_THAT(advice, HasSubstr("then --io direct --page-size 8k --cache-pct 50 (50 % of it)"));
   EXPECT_THAT(advice, Not(HasSubstr("cannot be told")));
+}
+
+// The advice is for a server, which knows no "most".
+TEST_F(AdviseTest, TheShareThatMostChoseIsAdvised) {
+  Plan(3);
+  ASSERT_EQ(cells_[1].options.at("cache-pct"), "most");
+  Write(0, {1000, 1010, 1020});
+  Write(1, {2000, 2010, 2020}, json::array(), 83.4);
+  Write(2, {500, 505, 510});
+  const std::string advice = Advice();
+  EXPECT_THAT(advice, HasSubstr("Advice: --io direct --page-size 8k --cache-pct 83\n"));
+  EXPECT_THAT(advice, Not(HasSubstr("most")));
 }
 
 TEST_F(AdviseTest, WaysThatDifferByLessThanTheirRoundsAreSaidToBeAlike) {
@@ -169,11 +189,11 @@ TEST(AdviseSessionTest, TheLevelsOfAllLooksAreFivePercentTogether) {
 TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
   Plan(4);
   Write(0, {1000, 1010, 1020, 1000});
-  Write(1, {500, 505, 510});
+  Write(1, {500, 505, 510}, json::array(), 80);
   Write(2, {2000, 2010, 2020, 2010});
   EXPECT_THAT(Advice(), HasSubstr("Advice: --io buffered"));
   EXPECT_THAT(Advice(), Not(HasSubstr("incomplete")));
-  EXPECT_THAT(Advice(), Not(HasSubstr("--cache-pct 75")));
+  EXPECT_THAT(Advice(), Not(HasSubstr("--cache-pct 80")));
   Plan(5);
   Write(0, {1000, 1010, 1020, 1000, 9000});
   EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --cache-pct 20"))

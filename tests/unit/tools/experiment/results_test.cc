@@ -273,6 +273,33 @@ TEST_F(ResultsTest, PartsOfOtherScalesAreNotCounted) {
   EXPECT_EQ(verdict("tiny", "tiny"), "asked at another scale");
 }
 
+// Of a finding that the published system cannot be asked, the verdict says whose it is.
+TEST_F(ResultsTest, AVerdictOnStandInsAloneSaysSo) {
+  PlanRounds(3);
+  for (size_t cell : {0, 1, 2}) WriteRounds(cell, {100, 101, 99});
+  const auto finding = [&](const std::string& second) {
+    const auto part = [](const std::string& stand_in) {
+      return "  [[finding.part]]\n  says = \"x\"\n" + stand_in +
+             "  holds = \"min(qps[io=direct]) > 50\"\n";
+    };
+    return ResultSet(
+        ParseExperiment(std::string(kSmall) + "\n[[finding]]\nid = \"Z\"\nclaim = \"z\"\n" +
+                            part("  stand_in = \"a prototype\"\n") + part(second),
+                        "small.toml"),
+        cells_, dir_);
+  };
+  const ResultSet alone = finding("  stand_in = \"btree\"\n");
+  const Verdict verdict = CheckFindings(alone).back();
+  EXPECT_EQ(VerdictText(verdict), "reproduced, on a stand-in alone (a prototype; btree)");
+  EXPECT_EQ(verdict.counted, 2u);
+  EXPECT_EQ(FindingsJson(alone).back()["on_stand_in"], "a prototype; btree");
+  EXPECT_THAT(FindingsMarkdown(alone), HasSubstr("| *stand-in a prototype:* x |"));
+  const ResultSet beside = finding("");
+  EXPECT_EQ(VerdictText(CheckFindings(beside).back()), "reproduced");
+  EXPECT_EQ(CheckFindings(beside).back().counted, 1u);
+  EXPECT_THAT(FindingsMarkdown(beside), HasSubstr("| *stand-in a prototype, not counted:* x |"));
+}
+
 TEST_F(ResultsTest, AFindingIsReproducedInPartOrNot) {
   const auto verdict = [&](size_t finding) { return CheckFindings(Results())[finding]; };
   PlanRounds(3);

@@ -32,6 +32,7 @@ json Phase(const std::string& name, const std::string& kind, double rate) {
           {"rate", rate},
           {"wrong", 0},
           {"database_bytes", 4096},
+          {"log_file_bytes", 1024},
           {"operations", json::array({operation})},
           {"account",
            {{"causes", json::array({{{"name", name}, {"file", {{"reads", 500}}}},
@@ -109,6 +110,7 @@ TEST(MetricsTest, AreFoundInAPhase) {
   EXPECT_EQ(metrics.at("engine_misses"), 1);
   EXPECT_EQ(metrics.at("file_reads"), 0.6);
   EXPECT_EQ(metrics.at("device_reads"), 0.6);
+  EXPECT_EQ(metrics.at("size"), 3072) << "the log is no part of it";
   EXPECT_FALSE(metrics.contains("kernel_reads"));
   EXPECT_FALSE(metrics.contains("write_amplification"));
   json mixed = Phase("mixed", "measure", 100);

@@ -80,7 +80,7 @@ RunRecord FullRun() {
   found.outcome = FoundRate::Outcome::kHighestMeets;
   found.steps = {{.seconds = 1, .all_operations = 9}, {.target = 4, .seconds = 1}};
   found.again = {found.steps[1]};
-  run.database_bytes = 5000;
+  run.database_size = DiskSize{.data_bytes = 4930, .log_bytes = 70};
   run.database_rows = 10;
   run.partial = false;
   run.error = RunError{"a sentence", 2};
@@ -165,6 +165,11 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   EXPECT_FALSE(PhaseJson(untold).contains("rows_inserted"));
   EXPECT_EQ(PhaseJson(FullPhase())["rows_erased"], 0);
   EXPECT_EQ(RunJson(RunRecord{}), json({{"threads", 1}, {"repeat", 0}}));
+}
+
+TEST(RunJsonTest, OfTheDatabaseTheLogHasAFieldOfItsOwn) {
+  EXPECT_EQ(RunJson(FullRun())["database"],
+            json({{"bytes", 5000}, {"log_bytes", 70}, {"rows", 10}}));
 }
 
 TEST(RunJsonTest, ATrialHasNeitherOperationsNorSeries) {
