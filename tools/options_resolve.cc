@@ -87,8 +87,7 @@ void RunOptions::Resolve() {
                 "`testbed --engine btree` runs one");
   }
   ResolveVariant();
-  const EngineInfo& info = FindKnownEngine(engine_name);
-  ResolveServer(info, this);
+  const EngineInfo& info = ResolveServer(FindKnownEngine(engine_name), this);
   if (reuse && dir.empty())
     throw Error(Error::kUsage, "--reuse needs the --dir that holds the database");
   if (reuse && fresh)

@@ -16,8 +16,8 @@
 namespace testbed {
 namespace {
 
-void Add(CLI::App& app, const std::string& option, const std::string& type, const std::string& help,
-         const std::string& accepted, std::string* value) {
+void AddNaming(CLI::App& app, const std::string& option, const std::string& type,
+               const std::string& help, const std::string& accepted, std::string* value) {
   app.add_option_function<std::string>(
          option,
          [option, accepted, value](const std::string& text) {
@@ -39,20 +39,22 @@ std::string EnginesOfServers() {
 }  // namespace
 
 void AddServerOptions(CLI::App& app, RunOptions& options) {
-  Add(app, "--server", "NAME[@VERSION]",
+  AddNaming(
+      app, "--server", "NAME[@VERSION]",
       "The server that the run starts, for an engine that is one: mariadb, postgres, postgres@15",
       "the name of a server: mariadb, postgres, postgres@15", &options.server);
-  Add(app, "--connect", "URL",
+  AddNaming(
+      app, "--connect", "URL",
       "A server that runs already, for an engine that is one, such as mysql://user@host:3306/ or "
       "postgresql://user@host:5432/database (docs/servers.md)",
       "a URL such as mysql://user@host:3306/ or postgresql://user@host:5432/database",
       &options.connect);
 }
 
-void ResolveServer(const EngineInfo& info, RunOptions* options) {
+const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options) {
   std::string server = std::exchange(options->server, "");
   std::string connect = std::exchange(options->connect, "");
-  if (server.empty() && connect.empty()) return;
+  if (server.empty() && connect.empty()) return info;
   const char* const name = server.empty() ? "connect" : "server";
   const std::string given =
       fmt::format("--{} {}", name, server.empty() ? "URL" : std::string_view(server));
@@ -77,6 +79,7 @@ void ResolveServer(const EngineInfo& info, RunOptions* options) {
                             given, other));
   }
   options->engine.extra[name] = server.empty() ? std::move(connect) : std::move(server);
+  return info;
 }
 
 }  // namespace testbed

@@ -18,8 +18,8 @@ void AddServerOptions(CLI::App& app, RunOptions& options);
 
 // Moves the two options, which may be empty, to the engine's own options. Throws Error (kUsage)
 // when one of them is given and the engine speaks to no server, when both are, and when the
-// engine's own options name a server already.
-void ResolveServer(const EngineInfo& info, RunOptions* options);
+// engine's own options name a server already. Returns `info`.
+const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options);
 
 }  // namespace testbed
 
