@@ -338,13 +338,18 @@ TEST_F(ExperimentRunTest, EachCellThatWritesHasACopyOfTheLoad) {
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_ / "o/loads"), {}), 1);
   EXPECT_FALSE(fs::exists(directory_ / "o/databases"));
 
-  // A rehearsal of --cache-pct most inserts, too, and its rows must be gone when the run begins.
+  // A rehearsal of --cache-pct most inserts, too, and its rows must be gone when the run begins. The
+  // check of sysbench's workloads counts what is there.
+  std::string text = kCopies;
+  text.replace(text.find("insert,mixed"), 12, "sysbench-load,oltp-insert");
+  text.erase(text.find("mix = "), 19);
+  std::ofstream(directory_ / "copies.toml") << text;
   const CommandResult most =
       Run("experiment copies.toml --rounds 1 --quiet --fresh --out o --set cache-pct=most");
   if (most.err.find("which --ram cannot tell") != std::string::npos) GTEST_SKIP() << most.err;
   ASSERT_EQ(most.code, 0) << most.err;
-  ExpectCopies(cells());
   for (const auto& [name, document] : cells()) {
+    EXPECT_EQ(document["runs"][0]["phases"][0]["details"]["table_rows"], 2100) << name;
     EXPECT_GE(document["cache_rehearsal"]["rehearsals"].size(), 1u);
     const std::vector<std::string> words = document["command"];
     const auto share = std::find(words.begin(), words.end(), "--cache-pct");
