@@ -425,23 +425,4 @@ void AddSweepOptions(CLI::App& app, RunOptions& o) {
   app.add_flag("--forecast", o.forecast, "Only print what would run, with its time and space");
 }
 
-RunOptions ParseRunOptions(const std::vector<std::string>& words, RunOptions options) {
-  CLI::App app;
-  AddEngineOptions(app, options);
-  AddDataOptions(app, options);
-  AddWorkloadOptions(app, options);
-  AddOutputOptions(app, options);
-  AddSweepOptions(app, options);
-  try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-  } catch (const CLI::ParseError& e) {
-    throw Error(Error::kUsage, e.what());
-  }
-  return options;
-}
-
-RunOptions ParseRunOptions(const std::vector<std::string>& words) {
-  return ParseRunOptions(words, RunOptions());
-}
-
 }  // namespace testbed

@@ -1,8 +1,9 @@
-// RunOptions::Resolve: options that are left open get values from the others, and combinations that
-// contradict each other are refused.
+// ParseRunOptions, and RunOptions::Resolve: options that are left open get values from the others, and
+// combinations that contradict each other are refused.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "device/error.h"
@@ -283,6 +284,25 @@ nlohmann::json RunOptions::ToJson() const {
   if (!release.empty()) j["release"] = release;
   if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;
   return j;
+}
+
+RunOptions ParseRunOptions(const std::vector<std::string>& words, RunOptions options) {
+  CLI::App app;
+  AddEngineOptions(app, options);
+  AddDataOptions(app, options);
+  AddWorkloadOptions(app, options);
+  AddOutputOptions(app, options);
+  AddSweepOptions(app, options);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  } catch (const CLI::ParseError& e) {
+    throw Error(Error::kUsage, e.what());
+  }
+  return options;
+}
+
+RunOptions ParseRunOptions(const std::vector<std::string>& words) {
+  return ParseRunOptions(words, RunOptions());
 }
 
 }  // namespace testbed

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <iterator>
 
 #include "device/error.h"
@@ -152,18 +153,20 @@ void AddWorkloadDefaults(OptionMap* options) {
   options->merge(WorkloadDefaults(run.workloads, given));
 }
 
+// Returns the name of the engine, without variant and release, that the first of the maps names; ""
+// when none does.
+std::string EngineOf(std::initializer_list<const OptionMap*> maps) {
+  for (const OptionMap* map : maps) {
+    const auto found = map->find("engine");
+    if (found != map->end()) return found->second.substr(0, found->second.find_first_of(":@"));
+  }
+  return "";
+}
+
 void SettleCell(const Experiment& e, const PlanOptions& options, const ExperimentScale& scale,
                 Cell* cell) {
   const OptionMap of_axes = cell->options;
-  const auto engine_of = [&]() -> std::string {
-    for (const OptionMap* map : {&options.set, &of_axes, &scale.options, &e.options}) {
-      const auto found = map->find("engine");
-      if (found != map->end()) return found->second;
-    }
-    return "";
-  };
-  const std::string engine =
-      engine_of().substr(0, engine_of().find_first_of(":@"));  // without variant, release
+  const std::string engine = EngineOf({&options.set, &of_axes, &scale.options, &e.options});
   cell->options = e.options;
   Overlay(scale.options, &cell->options);
   const auto own = e.engine_options.find(engine);

@@ -1,6 +1,6 @@
 // Compares the cells of two sides by the statistics of tools/statistics: each metric of each cell
 // that both have, over their loads. A side is a results document (docs/results.md), or a directory of
-// them (tools/experiment/compare_cells.h). docs/comparing.md says how it is done.
+// them (tools/experiment/verdict/compare_cells.h). docs/comparing.md says how it is done.
 //
 //   const CellComparison comparison = CompareDocuments(first, second, {.metrics = {"rate"}});
 //   fmt::print("{}", ComparisonText(comparison));

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "device/error.h"
-#include "tools/experiment/compare_cells.h"
+#include "tools/experiment/verdict/compare_cells.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/report/compare.h"
@@ -103,9 +103,10 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
       app.add_subcommand("compare", "Say which of two results is faster, and how sure that is");
   compare->footer(kCompareExamples);
   compare
-      ->add_option("files", words->files,
-                   "The results file of the base and the one to compare with it, or two directories "
-                   "of experiments or sweeps")
+      ->add_option(
+          "files", words->files,
+          "The results file of the base and the one to compare with it, or two directories "
+          "of experiments or sweeps")
       ->required()
       ->expected(2);
   compare

@@ -167,9 +167,10 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
       "report", "Print the tables of results, or make a page with plots of them");
   report->footer(kReportExamples);
   report
-      ->add_option("results", *files,
-                   "Results and comparisons that --json wrote (- is standard input), directories of "
-                   "them, and directories of experiments")
+      ->add_option(
+          "results", *files,
+          "Results and comparisons that --json wrote (- is standard input), directories of "
+          "them, and directories of experiments")
       ->required()
       ->type_name("FILE");
   AddTextForms(report, forms.get());

@@ -367,7 +367,8 @@ void AddResultsCommand(CLI::App& app, std::function<int()>* command) {
                   "directories of experiments")
       ->required()
       ->type_name("FILE");
-  CLI::App* list = commands.Add("list", "Print the results that the store has", kResultsListExamples, ListStore);
+  CLI::App* list =
+      commands.Add("list", "Print the results that the store has", kResultsListExamples, ListStore);
   commands.AddStoreOption(list);
   list->add_flag("--wide", commands.words->wide,
                  "Print all columns, even beyond the width of the terminal");

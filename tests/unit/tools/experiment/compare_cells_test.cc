@@ -1,5 +1,5 @@
 // Tests the comparison of two directories of experiments on results documents that are made up.
-#include "tools/experiment/compare_cells.h"
+#include "tools/experiment/verdict/compare_cells.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "tools/experiment/compare_cells.h"
+#include "tools/experiment/verdict/compare_cells.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

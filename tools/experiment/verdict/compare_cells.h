@@ -9,8 +9,8 @@
 // then, those are matched that differ only in axes that the user ignores: engine=rocksdb@7.8.3 with
 // engine=rocksdb@10.4.2. Each round of a cell is a load, and what repeats within it is its runs. Loads
 // that cells share are compared once, with the first of these cells.
-#ifndef TESTBED_TOOLS_EXPERIMENT_COMPARE_CELLS_H_
-#define TESTBED_TOOLS_EXPERIMENT_COMPARE_CELLS_H_
+#ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_COMPARE_CELLS_H_
+#define TESTBED_TOOLS_EXPERIMENT_VERDICT_COMPARE_CELLS_H_
 
 #include <string>
 #include <vector>
@@ -32,4 +32,4 @@ CellComparison CompareDirectories(const std::string& first, const std::string& s
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_EXPERIMENT_COMPARE_CELLS_H_
+#endif  // TESTBED_TOOLS_EXPERIMENT_VERDICT_COMPARE_CELLS_H_
