@@ -12,7 +12,8 @@
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own, 50 kills and 20 power cuts of each server that is installed
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
-#   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py, docs/mutants.md)
+#   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py): those that
+#                  tests/mutants/results.json knows, or TESTBED_MUTANTS (default 4) drawn in each file
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small, or those that TESTBED_NIGHTLY_EXPERIMENTS names; one that
 #                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium), and a
@@ -143,8 +144,12 @@ part_mutants() {
   (set_up_tests && git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
     cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF \
       -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh" --where)") || return
-  cp -- "$source_dir/tests/mutants/results.json" "$out/mutants.json"
-  "$python" "$source_dir/tests/mutants/mutants.py" --tree "$tree" --results "$out/mutants.json" --again
+  local ask=(--each "${TESTBED_MUTANTS:-4}") known=$source_dir/tests/mutants/results.json
+  if [[ -f $known ]]; then
+    cp -- "$known" "$out/mutants.json"
+    ask=(--again)
+  fi
+  "$python" "$source_dir/tests/mutants/mutants.py" --tree "$tree" --results "$out/mutants.json" "${ask[@]}"
 }
 
 part_fuzz() {

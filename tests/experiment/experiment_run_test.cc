@@ -34,7 +34,9 @@ void ExpectJudged(const nlohmann::json& verdict) {
         << verdict["id"] << ": " << part["says"];
     if (!judged) continue;
     // Parts on stand-ins count only where there are no others.
-    if (!part["stand_in"].get<std::string>().empty() && verdict["on_stand_in"].get<std::string>().empty()) continue;
+    if (!part["stand_in"].get<std::string>().empty() &&
+        verdict["on_stand_in"].get<std::string>().empty())
+      continue;
     ++counted;
     holding += outcome == "holds in one round";
   }

@@ -8,7 +8,7 @@ which a change has a "why" when somebody has explained why no test needs to noti
 
     tests/mutants/mutants.py --tree ../mutated --results tests/mutants/results.json --each 10
     tests/mutants/mutants.py --tree ../mutated --results tests/mutants/results.json --again
-    tests/mutants/mutants.py --results tests/mutants/results.json --markdown > docs/mutants.md
+    tests/mutants/mutants.py --results tests/mutants/results.json --markdown
 
 --again asks the changes of --results anew and adds none; a line that is no longer in its file is left out. Exit code 1 when a change
 is neither noticed nor explained.
