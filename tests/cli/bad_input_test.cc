@@ -111,9 +111,10 @@ using BadInputTest = CommandTest;
 
 TEST_F(BadInputTest, ACommandThatLacksAWordSaysWhich) {
   ExpectRefused(Run("compare"),
-                "testbed compare needs FILES (the base and the other: files written");
+                "testbed compare needs FILES (the results file of the base and the one");
   ExpectRefused(Run("compare one.json"), "testbed compare needs FILES (");
-  ExpectRefused(Run("report"), "testbed report needs RESULTS (results written by --json");
+  ExpectRefused(Run("report"),
+                "testbed report needs RESULTS (results and comparisons that --json wrote");
   ExpectRefused(Run("scratch"), "testbed scratch needs a command: clean");
   ExpectRefused(Run("advise"), "testbed advise needs --engine (");
   ExpectRefused(Run("findings"), "testbed findings needs RESULTS (");
