@@ -146,8 +146,8 @@ std::string TablesText(const std::vector<Axis>& axes, bool measured) {
   return text + fmt::format("\n[[table]]\ntitle = \"All figures\"\nrows = {}\nmetrics = [{}]\n",
                             Quoted(axes, n),
                             measured ? "\"ops\", \"p99_us\", \"device_reads\", \"written\", "
-                                       "\"cpu_us\", \"database\""
-                                     : "\"ops\", \"written\", \"cpu_us\", \"database\"");
+                                       "\"cpu_us\", \"data\""
+                                     : "\"ops\", \"written\", \"cpu_us\", \"data\"");
 }
 
 // Returns the experiment as a file.
