@@ -16,8 +16,8 @@
 #                  tests/mutants/results.json knows, or TESTBED_MUTANTS (default 4) drawn in each file
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small, or those that TESTBED_NIGHTLY_EXPERIMENTS names; one that
-#                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium), and a
-#                  page of 10,000 cells (bench/page_of_cells.py)
+#                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium)
+#   page           a page of 10,000 cells (bench/page_of_cells.py)
 #   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md)
 #   releases       each release of tools/setup/engine_releases, or those that TESTBED_NIGHTLY_RELEASES names
 #                  (such as "wiredtiger@11.0.0 rocksdb@10.4.2"): built, its conformance suite, 100 kills, and a comparison
@@ -36,7 +36,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs mutants fuzz experiments originals releases python)
+parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs mutants fuzz experiments page originals releases python)
 kSkipped=77
 
 usage() {
@@ -174,13 +174,18 @@ part_experiments() {
     (cd -- "$out" && "$program" experiment "$name" --scale small --quiet) || bad=1
   done < <(wanted_experiments)
   page_of_experiments || bad=1
-  python3 "$source_dir/bench/page_of_cells.py" --testbed "$program" || bad=1
   return "$bad"
+}
+
+part_page() {
+  (set_up && build release testbed) || return
+  python3 "$source_dir/bench/page_of_cells.py" --testbed "$build_dir/release/testbed"
 }
 
 # Makes a page of all the experiments' results, and opens it in a browser where there is one.
 page_of_experiments() {
   local code=0
+  compgen -G "$out/testbed-*-small" >/dev/null || return 0
   (cd -- "$out" && "$build_dir/release/testbed" report testbed-*-small --html all.html) || return
   "$source_dir/tests/browser/run.sh" --page "$out/all.html" "$build_dir/release/browser" || code=$?
   ((code != kSkipped)) || return 0
