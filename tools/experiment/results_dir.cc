@@ -385,13 +385,16 @@ bool ResultsDir::HasCell(const Cell& cell) const { return MayBeThere(CellFile(ce
 
 bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);
+  const bool counts = !shared_ || LinkCell(cell, document);
+  if (!shared_) WriteJson(CellFile(cell), document);
+  // The failure goes last: a process that is killed here leaves the cell, and its failure is not read.
   const std::string failure = FailureFile(cell);
   if (MayBeThere(failure)) RemoveFile(failure);
-  if (!shared_) {
-    WriteJson(CellFile(cell), document);
-    return true;
-  }
-  // A link never replaces: should a host have lost its claim without knowing it, the first counts.
+  return counts;
+}
+
+// A link never replaces: should a host have lost its claim without knowing it, the first counts.
+bool ResultsDir::LinkCell(const Cell& cell, const json& document) const {
   const std::string whole = ClaimFile(CellKey(cell)) + ".json";
   WriteJson(whole, document);
   const int code = ::link(whole.c_str(), CellFile(cell).c_str()) == 0 ? 0 : errno;

@@ -105,6 +105,8 @@ class ResultsDir {
   void LockShared();
   void Open(const Experiment& experiment, const PlanOptions& options);
   std::string FailureFile(const Cell& cell) const;
+  // Writes the cell's file unless it is there. Returns whether it was not.
+  bool LinkCell(const Cell& cell, const nlohmann::json& document) const;
   const std::string path_;
   DirLock lock_;    // held since Create
   DirShare share_;  // held since CreateShared

@@ -51,6 +51,7 @@ class ExperimentRun {
   bool One(const Cell& cell, const std::string& dir);
   bool Run(const Cell& cell, const RunOptions& run, const std::vector<std::string>& command,
            const std::string& what, json* document) const;
+  std::string KeptText(const Cell& cell, const json& document) const;
   bool LastOfLoad(size_t i) const;
   // Failures are printed even with --quiet.
   static void Complain(const std::string& text) { fmt::print(stderr, "testbed: {}\n", text); }
@@ -165,6 +166,23 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   return run;
 }
 
+// Keeps the document of a run that failed, and returns where it is. The run's own error is told even
+// when the document cannot be written.
+std::string ExperimentRun::KeptText(const Cell& cell, const json& document) const {
+  const auto has_phases = [](const json& run) {
+    return run.contains("phases") && !run["phases"].empty();
+  };
+  const json& runs = document["runs"];
+  try {
+    const std::string file = results_.WriteFailure(cell, document);
+    return std::any_of(runs.begin(), runs.end(), has_phases)
+               ? "the phases that it finished are in " + file
+               : "it had finished no phase; its settings are in " + file;
+  } catch (const Error& error) {
+    return std::string("the phases that it finished could not be kept: ") + error.what();
+  }
+}
+
 bool ExperimentRun::Run(const Cell& cell, const RunOptions& run,
                         const std::vector<std::string>& command, const std::string& what,
                         json* document) const {
@@ -172,9 +190,8 @@ bool ExperimentRun::Run(const Cell& cell, const RunOptions& run,
   if (StopRequested()) return false;
   for (const json& one : (*document)["runs"]) {
     if (!one.contains("error")) continue;
-    const std::string file = results_.WriteFailure(cell, *document);
-    Complain(fmt::format("{}: {}; the phases that it finished are in {}", what,
-                         one["error"].value("sentence", ""), file));
+    Complain(fmt::format("{}: {}; {}", what, one["error"].value("sentence", ""),
+                         KeptText(cell, *document)));
     return false;
   }
   return !document->value("partial", false);
