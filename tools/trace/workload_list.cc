@@ -68,7 +68,7 @@ bool ParseOwnRate(std::string_view text, Entry* entry) {
   return true;
 }
 
-// Parses NAME[:TIMES] [LENGTH] [@ RATE] or, for a workload that reads a trace, NAME:FILE, where
+// Parses NAME[:TIMES] [LENGTH] [~N] [@ RATE] or, for a workload that reads a trace, NAME:FILE, where
 // FILE may have blanks. `text` has no blanks in front.
 Entry ParseEntry(const std::string& option, std::string_view text) {
   Entry entry;

@@ -209,7 +209,9 @@ class Collector {
     for (const auto& [round, extract] : match.second->rounds) rounds[1][round] = &extract;
     std::vector<CompareTerms> terms = AddRounds(name, rounds[0], rounds[1]);
     if (!match.first->loads.empty() && !match.second->loads.empty() &&
-        compared_loads_.emplace(match.first->loads, match.second->loads).second) {
+        compared_loads_
+            .emplace(match.first->loads.begin()->second, match.second->loads.begin()->second)
+            .second) {
       const std::vector<CompareTerms> of_loads =
           AddRounds(name, LoadsOf(first_, *match.first), LoadsOf(second_, *match.second));
       terms.insert(terms.end(), of_loads.begin(), of_loads.end());
@@ -268,7 +270,7 @@ class Collector {
     for (const auto& [round, extract] : rounds) {
       for (const DocumentCell& cell : extract->cells) {
         const std::string full = name.empty() ? cell.name : name + ": " + cell.name;
-        if (index.emplace(full, to->size()).second) to->push_back({full, {}, {}});
+        if (index.emplace(full, to->size()).second) to->push_back({full, cell.operation, {}, {}});
         DocumentCell& all = (*to)[index[full]];
         all.seeds[round] = cell.seeds.begin()->second;
         for (const auto& [metric, samples] : cell.samples) {
@@ -285,8 +287,8 @@ class Collector {
 
   const ReadDirectory &first_, &second_;
   std::vector<DocumentCell> cells_[2];
-  std::vector<CompareTerms> terms_;  // by pair of cells
-  std::set<std::pair<std::map<int, std::string>, std::map<int, std::string>>> compared_loads_;
+  std::vector<CompareTerms> terms_;                               // by pair of cells
+  std::set<std::pair<std::string, std::string>> compared_loads_;  // by the keys of the first rounds
 };
 
 }  // namespace
@@ -305,7 +307,13 @@ CellComparison CompareDirectories(const std::string& first, const std::string& s
                             first, second, SomeNames(matcher.Left(0)), SomeNames(matcher.Left(1))));
   }
   Collector collector(a, b);
-  for (const Match& match : matcher.matches()) collector.Add(match);
+  // The cell with the most finished rounds stands for the load that it shares with others.
+  std::vector<Match> matches = matcher.matches();
+  std::stable_sort(matches.begin(), matches.end(), [](const Match& x, const Match& y) {
+    return x.first->loads.size() + x.second->loads.size() >
+           y.first->loads.size() + y.second->loads.size();
+  });
+  for (const Match& match : matches) collector.Add(match);
   CellComparison comparison = collector.Compare(settings);
   comparison.first = SideOf(a);
   comparison.second = SideOf(b);

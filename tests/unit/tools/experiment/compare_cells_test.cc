@@ -105,6 +105,50 @@ class CompareCellsTest : public testing::Test {
   std::string root_;
 };
 
+// A condition such as "update.p99 > 10%" is judged in directories as in files.
+TEST_F(CompareCellsTest, AConditionOnOneKindIsJudgedInItsCellsAlone) {
+  const auto mixed = [](double update_p99) {
+    return [update_p99](const Cell&, json* document) {
+      json& operations = document->at("runs")[0]["phases"][0]["operations"];
+      operations.push_back(operations[0]);
+      operations[1]["name"] = "update";
+      operations[1]["latency_us"]["p99"] = update_p99;
+    };
+  };
+  Make("a", kPages, mixed(30));
+  Make("b", kPages, mixed(60));
+  const CellComparison comparison = CompareDirectories(
+      At("a"), At("b"), {}, {.fail_if = {ParseCondition("--fail-if", "update.p99 > 10%")}});
+  ASSERT_EQ(comparison.conditions.size(), 1u);
+  EXPECT_EQ(comparison.conditions[0].judgement, Judgement::kHolds);
+  EXPECT_THAT(comparison.conditions[0].cells,
+              ElementsAre("page-size=4k: point-read update, 1 thr",
+                          "page-size=8k: point-read update, 1 thr"));
+}
+
+// In an interrupted experiment one of two cells with a common load lacks rounds.
+TEST_F(CompareCellsTest, ALoadOfCellsWithOtherRoundsIsComparedOnce) {
+  const std::string axes =
+      "[[axis]]\nname = \"clients\"\nvalues = [{ label = \"1\", threads = 1 }, { label = \"2\", "
+      "threads = 2 }]\n";
+  for (const char* name : {"a", "b"}) Make(name, axes);
+  for (const char* name : {"a", "b"}) {
+    for (const auto& file : fs::directory_iterator(At(name) + "/cells")) {
+      const std::string cell = file.path().filename();
+      if (cell.starts_with("clients=1-") && !cell.ends_with("round-1.json")) fs::remove(file);
+    }
+  }
+  const CellComparison comparison = Compare("a", "b");
+  EXPECT_EQ(comparison.cells, 3u) << "a phase of each cell, and one load";
+  int loads = 0;
+  for (const ComparedRow& row : comparison.rows) {
+    if (row.cell.find(": insert") == std::string::npos) continue;
+    ++loads;
+    EXPECT_EQ(row.answer.loads_a, 3);
+  }
+  EXPECT_EQ(loads, 1);
+}
+
 // Two runs of a round are two runs of one load.
 TEST_F(CompareCellsTest, RoundsAreLoadsAndTheCellThatDiffersIsTold) {
   const auto twice = [](json* document) {
