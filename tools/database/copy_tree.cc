@@ -7,9 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/directory.h"
+#include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
+#include "tools/database/database_files.h"
 
 namespace testbed {
 namespace {
@@ -36,14 +42,18 @@ class Descriptor {
 
 void CopyRange(const Descriptor& from, const Descriptor& to, off_t begin, off_t end) {
   std::vector<char> buffer(static_cast<size_t>(std::min<off_t>(end - begin, 1 << 20)));
-  while (begin < end) {
+  while (begin < end && !StopRequested()) {
     const auto wanted = std::min(buffer.size(), static_cast<size_t>(end - begin));
     const ssize_t n = ::pread(from.get(), buffer.data(), wanted, begin);
     if (n <= 0) throw Error::Io("read", from.path(), n < 0 ? errno : EIO);
-    if (::pwrite(to.get(), buffer.data(), static_cast<size_t>(n), begin) != n) {
-      throw Error::Io("write", to.path(), errno);
+    for (const char *at = buffer.data(), *last = at + n; at < last;) {
+      // A disk that gets full takes a part first; the next call says why it takes no more.
+      const ssize_t written = ::pwrite(to.get(), at, static_cast<size_t>(last - at), begin);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) throw Error::Io("write", to.path(), written < 0 ? errno : ENOSPC);
+      at += written;
+      begin += written;
     }
-    begin += n;
   }
 }
 
@@ -53,7 +63,7 @@ void CopyWithHoles(const std::string& from, const std::string& to) {
   const Descriptor source(from, O_RDONLY, 0);
   struct stat st = {};
   if (::fstat(source.get(), &st) != 0) throw Error::Io("stat", from, errno);
-  const Descriptor copy(to, O_WRONLY | O_CREAT | O_TRUNC, st.st_mode & 07777);
+  const Descriptor copy(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, st.st_mode & 07777);
   if (::ftruncate(copy.get(), st.st_size) != 0) throw Error::Io("truncate", to, errno);
   for (off_t at = 0; at < st.st_size;) {
     const off_t data = ::lseek(source.get(), at, SEEK_DATA);
@@ -66,15 +76,43 @@ void CopyWithHoles(const std::string& from, const std::string& to) {
 }
 
 void CopyTree(const std::string& from, const std::string& to) {
-  fs::create_directories(to);
-  for (const auto& entry : fs::recursive_directory_iterator(from)) {
-    const fs::path there = to / entry.path().lexically_relative(from);
-    if (entry.is_directory()) {
-      fs::create_directories(there);
-    } else if (entry.is_regular_file()) {
-      CopyWithHoles(entry.path(), there);
+  try {
+    fs::create_directories(to);
+    for (const auto& entry : fs::recursive_directory_iterator(from)) {
+      if (StopRequested()) return;
+      const fs::path there = to / entry.path().lexically_relative(from);
+      if (entry.is_directory()) {
+        fs::create_directories(there);
+      } else if (entry.is_regular_file()) {
+        CopyWithHoles(entry.path(), there);
+      }
     }
+  } catch (const fs::filesystem_error& e) {
+    throw Error::Io("copy", e.path1(), e.code().value());
   }
+}
+
+void CopyDatabase(const std::string& from, const std::string& to) {
+  RemoveDatabaseDirectory(to);
+  std::error_code error;
+  if (fs::is_symlink(fs::symlink_status(to, error))) {
+    throw Error(Error::kUsage, to + " is a symbolic link, in place of a directory of testbed's; "
+                                    "remove it, or give another --databases");
+  }
+  MakeDirectories(to);
+  const DirLock lock(to, "--databases");
+  if (!HoldsNoDatabaseYet(to)) {
+    throw Error(Error::kUsage, to + " is not empty and not a database of testbed, which leaves "
+                                    "its files alone; move them, or give another --databases");
+  }
+  RemoveUnfinishedRecords(to);
+  std::optional<nlohmann::json> record = ReadRecord(from);
+  if (!record) throw Error(Error::kIo, from + " is no database that can be copied");
+  const nlohmann::json whole = *record;
+  (*record)["loaded"] = false;
+  WriteRecord(to, *record);
+  CopyTree(from + "/" + kEngineFiles, to + "/" + kEngineFiles);
+  if (!StopRequested()) WriteRecord(to, whole);
 }
 
 }  // namespace testbed

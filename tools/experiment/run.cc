@@ -95,15 +95,6 @@ std::vector<std::string> CommandOf(OptionMap options, const RunOptions& run,
   return words;
 }
 
-// Copies a database to `to`, where an interrupted experiment may have left another one. The record is
-// copied first, as files without one are not testbed's to remove.
-void CopyDatabase(const std::string& from, const std::string& to) {
-  RemoveDatabaseDirectory(to);
-  MakeDirectories(to);
-  CopyWithHoles(from + "/" + kRecordFile, to + "/" + kRecordFile);
-  CopyTree(from, to);
-}
-
 // Returns the scratch device that a cell asks for; an empty string when it asks for none.
 std::string AskedScratch(const Cell& cell) {
   const auto found = cell.options.find("scratch");
@@ -222,6 +213,7 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   if (cell.copies_load) {
     run.copy_of = LoadDir(cell);
     CopyDatabase(run.copy_of, dir);
+    if (StopRequested()) return false;
   }
   if (cell.load_key.empty()) {
     run.fresh = true;

@@ -13,6 +13,8 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/os/dir_lock.h"
+#include "tools/database/database_files.h"
 
 namespace testbed {
 namespace {
@@ -73,6 +75,78 @@ TEST_F(CopyTreeTest, HolesStayHoles) {
 TEST_F(CopyTreeTest, WhatCannotBeReadIsAnError) {
   EXPECT_THROW(CopyWithHoles(dir_ / "none", dir_ / "to"), Error);
   EXPECT_THROW(CopyWithHoles(dir_ / "from", dir_ / "none/to"), Error);
+}
+
+// A database with its record and one file, and the directory that the copy goes to.
+class CopyDatabaseTest : public testing::Test {
+ protected:
+  CopyDatabaseTest() {
+    std::string pattern = testing::TempDir() + "copy_database_XXXXXX";
+    root_ = ::mkdtemp(pattern.data());
+    fs::create_directories(root_ + "/from/db");
+    std::ofstream(root_ + "/from/db/btree.data") << "rows";
+    WriteRecord(root_ + "/from",
+                {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  }
+  ~CopyDatabaseTest() override { fs::remove_all(root_); }
+  void Put(const std::string& file, const std::string& text) {
+    fs::create_directories(fs::path(root_ + "/" + file).parent_path());
+    std::ofstream(root_ + "/" + file) << text;
+  }
+  std::string Text(const std::string& file) const {
+    std::ifstream in(root_ + "/" + file);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  std::string ErrorOfCopy() const {
+    try {
+      CopyDatabase(root_ + "/from", root_ + "/to");
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+  std::string root_;
+};
+
+TEST_F(CopyDatabaseTest, ReplacesWhatAnInterruptedExperimentLeft) {
+  ASSERT_EQ(ErrorOfCopy(), "");
+  Put("to/db/btree.data", "other rows");
+  ASSERT_EQ(ErrorOfCopy(), "");
+  EXPECT_EQ(Text("to/db/btree.data"), "rows");
+  EXPECT_EQ(ReadRecord(root_ + "/to"), ReadRecord(root_ + "/from"));
+}
+
+TEST_F(CopyDatabaseTest, FilesOfOthersAreLeftAlone) {
+  Put("to/db/btree.data", "precious");
+  EXPECT_NE(ErrorOfCopy().find("is not empty and not a database of testbed"), std::string::npos);
+  EXPECT_EQ(Text("to/db/btree.data"), "precious");
+  EXPECT_FALSE(fs::exists(root_ + "/to/testbed.json"));
+  fs::remove_all(root_ + "/to");
+  fs::create_directories(root_ + "/elsewhere");
+  fs::create_symlink(root_ + "/elsewhere", root_ + "/to");
+  EXPECT_NE(ErrorOfCopy().find("is a symbolic link"), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(root_ + "/elsewhere"));
+}
+
+TEST_F(CopyDatabaseTest, ADatabaseInUseIsLeftAlone) {
+  ASSERT_EQ(ErrorOfCopy(), "");
+  Put("to/db/btree.data", "of a run");
+  {
+    const DirLock of_the_run(root_ + "/to", "--dir");
+    EXPECT_NE(ErrorOfCopy().find("is used by another testbed"), std::string::npos);
+    EXPECT_EQ(Text("to/db/btree.data"), "of a run");
+  }
+  EXPECT_EQ(ErrorOfCopy(), "");
+}
+
+TEST_F(CopyDatabaseTest, WhatCannotBeCopiedIsAnErrorAndNoLoadedDatabase) {
+  fs::create_symlink(root_ + "/victim", root_ + "/link");
+  EXPECT_THROW(CopyWithHoles(root_ + "/from/db/btree.data", root_ + "/link"), Error);
+  EXPECT_FALSE(fs::exists(root_ + "/victim"));
+  fs::remove_all(root_ + "/from/db");
+  EXPECT_NE(ErrorOfCopy(), "");
+  EXPECT_EQ(ReadRecord(root_ + "/to")->at("loaded"), false);
 }
 
 }  // namespace
