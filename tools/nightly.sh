@@ -141,6 +141,7 @@ part_mutants() {
   { python3 -m venv "$out/mutants-python" &&
     "$python" -m pip install --quiet --no-deps --require-hashes -r "$source_dir/tests/mutants/requirements.txt"; } ||
     cannot "the package of tests/mutants/requirements.txt cannot be installed" || return
+  rm -rf -- "$tree"  # of an earlier run with this --out
   (set_up_tests && git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
     cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF \
       -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh" --where)") || return
@@ -247,6 +248,7 @@ wanted_releases() {
 # Markdown, and fails when something did. What the steps print goes to standard error.
 release_row() {
   local engine=$1 release=$2 folder=$1-$2 suite log tests kills=ok
+  while [[ $release == /*/ ]]; do release=${release%/}; done
   [[ $release != /* ]] || folder=$engine-$(sha256sum <<<"$release" | cut -c1-8)  # as build_engine.sh names it
   suite=testbed_release_${folder}_tests log=$out/$folder.conformance.log
   if ! "$source_dir/tools/build_engine.sh" "$engine" "$release" >&2 ||
@@ -325,6 +327,7 @@ main() {
       --only | --skip)
         (($# > 1)) || usage "$1 takes a list of parts: ${parts[*]}"
         IFS=, read -ra list <<<"$2"
+        ((${#list[@]} > 0)) || usage "$1 takes a list of parts: ${parts[*]}"
         for name in "${list[@]}"; do is_part "$name"; done
         if [[ $1 == --only ]]; then
           wanted=("${list[@]}")

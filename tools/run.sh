@@ -14,20 +14,9 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-# Prints the engines that the words name with a release: of --engine, lists of it, and settings of a comparison's side
-# (ab --a engine=NAME).
+# Prints the engines that the words name with a release, one a line.
 named_releases() {
-  local word before='' names=()
-  for word in "$@"; do
-    case $word in
-      --engine=*) word=${word#--engine=} ;;
-      engine=*) word=${word#engine=} ;;
-      *) [[ $before == --engine ]] || { before=$word; continue; } ;;
-    esac
-    before=
-    IFS=, read -ra names <<<"$word"
-    printf '%s\n' "${names[@]}" | grep '.@.' || true
-  done
+  settings_of_sides "$@" | tr ' ' '\n' | sed -n 's/^engine=//p' | tr , '\n' | grep '.@.' || true
 }
 
 # build_release NAME@RELEASE: builds the release unless it is built. What is no release is left to the program, which

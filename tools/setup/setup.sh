@@ -88,33 +88,61 @@ failed() {
   die "$2 failed; the whole output is in $1."
 }
 
-# servers_of_words WORD...: prints the servers that a run of these words starts, one a line: mariadb, postgres,
-# postgres@15. --server names them, or else --engine. Prints nothing when one that runs already is given
-# (--connect), or the programs of one.
-servers_of_words() {
-  local word option='' servers=() engines=()
+# settings_of_words WORD...: prints the settings that the words of a command are, NAME=VALUE, one a line. --NAME VALUE,
+# --NAME=VALUE and NAME=VALUE are the same; a setting of the engine (--engine-option NAME=VALUE) is printed as NAME=VALUE.
+settings_of_words() {
+  local word option=''
   for word in "$@"; do
-    case $word in
-      --connect | --connect=* | connect=* | program=* | programs=*) return ;;
-      --engine-option=connect=* | --engine-option=program=* | --engine-option=programs=*) return ;;
-      --server=* | --engine=*) option=${word%%=*} word=${word#*=} ;;
-    esac
-    case $option in
-      --server) servers+=("$word") ;;
-      --engine) engines+=("$word") ;;
-    esac
-    option=$word
+    if [[ $word == --?* && $word != *=* ]]; then
+      option=${word#--}
+      continue
+    fi
+    [[ $word == --* || -z $option ]] || word=$option=$word
+    option=
+    word=${word#--}
+    [[ $word != *=* ]] || printf '%s\n' "${word#engine-option=}"
   done
-  ((${#servers[@]} > 0)) || servers=("${engines[@]}")
-  # An option of a sweep takes a list. The form of an engine is a server: mysql:mariadb, postgres:postgres@15.
+}
+
+# settings_of_sides WORD...: prints the settings of each run that the words ask for, one run a line: several when they
+# are those of a comparison (ab --a 'NAME=VALUE ...' --b ...), else one. Those of a side come after those of all sides.
+settings_of_sides() {
+  local word side sides=() all=()
   while IFS= read -r word; do
-    word=${word#mysql:}
-    word=${word#postgres:}
     case $word in
-      mysql | mariadb*) echo mariadb ;;
-      postgres | postgres@*) echo "$word" ;;
+      [a-d]=*) sides+=("${word#*=}") ;;
+      *) all+=("$word") ;;
     esac
-  done < <(printf '%s\n' "${servers[@]}" | tr , '\n') | sort -u
+  done < <(settings_of_words "$@")
+  ((${#sides[@]} > 0)) || sides=('')
+  for side in "${sides[@]}"; do printf '%s\n' "${all[*]} $side"; done
+}
+
+# servers_of_words WORD...: prints the servers that a command of these words starts, one a line: mariadb, postgres,
+# postgres@15. --server names them, or else --engine. A run of a server that runs already (--connect), or of programs
+# that are given, starts none of these.
+servers_of_words() {
+  local line word server names settings=()
+  while IFS= read -r line; do
+    server='' names=''
+    read -ra settings <<<"$line"
+    while IFS= read -r word; do
+      case $word in
+        connect=* | program=* | programs=*) continue 2 ;;
+        server=*) server=${word#*=} ;;
+        engine=*) names=${word#*=} ;;
+      esac
+    done < <(settings_of_words "${settings[@]}")
+    # An option of a sweep takes a list. The form of an engine is a server: mysql:mariadb, postgres:postgres@15.
+    while IFS= read -r word; do
+      word=${word#mysql:}
+      word=${word#postgres:}
+      case $word in
+        mysql | mariadb*) echo mariadb ;;
+        postgres | postgres@*) echo "$word" ;;
+      esac
+    done < <(tr , '\n' <<<"${server:-$names}")
+  done < <(settings_of_sides "$@") | sort -u
 }
 
 # package_of_server NAME: prints the package of a server of servers_of_words; nothing when its programs are there,

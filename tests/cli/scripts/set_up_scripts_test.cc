@@ -97,7 +97,8 @@ TEST_F(SetUpScriptsTest, ReleasesThatARunNamesAreBuiltOnce) {
   EXPECT_EQ(calls_, run);
   EXPECT_EQ(Tool("run.sh --engine=wiredtiger@latest,btree,rocksdb@9.9.3 --out o"), 0) << said_;
   EXPECT_THAT(calls_, HasSubstr("build wiredtiger 11.3.1\nbuild rocksdb 9.9.3\ntestbed"));
-  EXPECT_EQ(Tool("run.sh ab --a engine=rocksdb@8.10.0 --b engine=rocksdb@10.4.2"), 0) << said_;
+  EXPECT_EQ(Tool("run.sh ab --a 'engine=rocksdb@8.10.0 threads=2' --b=engine=rocksdb@10.4.2"), 0)
+      << said_;
   EXPECT_THAT(calls_, HasSubstr("build rocksdb 8.10.0\nbuild rocksdb 10.4.2\ntestbed ab"));
 }
 

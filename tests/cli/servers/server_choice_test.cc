@@ -100,6 +100,12 @@ TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
   EXPECT_EQ(servers("--engine mysql --engine-option program=/opt/mariadbd"), "");
   EXPECT_EQ(servers("--engine rocksdb --label mysql"), "");
   EXPECT_EQ(servers(""), "");
+  EXPECT_EQ(servers("--fresh --engine postgres"), "postgres ");
+  EXPECT_EQ(servers("--engine postgres --engine-option server=postgres@15"), "postgres@15 ");
+  EXPECT_EQ(servers(R"(ab --a "engine=mysql threads=2" "--b=engine=postgres server=postgres@15")"),
+            "mariadb postgres@15 ");
+  EXPECT_EQ(servers(R"(ab --engine postgres --a threads=1 --b "engine=mysql program=/opt/m")"),
+            "postgres ");
 }
 
 }  // namespace
