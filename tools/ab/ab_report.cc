@@ -48,13 +48,6 @@ std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answ
                      ShellLine(command));
 }
 
-// Returns how many counters moved that the table does not show, or "" when it shows all.
-std::string MoreMovedText(const json& document) {
-  const size_t moved = MovedCounters(document).size();
-  if (moved <= kMostMoved) return "";
-  return fmt::format("and {} more, which moved no further\n", moved - kMostMoved);
-}
-
 std::string SettingsText(const json& side) {
   std::string settings = side.at("settings");
   if (settings.find("engine=") == std::string::npos) {
@@ -152,9 +145,12 @@ Table MetricsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
 }
 
 Table MovedOfAb(const json& document) {
-  Table table("What moved with it, per operation (facts, not causes)",
-              {"counter", "side", "a", "side's", "change"});
   const std::vector<Moved> moved = MovedCounters(document);
+  std::string title = "What moved with it, per operation (facts, not causes)";
+  if (moved.size() > kMostMoved) {
+    title += fmt::format(": the {} of {} that moved furthest", kMostMoved, moved.size());
+  }
+  Table table(title, {"counter", "side", "a", "side's", "change"});
   for (size_t i = 0; i < std::min(kMostMoved, moved.size()); ++i) {
     const Moved& m = moved[i];
     table.Row({m.counter, m.side, Short(m.answer.a), Short(m.answer.b), EffectText(m.answer)});
@@ -208,9 +204,7 @@ std::string AbReportText(const json& document, const ReportStyle& style) {
   if (style.markdown) text = Fenced(text);
   const auto shown = [&](const Table& table) { return StyledText(table, style); };
   text += "\n" + shown(MetricsOfAb(document, answers));
-  if (const Table moved = MovedOfAb(document); !moved.empty()) {
-    text += shown(moved) + MoreMovedText(document);
-  }
+  if (const Table moved = MovedOfAb(document); !moved.empty()) text += shown(moved);
   if (const Table rest = RestOfAb(document); !rest.empty()) text += shown(rest);
   return text;
 }

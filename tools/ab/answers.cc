@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "tools/output/json_text.h"
 #include "tools/statistics/corrections.h"
 #include "tools/statistics/sentence.h"
 
@@ -239,21 +240,17 @@ std::vector<Judged> JudgeConditions(const json& document) {
 }
 
 json AnswersJson(const json& document) {
-  const auto number = [](double value) { return std::isfinite(value) ? json(value) : json(); };
   json all = json::array();
   for (const AbAnswer& a : AbAnswers(document)) {
     all.push_back({{"side", a.side},
                    {"metric", a.metric.name},
                    {"asked", a.asked},
                    {"answer", OutcomeText(a.answer, a.metric)},
-                   {"scale", a.answer.scale == Scale::kRatio ? "ratio" : "difference"},
-                   {"a", number(a.answer.a)},
-                   {"b", number(a.answer.b)},
-                   {"effect", number(a.answer.effect)},
-                   {"low", number(a.answer.low)},
-                   {"high", number(a.answer.high)},
+                   {"a", FiniteJson(a.answer.a)},
+                   {"b", FiniteJson(a.answer.b)},
                    {"p", a.answer.p},
                    {"loads", a.answer.loads_a}});
+    all.back().update(EffectJson(a.answer));
   }
   return all;
 }

@@ -29,8 +29,7 @@ struct AbAnswer {
 
 // Returns the answers by side, and for each in the order of Metrics(), with the metrics of each kind
 // of operation after those of the whole; metrics that were measured on neither side, or are 0 on
-// both, are left out. All throw nlohmann::json::exception for what is
-// no comparison.
+// both, are left out. All functions here throw nlohmann::json::exception for what is no comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 
 // Returns the answers about the metrics that were asked for, alone and quickly.

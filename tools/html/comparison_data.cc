@@ -9,6 +9,7 @@
 #include "tools/ab/ab_report.h"
 #include "tools/ab/answers.h"
 #include "tools/html/page_data.h"
+#include "tools/output/json_text.h"
 #include "tools/output/table.h"
 #include "tools/report/compare.h"
 #include "tools/statistics/metrics.h"
@@ -110,16 +111,13 @@ json DocumentsComparisonJson(const std::string& first_source, const json& first,
     j["sentences"].push_back({{"text", sentence.text}, {"told", sentence.told}});
   }
   for (const ComparedRow& row : comparison.rows) {
-    const Answer& answer = row.answer;
-    j["answers"].push_back({{"cell", row.cell},
-                            {"metric", row.metric},
-                            {"answer", OutcomeText(answer, *FindMetric(row.metric))},
-                            {"scale", answer.scale == Scale::kRatio ? "ratio" : "difference"},
-                            {"a", FiniteJson(answer.a)},
-                            {"b", FiniteJson(answer.b)},
-                            {"effect", FiniteJson(answer.effect)},
-                            {"low", FiniteJson(answer.low)},
-                            {"high", FiniteJson(answer.high)}});
+    json answer = EffectJson(row.answer);
+    answer.update({{"cell", row.cell},
+                   {"metric", row.metric},
+                   {"answer", OutcomeText(row.answer, *FindMetric(row.metric))},
+                   {"a", FiniteJson(row.answer.a)},
+                   {"b", FiniteJson(row.answer.b)}});
+    j["answers"].push_back(std::move(answer));
   }
   return j;
 }

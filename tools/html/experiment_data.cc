@@ -17,6 +17,7 @@
 #include "tools/experiment/results.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/equal_terms.h"
+#include "tools/output/json_text.h"
 
 namespace testbed {
 namespace {

@@ -136,8 +136,6 @@ std::string Base64(const std::string& bytes) {
 
 }  // namespace
 
-json FiniteJson(double value) { return std::isfinite(value) ? json(value) : json(); }
-
 json PageData::Share(const json& part) {
   const auto [at, added] = shared_index_.emplace(JsonText(part), shared_.size());
   if (added) shared_.push_back(part);

@@ -15,9 +15,6 @@
 
 namespace testbed {
 
-// Returns the number; null when it is not finite, since JSON has no other word for that.
-nlohmann::json FiniteJson(double value);
-
 // Collects what a page shows. Every figure keeps its JSON pointer of the document, so that a reader
 // can look it up. What differs from the document:
 //

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace testbed {
@@ -120,5 +121,7 @@ std::string JsonErrorText(const json::exception& error) {
   const size_t code = text.find("] ");
   return code == std::string::npos ? text : text.substr(code + 2);
 }
+
+json FiniteJson(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 }  // namespace testbed

@@ -27,6 +27,9 @@ nlohmann::json ParseJson(std::string_view text);
 std::string Utf8Text(std::string_view text);
 std::string BytesOfUtf8Text(std::string_view text);
 
+// Returns the number; null when it is not finite, since JSON has no other word for that.
+nlohmann::json FiniteJson(double value);
+
 // Returns what the exception says, without the library's code in front.
 std::string JsonErrorText(const nlohmann::json::exception& error);
 

@@ -12,6 +12,7 @@
 
 #include "device/error.h"
 #include "tools/command/command_words.h"
+#include "tools/output/json_text.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/statistics/corrections.h"
 #include "tools/statistics/document_cells.h"
@@ -148,20 +149,16 @@ json DifferencesJson(const CompareTerms& terms) {
 }
 
 json RowJson(const ComparedRow& row, const CompareTerms& terms) {
-  const auto number = [](double value) { return std::isfinite(value) ? json(value) : json(); };
-  const Answer& answer = row.answer;
-  return {{"cell", row.cell},
-          {"metric", row.metric},
-          {"answer", ToldText(row, terms)},
-          {"scale", answer.scale == Scale::kRatio ? "ratio" : "difference"},
-          {"first", number(answer.a)},
-          {"second", number(answer.b)},
-          {"effect", number(answer.effect)},
-          {"low", number(answer.low)},
-          {"high", number(answer.high)},
-          {"p", answer.p},
-          {"loads_first", answer.loads_a},
-          {"loads_second", answer.loads_b}};
+  json j = EffectJson(row.answer);
+  j.update({{"cell", row.cell},
+            {"metric", row.metric},
+            {"answer", ToldText(row, terms)},
+            {"first", FiniteJson(row.answer.a)},
+            {"second", FiniteJson(row.answer.b)},
+            {"p", row.answer.p},
+            {"loads_first", row.answer.loads_a},
+            {"loads_second", row.answer.loads_b}});
+  return j;
 }
 
 }  // namespace

@@ -214,9 +214,8 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
 
 // Runs one rehearsal of --cache-pct most with the share `cache_pct`, in the run's own directory.
 // With --reuse it uses the database of that directory, since then all phases only read, or the
-// database is a copy that is put back. The
-// rehearsal's budget is a quarter larger than the run's, so that a share that is too large gets
-// measured before the kernel kills it.
+// database is a copy that is put back. The rehearsal's budget is a quarter larger than the run's, so
+// that a share that is too large gets measured before the kernel kills it.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
                    double cache_pct, LiveView* live) {
   options.engine.cache_bytes =

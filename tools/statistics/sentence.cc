@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "tools/output/json_text.h"
 #include "tools/output/table.h"
 
 namespace testbed {
@@ -134,6 +135,13 @@ std::string Sentence(const Answer& answer, const Metric& metric, const std::stri
                      fmt::format("the same within {:.9g} %", answer.margin * 100);
   if (answer.scale == Scale::kDifference || answer.high - answer.low < 1e-9) return same;
   return same + fmt::format(" ({} to {})", SignedPercent(answer.low), SignedPercent(answer.high));
+}
+
+nlohmann::json EffectJson(const Answer& answer) {
+  return {{"scale", answer.scale == Scale::kRatio ? "ratio" : "difference"},
+          {"effect", FiniteJson(answer.effect)},
+          {"low", FiniteJson(answer.low)},
+          {"high", FiniteJson(answer.high)}};
 }
 
 }  // namespace testbed

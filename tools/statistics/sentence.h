@@ -2,6 +2,7 @@
 #ifndef TESTBED_TOOLS_STATISTICS_SENTENCE_H_
 #define TESTBED_TOOLS_STATISTICS_SENTENCE_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tools/statistics/comparison.h"
@@ -27,6 +28,9 @@ std::string EffectText(const Answer& answer);
 // and a change in per cent with as many digits as are of use: "4.1", "0.10", "12".
 std::string OutcomeText(const Answer& answer, const Metric& metric);
 std::string PercentText(double change);
+
+// Returns {"scale", "effect", "low", "high"} of the answer, for documents.
+nlohmann::json EffectJson(const Answer& answer);
 
 }  // namespace testbed
 
