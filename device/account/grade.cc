@@ -1,8 +1,11 @@
 #include "device/account/grade.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "device/account/block_device.h"
 
 namespace testbed {
 namespace {
@@ -22,6 +25,12 @@ std::vector<std::string> WhyNotClosed(const Closure& c) {
 
 }  // namespace
 
+std::string WhyNotCovered(const BlockDevice& device) {
+  if (device.disks().size() < 2) return "";
+  return fmt::format("the file system lies on {} disks ({}), and requests are counted on {} alone",
+                     device.disks().size(), fmt::join(device.disks(), ", "), device.name());
+}
+
 Grade DecideGrade(const InForce& in_force, const Closure* closure) {
   Grade grade;
   if (!in_force.not_covered.empty()) {
@@ -34,8 +43,13 @@ Grade DecideGrade(const InForce& in_force, const Closure* closure) {
   } else {
     grade.reasons = in_force.not_charged;
   }
-  if (!in_force.own_device) grade.reasons.push_back("the device was not the run's alone");
-  grade.letter = charged && in_force.own_device ? 'A' : charged || in_force.own_device ? 'B' : 'C';
+  if (!in_force.own_device) {
+    grade.reasons.push_back("the device was not the run's alone");
+  } else if (!in_force.device_read) {
+    grade.reasons.push_back("the device's own statistics were not read");
+  }
+  const bool own = in_force.own_device && in_force.device_read;
+  grade.letter = charged && own ? 'A' : charged || own ? 'B' : 'C';
   if (closure == nullptr || !in_force.counted_in_kernel) return grade;
   const std::vector<std::string> open = WhyNotClosed(*closure);
   if (!open.empty() && grade.letter == 'A') grade.letter = 'B';

@@ -18,12 +18,14 @@
 
 namespace testbed {
 
+class BlockDevice;
+
 // The means of accounting that were in force while something was measured.
 struct InForce {
   // Block requests were counted in the kernel, by thread and operation
   // (device/account/kernel_account.h).
   bool counted_in_kernel = false;
-  // The device's own statistics were read, and no other program used the device (--scratch).
+  // No other program used the device (--scratch).
   bool own_device = false;
   // Sentences that say why some of the counted requests are not charged to the operations that
   // asked for them. A single sentence weighs as much as no counting at all.
@@ -31,7 +33,16 @@ struct InForce {
   // Sentences that say why the kernel's counts and the device's both miss a part of what the files
   // cost, as on a file system over several disks. With a single sentence the grade is C.
   std::vector<std::string> not_covered;
+  // The device's own statistics were read (--account device).
+  bool device_read = true;
 };
+
+// What a run says when block requests cannot be counted because a directory lies on no device.
+inline constexpr char kNoBlockDevice[] = "the directory is on no block device of its own";
+
+// Returns a sentence for InForce::not_covered when a file system lies on several disks, of which
+// `device` is one; else an empty string.
+std::string WhyNotCovered(const BlockDevice& device);
 
 // The kernel's counts of all threads minus the device's own statistics, over one phase.
 struct Closure {

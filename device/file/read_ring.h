@@ -8,10 +8,12 @@
 //     Use(ended.tag, ended.result);
 //   }
 //
-// Each Start is a system call of its own. The kernel then submits the read's block requests on the
-// calling thread, so they are charged to the operation that is running there, and the levels of the
-// ledger add up as they do for pread(2). The file level counts a read when it starts, with the
-// bytes asked for.
+// Each Start is a system call of its own. The kernel submits the block requests of a direct read in
+// that call on the calling thread, so they are charged to the operation that is running there, as
+// they are for pread(2). It submits the first request of a buffered read there, too; a read that
+// takes several requests goes on while the thread is in any later Start or Take, and the further
+// requests are charged to the operation that is marked then. The file level counts a read when it
+// starts, with the bytes asked for.
 //
 // Not thread-safe: one thread at a time may use a ring. The caller owns the buffer of a read and
 // keeps it until the read has ended; the destructor waits for all reads.

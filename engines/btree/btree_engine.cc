@@ -66,11 +66,17 @@ class BtreeSession : public Session {
     if (!Together(keys.size())) return Session::MultiGet(table, keys, rows);
     Table(table);
     rows->resize(keys.size());
-    for (uint32_t i = 0; i < keys.size(); ++i) multi_->Start(i, table, keys[i], nullptr);
-    for (size_t ended = 0; ended < keys.size(); ++ended) {
-      FoundRow row;
-      const uint32_t i = multi_->Finish(&row.found, &row.value);
-      (*rows)[i] = row;
+    try {
+      for (uint32_t i = 0; i < keys.size(); ++i) multi_->Start(i, table, keys[i], nullptr);
+      for (size_t ended = 0; ended < keys.size(); ++ended) {
+        FoundRow row;
+        const uint32_t i = multi_->Finish(&row.found, &row.value);
+        (*rows)[i] = row;
+      }
+    } catch (...) {
+      // The queue's destructor ends the reads that are still in flight, whose pages are latched.
+      multi_.reset();
+      throw;
     }
   }
 

@@ -69,6 +69,24 @@ class ScratchRunTest : public CommandTest {
 
 bool CannotGoOn() { return testing::Test::IsSkipped() || testing::Test::HasFailure(); }
 
+// A page of two blocks whose readahead is off takes a request for each, and the thread is in other
+// reads when the kernel sends the second one.
+TEST_F(ScratchRunTest, BufferedReadsInFlightAreChargedToReads) {
+  RunOnScratch(
+      "--engine btree --io buffered --page-size 8k --readahead 0 --queue-depth 4 --rows 30000 "
+      "--ram 32M --cache-pct 10 --scratch 64M --threads 1 --operations 3000 --drop-caches "
+      "--warmup 0 --workload insert,point-read");
+  if (IsSkipped()) return;
+  uint64_t reads = 0;
+  for (const nlohmann::json& cause : Account()["causes"]) {
+    if (cause["name"] == "unscoped") {
+      EXPECT_EQ(cause["kernel"].value("reads", 0), 0);
+    }
+    if (cause["name"] == "point-read") reads = cause["kernel"]["reads"];
+  }
+  EXPECT_GE(reads, 2000u) << "most pages are not in the cache, and each takes a request or two";
+}
+
 TEST_F(ScratchRunTest, ClosesExactly) {
   RunOnScratch(
       "--engine rocksdb --scratch auto --io direct --rows 100000 --operations 20000 --threads 4 "

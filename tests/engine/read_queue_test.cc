@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "device/account/ledger.h"
+#include "device/file/file_faults.h"
 #include "device/file/read_ring.h"
 #include "tests/engine/engine_test.h"
 
@@ -213,6 +214,40 @@ TEST_P(ReadQueueTest, ADestroyedPageIsAnErrorAndLeavesTheRestUsable) {
     }
   }
   EXPECT_GT(good, 100);
+}
+
+// Reads that are in flight when another one fails have latched their pages, and their answers must
+// not be taken for those of the next call.
+TEST_P(ReadQueueTest, AMultiGetThatFailsLeavesTheSessionUsable) {
+  Load(kRows, kValue);
+  engine_->Settle();
+  const auto multi_get = [&](uint64_t first) {
+    std::vector<std::string> keys;
+    for (uint64_t i = 0; i < 30; ++i) keys.push_back(RowKey((first + i * 631) % kRows));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    std::vector<FoundRow> rows;
+    session_->MultiGet(table_, views, &rows);
+    for (uint64_t i = 0; i < rows.size(); ++i) {
+      ASSERT_EQ(rows[i].value, RowValue((first + i * 631) % kRows, kValue)) << first << " " << i;
+    }
+  };
+  int failed = 0;
+  for (uint64_t fault = 0; fault < 60; fault += 4) {
+    FileFaults::Set(fault, fault + 1, EIO);
+    try {
+      multi_get(fault * 97);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kIo) << e.what();
+      ++failed;
+    }
+    FileFaults::Clear();
+    ASSERT_NO_FATAL_FAILURE(multi_get(fault * 97 + 300));
+    for (uint64_t i = 0; i < 30; ++i) {
+      const uint64_t row = (fault * 97 + i * 631) % kRows;
+      ASSERT_EQ(Get(RowKey(row)), RowValue(row, kValue));
+    }
+  }
+  EXPECT_GT(failed, 5);
 }
 
 class MultiGetTest : public AnyIoModeTest {

@@ -57,6 +57,33 @@ bool AreUsable(const json& rehearsals) {
          });
 }
 
+// Leaves two phases of each workload that does not load, with what the list of workloads gives them.
+void KeepTwoOfEach(RunOptions* options) {
+  const RunOptions all = *options;
+  const auto keep = [](const auto& from, size_t n, auto* to) {
+    if (n < from.size()) to->push_back(from[n]);
+  };
+  options->workloads.clear();
+  options->phase_seconds.clear();
+  options->phase_rates.clear();
+  options->phase_curves.clear();
+  options->phase_popular.clear();
+  std::map<std::string, int> times;
+  size_t measured = 0;
+  for (const std::string& name : all.workloads) {
+    const bool loads = FindWorkload(name).loads;
+    const size_t n = measured;
+    if (!loads) ++measured;
+    if (!loads && ++times[name] > 2) continue;
+    options->workloads.push_back(name);
+    if (loads) continue;
+    keep(all.phase_seconds, n, &options->phase_seconds);
+    keep(all.phase_rates, n, &options->phase_rates);
+    keep(all.phase_curves, n, &options->phase_curves);
+    keep(all.phase_popular, n, &options->phase_popular);
+  }
+}
+
 }  // namespace
 
 double NeededBytes(const Rehearsal& rehearsal) {
@@ -144,21 +171,16 @@ RunOptions RehearsalOptions(const RunOptions& options) {
   rehearsal.readahead_model = false;
   rehearsal.record_file.clear();
   rehearsal.find_rate.clear();
-  rehearsal.phase_seconds.clear();
-  rehearsal.phase_rates.clear();
-  rehearsal.phase_curves.clear();
-  rehearsal.phase_popular.clear();
+  for (double& seconds : rehearsal.phase_seconds) {
+    if (seconds > 0) seconds = Shorter(seconds);
+  }
   if (rehearsal.seconds) rehearsal.seconds = Shorter(*rehearsal.seconds);
   // The length of the insert benchmark's read steps, which are phases limited by time.
   const auto steps = rehearsal.workload.extra.find("query_seconds");
   if (steps != rehearsal.workload.extra.end()) {
     steps->second = fmt::format("{}", Shorter(std::strtod(steps->second.c_str(), nullptr)));
   }
-  std::map<std::string, int> times;
-  std::erase_if(rehearsal.workloads, [&](const std::string& name) {
-    const bool by_time = !FindWorkload(name).loads && options.operations == 0;
-    return by_time && ++times[name] > 2;
-  });
+  if (options.operations == 0) KeepTwoOfEach(&rehearsal);
   return rehearsal;
 }
 
@@ -199,6 +221,9 @@ json RehearsalIdentity(const RunOptions& options) {
                            "mix",
                            "queue_depth"}) {
     identity[name] = all[name];
+  }
+  for (const char* own : {"phase_seconds", "phase_rates", "phase_curves", "phase_popular"}) {
+    if (!all[own].empty()) identity[own] = all[own];
   }
   return identity;
 }

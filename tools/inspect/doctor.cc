@@ -99,17 +99,32 @@ Check CheckBudget(const HostFacts& host) {
   return check;
 }
 
+// Opens a new file in the directory, which is gone when it is closed. Returns its descriptor, or -1
+// with errno. A file system without nameless files (NFS, vfat) gets a file that is removed at once.
+int OpenProbe(const std::string& path, int flags) {
+  flags |= O_RDWR | O_CLOEXEC;
+  const int fd = open(path.c_str(), O_TMPFILE | flags, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT)) return fd;
+  const std::string name = fmt::format("{}/.testbed-doctor-{}", path, getpid());
+  const int named = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | flags, 0600);
+  const int code = errno;
+  // A file system may make the file and then refuse the flags.
+  if (named >= 0 || code == EINVAL) unlink(name.c_str());
+  errno = code;
+  return named;
+}
+
+Check CannotWrite(const std::string& name, const std::string& path, int code) {
+  return {name, State::kMissing,
+          fmt::format("{} cannot be written to: {}", path, std::strerror(code)),
+          "no database can be made there", "choose another --dir"};
+}
+
 Check CheckDirectIo(const HostFacts& host, const std::string& path) {
   Check check{"direct IO"};
-  const int fd = open(path.c_str(), O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+  const int fd = OpenProbe(path, O_DIRECT);
   const int code = fd < 0 ? errno : 0;
-  if (code == EACCES || code == EROFS || code == EPERM) {
-    check.state = State::kMissing;
-    check.found = fmt::format("{} cannot be written to: {}", path, std::strerror(code));
-    check.means = "no database can be made there";
-    check.change = "choose another --dir";
-    return check;
-  }
+  if (code != 0 && code != EINVAL) return CannotWrite(check.name, path, code);
   if (code != 0) {
     check.state = State::kMissing;
     check.found = fmt::format("the file system {} under {} refuses O_DIRECT: {}", host.file_system,
@@ -160,14 +175,8 @@ Check CheckReadahead(const HostFacts& host, const std::optional<BlockDevice>& de
 
 Check CheckPageCache(const std::string& path) {
   Check check{"page cache"};
-  const int fd = open(path.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    check.state = State::kMissing;
-    check.found = fmt::format("{} cannot be written to: {}", path, std::strerror(errno));
-    check.means = "no database can be made there";
-    check.change = "choose another --dir";
-    return check;
-  }
+  const int fd = OpenProbe(path, 0);
+  if (fd < 0) return CannotWrite(check.name, path, errno);
   const char page[4096] = {};
   const bool written = pwrite(fd, page, sizeof(page), 0) == sizeof(page);
   const PageCacheUse use = Residency(fd, path);
@@ -285,12 +294,16 @@ std::string WhyNoKernelAccount(const HostFacts& host) {
   return fmt::format("a kernel program could not be loaded: {}", std::strerror(code));
 }
 
-Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why) {
+Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why,
+                   const std::string& not_covered) {
   Check check{"account"};
-  const Grade grade = DecideGrade({.counted_in_kernel = kernel_why.empty(),
-                                   .own_device = scratch_why.empty(),
-                                   .not_charged = {},
-                                   .not_covered = {}});
+  InForce in_force{.counted_in_kernel = kernel_why.empty(),
+                   .own_device = scratch_why.empty(),
+                   .not_charged = {},
+                   .not_covered = {}};
+  const bool covered = scratch_why.empty() || not_covered.empty();
+  if (!covered) in_force.not_covered.push_back(not_covered);
+  const Grade grade = DecideGrade(in_force);
   check.found = fmt::format("grade {}: ", grade.letter);
   if (grade.letter != 'A') check.state = State::kLimited;
   if (kernel_why.empty() && scratch_why.empty()) {
@@ -298,11 +311,15 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
     check.means =
         "with --scratch, requests and bytes of all threads add up to the device's "
         "statistics exactly";
+  } else if (!covered) {
+    check.found += not_covered + "; " + scratch_why;
+    check.means = "what was read from and written to the devices is not known as a whole";
+    check.change = "choose a --dir on a single disk, or make a scratch device possible (see there)";
   } else if (scratch_why.empty()) {
     check.found += "a scratch device, but " + kernel_why;
     check.means =
-        "with --scratch the device's totals are exact, and bytes read are known per "
-        "thread; requests per operation and who wrote what are not";
+        "with --scratch the device's totals are exact, and so are the bytes that the process read; "
+        "requests per operation and who wrote what are not known";
     check.change = "run as root on a kernel with BPF and type information";
   } else if (kernel_why.empty()) {
     check.found += "block requests can be counted in the kernel, but " + scratch_why;
@@ -313,7 +330,7 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
   } else {
     check.found += kernel_why + "; " + scratch_why;
     check.means =
-        "bytes read from the device are known per thread; requests only where direct IO "
+        "the bytes that the process read from the device are known; requests only where direct IO "
         "makes each call one; the device's totals hold others' IO too";
     check.change = "run as root";
   }
@@ -418,7 +435,9 @@ std::vector<Check> Doctor(const std::string& path) {
   std::string kernel_why = WhyNoKernelAccount(host);
   // The preconditions hold. Starting the account itself also shows whether its tracepoints exist.
   if (kernel_why.empty() && device) KernelAccount::Start(*device, &kernel_why);
-  return {CheckAccount(kernel_why, scratch_why),
+  // A run without a scratch device has nothing to count on where no device is known.
+  if (kernel_why.empty() && !device && !scratch_why.empty()) kernel_why = kNoBlockDevice;
+  return {CheckAccount(kernel_why, scratch_why, device ? WhyNotCovered(*device) : ""),
           scratch,
           CheckBudget(host),
           CheckDirectIo(host, path),

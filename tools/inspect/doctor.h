@@ -42,7 +42,8 @@ Check CheckMemorySettings(const HostFacts& host);
 
 // `kernel_why` and `scratch_why` are the reasons for which there is no kernel account and no
 // scratch device; an empty string means that there is one.
-Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why);
+Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why,
+                   const std::string& not_covered = "");
 
 // Returns the reason for which this user cannot count block requests in the kernel
 // (device/account/kernel_account.h). Returns an empty string when the preconditions hold: the

@@ -1,10 +1,10 @@
 #include "tools/run/run_account.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
 
+#include "device/account/grade.h"
 #include "device/account/journal.h"
 #include "engines/elsewhere.h"
 #include "engines/registry.h"
@@ -22,17 +22,17 @@ RunAccount::RunAccount(const RunOptions& options, const RunPlan& plan)
       }
     }
   } else if (!device_) {
-    why_no_kernel_ = "the directory is on no block device of its own";
+    why_no_kernel_ = kNoBlockDevice;
   }
   Ledger::Get().Configure(options_.account, kernel_.get());
 }
 
 InForce RunAccount::InForceHere() const {
   InForce in_force{.counted_in_kernel = kernel_ != nullptr,
-                   .own_device = plan_.exclusive_device && device_.has_value() &&
-                                 options_.account == AccountDepth::kDevice,
+                   .own_device = plan_.exclusive_device && device_.has_value(),
                    .not_charged = {},
-                   .not_covered = {}};
+                   .not_covered = {},
+                   .device_read = options_.account == AccountDepth::kDevice};
   if (plan_.read_limit != nullptr) {
     in_force.not_charged.push_back(
         "reads that --read-iops delays are issued by a thread of the kernel, and charged to no "
@@ -43,10 +43,9 @@ InForce RunAccount::InForceHere() const {
         "the server of --engine-option connect does the work, and whether its files lie on the "
         "counted device is not known");
   }
-  if (device_ && device_->disks().size() > 1) {
-    in_force.not_covered.push_back(
-        fmt::format("the file system lies on {} disks ({}), and requests are counted on {} alone",
-                    device_->disks().size(), fmt::join(device_->disks(), ", "), device_->name()));
+  if (device_) {
+    const std::string why = WhyNotCovered(*device_);
+    if (!why.empty()) in_force.not_covered.push_back(why);
   }
   return in_force;
 }

@@ -157,12 +157,14 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
   const Reading after = ReadBorder(goes_on);
+  NoteMemory(after, &phase);
 
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
   std::string wrong;
-  // A check reads the whole database, and so would change what a warm-up left in the caches.
-  const bool check = kind == PhaseKind::kLoad || kind == PhaseKind::kMeasure;
+  // A check reads the whole database, and so would change what a phase finds in the caches that is
+  // measured afterwards.
+  const bool check = kind == PhaseKind::kLoad || (kind == PhaseKind::kMeasure && IsLast());
   if (check && !result.partial && options.verify_every != 0) {
     const IoScope scope(VerifyOp());
     wrong = workload.CheckDatabase(*engine_);
@@ -191,14 +193,28 @@ Readahead2014 ChildRun::Readahead(uint64_t operations) const {
   return ReplayReadahead2014(ReadTrace::Stop(), operations, cache, random);
 }
 
+// Notes what memory is in use at the reading `after`, which was made just now.
+void ChildRun::NoteMemory(const Reading& after, PhaseRecord* phase) const {
+  if (plan_.budget == nullptr) return;
+  phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)),
+                   plan_.budget->Usage()};
+}
+
+// Checks what a phase left in the database that others followed, when none of these has checked it.
+// The engine may have been opened anew since that phase.
+void ChildRun::CheckUnchecked() {
+  if (!unchecked_ || options_.verify_every == 0) return;
+  const IoScope scope(VerifyOp());
+  unchecked_->OpenClientTables(*engine_, plan_.threads);
+  const std::string wrong = unchecked_->CheckDatabase(*engine_);
+  if (!wrong.empty()) throw Error(Error::kRun, wrong);
+}
+
 // Completes a phase that ended at the reading `after`, and sends it to the parent.
 void ChildRun::Finish(const Reading& before, const Reading& after, PhaseRecord* phase) {
   phase->account = meter_->Account(before, after);
   account_->GradePhase(phase, &record_.accounting->grade);
-  if (plan_.budget != nullptr) {
-    phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)),
-                     plan_.budget->Usage()};
-  }
+  if (!phase->memory) NoteMemory(after, phase);
   const DiskSize size = engine_->SizeOnDisk();
   phase->database_bytes = size.total();
   phase->log_file_bytes = size.log_bytes;
@@ -343,6 +359,7 @@ void ChildRun::RunWorkload(const std::string& name) {
   }
   if (recorder) recorder->Finish();
   if (workload->settles() && (info.loads || !options_.at_once) && !stop_()) Settle();
+  if (!info.loads && workload->writes()) unchecked_ = IsLast() ? nullptr : std::move(workload);
 }
 
 void ChildRun::Execute() {
@@ -371,6 +388,7 @@ void ChildRun::Execute() {
     if (!info.loads) ReportLoaded(false);
     RunWorkload(phase);
   }
+  if (!stop_()) CheckUnchecked();
   // The engine may have chosen settings while it ran, so they are read once more.
   for (const auto& [name, value] : engine_->EffectiveSettings()) {
     record_.engine->effective[name] = value;

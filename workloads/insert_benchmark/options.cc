@@ -89,7 +89,7 @@ std::vector<std::pair<std::string, std::string>> IbOptions::RunNames() {
       {"rate", "rows that each client inserts a second in a read step [as the step's name says]"},
       {"query_rows", "rows of a range query, or ids of a point query [10]"},
       {"sort_rows", "entries of each index that a client of ib.x sorts in memory at once [100000]"},
-      {"check_rows", "rows whose contents are checked after a step; 0 = no check [1000000]"},
+      {"check_rows", "rows whose contents are checked at the end of a run; 0 = no check [1000000]"},
       {"settle", "on: the database comes to rest after each step; off: in ib.vac alone [off]"},
   };
 }
@@ -123,7 +123,7 @@ std::vector<std::pair<std::string, std::string>> ConcurrentInsertOptions::RunNam
   return {
       {"rows_per_round", "rows that a round inserts, all clients together [--rows]"},
       {"rows_per_commit", "rows of a transaction [1000]"},
-      {"check_rows", "rows whose contents are checked after a round; 0 = no check [1000000]"},
+      {"check_rows", "rows whose contents are checked at the end of a run; 0 = no check [1000000]"},
       {"settle", "on: the database comes to rest after each round [off]"},
   };
 }

@@ -150,7 +150,7 @@ std::vector<std::pair<std::string, std::string>> LinkbenchOptions() {
 }
 
 std::vector<std::pair<std::string, std::string>> LinkbenchRunOptions() {
-  return {{"check", "on: the run checks the whole database after each phase [on]"},
+  return {{"check", "on: the whole database is checked at the end of the run [on]"},
           {"covering_index",
            "when the covering index is built: with-links, by linkbench-load, or after, by "
            "linkbench-index [with-links]"},

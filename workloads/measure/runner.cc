@@ -251,6 +251,11 @@ bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t numbe
 
 void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t) {
   uint32_t in_flight = 0, until_check = options_.verify_every;
+  // The kernel takes up a buffered read again while the thread waits for any read, so a request of
+  // the read may come when no look-up runs. Such requests are charged to the kind of the reads.
+  IoTask any_read;
+  any_read.Begin(workload_.ops()[0]);
+  const IoTask::Work waiting(options_.account != AccountDepth::kOff ? &any_read : nullptr);
   const auto start_all = [&] {
     for (uint32_t i = 0; i < lanes.size(); ++i) in_flight += StartNext(queue, lanes, i);
   };

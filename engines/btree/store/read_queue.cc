@@ -87,6 +87,7 @@ void BtreeReadQueue::TakeRead() {
   Slot& slot = slots_[at];
   const Pool::MissingPage missing = slot.lookup.missing;
   try {
+    const IoTask::Work work(slot.task);  // a short read is completed by reads of the thread's own
     store_->file()->FinishRead(missing.id, missing.page, ended.result);
     store_->pool()->EndRead(missing, true);
   } catch (const Error& error) {

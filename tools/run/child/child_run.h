@@ -59,6 +59,8 @@ class ChildRun {
   void Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
             const std::function<void(PhaseRecord*)>& does);
   void Settle();
+  void NoteMemory(const Reading& after, PhaseRecord* phase) const;
+  void CheckUnchecked();
   void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
   PhaseOptions MeasuredPhase(bool loads) const;
   std::optional<RateCurve> ShapeRate(PhaseOptions* phase) const;
@@ -77,10 +79,11 @@ class ChildRun {
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
   WorkloadOptions workload_ = options_.workload;  // the user's options plus the population
-  std::optional<PhaseKind> last_kind_;            // of the phase that was finished last
-  bool loaded_ = false;                           // {"loaded": true} was reported
-  uint64_t drawing_ = 0;                          // workloads so far that drew their rows
-  bool searching_ = false;                        // for a rate, until the phase at that rate begins
+  std::unique_ptr<Workload> unchecked_;  // of the last phase that wrote, until it is checked
+  std::optional<PhaseKind> last_kind_;   // of the phase that was finished last
+  bool loaded_ = false;                  // {"loaded": true} was reported
+  uint64_t drawing_ = 0;                 // workloads so far that drew their rows
+  bool searching_ = false;               // for a rate, until the phase at that rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
 };
 

@@ -90,6 +90,21 @@ TEST(GradeTest, WhatIsNotCoveredIsC) {
   EXPECT_THAT(grade.reasons, testing::ElementsAre("the file system lies on 2 disks"));
 }
 
+TEST(GradeTest, ADeviceOfItsOwnThatWasNotReadIsNamedSo) {
+  const Grade grade = DecideGrade({true, true, {}, {}, false});
+  EXPECT_EQ(grade.letter, 'B');
+  EXPECT_THAT(grade.reasons, testing::ElementsAre("the device's own statistics were not read"));
+  EXPECT_EQ(DecideGrade({false, true, {}, {}, false}).letter, 'C');
+}
+
+TEST(GradeTest, TheDoctorPromisesNoMoreThanADirectoryWithoutADeviceGives) {
+  // A file system on several disks is no hindrance where a scratch device can be made.
+  EXPECT_THAT(CheckAccount("", "", "it lies on 2 disks").found, HasSubstr("grade A:"));
+  const Check several = CheckAccount("", "no loop device", "it lies on 2 disks");
+  EXPECT_EQ(several.found, "grade C: it lies on 2 disks; no loop device");
+  EXPECT_THAT(CheckAccount(kNoBlockDevice, "no loop device").found, HasSubstr("grade C:"));
+}
+
 TEST(GradeTest, WhatIsNotChargedWeighsAsMuchAsWhatIsNotCounted) {
   EXPECT_EQ(DecideGrade({true, true, {"some reads are nobody's"}, {}}).letter, 'B');
   EXPECT_THAT(DecideGrade({true, true, {"some reads are nobody's"}, {}}).reasons,

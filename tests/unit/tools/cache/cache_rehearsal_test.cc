@@ -235,6 +235,25 @@ TEST(CacheRehearsalTest, ARehearsalIsShortAndOfTheMostThreads) {
             "60");
 }
 
+TEST(CacheRehearsalTest, APhaseIsRehearsedWithALengthRateAndPopularRowsOfItsOwn) {
+  const RunOptions options =
+      Options({"--distribution", "zipfian", "--workload",
+               "insert, point-read:2 600s, mixed 30s @ 5000, point-read 3s ~2, mixed 100s ~3"});
+  const RunOptions rehearsal = RehearsalOptions(options);
+  EXPECT_THAT(rehearsal.workloads,
+              ElementsAre("insert", "point-read", "point-read", "mixed", "mixed"));
+  EXPECT_THAT(rehearsal.phase_seconds, ElementsAre(60, 60, 6, 20));
+  EXPECT_THAT(rehearsal.phase_rates, ElementsAre(0, 0, 5000, 0));
+  EXPECT_THAT(rehearsal.phase_popular, ElementsAre(1, 1, 1, 3));
+  EXPECT_FALSE(IsWhole(options));
+  const auto with = [](const std::string& workload) {
+    return RehearsalIdentity(
+        Options({"--distribution", "zipfian", "--workload", "insert, " + workload}));
+  };
+  EXPECT_NE(with("point-read 600s"), with("point-read 30s"));
+  EXPECT_NE(with("point-read ~2"), with("point-read"));
+}
+
 TEST(CacheRehearsalTest, ARehearsalOfAShortRunIsTheWholeRun) {
   EXPECT_TRUE(IsWhole(Options({"--workload", "insert,point-read", "--seconds", "4"})));
   for (const std::vector<std::string>& longer : std::vector<std::vector<std::string>>{
