@@ -52,6 +52,21 @@ done
 for engine in btree fractal; do
   expect "any_engine $engine" $'ada\t1815\nedsger\t1930\ngrace\t1906' "$("$bin/any_engine" "$engine" "$work/any-$engine")"
 done
+# A benchmark of one's own has the ledger's counts of an operation, and leaves no database behind.
+if [[ -x $bin/own_benchmark ]]; then
+  "$bin/own_benchmark" --benchmark_filter='btree|fractal|leveldb' --benchmark_min_time=0.01 --benchmark_format=json >benchmark.json 2>benchmark.errors ||
+    { cat benchmark.errors; die "own_benchmark failed"; }
+  python3 - <<'END' || die "own_benchmark: $(cat benchmark.json)"
+import json
+lines = {b["name"]: b for b in json.load(open("benchmark.json"))["benchmarks"]}
+assert lines["ReadBalance/fractal/real_time"]["file_reads"] == 0, "all rows are in the cache"
+assert lines["ReadBalance/btree/real_time/threads:2"]["threads"] == 2
+changed = lines["ChangeBalance/btree/iterations:100/real_time"]
+assert changed["iterations"] == 100 and changed["syncs"] == 1 and changed["file_write_bytes"] > 100, changed
+assert "leveldb is not known" in lines["ChangeBalance/leveldb/real_time"]["error_message"]
+END
+  [[ -z $(find . -maxdepth 1 -name 'testbed_benchmark_*') ]] || die "own_benchmark leaves a database behind"
+fi
 expect "own_engine" "shelf: 1815" "$("$bin/own_engine")"
 "$bin/own_operations" "$work/records" >costs 2>costs.errors || { cat costs.errors; die "own_operations failed"; }
 grep -qx 'import: 64 operations, 0 reads of 0 bytes, 64 writes of 2097152 bytes, 64 syncs' costs || die "own_operations: $(cat costs)"

@@ -80,8 +80,10 @@ def flags(build_dir):
     return [compiler, *kept]
 
 
-def is_built(header, command):
-    """Whether the build has the engine that a header belongs to."""
+def is_built(header, command, build_dir):
+    """Whether the build has what a header belongs to: an engine, or google-benchmark."""
+    if header == "embed/testbed/benchmark.h":
+        return "engine_bench.cc" in (build_dir / "compile_commands.json").read_text()
     parts = pathlib.Path(header).parts
     if parts[0] != "engines" or len(parts) < 3 or not (TREE / "engines" / parts[1] / "CMakeLists.txt").exists():
         return True  # of no engine, or of a room that engines share
@@ -104,7 +106,7 @@ def unit_text(samples, given):
         outside = "".join(line + "\n" for line in names.split("\n") if line.startswith("#include"))
         names = "".join(line + "\n" for line in names.split("\n") if line and not line.startswith("#include"))
         text += f"{outside}namespace testbed::sample_{number} {{\n#line 1 \"given.txt of {header}\"\n{names}"
-        at_namespace = re.match(r"\s*(class|struct|template|namespace|int main|TESTBED_)", inside)
+        at_namespace = re.match(r"\s*(class|struct|template|namespace|int main|void \w+\(|TESTBED_)", inside)
         text += "" if at_namespace else f"[[maybe_unused]] static void TheSample() {{\n"
         text += f'#line {first} "{header}"\n{inside}\n'
         text += f"}}\n" if at_namespace else "}\n}\n"
@@ -120,7 +122,7 @@ def main():
     command = [] if show else flags(pathlib.Path(arguments[0]))
     samples = []
     for header in headers_to_look_at(arguments[1:]):
-        if not show and not is_built(header, command):
+        if not show and not is_built(header, command, pathlib.Path(arguments[0])):
             continue
         for first, code in samples_of(header):
             if not any(header == h and code[0].startswith(words) for h, words in no_code):

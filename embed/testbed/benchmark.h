@@ -1,0 +1,271 @@
+// Benchmarks of your own on any engine, by google-benchmark (https://github.com/google/benchmark).
+// The ledger's counts of an operation are counters of the benchmark. Targets testbed::engines and
+// benchmark::benchmark_main.
+//
+//   void ReadTwice(BenchmarkRun& run) {
+//     run.Open([&](Session& session) { session.Put(run.table(), "ada", "1815"); });
+//     std::string_view value;
+//     run.Measure([&] {
+//       run.session().Get(run.table(), "ada", &value);
+//       run.session().Get(run.table(), "ada", &value);
+//     });
+//   }
+//   TESTBED_BENCHMARK(btree, ReadTwice);
+//   TESTBED_BENCHMARK(rocksdb, ReadTwice)->Threads(4);
+//
+// google-benchmark calls the function several times, until the time is long enough; each call has a
+// database of its own in the working directory, which is removed after it. ->Iterations(N) calls it
+// once. With ->Threads(N) it is called on N threads that share one database and have a session each.
+//
+// Counters, of one operation: file_reads, file_read_bytes, file_writes, file_write_bytes and syncs
+// are the operation's calls of files, for engines whose calls are counted. background_write_bytes is
+// what the engine's own threads wrote to files in the same time. As root, kernel_reads,
+// kernel_read_bytes, kernel_writes and kernel_write_bytes are the block requests that the operation's
+// threads made. docs/accounting.md says what each level counts.
+//
+// Public here: BenchmarkRun, TESTBED_BENCHMARK and TESTBED_BENCHMARK_EACH.
+#ifndef TESTBED_BENCHMARK_H_
+#define TESTBED_BENCHMARK_H_
+
+#include <benchmark/benchmark.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "device/account/block_device.h"
+#include "device/account/counts.h"
+#include "device/account/kernel_account.h"
+#include "device/account/ledger.h"
+#include "device/account/operations.h"
+#include "device/error.h"
+#include "engines/engine.h"
+#include "engines/registry.h"
+
+namespace testbed {
+
+// What the threads of one call share. Not public.
+class BenchmarkPlace {
+ public:
+  BenchmarkPlace(std::string engine, std::string name)
+      : engine_name(std::move(engine)), name_(std::move(name)) {}
+
+  // Opens the database on the first thread of a call; the others wait for it. Throws what `open`
+  // throws, on each of them.
+  void Enter(bool first, const std::function<void(BenchmarkPlace*)>& open) {
+    std::unique_lock lock(mutex_);
+    if (!first) {
+      opened_.wait(lock, [this] { return inside_ > 0; });
+      ++inside_;
+      if (error_ != nullptr) std::rethrow_exception(error_);
+      return;
+    }
+    error_ = nullptr;
+    try {
+      open(this);
+      before_ = Ledger::Get().Counts();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    ++inside_;
+    opened_.notify_all();
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+
+  // Called by each thread of a call at its end. The last one gets true, when all threads but it have
+  // ended, and then closes the database.
+  bool Leave(int threads) {
+    const std::lock_guard lock(mutex_);
+    if (++left_ < threads) return false;
+    inside_ = left_ = 0;
+    return true;
+  }
+
+  void Open(const EngineOptions& options) {
+    std::string pattern = std::filesystem::current_path() / "testbed_benchmark_XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw Error::Io("make a directory", pattern, errno);
+    }
+    directory_ = pattern;
+    CountBlocks();
+    engine = OpenEngine(engine_name, directory_, options);
+    table = engine->OpenTable("default");
+  }
+  void Close() {
+    engine.reset();
+    if (!directory_.empty()) std::filesystem::remove_all(std::exchange(directory_, ""));
+  }
+  // Returns what was counted since the call began to measure.
+  LedgerCounts Counts() const { return Ledger::Get().Counts() - before_; }
+  OpKind op() const { return op_; }
+
+  const std::string engine_name;
+  std::unique_ptr<Engine> engine;
+  TableId table = 0;
+
+ private:
+  // Counts block requests from now on, if this user may. The account lasts as long as the process.
+  void CountBlocks() const {
+    static const auto* const account = [this] {
+      std::string why_not;
+      const auto device = BlockDevice::Find(directory_);
+      auto* started = device ? KernelAccount::Start(*device, &why_not).release() : nullptr;
+      if (started != nullptr) Ledger::Get().Configure(AccountDepth::kKernel, started);
+      return started;
+    }();
+    (void)account;
+  }
+
+  const std::string name_;
+  const OpKind op_ = DefineOp(name_, Ground::kForeground);
+  std::string directory_;
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  int inside_ = 0, left_ = 0;
+  std::exception_ptr error_;
+  LedgerCounts before_;
+};
+
+// One call of a benchmark on one of its threads. Not thread-safe: each thread has its own.
+class BenchmarkRun {
+ public:
+  BenchmarkRun(benchmark::State* state, BenchmarkPlace* place) : state_(*state), place_(*place) {}
+  ~BenchmarkRun() { End(); }
+  BenchmarkRun(const BenchmarkRun&) = delete;
+  BenchmarkRun& operator=(const BenchmarkRun&) = delete;
+
+  // google-benchmark's state: arguments, threads, counters of one's own.
+  benchmark::State& state() { return state_; }
+  const std::string& engine_name() const { return place_.engine_name; }
+
+  // Opens a new database with the options, or those that the engine has by default and a cache of
+  // 256 MiB, lets `load` fill it in a transaction on the first thread, and brings it to rest. Call it
+  // once, before anything below. Throws Error; TESTBED_BENCHMARK reports it as the benchmark's error.
+  void Open(const std::function<void(Session&)>& load = nullptr) {
+    EngineOptions options = DefaultEngineOptions(FindEngine(engine_name()));
+    options.cache_bytes = 256 << 20;
+    Open(options, load);
+  }
+  void Open(const EngineOptions& options, const std::function<void(Session&)>& load = nullptr) {
+    entered_ = true;
+    place_.Enter(state_.thread_index() == 0, [&](BenchmarkPlace* place) {
+      place->Open(options);
+      if (load == nullptr) return;
+      const std::unique_ptr<Session> loader = place->engine->NewSession();
+      const bool transaction = FindEngine(engine_name()).capabilities.transactions;
+      if (transaction) loader->Begin();
+      load(*loader);
+      if (transaction) loader->Commit();
+      place->engine->Settle();
+    });
+    session_ = engine().NewSession();
+  }
+  Engine& engine() { return *place_.engine; }
+  TableId table() const { return place_.table; }
+  Session& session() { return *session_; }  // of this thread
+
+  // Calls the operation for each iteration of the benchmark, and charges what it reads and writes to
+  // the benchmark's name. An operation of some nanoseconds is the longer by those of an IoScope.
+  template <class Operation>
+  void Measure(Operation operation) {
+    const OpKind op = place_.op();
+    for ([[maybe_unused]] auto _ : state_) {
+      const IoScope scope(op);
+      operation();
+    }
+    state_.SetItemsProcessed(state_.iterations());
+    measured_ = true;
+  }
+
+ private:
+  void End() {
+    session_.reset();
+    if (!entered_ || !place_.Leave(state_.threads())) return;
+    if (measured_) Count(place_.Counts());
+    place_.Close();
+  }
+  void Count(const LedgerCounts& counts) {
+    const auto per_operation = [this](const char* name, uint64_t n) {
+      state_.counters[name] =
+          benchmark::Counter(static_cast<double>(n), benchmark::Counter::kAvgIterations);
+    };
+    const LedgerCounts::Op& own = counts.ops[place_.op().id];
+    if (FindEngine(engine_name()).capabilities.file_layer) {
+      const FileCounts calls = own.FileTotal();
+      uint64_t background = 0;
+      for (size_t op = 0; op < kMaxOps; ++op) {
+        if (op != place_.op().id) background += counts.ops[op].FileTotal().write_bytes;
+      }
+      per_operation("file_reads", calls.reads);
+      per_operation("file_read_bytes", calls.read_bytes);
+      per_operation("file_writes", calls.writes);
+      per_operation("file_write_bytes", calls.write_bytes);
+      per_operation("syncs", calls.syncs);
+      per_operation("background_write_bytes", background);
+    }
+    if (Ledger::Get().depth() < AccountDepth::kKernel) return;
+    const BlockCounts blocks = own.KernelTotal();
+    per_operation("kernel_reads", blocks.reads);
+    per_operation("kernel_read_bytes", blocks.read_bytes);
+    per_operation("kernel_writes", blocks.writes);
+    per_operation("kernel_write_bytes", blocks.write_bytes);
+  }
+
+  benchmark::State& state_;
+  BenchmarkPlace& place_;
+  std::unique_ptr<Session> session_;
+  bool entered_ = false, measured_ = false;
+};
+
+// Registers the function for an engine, as FUNCTION/ENGINE/real_time. Returns google-benchmark's
+// benchmark, for ->Threads, ->Arg and the like. An engine that this build does not have, or that
+// lacks what it needs on this machine, is an error of the benchmark when it runs.
+inline auto* RegisterBenchmarkOn(const std::string& engine, const std::string& name,
+                                 void (*function)(BenchmarkRun&)) {
+  const auto place = std::make_shared<std::unique_ptr<BenchmarkPlace>>();
+  const auto once = std::make_shared<std::once_flag>();
+  auto* const registered =
+      benchmark::RegisterBenchmark((name + "/" + engine).c_str(), [=](benchmark::State& state) {
+        try {
+          std::call_once(*once, [&] { *place = std::make_unique<BenchmarkPlace>(engine, name); });
+          BenchmarkRun run(&state, place->get());
+          function(run);
+        } catch (const std::exception& error) {
+          state.SkipWithError(error.what());
+        }
+      });
+  // An operation that waits for the device takes no processor time.
+  return registered->UseRealTime();
+}
+
+// Registers the function for each engine of the build that reads, keeps rows and works on this
+// machine without a server. Returns true.
+inline bool RegisterBenchmarkOnEach(const std::string& name, void (*function)(BenchmarkRun&)) {
+  for (const EngineInfo& info : Engines()) {
+    if (info.missing != nullptr && !info.missing().empty()) continue;
+    const Capabilities& can = info.capabilities;
+    if (can.reads && can.persistent && !can.server) RegisterBenchmarkOn(info.name, name, function);
+  }
+  return true;
+}
+
+}  // namespace testbed
+
+// Registers a function void (BenchmarkRun&) before main: for the engine of this name, without
+// quotes, or for each engine of the build.
+#define TESTBED_BENCHMARK(engine, function)                              \
+  [[maybe_unused]] static auto* const testbed_##function##_on_##engine = \
+      testbed::RegisterBenchmarkOn(#engine, #function, function)
+#define TESTBED_BENCHMARK_EACH(function)                            \
+  [[maybe_unused]] static const bool testbed_##function##_on_each = \
+      testbed::RegisterBenchmarkOnEach(#function, function)
+
+#endif  // TESTBED_BENCHMARK_H_

@@ -1,0 +1,51 @@
+// Benchmarks of one's own on every engine of the build, by google-benchmark, with the ledger's counts of
+// an operation as counters. The databases are in the working directory while it runs.
+//
+//   own_benchmark --benchmark_filter=btree --benchmark_counters_tabular=true
+#include <testbed/benchmark.h>
+
+#include <string>
+#include <string_view>
+
+using namespace testbed;
+
+namespace {
+
+constexpr int kAccounts = 10000;
+
+std::string KeyOf(int account) { return "account " + std::to_string(100000 + account); }
+
+void LoadAccounts(BenchmarkRun& run) {
+  run.Open([&](Session& session) {
+    const std::string balance(100, '0');
+    for (int i = 0; i < kAccounts; ++i) session.Put(run.table(), KeyOf(i), balance);
+  });
+}
+
+void ReadBalance(BenchmarkRun& run) {
+  LoadAccounts(run);
+  std::string_view balance;
+  int i = run.state().thread_index();
+  run.Measure([&] {
+    run.session().Get(run.table(), KeyOf(i = (i + 7919) % kAccounts), &balance);
+    benchmark::DoNotOptimize(balance);
+  });
+}
+
+// Each change is an operation of its own, durable when it ends, so it shows what a sync costs.
+void ChangeBalance(BenchmarkRun& run) {
+  EngineOptions options = DefaultEngineOptions(FindEngine(run.engine_name()));
+  options.durability = Durability::kSync;
+  run.Open(options);
+  int i = 0;
+  run.Measure(
+      [&] { run.session().Put(run.table(), KeyOf(++i % kAccounts), std::string(100, '1')); });
+}
+
+TESTBED_BENCHMARK_EACH(ReadBalance);
+TESTBED_BENCHMARK(btree, ReadBalance)->Threads(2);
+TESTBED_BENCHMARK(btree, ChangeBalance)->Iterations(100);
+TESTBED_BENCHMARK(leveldb,
+                  ChangeBalance);  // an engine that a build does not have is an error of its line
+
+}  // namespace
