@@ -149,7 +149,8 @@ check_tidy() {
     [[ ${files[file]} != tests/fuzz/* ]] || unset "files[file]"
   done
   ((${#files[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${files[@]}" |
-    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p "$commands" --quiet --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*')
+    xargs -0 -n 1 -P "$(nproc)" "$tidy" -p "$commands" --quiet --extra-arg=-Wno-unknown-warning-option "--extra-arg=-I$here/embed" \
+      --warnings-as-errors='*')
 }
 
 main() {
