@@ -76,6 +76,18 @@ ReadRing::Ended ReadRing::Take() {
     if (error == 0) break;
     if (error != -EINTR && error != -EAGAIN) throw Error::Io("wait for reads", "", -error);
   }
+  return Consume(entry);
+}
+
+std::optional<ReadRing::Ended> ReadRing::TakeIfEnded() {
+  io_uring_cqe* entry = nullptr;
+  // The kernel completes reads only in calls of the ring's own thread (IORING_SETUP_DEFER_TASKRUN).
+  (void)::io_uring_get_events(ring_.get());
+  if (::io_uring_peek_cqe(ring_.get(), &entry) != 0) return std::nullopt;
+  return Consume(entry);
+}
+
+ReadRing::Ended ReadRing::Consume(io_uring_cqe* entry) {
   Ended ended{entry->user_data, entry->res};
   if (const int fault = FileFaults::Next(false)) ended.result = -fault;
   ::io_uring_cqe_seen(ring_.get(), entry);

@@ -23,11 +23,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "device/file/file.h"
 
 struct io_uring;
+struct io_uring_cqe;
 struct io_uring_sqe;
 
 namespace testbed {
@@ -59,10 +61,14 @@ class ReadRing {
   // Returns a read that has ended, and waits for the first to end. At least one read must be in
   // flight. A failed read is not an Error but a negative result.
   Ended Take();
+  // Returns a read that has ended; nothing when none has. Does not wait, but costs a system call.
+  std::optional<Ended> TakeIfEnded();
 
   uint32_t in_flight() const { return in_flight_; }
 
  private:
+  Ended Consume(io_uring_cqe* entry);
+
   const std::unique_ptr<io_uring> ring_;
   // A submission entry that the kernel refused. The entry stays queued and goes to the kernel with
   // the next submission, so it is a no-op until the next Start writes its read into it.

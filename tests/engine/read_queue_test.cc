@@ -216,6 +216,64 @@ TEST_P(ReadQueueTest, ADestroyedPageIsAnErrorAndLeavesTheRestUsable) {
   EXPECT_GT(good, 100);
 }
 
+// Values longer than a page make each look-up wait until the thread may do reads of its own.
+TEST_P(ReadQueueTest, EachSlotHasItsTurn) {
+  constexpr size_t kLong = 70000;
+  constexpr uint32_t kSlots = 8;
+  Load(100, kLong);
+  const std::unique_ptr<ReadQueue> queue = session_->NewReadQueue(kSlots);
+  std::vector<std::string> keys(kSlots);
+  std::vector<int> answers(kSlots);
+  uint64_t next = 0;
+  const auto start = [&](uint32_t slot) {
+    keys[slot] = RowKey(next++ % 100);
+    queue->Start(slot, table_, keys[slot], nullptr);
+  };
+  for (uint32_t slot = 0; slot < kSlots; ++slot) start(slot);
+  for (int answer = 0; answer < 400; ++answer) {
+    bool found;
+    std::string_view value;
+    const uint32_t slot = queue->Finish(&found, &value);
+    ASSERT_TRUE(found);
+    ++answers[slot];
+    start(slot);
+  }
+  for (const int of_slot : answers) EXPECT_GT(of_slot, 20);
+  for (uint32_t slot = 0; slot < kSlots; ++slot) {
+    bool found;
+    std::string_view value;
+    queue->Finish(&found, &value);
+  }
+}
+
+// A slot whose look-ups find their pages in the pool must not keep the answer of another one, whose
+// read has ended, waiting until it misses as well.
+TEST_P(ReadQueueTest, HitsDoNotHoldBackAReadThatHasEnded) {
+  Load(kRows, kValue);
+  engine_->Settle();
+  const std::unique_ptr<ReadQueue> queue = session_->NewReadQueue(2);
+  const std::string hot = RowKey(0);
+  bool found;
+  std::string_view value;
+  int read_from_disk = 0;
+  for (uint64_t cold = kRows / 2; cold < kRows && read_from_disk < 20; cold += 97) {
+    const std::string key = RowKey(cold);
+    const uint64_t reads = *engine_->Counters().block_reads;
+    queue->Start(0, table_, key, nullptr);
+    read_from_disk += *engine_->Counters().block_reads > reads;
+    queue->Start(1, table_, hot, nullptr);
+    bool ended = false;
+    for (int hits = 0; hits < 1'000'000 && !ended; ++hits) {
+      ended = queue->Finish(&found, &value) == 0;
+      ASSERT_TRUE(found);
+      if (!ended) queue->Start(1, table_, hot, nullptr);
+    }
+    ASSERT_TRUE(ended) << cold;
+    queue->Finish(&found, &value);
+  }
+  EXPECT_EQ(read_from_disk, 20);
+}
+
 // Reads that are in flight when another one fails have latched their pages, and their answers must
 // not be taken for those of the next call.
 TEST_P(ReadQueueTest, AMultiGetThatFailsLeavesTheSessionUsable) {

@@ -114,7 +114,9 @@ void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
   seconds += part.seconds;
   all_operations += part.operations() - part.extra_operations;
   for (const PhaseResult::Op& op : part.ops) {
-    if (Limits(limit, op.op)) latency.Add(target > 0 ? op.intended : op.latency);
+    if (!Limits(limit, op.op)) continue;
+    // A thread without a rate has no intended starts, even beside clients that have one.
+    latency.Add(target > 0 && op.intended.count() > 0 ? op.intended : op.latency);
   }
   slower = NotFaster(latency, limit);
   const auto waited = static_cast<double>(NotFaster(part.undone, limit));

@@ -36,7 +36,8 @@ std::string Steadiness(const json& flag) {
 std::string Percentile(const json& op, const char* name, double share,
                        const char* latency = "latency_us") {
   constexpr double kLeastAbove = 10;
-  const double count = Number(op, "/count", 0);
+  // Latencies from the intended start include those of operations that were due and had not begun.
+  const double count = Number(op.at(latency), "/count", Number(op, "/count", 0));
   return count * (1 - share) < kLeastAbove ? "-" : Short(op.at(latency).at(name));
 }
 

@@ -349,7 +349,7 @@ void ChildRun::RunWorkload(const std::string& name) {
     phase.recorder = &*recorder;
   }
   if (found) {
-    MeasureAtFoundRate(name, *workload, phase, std::move(*found));
+    MeasureAtFoundRate(name, *workload, phase, std::move(*found), workload_options);
   } else {
     const PhaseRecord done =
         Measure(name, info.loads ? PhaseKind::kLoad : PhaseKind::kMeasure, *workload, phase);

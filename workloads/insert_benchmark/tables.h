@@ -34,6 +34,7 @@ struct IbClientState {
   struct alignas(128) Querier {
     uint64_t queries = 0, rows = 0;
   } querier;
+  uint64_t indexed = 0;  // rows whose indexes a builder of this step has built
 };
 
 // Open and Check must not run while other threads use the tables. BuildIndexes, client and the

@@ -82,14 +82,15 @@ class OpenLoop {
   // Adds a piece of own work, such as the check of an answer.
   void AddOwnWork(uint64_t begin, uint64_t end) { own_.Add(begin, end); }
 
-  // Records the operations that were due and had not begun, with the time that each has waited so
-  // far, without own work. Does nothing without arrivals, because the times of a workload are known
+  // Records the operations that were due and had not begun, `most` at most, with the time that each
+  // has waited so far, without own work. Does nothing without arrivals, because the times of a workload are known
   // only once an operation is prepared.
-  void NoteUndone() {
-    if (!arrivals_) return;
+  void NoteUndone(uint64_t most) {
+    if (!arrivals_ || most == 0) return;
     const uint64_t now = clock_.Now();
     if (!awaits_) due_ = start_ + clock_.FromNs(arrivals_->Next());
-    for (; static_cast<int64_t>(now - due_) > 0; due_ = start_ + clock_.FromNs(arrivals_->Next())) {
+    for (; most > 0 && static_cast<int64_t>(now - due_) > 0;
+         --most, due_ = start_ + clock_.FromNs(arrivals_->Next())) {
       const uint64_t waited = clock_.ToNs(now - std::min(due_ + own_.Since(due_), now));
       worker_.undone.Record(waited);
       worker_.backlog_ns = std::max(worker_.backlog_ns, waited);

@@ -73,13 +73,23 @@ class Phase {
   bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane);
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
   void AwaitStart(int t);
+  void NoteEnded();
   uint64_t AwaitIntended(uint64_t intended);
   // Returns a thread's operations per second; 0 means no limit. The clients share the rate of the
-  // phase. Threads in addition to the clients have only the rate that the workload sets.
+  // phase, but for those that the workload gives a rate of their own. Threads in addition to the
+  // clients have only the rate that the workload sets.
   RateCurve RateOf(int t) const {
-    const double own = workload_.ThreadRate(t, threads_), n = threads_ - extra_;
-    if (own > 0 || t >= n) return RateCurve::Constant(own);
-    return (options_.curve ? *options_.curve : RateCurve::Constant(options_.rate)).Share(1 / n);
+    if (!SharesRate(t)) return RateCurve::Constant(workload_.ThreadRate(t, threads_));
+    const RateCurve all = options_.curve ? *options_.curve : RateCurve::Constant(options_.rate);
+    return all.Share(1 / static_cast<double>(sharers_));
+  }
+  bool SharesRate(int t) const {
+    return t < threads_ - extra_ && !(workload_.ThreadRate(t, threads_) > 0);
+  }
+  int Sharers() const {
+    int n = 0;
+    for (int t = 0; t < threads_; ++t) n += SharesRate(t);
+    return std::max(1, n);
   }
   OpenLoop NewOpenLoop(int t, Worker* worker) const;
   void Check(Client& client, Worker& worker, size_t i);
@@ -104,6 +114,7 @@ class Phase {
   const PhaseOptions& options_;
   const int extra_;    // threads in addition to those of the clients
   const int threads_;  // all of them
+  const int sharers_ = Sharers();
   std::atomic<int> clients_left_;
   const Clock& clock_;
   const OpKind verify_ = VerifyOp();
@@ -111,7 +122,9 @@ class Phase {
   Gate gate_;
   Mutex mutex_;
   CondVar changed_;
-  int ready_ GUARDED_BY(mutex_) = 0, done_ GUARDED_BY(mutex_) = 0;
+  int ready_ GUARDED_BY(mutex_) = 0;
+  int ended_ GUARDED_BY(mutex_) = 0;  // threads whose operations have ended
+  int done_ GUARDED_BY(mutex_) = 0;   // threads that have also given back what they had
   bool started_ GUARDED_BY(mutex_) = false;
   std::exception_ptr failure_ GUARDED_BY(mutex_);
   uint64_t start_ = 0;  // ticks
@@ -212,7 +225,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
       }
     }
   }
-  if (kRated && done < quota && workload_.EndedBecause().empty()) open.NoteUndone();
+  if (kRated && done < quota && workload_.EndedBecause().empty()) open.NoteUndone(quota - done);
 }
 
 std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
@@ -296,9 +309,15 @@ void Phase::AwaitStart(int t) {
   changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return started_; });
 }
 
+void Phase::NoteEnded() {
+  const LockGuard lock(mutex_);
+  ++ended_;
+  changed_.notify_all();
+}
+
 void Phase::ThreadMain(int t) {
   Worker& worker = *workers_[static_cast<size_t>(t)];
-  bool waited = false;
+  bool waited = false, ended = false;
   try {
     prctl(PR_SET_TIMERSLACK, 1000);
     std::unique_ptr<Session> session = engine_.NewSession();
@@ -326,6 +345,8 @@ void Phase::ThreadMain(int t) {
     }
     worker.end = clock_.Now();
     if (t < threads_ - extra_ && --clients_left_ == 0 && extra_ > 0) gate_.Stop();
+    NoteEnded();
+    ended = true;
     for (const Lane& lane : lanes) worker.totals += lane.client->totals();
   } catch (...) {
     worker.end = clock_.Now();
@@ -334,6 +355,7 @@ void Phase::ThreadMain(int t) {
     if (!failure_) failure_ = std::current_exception();
   }
   if (!waited) AwaitStart(t);
+  if (!ended) NoteEnded();
   gate_.Leave(t);
   const LockGuard lock(mutex_);
   ++done_;
@@ -380,7 +402,7 @@ void Phase::Report() {
   const uint64_t total = options_.operations != 0 ? options_.operations : workload_.operations();
   const double seconds = workload_.operations() == 0 ? options_.seconds : 0;
   UniqueLock lock(mutex_);
-  while (done_ < threads_) {
+  while (ended_ < threads_) {
     const double now = static_cast<double>(clock_.ToNs(clock_.Now() - start_)) / 1e9;
     if ((seconds > 0 && now >= seconds) || AskedToStop()) gate_.Stop();
     if (now >= next) {
@@ -498,7 +520,7 @@ PhaseResult Phase::Run() {
                             ? gate_.WorkedNs(t)
                             : clock_.ToNs(worker.end - std::min(start_, worker.end));
     AddWorker(worker, static_cast<double>(ns) / 1e9, &result);
-    if (t >= threads_ - extra_) result.extra_operations += result.thread_operations.back();
+    if (!SharesRate(t)) result.extra_operations += result.thread_operations.back();
   }
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
   if (options_.slices != nullptr) {

@@ -254,6 +254,7 @@ class OltpClient : public Client {
   }
   // Writes or erases the entry of the index for row_.
   void ChangeEntry(const Statement& s, bool erase) {
+    totals_.user_bytes_written += kKBytes + kIdBytes;
     if (tables_.engine_keeps_indexes) return;
     char entry[kKBytes + kIdBytes];
     std::memcpy(entry, row_, kKBytes);
@@ -264,7 +265,6 @@ class OltpClient : public Client {
     } else {
       session_.Put(tables_.all[s.table].index, key, {});
     }
-    totals_.user_bytes_written += key.size();
   }
 
   void IndexUpdate(const Statement& s) {

@@ -1,5 +1,6 @@
 #include "engines/btree/store/read_queue.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -81,8 +82,9 @@ void BtreeReadQueue::Run(uint32_t at) {
   context->client.misses.Add(1);
 }
 
-void BtreeReadQueue::TakeRead() {
-  const ReadRing::Ended ended = ring_.Take();
+void BtreeReadQueue::TakeRead() { EndRead(ring_.Take()); }
+
+void BtreeReadQueue::EndRead(const ReadRing::Ended& ended) {
   const auto at = static_cast<uint32_t>(ended.tag);
   Slot& slot = slots_[at];
   const Pool::MissingPage missing = slot.lookup.missing;
@@ -95,6 +97,7 @@ void BtreeReadQueue::TakeRead() {
     slot.tree->FailedRead(&slot.lookup, error);
   }
   Run(at);
+  if (!aside_.empty()) RunAside();
 }
 
 void BtreeReadQueue::RunAside() {
@@ -103,22 +106,47 @@ void BtreeReadQueue::RunAside() {
   for (const uint32_t at : again_) Run(at);
 }
 
+void BtreeReadQueue::RunAlone(std::deque<uint32_t>* waiting) {
+  const uint32_t at = waiting->front();
+  waiting->pop_front();
+  Slot& slot = slots_[at];
+  const IoTask::Work work(slot.task);
+  slot.found = client_->Get(slot.tree, slot.lookup.key, &slot.value);
+  done_.push_back(at);
+}
+
+// Looks now and then at what has to wait while look-ups find their pages in the pool.
+void BtreeReadQueue::KeepTurns() {
+  constexpr uint32_t kAnswersPerLook = 16;  // a look is a system call
+  if (ring_.in_flight() > 0 && ++answers_ >= kAnswersPerLook) {
+    answers_ = 0;
+    while (ring_.in_flight() > 0) {
+      const std::optional<ReadRing::Ended> ended = ring_.TakeIfEnded();
+      if (!ended) break;
+      EndRead(*ended);
+    }
+  }
+  if (long_.empty()) {
+    answers_before_long_ = 0;
+  } else if (++answers_before_long_ > slots_.size()) {
+    // Every other slot may have been answered since, so the reads in flight are ended first.
+    while (ring_.in_flight() > 0) TakeRead();
+    RunAlone(&long_);
+    answers_before_long_ = 0;
+  }
+}
+
 uint32_t BtreeReadQueue::Finish(bool* found, std::string_view* value) {
+  KeepTurns();
   while (done_.empty()) {
     if (ring_.in_flight() > 0) {
       TakeRead();
-      if (!aside_.empty()) RunAside();
       continue;
     }
     // No read is in flight and nothing is latched, so this thread may wait.
-    std::vector<uint32_t>& waiting = long_.empty() ? aside_ : long_;
+    std::deque<uint32_t>& waiting = long_.empty() ? aside_ : long_;
     if (waiting.empty()) throw Error(Error::kRun, "btree: no read was started");
-    const uint32_t at = waiting.back();
-    waiting.pop_back();
-    Slot& slot = slots_[at];
-    const IoTask::Work work(slot.task);
-    slot.found = client_->Get(slot.tree, slot.lookup.key, &slot.value);
-    done_.push_back(at);
+    RunAlone(&waiting);
   }
   const uint32_t at = done_.front();
   done_.pop_front();

@@ -8,6 +8,9 @@
 // next read. A look-up that needs overflow pages or the change buffer waits until no read is in
 // flight.
 //
+// Look-ups are served in turn. Those that find their pages in the pool do not keep others waiting
+// whose read has ended, nor for long those that need the thread for themselves.
+//
 // The interface is ReadQueue (engine.h). Not thread-safe.
 #ifndef TESTBED_ENGINES_BTREE_STORE_READ_QUEUE_H_
 #define TESTBED_ENGINES_BTREE_STORE_READ_QUEUE_H_
@@ -47,8 +50,11 @@ class BtreeReadQueue : public ReadQueue {
     bool found = false;
   };
   void Run(uint32_t slot);
-  void TakeRead();  // waits for a read and continues its look-up
-  void RunAside();  // tries the look-ups that were set aside
+  void TakeRead();                               // waits for a read and continues its look-up
+  void EndRead(const ReadRing::Ended& ended);    // continues the look-up, and those set aside
+  void RunAside();                               // tries the look-ups that were set aside
+  void RunAlone(std::deque<uint32_t>* waiting);  // finishes the first; no read may be in flight
+  void KeepTurns();
 
   Store* const store_;
   StoreClient* const client_;
@@ -58,7 +64,9 @@ class BtreeReadQueue : public ReadQueue {
   std::deque<uint32_t> done_;  // slots whose look-up has ended
   // Slots whose look-up was set aside, those that need overflow pages or the change buffer, and
   // those that RunAside is trying.
-  std::vector<uint32_t> aside_, long_, again_;
+  std::deque<uint32_t> aside_, long_, again_;
+  uint32_t answers_ = 0;              // since the ring was looked at
+  uint32_t answers_before_long_ = 0;  // since the first of long_ waits, or since one was served
 };
 
 }  // namespace testbed::btree

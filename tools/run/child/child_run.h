@@ -55,7 +55,7 @@ class ChildRun {
   RateStep MeasureRate(const std::string& name, double rate, FoundRate* found,
                        WorkloadOptions* drawn);
   void MeasureAtFoundRate(const std::string& name, Workload& workload, PhaseOptions phase,
-                          FoundRate found);
+                          FoundRate found, WorkloadOptions drawn);
   void Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
             const std::function<void(PhaseRecord*)>& does);
   void Settle();

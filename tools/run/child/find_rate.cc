@@ -15,8 +15,9 @@ namespace {
 // operations. Their share among all operations is taken from the closed loop.
 double SecondsFor(const FoundRate& found, double rate, uint64_t operations) {
   const RateStep& closed = found.steps.front();
-  const double share =
-      static_cast<double>(closed.count()) / static_cast<double>(closed.all_operations);
+  // Threads in addition to the clients may perform the limited operations as well.
+  const double share = std::min(
+      1.0, static_cast<double>(closed.count()) / static_cast<double>(closed.all_operations));
   return static_cast<double>(operations) / (rate * share);
 }
 
@@ -83,14 +84,24 @@ FoundRate ChildRun::FindRate(const std::string& name, WorkloadOptions drawn) {
 }
 
 // Measures the phase that is reported, at the rate that was found, and records the search with it.
-// When the search found no rate, the phase is a closed loop.
+// When the search found no rate, the phase is a closed loop. Before it the workload runs at that
+// rate for --warmup, as before each step. `drawn` are the workload's options.
 void ChildRun::MeasureAtFoundRate(const std::string& name, Workload& workload, PhaseOptions phase,
-                                  FoundRate found) {
+                                  FoundRate found, WorkloadOptions drawn) {
   phase.rate = found.rate;
   phase.seed = Mix64(phase.seed ^ Mix64(found.steps.size()));  // other arrivals than the search had
   if (found.rate > 0) {
     phase.seconds =
         std::max(phase.seconds, SecondsFor(found, found.rate, found.limit.OperationsNeeded()));
+  }
+  if (found.rate > 0 && options_.warmup.value_or(0) > 0) {
+    PhaseOptions warmup = phase;
+    warmup.seconds = *options_.warmup;
+    drawn.seed = Mix64(~drawn.seed);  // draws rows that neither a step nor the phase draws
+    warmup.seed = drawn.seed;
+    Measure(StepName(name, found.rate) + " warm-up", PhaseKind::kTune,
+            *FindWorkload(name).make(dataset_, drawn), warmup);
+    if (stop_()) return record_.found_rates.push_back(std::move(found));
   }
   record_.found_rates.push_back(found);
   const PhaseRecord measured = Measure(name, PhaseKind::kMeasure, workload, phase);

@@ -199,6 +199,20 @@ TEST(RateStepTest, PartsAddUpAndTellWhenAMissIsCertain) {
   EXPECT_TRUE(step.MissesForSure(limit, 10'000));
 }
 
+// A writer that works as fast as it can beside clients of a rate has no intended starts.
+TEST(RateStepTest, AnOperationWithoutARateIsJudgedByItsLatency) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "update p99 < 1ms");
+  RateStep step{.target = 2'000};
+  PhaseResult part = Part(1, {{1'000, 1'000}});
+  part.ops.push_back(Part(1, {{5'000'000, 300}}, kWrite).ops[0]);
+  part.ops[1].intended = {};
+  part.extra_operations = 300;
+  step.Add(part, limit);
+  EXPECT_EQ(step.count(), 300u);
+  EXPECT_EQ(step.all_operations, 1'000u);
+  EXPECT_FALSE(step.Meets(limit));
+}
+
 TEST(RateStepTest, ALimitOfOneKindLooksAtNoOther) {
   const RateLimit limit = ParseRateLimit("--find-rate", "update p99 < 1ms");
   RateStep step{.target = 2'000};

@@ -248,6 +248,12 @@ TEST_F(InsertBenchmarkTest, TheStepsLeaveTheRowsAndIndexEntriesThatTheySay) {
   EXPECT_EQ(d["table_rows"], 7200);
 }
 
+TEST_F(InsertBenchmarkTest, RowsIndexedAreThoseThatTheStepIndexed) {
+  options_["indexes"] = "0";
+  GoodStep("ib.i0");
+  EXPECT_FALSE(GoodStep("ib.x").contains("rows_indexed"));
+}
+
 TEST_F(InsertBenchmarkTest, DeletesKeepTheTableAtItsSizeByTakingTheOldest) {
   options_["deletes"] = "1";
   GoodStep("ib.i0");

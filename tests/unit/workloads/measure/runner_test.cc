@@ -396,6 +396,62 @@ TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
   EXPECT_EQ(Read(phase).undone.count(), 0u);
 }
 
+TEST_F(RunnerTest, NoMoreIsLeftThanWasAskedFor) {
+  Load(1, 100);
+  engine_.pause_ns = 10'000'000;
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.rate = 10000;
+  phase.operations = 100;
+  phase.seconds = 0.2;
+  const PhaseResult late = Read(phase);
+  EXPECT_LT(late.operations(), 100u);
+  EXPECT_EQ(late.due_operations(), 100u);
+  EXPECT_EQ(late.ops[0].FromIntended().count(), 100u);
+}
+
+// Clients that the workload gives a rate take nothing of the rate of the phase.
+class RatedWorkload : public SlowWorkload {
+ public:
+  RatedWorkload() : SlowWorkload(0) {}
+  double ThreadRate(int thread, int) const override { return thread == 0 ? 5 : 0; }
+};
+
+TEST_F(RunnerTest, ClientsWithoutARateOfTheirOwnShareThatOfThePhase) {
+  RatedWorkload workload;
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.rate = 20;
+  phase.seconds = 1;
+  const PhaseResult result = RunPhase(engine_, workload, phase);
+  ASSERT_EQ(result.thread_operations.size(), 2u);
+  // The client that is left has all 20 operations a second, of which the machine may lose some.
+  EXPECT_GT(result.thread_operations[1] + result.undone.count(), 14u);
+  EXPECT_EQ(result.extra_operations, result.thread_operations[0]);
+}
+
+// A client that does much when it is given back, as one that reads the profile of its phase.
+class TidyClient : public SlowClient {
+ public:
+  using SlowClient::SlowClient;
+  ~TidyClient() override { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); }
+};
+class TidyWorkload : public SlowWorkload {
+ public:
+  TidyWorkload() : SlowWorkload(0) {}
+  std::unique_ptr<Client> NewClient(Session&, int, int) override {
+    return std::make_unique<TidyClient>(0);
+  }
+};
+
+TEST_F(RunnerTest, TheSeriesEndsWithThePhase) {
+  TidyWorkload workload;
+  PhaseOptions phase;
+  phase.operations = 5;
+  const PhaseResult result = RunPhase(engine_, workload, phase);
+  EXPECT_LT(result.series.back().end_seconds, result.seconds + 1);
+}
+
 TEST_F(RunnerTest, WhatHadNotBegunIsTakenToBeMixedAsWhatWasPerformed) {
   Load(1, 100);
   engine_.pause_ns = 1000000;
