@@ -52,6 +52,7 @@ LogOptions LogOptionsOf(const EngineOptions& options, const ExtraOptions& extra)
   // With durability none the log's thread writes the log without syncing it, which saves clients
   // the write.
   if (options.durability != Durability::kSync) log.flush_interval_ms = options.lazy_interval_ms;
+  log.flush_syncs = options.durability != Durability::kNone;
   return log;
 }
 

@@ -307,7 +307,7 @@ void Log::Impl::KeepReserve() {
 // The flusher thread flushes once within each interval, and writes full groups in between.
 void Log::Impl::RunFlusher() {
   LazyPace pace{std::chrono::milliseconds(options_.flush_interval_ms)};
-  const bool durable = options_.sync != LogSync::kNone;
+  const bool durable = options_.flush_syncs && options_.sync != LogSync::kNone;
   UniqueLock lock(latch_);
   while (!stop_ && !error_) {
     wake_.wait_until(latch_, pace.Next(),

@@ -106,6 +106,9 @@ struct LogOptions {
   // interval. It also writes groups that are full, so that appending threads need not. 0 = no
   // thread.
   uint32_t flush_interval_ms = 0;
+  // If false, that thread only writes the log within each interval, and syncs nothing: durability
+  // none. EnsureDurable syncs in any case.
+  bool flush_syncs = true;
 };
 
 // A LogRange says where a record lies. `begin` is the record's LSN; a caller that needs the record

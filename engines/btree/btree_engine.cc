@@ -91,7 +91,12 @@ class BtreeSession : public Session {
     Write({false, table, key, value});
   }
 
-  void Erase(TableId table, std::string_view key) override { Write({true, table, key, {}}); }
+  void Erase(TableId table, std::string_view key) override {
+    Table(table);
+    if (key.size() > btree::MaxKeySize(store_->options().page_size))
+      return;  // no row has such a key
+    Write({true, table, key, {}});
+  }
 
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
     return std::make_unique<btree::BtreeCursor>(Table(table), client_.context(), &state_,

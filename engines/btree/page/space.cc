@@ -82,6 +82,22 @@ void Space::GrowBy(uint64_t pages) {
   EnsureLength(target);
 }
 
+uint64_t Space::PromiseForSplits(uint64_t writes, uint64_t bytes) {
+  // A leaf is split because it was full before, or because the commit has filled it: each split
+  // then takes at least an eighth of a page of the commit's bytes, and a page that is split at its
+  // end leaves a full one behind, which may be split once more. Each leaf that is split adds a key to
+  // its parent, which may be split for it.
+  uint64_t pages = 2 * writes;
+  {
+    LockGuard lock(mutex_);
+    const uint64_t there = used_count_ + reserved_count_ + promised_;
+    pages = std::min(pages, 4 * (there + 8 * bytes / page_size_));
+  }
+  pages += 8;  // for the root, and what follows it down
+  Promise(pages);
+  return pages;
+}
+
 void Space::Promise(uint64_t pages) {
   LockGuard lock(mutex_);
   const uint64_t free = pages_ - used_count_ - reserved_count_;
@@ -92,7 +108,6 @@ void Space::Promise(uint64_t pages) {
 void Space::Unpromise(uint64_t pages) {
   LockGuard lock(mutex_);
   promised_ -= pages;
-  if (pages > Step()) GiveBackLocked();
 }
 
 void Space::GiveBack() {

@@ -64,7 +64,10 @@ class Space {
   // Adds to the promised pages, and grows the file when it has too few free pages for all promises.
   // Throws what `grow` throws; then nothing is promised.
   void Promise(uint64_t pages);
-  // Takes a promise of that many pages back. After a large promise also calls GiveBack.
+  // Promises the pages that a commit can need for splits, and returns their number. The commit
+  // writes `writes` rows, whose part in the leaves has `bytes` bytes. Throws as Promise does.
+  uint64_t PromiseForSplits(uint64_t writes, uint64_t bytes);
+  // Takes a promise of that many pages back. The file keeps its length until GiveBack.
   void Unpromise(uint64_t pages);
   // Shrinks the file when it is much longer than needed.
   void GiveBack();

@@ -121,6 +121,8 @@ struct WordProtocol {
     for (;;) {
       PageWord next = PageWord{w}.WithFrame(frame).WithVisits(visits);
       next.bits &= ~(PageWord::kExclusive | PageWord::kSleepers);
+      // The page in the file may be another one than was checked before it came into the pool.
+      if (frame == kNoFrame && PageWord{w}.in_pool()) next.bits &= ~PageWord::kVerified;
       next.bits += (1ull << PageWord::kVersionShift) + (share ? 1 : 0);
       if (word.compare_exchange_weak(w, next.bits, std::memory_order_release,
                                      std::memory_order_relaxed)) {

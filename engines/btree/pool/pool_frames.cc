@@ -252,7 +252,16 @@ void Pool::Resize(uint64_t bytes) {
   DropMemoryAhead();
   std::optional<Clock::time_point> give_up;
   while (ActiveFrames() > limit_) {
-    if (const uint32_t index = TakeFrame(); index != kNone) {
+    // After a failed write the pool may keep more frames than `limit_`, and TakeFrame would make new
+    // ones; only frames that exist can be taken away.
+    uint32_t index = kNone;
+    if (free_.empty()) {
+      index = TryPolicy();
+    } else {
+      index = free_.back();
+      free_.pop_back();
+    }
+    if (index != kNone) {
       Retire(index);
       continue;
     }

@@ -11,11 +11,12 @@ namespace testbed::btree {
 // but could not be applied.
 class StoreClient::Attempt {
  public:
-  Attempt(StoreClient* client, size_t rows)
+  // The commit writes `rows` rows, whose part in the leaves has `bytes` bytes. With a change buffer
+  // each may be written to a tree of the buffer, too.
+  Attempt(StoreClient* client, size_t rows, uint64_t bytes)
       : client_(client),
-        promised_(PagesForSplits(rows * (client->store_->change_buffer() != nullptr ? 2 : 1))),
-        space_(client->store_->space()) {
-    space_->Promise(promised_);
+        space_(client->store_->space()),
+        promised_(space_->PromiseForSplits(rows * Trees(client), bytes * Trees(client))) {
     // This comes before the record is appended, so that no checkpoint takes a later redo point.
     client_->slot_.active.store(client_->store_->redo_.EndLsn(), std::memory_order_seq_cst);
   }
@@ -36,13 +37,13 @@ class StoreClient::Attempt {
   void Applied() { client_->slot_.active.store(kNoLsn, std::memory_order_release); }
 
  private:
-  // Returns the most pages that a commit can need for splits: for each row written to a tree two,
-  // for its leaf and the leaf's parent, and some more for the root.
-  static uint64_t PagesForSplits(size_t writes) { return 2 * writes + 8; }
+  static uint64_t Trees(const StoreClient* client) {
+    return client->store_->change_buffer() != nullptr ? 2 : 1;
+  }
 
   StoreClient* const client_;
-  const uint64_t promised_;
   Space* const space_;
+  const uint64_t promised_;
   bool logged_ = false;
 };
 

@@ -95,6 +95,9 @@ void BtreeReadQueue::EndRead(const ReadRing::Ended& ended) {
   } catch (const Error& error) {
     store_->pool()->EndRead(missing, false);
     slot.tree->FailedRead(&slot.lookup, error);
+  } catch (...) {
+    store_->pool()->EndRead(missing, false);
+    throw;
   }
   Run(at);
   if (!aside_.empty()) RunAside();

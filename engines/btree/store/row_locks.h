@@ -37,14 +37,28 @@ class RowLocks {
 
   // A Holder locks a set of rows until it is destroyed. It sorts *rows, removes duplicates, and
   // clears the vector at its end; the vector stays owned by the caller, so that its memory is
-  // reused.
+  // reused. Throws std::bad_alloc, and then has locked nothing.
   class Holder {
    public:
     Holder(RowLocks* locks, std::vector<Row>* rows) : locks_(locks), rows_(rows) {
       SortRows(rows);
       rows->erase(std::unique(rows->begin(), rows->end()), rows->end());
       many_ = rows->size() > 1;
-      EachShard([](Shard* shard, std::span<const Row> its) { shard->Lock(its); });
+      size_t shards = 0;
+      try {
+        EachShard([&](Shard* shard, std::span<const Row> its) {
+          shard->Lock(its);
+          ++shards;
+        });
+      } catch (...) {
+        EachShard([&](Shard* shard, std::span<const Row> its) {
+          if (shards == 0) return;
+          shard->Unlock(its);
+          --shards;
+        });
+        rows->clear();
+        throw;
+      }
       // A reader that has seen a row of this commit also sees this count, because the commit writes
       // the row after it, under the page's latch.
       if (many_) locks_->commits_of_many_.fetch_add(1, std::memory_order_relaxed);
@@ -179,8 +193,16 @@ class RowLocks {
   struct alignas(64) Shard {
     void Lock(std::span<const Row> rows) {
       UniqueLock lock(mutex);
-      for (const Row row : rows) {
-        while (!locked.Insert(row)) WaitFor(row);
+      size_t held = 0;
+      try {
+        for (const Row row : rows) {
+          while (!locked.Insert(row)) WaitFor(row);
+          ++held;
+        }
+      } catch (...) {
+        locked.Erase(rows.first(held));
+        if (waiting > 0) unlocked.notify_all();
+        throw;
       }
     }
     void Unlock(std::span<const Row> rows) {

@@ -183,6 +183,7 @@ void Store::Checkpoint() {
   images_at_redo_.store(images);
   checkpoints_.fetch_add(1);
   if (redo_.log() != nullptr) redo_.log()->TruncateBefore(redo);
+  space_->GiveBack();  // what large commits were promised and have not used
 }
 
 std::map<std::string, uint32_t> Store::TableNames() const {
@@ -254,7 +255,7 @@ Tree* Store::OpenTable(const std::string& name) {
   CheckUsable();
   StoreClient client(this);
   client.runs_.clear();
-  StoreClient::Attempt attempt(&client, 2);
+  StoreClient::Attempt attempt(&client, 2, 2 * MaxInlineRow(options_.page_size));
   TreeContext* context = client.context();
   const PageId root = space_->Reserve(1);
   std::string value(8, '\0');

@@ -134,6 +134,8 @@ class StoreClient : public LeafFiller {
   friend class Store;
   class Attempt;
   void WriteLongValues(std::span<const RowWrite> operations, Lsn begin);
+  template <typename Rows>
+  uint64_t LeafBytes(const Rows& rows) const;
   LogRange AppendOperations(std::span<const RowWrite> operations);
   LogRange AppendParts(std::span<const RowWrite> operations);
   void Apply(std::span<const RowWrite> operations);

@@ -108,6 +108,19 @@ bool StoreClient::Get(const Tree* tree, std::string_view key, std::string* value
   return tree->Get(&context_, key, value);
 }
 
+// Returns the most bytes that the rows can take in leaves, whose long values lie elsewhere.
+template <typename Rows>
+uint64_t StoreClient::LeafBytes(const Rows& rows) const {
+  constexpr uint64_t kFields = 64;  // slot, lengths, reference to a long value
+  const uint64_t longest = MaxInlineRow(store_->options().page_size);
+  uint64_t bytes = 0;
+  for (const auto& row : rows) {
+    bytes += std::min<uint64_t>(row.key.size() + row.value.size() + kFields,
+                                std::max<uint64_t>(longest, row.key.size() + kFields));
+  }
+  return bytes;
+}
+
 void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (operations.empty()) return;
   store_->CheckUsable();
@@ -115,7 +128,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   rows_.clear();
   for (const RowWrite& op : operations) rows_.push_back(RowLocks::RowOf(op));
   {
-    Attempt attempt(this, operations.size());
+    Attempt attempt(this, operations.size(), LeafBytes(operations));
     WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
     RowLocks::Holder rows(&store_->row_locks_, &rows_);
     try {
@@ -222,7 +235,7 @@ void StoreClient::MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candida
   rows_.clear();
   for (const BufferedRow& row : candidates)
     rows_.push_back(RowLocks::RowOf(tree->table(), row.key));
-  Attempt attempt(this, candidates.size());
+  Attempt attempt(this, candidates.size(), LeafBytes(candidates));
   const RowLocks::Holder locked(&store_->row_locks_, &rows_);
   std::vector<BufferedRow> rows;
   for (const BufferedRow& row : candidates) {

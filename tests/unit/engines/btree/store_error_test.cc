@@ -130,6 +130,7 @@ TEST_F(StoreErrorTest, ADatabaseOpensWithoutTheSpaceThatACommitReserved) {
       store_->space()->Promise(20000);
       store_->Checkpoint();
       store_->space()->Unpromise(20000);
+      store_->space()->GiveBack();
       Put("b", "2");
     });
     ASSERT_LT(std::filesystem::file_size(DataPath(dir_)), 8u << 20) << "given back";
