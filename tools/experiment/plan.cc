@@ -141,14 +141,13 @@ void CheckSet(const Experiment& e, const OptionMap& set) {
   }
 }
 
+constexpr char kOneFigure[] = "make it an axis, so that each number has a figure of its own";
+
 // Throws Error (kUsage) when a cell would run with one number of threads after the other.
-void CheckThreads(const OptionMap& options) {
+void CheckThreads(const OptionMap& options, const char* instead) {
   const auto threads = options.find("threads");
   if (threads == options.end() || threads->second.find(',') == std::string::npos) return;
-  throw Error(Error::kUsage,
-              fmt::format("threads {} is a list: make it an axis, so that each number has a figure "
-                          "of its own",
-                          threads->second));
+  throw Error(Error::kUsage, fmt::format("threads {} is a list: {}", threads->second, instead));
 }
 
 // Adds the options that the cell's workloads stand for and the cell does not have.
@@ -194,7 +193,7 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     cell->waits_for = engine;
     return;
   }
-  CheckThreads(cell->options);
+  CheckThreads(cell->options, kOneFigure);
   if (info->missing != nullptr && !options.any_machine) cell->skipped = info->missing();
   if (!cell->skipped.empty()) return;
   try {
@@ -404,6 +403,9 @@ void CheckAxis(const Experiment& e, const std::string& option, const std::string
 std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   const ExperimentScale scale = FindScale(e, options);
   CheckSet(e, options.set);
+  constexpr char kOneLoad[] = "the load of a database has one number of threads";
+  CheckThreads(e.load_options, kOneLoad);
+  for (const auto& [engine, of_load] : e.engine_load_options) CheckThreads(of_load, kOneLoad);
   for (const auto& [axis, labels] : options.only) {
     CheckAxis(e, "--only", axis);
   }

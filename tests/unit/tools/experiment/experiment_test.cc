@@ -97,6 +97,8 @@ TEST(ExperimentTest, ACellHasOneNumberOfThreads) {
   EXPECT_THAT(plan("threads = 2", "threads = \"1,4\"", full), HasSubstr(list));
   EXPECT_THAT(plan(", threads = 2", "", {"full", {{"threads", "1,4"}}, {}, {}, {}}),
               HasSubstr(list));
+  EXPECT_THAT(plan("[load]\nthreads = 1", "[load]\nthreads = \"1,4\"", full),
+              HasSubstr("threads 1,4 is a list: the load of a database has one number"));
   EXPECT_EQ(plan("threads = 2", "threads = 4", full), "no error");
 }
 
