@@ -48,12 +48,44 @@ TEST_F(SweepTest, ListsAreRunAsAGridWithTheBestMarkedAndGoOn) {
       << compared.out;
 }
 
+TEST_F(SweepTest, RoundsAreAddedToASweep) {
+  const std::string words = "--engine null --threads 1,2 --ram 64M --rows 500 --operations 100 ";
+  ASSERT_EQ(Run(words + "--rounds 1").code, 0);
+  CommandResult more = Run(words + "--rounds 2");
+  EXPECT_EQ(more.code, 0) << more.err;
+  EXPECT_NE(more.err.find("2 cells to run, 2 done before"), std::string::npos) << more.err;
+  EXPECT_NE(more.out.find("4 of 4 cells in 2 rounds"), std::string::npos) << more.out;
+  // An earlier version wrote the rounds into the text.
+  std::string out;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    out = entry.path().filename();
+  }
+  const std::string header = out + "/experiment.json";
+  std::string text = Read(directory_ / header);
+  const size_t at = text.find("rounds = 1\\n");
+  ASSERT_NE(at, std::string::npos) << text;
+  std::ofstream(directory_ / header) << text.replace(at, 10, "rounds = 2");
+  more = Run(words + "--rounds 3 --out " + out);
+  EXPECT_EQ(more.code, 0) << more.err;
+  EXPECT_NE(more.err.find("2 cells to run, 4 done before"), std::string::npos) << more.err;
+}
+
+TEST_F(SweepTest, LinesOfProgressComeAtTheInterval) {
+  // The rate makes each phase take two seconds.
+  const CommandResult result =
+      Run("--engine null --ram 64M --rows 500 --account off --warmup 0 --threads 1 --workload "
+          "insert,point-read@100 --operations 200,201 --rounds 1 --report-interval 1 --out s");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("point-read"), std::string::npos) << result.err;
+}
+
 TEST_F(SweepTest, ASweepIsSavedAsAnExperimentThatRunsTheSame) {
   const CommandResult saved =
       Run(std::string(kCells) + "--engine-option log_pad=off --drop-caches --save s.toml");
   ASSERT_EQ(saved.code, 0) << saved.err;
   EXPECT_FALSE(std::filesystem::exists(directory_ / "testbed-sweep-small"));
   const std::string file = Read(directory_ / "s.toml");
+  EXPECT_NE(file.find("rounds = 1\n"), std::string::npos) << file;
   EXPECT_NE(file.find("name = \"page-size\"\nvalues = [\"4k\", \"8k\"]"), std::string::npos)
       << file;
   const CommandResult plan = Run("experiment plan s.toml");
@@ -66,6 +98,9 @@ TEST_F(SweepTest, AForecastRunsNothing) {
       Run("--engine btree --cache-pct 20,50 --seconds 30,60 --threads 1,8 --rounds 2 --forecast");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("16 cells to run; about "), std::string::npos) << result.out;
+  const CommandResult runs = Run(
+      "--engine null --rows 9 --seconds 10,20 --warmup 0 --repeat-runs 2 --threads 1 --forecast");
+  EXPECT_NE(runs.out.find(": 60 s of measuring"), std::string::npos) << runs.out;
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 

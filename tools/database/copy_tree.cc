@@ -101,6 +101,8 @@ void CopyDatabase(const std::string& from, const std::string& to) {
   }
   MakeDirectories(to);
   const DirLock lock(to, "--databases");
+  // A run that the user started on it would change it while it is read.
+  const DirLock source(from, "--databases");
   if (!HoldsNoDatabaseYet(to)) {
     throw Error(Error::kUsage, to + " is not empty and not a database of testbed, which leaves "
                                     "its files alone; move them, or give another --databases");
@@ -112,6 +114,7 @@ void CopyDatabase(const std::string& from, const std::string& to) {
   (*record)["loaded"] = false;
   WriteRecord(to, *record);
   CopyTree(from + "/" + kEngineFiles, to + "/" + kEngineFiles);
+  CheckLockedDirectory(to);
   if (!StopRequested()) WriteRecord(to, whole);
 }
 

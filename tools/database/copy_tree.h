@@ -27,7 +27,7 @@ void CopyWithHoles(const std::string& from, const std::string& to);
 
 // Copies a database that testbed made to `to`, in place of one that an interrupted experiment has left
 // there. The copy's record says that it is loaded when all of its files are there. Throws Error: kUsage
-// when `to` holds files that are not testbed's, or is in use; kIo.
+// when `to` holds files that are not testbed's, or one of the two is in use; kIo.
 void CopyDatabase(const std::string& from, const std::string& to);
 
 }  // namespace testbed

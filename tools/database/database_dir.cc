@@ -300,6 +300,11 @@ void DatabaseDir::RecordLoaded() {
   WriteRecord(path(), record_);
 }
 
+void DatabaseDir::RecordUnloaded() {
+  record_["loaded"] = false;
+  WriteRecord(path(), record_);
+}
+
 void DatabaseDir::RecordPopulation(const nlohmann::json& population) {
   if (this->population() == population) return;
   record_["population"] = population;

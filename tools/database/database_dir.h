@@ -54,6 +54,8 @@ class DatabaseDir {
   void Prepare();
   // Records durably that the database is loaded. Throws Error (kIo).
   void RecordLoaded();
+  // Records durably that the database is not loaded, before its files are replaced. Throws Error (kIo).
+  void RecordUnloaded();
   // Returns the rows that the database holds according to its record (workloads/population.h,
   // ToJson); null when they are not known.
   nlohmann::json population() const { return record_.value("population", nlohmann::json()); }

@@ -1,7 +1,6 @@
 #include "tools/experiment/command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <CLI/CLI.hpp>
@@ -21,6 +20,7 @@
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/experiment/run.h"
+#include "tools/experiment/sweep/explain.h"
 #include "tools/experiment/sweep/forecast.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/advise.h"
@@ -28,7 +28,6 @@
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
-#include "tools/output/table.h"
 #include "tools/run/run_checks.h"
 
 namespace testbed {
@@ -83,79 +82,8 @@ void SettleArguments(Arguments* a) {
   if (a->shuffle != 0) a->plan.shuffle = a->shuffle;
 }
 
-int List() {
-  Table table("Experiments", {"name", "title", "findings"}, Table::kWords);
-  for (const auto& [name, text] : ShippedExperiments()) {
-    const Experiment e = ParseExperiment(text, name + ".toml");
-    std::vector<std::string> ids;
-    for (const Finding& finding : e.findings) ids.push_back(finding.id);
-    table.Row({name, e.title, fmt::format("{}", fmt::join(ids, " "))});
-  }
-  fmt::print("{}", table.Text());
-  return 0;
-}
-
-int Show(const Experiment& e) {
-  fmt::print("{}: {}\n\n{}\n", e.name, e.title, e.about);
-  if (!e.source.empty()) fmt::print("Source: {}\n", e.source);
-  Table axes("Axes, the last varying fastest", {"name", "values"}, Table::kWords);
-  for (const Axis& axis : e.axes) {
-    std::vector<std::string> labels;
-    for (const AxisValue& value : axis.values) labels.push_back(value.label);
-    axes.Row({axis.name, fmt::format("{}", fmt::join(labels, ", "))});
-  }
-  Table scales("Scales", {"name", "options"}, Table::kWords);
-  for (const auto& [name, scale] : e.scales) {
-    std::vector<std::string> options;
-    for (const auto& [option, value] : scale.options) options.push_back(option + "=" + value);
-    scales.Row({name, fmt::format("{}", fmt::join(options, " "))});
-  }
-  Table metrics("Metrics", {"name", "unit", "expression over the figures of a run"}, Table::kWords);
-  for (const ExperimentMetric& m : e.metrics) metrics.Row({m.name, m.unit, m.expression});
-  fmt::print("{}{}{}\nFindings\n", axes.Text(), scales.Text(), metrics.Text());
-  for (const Finding& f : e.findings) fmt::print("{:<4} {}\n", f.id, f.claim);
-  return 0;
-}
-
-// Returns the options that all running cells have in common.
-OptionMap CommonOptions(const std::vector<Cell>& cells) {
-  std::optional<OptionMap> common;
-  for (const Cell& cell : cells) {
-    if (!cell.runs()) continue;
-    if (!common) common = cell.options;
-    std::erase_if(*common, [&](const auto& option) {
-      const auto found = cell.options.find(option.first);
-      return found == cell.options.end() || found->second != option.second;
-    });
-  }
-  return common.value_or(OptionMap());
-}
-
-int Plan(const std::vector<Cell>& all) {
-  std::vector<Cell> cells = all;
-  const int rounds = cells.back().round;
-  std::erase_if(cells, [](const Cell& cell) { return cell.round != 1; });
-  const OptionMap common = CommonOptions(cells);
-  Table shared("Options of every cell", {"option", "value"}, Table::kWords);
-  for (const auto& [name, value] : common) shared.Row({name, value});
-  Table table("Cells, in the order in which they run",
-              {"cell", "database", "its other options, or why it does not run"}, Table::kWords);
-  for (const Cell& cell : cells) {
-    std::vector<std::string> options;
-    for (const auto& [name, value] : cell.options) {
-      if (!common.contains(name)) options.push_back(name + "=" + value);
-    }
-    table.Row({cell.name, cell.runs() ? DatabaseText(cell) : "-",
-               !cell.waits_for.empty() ? "waits for engine " + cell.waits_for
-               : !cell.skipped.empty() ? cell.skipped
-                                       : fmt::format("{}", fmt::join(options, " "))});
-  }
-  fmt::print("{}{}{}", shared.Text(), table.Text(),
-             ForecastText(ForecastOf(all, [](const Cell&) { return false; }), "to run it"));
-  if (rounds > 1) {
-    fmt::print("\nAll of it in {} rounds, each on databases of its own and with another seed.\n",
-               rounds);
-  }
+int Print(const std::string& text) {
+  fmt::print("{}", text);
   return 0;
 }
 
@@ -164,40 +92,58 @@ std::string ResultsText(const ResultSet& results) {
   return ExperimentText(results) + (advises ? AdviceText(results) : "");
 }
 
-// Returns what is still to be run, and refuses what has no room.
+// Sets the directory of results. In one that is there the experiment goes on with the memory that
+// ram = "auto" stood for where it was begun.
+void SettleOut(const Experiment& e, Arguments* a) {
+  if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
+  const ResultsDir dir(a->out);
+  if (!a->fresh && dir.Exists()) a->plan.auto_ram = KeptAutoRam(dir.ReadHeader());
+}
+
+// Throws Error (kUsage) where the databases would lie on a disk without room for them.
+void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const Arguments& a) {
+  const bool scratch = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+    return cell.options.contains("scratch");
+  });
+  if (scratch || forecast.cells == 0) return;
+  const bool apart = !a.run.databases.empty();
+  CheckRoom(forecast, apart ? a.run.databases : a.out, apart ? "--databases" : "--out");
+}
+
+// Returns what is still to be run, and refuses what has no room here.
 Forecast WhatIsToCome(const std::vector<Cell>& cells, const Arguments& a) {
   const ResultsDir dir(a.out);
   const Forecast forecast =
       ForecastOf(cells, [&](const Cell& cell) { return !a.fresh && dir.HasCell(cell); });
-  const bool scratch = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
-    return cell.options.contains("scratch");
-  });
-  if (!scratch && forecast.cells != 0) CheckRoom(forecast, a.out);
+  // A --databases of other hosts lies on their disks, and they look at these themselves.
+  const bool elsewhere = !a.cluster.on.empty() && !a.run.databases.empty();
+  if (!elsewhere) CheckRoomOf(forecast, cells, a);
   return forecast;
 }
 
 // Measures the ways that cannot be told from the fastest in further rounds, until one is decided or
-// `most` rounds are done: then it is a tie. Returns whether all cells could be run.
+// `most` rounds are done: then it is a tie. A round in which a way failed is not whole, so it is the last:
+// the next call begins with it. Returns whether all cells could be run.
 bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* dir) {
-  bool complete = true;
   for (int round = RoundsOf(e, a.plan) + 1; round <= most && !StopRequested(); ++round) {
-    const std::vector<std::string> names = Finalists(ResultSet::Read(a.out));
+    const std::vector<std::string> names = Finalists(ResultSet::Read(a.out), round - 1);
     if (names.empty()) break;
     PlanOptions plan = a.plan;
     plan.rounds = round;
     std::vector<Cell> cells = PlanCells(e, plan);
     std::erase_if(cells, [&](const Cell& cell) {
-      return cell.round != round || std::find(names.begin(), names.end(), cell.name) == names.end();
+      return cell.round != round || dir->HasCell(cell) ||
+             std::find(names.begin(), names.end(), cell.name) == names.end();
     });
-    if (cells.empty()) break;
+    if (cells.empty()) continue;  // an earlier call has measured them
     if (!a.run.quiet) {
       fmt::print(stderr, "advise: {} ways cannot be told apart; round {} of at most {} for them\n",
                  names.size(), round, most);
     }
     dir->Create(e, plan);
-    complete = RunExperiment(e, cells, *dir, a.run) && complete;
+    if (!RunExperiment(e, cells, *dir, a.run)) return false;
   }
-  return complete;
+  return true;
 }
 
 // Returns what the experiment itself writes in --out, and the files that it and its cells read.
@@ -237,10 +183,13 @@ bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Ar
 }
 
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
-  if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
   std::unique_ptr<Launcher> hosts;
   if (!a->cluster.on.empty()) {
     a->out = fs::absolute(a->out).lexically_normal();
+    // A relative path would mean another place on each host.
+    std::string& databases = a->cluster.databases;
+    if (!databases.empty()) databases = fs::absolute(databases).lexically_normal();
+    a->run.databases = databases;
     hosts = LauncherOf(a->cluster, a->out);
   }
   CheckOutputFiles({{"--json", a->json_file}, {"--csv", a->csv_file}}, UsedByCells(cells, *a));
@@ -280,6 +229,8 @@ int RunSome(const Experiment& e, const std::vector<Cell>& cells, bool kept, cons
   const std::vector<Cell> chosen =
       CellsOfKeys(cells, blocks ? a.cluster.blocks : a.cluster.cells, blocks);
   ResultsDir dir(a.out);
+  CheckRoomOf(ForecastOf(chosen, [&dir](const Cell& cell) { return dir.HasCell(cell); }), chosen,
+              a);
   if (kept) {
     dir.Share();
   } else {
@@ -298,6 +249,7 @@ int Cells(const std::string& word, Arguments* a) {
   Experiment e;
   std::vector<Cell> cells;
   const bool kept = ResultsDir(what).Exists();
+  a->plan.any_machine = true;
   if (kept) {
     if (a->has_scale || a->has_rounds || !a->set.empty() || !a->plan.split.empty() ||
         !a->out.empty()) {
@@ -312,8 +264,8 @@ int Cells(const std::string& word, Arguments* a) {
     a->out = what;
   } else {
     e = LoadExperiment(what);
+    SettleOut(e, a);
     cells = PlanCells(e, a->plan);
-    if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
   }
   if (word == "run") return RunSome(e, cells, kept, *a);
   fmt::print("{}", CellsText(cells, ResultsDir(a->out)));
@@ -324,7 +276,7 @@ int ExperimentMain(Arguments a) {
   SettleArguments(&a);
   const std::string& first = a.words[0];
   CheckClusterOptions(a.cluster, first);
-  if (first == "list") return List();
+  if (first == "list") return Print(ExperimentsText());
   const bool of_cells = first == "cells" || first == "run";
   const bool explains = first == "show" || first == "plan";
   if (a.words.size() != (explains || of_cells ? 2 : 1)) {
@@ -335,11 +287,22 @@ int ExperimentMain(Arguments a) {
   }
   if (of_cells) return Cells(first, &a);
   const Experiment e = LoadExperiment(a.words.back());
-  if (first == "show") return Show(e);
+  if (first == "show") return Print(ShowText(e));
+  if (first != "plan") SettleOut(e, &a);
+  a.plan.any_machine = !a.cluster.on.empty();
   const std::vector<Cell> cells = PlanCells(e, a.plan);
   // With cells beside the scale's a part may be ambiguous; the tables are of use all the same.
   if (a.plan.only.empty()) CheckSelections(e, a.plan.scale, cells);
-  return first == "plan" ? Plan(cells) : RunIt(e, cells, &a);
+  return first == "plan" ? Print(PlanText(cells)) : RunIt(e, cells, &a);
+}
+
+}  // namespace
+
+namespace {
+
+std::string DirectoryOfSweep(const std::string& text) {
+  return fmt::format("testbed-sweep-{:08x}",
+                     static_cast<uint32_t>(XXH3_64bits(text.data(), text.size())));
 }
 
 }  // namespace
@@ -348,7 +311,8 @@ int RunSweep(const Sweep& sweep) {
   const RunOptions& o = sweep.output;
   const Experiment& e = sweep.experiment;
   if (!o.save_file.empty()) {
-    const std::vector<OutputFile> files = {{"--save", o.save_file, [&e] { return e.text; }}};
+    const std::vector<OutputFile> files = {
+        {"--save", o.save_file, [&sweep] { return sweep.saved; }}};
     CheckOutputFiles(files, UsedByRun(o));
     WriteOutputs(files, fmt::format("written: {}\nrun it: testbed experiment {}\n", o.save_file,
                                     o.save_file));
@@ -359,12 +323,16 @@ int RunSweep(const Sweep& sweep) {
   a.csv_file = o.csv_file;
   a.fresh = o.fresh;
   a.run.quiet = o.quiet;
+  a.run.line_seconds = o.live.report_interval;
+  if (o.rounds != 0) a.plan.rounds = o.rounds;
   if (a.out.empty()) {
-    a.out = fmt::format("testbed-sweep-{:08x}",
-                        static_cast<uint32_t>(XXH3_64bits(e.text.data(), e.text.size())));
+    a.out = DirectoryOfSweep(e.text);
+    // An earlier version named the directory by the text with the rounds.
+    const std::string before = DirectoryOfSweep(sweep.saved);
+    if (!ResultsDir(a.out).Exists() && ResultsDir(before).Exists()) a.out = before;
   }
   const std::vector<Cell> cells = PlanCells(e, a.plan);
-  return o.forecast ? Plan(cells) : RunIt(e, cells, &a);
+  return o.forecast ? Print(PlanText(cells)) : RunIt(e, cells, &a);
 }
 
 namespace {
@@ -464,6 +432,13 @@ void TakeAsked(const std::map<std::string, std::string>& asked, Arguments* advic
   (void)FindKnownEngine(asked.at("engine").substr(0, asked.at("engine").find_first_of(":@")));
   if (asked.contains("mix") && !asked.contains("workload")) {
     advice->set.push_back("workload=insert,mixed");
+  }
+  const auto threads = asked.find("threads");
+  if (threads != asked.end() && threads->second.find(',') != std::string::npos) {
+    throw Error(Error::kUsage,
+                fmt::format("--threads {} is a list: advice is for one number of clients; ask for "
+                            "each of them in a call with an --out of its own",
+                            threads->second));
   }
   if (advice->most_rounds == 0) advice->most_rounds = 3 * kAdviseRounds;
 }

@@ -54,16 +54,19 @@ std::string Row(const PartVerdict& part, bool counted) {
 }
 
 // Returns the memory that the engines of a finding held, and where parts compared engines that held
-// unequal memory.
-std::string Memory(const Verdict& verdict) {
+// unequal memory, or cells of several hosts.
+std::string Terms(const Verdict& verdict) {
   std::string text;
   if (!verdict.held.empty()) text += fmt::format("\nMemory held: {}.\n", verdict.held);
   std::vector<std::string> told;
   for (const PartVerdict& part : verdict.parts) {
-    const std::string& line = part.unequal_memory;
-    if (line.empty() || std::find(told.begin(), told.end(), line) != told.end()) continue;
-    told.push_back(line);
-    text += fmt::format("\n{} (of \"{}\")\n", line, part.says);
+    std::vector<std::string> lines = part.hosts;
+    if (!part.unequal_memory.empty()) lines.insert(lines.begin(), part.unequal_memory);
+    for (const std::string& line : lines) {
+      if (std::find(told.begin(), told.end(), line) != told.end()) continue;
+      told.push_back(line);
+      text += fmt::format("\n{} (of \"{}\")\n", line, part.says);
+    }
   }
   return text;
 }
@@ -82,7 +85,7 @@ std::string FindingsMarkdown(const ResultSet& results) {
           "|---|---|---|---|---|\n";
       for (const PartVerdict& part : v.parts) text += Row(part, !v.on_stand_in.empty());
     }
-    text += Memory(v);
+    text += Terms(v);
     for (const std::string& mechanism : v.mechanisms) text += fmt::format("\n{}\n", mechanism);
   }
   return text;

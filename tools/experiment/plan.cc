@@ -26,23 +26,20 @@ void Overlay(const OptionMap& over, OptionMap* options) {
   for (const auto& [name, value] : over) (*options)[name] = value;
 }
 
-// Returns the memory that an option "ram" stands for, in bytes. "auto" is half of the machine's
-// memory; the other half is left to the operating system.
-uint64_t RamOf(const std::string& text) {
-  if (text != "auto") return ParseSize("--ram", text, 0, UINT64_MAX);
-  struct sysinfo info {};
-  ::sysinfo(&info);
-  return static_cast<uint64_t>(info.totalram) * info.mem_unit / 2;
+// Returns the memory that an option "ram" stands for, in bytes.
+uint64_t RamOf(const std::string& text, const PlanOptions& options) {
+  return text == "auto" ? AutoRam(options) : ParseSize("--ram", text, 0, UINT64_MAX);
 }
 
-// Returns the scale of that name. For a number, returns the scale "full" with its memory multiplied
-// by the number. Throws Error (kUsage) for any other name.
-ExperimentScale FindScale(const Experiment& e, const std::string& name) {
+// Returns the scale that is asked for. For a number, returns the scale "full" with its memory
+// multiplied by the number. Throws Error (kUsage) for any other name.
+ExperimentScale FindScale(const Experiment& e, const PlanOptions& options) {
+  const std::string& name = options.scale;
   const auto known = e.scales.find(name);
   if (known != e.scales.end()) {
     ExperimentScale scale = known->second;
     const auto ram = scale.options.find("ram");
-    if (ram != scale.options.end()) ram->second = std::to_string(RamOf(ram->second));
+    if (ram != scale.options.end()) ram->second = std::to_string(RamOf(ram->second, options));
     return scale;
   }
   double factor = 0;
@@ -59,7 +56,7 @@ ExperimentScale FindScale(const Experiment& e, const std::string& name) {
   }
   ExperimentScale scale = full->second;
   const auto ram = scale.options.find("ram");
-  const uint64_t base = RamOf(ram == scale.options.end() ? "auto" : ram->second);
+  const uint64_t base = RamOf(ram == scale.options.end() ? "auto" : ram->second, options);
   scale.options["ram"] =
       std::to_string(static_cast<uint64_t>(factor * static_cast<double>(base)) >> 20 << 20);
   return scale;
@@ -97,8 +94,8 @@ std::string LoadKey(const RunOptions& run, const std::string& scratch,
 
 // Returns the options that load a shared database: the cell's, overridden by the experiment's load
 // options. The number of rows is the cell's, whatever memory the load gets.
-OptionMap LoadOptions(const Experiment& e, const std::string& engine, const OptionMap& cell,
-                      uint64_t rows) {
+OptionMap LoadOptions(const Experiment& e, const PlanOptions& plan, const std::string& engine,
+                      const OptionMap& cell, uint64_t rows) {
   OptionMap options = cell;
   Overlay(e.load_options, &options);
   const auto own = e.engine_load_options.find(engine);
@@ -106,7 +103,7 @@ OptionMap LoadOptions(const Experiment& e, const std::string& engine, const Opti
   options.erase("db-ratio");
   options["rows"] = std::to_string(rows);
   const auto ram = options.find("ram");
-  if (ram != options.end()) ram->second = std::to_string(RamOf(ram->second));
+  if (ram != options.end()) ram->second = std::to_string(RamOf(ram->second, plan));
   return options;
 }
 
@@ -142,6 +139,15 @@ void CheckSet(const Experiment& e, const OptionMap& set) {
       }
     }
   }
+}
+
+constexpr char kOneFigure[] = "make it an axis, so that each number has a figure of its own";
+
+// Throws Error (kUsage) when a cell would run with one number of threads after the other.
+void CheckThreads(const OptionMap& options, const char* instead) {
+  const auto threads = options.find("threads");
+  if (threads == options.end() || threads->second.find(',') == std::string::npos) return;
+  throw Error(Error::kUsage, fmt::format("threads {} is a list: {}", threads->second, instead));
 }
 
 // Adds the options that the cell's workloads stand for and the cell does not have.
@@ -187,7 +193,8 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     cell->waits_for = engine;
     return;
   }
-  if (info->missing != nullptr) cell->skipped = info->missing();
+  CheckThreads(cell->options, kOneFigure);
+  if (info->missing != nullptr && !options.any_machine) cell->skipped = info->missing();
   if (!cell->skipped.empty()) return;
   try {
     AddWorkloadDefaults(&cell->options);
@@ -211,7 +218,7 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     cell->copies_load = !reads && e.copy_loads && !info->capabilities.server;
     if (!reads && !cell->copies_load) return;
     cell->load_key = LoadKey(run, scratch, phases.load);
-    cell->load_options = LoadOptions(e, engine, cell->options, run.data.rows);
+    cell->load_options = LoadOptions(e, options, engine, cell->options, run.data.rows);
     const uint64_t of_run = cell->scratch_bytes;
     PlanLoad(*info, cell);
     if (cell->copies_load) cell->scratch_bytes += of_run;
@@ -326,6 +333,11 @@ std::map<std::string, std::string> OptionsOfWorkloads(
   return theirs;
 }
 
+std::string MissingHere(const Cell& cell) {
+  const EngineInfo& info = FindEngine(EngineOf({&cell.options}));
+  return info.missing == nullptr ? "" : info.missing();
+}
+
 std::string DatabaseText(const Cell& cell) {
   if (cell.load_key.empty()) return "its own";
   return (cell.copies_load ? "a copy of " : "shared ") + cell.load_key.substr(0, 6);
@@ -369,9 +381,17 @@ bool IsOneOf(const Experiment& e, const std::string& scale,
   return scales.empty() || std::find(scales.begin(), scales.end(), name) != scales.end();
 }
 
+// The other half of the memory is left to the operating system.
+uint64_t AutoRam(const PlanOptions& options) {
+  if (options.auto_ram) return *options.auto_ram;
+  struct sysinfo info {};
+  ::sysinfo(&info);
+  return static_cast<uint64_t>(info.totalram) * info.mem_unit / 2;
+}
+
 int RoundsOf(const Experiment& e, const PlanOptions& options) {
   return options.rounds.value_or(
-      FindScale(e, options.scale).rounds.value_or(options.scale == "tiny" ? 1 : 3));
+      FindScale(e, options).rounds.value_or(options.scale == "tiny" ? 1 : 3));
 }
 
 void CheckAxis(const Experiment& e, const std::string& option, const std::string& axis) {
@@ -381,8 +401,11 @@ void CheckAxis(const Experiment& e, const std::string& option, const std::string
 }
 
 std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
-  const ExperimentScale scale = FindScale(e, options.scale);
+  const ExperimentScale scale = FindScale(e, options);
   CheckSet(e, options.set);
+  constexpr char kOneLoad[] = "the load of a database has one number of threads";
+  CheckThreads(e.load_options, kOneLoad);
+  for (const auto& [engine, of_load] : e.engine_load_options) CheckThreads(of_load, kOneLoad);
   for (const auto& [axis, labels] : options.only) {
     CheckAxis(e, "--only", axis);
   }
@@ -397,7 +420,8 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   }
   for (Cell& cell : cells) SettleCell(e, options, scale, &cell);
   ShareLoads(&cells);
-  if (std::none_of(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); })) {
+  const bool runs = std::any_of(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); });
+  if (cells.empty() || (!runs && !options.may_run_none)) {
     throw Error(Error::kUsage,
                 cells.empty()
                     ? fmt::format("experiment {} has no cell with these settings", e.name)

@@ -1,6 +1,7 @@
 #include "tools/experiment/results.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -67,33 +68,45 @@ const json& ListOf(const json& document, const char* name) {
   return found == document.end() ? none : *found;
 }
 
+using Phases = std::vector<const json*>;
+
+// Returns the phases of the load, of which there may be none, and of the run on its database.
+Phases PhasesTogether(const json* load, const json& run) {
+  Phases phases;
+  for (const json* part : {load, &run}) {
+    if (part == nullptr) continue;
+    for (const json& phase : ListOf(*part, "phases")) phases.push_back(&phase);
+  }
+  return phases;
+}
+
 // Adds the figures of the last measured phase, whatever its workload, as "measured", and those of
 // its most frequent operation as "measured.operation".
-void FlattenMeasured(const json& run, Figures* figures) {
-  const json& phases = ListOf(run, "phases");
-  const auto last = std::find_if(phases.rbegin(), phases.rend(), [](const json& phase) {
-    return phase.value("kind", "") == "measure";
+void FlattenMeasured(const Phases& phases, Figures* figures) {
+  const auto found = std::find_if(phases.rbegin(), phases.rend(), [](const json* phase) {
+    return phase->value("kind", "") == "measure";
   });
-  if (last == phases.rend()) return;
-  for (const auto& [key, value] : last->items()) {
+  if (found == phases.rend()) return;
+  const json& last = **found;
+  for (const auto& [key, value] : last.items()) {
     if (key != "series") Flatten(value, "measured." + FigureName(key), figures);
   }
-  const json& operations = ListOf(*last, "operations");
+  const json& operations = ListOf(last, "operations");
   const auto most = std::max_element(
       operations.begin(), operations.end(),
       [](const json& a, const json& b) { return a.value("count", 0.0) < b.value("count", 0.0); });
   if (most != operations.end()) Flatten(*most, "measured.operation", figures);
 }
 
-void FlattenHeld(const json& run, Figures* figures) {
+void FlattenHeld(const Phases& phases, Figures* figures) {
   struct Held {
     double mean = 0;   // largest mean of a phase, in bytes
     double share = 0;  // largest share of --ram held at any moment
   };
   std::map<std::string, Held> most;  // by kind of phase
-  for (const json& phase : ListOf(run, "phases")) {
-    const json memory = phase.value("memory", json::object());
-    Held& of_kind = most[phase.value("kind", "")];
+  for (const json* phase : phases) {
+    const json memory = phase->value("memory", json::object());
+    Held& of_kind = most[phase->value("kind", "")];
     of_kind.mean = std::max(of_kind.mean, memory.value("held_mean", 0.0));
     const double limit = memory.value("limit", 0.0);
     if (limit > 0) of_kind.share = std::max(of_kind.share, memory.value("held_most", 0.0) / limit);
@@ -106,12 +119,36 @@ void FlattenHeld(const json& run, Figures* figures) {
 
 // Adds the rows that the loads of the run inserted. How many a load inserts is planned, by --rows or
 // by an option of the workload.
-void FlattenLoaded(const json& run, Figures* figures) {
+void FlattenLoaded(const Phases& phases, Figures* figures) {
   double rows = 0;
-  for (const json& phase : ListOf(run, "phases")) {
-    if (phase.value("kind", "") == "load") rows += phase.value("rows_inserted", 0.0);
+  for (const json* phase : phases) {
+    if (phase->value("kind", "") == "load") rows += phase->value("rows_inserted", 0.0);
   }
   if (rows > 0) (*figures)["loaded.rows"] = rows;
+}
+
+// Adds the figures that are of a run as a whole and not of a phase.
+void FlattenWhole(const json& document, const json& run, Figures* figures) {
+  for (const char* part : {"engine", "accounting", "database", "cache_tuning", "find_rate"}) {
+    if (run.contains(part)) Flatten(run[part], part, figures);
+  }
+  (*figures)["threads"] = run.value("threads", 0.0);
+  for (const char* part : {"options", "machine", "device", "cache_rehearsal"}) {
+    if (document.contains(part)) Flatten(document[part], part, figures);
+  }
+}
+
+// Throws Error (kUsage) when the runs of a cell differ in their threads: a mean over them would be no
+// figure of any of them.
+void CheckSameThreads(const Cell& cell, const json& document) {
+  std::set<double> threads;
+  for (const json& run : ListOf(document, "runs")) threads.insert(run.value("threads", 0.0));
+  if (threads.size() < 2) return;
+  throw Error(Error::kUsage,
+              fmt::format("the runs of cell \"{}\", round {}, have {} threads, of which one figure "
+                          "would be a mean: make threads an axis, so that each number has a figure "
+                          "of its own",
+                          cell.name, cell.round, fmt::join(threads, " and ")));
 }
 
 // Returns the names of the figures that the metrics compute with.
@@ -129,27 +166,27 @@ double MeanOf(const std::vector<double>& values) {
 
 }  // namespace
 
-Figures FiguresOf(const json& document, const json& run) {
+Figures FiguresOf(const json& document, const json& run, const json& load) {
+  const json* of_load = load.is_object() ? &load.at("runs").at(0) : nullptr;
+  const Phases phases = PhasesTogether(of_load, run);
   Figures figures;
-  FlattenMeasured(run, &figures);
-  FlattenHeld(run, &figures);
-  FlattenLoaded(run, &figures);
+  FlattenMeasured(phases, &figures);
+  FlattenHeld(phases, &figures);
+  FlattenLoaded(phases, &figures);
   std::map<std::string, int> seen;
-  for (const json& phase : ListOf(run, "phases")) {
-    std::string name = FigureName(phase.value("name", ""));
+  for (const json* phase : phases) {
+    std::string name = FigureName(phase->value("name", ""));
     const int n = ++seen[name];
     if (n > 1) name += fmt::format("_{}", n);
-    for (const auto& [key, value] : phase.items()) {
+    for (const auto& [key, value] : phase->items()) {
       if (key != "series") Flatten(value, name + "." + FigureName(key), &figures);
     }
   }
-  for (const char* part : {"engine", "accounting", "database", "cache_tuning", "find_rate"}) {
-    if (run.contains(part)) Flatten(run[part], part, &figures);
-  }
-  figures["threads"] = run.value("threads", 0.0);
-  for (const char* part : {"options", "machine", "device", "cache_rehearsal"}) {
-    if (document.contains(part)) Flatten(document[part], part, &figures);
-  }
+  FlattenWhole(document, run, &figures);
+  if (of_load == nullptr) return figures;
+  Figures whole;
+  FlattenWhole(load, *of_load, &whole);
+  figures.insert(whole.begin(), whole.end());
   return figures;
 }
 
@@ -196,19 +233,22 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   const json document = dir.ReadCell(of_round);
   if (document.is_null()) {
     const json failed = dir.ReadFailure(of_round);
-    for (const json& run : ListOf(failed, "runs")) NoteFailure(of_round, run);
+    for (const json& run : ListOf(failed, "runs")) {
+      if (NoteFailure(of_round, run)) failed_.emplace(cell, of_round.round);
+    }
     return;
   }
-  Figures load;
+  CheckSameThreads(of_round, document);
+  // What was run is not planned again: a machine without the engine's library can read it, too.
+  cells_[cell].skipped.clear();
+  cells_[cell].waits_for.clear();
+  const std::string load_key = LoadKeyOf(of_round, document);
+  if (load_key != load_key_) load_ = load_key.empty() ? json() : dir.ReadLoad(load_key);
+  load_key_ = load_key;
   std::optional<double> foreign_load;
-  if (!of_round.load_key.empty()) {
-    if (of_round.load_key != load_key_) load_ = dir.ReadLoad(of_round.load_key);
-    load_key_ = of_round.load_key;
-    if (load_.is_object()) {
-      load = FiguresOf(load_, load_.at("runs").at(0));
-      foreign_load = MostForeignCpu(load_.at("runs").at(0));
-      NoteSurroundings(cell, load_);
-    }
+  if (load_.is_object()) {
+    foreign_load = MostForeignCpu(load_.at("runs").at(0));
+    NoteSurroundings(cell, load_);
   }
   NoteSurroundings(cell, document);
   // Results of earlier versions have the host's own name alone, and so do those of one host.
@@ -217,8 +257,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   for (const json& run : ListOf(document, "runs")) {
     if (NoteFailure(of_round, run)) continue;
     NoteForeignCpu(foreign_load, MostForeignCpu(run));
-    Figures figures = FiguresOf(document, run);
-    figures.insert(load.begin(), load.end());
+    Figures figures = FiguresOf(document, run, load_);
     std::erase_if(figures, [this](const auto& figure) { return !Keeps(figure.first); });
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
     grades_.push_back(run.at("accounting").value("grade", ""));
@@ -272,6 +311,21 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
   circumstances_.last = std::max(circumstances_.last, started);
 }
 
+// Marks the cells without a result that this machine cannot run, for want of the engine's library.
+void MarkMissing(const ResultsDir& dir, std::vector<Cell>* cells) {
+  std::set<std::string> measured;
+  for (const Cell& cell : *cells) {
+    if (dir.HasCell(cell)) measured.insert(cell.name);
+  }
+  std::map<std::string, std::string> why;  // by engine
+  for (Cell& cell : *cells) {
+    if (!cell.runs() || measured.contains(cell.name)) continue;
+    const auto [at, is_new] = why.try_emplace(cell.options.at("engine"));
+    if (is_new) at->second = MissingHere(cell);
+    cell.skipped = at->second;
+  }
+}
+
 KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of_scale) {
   const json header = dir.ReadHeader();
   KeptExperiment kept{
@@ -281,6 +335,8 @@ KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of
   options.set = header.at("set").get<OptionMap>();
   options.rounds = header.at("rounds").get<int>();
   options.split = header.value("split", std::vector<std::string>());
+  options.auto_ram = KeptAutoRam(header);
+  options.any_machine = options.may_run_none = true;
   std::set<std::pair<std::string, int>> known;
   json choices = header.at("only");
   if (!given.only.empty()) choices = {given.only};
@@ -297,6 +353,7 @@ KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of
       if (&only == &choices.back()) throw;
     }
   }
+  if (of_scale) MarkMissing(dir, &kept.cells);
   return kept;
 }
 

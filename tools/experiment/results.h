@@ -17,9 +17,11 @@
 
 namespace testbed {
 
-// Returns every number of a run, named by its path (expression.h):
+// Returns every number of a run, and of the load that it shares with others (`load` is its document, or
+// null), named by its path (expression.h):
 //
-// - Later phases of a name get _2, _3, ... after it.
+// - Later phases of a name get _2, _3, ... after it. The phases of the load come first, as in a run
+//   that loads its own database, so that a name means the same phase in both.
 // - A list of numbers becomes .count, .min, .max and .sum; an object with a "name" is named by it.
 // - The last measured phase is also "measured", and its most frequent operation is also
 //   "measured.operation".
@@ -27,7 +29,8 @@ namespace testbed {
 //   phase that held most, or in the load that held most when no other phase was measured.
 // - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
 // - "loaded.rows" is the number of rows that all loads of the run inserted.
-Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run);
+Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run,
+                  const nlohmann::json& load = {});
 
 // Returns those of the cells that match and that `takes` accepts, each in a group of its own. The
 // condition "mean" names axes over whose values the mean is taken; cells that differ only in these
@@ -78,7 +81,9 @@ class ResultSet {
   }
   bool finished(size_t cell) const;  // in every round
   bool measured(size_t cell) const;  // in at least one round
-  size_t finished_runs() const;      // a run is a cell in a round
+  // Returns whether the cell is not finished in the round because its last run failed.
+  bool failed(size_t cell, int round) const { return failed_.contains({cell, round}); }
+  size_t finished_runs() const;  // a run is a cell in a round
   size_t planned_runs() const;
   // Returns a sentence for each run that failed.
   const std::vector<std::string>& failures() const { return failures_; }
@@ -116,6 +121,7 @@ class ResultSet {
   int rounds_ = 1;
   std::vector<Cell> cells_;
   std::vector<std::vector<std::vector<Figures>>> runs_;  // by cell, round and repeat
+  std::set<std::pair<size_t, int>> failed_;              // cell and round
   // The load that was read last. Cells that share a load follow each other.
   std::string load_key_;
   nlohmann::json load_;

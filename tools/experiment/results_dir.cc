@@ -65,6 +65,7 @@ void CheckHeader(const json& header) {
   (void)header.at("set").get<OptionMap>();
   for (const json& only : header.at("only").get<std::vector<json>>()) (void)only.get<Where>();
   if (header.contains("split")) (void)header["split"].get<std::vector<std::string>>();
+  (void)KeptAutoRam(header);
   const int rounds = header.at("rounds").get<int>();
   if (rounds < 1 || rounds > kMaxRounds) {
     throw Error(Error::kUsage, fmt::format("it has {} rounds", rounds));
@@ -103,11 +104,8 @@ constexpr char kCellFile[] = R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0
 
 // Returns what a document tells of the cell that it is of.
 json OfCell(const Cell& cell) {
-  return {{"name", cell.name},
-          {"labels", cell.labels},
-          {"round", cell.round},
-          {"block", cell.block},
-          {"host", NodeName()}};
+  return {{"name", cell.name},   {"labels", cell.labels}, {"round", cell.round},
+          {"block", cell.block}, {"load", cell.load_key}, {"host", NodeName()}};
 }
 
 // Returns whether a file of this name, in the folder, can be one that an experiment wrote. Loads of
@@ -242,11 +240,9 @@ void CheckTakesResults(const std::string& path, bool beside_others) {
 }
 
 json Settings(const Experiment& e, const PlanOptions& options) {
-  return {{"scale", options.scale},
-          {"set", options.set},
-          {"rounds", RoundsOf(e, options)},
-          {"split", options.split},
-          {"text", e.text}};
+  return {{"scale", options.scale},         {"set", options.set},
+          {"rounds", RoundsOf(e, options)}, {"split", options.split},
+          {"auto_ram", AutoRam(options)},   {"text", e.text}};
 }
 
 }  // namespace
@@ -283,6 +279,17 @@ void ResultsDir::LockShared() {
   for (const char* part : {"/cells", "/claims"}) MakeDirectories(path_ + part);
 }
 
+// Returns whether the texts are of one experiment: they may differ in their rounds, which the header has
+// besides, and of which there may be more later.
+bool AreOneExperiment(const json& text, const json& other) {
+  static const std::regex* const kRounds = new std::regex("(^|\n)rounds = [0-9]+(?=\n|$)");
+  if (text == other || !text.is_string() || !other.is_string()) return text == other;
+  const auto without = [](const json& one) {
+    return std::regex_replace(one.get<std::string>(), *kRounds, "$1");
+  };
+  return without(text) == without(other);
+}
+
 // Makes experiment.json, or checks the one that is there and adds to it.
 void ResultsDir::Open(const Experiment& e, const PlanOptions& options) {
   const json wanted = Settings(e, options);
@@ -290,14 +297,15 @@ void ResultsDir::Open(const Experiment& e, const PlanOptions& options) {
     json found = ReadHeader();
     for (const char* part : {"text", "scale", "set", "split"}) {
       const json before = found.value(part, std::string(part) == "split" ? json::array() : json());
-      if (before == wanted[part]) continue;
+      const bool text = std::string(part) == "text";
+      if (text ? AreOneExperiment(before, wanted[part]) : before == wanted[part]) continue;
       throw Error(
           Error::kUsage,
-          fmt::format("--out {} holds results of {}; choose another directory, or --fresh to "
-                      "begin anew",
-                      path_,
-                      std::string(part) == "text" ? "another experiment or version of it"
-                                                  : fmt::format("another --{}", part)));
+          fmt::format(
+              "--out {} holds results of {}; choose another directory, or --fresh to "
+              "begin anew",
+              path_,
+              text ? "another experiment or version of it" : fmt::format("another --{}", part)));
     }
     const json before = found;
     found["rounds"] = std::max(found.value("rounds", 0), wanted["rounds"].get<int>());
@@ -371,6 +379,19 @@ json ResultsDir::ReadHeader() const {
 }
 
 std::string CellKey(const Cell& cell) { return KeyOf(cell.name, cell.round); }
+
+std::optional<uint64_t> KeptAutoRam(const json& header) {
+  if (!header.contains("auto_ram")) return std::nullopt;
+  return header["auto_ram"].get<uint64_t>();
+}
+
+std::string LoadKeyOf(const Cell& cell, const json& document) {
+  const json of_cell = document.value("cell", json::object());
+  if (!of_cell.contains("load")) return cell.load_key;
+  const std::string key = of_cell.at("load");
+  // The key becomes part of a path, whatever somebody has written there.
+  return IsNameOfOurs("loads", key + ".json") ? key : "";
+}
 
 std::string ResultsDir::CellFile(const Cell& cell) const {
   return path_ + "/cells/" + CellFileName(cell.name, cell.round);

@@ -27,7 +27,9 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "device/os/dir_lock.h"
@@ -49,6 +51,15 @@ inline constexpr char kLogBegins[] = "testbed: block ";
 // Returns the cell's key, which no other cell of the experiment has and which is a name of a file:
 // "engine=btree-io=direct-0123abcd.round-1".
 std::string CellKey(const Cell& cell);
+
+// Returns what ram = "auto" stood for where the experiment of this header was begun; nothing for a
+// directory of an earlier version.
+std::optional<uint64_t> KeptAutoRam(const nlohmann::json& header);
+
+// Returns the key of the load that the cell's result is of, which its document has; that of the plan for
+// a document of an earlier version. The plan's may be another on another machine or with another version
+// of testbed.
+std::string LoadKeyOf(const Cell& cell, const nlohmann::json& document);
 
 // Not thread-safe.
 class ResultsDir {

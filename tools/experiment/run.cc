@@ -74,7 +74,7 @@ class ExperimentRun {
   std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: none was
   std::string base_;           // directory that databases are made in
   size_t left_ = 0, wanted_ = 0;
-  ProgressLine progress_{"experiment", {.quiet = options_.quiet}};
+  ProgressLine progress_{"experiment", {options_.quiet, options_.line_seconds}};
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
@@ -134,7 +134,7 @@ void ExperimentRun::UseScratch(const Cell& cell) {
   scratch.bytes = size == "auto" ? bytes : ParseSize("scratch", size, 64 << 20, UINT64_MAX);
   scratch.file_system = file_system == "xfs" ? FileSystem::kXfs : FileSystem::kExt4;
   scratch.directory = home_;
-  ProgressLine progress("scratch device", {.quiet = options_.quiet});
+  ProgressLine progress("scratch device", {options_.quiet, options_.line_seconds});
   scratch.progress = [&progress](uint64_t done, uint64_t all) {
     progress.Say(fmt::format("{} of {} written", ShortSize(done), ShortSize(all)));
   };
@@ -151,6 +151,7 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   run.exclusive_device = scratch_ != nullptr;
   run.rehearsals_dir = results_.path() + "/rehearsals";
   run.quiet = options_.quiet;
+  if (options_.line_seconds > 0) run.live.report_interval = options_.line_seconds;
   // The rounds are the loads; what repeats within a round is a run.
   run.repeat_runs *= run.repeat;
   run.repeat = 1;

@@ -118,26 +118,6 @@ Table PublishedTable(const TableSpec& spec) {
   return table;
 }
 
-// Returns a line for each round whose cells several hosts measured. Rounds are the blocks of all
-// comparisons, so what hosts differ by cancels only where a round is of one host.
-std::string HostsLines(const ResultSet& results, const std::vector<size_t>& cells) {
-  std::map<std::set<std::string>, std::vector<int>> rounds;
-  for (int round = 1; round <= results.rounds(); ++round) {
-    std::set<std::string> hosts;
-    for (size_t cell : cells) hosts.insert(results.host(cell, round));
-    hosts.erase("");
-    if (hosts.size() > 1) rounds[hosts].push_back(round);
-  }
-  std::string text;
-  for (const auto& [hosts, of_hosts] : rounds) {
-    text += fmt::format(
-        "! cells of round{} {} ran on {}: the differences between the cells include those between "
-        "these hosts\n",
-        of_hosts.size() == 1 ? "" : "s", fmt::join(of_hosts, ", "), fmt::join(hosts, ", "));
-  }
-  return text;
-}
-
 }  // namespace
 
 BestMarks MarkBest(const Grid& grid, const TableSpec& spec) {
@@ -154,7 +134,8 @@ std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cell
   }
   std::string text;
   for (const std::string& why : refused) text += fmt::format("* not in force: {}\n", why);
-  return text + HostsLines(results, cells) + UnequalTerms(results, cells);
+  for (const std::string& line : HostsLines(results, cells)) text += line + "\n";
+  return text + UnequalTerms(results, cells);
 }
 
 std::string TablesText(const ResultSet& results, const ReportStyle& style) {

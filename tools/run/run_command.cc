@@ -203,11 +203,16 @@ class Runs {
   json& document_;
 };
 
-// Copies the database anew that the run's is a copy of; does nothing when it is no copy.
+// Copies the database anew that the run's is a copy of; does nothing when it is no copy. Until its
+// files are all there the record says that it is not loaded, and so it stays when the user stops.
 void PutBack(const RunOptions& options, DatabaseDir* dir) {
   if (options.copy_of.empty()) return;
+  const DirLock source(options.copy_of, "--databases");
+  dir->RecordUnloaded();
   RemoveEngineFiles(dir->engine_path(), options.engine_name);
   CopyTree(options.copy_of + "/" + kEngineFiles, dir->engine_path());
+  if (StopRequested()) return;
+  dir->RecordLoaded();
   const std::optional<json> record = ReadRecord(options.copy_of);
   if (record) dir->RecordPopulation(record->value("population", json()));
 }

@@ -170,7 +170,14 @@ TEST_F(CellsTest, WhatIsNotAcceptedIsRefused) {
   ExpectRefused(Run("experiment sweep.toml --split moon"), "--split moon: experiment sweep has no");
   ExpectRefused(Run("experiment run sweep.toml --block round-1 --host-checks moon"),
                 "--host-checks moon is not accepted");
+  // The room is looked for where the databases will lie; there is none in /proc.
+  ExpectRefused(Run("experiment sweep.toml --databases /proc/d"), "choose another --databases");
+  ExpectRefused(Run("experiment run sweep.toml --block round-1 --databases /proc/d"),
+                "choose another --databases");
+  ExpectRefused(Run("experiment sweep.toml --set threads=1,2"), "threads 1,2 is a list: make it");
+  ExpectRefused(Run("advise --engine null --threads 1,2"), "advice is for one number of clients");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "testbed-sweep-small"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "testbed-advise-null"));
 }
 
 }  // namespace

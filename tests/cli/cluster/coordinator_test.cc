@@ -105,8 +105,11 @@ TEST_F(CoordinatorTest, RunsEachBlockAsATaskOfOneArray) {
   // The same command finds nothing to do; with another round, it does that.
   EXPECT_EQ(Run(kCommand, Environment()).code, 0);
   EXPECT_EQ(Asked(), 1u);
-  EXPECT_EQ(Run(std::string(kCommand) + " --rounds 5", Environment()).code, 0);
+  EXPECT_EQ(Run(std::string(kCommand) + " --rounds 5 --databases ./d", Environment()).code, 0);
   EXPECT_EQ(Asked(), 2u);
+  // A relative path would mean another place on each host.
+  const std::string databases = "'--databases' '" + (directory_ / "d").string() + "'";
+  EXPECT_NE(Read(fake() / "asked").find(databases), std::string::npos) << Read(fake() / "asked");
   EXPECT_EQ(Cells("o").size(), 10u);
   // All that the tasks wrote is removed with the rest.
   EXPECT_EQ(

@@ -69,15 +69,36 @@ void BeginAnew(const std::vector<Cell>& cells, const ResultsDir& results) {
   }
 }
 
+// Returns the cells that this host can run, and says of the others why it cannot.
+std::vector<Cell> CellsForThisHost(const std::vector<Cell>& cells, const ResultsDir& results) {
+  std::vector<Cell> here;
+  std::map<std::string, size_t> others;  // by reason
+  for (const Cell& cell : cells) {
+    const std::string why = results.HasCell(cell) ? "" : MissingHere(cell);
+    if (why.empty()) {
+      here.push_back(cell);
+    } else {
+      ++others[why];
+    }
+  }
+  for (const auto& [why, n] : others) {
+    fmt::print(stderr, "testbed: {} cell{} of block {} cannot run on {}: {}\n", n,
+               n == 1 ? "" : "s", cells[0].block, NodeName(), why);
+  }
+  return here;
+}
+
 // Runs a block whose claim the caller has, and returns whether its cells are finished.
 bool RunBlock(const Experiment& e, const std::vector<Cell>& cells, const ResultsDir& results,
               const BlockRunOptions& options) {
   // Whoever held the claim before may have finished it.
-  const bool finished = std::all_of(cells.begin(), cells.end(),
+  const std::vector<Cell> here = CellsForThisHost(cells, results);
+  const bool all = here.size() == cells.size();
+  const bool finished = std::all_of(here.begin(), here.end(),
                                     [&](const Cell& cell) { return results.HasCell(cell); });
-  if (finished) return true;
+  if (finished) return all;
   BeginAnew(cells, results);
-  return RunExperiment(e, cells, results, options.run);
+  return RunExperiment(e, here, results, options.run) && all;
 }
 
 // Runs whole blocks: first those that nobody runs, then what is left of the others when they are free.

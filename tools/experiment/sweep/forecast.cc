@@ -38,7 +38,8 @@ void AddMeasuring(const RunOptions& run, const std::vector<std::string>& phases,
   // latter a step lasts as long as its percentile needs.
   const double trials = (run.cache_auto ? 10 : 1) + (run.find_rate.empty() ? 0 : 10);
   sum->open_ended = sum->open_ended || run.cache_most || !run.find_rate.empty();
-  sum->measure_seconds += seconds * trials * run.repeat * static_cast<double>(run.threads.size());
+  sum->measure_seconds +=
+      seconds * trials * run.repeat * run.repeat_runs * static_cast<double>(run.threads.size());
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ std::string ForecastText(const Forecast& f, const std::string& name) {
   return text;
 }
 
-void CheckRoom(const Forecast& f, const std::string& dir) {
+void CheckRoom(const Forecast& f, const std::string& dir, const std::string& option) {
   fs::path at = fs::absolute(dir);
   while (!fs::exists(at) && at != at.parent_path()) at = at.parent_path();
   std::error_code error;
@@ -96,10 +97,11 @@ void CheckRoom(const Forecast& f, const std::string& dir) {
   // What a database takes at least; scratch_bytes has room for the worst.
   const uint64_t least = f.disk_bytes / 3;
   if (error || space.available >= least) return;
-  throw Error(Error::kUsage,
-              fmt::format("the file system of {} has {} free, and a database of it may take {}; "
-                          "free space, or choose another --out or fewer --rows",
-                          at.string(), ShortSize(space.available), ShortSize(f.disk_bytes)));
+  throw Error(
+      Error::kUsage,
+      fmt::format("the file system of {} has {} free, and a database of it may take {}; "
+                  "free space, or choose another {} or fewer --rows",
+                  at.string(), ShortSize(space.available), ShortSize(f.disk_bytes), option));
 }
 
 }  // namespace testbed

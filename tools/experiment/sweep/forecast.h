@@ -2,7 +2,7 @@
 //
 //   const Forecast forecast = ForecastOf(cells, [&](const Cell& c) { return dir.HasCell(c); });
 //   fmt::print(stderr, "{}", ForecastText(forecast, "read-size"));
-//   CheckRoom(forecast, "results");
+//   CheckRoom(forecast, "results", "--out");
 #ifndef TESTBED_TOOLS_EXPERIMENT_SWEEP_FORECAST_H_
 #define TESTBED_TOOLS_EXPERIMENT_SWEEP_FORECAST_H_
 
@@ -36,8 +36,9 @@ double ForecastSeconds(const Forecast& forecast);
 std::string ForecastText(const Forecast& forecast, const std::string& name);
 
 // Throws Error (kUsage) when the file system of `dir`, or of its nearest parent that exists, has
-// less room than the largest database takes. For plans without a scratch device.
-void CheckRoom(const Forecast& forecast, const std::string& dir);
+// less room than the largest database takes. `option` names the directory. For plans without a scratch
+// device.
+void CheckRoom(const Forecast& forecast, const std::string& dir, const std::string& option);
 
 }  // namespace testbed
 

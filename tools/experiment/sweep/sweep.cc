@@ -160,7 +160,7 @@ std::string TextOf(const std::string& title, const OptionMap& options,
                                      : fmt::format("{}.{} = {}\n", name.substr(0, dot),
                                                    Toml(name.substr(dot + 1)), Toml(value));
   }
-  text += fmt::format("\n[scale.small]\nrounds = {}\n", rounds == 0 ? 1 : rounds);
+  text += fmt::format("\n[scale.small]\nrounds = {}\n", rounds);
   for (const Axis& axis : axes) {
     std::vector<std::string> labels;
     for (const AxisValue& value : axis.values) labels.push_back(Toml(value.label));
@@ -226,9 +226,9 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
     if (!skip) asked.push_back(words[i]);
     if (!alone && ++i < words.size() && !skip) asked.push_back(words[i]);
   }
-  const std::string text =
-      TextOf("testbed " + ShellLine(asked), options, axes, sweep.output.rounds);
-  sweep.experiment = ParseExperiment(text, "the sweep");
+  const std::string title = "testbed " + ShellLine(asked);
+  sweep.experiment = ParseExperiment(TextOf(title, options, axes, 1), "the sweep");
+  sweep.saved = TextOf(title, options, axes, std::max(1, sweep.output.rounds));
   return sweep;
 }
 

@@ -20,8 +20,9 @@
 namespace testbed {
 
 struct Sweep {
-  Experiment experiment;  // its text is a file that `testbed experiment` takes
-  RunOptions output;      // the options of output and of the sweep; others are unset
+  Experiment experiment;  // of one round: --rounds are of a call, and a later one may add to them
+  std::string saved;  // the experiment with the rounds, as a file that `testbed experiment` takes
+  RunOptions output;  // the options of output and of the sweep; others are unset
 };
 
 // Returns the sweep that the words of a command line stand for; nothing when no option was given a

@@ -70,32 +70,11 @@ std::string EvidenceText(const Way& way) {
   return text;
 }
 
-// Returns the number of rounds in which the cell was measured.
+// Returns the number of rounds, from the first one on, in which the cell was measured without a gap.
 size_t RoundsOf(const ResultSet& results, size_t cell) {
-  size_t rounds = 0;
-  for (int round = 1; round <= results.rounds(); ++round) {
-    rounds += results.finished(cell, round) ? 1 : 0;
-  }
-  return rounds;
-}
-
-// Returns a line for each measurement that is missing from the comparison.
-std::string MissingText(const ResultSet& results) {
-  constexpr size_t kNamed = 5;
-  std::string text;
-  std::vector<std::string> missing;
-  for (size_t i = 0; i < results.cells().size(); ++i) {
-    const Cell& cell = results.cells()[i];
-    if (!cell.runs()) continue;
-    if (RoundsOf(results, i) < std::min<size_t>(kLeastRounds, results.rounds())) {
-      missing.push_back(cell.name);
-    }
-  }
-  for (size_t i = 0; i < std::min(missing.size(), kNamed); ++i) {
-    text += fmt::format("not measured in each round: {}\n", missing[i]);
-  }
-  if (missing.size() > kNamed) text += fmt::format("and {} more\n", missing.size() - kNamed);
-  return text.empty() ? text : "This advice is from an incomplete comparison:\n" + text;
+  int round = 0;
+  while (round < results.rounds() && results.finished(cell, round + 1)) ++round;
+  return static_cast<size_t>(round);
 }
 
 // Returns why there is no advice, or "" when every way was measured with its settings in force. Without
@@ -117,18 +96,27 @@ double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Returns whether each of the ways cannot be told from the best, by the logarithms of their rates.
-std::vector<bool> Alike(const ResultSet& results, const std::vector<Way>& ways) {
+// Returns the metric's values in the first `rounds` rounds, in which the cell was measured.
+std::vector<double> FirstValues(const ResultSet& results, size_t cell, const char* metric,
+                                size_t rounds) {
+  std::vector<double> values = results.Values(cell, metric);
+  values.resize(std::min(values.size(), rounds));
+  return values;
+}
+
+// Returns whether each of the ways, which were measured in `rounds` rounds, cannot be told from the
+// best, by the logarithms of their rates.
+std::vector<bool> Alike(const ResultSet& results, const std::vector<Way>& ways, size_t rounds) {
   std::vector<std::vector<double>> rates;
   for (const Way& way : ways) rates.push_back(way.rates);
-  // The others were left out after fewer rounds. Of one with a gap it is not known which they were.
+  // The others were left out after fewer rounds.
   for (size_t i = 0; i < results.cells().size(); ++i) {
-    const size_t rounds = RoundsOf(results, i);
-    if (rounds == 0 || rounds >= ways[0].rates.size()) continue;
-    const std::vector<double>& of_way = results.Values(i, "qps");
+    const size_t of_way = RoundsOf(results, i);
+    if (of_way == 0 || of_way >= rounds) continue;
+    std::vector<double> values = FirstValues(results, i, "qps", of_way);
     const bool known =
-        std::all_of(of_way.begin(), of_way.end(), [](double rate) { return rate > 0; });
-    if (known && results.finished(i, static_cast<int>(rounds))) rates.push_back(of_way);
+        std::all_of(values.begin(), values.end(), [](double rate) { return rate > 0; });
+    if (known) rates.push_back(std::move(values));
   }
   for (std::vector<double>& of_way : rates) {
     for (double& rate : of_way) rate = std::log(rate);
@@ -138,22 +126,15 @@ std::vector<bool> Alike(const ResultSet& results, const std::vector<Way>& ways) 
   return alike;
 }
 
-// Returns the ways that were measured in the most rounds, the fastest first. Ways with fewer were
-// left out as slower for sure, or the user stopped.
-std::vector<Way> WaysOf(const ResultSet& results) {
+// Returns the ways that were measured in each of the first `rounds` rounds, by these rounds alone, the
+// fastest first.
+std::vector<Way> WaysOf(const ResultSet& results, size_t rounds) {
   std::vector<Way> ways;
-  std::vector<size_t> counts;
-  for (size_t i = 0; i < results.cells().size(); ++i) {
-    if (RoundsOf(results, i) != 0) counts.push_back(RoundsOf(results, i));
-  }
-  std::sort(counts.rbegin(), counts.rend());
-  // A round that was interrupted after its first way is no reason to drop the others.
-  const size_t most = counts.empty() ? 0 : counts[std::min<size_t>(1, counts.size() - 1)];
-  for (size_t i = 0; i < results.cells().size(); ++i) {
-    if (RoundsOf(results, i) == 0 || RoundsOf(results, i) < most) continue;
-    const auto mean = [&](const char* metric) { return results.Mean(i, metric); };
-    std::vector<double> rates = results.Values(i, "qps");
-    rates.resize(std::min(rates.size(), most));
+  for (size_t i = 0; rounds != 0 && i < results.cells().size(); ++i) {
+    if (RoundsOf(results, i) < rounds) continue;
+    const auto values = [&](const char* metric) { return FirstValues(results, i, metric, rounds); };
+    const auto mean = [&](const char* metric) { return MeanOf(values(metric)); };
+    std::vector<double> rates = values("qps");
     const Estimate rate = EstimateMean(rates);
     if (!std::isfinite(rate.mean)) continue;
     ways.push_back({i,
@@ -166,7 +147,7 @@ std::vector<Way> WaysOf(const ResultSet& results) {
                     {},
                     mean("cache_pct")});
     std::vector<double>& chosen = ways.back().chosen_pct;
-    for (double pct : results.Values(i, "chosen_pct")) {
+    for (double pct : values("chosen_pct")) {
       if (std::isfinite(pct)) chosen.push_back(pct);
     }
     std::sort(chosen.begin(), chosen.end());
@@ -174,6 +155,76 @@ std::vector<Way> WaysOf(const ResultSet& results) {
   std::sort(ways.begin(), ways.end(),
             [](const Way& a, const Way& b) { return a.rate.mean > b.rate.mean; });
   return ways;
+}
+
+// Returns whether the way was measured in the first `rounds` rounds.
+bool Has(const ResultSet& results, const std::string& way, size_t rounds) {
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    if (results.cells()[i].name == way) return RoundsOf(results, i) >= rounds;
+  }
+  return false;
+}
+
+// Returns the last of the rounds of all ways that was not interrupted, at most kLeastRounds. A way
+// that failed in it is no reason to do without the round; MissingText names the way.
+size_t LastRoundOfAll(const ResultSet& results) {
+  const auto begun = [&](size_t round) {
+    for (size_t i = 0; i < results.cells().size(); ++i) {
+      if (results.finished(i, static_cast<int>(round))) return true;
+    }
+    return false;
+  };
+  const size_t planned = static_cast<size_t>(results.rounds());
+  size_t last = std::min(kLeastRounds, planned);
+  while (last != 0 && !begun(last)) --last;
+  // A later round begins when this one is over.
+  if (last < 2 || (last < planned && begun(last + 1))) return last;
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    const bool came_so_far = RoundsOf(results, i) == last - 1;
+    if (came_so_far && !results.failed(i, static_cast<int>(last))) return last - 1;
+  }
+  return last;
+}
+
+// Returns the last round that is whole: each way, or each finalist of the round before, was measured
+// in it. A round of finals that was interrupted, or in which a finalist failed, tells nothing: by it
+// those would be left out that come last in it.
+size_t LastWholeRound(const ResultSet& results) {
+  size_t whole = LastRoundOfAll(results);
+  while (whole >= kLeastRounds && whole < static_cast<size_t>(results.rounds())) {
+    const auto goes_on = [&](const std::string& way) { return Has(results, way, whole + 1); };
+    std::vector<std::string> names = Finalists(results, static_cast<int>(whole));
+    if (names.empty()) {  // decided; more rounds of all ways may have been asked for
+      for (const Way& way : WaysOf(results, whole)) names.push_back(way.cell->name);
+    }
+    if (names.empty() || !std::all_of(names.begin(), names.end(), goes_on)) break;
+    ++whole;
+  }
+  return whole;
+}
+
+// Returns a line for each measurement that is missing from the comparison of the first `whole` rounds.
+std::string MissingText(const ResultSet& results, size_t whole) {
+  constexpr size_t kNamed = 5;
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    const Cell& cell = results.cells()[i];
+    if (!cell.runs()) continue;
+    if (RoundsOf(results, i) < std::min<size_t>(kLeastRounds, results.rounds())) {
+      missing.push_back("not measured in each round: " + cell.name);
+    }
+  }
+  if (whole >= kLeastRounds && whole < static_cast<size_t>(results.rounds())) {
+    for (const std::string& way : Finalists(results, static_cast<int>(whole))) {
+      if (Has(results, way, whole + 1)) continue;
+      missing.push_back(fmt::format("not measured in round {} yet: {}", whole + 1, way));
+    }
+  }
+  if (missing.empty()) return "";
+  std::string text = "This advice is from an incomplete comparison:\n";
+  for (size_t i = 0; i < std::min(missing.size(), kNamed); ++i) text += missing[i] + "\n";
+  if (missing.size() > kNamed) text += fmt::format("and {} more\n", missing.size() - kNamed);
+  return text;
 }
 
 // Returns the bytes of the way's cache and the whole budget.
@@ -219,11 +270,12 @@ std::vector<size_t> NotToldFromBest(const std::vector<std::vector<double>>& valu
   return alike;
 }
 
-std::vector<std::string> Finalists(const ResultSet& results) {
-  const std::vector<Way> ways = WaysOf(results);
+std::vector<std::string> Finalists(const ResultSet& results, int rounds) {
+  const auto n = static_cast<size_t>(rounds);
+  const std::vector<Way> ways = WaysOf(results, n);
   std::vector<std::string> names;
-  if (ways.empty() || RoundsOf(results, ways[0].index) < 2) return names;
-  const std::vector<bool> is_alike = Alike(results, ways);
+  if (ways.empty() || n < 2) return names;
+  const std::vector<bool> is_alike = Alike(results, ways, n);
   for (size_t i = 0; i < ways.size(); ++i) {
     if (is_alike[i]) names.push_back(ways[i].cell->name);
   }
@@ -231,13 +283,13 @@ std::vector<std::string> Finalists(const ResultSet& results) {
 }
 
 std::string AdviceText(const ResultSet& results) {
-  const std::vector<Way> ways = WaysOf(results);
-  if (ways.empty()) return MissingText(results);
+  const size_t rounds = LastWholeRound(results);
+  const std::vector<Way> ways = WaysOf(results, rounds);
+  if (ways.empty()) return MissingText(results, rounds);
   if (const std::string why = RefusalText(results, ways); !why.empty()) return why;
   const Way& best = ways[0];
-  const size_t rounds = RoundsOf(results, best.index);
   std::string text = fmt::format("\nAdvice: {}\n  {}\n", OptionsText(best), EvidenceText(best));
-  const std::vector<bool> is_alike = Alike(results, ways);
+  const std::vector<bool> is_alike = Alike(results, ways, rounds);
   size_t alike = 0;
   for (size_t i = 1; i < ways.size(); ++i) {
     const bool slower = !is_alike[i];
@@ -260,7 +312,7 @@ std::string AdviceText(const ResultSet& results) {
   if (at.foreign_runs != 0) {
     text += "! " + ForeignCpuText(at) + ": measure again on an idle machine\n";
   }
-  return text + MissingText(results) + "\n" + ConfigurationText(ForServers(results, best));
+  return text + MissingText(results, rounds) + "\n" + ConfigurationText(ForServers(results, best));
 }
 
 }  // namespace testbed

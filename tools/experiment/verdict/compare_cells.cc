@@ -76,11 +76,13 @@ ReadDirectory ReadCells(const std::string& path) {
       read.cells.push_back({cell.name, cell.labels, {}, {}});
     }
     FinishedCell& finished = read.cells[index[cell.name]];
-    finished.rounds.emplace(cell.round, ReadExtract(dir.CellFile(cell)));
-    const std::string load = dir.LoadFile(cell.load_key);
-    if (cell.load_key.empty() || !std::filesystem::exists(load)) continue;
-    finished.loads[cell.round] = cell.load_key;
-    if (!read.loads.contains(cell.load_key)) read.loads[cell.load_key] = ReadExtract(load);
+    const Extract& extract =
+        finished.rounds.emplace(cell.round, ReadExtract(dir.CellFile(cell))).first->second;
+    const std::string key = LoadKeyOf(cell, extract.facts);
+    const std::string load = dir.LoadFile(key);
+    if (key.empty() || !std::filesystem::exists(load)) continue;
+    finished.loads[cell.round] = key;
+    if (!read.loads.contains(key)) read.loads[key] = ReadExtract(load);
   }
   if (read.cells.empty()) {
     throw Error(Error::kUsage, path + " has no finished cell; run its experiment or sweep first");

@@ -279,4 +279,33 @@ std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& ce
   return text;
 }
 
+std::vector<std::string> HostsLines(const ResultSet& results, const std::vector<size_t>& cells) {
+  std::map<std::set<std::string>, std::vector<int>> rounds;
+  for (int round = 1; round <= results.rounds(); ++round) {
+    std::set<std::string> hosts;
+    for (size_t cell : cells) hosts.insert(results.host(cell, round));
+    hosts.erase("");
+    if (hosts.size() > 1) rounds[hosts].push_back(round);
+  }
+  std::vector<std::string> lines;
+  for (const auto& [hosts, of_hosts] : rounds) {
+    lines.push_back(fmt::format(
+        "! cells of round{} {} ran on {}: the differences between the cells include those between "
+        "these hosts",
+        of_hosts.size() == 1 ? "" : "s", fmt::join(of_hosts, ", "), fmt::join(hosts, ", ")));
+  }
+  return lines;
+}
+
+std::vector<std::string> HostsLinesOfTerms(const ResultSet& results,
+                                           const std::vector<std::vector<size_t>>& compared) {
+  std::vector<std::string> all;
+  for (const std::vector<size_t>& cells : compared) {
+    for (std::string& line : HostsLines(results, cells)) {
+      if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(std::move(line));
+    }
+  }
+  return all;
+}
+
 }  // namespace testbed

@@ -17,15 +17,19 @@
 namespace testbed {
 namespace {
 
-// Returns a text that names those of the engines that this build lacks; an empty string when it has
-// all of them.
-std::string Missing(const std::vector<std::string>& engines) {
+// Returns a text that names those of the engines that this build lacks, and of which there are no
+// results either; an empty string when there is none.
+std::string Missing(const ResultSet& results, const std::vector<std::string>& engines) {
+  std::set<std::string> known;
+  for (const EngineInfo& info : Engines()) known.insert(info.name);
+  for (size_t i = 0; i < results.cells().size(); ++i) {
+    const auto engine = results.cells()[i].options.find("engine");
+    if (engine == results.cells()[i].options.end() || !results.measured(i)) continue;
+    known.insert(engine->second.substr(0, engine->second.find_first_of(":@")));
+  }
   std::vector<std::string> missing;
   for (const std::string& engine : engines) {
-    if (std::none_of(Engines().begin(), Engines().end(),
-                     [&](const EngineInfo& info) { return info.name == engine; })) {
-      missing.push_back(engine);
-    }
+    if (!known.contains(engine)) missing.push_back(engine);
   }
   return missing.empty() ? "" : fmt::format("engine {}", fmt::join(missing, ", "));
 }
@@ -113,7 +117,7 @@ class Checker {
       verdict.because = part.untestable;
       return verdict;
     }
-    verdict.because = Missing(part.waits_for);
+    verdict.because = Missing(results_, part.waits_for);
     if (!verdict.because.empty()) {
       verdict.outcome = PartVerdict::kWaits;
       return verdict;
@@ -133,6 +137,7 @@ class Checker {
         verdict.cells.insert(verdict.cells.end(), cells.begin(), cells.end());
       }
       verdict.unequal_memory = UnequalMemory(results_, compared);
+      verdict.hosts = HostsLinesOfTerms(results_, compared);
       Judge(statement, &verdict);
     } catch (const Error& e) {  // cells beside the scale's, which --only added, make it ambiguous
       verdict.outcome = PartVerdict::kAmbiguous;
@@ -228,7 +233,7 @@ class Checker {
     verdict->holding = n[PartVerdict::kHolds] + n[PartVerdict::kHoldsOnce];
     verdict->undecided = n[PartVerdict::kCannotTell];
     const bool any_fails = n[PartVerdict::kDoesNotHold] + n[PartVerdict::kUntestable] != 0;
-    const std::string missing = Missing(finding.waits_for);
+    const std::string missing = Missing(results_, finding.waits_for);
     if (!finding.untestable.empty() ||
         (verdict->counted != 0 && n[PartVerdict::kUntestable] == verdict->counted)) {
       verdict->kind = Verdict::kUntestable;

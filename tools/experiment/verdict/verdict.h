@@ -36,8 +36,9 @@ struct PartVerdict {
   // (resample.h), and whether it is true at the mean figures.
   std::optional<Certainty> certainty;
   bool at_mean = false;
-  std::vector<size_t> cells;   // that it compares; empty when it was not judged
-  std::string unequal_memory;  // a line about the memory that these cells held (equal_terms.h)
+  std::vector<size_t> cells;       // that it compares; empty when it was not judged
+  std::string unequal_memory;      // a line about the memory that these cells held (equal_terms.h)
+  std::vector<std::string> hosts;  // lines about the hosts on which they ran (equal_terms.h)
 };
 const char* OutcomeName(PartVerdict::Outcome outcome);
 // Returns the outcome's name with the certainty and the reason.

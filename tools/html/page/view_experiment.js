@@ -18,11 +18,13 @@
     return `${part.outcome}; true in ${testbed.percent(part.true_share)} of resampled rounds${mean}${because}`;
   }
 
-  // Returns the memory that the engines of a finding held, and the lines on engines that held unequal memory: each
-  // line once, with the first part of the finding that it applies to.
-  function memoryOf(f) {
+  // Returns the memory that the engines of a finding held, and the lines on engines that held unequal memory and on
+  // cells that ran on several hosts: each line once, with the first part of the finding that it applies to.
+  function termsOf(f) {
     const told = new Map();
-    for (const part of f.parts) if (part.unequal_memory && !told.has(part.unequal_memory)) told.set(part.unequal_memory, part.says);
+    for (const part of f.parts) {
+      for (const text of [part.unequal_memory, ...(part.hosts || [])]) if (text && !told.has(text)) told.set(text, part.says);
+    }
     return [heldLine(f.held, null), [...told].map(([text, says]) => h('p', {class: 'alarm'}, line(text), ` (of “${line(says)}”)`))];
   }
 
@@ -36,11 +38,12 @@
       h('td', {class: 'wrap'}, line(part.published || '–')), h('td', {class: 'wrap'}, line(part.ours || '–')),
       h('td', {class: 'wrap'}, sign(part.outcome), ' ', line(confidenceOf(part)))));
     return h('details', {class: 'finding'},
-             h('summary', {}, sign(f.verdict), h('span', {class: 'verdict'}, line(f.verdict), f.parts.some((part) => part.unequal_memory) ? h('span', {class: 'alarm'}, ' ! unequal memory') : null),
+             h('summary', {}, sign(f.verdict), h('span', {class: 'verdict'}, line(f.verdict), f.parts.some((part) => part.unequal_memory) ? h('span', {class: 'alarm'}, ' ! unequal memory') : null,
+                 f.parts.some((part) => (part.hosts || []).length > 0) ? h('span', {class: 'alarm'}, ' ! several hosts') : null),
                h('span', {class: 'claim'}, h('b', {}, line(f.id)), ' ', line(f.claim))),
              f.systems ? h('p', {}, 'Systems: ', line(f.systems)) : null, f.because ? h('p', {}, line(f.because)) : null,
              parts.length > 0 ? table('Parts of the claim', ['what it says', 'published', 'ours', 'outcome'], parts, {class: 'words'}) : null,
-             memoryOf(f), (f.mechanisms || []).map((m) => h('p', {}, 'Why: ', line(m))));
+             termsOf(f), (f.mechanisms || []).map((m) => h('p', {}, 'Why: ', line(m))));
   }
 
   // Returns the sentence that counts the verdicts.

@@ -138,6 +138,9 @@ TEST_F(CopyDatabaseTest, ADatabaseInUseIsLeftAlone) {
     EXPECT_EQ(Text("to/db/btree.data"), "of a run");
   }
   EXPECT_EQ(ErrorOfCopy(), "");
+  const DirLock of_a_run(root_ + "/from", "--dir");
+  EXPECT_NE(ErrorOfCopy().find("/from is used by another testbed"), std::string::npos)
+      << "it may change while it is copied";
 }
 
 TEST_F(CopyDatabaseTest, WhatCannotBeCopiedIsAnErrorAndNoLoadedDatabase) {

@@ -119,12 +119,12 @@ TEST_F(AdviseTest, FinalistsAreWaysThatCannotBeToldFromTheBest) {
   Write(0, {1000, 1100, 900});
   Write(1, {500, 505, 510});
   Write(2, {1040, 900, 1110});
-  const std::vector<std::string> two = Finalists(Results());
+  const std::vector<std::string> two = Finalists(Results(), 3);
   ASSERT_EQ(two.size(), 2u);
   EXPECT_THAT(two, testing::Not(testing::Contains(cells_[1].name)));
   Write(0, {1000, 1001, 1002});
   Write(2, {2040, 2041, 2042});
-  EXPECT_TRUE(Finalists(Results()).empty()) << "it is decided";
+  EXPECT_TRUE(Finalists(Results(), 3).empty()) << "it is decided";
 }
 
 // A whole session as `testbed advise` runs it: all ways for three rounds, then those that cannot be
@@ -188,16 +188,56 @@ TEST(AdviseSessionTest, TheLevelsOfAllLooksAreFivePercentTogether) {
 // After three rounds only the finalists went on; the loser's fewer rounds are no gap.
 TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
   Plan(4);
-  Write(0, {1000, 1010, 1020, 1000});
+  Write(0, {1990, 2015, 2010, 2000});
   Write(1, {500, 505, 510}, json::array(), 80);
   Write(2, {2000, 2010, 2020, 2010});
   EXPECT_THAT(Advice(), HasSubstr("Advice: --io buffered"));
   EXPECT_THAT(Advice(), Not(HasSubstr("incomplete")));
   EXPECT_THAT(Advice(), Not(HasSubstr("--cache-pct 80")));
   Plan(5);
-  Write(0, {1000, 1010, 1020, 1000, 9000});
+  Write(0, {1990, 2015, 2010, 2000, 9000});
   EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --cache-pct 20"))
       << "the other finalist has not had its fifth round";
+}
+
+// Once, the ways that had had a round of finals before it was interrupted were the only ones from then
+// on, and the slower of them was recommended.
+TEST_F(AdviseTest, AnInterruptedRoundOfFinalsTellsNothing) {
+  Plan(4);
+  Write(0, {1000, 1100, 900, 400});
+  Write(1, {980, 1090, 905, 300}, json::array(), 80);
+  Write(2, {1040, 900, 1110});
+  const std::vector<std::string> three = {cells_[2].name, cells_[0].name, cells_[1].name};
+  EXPECT_EQ(Finalists(Results(), 3), three);
+  EXPECT_EQ(Finalists(Results(), 4).size(), 2u) << "of those with four rounds";
+  const std::string advice = Advice();
+  EXPECT_THAT(advice, HasSubstr("Advice: --io buffered --page-size 8k --cache-pct 20"));
+  EXPECT_THAT(advice, HasSubstr("2 ways cannot be told from the best by 3 rounds"));
+  EXPECT_THAT(advice, HasSubstr("(98 % of it, which")) << "of three rounds";
+  EXPECT_THAT(advice, HasSubstr("This advice is from an incomplete comparison:\nnot measured in "
+                                "round 4 yet: " +
+                                cells_[2].name + "\n"));
+  Write(2, {1040, 900, 1110, 1000});
+  EXPECT_THAT(Advice(), HasSubstr("by 4 rounds"));
+  EXPECT_THAT(Advice(), Not(HasSubstr("incomplete")));
+}
+
+// A round of all ways that was interrupted is left out; a way that fails in it is named.
+TEST_F(AdviseTest, TheRoundsOfAllWaysAreWholeButForWaysThatFail) {
+  Plan(3);
+  Write(0, {1000, 1010, 1020});
+  Write(1, {500, 505, 510}, json::array(), 80);
+  Write(2, {2000, 2010});
+  EXPECT_THAT(Advice(), HasSubstr("Advice: --io buffered")) << "its third round is to come";
+  EXPECT_THAT(Advice(), HasSubstr("by 2 rounds"));
+  for (const Cell& cell : cells_) {
+    if (cell.name != cells_[2].name || cell.round != 3) continue;
+    json run;
+    run["error"] = {{"sentence", "killed"}, {"exit_code", 1}};
+    dir_.WriteFailure(cell, {{"runs", {run}}});
+  }
+  EXPECT_THAT(Advice(), HasSubstr("Advice: --io direct --page-size 8k --cache-pct 50"));
+  EXPECT_THAT(Advice(), HasSubstr("not measured in each round: " + cells_[2].name));
 }
 
 // Once, all cells were measured and then no advice was given.

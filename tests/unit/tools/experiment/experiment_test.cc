@@ -84,6 +84,24 @@ TEST(ExperimentTest, CellsAreTheCombinationsOfTheAxes) {
   EXPECT_EQ(cells[2].load_options.at("threads"), "1");
 }
 
+// The runs of a cell are repeats of each other.
+TEST(ExperimentTest, ACellHasOneNumberOfThreads) {
+  const auto plan = [](const std::string& before, const std::string& after, PlanOptions options) {
+    std::string text = kSmall;
+    text.replace(text.find(before), before.size(), after);
+    return ErrorOf([&] { PlanCells(ParseExperiment(text, "x"), options); });
+  };
+  const char* list = "threads 1,4 is a list: make it an axis, so that each number has a figure";
+  const PlanOptions full{"full", {}, {}, {}, {}};
+  EXPECT_THAT(plan("rows = 1000\n", "rows = 1000\nthreads = \"1,4\"\n", full), HasSubstr(list));
+  EXPECT_THAT(plan("threads = 2", "threads = \"1,4\"", full), HasSubstr(list));
+  EXPECT_THAT(plan(", threads = 2", "", {"full", {{"threads", "1,4"}}, {}, {}, {}}),
+              HasSubstr(list));
+  EXPECT_THAT(plan("[load]\nthreads = 1", "[load]\nthreads = \"1,4\"", full),
+              HasSubstr("threads 1,4 is a list: the load of a database has one number"));
+  EXPECT_EQ(plan("threads = 2", "threads = 4", full), "no error");
+}
+
 TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
   PlanOptions options;
   options.scale = "full";

@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
+#include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/experiment/cluster/slurm.h"
 
@@ -48,6 +52,36 @@ TEST(BlocksTest, SplitBlocksShareNoLoadAndHaveTheSameSeed) {
   for (const auto& [load, of_load] : blocks_of_load) EXPECT_EQ(of_load.size(), 1u) << load;
   EXPECT_THAT(ErrorOf([] { Planned({"moon"}); }),
               HasSubstr("--split moon: experiment small has no"));
+}
+
+// What another host has measured stays when this one lacks the library for the rest.
+TEST(BlocksTest, ABlockWhoseRestThisHostCannotRunIsNotBegunAnew) {
+  EngineInfo absent = FindEngine("null");
+  absent.name = "absent_in_block";
+  absent.missing = [] { return std::string("absent needs its library"); };
+  AddEngine(absent);
+  std::string text = kSmall;
+  text.replace(text.find("engine = \"btree\""), 16, "engine = \"absent_in_block\"");
+  const Experiment e = ParseExperiment(text, "small.toml");
+  const PlanOptions options{.scale = "full", .rounds = 1, .any_machine = true};
+  const std::vector<Cell> cells = PlanCells(e, options);
+  const std::string path = testing::TempDir() + "blocks_" + std::to_string(::getpid());
+  std::filesystem::remove_all(path);
+  ResultsDir dir(path);
+  dir.CreateShared(e, options);
+  ::setenv("SLURMD_NODENAME", "n1", 1);
+  dir.WriteCell(cells[0], {{"schema", "testbed-results/1"}, {"runs", nlohmann::json::array()}});
+  ::setenv("SLURMD_NODENAME", "n2", 1);
+  testing::internal::CaptureStderr();
+  const int code =
+      RunCells(e, CellsOfKeys(cells, {"round-1"}, true), dir,
+               {.run = {.quiet = true}, .checks = ParseHostChecks("none"), .whole_blocks = true});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("2 cells of block round-1 cannot run on n2: absent needs its library"));
+  EXPECT_EQ(code, 1);
+  EXPECT_EQ(dir.ReadCell(cells[0])["cell"]["host"], "n1");
+  ::unsetenv("SLURMD_NODENAME");
+  std::filesystem::remove_all(path);
 }
 
 TEST(BlocksTest, KeysChooseCells) {

@@ -1,0 +1,52 @@
+// Tests that `testbed advise` goes on where a round of finals was interrupted.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/command.h"
+#include "tools/experiment/plan.h"
+#include "tools/experiment/results_dir.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+using AdviseRunTest = CommandTest;
+
+// Returns the document of a run with this rate.
+json WithRate(double rate) {
+  const json phase = {{"name", "point-read"}, {"kind", "measure"}, {"rate", rate}, {"count", 1000}};
+  return {{"runs", {{{"accounting", {{"grade", "A"}}}, {"phases", {phase}}}}}};
+}
+
+// Once, the ways that had had their third round were the only finalists of that round.
+TEST_F(AdviseRunTest, AFinalistThatWasNotMeasuredComesFirst) {
+  PlanOptions options;
+  options.rounds = 3;
+  options.set = {{"engine", "null"}, {"ram", "64M"},  {"rows", "500"},
+                 {"seconds", "0.1"}, {"warmup", "0"}, {"threads", "1"}};
+  const Experiment e = LoadExperiment("advise");
+  const std::vector<Cell> cells = PlanCells(e, options);
+  std::string missing;
+  {
+    ResultsDir dir(directory_ / "adv");
+    dir.Create(e, options);
+    for (const Cell& cell : cells) {
+      if (!cell.runs()) continue;
+      dir.WriteCell(cell, WithRate(1000 + cell.round));
+      if (cell.round == 3) missing = dir.CellFile(cell);
+    }
+    std::filesystem::remove(missing);
+  }
+  const CommandResult result =
+      Run("advise --engine null --ram 64M --seconds 0.1 --threads 1 --set rows=500 --set warmup=0 "
+          "--rounds 2 --most-rounds 3 --out adv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("round 3 of at most 3"), std::string::npos) << result.err;
+  EXPECT_TRUE(std::filesystem::exists(missing)) << result.err;
+  EXPECT_NE(result.out.find("by 3 rounds"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("incomplete"), std::string::npos) << result.out;
+}
+
+}  // namespace
+}  // namespace testbed

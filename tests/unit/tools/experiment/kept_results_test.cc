@@ -1,0 +1,173 @@
+// Tests that results are read as they were measured, wherever and by whatever version they are read: the
+// names of their figures, their loads and memory, their engines and hosts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "engines/registry.h"
+#include "tests/unit/tools/experiment/small_results.h"
+#include "tools/experiment/expression.h"
+#include "tools/experiment/report.h"
+#include "tools/experiment/results.h"
+#include "tools/experiment/verdict/verdict.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using KeptResultsTest = ResultsTest;
+
+// A name means the same phase whether the cell loads its own database or shares one.
+TEST_F(KeptResultsTest, ThePhasesOfASharedLoadComeFirst) {
+  json of_load = Run(3);
+  of_load["phases"] = {{{"name", "insert"}, {"kind", "load"}, {"rows_inserted", 10}, {"rate", 5}},
+                       {{"name", "settle"}, {"seconds", 9}}};
+  of_load["database"] = {{"bytes", 77}, {"files", 2}};
+  json run = Run(7);
+  run["database"] = {{"bytes", 88}};
+  const json load = {{"options", {{"page_size", 1}, {"ram", 4}}}, {"runs", {of_load}}};
+  const Figures shared = FiguresOf({{"options", {{"page_size", 4096}}}}, run, load);
+  EXPECT_EQ(shared.at("settle.seconds"), 9);
+  EXPECT_EQ(shared.at("settle_2.seconds"), 1);
+  EXPECT_EQ(shared.at("settle_3.seconds"), 2);
+  EXPECT_EQ(shared.at("measured.rate"), 7);
+  EXPECT_EQ(shared.at("loaded.rows"), 10);
+  EXPECT_EQ(shared.at("options.page_size"), 4096) << "the run's own";
+  EXPECT_EQ(shared.at("options.ram"), 4);
+  EXPECT_EQ(shared.at("database.bytes"), 88);
+  EXPECT_EQ(shared.at("database.files"), 2);
+  json own = run;
+  own["phases"].insert(own["phases"].begin(), of_load["phases"].begin(), of_load["phases"].end());
+  for (const auto& [name, value] : FiguresOf({}, own)) EXPECT_EQ(shared.at(name), value) << name;
+}
+
+// Engines that copy no load, such as servers, load in the cell itself.
+TEST_F(KeptResultsTest, YcsbCountsWhatTheWorkLeftToSettleAndNotWhatTheLoadDid) {
+  const Figures figures = {{"measured.account.own.write_bytes", 100},
+                           {"measured.count", 20},
+                           {"measured.operations.update.count", 10},
+                           {"measured.operations.insert.count", 0},
+                           {"measured.operations.read_modify_write.count", 0},
+                           {"settle.account.own.write_bytes", 1e6},
+                           {"settle_2.account.own.write_bytes", 40}};
+  const Experiment ycsb = LoadExperiment("ycsb");
+  EXPECT_EQ(EvaluateFigures(ycsb.FindMetric("write_bytes")->expression, figures), 7);
+}
+
+TEST_F(KeptResultsTest, RunsOfSeveralNumbersOfThreadsAreNoRepeats) {
+  json four = Run(400);
+  four["threads"] = 4;
+  dir_.WriteCell(cells_[0], {{"runs", {Run(100), four}}});
+  EXPECT_THAT(ErrorOf([this] { Results(); }), HasSubstr("have 1 and 4 threads, of which one"));
+  four["threads"] = 1;
+  dir_.WriteCell(cells_[0], {{"runs", {Run(100), four}}});
+  EXPECT_EQ(Results().Mean(0, "qps"), 250);
+}
+
+// The machine that reads results may lack the engine, and plan other keys of loads.
+TEST_F(KeptResultsTest, WhatWasMeasuredIsNotPlannedAgain) {
+  json of_load = Run(3);
+  of_load["phases"] = {{{"name", "insert"}, {"kind", "load"}, {"rate", 5}}};
+  std::string text = kSmall;
+  text.replace(text.find("reads = \""), 0, "load_rate = \"insert.rate\"\n");
+  const Experiment e = ParseExperiment(text, "small.toml");
+  for (size_t cell : {0, 1, 2}) {
+    Write(cell, {100});
+    dir_.WriteLoad(cells_[cell].load_key, {{"runs", {of_load}}});
+  }
+  std::vector<Cell> here = cells_;
+  here[0].skipped = "no library of this engine here";
+  here[1].waits_for = "nosuch";
+  here[1].options["engine"] = "nosuch:fast";
+  for (Cell& cell : here) cell.load_key = "0123456789abcdef-1";
+  const ResultSet results(e, here, dir_);
+  EXPECT_EQ(results.planned_runs(), 3u);
+  EXPECT_EQ(results.finished_runs(), 3u);
+  EXPECT_EQ(results.Mean(0, "load_rate"), 5);
+  EXPECT_EQ(CheckFindings(results)[0].parts[0].outcome, PartVerdict::kFailsOnce);
+  EXPECT_NE(CheckFindings(results)[1].kind, Verdict::kWaits) << "it has results of that engine";
+  // A document of an earlier version has no key; what is no key of a load is none.
+  json document = dir_.ReadCell(cells_[0]);
+  EXPECT_EQ(LoadKeyOf(here[0], document), cells_[0].load_key);
+  document["cell"]["load"] = "../cells/x";
+  EXPECT_EQ(LoadKeyOf(here[0], document), "");
+  document["cell"].erase("load");
+  EXPECT_EQ(LoadKeyOf(here[0], document), here[0].load_key);
+}
+
+TEST_F(KeptResultsTest, TheMemoryThatAutoStoodForStays) {
+  std::filesystem::remove_all(directory_);
+  std::string text = kSmall;
+  text.replace(text.find("\"1G\""), 4, "\"auto\"");
+  text.replace(text.find("rows = 1000"), 11, "db-ratio = 2");
+  const Experiment e = ParseExperiment(text, "small.toml");
+  PlanOptions there{"full", {}, {}, {}, {}};
+  there.auto_ram = 40 << 20;
+  dir_.Create(e, there);
+  const std::vector<Cell> planned = PlanCells(e, there);
+  const std::vector<Cell> read = ReadKept(dir_, {}, true).cells;
+  EXPECT_EQ(read[0].options.at("ram"), "41943040");
+  EXPECT_EQ(read[0].load_key, planned[0].load_key);
+  EXPECT_NE(read[0].load_key, PlanCells(e, {"full", {}, {}, {}, {}})[0].load_key)
+      << "of this machine";
+  json header = dir_.ReadHeader();
+  header.erase("auto_ram");
+  std::ofstream(directory_ + "/experiment.json") << header;
+  EXPECT_EQ(ReadKept(dir_, {}, true).cells[0].options.at("ram"), std::to_string(AutoRam({})))
+      << "of an earlier version";
+}
+
+// Plans an engine whose library this machine lacks.
+TEST_F(KeptResultsTest, AnotherMachineMayHaveTheLibrary) {
+  EngineInfo absent = FindEngine("null");
+  absent.name = "absent";
+  absent.missing = [] { return std::string("absent needs its library"); };
+  AddEngine(absent);
+  std::string text = kSmall;
+  text.replace(text.find("engine = \"btree\""), 16, "engine = \"absent\"");
+  const Experiment e = ParseExperiment(text, "small.toml");
+  PlanOptions options{"tiny", {}, {}, {}, {}};
+  EXPECT_THAT(ErrorOf([&] { PlanCells(e, options); }), HasSubstr("absent needs its library"));
+  std::filesystem::remove_all(directory_);
+  dir_.Create(e, options);
+  EXPECT_EQ(ResultSet::Read(directory_).planned_runs(), 0u);
+  EXPECT_THAT(ExperimentText(ResultSet::Read(directory_)), HasSubstr("absent needs its library"));
+  options.any_machine = true;
+  cells_ = PlanCells(e, options);
+  ASSERT_TRUE(cells_[0].runs());
+  Write(0, {100});
+  const ResultSet results = ResultSet::Read(directory_);
+  EXPECT_EQ(results.planned_runs(), 1u);
+  EXPECT_EQ(results.finished_runs(), 1u);
+}
+
+TEST_F(KeptResultsTest, AVerdictOnCellsOfSeveralHostsSaysSo) {
+  const auto write = [this](size_t cell, const char* host) {
+    Write(cell, {100});
+    json document = dir_.ReadCell(cells_[cell]);
+    document["cell"]["host"] = host;
+    std::ofstream(dir_.CellFile(cells_[cell])) << document;
+  };
+  const std::string line = "! cells of round 1 ran on n1, n2: the differences between the cells";
+  write(0, "n1");
+  write(1, "n2");
+  write(2, "n1");
+  const std::vector<PartVerdict> parts = CheckFindings(Results())[0].parts;
+  EXPECT_THAT(parts[0].hosts, ElementsAre(testing::StartsWith(line)));
+  EXPECT_THAT(parts[1].hosts, testing::IsEmpty()) << "both of its cells ran on n1";
+  EXPECT_THAT(FindingsText(Results()), HasSubstr("         " + line));
+  EXPECT_THAT(FindingsMarkdown(Results()), HasSubstr("\n" + line));
+  EXPECT_EQ(FindingsJson(Results())[0]["parts"][0]["hosts"].size(), 1u);
+  write(1, "n1");
+  EXPECT_THAT(ExperimentText(Results()), testing::Not(HasSubstr("ran on")));
+}
+
+}  // namespace
+}  // namespace testbed
