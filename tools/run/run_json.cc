@@ -102,7 +102,11 @@ json OperationsJson(const PhaseResult& result) {
               {"rate", static_cast<double>(op.count) / result.seconds},
               {"latency_us", LatencyJson(op.latency)},
               {"latency_ns_histogram", op.latency.Buckets()}};
-    if (op.intended.count() != 0) o["latency_from_intended_us"] = LatencyJson(op.FromIntended());
+    if (op.intended.count() != 0) {
+      const HistogramCounts intended = op.FromIntended();
+      o["latency_from_intended_us"] = LatencyJson(intended);
+      o["latency_from_intended_ns_histogram"] = intended.Buckets();
+    }
     operations.push_back(std::move(o));
   }
   return operations;
