@@ -178,8 +178,7 @@ TEST_F(ResultsStoreTest, ThePagesQuestionsAreSqlThatWorks) {
   EXPECT_GT(asked, 5u);
 }
 
-TEST_F(ResultsStoreTest, AnExperimentsCellsAndLoadsAreInIt) {
-  Write("e.toml", R"toml(
+constexpr char kStoredCells[] = R"toml(
 name = "two"
 title = "Two cells"
 [options]
@@ -206,7 +205,10 @@ claim = "c"
 [[finding.part]]
 says = "s"
 holds = "rate[threads=1] > 0"
-)toml");
+)toml";
+
+TEST_F(ResultsStoreTest, AnExperimentsCellsAndLoadsAreInIt) {
+  Write("e.toml", kStoredCells);
   const CommandResult run = Run("experiment e.toml --scale tiny --quiet --out o --csv cells.csv");
   ASSERT_EQ(run.code, 0) << run.err;
   Add("o");
