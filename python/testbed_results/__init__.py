@@ -24,7 +24,9 @@ STORE_APPLICATION, STORE_VERSION = 0x74627273, 1
 COLUMNS = json.loads((pathlib.Path(__file__).parent / "columns.json").read_text(encoding="utf-8"))
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999999"]
-STALL_US = 1e6  # an operation that took this long makes its second a stall, as in the report
+# A second is a stall when an operation took this long, or when it is itself this long; a second that is shorter than
+# the last of these, in seconds, is a rest and has no rate. They are those of the report (tools/live/seconds.cc).
+STALL_US, STALL_SECONDS, SHORTEST_SECONDS = 1e6, 2, 0.3
 
 
 class ResultsError(ValueError):
@@ -41,8 +43,11 @@ def _files(paths):
         if not path.is_dir():
             yield path
             continue
-        folders = [path / "cells", path / "loads"] if (path / "experiment.json").exists() else [path]
+        experiment = (path / "experiment.json").exists()
+        folders = [path / "cells", path / "loads"] if experiment else [path]
         found = [file for folder in folders for file in sorted(folder.glob("*.json"))]
+        if experiment:  # a run that had failed does not count when its cell finished later
+            found += [file for file in sorted((path / "failed").glob("*.json")) if path / "cells" / file.name not in found]
         if not found:
             raise ResultsError(f"{path} holds no results; give a directory with files written by --json")
         yield from found
@@ -269,17 +274,40 @@ def _measured(table):
     return [row for row in found if all(row.get(name) == last.get(name) for name in same)]
 
 
+def _rates(seconds):
+    """Of each second of a phase its begin, its end, and its rate; NaN of one that is too short for a rate."""
+    found, begin = [], 0.0
+    for row in seconds:
+        end = row["end_seconds"]
+        short = end - begin < SHORTEST_SECONDS and len(seconds) > 1 or end <= begin
+        found.append((begin, end, math.nan if short else row["operations"] / (end - begin)))
+        begin = end
+    return found
+
+
+def _stalls(seconds):
+    """The begin and the end of each second of a phase that is a stall."""
+    rates = _rates(seconds)
+    known = [rate for _, _, rate in rates if not math.isnan(rate)]
+    usual = statistics.median(known) if known else 0
+    stalls = []
+    for row, (begin, end, rate) in zip(seconds, rates):
+        slow = usual > 0 and rate < usual / 10 or (row["max_us"] or 0) >= STALL_US or end - begin >= STALL_SECONDS
+        if slow and not math.isnan(rate):
+            stalls.append((begin, end))
+    return stalls
+
+
 def plot_time(table, axes=None):
     """Rate, latency and memory of each second of one phase: the last that measured, unless the rows are of another.
 
-    Stalls are shaded: seconds in which the rate fell below a tenth of the median, or in which an operation took a
-    second or longer. `table` is of series(); `axes` are three, above each other.
+    Stalls are shaded: seconds in which the rate fell below a tenth of the median, in which an operation took a second
+    or longer, or which are two seconds or longer themselves, because the whole process stood still. `table` is of
+    series(); `axes` are three, above each other.
     """
     seconds = _measured(table)
     axes = _axes(axes, height=6.4, nrows=3, sharex=True)
-    ends = [row["end_seconds"] for row in seconds]
-    begins = [0.0] + ends[:-1]
-    rates = [row["operations"] / max(end - begin, 1e-9) for row, begin, end in zip(seconds, begins, ends)]
+    _, ends, rates = zip(*_rates(seconds))
     axes[0].step(ends, rates, where="pre", color=COLOURS[0])
     axes[0].set(ylabel="operations/s", ylim=(0, None), title=f"{seconds[0]['engine']}, {seconds[0]['phase']}")
     for name, colour in (("max_us", 5), ("p99_us", 1), ("p50_us", 0)):
@@ -293,11 +321,9 @@ def plot_time(table, axes=None):
                          color=COLOURS[colour], label=name[:-6].replace("_", " "))
             axes[2].legend(loc="upper right")
     axes[2].set(ylabel="memory, MiB", xlabel="seconds", ylim=(0, None))
-    usual = statistics.median(rates)
-    for row, begin, end, rate in zip(seconds, begins, ends, rates):
-        if rate < usual / 10 or (row["max_us"] or 0) >= STALL_US:
-            for one in axes:
-                one.axvspan(begin, end, color="#d55e00", alpha=0.2, linewidth=0)
+    for begin, end in _stalls(seconds):
+        for one in axes:
+            one.axvspan(begin, end, color="#d55e00", alpha=0.2, linewidth=0)
     return axes
 
 
@@ -316,11 +342,14 @@ def _operations(paths):
 
 
 def plot_percentiles(paths, axes=None):
-    """Latency by percentile. Each mark of the axis is ten times rarer than the one before (HdrHistogram's axis)."""
+    """Latency by percentile, of an open loop from the intended start. Each mark of the axis is ten times rarer than the
+    one before (HdrHistogram's axis)."""
     axes = _axes(axes)
     rarest = 10
     for place, (name, _, operation) in enumerate(_operations(paths)):
-        buckets = operation["latency_ns_histogram"]
+        intended = operation.get("latency_from_intended_ns_histogram")
+        buckets = intended or operation["latency_ns_histogram"]
+        name += ", from the intended start" if intended else ""
         total, below, x, y = sum(count for _, count in buckets), 0, [], []
         for least, count in buckets:
             x.append(total / (total - below))
@@ -353,10 +382,23 @@ def plot_reads(paths, axes=None):
     return axes
 
 
-def plot_written(paths, axes=None):
-    """Bytes that the kernel wrote per byte that the user wrote, by the work that wrote them, of each phase."""
-    axes = _axes(axes)
-    bars = {}
+def _writes(account):
+    """The bytes that each work of a phase wrote. All are of one level: the kernel's requests where they were counted, or
+    else the calls of files."""
+    causes = account.get("causes") or ()
+    level = "kernel" if any(cause.get("kernel") for cause in causes) else "file"
+    wrote = {}
+    for cause in causes:
+        wrote[cause["name"]] = wrote.get(cause["name"], 0) + (_at(cause, [level, "write_bytes"]) or 0)
+    # Kernel threads write back pages of the run's files.
+    others = [thread for thread in account.get("other_threads") or () if thread.get("kind") != "other-file"]
+    wrote["kernel threads"] = sum((_at(thread, ["kernel", "write_bytes"]) or 0 for thread in others), 0)
+    return wrote
+
+
+def _amplification(paths):
+    """By work and by name of a bar, the bytes written per byte that the user wrote, of all phases of that name together."""
+    users, written = {}, {}
     for path, document in documents(paths):
         for run in document["runs"]:
             for phase in run["phases"]:
@@ -364,10 +406,20 @@ def plot_written(paths, axes=None):
                 if phase.get("kind") not in ("load", "measure") or not user:
                     continue
                 name = f"{document.get('label') or pathlib.Path(path).stem}\n{document['options']['engine']}\n{phase['name']}"
-                for cause in phase["account"]["causes"]:
-                    written = _at(cause, ["kernel", "write_bytes"]) or _at(cause, ["file", "write_bytes"]) or 0
-                    work = bars.setdefault(cause["name"], {})
-                    work[name] = work.get(name, 0) + written / user
+                users[name] = users.get(name, 0) + user
+                for work, wrote in _writes(phase["account"]).items():
+                    of_work = written.setdefault(work, {})
+                    of_work[name] = of_work.get(name, 0) + wrote
+    return {work: {name: wrote / users[name] for name, wrote in of_work.items()} for work, of_work in written.items()}
+
+
+def plot_written(paths, axes=None):
+    """Bytes written per byte that the user wrote, by the work that wrote them, of each phase; of several runs their mean.
+
+    The bytes are those of the kernel's requests where they were counted, or else of the calls of files.
+    """
+    axes = _axes(axes)
+    bars = _amplification(paths)
     names = list(dict.fromkeys(name for work in bars.values() for name in work))
     bottoms = [0.0] * len(names)
     for place, (work, heights) in enumerate(sorted(bars.items())):

@@ -205,6 +205,13 @@ def stalled_results(run, directory, document):
     return stalled
 
 
+def open_loop(run, directory):
+    """Makes open.html, of a run whose clients were asked for more than they can do."""
+    run("--engine", "btree", "--ram", "32M", "--rows", "20000", "--seconds", "1", "--warmup", "0", "--threads", "1", "--workload", "insert,mixed",
+        "--rate", "20000000", "--quiet", "--json", "open.json")
+    run("report", "open.json", "--html", "open.html")
+
+
 def make_results(testbed, directory):
     def run(*words):
         subprocess.run([testbed, *words], cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -232,6 +239,7 @@ def make_results(testbed, directory):
     with open(os.path.join(directory, "hostile.json"), "w", encoding="utf-8") as file:
         json.dump(hostile, file)
     comparisons(run, directory)
+    open_loop(run, directory)
     run("report", "results", "run.json", "--html", "page.html")
     run("report", "hostile.json", "--html", "hostile.html")
     return document, stalled_results(run, directory, document)
@@ -365,6 +373,19 @@ def comparisons_say_their_answer(browser, directory, testbed):
     one.close("two machines")
 
 
+def an_open_loop_is_one(browser, path):
+    one = Page(browser, path)
+    page, said = one.page, one.page.locator(".confidence .alarm").all_inner_texts()
+    check(any("fell behind" in says for says in said), f"clients that fell behind raise no alarm: {said}")
+    check("from the intended start" in page.locator(".answer").first.inner_text(), "the answer is not of the intended start")
+    table = page.locator("table", has_text="Latency from the intended start")
+    check(table.locator("td[data-at$='/latency_from_intended_us/p99']").count() > 0, "there is no table of latencies from the intended start")
+    check("From the intended start" in page.locator("figure", has_text="Latency by percentile").first.inner_text(), "the curve does not say its start")
+    check("asked for" in table.inner_text() and "null" not in page.inner_text("body"), "the table lacks its words")
+    one.draw_all()
+    one.close("open loop")
+
+
 def space_is_the_documents(browser, path, document):
     """Reads the parts of the space back from the plot: bars of bytes, a row for each phase."""
     one = Page(browser, path)
@@ -460,11 +481,13 @@ def pages_of_results(browser, testbed, directory):
     for width in WIDTHS:
         a_stall_is_shaded(browser, stall, stalled, width)
     space_is_the_documents(browser, stall, document)
+    an_open_loop_is_one(browser, os.path.join(directory, "open.html"))
     for scheme in SCHEMES:
         for width in WIDTHS:
             looks_right(browser, page, scheme, width)
             looks_right(browser, unequal, scheme, width)
             looks_right(browser, stall, scheme, width)
+            looks_right(browser, os.path.join(directory, "open.html"), scheme, width)
             looks_right(browser, os.path.join(directory, "ab.html"), scheme, width)
             looks_right(browser, os.path.join(directory, "told.html"), scheme, width)
     prints(browser, page)

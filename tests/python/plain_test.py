@@ -92,6 +92,47 @@ class PlainTest(unittest.TestCase):
         self.assertEqual(len(tr.rows(self.directory / "d")), 2 * len(tr.rows(self.file)))
         self.assertEqual(len(tr.documents([self.file, self.directory / "d"])), 3)
 
+    def test_stalls_are_those_of_the_report(self):
+        def stalls(*seconds):
+            return tr._stalls([{"end_seconds": end, "operations": operations, "max_us": worst} for end, operations, worst in seconds])
+        usual = [(1.0, 1000, 100), (2.0, 1000, 100), (3.0, 1000, 100)]
+        self.assertEqual(stalls(*usual), [])
+        self.assertEqual(stalls(*usual, (3.01, 0, 0)), [], "a rest has no rate")
+        self.assertEqual(stalls(*usual, (7.0, 4000, 100)), [(3.0, 7.0)], "the process stood still between two operations")
+        self.assertEqual(stalls(*usual, (4.0, 50, 100)), [(3.0, 4.0)])
+        self.assertEqual(stalls(*usual, (4.0, 1000, 1e6)), [(3.0, 4.0)])
+
+    def test_written_bytes_of_several_runs_are_one_ratio(self):
+        def phase(user, kernel, other):
+            causes = [{"name": "insert", "file": {"write_bytes": 900}, "kernel": {"write_bytes": kernel}},
+                      {"name": "checkpoint", "file": {"write_bytes": 7000}, "kernel": {"write_bytes": 0}}]
+            others = [{"kind": "data", "thread": "flush", "kernel": {"write_bytes": other}},
+                      {"kind": "other-file", "thread": "rsync", "kernel": {"write_bytes": 5555}}]
+            return {"name": "insert", "kind": "load", "user_bytes_written": user, "account": {"causes": causes, "other_threads": others}}
+        document = {"schema": tr.SCHEMA, "options": {"engine": "btree"}, "label": "x",
+                    "runs": [{"phases": [phase(100, 300, 50)]}, {"phases": [phase(300, 500, 150)]}]}
+        file = self.directory / "written.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        bar = "x\nbtree\ninsert"
+        self.assertEqual(tr._amplification(file), {"insert": {bar: 2.0}, "checkpoint": {bar: 0.0}, "kernel threads": {bar: 0.5}})
+        for run in document["runs"]:
+            run["phases"][0]["account"].pop("other_threads")
+            for cause in run["phases"][0]["account"]["causes"]:
+                cause.pop("kernel")
+        file.write_text(json.dumps(document), encoding="utf-8")
+        self.assertEqual(tr._amplification(file)["checkpoint"], {bar: 35.0}, "without the kernel's account the files' calls count")
+        file.unlink()
+
+    def test_failed_runs_of_an_experiment_are_rows(self):
+        results = self.directory / "e"
+        for folder in ("cells", "loads", "failed"):
+            (results / folder).mkdir(parents=True)
+        (results / "experiment.json").write_text("{}", encoding="utf-8")
+        for place in ("cells/a.json", "failed/a.json", "failed/b.json"):
+            shutil.copy(self.file, results / place)
+        self.assertEqual([pathlib.Path(path).relative_to(results).as_posix() for path, _ in tr.documents(results)],
+                         ["cells/a.json", "failed/b.json"])
+
     def test_what_is_no_results_file_is_a_sentence(self):
         whole = self.file.read_text(encoding="utf-8")
         broken = self.directory / "broken"

@@ -42,7 +42,10 @@ json SideRun::Finish() {
   for (json& phase : run["phases"]) {
     phase.erase("series");
     if (!phase.contains("operations")) continue;
-    for (json& operation : phase["operations"]) operation.erase("latency_ns_histogram");
+    for (json& operation : phase["operations"]) {
+      operation.erase("latency_ns_histogram");
+      operation.erase("latency_from_intended_ns_histogram");
+    }
   }
   return run;
 }

@@ -1,7 +1,5 @@
 #include "tools/database/database_rows.h"
 
-#include <string>
-
 #include "workloads/registry.h"
 #include "workloads/workload.h"
 
@@ -9,12 +7,6 @@ namespace testbed {
 namespace {
 
 using nlohmann::json;
-
-// Returns the workload that loaded the database; an empty string when the document does not tell.
-std::string LoaderOf(const json& document) {
-  const json workloads = document.value("/options/workload"_json_pointer, json::array());
-  return workloads.empty() ? "" : FindWorkload(workloads.at(0).get<std::string>()).loader;
-}
 
 // Returns whether it is known how the phase changed the number of rows; a phase without operations
 // did not change it.
@@ -45,6 +37,15 @@ std::optional<double> RowsBefore(const json& document, const json& run) {
 }
 
 }  // namespace
+
+std::string LoaderOf(const json& document) {
+  for (const json& name : document.value("/options/workload"_json_pointer, json::array())) {
+    for (const WorkloadInfo& info : Workloads()) {
+      if (name == info.name && !info.loader.empty()) return info.loader;
+    }
+  }
+  return "";
+}
 
 std::vector<std::optional<double>> RowsAfterPhases(const json& document, const json& run) {
   std::vector<std::optional<double>> after;

@@ -5,9 +5,15 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace testbed {
+
+// Returns the loader of the database that the document's workloads used: "insert", whose rows are those
+// that --rows, --key-size, --value-size and --keys describe, or one that makes rows of its own. Returns
+// an empty string when no workload tells, or this build knows none of them.
+std::string LoaderOf(const nlohmann::json& document);
 
 // Returns the number of rows after each phase of the run; nothing where it is not known. For a run
 // that loads, it follows from the rows that its phases inserted and erased. For another run it is

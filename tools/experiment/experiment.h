@@ -105,6 +105,7 @@ struct Skip {
 struct Experiment {
   std::string name, title, about, source;
   std::string text;         // contents of the file
+  std::string file;         // its name as a user gave it; empty for a shipped one and for a sweep
   bool in_order = false;    // every round runs the cells in the order of the axes
   bool copy_loads = false;  // cells that write share loads, too, and each gets a copy
   OptionMap options, load_options;

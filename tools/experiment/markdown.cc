@@ -28,12 +28,11 @@ std::string Heading(const ResultSet& results) {
   const std::string first = at.first.substr(0, 10), last = at.last.substr(0, 10);
   const std::string foreign = ForeignCpuText(at);
   return fmt::format(
-      "## {}\n\n`testbed experiment {} --scale {}{}{}`: {}.\n"
+      "## {}\n\n`{}`: {}.\n"
       "{} round{}, {} of {} cells, {}{}; testbed {}.\nMachine: {}. Device: {}.\n{}",
-      e.name, e.name, results.scale(), at.set.empty() ? "" : " ", at.set, e.title, results.rounds(),
-      results.rounds() == 1 ? "" : "s", results.finished_runs(), results.planned_runs(), first,
-      first == last ? "" : " to " + last, fmt::join(at.versions, ", "),
-      fmt::join(at.machines, "; "), fmt::join(at.devices, ", "),
+      e.name, results.Command(), e.title, results.rounds(), results.rounds() == 1 ? "" : "s",
+      results.finished_runs(), results.planned_runs(), first, first == last ? "" : " to " + last,
+      fmt::join(at.versions, ", "), fmt::join(at.machines, "; "), fmt::join(at.devices, ", "),
       foreign.empty() ? "" : "On the machine, " + foreign + ".\n");
 }
 

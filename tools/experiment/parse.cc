@@ -528,7 +528,9 @@ Experiment LoadExperiment(const std::string& name) {
     InputFile file({.path = name,
                     .name = "the experiment file " + name,
                     .advice = "`testbed experiment show NAME` prints one to begin with"});
-    return ParseExperiment(file.ReadAll(), name);
+    Experiment experiment = ParseExperiment(file.ReadAll(), name);
+    experiment.file = name;
+    return experiment;
   }
   const auto& shipped = ShippedExperiments();
   const auto found = shipped.find(name);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/command/command_words.h"
 #include "tools/output/json_text.h"
 #include "tools/report/foreign_cpu.h"
 
@@ -330,6 +331,7 @@ KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of
   const json header = dir.ReadHeader();
   KeptExperiment kept{
       ParseExperiment(header.at("text"), header.value("name", "") + ".toml"), given, {}};
+  kept.experiment.file = header.value("file", "");
   PlanOptions& options = kept.options;
   options.scale = header.at("scale");
   options.set = header.at("set").get<OptionMap>();
@@ -361,6 +363,24 @@ ResultSet ResultSet::Read(const std::string& path) {
   const ResultsDir dir(path);
   KeptExperiment kept = ReadKept(dir, {}, true);
   return ResultSet(std::move(kept.experiment), kept.cells, dir);
+}
+
+std::string ResultSet::Command() const {
+  const Experiment& e = experiment_;
+  const std::string rounds = fmt::format(" --rounds {}", rounds_);
+  // The title of a sweep is its command line, without the options that say how to run it.
+  if (e.name == "sweep" && e.title.starts_with("testbed ")) {
+    return e.title + (rounds_ == 1 ? "" : rounds);
+  }
+  const bool shipped = e.file.empty() && ShippedExperiments().contains(e.name);
+  const std::string file = e.file.empty() ? e.name + ".toml" : e.file;
+  std::string command = "testbed experiment " + (shipped ? e.name : ShellLine({file}));
+  if (scale_.empty()) return command;
+  command += " --scale " + scale_;
+  if (!circumstances_.set.empty()) command += " " + circumstances_.set;
+  PlanOptions as_planned;
+  as_planned.scale = scale_;
+  return command + (rounds_ == RoundsOf(e, as_planned) ? "" : rounds);
 }
 
 bool ResultSet::finished(size_t cell) const {

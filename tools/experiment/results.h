@@ -75,6 +75,9 @@ class ResultSet {
   const Experiment& experiment() const { return experiment_; }
   const std::string& scale() const { return scale_; }
   int rounds() const { return rounds_; }  // planned rounds
+  // Returns the command that makes such results anew: of a sweep the command itself, otherwise that
+  // of the shipped experiment or of the user's file.
+  std::string Command() const;
   const std::vector<Cell>& cells() const { return cells_; }
   bool finished(size_t cell, int round) const {
     return !runs_[cell][static_cast<size_t>(round) - 1].empty();

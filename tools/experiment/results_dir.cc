@@ -62,6 +62,7 @@ void CheckHeader(const json& header) {
   (void)header.at("text").get<std::string>();
   (void)header.at("name").get<std::string>();
   (void)header.at("scale").get<std::string>();
+  (void)header.value("file", std::string());
   (void)header.at("set").get<OptionMap>();
   for (const json& only : header.at("only").get<std::vector<json>>()) (void)only.get<Where>();
   if (header.contains("split")) (void)header["split"].get<std::vector<std::string>>();
@@ -322,6 +323,7 @@ void ResultsDir::Open(const Experiment& e, const PlanOptions& options) {
   header["schema"] = kSchema;
   header["testbed"] = TESTBED_VERSION;
   header["name"] = e.name;
+  if (!e.file.empty()) header["file"] = e.file;
   header["only"] = {options.only};
   WriteJson(path_ + "/experiment.json", header);
 }
@@ -403,6 +405,7 @@ std::string ResultsDir::FailureFile(const Cell& cell) const {
   return path_ + "/failed/" + CellFileName(cell.name, cell.round);
 }
 bool ResultsDir::HasCell(const Cell& cell) const { return MayBeThere(CellFile(cell)); }
+bool ResultsDir::HasFailure(const Cell& cell) const { return MayBeThere(FailureFile(cell)); }
 
 bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);

@@ -1,7 +1,7 @@
 // The directory that keeps the results of an experiment:
 //
-//   experiment.json          the experiment's text, scale, settings and rounds, and the
-//                            choices of cells (--only)
+//   experiment.json          the experiment's text, scale, settings and rounds, the choices of
+//                            cells (--only), and the name of a user's own file
 //   cells/NAME.round-N.json  the results document of each finished cell (docs/results.md), with
 //                            "cell" added
 //   loads/KEY.json           the results document of each load that cells share
@@ -102,8 +102,11 @@ class ResultsDir {
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadFailure(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
-  // Return the path of the cell's file, and of that of a load.
+  // Returns whether the document of a run that failed is kept.
+  bool HasFailure(const Cell& cell) const;
+  // Return the paths of the cell's file, of its failed run's, and of a load's.
   std::string CellFile(const Cell& cell) const;
+  std::string FailureFile(const Cell& cell) const;
   std::string LoadFile(const std::string& key) const;
   // Returns the path of the claim on a cell or a block (cluster/claim.h).
   std::string ClaimFile(const std::string& key) const { return path_ + "/claims/" + key; }
@@ -115,7 +118,6 @@ class ResultsDir {
  private:
   void LockShared();
   void Open(const Experiment& experiment, const PlanOptions& options);
-  std::string FailureFile(const Cell& cell) const;
   // Writes the cell's file unless it is there. Returns whether it was not.
   bool LinkCell(const Cell& cell, const nlohmann::json& document) const;
   const std::string path_;

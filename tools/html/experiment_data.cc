@@ -63,7 +63,8 @@ json RunsJson(const ResultSet& results, size_t i, const ResultsDir& dir, PageDat
     const std::string file = dir.CellFile(cell);
     json packed;
     if (data->HasRoom()) packed = data->PackDocument(file, dir.ReadCell(cell));
-    runs.push_back({{"file", std::filesystem::path(file).lexically_relative(dir.path()).string()},
+    runs.push_back({{"round", round},
+                    {"file", std::filesystem::path(file).lexically_relative(dir.path()).string()},
                     {"packed", std::move(packed)}});
   }
   return runs;
@@ -102,6 +103,7 @@ json HeadJson(const ResultSet& results) {
             {"source", e.source},
             {"scale", results.scale()},
             {"set", at.set},
+            {"command", results.Command()},
             {"rounds", results.rounds()},
             {"finished_runs", results.finished_runs()},
             {"planned_runs", results.planned_runs()},

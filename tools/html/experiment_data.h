@@ -12,7 +12,7 @@ namespace testbed {
 
 // Returns the data of the experiment whose results are in the directory `path`:
 //
-// - "name", "title", "about", "source", "scale", "set", "rounds", "finished_runs", "planned_runs",
+// - "name", "title", "about", "source", "scale", "set", "command" (that makes such results anew), "rounds", "finished_runs", "planned_runs",
 //   "grades", "machines", "devices", "versions", "first", "last", "failures";
 // - "confidence", how far the figures can be trusted: sentences in the words of the text report
 //   ("text"), each with "alarm", which is true when something is amiss. They tell of runs that are missing or
@@ -25,7 +25,7 @@ namespace testbed {
 // - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), "main_metric" (of the first table);
 // - "cells": "name", "labels" (indexes into those of each axis), "figures" (for each metric null, or
 //   the mean over the rounds and half of its 95 % interval), "not_in_force", and for each finished
-//   round its "file" and "packed", the index of its document in `data`, null when it had no room.
+//   round its "round" (from 1), its "file" and "packed", the index of its document in `data`, null when it had no room.
 //
 // Throws Error (kUsage) when the directory holds no results of this version.
 nlohmann::json ExperimentJson(const std::string& path, PageData* data);

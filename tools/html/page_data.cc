@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "device/error.h"
+#include "tools/database/database_rows.h"
+#include "tools/live/seconds.h"
 #include "tools/output/json_text.h"
+#include "tools/report/report.h"
 
 namespace testbed {
 namespace {
@@ -67,6 +71,19 @@ json NamedColumns(const json& series, const char* list, const char* figure, bool
   return result;
 }
 
+// Returns the stalls of a phase: when they began and ended in seconds, the lowest rate, and the
+// slowest operation in microseconds.
+json StallsJson(const json& phase) {
+  json stalls = json::array();
+  for (const Stall& stall : StallsOf(SecondsOf(phase))) {
+    stalls.push_back({{"from", stall.from},
+                      {"to", stall.to},
+                      {"rate", FiniteJson(stall.rate)},
+                      {"worst", FiniteJson(stall.max_us)}});
+  }
+  return stalls;
+}
+
 json SeriesColumns(const json& series) {
   const size_t step = (series.size() + PageData::kMostSeconds - 1) / PageData::kMostSeconds;
   json columns = {{"joined", std::max<size_t>(step, 1)}};
@@ -106,6 +123,48 @@ json LatencyCurve(const json& buckets, double max_us) {
   }
   if (total > 0) curve.push_back({1, max_us});
   return curve;
+}
+
+// Returns such points for a document that has percentiles alone.
+json PercentilesCurve(const json& us, double count) {
+  json curve = json::array();
+  for (const auto& [name, share] :
+       {std::pair("p50", 0.5), std::pair("p90", 0.9), std::pair("p99", 0.99),
+        std::pair("p999", 0.999), std::pair("p9999", 0.9999)}) {
+    if (us.contains(name) && count * (1 - share) >= 1) curve.push_back({share, us.at(name)});
+  }
+  curve.push_back({1, us.at("max")});
+  return curve;
+}
+
+// Puts the curve of an operation's latency in the place of its histograms. Of an operation of an
+// open loop it is the latency from the intended start.
+void PutLatencyCurve(json* operation) {
+  const auto curve = [operation](const char* latency, const char* histogram) {
+    const json& us = operation->at(latency);
+    return operation->contains(histogram)
+               ? LatencyCurve(operation->at(histogram), us.at("max").get<double>())
+               : PercentilesCurve(us, operation->at("count").get<double>());
+  };
+  json made;
+  if (operation->contains("latency_from_intended_us")) {
+    made = curve("latency_from_intended_us", "latency_from_intended_ns_histogram");
+  } else if (operation->contains("latency_ns_histogram")) {
+    made = curve("latency_us", "latency_ns_histogram");
+  }
+  if (!made.is_null()) (*operation)["latency_curve"] = std::move(made);
+  operation->erase("latency_ns_histogram");
+  operation->erase("latency_from_intended_ns_histogram");
+}
+
+// Returns the lines of a part of the report, without the sign of warnings.
+json Lines(const std::string& text) {
+  json lines = json::array();
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(line.starts_with("! ") ? line.substr(2) : line);
+  }
+  return lines;
 }
 
 std::string Compressed(const std::string& text) {
@@ -149,6 +208,9 @@ void PageData::ShareFacts(json* document) {
 }
 
 json PageData::Entry(const std::string& source, json document) {
+  document["doubts"] = Lines(Doubts(document));
+  document["remarks"] = Lines(Remarks(document));
+  if (LoaderOf(document) != "insert") document.erase("data");
   ShareFacts(&document);
   for (json& run : document.at("runs")) {
     if (run.contains("engine") && run["engine"].contains("effective")) {
@@ -160,14 +222,13 @@ json PageData::Entry(const std::string& source, json document) {
         phase = {{"name", phase.at("name")}, {"kind", "tune"}};
         continue;
       }
-      if (phase.contains("series")) phase["series"] = SeriesColumns(phase["series"]);
-      if (!phase.contains("operations")) continue;
-      for (json& operation : phase["operations"]) {
-        const double max_us = operation.at("latency_us").at("max").get<double>();
-        if (!operation.contains("latency_ns_histogram")) continue;
-        operation["latency_curve"] = LatencyCurve(operation["latency_ns_histogram"], max_us);
-        operation.erase("latency_ns_histogram");
+      if (phase.contains("series")) {
+        json stalls = StallsJson(phase);
+        phase["series"] = SeriesColumns(phase["series"]);
+        phase["series"]["stalls"] = std::move(stalls);
       }
+      if (!phase.contains("operations")) continue;
+      for (json& operation : phase["operations"]) PutLatencyCurve(&operation);
     }
   }
   return {{"source", source}, {"document", std::move(document)}};

@@ -20,6 +20,11 @@ struct PlotFile {
 // Throws Error (kRun) when a plot cannot be made.
 std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width);
 
+// Returns the value of a JavaScript expression, as text, in which `data` is known as `data` and all
+// functions of the plot modules can be called, but for those that draw. So tests ask what the page says of results. Throws
+// Error (kRun) when it fails.
+std::string EvaluateOnPage(const nlohmann::json& data, const std::string& expression);
+
 // Throws Error (kUsage) unless the program rsvg-convert, which makes PNG out of SVG, is installed.
 void CheckPngProgram();
 

@@ -10,7 +10,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kShortestForRate = 0.3;  // seconds
 constexpr double kSlowUs = 1e6;
 constexpr double kLongSeconds = 2;
 

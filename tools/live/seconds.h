@@ -1,5 +1,5 @@
 // The seconds of a phase, read from its series in a results document (docs/results.md), and its
-// stalls. `testbed report --html` marks the same stalls (tools/html/page/plots_time.js).
+// stalls. `testbed report --html` marks the same stalls (tools/html/page_data.h).
 //
 // Thread-safe. A damaged or older document yields "not known" (NaN), never a crash.
 #ifndef TESTBED_TOOLS_LIVE_SECONDS_H_
@@ -10,6 +10,9 @@
 #include <vector>
 
 namespace testbed {
+
+// A second of this length or more has a rate; a shorter one is a rest at the end of its phase.
+constexpr double kShortestForRate = 0.3;
 
 // A second of a phase. It is longer when the whole process stood still, so that it could not end its
 // second in time; the last one of a phase may be shorter.

@@ -61,6 +61,11 @@ std::string RowName(const json& run, const json& phase, const std::string& opera
   return name;
 }
 
+bool TellsPercentile(double operations, double share) {
+  constexpr double kLeastAbove = 10;
+  return operations * (1 - share) >= kLeastAbove;
+}
+
 const json* Cause(const json& phase, const std::string& name) {
   for (const json& cause : phase.at("account").at("causes")) {
     if (cause.at("name") == name) return &cause;

@@ -12,6 +12,7 @@
 #include "device/account/grade.h"
 #include "device/error.h"
 #include "device/file/input_file.h"
+#include "tools/database/database_rows.h"
 #include "tools/options.h"
 #include "tools/output/json_text.h"
 #include "tools/output/report_style.h"
@@ -21,7 +22,6 @@
 #include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/report/run_tables.h"
-#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
@@ -37,22 +37,12 @@ bool RamInForce(const json& document) {
                       [](const json& setting) { return FigureText(setting, "/option") == "ram"; });
 }
 
-// Returns the loader of the database that the document's workloads used; "insert" when this build
-// knows none of them.
-std::string LoaderOf(const json& options) {
-  for (const json& name : options.value("workload", json::array())) {
-    for (const WorkloadInfo& info : Workloads()) {
-      if (name == info.name && !info.loader.empty()) return info.loader;
-    }
-  }
-  return "insert";
-}
-
 // Returns the line that says which rows the database holds. Only those of the loader `insert` are
 // those of --rows, --key-size and --value-size.
 std::string DataLine(const json& document) {
   const json& o = document.at("options");
-  const std::string loader = LoaderOf(o), seed = FigureText(o, "/seed");
+  const std::string loader = LoaderOf(document), seed = FigureText(o, "/seed");
+  if (loader.empty()) return fmt::format("rows as the database held them; seed {}\n", seed);
   if (loader != "insert") return fmt::format("rows as {} makes them; seed {}\n", loader, seed);
   const double rows = Number(document, "/data/rows", Number(o, "/rows"));
   const double keys = Number(document, "/data/key_bytes", rows * Number(o, "/key_size"));
@@ -234,28 +224,6 @@ std::string FellBehindLines(const json& document) {
   return text;
 }
 
-// Returns the lines on what makes the figures below doubtful: other programs or virtual machines
-// used the processors, clients fell behind their rate, a setting is not in force, a replay ran on
-// another database, or the budget covers the database itself.
-std::string Doubts(const json& document) {
-  std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
-                     OtherAnswersLines(document);
-  const json none = json::array();
-  for (const json& setting : document.value("not_in_force", none)) {
-    text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),
-                        FigureText(setting, "/why"));
-  }
-  const std::string file_system = FigureText(document, "/machine/file_system");
-  if ((file_system == "tmpfs" || file_system == "ramfs") &&
-      Number(document, "/options/ram", 0) > 0) {
-    text += fmt::format(
-        "! the database is on {}, whose files are memory: they count in --ram, and no device is "
-        "read\n",
-        file_system);
-  }
-  return text;
-}
-
 // Returns the notes that Doubts has not printed.
 std::string NoteLines(const json& document) {
   std::string text;
@@ -310,6 +278,29 @@ std::string WhatElse(const std::string& text, const json& document) {
 
 }  // namespace
 
+std::string Doubts(const json& document) {
+  std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
+                     OtherAnswersLines(document);
+  const json none = json::array();
+  for (const json& setting : document.value("not_in_force", none)) {
+    text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),
+                        FigureText(setting, "/why"));
+  }
+  const std::string file_system = FigureText(document, "/machine/file_system");
+  if ((file_system == "tmpfs" || file_system == "ramfs") &&
+      Number(document, "/options/ram", 0) > 0) {
+    text += fmt::format(
+        "! the database is on {}, whose files are memory: they count in --ram, and no device is "
+        "read\n",
+        file_system);
+  }
+  return text;
+}
+
+std::string Remarks(const json& document) {
+  return FoundRateLines(document) + EndedLines(document) + ClosedLoopLine(document);
+}
+
 std::string ReportText(const json& document, const ReportStyle& style) {
   const std::string head = Doubts(document) + Header(document);
   std::string tables;
@@ -318,8 +309,7 @@ std::string ReportText(const json& document, const ReportStyle& style) {
     tables += style.markdown ? table.Markdown(style.wide)
                              : table.Text(style.wide ? SIZE_MAX : Table::kNarrow);
   }
-  std::string foot = FoundRateLines(document) + EndedLines(document) + ClosedLoopLine(document) +
-                     ClosureLines(document) + NoteLines(document);
+  std::string foot = Remarks(document) + ClosureLines(document) + NoteLines(document);
   if (document.value("partial", false)) foot += "PARTIAL: a run was interrupted\n";
   if (style.markdown) return Fenced(head) + "\n" + tables + Fenced(foot);
   const size_t most = style.wide ? SIZE_MAX : Table::kNarrow;

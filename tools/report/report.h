@@ -15,6 +15,15 @@ namespace testbed {
 // Throws json::exception when the document lacks a part that every one has (ReadResults checks).
 std::string ReportText(const nlohmann::json& document, const ReportStyle& style = {});
 
+// Returns the lines of the report that say what makes the figures of the document doubtful, each
+// with "! " before it: other programs or virtual machines used the processors, clients fell behind
+// their rate, a setting is not in force, a replay ran on another database, or the budget covers the
+// database itself. Throws as ReportText does.
+std::string Doubts(const nlohmann::json& document);
+// Returns the lines of the report on how to read its figures: the rates that searches found, phases
+// that ended early by themselves, and that a loop was closed. Throws as ReportText does.
+std::string Remarks(const nlohmann::json& document);
+
 // A file that a user names for a report. It is read once, because a pipe gives its text only once,
 // and is then asked what it holds: results (ResultsOf), or a comparison (tools/ab/ab_report.h).
 struct DocumentFile {

@@ -73,6 +73,27 @@ void AddTextForms(CLI::App* report, TextForms* forms) {
   report->add_flag("--command", forms->command, "Print the command that repeats the runs");
 }
 
+// Throws Error (kUsage) when several forms were asked for: one report is printed, and a page or plots
+// are written instead of one. --wide and --markdown are of the tables, and go together.
+void CheckOneForm(const TextForms& forms, const PageOutputs& page) {
+  std::vector<std::string> given;
+  const auto add = [&given](bool is, const char* option) {
+    if (is) given.push_back(option);
+  };
+  add(forms.csv, "--csv");
+  add(forms.csv_series, "--csv-series");
+  add(forms.series, "--series");
+  add(forms.command, "--command");
+  add(forms.style.markdown, "--markdown");
+  if (page.any()) {
+    given.push_back(!page.html.empty() ? "--html" : !page.svg.empty() ? "--svg" : "--png");
+  }
+  if (given.size() < 2) return;
+  throw Error(Error::kUsage, fmt::format("{} and {} are two forms of a report; give one, and call "
+                                         "testbed report again for the other",
+                                         given[0], given[1]));
+}
+
 // Returns the files that the paths stand for: of a directory, its results files. The results of an
 // experiment, and directories without results files, stand for themselves.
 std::vector<std::string> FilesOf(const std::vector<std::string>& paths) {
@@ -177,6 +198,7 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
   AddPageOptions(report, page.get());
   report->callback([files, forms, page, command] {
     *command = [files, forms, page] {
+      CheckOneForm(*forms, *page);
       if (page->any()) {
         WritePages(*files, *page);
         return 0;

@@ -35,10 +35,9 @@ std::string Steadiness(const json& flag) {
 // which are too few for the percentile.
 std::string Percentile(const json& op, const char* name, double share,
                        const char* latency = "latency_us") {
-  constexpr double kLeastAbove = 10;
   // Latencies from the intended start include those of operations that were due and had not begun.
   const double count = Number(op.at(latency), "/count", Number(op, "/count", 0));
-  return count * (1 - share) < kLeastAbove ? "-" : Short(op.at(latency).at(name));
+  return TellsPercentile(count, share) ? Short(op.at(latency).at(name)) : "-";
 }
 
 Table RateTable(const json& document) {
@@ -225,16 +224,16 @@ Table LogTable(const json& document) {
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.at("account").contains("log") || !phase.contains("operations")) return;
     const double n = Number(phase, "/count");
+    const DeviceIo own = OwnDeviceIo(phase.at("account"));
     auto each = [&](const std::string& figure) {
       return Short(Number(phase, "/account/" + figure) / n);
     };
     table.Row({RowName(run, phase, ""), Whole(n), each("engine/log_payload_bytes"),
                each("engine/more/log_framing_bytes"), each("engine/more/log_padding_bytes"),
                each("engine/more/log_rewritten_bytes"), each("log/bytes"),
-               Short(OwnDeviceIo(phase.at("account")).write_bytes / n), each("log/device_bytes"),
-               each("log/journal_bytes"), each("log/estimate_bytes"),
-               each("log/estimate_least_bytes"), each("log/syncs"), each("device/writes"),
-               each("device/flushes")});
+               Short(own.write_bytes / n), each("log/device_bytes"), each("log/journal_bytes"),
+               each("log/estimate_bytes"), each("log/estimate_least_bytes"), each("log/syncs"),
+               Short(own.writes / n), each("device/flushes")});
   });
   return table;
 }

@@ -46,12 +46,15 @@ class BenchmarkRows {
   std::map<std::string, size_t> columns_;
 };
 
-// Returns the rows that are benchmarks: operations with a latency, of phases that load or measure.
+// Returns the rows that are benchmarks: operations with a latency, of phases that load or measure and
+// came to their end.
 std::vector<size_t> BenchmarkedRows(const BenchmarkRows& rows) {
   std::vector<size_t> benchmarked;
   for (size_t r = 0; r < rows.size(); ++r) {
     const std::string kind = rows.Text(r, "kind");
-    if ((kind == "load" || kind == "measure") && rows.At(r, "latency_us_mean").is_number()) {
+    const bool whole = rows.Text(r, "phase_partial") != "1";
+    if ((kind == "load" || kind == "measure") && whole &&
+        rows.At(r, "latency_us_mean").is_number()) {
       benchmarked.push_back(r);
     }
   }
@@ -129,6 +132,9 @@ json CountersOf(const BenchmarkRows& rows, size_t row) {
       {"p99_us", rows.At(row, "latency_us_p99")},
       {"p999_us", rows.At(row, "latency_us_p999")},
       {"max_us", rows.At(row, "latency_us_max")},
+      {"p50_from_intended_us", rows.At(row, "latency_from_intended_us_p50")},
+      {"p99_from_intended_us", rows.At(row, "latency_from_intended_us_p99")},
+      {"p999_from_intended_us", rows.At(row, "latency_from_intended_us_p999")},
       {"file_reads_per_op", rows.Ratio(row, "file_reads", "count")},
       {"kernel_reads_per_op", rows.Ratio(row, "kernel_reads", "count")},
       {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", "count")},
@@ -169,8 +175,8 @@ json BenchmarkJson(const QueryAnswer& answer) {
   const std::vector<size_t> benchmarked = BenchmarkedRows(rows);
   if (benchmarked.empty()) {
     throw Error(Error::kUsage,
-                "there is no operation with a latency among these results, so there is nothing to "
-                "export as a benchmark; choose others by --where");
+                "there is no operation with a latency in a phase that was finished among these "
+                "results, so there is nothing to export as a benchmark; choose others by --where");
   }
   BenchmarkNames names(rows, VaryingOptions(rows, benchmarked));
   std::vector<std::string> order;                      // of the names

@@ -137,16 +137,18 @@ size_t LineWidth(bool wide) {
 }
 
 int ListStore(const ResultsWords& words) {
+  // The results of an experiment are a row. They lie in folders of one directory (cells/, loads/,
+  // failed/), which tells them from those of another experiment or sweep of the same name.
   const QueryAnswer answer = AskStore(words.store, R"sql(
+WITH folders AS (SELECT *, rtrim(rtrim(path, replace(path, '/', '')), '/') AS folder FROM documents),
+     placed AS (SELECT *, CASE WHEN experiment IS NULL THEN path
+                               ELSE rtrim(folder, replace(folder, '/', '')) END AS place FROM folders)
 SELECT min(d.document) AS document, count(DISTINCT d.document) AS documents,
        count(r.run) AS runs, min(d.started) AS started, d.label AS label,
        d.experiment || ' (' || d.scale || ')' AS experiment,
-       group_concat(DISTINCT r.engine) AS engines, d.host AS host,
-       CASE WHEN d.experiment IS NULL THEN d.path
-            ELSE rtrim(min(d.path), replace(min(d.path), '/', '')) END AS path
-FROM documents AS d LEFT JOIN runs AS r ON r.document = d.document
-GROUP BY CASE WHEN d.experiment IS NULL THEN d.document
-              ELSE d.experiment || '/' || d.scale || '/' || coalesce(d.label, '') END
+       group_concat(DISTINCT r.engine) AS engines, d.host AS host, d.place AS path
+FROM placed AS d LEFT JOIN runs AS r ON r.document = d.document
+GROUP BY CASE WHEN d.experiment IS NULL THEN d.document END, d.experiment, d.scale, d.label, d.host, d.place
 ORDER BY started, document)sql");
   fmt::print("{}", AnswerTable(answer, LineWidth(words.wide)));
   return 0;

@@ -36,7 +36,10 @@ void AddExperimentSources(const std::string& path, std::vector<ResultsSource>* s
     size_t finished = 0;
     for (int round = 1; round <= results.rounds(); ++round) {
       cell.round = round;
-      if (!dir.HasCell(cell)) continue;
+      if (!dir.HasCell(cell)) {
+        if (dir.HasFailure(cell)) sources->push_back({dir.FailureFile(cell), name, scale});
+        continue;
+      }
       ResultsSource source{dir.CellFile(cell), name, scale};
       // A cell whose runs failed in this round has a document, but no metrics.
       if (results.finished(i, round)) source.metrics = MetricsOf(results, i, finished++);

@@ -106,6 +106,7 @@ json OperationsJson(const PhaseResult& result) {
       const HistogramCounts from_intended = op.FromIntended();
       o["latency_from_intended_us"] = LatencyJson(from_intended);
       o["latency_from_intended_us"]["count"] = from_intended.count();
+      o["latency_from_intended_ns_histogram"] = from_intended.Buckets();
     }
     operations.push_back(std::move(o));
   }

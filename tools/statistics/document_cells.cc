@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/report/figures.h"
 #include "tools/statistics/metrics.h"
 
 namespace testbed {
@@ -24,6 +25,15 @@ bool LoadsAndMeasures(const json& run) {
     measures = measures || phase.at("kind") == "measure";
   }
   return loads && measures;
+}
+
+// Returns the number of the phase's operations of a kind; of all kinds when `operation` is empty.
+double OperationsOf(const json& phase, const std::string& operation) {
+  if (operation.empty()) return Number(phase, "/count", 0);
+  for (const json& op : phase.at("operations")) {
+    if (op.at("name") == operation) return Number(op, "/count", 0);
+  }
+  return 0;
 }
 
 // Returns the seed of the run's load; null when it is not known. Older documents number no loads.
@@ -64,12 +74,17 @@ std::vector<DocumentCell> CellsOf(const json& document) {
         std::string name = of_phase;
         if (!operation.empty()) name += " " + operation;
         name += fmt::format(", {} thr", run.at("threads").get<int>());
-        if (index.emplace(name, cells.size()).second) cells.push_back({name, operation, {}, {}});
-        json& seed = cells[index[name]].seeds.try_emplace(loads[i], SeedOf(run)).first->second;
+        const double operations = OperationsOf(phase, operation);
+        if (index.emplace(name, cells.size()).second) {
+          cells.push_back({name, operation, {}, operations, {}});
+        }
+        DocumentCell& cell = cells[index[name]];
+        cell.least_operations = std::min(cell.least_operations, operations);
+        json& seed = cell.seeds.try_emplace(loads[i], SeedOf(run)).first->second;
         if (seed != SeedOf(run)) seed = nullptr;
         const int number = runs[{name, loads[i]}]++;
         for (const auto& [metric, value] : metrics) {
-          cells[index[name]].samples[metric].push_back(
+          cell.samples[metric].push_back(
               {.side = kA, .load = loads[i], .run = number, .value = value});
         }
       }

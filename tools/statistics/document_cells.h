@@ -18,6 +18,7 @@ struct DocumentCell {
   std::string operation;  // "update"; "" when the cell is all operations of its phase
   // The samples by the name of their metric (metrics.h): one for each run. Their side is kA.
   std::map<std::string, std::vector<Sample>> samples;
+  double least_operations = 0;          // of the runs, in the one that had fewest
   std::map<int, nlohmann::json> seeds;  // by load; null when a run does not tell its seed
 };
 

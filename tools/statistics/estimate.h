@@ -22,7 +22,8 @@ Estimate EstimateMean(const std::vector<double>& values);
 struct Repeated {
   std::string name;
   size_t loads = 0, runs = 0;
-  Estimate rate, p99_us;                 // p99_us: n = 0 for all kinds of operations together
+  // p99_us: n = 0 for all kinds of operations together, and where a run had too few of them.
+  Estimate rate, p99_us;
   Estimate device_reads, device_writes;  // per operation of the phase; n = 0 when not known
 };
 // Returns the estimates of each cell in the order of the document.

@@ -425,6 +425,16 @@ TEST_F(HtmlReportTest, PngsLeaveTheSvgsOfTheirFolder) {
   }
 }
 
+TEST_F(HtmlReportTest, AReportHasOneForm) {
+  ExpectRefused(Run("report run.json --html run.html --csv"),
+                "--csv and --html are two forms of a report; give one, and call testbed report "
+                "again for the other");
+  ExpectRefused(Run("report run.json --csv --series"), "--csv and --series are two forms");
+  ExpectRefused(Run("report run.json --png p --command"), "--command and --png are two forms");
+  ExpectRefused(Run("report run.json --csv --markdown"), "--csv and --markdown are two forms");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "run.html"));
+}
+
 TEST_F(HtmlReportTest, WhatIsNoResultIsRefused) {
   MakeRun();
   const std::string whole = Read(directory_ / "run.json");

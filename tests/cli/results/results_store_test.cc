@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -177,8 +178,7 @@ TEST_F(ResultsStoreTest, ThePagesQuestionsAreSqlThatWorks) {
   EXPECT_GT(asked, 5u);
 }
 
-TEST_F(ResultsStoreTest, AnExperimentsCellsAndLoadsAreInIt) {
-  Write("e.toml", R"toml(
+constexpr char kStoredCells[] = R"toml(
 name = "two"
 title = "Two cells"
 [options]
@@ -205,7 +205,10 @@ claim = "c"
 [[finding.part]]
 says = "s"
 holds = "rate[threads=1] > 0"
-)toml");
+)toml";
+
+TEST_F(ResultsStoreTest, AnExperimentsCellsAndLoadsAreInIt) {
+  Write("e.toml", kStoredCells);
   const CommandResult run = Run("experiment e.toml --scale tiny --quiet --out o --csv cells.csv");
   ASSERT_EQ(run.code, 0) << run.err;
   Add("o");
@@ -234,6 +237,34 @@ holds = "rate[threads=1] > 0"
   EXPECT_EQ(loads[0]["n"], expected);
   EXPECT_GT(expected, 0u);
   EXPECT_NE(Run("results list").out.find("two (tiny)"), std::string::npos);
+  // A cell whose run failed has no document in cells/, but the run is a row.
+  const fs::path cell = fs::directory_iterator(directory_ / "o/cells")->path().filename();
+  json failed = Json("o/cells/" + cell.string());
+  failed["runs"][0]["error"] = {{"sentence", "the disk is full"}, {"exit_code", 1}};
+  Write("o/failed/" + cell.string(), failed.dump());
+  fs::remove(directory_ / "o/cells" / cell);
+  Add("o");
+  EXPECT_EQ(Ask("select count(*) as n from runs where error_sentence = 'the disk is full'")[0]["n"],
+            1);
+}
+
+// All sweeps have the same name. What tells them apart is where their results are.
+TEST_F(ResultsStoreTest, ListHasARowForEachDirectoryOfAnExperiment) {
+  json document = Measure();
+  {
+    ResultsStore store((directory_ / "testbed-results.db").string());
+    const auto add = [&](const std::string& path, const std::string& host) {
+      document["host"] = host;
+      document["notes"] = {path};
+      store.Add({document, path, "sweep", "small"});
+    };
+    for (const char* path : {"a/cells/1.json", "a/loads/2.json", "a/failed/3.json"}) add(path, "h");
+    add("b/cells/1.json", "h");
+    add("b/cells/2.json", "i");
+  }
+  const std::string list = Run("results list").out;
+  EXPECT_EQ(list.substr(0, 7), "3 rows\n") << list;
+  EXPECT_TRUE(std::regex_search(list, std::regex("\n +1 +3 +6 .* h +a/\n"))) << list;
 }
 
 TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {

@@ -68,15 +68,24 @@ std::string RocksdbOptions(const AdvisedWay& way) {
 }
 
 std::string MongodConf(const AdvisedWay& way) {
+  // mongod refuses a smaller cache.
+  constexpr double kLeastGigabytes = 0.25;
+  const double cache = static_cast<double>(way.cache_bytes) / (1 << 30);
+  std::string size = fmt::format("{:.4g}", cache);
+  if (cache < kLeastGigabytes) {
+    size = fmt::format(
+        "{}   # the least that mongod takes; {} was measured: give advise the server's --ram",
+        kLeastGigabytes, size);
+  }
   std::string text = fmt::format(
       "mongod.conf\n"
       "  storage:\n"
       "    wiredTiger:\n"
       "      engineConfig:\n"
-      "        cacheSizeGB: {0:.2f}\n"
+      "        cacheSizeGB: {0}\n"
       "  # pages of {1}: db.createCollection(NAME, {{storageEngine: {{wiredTiger: {{configString:\n"
       "  #   'leaf_page_max={1}'}}}}}})\n",
-      static_cast<double>(way.cache_bytes) / (1 << 30), ShortSize(way.page_size) + "B");
+      size, ShortSize(way.page_size) + "B");
   if (way.io != "buffered") {
     text += fmt::format("  # {} does not carry over: mongod has no setting for it\n", way.io);
   }

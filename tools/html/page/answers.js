@@ -23,36 +23,56 @@
     return list.length > 0 ? list[list.length - 1] : -1;
   };
 
+  // Returns the name of the latency that a client waited for: from the intended start in an open loop.
+  testbed.latencyName = function (op) { return op.latency_from_intended_us ? 'latency_from_intended_us' : 'latency_us'; };
+  testbed.isOpen = function (phase) {
+    return (phase.operations || []).some(function (op) { return op.latency_from_intended_us; });
+  };
+
+  var shares = {p50: 0.5, p99: 0.99, p999: 0.999};
+
+  // Returns whether there are enough operations for the figure of a latency: at least ten took longer than the
+  // percentile (TellsPercentile of tools/report/figures.h).
+  testbed.tells = function (op, figure) { return !(figure in shares) || op.count * (1 - shares[figure]) >= 10; };
+
   function clients(run) { return run.threads + (run.threads === 1 ? ' client' : ' clients'); }
 
   // Returns the sentence on the rate and latency that the clients saw.
   function rateSentence(run, phase) {
     var one = phase.operations.length === 1 ? phase.operations[0] : null;
     var text = phase.name + ' with ' + clients(run) + ': ' + testbed.short(phase.rate) + ' operations a second';
-    if (one) {
-      var us = one.latency_us;
-      return text + '; half took up to ' + testbed.time(us.p50) + ', 99 % up to ' + testbed.time(us.p99) + ', the slowest ' + testbed.time(us.max) + '.';
-    }
+    if (phase.target_rate > 0) text += ', of ' + testbed.short(phase.target_rate) + ' asked for';
+    if (one) return text + '; ' + (testbed.isOpen(phase) ? 'from the intended start ' : '') + spans(one) + '.';
     return text + '; of it ' + phase.operations.map(function (op) {
-      return testbed.short(op.rate) + ' ' + op.name + ' (99 % within ' + testbed.time(op.latency_us.p99) + ')';
+      var us = op[testbed.latencyName(op)], tells = testbed.tells(op, 'p99');
+      return testbed.short(op.rate) + ' ' + op.name + ' (' + (tells ? '99 % within ' + testbed.time(us.p99) : 'the slowest ' + testbed.time(us.max)) +
+          (op.latency_from_intended_us ? ' from the intended start' : '') + ')';
     }).join(', ') + '.';
+  }
+
+  // Returns how long the operations of a kind took, as far as they are enough to tell.
+  function spans(op) {
+    var us = op[testbed.latencyName(op)], parts = [];
+    if (testbed.tells(op, 'p50')) parts.push('half took up to ' + testbed.time(us.p50));
+    if (testbed.tells(op, 'p99')) parts.push('99 % up to ' + testbed.time(us.p99));
+    return parts.concat('the slowest ' + (parts.length > 0 ? '' : 'took ') + testbed.time(us.max)).join(', ');
   }
 
   // Returns the sentence on reads: how many each cache answered, and how many the device had to answer.
   function readSentence(phase) {
-    var account = phase.account || {}, engine = account.engine || {}, device = account.device, parts = [];
-    if (!device || !(phase.rows_read > 0) || !(phase.count > 0)) return '';
+    var account = phase.account || {}, engine = account.engine || {}, own = testbed.own(account), parts = [];
+    if (!own || !(phase.rows_read > 0) || !(phase.count > 0)) return '';
     if (engine.block_requests > 0) {
       parts.push('the engine\u2019s cache answered ' + testbed.percent(engine.block_hits / engine.block_requests) + ' of its block requests');
     }
-    parts.push('the device read ' + testbed.short(device.reads / phase.count) + ' times and ' + testbed.bytes(device.read_bytes / phase.count) + ' for each operation');
+    parts.push('the device read ' + testbed.short(own.reads / phase.count) + ' times and ' + testbed.bytes(own.read_bytes / phase.count) + ' for each operation');
     return sentence(parts);
   }
 
   function writeSentence(phase) {
-    var account = phase.account || {}, device = account.device;
+    var account = phase.account || {}, device = testbed.own(account);
     if (!device || !(phase.user_bytes_written > 0)) return '';
-    var flows = testbed.flows(account, 'write'), own = device.write_bytes - flows.foreign;
+    var flows = testbed.flows(account, 'write'), own = device.write_bytes;
     var text = 'For each byte of keys and values the device wrote ' + testbed.short(own / phase.user_bytes_written) + ' bytes';
     var most = flows.causes.slice().sort(function (a, b) { return b.kernel - a.kernel; })[0];
     if (most && most.kernel > 0 && own > 0) text += ', ' + testbed.percent(most.kernel / own) + ' of them by ' + most.name;
@@ -69,14 +89,9 @@
     var says = [], closure = (phase.account || {}).closure, series = phase.series || {};
     if (document.partial || run.partial || phase.partial) says.push({text: 'The run was interrupted: this is a part of it.', alarm: true});
     if (run.error) says.push({text: 'The run failed: ' + run.error.sentence, alarm: true});
-    (document.not_in_force || []).forEach(function (setting) {
-      says.push({text: '--' + setting.option + ' was not in force: ' + setting.why, alarm: true});
-    });
+    (document.doubts || []).forEach(function (line) { says.push({text: line, alarm: true}); });
     if (phase.wrong > 0) says.push({text: testbed.count(phase.wrong) + ' of ' + testbed.count(phase.verified) + ' checked answers were wrong.', alarm: true});
-    if (phase.foreign_cpu_share >= 0.05) {
-      says.push({text: 'Other programs used ' + testbed.percent(phase.foreign_cpu_share) + ' of the processors: rates and times are not the engine\u2019s alone.', alarm: true});
-    }
-    var stalls = series.end_seconds ? testbed.stalls(series) : [];
+    var stalls = testbed.stalls(series);
     if (stalls.length > 0) {
       var longest = stalls.slice().sort(function (a, b) { return (b.to - b.from) - (a.to - a.from); })[0];
       says.push({text: (stalls.length === 1 ? 'One stall, from second ' : stalls.length + ' stalls, the longest from second ') + testbed.short(longest.from) + ' to ' +
@@ -96,6 +111,7 @@
       var reasons = phase.grade_reasons || (run.accounting || {}).grade_reasons || [];
       says.push({text: 'Grade ' + grade + (reasons.length > 0 ? ': ' + reasons.join('; ') + '.' : ': the exact account.')});
     }
+    (document.remarks || []).forEach(function (line) { says.push({text: line}); });
     return says;
   };
 

@@ -92,13 +92,6 @@ var testbed = {};
     return all;
   }
 
-  // Returns the median of the finite numbers in the list.
-  function median(list) {
-    var sorted = list.filter(function (x) { return isFinite(x) && x !== null; })
-                     .sort(function (a, b) { return a - b; });
-    return sorted.length === 0 ? NaN : sorted[Math.floor(sorted.length / 2)];
-  }
-
   testbed.short = short;
   testbed.count = count;
   testbed.bytes = bytes;
@@ -110,5 +103,4 @@ var testbed = {};
   testbed.escape = escape;
   testbed.line = line;
   testbed.sum = sum;
-  testbed.median = median;
 })(testbed);

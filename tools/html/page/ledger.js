@@ -15,11 +15,20 @@
 
   function bytesOf(counts, way) { return counts ? counts[way + '_bytes'] || 0 : 0; }
 
-  // Returns whether a thread outside the run made this request for the run: a kernel thread that writes back pages of
-  // the run's files. A request to other files is another program's.
-  function ofTheRun(entry) {
-    return entry.kind !== 'other-file' && /^(kworker|jbd2|kswapd|loop|xfs|kthread)/.test(entry.thread);
-  }
+  // Returns whether a thread outside the run made this request for the run, such as a kernel thread that writes back
+  // pages of its files. A request to other files is another program's (IsOfOtherProgram of tools/report/figures.h).
+  function ofTheRun(entry) { return entry.kind !== 'other-file'; }
+
+  // Returns the requests of the device without those of other programs; null when they are not known. Figures per
+  // operation are of these.
+  testbed.own = function (account) {
+    var own = {}, others = (account.other_threads || []).filter(function (entry) { return !ofTheRun(entry); });
+    if (account.own || !account.device) return account.own || null;
+    ['reads', 'read_bytes', 'writes', 'write_bytes'].forEach(function (figure) {
+      own[figure] = Math.max(0, account.device[figure] - sum(others, function (entry) { return entry.kernel[figure]; }));
+    });
+    return own;
+  };
 
   // Returns the flows of a phase in one way, 'read' or 'write':
   // - causes: [{name, ground, file, kernel, fileByKind, kernelByKind}], in bytes;
@@ -67,8 +76,9 @@
     return {name: name, calls: calls, bytes: bytes, note: note || '', source: source || ''};
   }
 
-  // Returns the levels of a phase in one way ('read' or 'write'): [{name, calls, bytes, note}], from the operation
-  // down to the device. `calls` and `bytes` are totals, or null when the level does not count them.
+  // Returns the levels of a phase in one way ('read' or 'write'): [{name, calls, bytes, note, aside}], from the operation
+  // down to the device. `calls` and `bytes` are totals, or null when the level does not count them. A level that is
+  // `aside` is not the run's alone, and has no figures per operation.
   testbed.levels = function (phase, way) {
     var account = phase.account || {}, causes = account.causes || [], engine = account.engine || {};
     var levels = [], calls = way + 's', reads = way === 'read';
@@ -98,17 +108,23 @@
                         reads ? (ahead > 0 ? testbed.count(ahead) + ' by readahead' : '')
                               : testbed.count(sum(parts, function (k) { return k.flushes; })) + ' flushes'));
     }
-    var foreign = (account.other_threads || []).filter(function (entry) { return !ofTheRun(entry); });
-    if (sum(foreign, function (entry) { return entry.kernel[calls]; }) > 0) {
-      levels.push(level('other programs', sum(foreign, function (entry) { return entry.kernel[calls]; }),
-                        sum(foreign, function (entry) { return bytesOf(entry.kernel, way); }), 'not the run\u2019s'));
-    }
-    if (account.device) {
-      levels.push(level('device', account.device[calls], bytesOf(account.device, way),
-                        'by its own statistics', '/account/device/' + calls));
-    }
-    return levels;
+    return levels.concat(deviceLevels(account, way));
   };
+
+  // Returns the levels of the device. Where other programs used it, what they did and what the device did in all stand
+  // aside: they are no step of the operations.
+  function deviceLevels(account, way) {
+    var calls = way + 's', all = account.device, own = testbed.own(account);
+    var foreign = (account.other_threads || []).filter(function (entry) { return !ofTheRun(entry); });
+    var others = sum(foreign, function (entry) { return entry.kernel[calls]; });
+    function ofAll(name) { return level(name, all[calls], bytesOf(all, way), 'by its own statistics', '/account/device/' + calls); }
+    if (!all) return [];
+    if (!(others > 0)) return [ofAll('device')];
+    var aside = [level('other programs', others, sum(foreign, function (entry) { return bytesOf(entry.kernel, way); }), 'not the run\u2019s'),
+                 ofAll('device, in all')];
+    aside.forEach(function (one) { one.aside = true; });
+    return [level('device, of this run', own[calls], bytesOf(own, way), '', '/account/own/' + calls)].concat(aside);
+  }
 
   function Graph() {
     this.nodes = [];

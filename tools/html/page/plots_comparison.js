@@ -36,7 +36,8 @@
   testbed.groupCurves = function (group, theme) {
     var all = looks(group, theme);
     return group.members.map(function (m, i) {
-      return {name: m.name, curve: m.phase.operations[0].latency_curve, look: all[i]};
+      var first = m.phase.operations[0];
+      return {name: m.name, curve: first.latency_curve, look: all[i], open: !!first.latency_from_intended_us};
     });
   };
 

@@ -11,12 +11,14 @@
     return parseFloat((share * 100).toPrecision(8)) + ' %';
   }
 
-  // Returns the plot of latency curves [{name, curve, look}]; null when none has two points. A curve is a list of
-  // shares and microseconds. The end of a curve, the slowest operation, is drawn one step beyond the last share.
+  // Returns the plot of latency curves [{name, curve, look, open}]; null when none has two points. A curve is a list of
+  // shares and microseconds, from the intended start where the loop was `open`. The end of a curve, the slowest operation, is drawn one step beyond the last share.
   testbed.latencyPlot = function (curves, theme, width) {
     var narrow = width < 560, option = testbed.basePlot(theme), most = 10;
     curves = curves.filter(function (c) { return c.curve && c.curve.length > 1; });
     if (curves.length === 0) return null;
+    var since = ', from the intended start', allOpen = curves.every(function (c) { return c.open; });
+    curves = curves.map(function (c) { return {name: c.name + (c.open && !allOpen ? since : ''), curve: c.curve, look: c.look}; });
     option.series = curves.map(function (c) {
       var points = [], last = 1;
       c.curve.forEach(function (point) {
@@ -25,13 +27,13 @@
         points.push([x, point[1] > 0 ? point[1] : null, point[0]]);
       });
       most = Math.max(most, last);
-      return {name: c.name, type: 'line', data: points, showSymbol: false, symbol: c.look.symbol, 
+      return {name: c.name, type: 'line', data: points, showSymbol: false, symbol: c.look.symbol,
               lineStyle: {color: c.look.color, width: 1.8, type: c.look.dash}, itemStyle: {color: c.look.color},
               emphasis: {disabled: true}};
     });
     option.grid = {left: narrow ? 52 : 66, right: narrow ? 12 : 28, top: curves.length > 1 ? 40 : 16, bottom: 46};
     option.xAxis = testbed.plotAxis(theme, {
-      type: 'log', logBase: 10, min: 1, max: most, name: 'share of operations that were not slower', nameLocation: 'middle', nameGap: 28,
+      type: 'log', logBase: 10, min: 1, max: most, name: (narrow && allOpen ? 'share not slower' : 'share of operations that were not slower') + (allOpen ? since : ''), nameLocation: 'middle', nameGap: 28,
       axisLabel: {formatter: markName, showMinLabel: true, showMaxLabel: false}
     });
     option.yAxis = testbed.plotAxis(theme, {type: 'log', axisLabel: {formatter: testbed.time}});
@@ -49,7 +51,7 @@
   // Returns the curves of a phase's operations, or of those with a name.
   testbed.phaseCurves = function (phase, theme) {
     return (phase.operations || []).map(function (op, i) {
-      return {name: op.name, curve: op.latency_curve, look: testbed.look(i, theme)};
+      return {name: op.name, curve: op.latency_curve, look: testbed.look(i, theme), open: !!op.latency_from_intended_us};
     });
   };
 

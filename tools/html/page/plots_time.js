@@ -15,26 +15,9 @@
     });
   };
 
-  // Returns the stalls of a series: intervals in which the rate fell below a tenth of the median, or an operation
-  // took a second or longer, or which are a second longer than the median interval, because the whole process stood
-  // still. Neighbours are one stall: {from, to, rate, worst}, in seconds, per second, and microseconds.
-  testbed.stalls = function (series) {
-    var rates = testbed.rates(series), usual = testbed.median(rates), stalls = [];
-    var lengths = testbed.intervals(series), tooLong = testbed.median(lengths) + 1;
-    rates.forEach(function (rate, i) {
-      var worst = (series.max_us || [])[i] || 0;
-      if (rate === null || !((rate < usual / 10 && usual > 0) || worst >= 1e6 || lengths[i] >= tooLong)) return;
-      var from = i > 0 ? series.end_seconds[i - 1] : 0, last = stalls[stalls.length - 1];
-      if (last && from - last.to < 0.3) {
-        last.to = series.end_seconds[i];
-        last.rate = Math.min(last.rate, rate);
-        last.worst = Math.max(last.worst, worst);
-      } else {
-        stalls.push({from: from, to: series.end_seconds[i], rate: rate, worst: worst});
-      }
-    });
-    return stalls;
-  };
+  // Returns the stalls of a series: [{from, to, rate, worst}], in seconds, per second, and microseconds. The program
+  // found them in the seconds before it joined them (StallsOf of tools/live/seconds.h).
+  testbed.stalls = function (series) { return (series || {}).stalls || []; };
 
   // Returns whether the interval is the last part of a phase and too short for a rate.
   function tooShort(series, i) {
@@ -154,7 +137,7 @@
   }
 
   // Returns the panels from the top, each with its title, its height and its lines.
-  function panels(theme, series, narrow) {
+  function panels(theme, series, open) {
     var lengths = testbed.intervals(series), look = function (i) { return testbed.look(i, theme); }, list = [];
     var rates = [['rate', testbed.rates(series), look(0)]], kinds = Object.keys(series.count_by_operation || {});
     if (kinds.length > 1) {
@@ -163,7 +146,7 @@
       });
     }
     list.push({title: 'operations per second', height: 150, lines: rates, format: testbed.axis, from: 0});
-    list.push({title: 'latency', height: 150, log: true, format: testbed.time, lines: [
+    list.push({title: open ? 'latency from the actual start' : 'latency', height: 150, log: true, format: testbed.time, lines: [
       ['median', positive(series.p50_us), look(2)], ['99 %', positive(series.p99_us), look(4)],
       ['slowest', positive(series.max_us), look(1)]
     ]});
@@ -214,7 +197,7 @@
     option.yAxis = [];
     option.title = [];
     option.series = [];
-    var list = panels(theme, series, narrow), lane = lanes(theme, series, list.length);
+    var list = panels(theme, series, testbed.isOpen(phase)), lane = lanes(theme, series, list.length);
     list.forEach(function (panel, at) {
       option.grid.push(grid(top, panel.height, narrow));
       panelAxes(theme, option, at, panel.title, end, at + 1 === list.length && lane.names.length === 0, narrow,

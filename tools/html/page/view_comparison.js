@@ -4,9 +4,20 @@
 
   const {h, figure, derived, table, plot, count, short, bytes, time, percent, line} = testbed;
 
+  // Returns a figure of the device per operation, other programs' requests apart.
   function sizeOf(phase, what) {
-    const device = (phase.account || {}).device;
-    return device && phase.count > 0 ? device[what] / phase.count : NaN;
+    const own = testbed.own(phase.account || {});
+    return own && phase.count > 0 ? own[what] / phase.count : NaN;
+  }
+
+  // Returns the cells of the first operation's p99 and of its ratio. Latencies from an intended and from an actual
+  // start have none.
+  function tailCells(member, base, against) {
+    const op = member.phase.operations[0], first = base.phase.operations[0], latency = testbed.latencyName(op);
+    const tells = testbed.tells(op, 'p99'), both = tells && testbed.tells(first, 'p99') && latency === testbed.latencyName(first);
+    return [tells ? figure(member.entry, `/runs/${member.run}/phases/${member.index}/operations/0/${latency}/p99`, time)
+                  : derived('–', 'fewer than ten operations took longer'),
+            both ? against(op[latency].p99, first[latency].p99) : derived('')];
   }
 
   // Returns the options in which the documents differ: [{name, values}].
@@ -21,8 +32,7 @@
     const against = (value, other) => i > 0 && other > 0 && isFinite(value) ? derived('× ' + short(value / other)) : derived('');
     const writes = sizeOf(phase, 'write_bytes'), reads = sizeOf(phase, 'reads');
     return h('tr', {}, h('th', {scope: 'row'}, line(member.name)), figure(member.entry, at + '/rate', short), against(phase.rate, base.phase.rate),
-             figure(member.entry, at + '/operations/0/latency_us/p99', time),
-             against(phase.operations[0].latency_us.p99, base.phase.operations[0].latency_us.p99),
+             tailCells(member, base, against),
              derived(short(reads)), against(reads, sizeOf(base.phase, 'reads')), derived(bytes(writes)), against(writes, sizeOf(base.phase, 'write_bytes')),
              derived(percent(phase.foreign_cpu_share)));
   }

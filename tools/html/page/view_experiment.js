@@ -131,15 +131,15 @@
     const experiment = data.experiments[e], cell = experiment && experiment.cells[i];
     if (!cell) return null;
     const views = [];
-    for (const [round, run] of cell.runs.entries()) {
+    for (const run of cell.runs) {
       if (run.packed === null) {
         views.push(inflight(i, run, experiment));
         continue;
       }
       const entry = await unpack(data.packed[run.packed]);
-      entry.index = `cell-${e}-${i}-${round}`;
-      const show = () => testbed.documentView(entry, data);
-      views.push(round === 0 ? show() : lazyFold(`Round ${round + 1}`, show));
+      entry.index = `cell-${e}-${i}-${run.round}`;
+      const show = () => [experiment.rounds > 1 ? h('p', {class: 'note'}, `Round ${run.round}`) : null, testbed.documentView(entry, data)].filter((part) => part);
+      views.push(views.length === 0 ? show() : lazyFold(`Round ${run.round}`, show));
     }
     return h('section', {class: 'cell', id: `cell-${e}-${i}`, tabindex: -1},
              h('p', {class: 'where'}, h('a', {href: `#experiment-${e}`}, '← ' + line(experiment.title))),
@@ -165,7 +165,7 @@
              curves(experiment), cellList(experiment, e),
              fold('Where and when it ran', h('p', {}, experiment.machines.map(line).join('; ')), h('p', {}, experiment.devices.map(line).join('; ')),
                   h('p', {}, `testbed ${experiment.versions.map(line).join(', ')}, from ${line(experiment.first)} to ${line(experiment.last)}.`),
-                  h('pre', {class: 'command'}, `testbed experiment ${line(experiment.name)} --scale ${line(experiment.scale)} ${line(experiment.set)}`.trim()),
+                  h('pre', {class: 'command'}, line(experiment.command)),
                   experiment.failures.map((f) => h('p', {class: 'alarm'}, 'Failed: ' + line(f)))));
   }
 

@@ -26,27 +26,51 @@
             size ? `${count(document.data.rows)} rows, ${bytes(size)}` : ''].filter((s) => s).map(line).join(' · ');
   }
 
+  // Returns what `make` returns for each phase with results and each of its operations: a row, or null.
+  function operationRows(entry, make) {
+    return entry.document.runs.flatMap((run, r) => testbed.resultPhases(run).flatMap((p) => {
+      const phase = run.phases[p];
+      return phase.operations.map((op, o) => {
+        const name = phase.operations.length > 1 || op.name !== phase.name ? `${phase.name}: ${op.name}` : phase.name;
+        return make({r, p, o, phase, op, name: line(name), at: (rest) => pointer(r, p, `/operations/${o}${rest}`)});
+      });
+    })).filter((row) => row);
+  }
+
+  function latencyCells(entry, row, latency) {
+    return ['mean', 'p50', 'p99', 'p999', 'max'].map((f) => testbed.tells(row.op, f) ? figure(entry, row.at(`/${latency}/${f}`), time)
+                                                                                       : derived('–', 'fewer than ten operations took longer'));
+  }
+
   // Returns the table of operations, with a row for each phase and operation. A click in its first column chooses the
   // phase that is shown.
   function operationsTable(entry, choose) {
-    const rows = [];
-    entry.document.runs.forEach((run, r) => {
-      for (const p of testbed.resultPhases(run)) {
-        const phase = run.phases[p];
-        phase.operations.forEach((op, o) => {
-          const at = (rest) => pointer(r, p, `/operations/${o}${rest}`);
-          const name = phase.operations.length > 1 || op.name !== phase.name ? `${phase.name}: ${op.name}` : phase.name;
-          const label = o === 0 ? h('button', {type: 'button', class: 'choose', 'data-run': r, 'data-phase': p,
-                                               'aria-pressed': 'false', onclick: () => choose(r, p)}, line(name))
-                                : line(name);
-          rows.push(h('tr', {'data-row': `${r}/${p}`}, h('th', {scope: 'row'}, label),
-                      figure(entry, `/runs/${r}/threads`, count), figure(entry, at('/count'), count), figure(entry, at('/rate'), short),
-                      ...['mean', 'p50', 'p99', 'p999', 'max'].map((f) => figure(entry, at('/latency_us/' + f), time)),
-                      o === 0 ? cpuCell(phase) : h('td')));
-        });
-      }
+    const rows = operationRows(entry, (row) => {
+      const {r, p, o, at} = row;
+      const label = o === 0 ? h('button', {type: 'button', class: 'choose', 'data-run': r, 'data-phase': p,
+                                           'aria-pressed': 'false', onclick: () => choose(r, p)}, row.name)
+                            : row.name;
+      return h('tr', {'data-row': `${r}/${p}`}, h('th', {scope: 'row'}, label),
+               figure(entry, `/runs/${r}/threads`, count), figure(entry, at('/count'), count), figure(entry, at('/rate'), short),
+               latencyCells(entry, row, 'latency_us'), o === 0 ? cpuCell(row.phase) : h('td'));
     });
     return table('Operations', ['phase', 'clients', 'count', 'per second', 'mean', 'median', '99 %', '99.9 %', 'slowest', 'CPU each'], rows);
+  }
+
+  // Returns the table of the latencies from the intended start; null when no loop was open.
+  function intendedTable(entry) {
+    const seconds = (s) => time(s * 1e6);
+    const rows = operationRows(entry, (row) => {
+      const {r, p, phase, op} = row, of = (rest) => pointer(r, p, rest);
+      if (!op.latency_from_intended_us) return null;
+      const reached = phase.target_rate === undefined ? row.at('/rate') : of(phase.clients_rate === undefined ? '/rate' : '/clients_rate');
+      return h('tr', {}, h('th', {scope: 'row'}, row.name), figure(entry, `/runs/${r}/threads`, count), figure(entry, of('/target_rate'), short),
+               figure(entry, reached, short), latencyCells(entry, row, 'latency_from_intended_us'), figure(entry, of('/lateness_us/p50'), time),
+               figure(entry, of('/lateness_us/p99'), time), figure(entry, of('/undone_operations'), count), figure(entry, of('/backlog_seconds'), seconds));
+    });
+    if (rows.length === 0) return null;
+    const heads = ['phase', 'clients', 'asked for', 'reached', 'mean', 'median', '99 %', '99.9 %', 'slowest', 'late, median', 'late, 99 %', 'not begun', 'backlog'];
+    return table('Latency from the intended start', heads, rows);
   }
 
   function cpuCell(phase) {
@@ -61,14 +85,13 @@
     if (levels.length < 2) return null;
     let before = null;
     const rows = levels.map((level) => {
-      const foreign = level.name === 'other programs';
-      const ratio = before && level.bytes !== null && !foreign ? level.bytes / before : null;
-      if (level.bytes !== null && !foreign) before = level.bytes;
+      const each = n > 0 && !level.aside, ratio = before && level.bytes !== null && !level.aside ? level.bytes / before : null;
+      if (level.bytes !== null && !level.aside) before = level.bytes;
       const exact = level.source && testbed.at(phase, level.source) === level.calls;
       const calls = exact ? figure(entry, pointer(r, p, level.source), count) : derived(count(level.calls));
-      return h('tr', {class: foreign ? 'aside' : null}, h('th', {scope: 'row'}, level.name), calls,
-               derived(n > 0 ? short(level.calls / n) : '–'), derived(level.bytes === null ? '–' : bytes(level.bytes)),
-               derived(level.bytes === null || !(n > 0) ? '–' : bytes(level.bytes / n)),
+      return h('tr', {class: level.aside ? 'aside' : null}, h('th', {scope: 'row'}, level.name), calls,
+               derived(each ? short(level.calls / n) : '–'), derived(level.bytes === null ? '–' : bytes(level.bytes)),
+               derived(level.bytes === null || !each ? '–' : bytes(level.bytes / n)),
                derived(ratio === null ? '' : '× ' + short(ratio), 'bytes, against the step above'), h('td', {class: 'words'}, level.note));
     });
     return table(way === 'read' ? 'Reads, step by step' : 'Writes, step by step',
@@ -127,13 +150,13 @@
 
   function phaseView(entry, r, p) {
     const run = entry.document.runs[r], phase = run.phases[p];
-    const stalls = phase.series && phase.series.end_seconds ? testbed.stalls(phase.series) : [];
+    const stalls = testbed.stalls(phase.series), open = testbed.isOpen(phase) ? ' From the intended start.' : '';
     const joined = (phase.series || {}).joined > 1 ? `Each point joins ${phase.series.joined} seconds: rates are means, latencies the largest. ` : '';
     return h('article', {class: 'phase'},
              h('h3', {}, line(phaseTitle(entry.document, run, phase))),
              plot('Rate and latency over time', joined + (stalls.length > 0 ? 'Shaded: a rate below a tenth of the median, an operation of a second or more, or a run that stood still.' : ''),
                   (theme, width) => testbed.timePlot(phase, theme, width)),
-             plot('Latency by percentile', 'Each further mark is ten times rarer.',
+             plot('Latency by percentile', 'Each further mark is ten times rarer.' + open,
                   (theme, width) => testbed.latencyPlot(testbed.phaseCurves(phase, theme), theme, width)),
              ledger(entry, r, p),
              plot('Reads of one operation', 'How many operations caused none, one, two or more reads.', (theme, width) => testbed.blocksPlot(phase, theme, width)),
@@ -194,7 +217,7 @@
     const run = runs[first], phase = run.phases[main[first]];
     view.append(h('div', {class: 'answers'}, testbed.answers(run, phase).map((s, i) => h('p', {class: i === 0 ? 'answer' : null}, line(s)))),
                 h('ul', {class: 'confidence'}, testbed.confidence(d, run, phase).map((c) => h('li', {class: c.alarm ? 'alarm' : null}, line(c.text)))),
-                operations, shown, circumstances(entry, data));
+                ...[operations, intendedTable(entry)].filter((part) => part), shown, circumstances(entry, data));
     choose(first, main[first]);
     return view;
   }

@@ -19,5 +19,16 @@ TEST(DatabaseRowsTest, ARowsBytesHaveItsIndexEntriesInThem) {
   EXPECT_EQ(MeanRowBytes(document), std::nullopt);
 }
 
+TEST(DatabaseRowsTest, TheLoaderIsThatOfTheFirstWorkloadThatNeedsOne) {
+  const auto loader = [](const json& workloads) {
+    return LoaderOf({{"options", {{"workload", workloads}}}});
+  };
+  EXPECT_EQ(loader({"insert", "mixed"}), "insert");
+  EXPECT_EQ(loader({"settle", "linkbench"}), "linkbench-load");
+  EXPECT_EQ(loader({"replay"}), "") << "it runs on any database";
+  EXPECT_EQ(loader({"of-another-build"}), "");
+  EXPECT_EQ(LoaderOf({{"runs", json::array()}}), "");
+}
+
 }  // namespace
 }  // namespace testbed

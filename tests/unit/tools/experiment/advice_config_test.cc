@@ -23,9 +23,20 @@ TEST(AdviceConfigTest, EachServerGetsItsOwnSettings) {
   EXPECT_THAT(rocks, HasSubstr("block_size=4096\n"));
   const std::string mongo =
       ConfigurationText({"wiredtiger", "buffered", 32768, 512 * kMega, 1024 * kMega});
-  EXPECT_THAT(mongo, HasSubstr("cacheSizeGB: 0.50\n"));
+  EXPECT_THAT(mongo, HasSubstr("cacheSizeGB: 0.5\n"));
   EXPECT_THAT(mongo, HasSubstr("leaf_page_max=32kB'"));
   EXPECT_THAT(mongo, Not(HasSubstr("does not carry over")));
+}
+
+TEST(AdviceConfigTest, MongodGetsACacheThatItTakes) {
+  const auto mongo = [](uint64_t cache) {
+    return ConfigurationText({"wiredtiger", "buffered", 32768, cache, 1024 * kMega});
+  };
+  EXPECT_THAT(mongo(260 * kMega), HasSubstr("cacheSizeGB: 0.2539\n"));
+  EXPECT_THAT(mongo(256 * kMega), HasSubstr("cacheSizeGB: 0.25\n"));
+  EXPECT_THAT(mongo(128 * kMega),
+              HasSubstr("cacheSizeGB: 0.25   # the least that mongod takes; 0.125 was measured: "
+                        "give advise the server's --ram\n"));
 }
 
 TEST(AdviceConfigTest, WhatDoesNotCarryOverIsSaid) {

@@ -12,6 +12,7 @@
 
 #include "tools/experiment/plan.h"
 #include "tools/experiment/results_dir.h"
+#include "tools/experiment/sweep/sweep.h"
 
 namespace testbed {
 namespace {
@@ -179,6 +180,38 @@ TEST_F(ExperimentDataTest, ALoadedMachineAndRefusedSettingsAlarm) {
               ElementsAre("! not in force in 1 of 2 cells: --ram: not root",
                           "! other programs used 5 % or more of the processors, in user mode, in "
                           "2 of 4 runs, 43 % at most"));
+}
+
+TEST_F(ExperimentDataTest, ARunTellsItsRound) {
+  const json document = json::parse(R"({"options": {"rows": 1000}, "runs": [
+      {"accounting": {"grade": "A"}, "threads": 1, "phases": []}]})");
+  for (const Cell& cell : cells_) {
+    if (cell.round == 2) dir_.WriteCell(cell, document);
+  }
+  const json runs = Data()["cells"][0]["runs"];
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0]["round"], 2) << "the first one that finished is the second";
+}
+
+TEST_F(ExperimentDataTest, TheCommandMakesSuchResultsAnew) {
+  EXPECT_EQ(Data()["command"], "testbed experiment two.toml --scale full");
+  const auto command = [this](const Experiment& experiment, const PlanOptions& options) {
+    const std::string directory = directory_ + "/" + experiment.name;
+    ResultsDir(directory).Create(experiment, options);
+    PageData data;
+    return ExperimentJson(directory, &data)["command"].get<std::string>();
+  };
+  Experiment mine = ParseExperiment(kTwoEngines, "two.toml");
+  mine.name = "mine";
+  mine.file = "my files/two.toml";
+  EXPECT_EQ(command(mine, {"full", {{"value-size", "400"}}, {}, {}, 5}),
+            "testbed experiment 'my files/two.toml' --scale full --set value-size=400 --rounds 5");
+  EXPECT_EQ(command(LoadExperiment("log-writes"), {"small", {}, {}, {}}),
+            "testbed experiment log-writes --scale small");
+  const std::vector<std::string> words = {"--engine", "btree,null", "--page-size",
+                                          "4k",       "--rounds",   "2"};
+  EXPECT_EQ(command(SweepOf(words)->experiment, {"small", {}, {}, {}}),
+            "testbed --engine btree,null --page-size 4k --rounds 2");
 }
 
 TEST_F(ExperimentDataTest, RunsThatAreMissingOrFailedAlarm) {

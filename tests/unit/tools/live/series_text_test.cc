@@ -81,6 +81,13 @@ TEST(SeriesTextTest, AStallOfALongPhaseDoesNotVanish) {
   EXPECT_NE(text.find("stall from second 612.0 to 616.0"), std::string::npos) << text;
 }
 
+TEST(SeriesTextTest, AStallInTheLastSecondsOfALongPhaseIsMarked) {
+  // Seven seconds are left for the last column of 16 s.
+  const std::string text = SeriesText(DocumentOf(PhaseWithStall(999, 996, 998)));
+  EXPECT_NE(text.find("  stalled " + std::string(996 / 16, ' ') + "!\n"), std::string::npos)
+      << text;
+}
+
 TEST(SeriesTextTest, APhaseThatStoodStillHasOneLongSecond) {
   // The process was stopped in its fourth second, for three seconds, between two operations.
   json series = json::array();

@@ -115,6 +115,29 @@ TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
               testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
 }
 
+TEST_F(BenchmarkTest, AnInterruptedPhaseIsNoRepetition) {
+  Add(SmallDocument());
+  json cut = SmallDocument();
+  cut["options"]["seed"] = 43;
+  cut["runs"][0]["phases"][2]["partial"] = true;
+  Add(cut);
+  EXPECT_THAT(Names(Export()),
+              ElementsAre("btree/insert/threads:8", "btree/insert/threads:8",
+                          "btree/mixed/point-read/threads:8", "btree/mixed/update/threads:8"));
+}
+
+TEST_F(BenchmarkTest, AnOpenLoopHasItsLatencyFromTheIntendedStart) {
+  json document = SmallDocument();
+  json& operation = document["runs"][0]["phases"][2]["operations"][0];
+  operation["latency_from_intended_us"] = operation["latency_us"];
+  operation["latency_from_intended_us"]["p99"] = 7e6;
+  Add(document);
+  const json exported = Export();
+  EXPECT_EQ(exported["benchmarks"][1]["p99_from_intended_us"], 7e6);
+  EXPECT_EQ(exported["benchmarks"][1]["p99_us"], 90.0);
+  EXPECT_FALSE(exported["benchmarks"][2].contains("p99_from_intended_us"));
+}
+
 TEST_F(BenchmarkTest, WithoutAnOperationThereIsNothingToExport) {
   json document = SmallDocument();
   for (json& phase : document["runs"][0]["phases"]) phase["kind"] = "warm-up";

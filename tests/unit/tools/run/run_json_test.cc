@@ -134,6 +134,11 @@ TEST(RunJsonTest, OperationsThatHadNotBegunAreInThePercentilesFromTheIntendedSta
   const json& us = late["operations"][0]["latency_from_intended_us"];
   EXPECT_NEAR(us["p50"].get<double>(), 2e6, 4e4);
   EXPECT_EQ(us["max"], 2e6);
+  double counted = 0;
+  for (const json& bucket : late["operations"][0]["latency_from_intended_ns_histogram"]) {
+    counted += bucket[1].get<double>();
+  }
+  EXPECT_EQ(counted, 10) << "its histogram has them, too";
   EXPECT_FALSE(late["operations"][1].contains("latency_from_intended_us"));
   result.knows_undone = false;
   EXPECT_FALSE(PhaseJson(phase).contains("undone_operations"));
