@@ -49,9 +49,10 @@ def ab(options, work, way, delay, limit, seed, directory, until):
     words = ["ab", "--a", f"added-delay={BASE}", "--b", f"added-delay={BASE + delay}", "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
     if way != "rounds":
         words += ["--slice", "0.1"]
+    of_work = list(WORK[work])
     if way == "duet":
-        words += ["--threads", "1"]
-    document = testbed(options, words + WORK[work], directory)
+        of_work[of_work.index("--threads") + 1] = "1"  # each side has a share of the processors
+    document = testbed(options, words + of_work, directory)
     rate = next(answer for answer in document["answers"] if answer["metric"] == "rate")
     return rate, document
 

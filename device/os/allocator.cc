@@ -5,15 +5,24 @@
 #include <gperftools/tcmalloc.h>
 
 #include <algorithm>
+#include <cstdlib>
 #else
 #include <gnu/libc-version.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #endif
 
 namespace testbed {
+namespace {
+
+// Returns whether the user has set a limit of the allocator by this variable.
+bool IsSet(const char* variable) { return std::getenv(variable) != nullptr; }
+
+}  // namespace
 
 #ifdef TESTBED_TCMALLOC
 
@@ -30,11 +39,16 @@ std::string AllocatorName() {
 void SettleAllocator(uint64_t ram_bytes) {
   constexpr size_t kMost = 32 << 20, kLeast = 1 << 20;
   constexpr uint64_t kSmallRam = 160 << 20;
-  MallocExtension::instance()->SetMemoryReleaseRate(10);
+  MallocExtension* const malloc = MallocExtension::instance();
+  if (!IsSet("TCMALLOC_RELEASE_RATE")) malloc->SetMemoryReleaseRate(10);
   const bool at_once = ram_bytes != 0 && ram_bytes < kSmallRam;
-  MallocExtension::instance()->SetNumericProperty("tcmalloc.aggressive_memory_decommit", at_once);
+  if (!IsSet("TCMALLOC_AGGRESSIVE_DECOMMIT")) {
+    malloc->SetNumericProperty("tcmalloc.aggressive_memory_decommit", at_once);
+  }
   const size_t keep = ram_bytes == 0 ? kMost : std::clamp<size_t>(ram_bytes / 32, kLeast, kMost);
-  MallocExtension::instance()->SetNumericProperty("tcmalloc.max_total_thread_cache_bytes", keep);
+  if (!IsSet("TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES")) {
+    malloc->SetNumericProperty("tcmalloc.max_total_thread_cache_bytes", keep);
+  }
 }
 
 void ReturnFreeMemory() { MallocExtension::instance()->ReleaseFreeMemory(); }
@@ -43,14 +57,24 @@ void ReturnFreeMemory() { MallocExtension::instance()->ReleaseFreeMemory(); }
 
 std::string AllocatorName() { return std::string("glibc ") + ::gnu_get_libc_version(); }
 
+// Returns whether GLIBC_TUNABLES sets the limit.
+static bool IsTunable(std::string_view name) {
+  const char* const all = std::getenv("GLIBC_TUNABLES");
+  return all != nullptr && std::string_view(all).find(name) != std::string_view::npos;
+}
+
 // Sets two limits of glibc. First, the number of arenas is that of the CPUs, since memory that a
 // thread frees stays with its arena; the default is eight for each CPU. Second, blocks of 256 KiB
 // and more are always mapped one by one. By default glibc raises this threshold, to up to 32 MB,
 // when such a block is freed, and takes later blocks below it from an arena.
 void SettleAllocator(uint64_t) {
   constexpr int kLargeBlock = 256 << 10;
-  ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
-  ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  if (!IsSet("MALLOC_ARENA_MAX") && !IsTunable("glibc.malloc.arena_max")) {
+    ::mallopt(M_ARENA_MAX, static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))));
+  }
+  if (!IsSet("MALLOC_MMAP_THRESHOLD_") && !IsTunable("glibc.malloc.mmap_threshold")) {
+    ::mallopt(M_MMAP_THRESHOLD, kLargeBlock);
+  }
 }
 
 void ReturnFreeMemory() { ::malloc_trim(0); }

@@ -34,11 +34,14 @@ class ComparingTest : public CommandTest {
     std::ofstream(directory_ / file) << document;
   }
   // Adds a result of a night with this rate to the history.
-  void AddNight(int night, double rate) {
+  void AddNight(int night, double rate, const std::string& commit = "",
+                const std::string& kernel = "") {
     json document = base_;
     document["started"] = fmt::format("2026-10-{:02}T02:00:00Z", night + 1);
+    if (!kernel.empty()) document["machine"]["kernel"] = kernel;
     Write("night.json", document, {rate, rate * 1.002, rate * 0.998});
-    const CommandResult added = Run(fmt::format("history add night.json --commit c{:02}", night));
+    const CommandResult added = Run("history add night.json --commit " +
+                                    (commit.empty() ? fmt::format("c{:02}", night) : commit));
     ASSERT_EQ(added.code, 0) << added.err;
   }
   void ExpectRefused(const std::string& arguments, const std::string& sentence) {
@@ -101,35 +104,53 @@ TEST_F(ComparingTest, HistoryFindsTheNightsThatGotSlower) {
   EXPECT_NE(otava.out.find("c12", at), std::string::npos) << otava.out;
 }
 
+TEST_F(ComparingTest, HistoryJudgesNoSeriesThatAnUpdateOfTheKernelEnded) {
+  Measure();
+  for (int night = 0; night < 12; ++night) AddNight(night, Night(night, night < 9 ? 1000 : 930));
+  const std::string check = "history check --otava none --metric rate";
+  EXPECT_EQ(Run(check).code, 1);
+  AddNight(12, 930, "", "another");
+  const CommandResult updated = Run(check);
+  EXPECT_EQ(updated.code, 3) << updated.out;  // of the new series too few
+  EXPECT_NE(updated.out.find("not judged, because the newest commit was measured with other"),
+            std::string::npos)
+      << updated.out;
+}
+
 // A script with a known report stands for Otava. Its change points must be read, and only those
 // among the last results must decide the exit code.
 TEST_F(ComparingTest, HistoryReadsTheReportOfOtava) {
   Measure();
   for (int night = 0; night < 12; ++night) AddNight(night, Night(night, 1000));
-  const auto otava = [&](const std::string& commit, const std::string& script) {
+  const auto otava = [&](int result, const std::string& script) {
     std::ofstream(directory_ / "otava")
         << "#!/bin/bash\necho \"INFO: $*\" >&2\n"
         << "[[ -r ${!#} ]] && grep -q 'file: ' \"${!#}\" || exit 9\n"
         << fmt::format(
-               "report='{{\"series1\": [{{\"attributes\": {{\"commit\": \"{}\"}}, "
+               "report='{{\"series1\": [{{\"attributes\": {{\"commit\": \"c10\", "
+               "\"result\": \"{}\"}}, "
                "\"changes\": [{{\"metric\": \"rate\", \"mean_before\": \"1000.0\", "
                "\"mean_after\": \"930.0\"}}]}}]}}'\n",
-               commit)
+               result)
         << script << "\n";
     std::filesystem::permissions(directory_ / "otava", std::filesystem::perms::owner_all);
     return Run("history check --metric rate --otava " + (directory_ / "otava").string());
   };
-  const CommandResult recent = otava("c10", "echo \"$report\"");
+  const CommandResult recent = otava(10, "echo \"$report\"");
   EXPECT_EQ(recent.code, 1) << recent.out << recent.err;
   EXPECT_NE(recent.out.find("-7.0 %"), std::string::npos) << recent.out;
-  EXPECT_EQ(otava("c05", "echo \"$report\"").code, 0);  // an old change
-  const CommandResult broken = otava("c10", "echo nonsense");
+  EXPECT_EQ(otava(5, "echo \"$report\"").code, 0);  // an old change
+  // The last result is another one of a commit whose first is old.
+  AddNight(12, Night(12, 930), "c00");
+  EXPECT_EQ(otava(0, "echo \"$report\"").code, 0);
+  EXPECT_EQ(otava(12, "echo \"$report\"").code, 1);
+  const CommandResult broken = otava(10, "echo nonsense");
   EXPECT_EQ(broken.code, 2);  // 1 would say that something got worse
   EXPECT_NE(broken.err.find("otava printed no report"), std::string::npos) << broken.err;
-  EXPECT_EQ(otava("c10", "exit 3").code, 2);
+  EXPECT_EQ(otava(10, "exit 3").code, 2);
   std::filesystem::remove(directory_ / "otava");
   ASSERT_EQ(Run("history export out").code, 0);
-  EXPECT_EQ(Read(directory_ / "out/series1.csv").find("time,commit,rate,"), 0u);
+  EXPECT_EQ(Read(directory_ / "out/series1.csv").find("time,commit,result,rate,"), 0u);
 }
 
 TEST_F(ComparingTest, HistoryKeepsWhatItHasAndRefusesTheRest) {

@@ -24,6 +24,9 @@ answers = json.loads((here / "answers").read_text())
 answer = answers[min(n, len(answers) - 1)]
 if answer == "fails":
     sys.exit("it failed")
+twice = [word for word in sys.argv if word.startswith("--") and sys.argv.count(word) > 1]
+if twice:
+    sys.exit(f"{twice[0]} is given twice")
 if sys.argv[1] == "ab":
     asked.write_text(str(n + 1))
     effect = {"same": 1.001, "slower": 0.95, "faster": 1.05, "cannot be told": 1.01}[answer]
@@ -65,6 +68,10 @@ class BoundsTest(unittest.TestCase):
         self.assertEqual(self.power(["same"] + ["slower"] * 9, "--slowdowns", "2"), 0)
         self.assertEqual(self.power(["same"] * 2 + ["slower"] * 8, "--slowdowns", "2"), 1)
         self.assertEqual(self.power(["fails"], "--slowdowns", "2"), 2)
+
+    def test_each_way_can_be_run(self):
+        for way in ("interleave", "duet", "rounds"):
+            self.assertEqual(self.power(["slower"], "--slowdowns", "2", "--repeats", "1", "--ways", way), 0, way)
 
     def test_slowdowns_below_the_bound_are_only_shown(self):
         self.assertEqual(self.power(["same"], "--slowdowns", "1"), 0)

@@ -95,9 +95,11 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
             "Largest difference at which rates are called the same; the comparison ends when every "
             "side is known to be the same or not [2%]",
             [&o](auto& option, auto& text) { o.until = ParsePercent(option, text); });
-  AddOption(app, "--time", "TIME", "End after this time at the latest: 90s, 10m, 1h [10m]",
-            [&o](auto& option, auto& text) { o.seconds = ParseDuration(option, text); });
-  AddOption(app, "--loads", "N", "Most loads of each side [as many as the time allows]",
+  AddOption(app, "--time", "TIME",
+            "End after this time at the latest: 90s, 10m, 1h [10m; with --loads: no end]",
+            [&o](auto& option, auto& text) { o.time = ParseDuration(option, text); });
+  AddOption(app, "--loads", "N",
+            "Most loads of each side, within --time if that is given [as many as the time allows]",
             [&o](auto& option, auto& text) {
               o.loads = static_cast<int>(ParseCount(option, text, 1, 100));
             });
@@ -184,8 +186,7 @@ int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& wor
   WriteOutputs({{"--json", options.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
                AbReportText(document));
   for (const json& error : document["errors"]) {
-    fmt::print(stderr, "testbed: side {} failed: {}\n", error["side"].get<std::string>(),
-               error["sentence"].get<std::string>());
+    fmt::print(stderr, "testbed: {}\n", FailureText(error));
   }
   return AbExitCode(document);
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/registry.h"
 #include "tools/ab/processors.h"
 #include "tools/statistics/metrics.h"
 #include "workloads/registry.h"
@@ -50,6 +51,12 @@ std::string WayAssumes(Way way) {
   return "assumes that the machine does not change with the order of the runs, which is random";
 }
 
+bool AbOptions::executes() const {
+  return std::any_of(sides.begin(), sides.end(), [](const AbSide& side) {
+    return !side.environment.empty() || !side.options.release.empty();
+  });
+}
+
 // Puts the loader before the workloads when the list does not begin with one.
 void AbOptions::CompleteWorkloads() {
   std::vector<std::string>& workloads = common.workloads;
@@ -88,7 +95,16 @@ void AbOptions::CheckSlices() const {
         "--seconds and --operations have no meaning in slices; give --time, the time of the whole "
         "comparison, or --way rounds");
   }
-  if (way != Way::kDuet) return;
+}
+
+void AbOptions::CheckDuet() const {
+  for (const AbSide& side : sides) {
+    if (!FindEngine(side.options.engine_name).capabilities.server) continue;
+    Refuse(
+        fmt::format("--way duet gives each side processors of its own, and the server of {} on "
+                    "side {} does its work on all of them; give --way interleave",
+                    side.options.engine_name, side.label));
+  }
   const size_t processors = OwnProcessors().size();
   if (processors < sides.size()) {
     Refuse(
@@ -118,7 +134,7 @@ void AbOptions::Resolve() {
     CheckSlices();
   } else if (common.operations == 0) {
     if (!common.seconds) {
-      common.seconds = std::clamp(seconds / kRoundsInTime, kShortestRound, kLongestRound);
+      common.seconds = std::clamp(seconds() / kRoundsInTime, kShortestRound, kLongestRound);
     }
     if (!common.warmup) common.warmup = std::min(5.0, *common.seconds / 4);
   }
@@ -137,7 +153,16 @@ void AbOptions::Resolve() {
                          side.label));
     }
   }
+  if (way == Way::kDuet) CheckDuet();
   CheckComparable(sides);
+}
+
+std::vector<std::string> AbOptions::Asked() const {
+  if (common.rate == 0) return {"rate"};
+  if (kinds.empty()) return {"p99"};
+  std::vector<std::string> asked;
+  for (const std::string& kind : kinds) asked.push_back(kind + ".p99");
+  return asked;
 }
 
 void AbOptions::ResolveKinds() {

@@ -24,16 +24,20 @@ std::string WayAssumes(Way way);
 struct AbOptions {
   RunOptions common;  // the options outside of the sides; option_rules.h says which those are
   std::vector<AbSide> sides;
-  std::optional<Way> way;  // unset: Resolve chooses it by the workload
-  double until = 0.02;     // sides whose rates differ by at most this share are the same
-  double seconds = 600;    // the comparison ends after this time at the latest
-  int loads = 0;           // maximum number of loads of each side; 0: as many as the time allows
+  std::optional<Way> way;      // unset: Resolve chooses it by the workload
+  double until = 0.02;         // sides whose rates differ by at most this share are the same
+  std::optional<double> time;  // the comparison ends after these seconds at the latest
+  int loads = 0;  // maximum number of loads of each side; 0: as many as the time allows
   double slice_seconds = 0.2;
   std::vector<Condition> fail_if;
   // The kinds of operation whose metrics are measured apart. It is empty when all operations are
   // measured together: in slices, and when the workload has one kind.
   std::vector<std::string> kinds;
   std::string json_file;
+
+  // Returns the metrics that the comparison is made for, apart from those of --fail-if: the rate, or,
+  // where the user sets that, p99. Of several kinds of operation it is p99 of each. Kinds are resolved.
+  std::vector<std::string> Asked() const;
 
   // Computes the settings that the user left open, on each side and in `common`. Throws Error
   // (kUsage) for options that do not fit together, before anything is created.
@@ -44,12 +48,22 @@ struct AbOptions {
   // Returns the workload that is measured, the last of the list.
   const std::string& measured() const { return sides.front().options.workloads.back(); }
   bool in_slices() const { return way != Way::kRounds; }
+  // Returns the seconds that the lengths of loads and runs are planned for.
+  double seconds() const { return time.value_or(600); }
+  // Returns whether seconds() ends the comparison, too. A number of loads that was given without a
+  // time is made, however long that takes.
+  bool time_ends() const { return time || loads == 0; }
+  // Returns whether the process of each side executes its program anew (RunStart). When one side must,
+  // because it has variables or is a release, all do: a process that is forked alone has the
+  // addresses and the heap of this one, which may make it faster or slower.
+  bool executes() const;
 
  private:
   void CompleteWorkloads();
   void ChooseWay();
   void CheckPhases() const;
   void CheckSlices() const;
+  void CheckDuet() const;
   void CheckMetric(const Condition& condition) const;
 };
 

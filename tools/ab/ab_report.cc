@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "device/error.h"
 #include "tools/command/command_words.h"
@@ -43,6 +44,13 @@ std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answ
   const auto words = document.value("command", std::vector<std::string>());
   if (!few || words.empty() || document.at("partial") || !document.at("errors").empty()) return "";
   std::vector<std::string> command = WithoutOption(words, "--loads");
+  if (const double each = document.value("seconds_per_load", 0.0); each > 0) {
+    // A load may take longer than the one that was seen.
+    constexpr double kSpare = 1.25;
+    command = WithoutOption(command, "--time");
+    command.insert(command.end(),
+                   {"--time", fmt::format("{:.0f}s", std::ceil(kSpare * kLoads * each))});
+  }
   command.insert(command.end(), {"--loads", std::to_string(kLoads)});
   return fmt::format("{} loads of each side would be enough to tell:\n  testbed {}\n", kLoads,
                      ShellLine(command));
@@ -79,6 +87,33 @@ std::string HeadText(const AbWords& words) {
   return text;
 }
 
+// Returns why nothing is known about a metric that no finished load has of both sides.
+std::string NoValuesText(const json& document, const AbAnswer& answer) {
+  const int whole = document.at("loads");
+  if (whole == 0) return "cannot be told: no load was finished by all sides";
+  const std::string& metric = answer.metric.name;
+  std::string lacking;
+  for (const std::string& side :
+       {document.at("sides")[0].at("label").get<std::string>(), answer.side}) {
+    const json& samples = document.at("samples");
+    if (std::any_of(samples.begin(), samples.end(), [&](const json& sample) {
+          return sample.at("side") == side && sample.at("load") < whole &&
+                 sample.at("metrics").contains(metric);
+        })) {
+      continue;
+    }
+    lacking += (lacking.empty() ? "" : " and ") + side;
+  }
+  if (lacking.empty()) return fmt::format("cannot be told: no load has {} of both sides", metric);
+  return fmt::format("cannot be told: {} was not measured on {}", metric, lacking);
+}
+
+std::string AnswerText(const json& document, const AbAnswer& answer) {
+  return answer.answer.reason == Reason::kNoValues
+             ? NoValuesText(document, answer)
+             : Sentence(answer.answer, answer.metric, answer.side);
+}
+
 // Returns the mean of a metric over all samples of a side, those of unfinished loads included.
 double MeanOf(const json& document, const std::string& side, const std::string& metric) {
   double sum = 0;
@@ -95,21 +130,18 @@ double MeanOf(const json& document, const std::string& side, const std::string& 
 
 AbWords WordsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
   AbWords words;
+  const std::set<std::string> made_for = MadeFor(document);
   for (const AbAnswer& answer : answers) {
     if (!answer.asked) continue;
-    const bool first = document.at("sides").size() == 2 && answer.metric.name == "rate";
-    words.sentences.push_back({(first ? "" : answer.side + " against a: ") +
-                                   Sentence(answer.answer, answer.metric, answer.side),
-                               false});
+    const bool first = document.at("sides").size() == 2 && made_for.contains(answer.metric.name);
+    words.sentences.push_back(
+        {(first ? "" : answer.side + " against a: ") + AnswerText(document, answer), false});
   }
   for (const Judged& judged : JudgeConditions(document)) {
     words.sentences.push_back({JudgementText(judged), judged.judgement == Judgement::kHolds});
   }
   for (const json& error : document.at("errors")) {
-    words.sentences.push_back(
-        {fmt::format("side {} failed: {}", error.at("side").get<std::string>(),
-                     error.at("sentence").get<std::string>()),
-         true});
+    words.sentences.push_back({FailureText(error), true});
   }
   if (document.at("partial")) {
     words.sentences.push_back({"stopped by a signal; the answer is from what there was", true});
@@ -178,6 +210,12 @@ Table RestOfAb(const json& document) {
                Short(sum["kernel_reads"] / seconds), Short(sum["kernel_writes"] / seconds)});
   }
   return table;
+}
+
+std::string FailureText(const json& error) {
+  const std::string who = error.contains("side") ? "side " + error.at("side").get<std::string>()
+                                                 : std::string("the comparison");
+  return fmt::format("{} failed: {}", who, error.at("sentence").get<std::string>());
 }
 
 bool IsAbDocument(const json& document) {

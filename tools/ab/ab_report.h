@@ -48,6 +48,9 @@ Table MetricsOfAb(const nlohmann::json& document, const std::vector<AbAnswer>& a
 Table MovedOfAb(const nlohmann::json& document);
 Table RestOfAb(const nlohmann::json& document);
 
+// Returns an entry of "errors" as a sentence: "side b failed: ...".
+std::string FailureText(const nlohmann::json& error);
+
 std::string AbReportText(const nlohmann::json& document, const ReportStyle& style = {});
 
 // Returns the exit code of the comparison: 130 when the user stopped it; without --fail-if 0, or 1

@@ -26,11 +26,18 @@ ValueOf MetricValue(const std::string& name) {
   };
 }
 
-// Returns a function that reads a counter per operation. A counter that is not in a sample was 0.
-ValueOf CounterValue(const std::string& name) {
-  return [name](const json& sample) {
+using LabelSet = std::set<std::string>;  // labels of sides
+
+// Returns a function that reads a counter per operation. A sample without the counter had 0 of it
+// when its side is one of `having`, which have the counter in other samples. On a side that never
+// has it, as that of an engine that does not count it, it is unknown.
+ValueOf CounterValue(const std::string& name, const LabelSet& having) {
+  return [name, having](const json& sample) {
     const double count = sample.at("count").get<double>();
-    return count > 0 ? sample.at("counters").value(name, 0.0) / count : kUnknownValue;
+    if (!(count > 0) || !having.contains(sample.at("side").get<std::string>())) {
+      return kUnknownValue;
+    }
+    return sample.at("counters").value(name, 0.0) / count;
   };
 }
 
@@ -77,7 +84,7 @@ std::vector<Condition> Conditions(const json& document) {
 }
 
 std::set<std::string> Asked(const json& document) {
-  std::set<std::string> names = {"rate"};
+  std::set<std::string> names = MadeFor(document);
   for (const Condition& condition : Conditions(document)) names.insert(condition.metric);
   return names;
 }
@@ -105,9 +112,16 @@ Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer) {
   return Judge(condition, answer);
 }
 
-bool Measured(const Answer& answer) {
-  const bool known = std::isfinite(answer.a) || std::isfinite(answer.b);
-  return known && !(answer.a == 0 && answer.b == 0);
+// Returns, by metric, the sides that have a value of it other than 0 in any sample, that of a load
+// which was not finished included.
+std::map<std::string, LabelSet> Measured(const json& document) {
+  std::map<std::string, LabelSet> measured;
+  for (const json& sample : document.at("samples")) {
+    for (const auto& [name, value] : sample.at("metrics").items()) {
+      if (value.is_number() && value != 0) measured[name].insert(sample.at("side"));
+    }
+  }
+  return measured;
 }
 
 // Returns the metrics of the whole workload, and after them those of kinds of operation that are
@@ -138,16 +152,20 @@ std::vector<AbAnswer> Uncorrected(const json& document, bool asked_alone) {
   const std::vector<std::string> labels = Labels(document);
   const std::set<std::string> asked = Asked(document);
   const std::vector<Metric> metrics = MetricsIn(document, asked, asked_alone);
+  std::map<std::string, LabelSet> measured;
+  if (!asked_alone) measured = Measured(document);
   std::vector<AbAnswer> answers;
   for (size_t i = 1; i < labels.size(); ++i) {
     for (const Metric& metric : metrics) {
       const bool is_asked = asked.contains(metric.name);
       if (asked_alone && !is_asked) continue;
-      Answer answer =
-          CompareSides(document, labels[0], labels[i], MetricValue(metric.name), metric.resolution);
-      if (is_asked || Measured(answer)) {
-        answers.push_back({labels[i], metric, is_asked, std::move(answer)});
-      }
+      const LabelSet& having = measured[metric.name];
+      const bool has = having.contains(labels[0]) || having.contains(labels[i]);
+      // The rate is always told: it is what the loads are shown by (RateByLoad).
+      if (!is_asked && !has && metric.name != "rate") continue;
+      answers.push_back({labels[i], metric, is_asked,
+                         CompareSides(document, labels[0], labels[i], MetricValue(metric.name),
+                                      metric.resolution)});
     }
   }
   return answers;
@@ -163,6 +181,10 @@ std::vector<AbAnswer> Answers(const json& document, bool asked_alone) {
 }
 
 }  // namespace
+
+std::set<std::string> MadeFor(const json& document) {
+  return document.value("asked", std::set<std::string>{"rate"});
+}
 
 std::vector<AbAnswer> AbAnswers(const json& document) { return Answers(document, false); }
 
@@ -199,18 +221,19 @@ std::vector<Moved> MovedCounters(const json& document) {
       "kernel_reads",      "kernel_read_bytes", "kernel_writes",      "file_write_bytes",
       "device_reads",      "device_read_bytes", "kernel_write_bytes", "device_writes",
       "device_write_bytes"};
-  std::set<std::string> names;
+  std::map<std::string, LabelSet> names;
   for (const json& sample : document.at("samples")) {
     for (const auto& [name, value] : sample.at("counters").items()) {
-      if (!kShown.contains(name)) names.insert(name);
+      if (!kShown.contains(name)) names[name].insert(sample.at("side"));
     }
   }
   const std::vector<std::string> labels = Labels(document);
   std::vector<Moved> moved;
   for (size_t i = 1; i < labels.size(); ++i) {
-    for (const std::string& name : names) {
+    for (const auto& [name, having] : names) {
       moved.push_back(
-          {labels[i], name, CompareSides(document, labels[0], labels[i], CounterValue(name), 0)});
+          {labels[i], name,
+           CompareSides(document, labels[0], labels[i], CounterValue(name, having), 0)});
     }
   }
   Correct(&moved, [](const Moved&) { return true; }, ControlFalseDiscoveries);

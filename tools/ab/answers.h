@@ -1,8 +1,8 @@
 // What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from the
 // document, so that a stored comparison is answered as a running one.
 //
-// Side "a" is the base; each other side is compared with it. The rate, and the metrics of
-// --fail-if, are what the comparison was made for: with two sides each is tested at the whole
+// Side "a" is the base; each other side is compared with it. The rate (p99 where the user set the
+// rate), and the metrics of --fail-if, are what the comparison was made for: with two sides each is tested at the whole
 // level; with more, each is corrected by Holm for the number of sides. All other metrics are
 // corrected by Holm together. The conditions of --fail-if are judged apart from these answers
 // (JudgeConditions). Samples of the last load are used only when every side finished it.
@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,20 @@
 
 namespace testbed {
 
+// Returns the names of the metrics that the comparison was made for, those of --fail-if apart: the
+// rate, or, of operations at a rate that the user set, p99.
+std::set<std::string> MadeFor(const nlohmann::json& document);
+
 struct AbAnswer {
   std::string side;  // compared with the first
   Metric metric;
-  bool asked = false;  // the rate, or a metric of --fail-if
+  bool asked = false;  // one of MadeFor, or a metric of --fail-if
   Answer answer;
 };
 
 // Returns the answers by side, and for each in the order of Metrics(), with the metrics of each kind
 // of operation after those of the whole; metrics that were measured on neither side, or are 0 on
-// both, are left out. All functions here throw nlohmann::json::exception for what is no comparison.
+// both, are left out. One that no load has of both sides is answered by Reason::kNoValues. All functions here throw nlohmann::json::exception for what is no comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 
 // Returns the answers about the metrics that were asked for, alone and quickly.
@@ -55,7 +60,7 @@ struct Moved {
   Answer answer;
 };
 // Returns the counters that changed, the largest change first; false discoveries are controlled.
-// Counters that a metric shows are left out.
+// Counters that a metric shows are left out, and so are those that one of the sides does not have.
 std::vector<Moved> MovedCounters(const nlohmann::json& document);
 
 struct Judged {
@@ -75,7 +80,8 @@ std::vector<Judged> JudgeConditions(const nlohmann::json& document);
 // Returns the answers as "answers" of the document has them, for programs that read it.
 nlohmann::json AnswersJson(const nlohmann::json& document);
 
-// Returns whether nothing is left to ask: every --fail-if is judged, or without one, every rate told.
+// Returns whether nothing is left to ask: every --fail-if is judged, or, without one,
+// the metrics of MadeFor are told.
 bool IsAnswered(const nlohmann::json& document);
 
 }  // namespace testbed

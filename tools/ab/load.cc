@@ -6,10 +6,10 @@
 #include <chrono>
 #include <utility>
 
+#include "device/error.h"
 #include "device/os/signal_guard.h"
-#include "tools/ab/flat_counters.h"
 #include "tools/ab/processors.h"
-#include "tools/report/figures.h"
+#include "tools/ab/sample.h"
 #include "tools/statistics/metrics.h"
 
 namespace testbed {
@@ -21,18 +21,38 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+constexpr double kLeastBlocks = 8;
+
+// Returns the length of the warm-up, in seconds, before slices of `seconds` are kept.
+double WarmUpSeconds(const AbOptions& options, double seconds) {
+  return options.common.warmup.value_or(std::min(5.0, seconds / 4));
+}
+
+// Returns how long slices are kept so that they and their warm-up take `both` seconds.
+double WithoutWarmUp(const AbOptions& options, double both) {
+  if (options.common.warmup) return both - *options.common.warmup;
+  return std::max(both * 4 / 5, both - 5);
+}
+
+double LeastSeconds(const AbOptions& options) {
+  return kLeastBlocks * options.slice_seconds * static_cast<double>(options.sides.size());
+}
+
 // Returns the seconds for which the sides of a load, which took `load_seconds` to be loaded, are
-// measured together. It is as long as the loading took, since the sample size is the number of
-// loads, but at least a few blocks, and neither so long that --seconds allows too few loads, nor so
-// short that it allows more than statistics/looks.h can use.
-double MeasuredSeconds(const AbOptions& options, double load_seconds) {
-  constexpr double kLeastBlocks = 8, kFewLoads = 20, kManyLoads = 100;
-  const double block = options.slice_seconds * static_cast<double>(options.sides.size());
-  const double least = kLeastBlocks * block;
-  if (options.loads > 0) return std::max(least, options.seconds / options.loads - load_seconds);
-  const double most = std::max(least, options.seconds / kFewLoads);
-  return std::clamp(load_seconds, std::max(least, options.seconds / kManyLoads - load_seconds),
-                    std::max(most, options.seconds / kManyLoads));
+// measured together. With --loads they fill the time that the load has. Otherwise they are as long as
+// the loading took, since the sample size is the number of loads, but at least a few blocks, and
+// neither so long that --time allows too few loads, nor so short that it allows more than
+// statistics/looks.h can use.
+double MeasuredSeconds(const AbOptions& options, double load_seconds, double whole_seconds) {
+  constexpr double kFewLoads = 20, kManyLoads = 100;
+  const double least = LeastSeconds(options);
+  const auto after_loading = [&](double whole) {
+    return std::max(least, WithoutWarmUp(options, whole - load_seconds));
+  };
+  if (options.loads > 0) return after_loading(whole_seconds);
+  const double of_many = options.seconds() / kManyLoads;
+  const double most = std::max({least, options.seconds() / kFewLoads, of_many});
+  return std::clamp(load_seconds, after_loading(of_many), most);
 }
 
 // Returns the phase of the workload that is compared; null when the run did not come to it.
@@ -44,38 +64,14 @@ const json* MeasuredPhase(const json& run, const std::string& workload) {
   return found;
 }
 
-json FlatRest(const json& rest) {
-  json flat = FlatCounters(rest.at("account"));
-  flat["seconds"] = rest.at("seconds");
-  return flat;
-}
-
-// Returns the numbers of a phase or slice that a comparison keeps. `kinds` is the number of kinds of
-// operation that are measured apart.
-json SampleJson(const std::string& side, int load, int block, const json& phase, size_t kinds) {
-  json metrics = json::object();
-  for (const auto& [kind, own] : MetricsOf(phase, kinds)) {
-    for (const auto& [name, value] : own) {
-      metrics[kind.empty() ? name : kind + "." + name] = value;
-    }
-  }
-  return {{"side", side},
-          {"load", load},
-          {"block", block},
-          {"seconds", phase.at("seconds")},
-          {"count", phase.at("count")},
-          {"metrics", std::move(metrics)},
-          {"counters", FlatCounters(phase.at("account"))}};
-}
-
 }  // namespace
 
 Load::Load(const AbOptions& options, const Surroundings& surroundings,
-           std::vector<std::unique_ptr<DatabaseDir>>* dirs, int number, Schedule* schedule, Say say)
+           std::vector<std::unique_ptr<DatabaseDir>>* dirs, Turn turn, Schedule* schedule, Say say)
     : options_(options),
       surroundings_(surroundings),
       dirs_(*dirs),
-      number_(number),
+      turn_(turn),
       schedule_(*schedule),
       say_(std::move(say)),
       runs_(options.sides.size()) {}
@@ -89,18 +85,31 @@ LoadResult Load::Run() {
   return std::move(result_);
 }
 
-void Load::StartSide(int side) {
+double Load::ShortestMeasured(const AbOptions& options) {
+  const double least = LeastSeconds(options);
+  return least + WarmUpSeconds(options, least);
+}
+
+// Returns whether the side was started. An error of a later load becomes one of the side's, so that
+// what was measured before it is kept.
+bool Load::StartSide(int side) {
   say_(fmt::format("{} side {}", options_.in_slices() ? "loading" : "running", Label(side)));
-  runs_[At(side)] =
-      std::make_unique<SideRun>(options_.sides[At(side)], number_, options_.in_slices(),
-                                surroundings_, dirs_[At(side)].get());
+  try {
+    runs_[At(side)] =
+        std::make_unique<SideRun>(options_.sides[At(side)], turn_.number, options_.in_slices(),
+                                  surroundings_, dirs_[At(side)].get(), options_.executes());
+    return true;
+  } catch (const Error& e) {
+    if (turn_.number == 0 && result_.runs.empty()) throw;
+    result_.errors.push_back({{"side", Label(side)}, {"sentence", e.what()}, {"exit_code", 1}});
+    return false;
+  }
 }
 
 void Load::RunRounds() {
   for (const int side : schedule_.Shuffled()) {
     if (StopRequested()) return;
-    StartSide(side);
-    Finish(side);
+    if (StartSide(side)) Finish(side);
   }
 }
 
@@ -108,14 +117,14 @@ void Load::RunSlices() {
   const double begin = Now();
   for (const int side : schedule_.Shuffled()) {
     if (StopRequested()) break;
-    StartSide(side);
-    if (!AwaitReady(side)) Finish(side);
+    if (StartSide(side) && !AwaitReady(side)) Finish(side);
   }
   result_.load_seconds = Now() - begin;
-  const double seconds = MeasuredSeconds(options_, result_.load_seconds);
-  const double warmup = options_.common.warmup.value_or(std::min(5.0, seconds / 4));
-  Blocks(warmup, false);
+  const double loaded = Now();
+  const double seconds = MeasuredSeconds(options_, result_.load_seconds, turn_.seconds);
+  Blocks(WarmUpSeconds(options_, seconds), false);
   Blocks(seconds, true);
+  result_.measured_seconds = Now() - loaded;
   // All sides end together, so that no side is measured while another closes its database.
   for (const int side : Alive()) runs_[At(side)]->process().EndSlices();
   for (const int side : Alive()) Finish(side);
@@ -200,8 +209,10 @@ void Load::TakeAll() {
 
 void Load::AddSlice(int side, const json& slice) {
   if (slice.at("seconds") <= 0 || slice.at("count") <= 0) return;
-  json sample = SampleJson(Label(side), number_, block_, slice, options_.kinds.size());
-  sample["rest"] = FlatRest(slice.at("rest"));
+  json sample = SampleJson({Label(side), turn_.number, block_}, slice, options_.kinds.size());
+  if (options_.way == Way::kDuet && LeaveOutSharedDevice(slice.at("account"), &sample)) {
+    result_.device_left_out = true;
+  }
   result_.samples.push_back(std::move(sample));
 }
 
@@ -219,16 +230,22 @@ void Load::AddRun(int side, const json& run) {
   }
   const json* phase = MeasuredPhase(run, options_.measured());
   if (phase != nullptr && !options_.in_slices() && !run.value("partial", false)) {
-    result_.samples.push_back(SampleJson(Label(side), number_, -1, *phase, options_.kinds.size()));
+    result_.samples.push_back(
+        SampleJson({Label(side), turn_.number}, *phase, options_.kinds.size()));
   }
-  if (phase != nullptr && options_.in_slices() && phase->contains("database_bytes")) {
-    for (json& sample : result_.samples) {
-      if (sample["side"] == Label(side)) sample["metrics"]["size"] = PhaseDataBytes(*phase);
+  if (phase != nullptr && options_.in_slices()) {
+    // The slices have these of the phase as a whole.
+    const auto metrics = MetricsOf(*phase);
+    for (const auto& [name, value] : metrics.at("")) {
+      if (name != "size" && name != "memory_held") continue;
+      for (json& sample : result_.samples) {
+        if (sample["side"] == Label(side)) sample["metrics"][name] = value;
+      }
     }
   }
   json kept = run;
   kept["side"] = Label(side);
-  kept["load"] = number_;
+  kept["load"] = turn_.number;
   result_.runs.push_back(std::move(kept));
 }
 

@@ -21,27 +21,36 @@ struct LoadResult {
   nlohmann::json runs = nlohmann::json::array();
   nlohmann::json errors = nlohmann::json::array();  // {"side", "sentence", "exit_code"}
   bool whole = false;
-  double load_seconds = 0;  // time until all sides were loaded; 0 in rounds
+  bool device_left_out = false;  // figures of a device that sides shared (LeaveOutSharedDevice)
+  double load_seconds = 0;       // time until all sides were loaded; 0 in rounds
+  double measured_seconds = 0;   // time of all slices, those of the warm-up included; 0 in rounds
 };
 
 // Not thread-safe. All that the constructor receives must outlive the object.
 class Load {
  public:
   using Say = std::function<void(const std::string&)>;
-  // `dirs` has a directory for each side. `number` counts the loads from 0. `say` shows progress.
+  struct Turn {
+    int number = 0;      // of the load, from 0
+    double seconds = 0;  // with --loads: what the load may take, from its begin
+  };
+  // `dirs` has a directory for each side. `say` shows progress.
   Load(const AbOptions& options, const Surroundings& surroundings,
-       std::vector<std::unique_ptr<DatabaseDir>>* dirs, int number, Schedule* schedule, Say say);
+       std::vector<std::unique_ptr<DatabaseDir>>* dirs, Turn turn, Schedule* schedule, Say say);
   ~Load();
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Loads and measures all sides. When a side fails, the others go on to their end.
+  // Loads and measures all sides. When a side fails, the others go on to their end. Throws Error when
+  // the first side of the first load cannot be started.
   LoadResult Run();
+  // Returns the least seconds that the slices of a load take, those of the warm-up included.
+  static double ShortestMeasured(const AbOptions& options);
 
  private:
   void RunRounds();
   void RunSlices();
-  void StartSide(int side);
+  bool StartSide(int side);
   bool AwaitReady(int side);
   void Blocks(double seconds, bool keep);
   void Block(const std::vector<int>& order, bool keep);
@@ -59,7 +68,7 @@ class Load {
   const AbOptions& options_;
   const Surroundings& surroundings_;
   std::vector<std::unique_ptr<DatabaseDir>>& dirs_;
-  const int number_;
+  const Turn turn_;
   Schedule& schedule_;
   const Say say_;
   std::vector<std::unique_ptr<SideRun>> runs_;  // by side; null before its start and after its end

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
@@ -11,6 +12,7 @@
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "engines/elsewhere.h"
 #include "tools/ab/answers.h"
 #include "tools/ab/load.h"
 #include "tools/ab/schedule.h"
@@ -32,9 +34,13 @@ class AbSession {
 
  private:
   void Check();
+  void PrepareMachine();
   void MakePlaces();
+  double NextSeconds() const;
   bool Again() const;
+  Load::Turn TurnOf(int number) const;
   void Add(LoadResult load);
+  void Fail(const std::string& sentence);
   void Say(const std::string& what);
   double Elapsed() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -49,7 +55,9 @@ class AbSession {
   std::unique_ptr<Surroundings> surroundings_;
   std::vector<std::unique_ptr<DatabaseDir>> dirs_;
   ProgressLine progress_;
-  std::string so_far_;  // the answer after the last load
+  std::string so_far_;           // the answer after the last load
+  double measured_seconds_ = 0;  // of the slices of all loads
+  bool device_left_out_ = false;
 };
 
 AbSession::AbSession(const AbOptions& options, const std::vector<std::string>& command_line)
@@ -71,7 +79,7 @@ AbSession::AbSession(const AbOptions& options, const std::vector<std::string>& c
                {"way", WayName(*options.way)},
                {"assumes", WayAssumes(*options.way)},
                {"until", options.until},
-               {"time_seconds", options.seconds},
+               {"time_seconds", options.time_ends() ? json(options.seconds()) : json()},
                {"slice_seconds", options.in_slices() ? json(options.slice_seconds) : json()},
                {"fail_if", std::move(fail_if)},
                {"sides", std::move(sides)},
@@ -94,15 +102,29 @@ void AbSession::Check() {
   placed_.ResolveKinds();
 }
 
-// Makes the scratch device and finds each side's directory.
-void AbSession::MakePlaces() {
+// Checks the settings of the machine, each side's memory among them, and makes the scratch device.
+void AbSession::PrepareMachine() {
   machine_ = options_.sides.front().options;
+  // The budget is tried for a side whose memory it bounds; the others are told of one by one.
+  machine_.ram_bytes = 0;
+  for (const AbSide& side : options_.sides) {
+    if (WorksElsewhere(side.options.engine_name, side.options.engine)) continue;
+    machine_.ram_bytes = std::max(machine_.ram_bytes, side.options.ram_bytes);
+  }
+  machine_.engine = {};
   machine_.quiet = options_.common.quiet;
   machine_.scratch_bytes = options_.common.scratch_bytes;
   for (const AbSide& side : options_.sides) {
     if (options_.common.scratch_auto) machine_.scratch_bytes += side.options.scratch_bytes;
   }
   surroundings_ = std::make_unique<Surroundings>(machine_, &document_);
+  for (const AbSide& side : options_.sides) {
+    CheckServerMemory(side.options, side.label, &document_);
+  }
+}
+
+// Finds each side's directory, and tries its engine there.
+void AbSession::MakePlaces() {
   for (AbSide& side : placed_.sides) {
     if (!surroundings_->scratch_path().empty()) {
       side.options.dir = surroundings_->scratch_path() + "/" + side.label;
@@ -123,24 +145,52 @@ void AbSession::MakePlaces() {
   document_.update(MachineJson(where, surroundings_->exclusive_device()));
 }
 
+// Returns the seconds that another load takes at least. With --loads the slices of a load fill the time
+// that is left for it, and may be as few as they can be.
+double AbSession::NextSeconds() const {
+  const double loads = document_["loads"].get<int>();
+  const double each = Elapsed() / loads;
+  if (options_.loads == 0 || !options_.in_slices()) return each;
+  return each - std::max(0.0, measured_seconds_ / loads - Load::ShortestMeasured(options_));
+}
+
 // Returns whether another load is to be made.
 bool AbSession::Again() const {
   const int loads = document_["loads"];
   if (StopRequested() || !document_["errors"].empty()) return false;
   if (loads == 0) return true;
   if (IsAnswered(document_)) return false;
-  if (options_.loads > 0) return loads < options_.loads;
-  const double each = Elapsed() / loads;
-  return Elapsed() + each <= options_.seconds && NextLook(loads) != 0;
+  if (options_.loads > 0 && loads >= options_.loads) return false;
+  if (options_.time_ends() && Elapsed() + NextSeconds() > options_.seconds()) return false;
+  return NextLook(loads) != 0;
+}
+
+Load::Turn AbSession::TurnOf(int number) const {
+  if (options_.loads == 0) return {number, 0};
+  if (!options_.time_ends()) return {number, options_.seconds() / options_.loads};
+  return {number, (options_.seconds() - Elapsed()) / (options_.loads - number)};
 }
 
 void AbSession::Say(const std::string& what) {
-  progress_.Say(fmt::format("load {}, {}; {}{:.0f} s of at most {:.0f}",
-                            document_["loads"].get<int>() + 1, what,
-                            so_far_.empty() ? "" : so_far_ + "; ", Elapsed(), options_.seconds));
+  const std::string most =
+      options_.time_ends() ? fmt::format(" of at most {:.0f}", options_.seconds()) : "";
+  progress_.Say(fmt::format("load {}, {}; {}{:.0f} s{}", document_["loads"].get<int>() + 1, what,
+                            so_far_.empty() ? "" : so_far_ + "; ", Elapsed(), most));
+}
+
+// Ends the comparison with an error that is no single side's.
+void AbSession::Fail(const std::string& sentence) {
+  document_["errors"].push_back({{"sentence", sentence}, {"exit_code", 1}});
 }
 
 void AbSession::Add(LoadResult load) {
+  measured_seconds_ += load.measured_seconds;
+  if (load.device_left_out && !std::exchange(device_left_out_, true)) {
+    document_["notes"].push_back(
+        "device_* and write_amplification are left out: in a duet both sides use the device at "
+        "once, "
+        "and without the account of the kernel nobody knows whose requests are whose");
+  }
   for (auto [name, values] : {std::pair("samples", &load.samples), std::pair("runs", &load.runs),
                               std::pair("errors", &load.errors)}) {
     for (json& value : *values) document_[name].push_back(std::move(value));
@@ -157,14 +207,21 @@ void AbSession::Add(LoadResult load) {
 
 json AbSession::Run() {
   Check();
+  document_["asked"] = placed_.Asked();
+  PrepareMachine();
   MakePlaces();
   begin_ = std::chrono::steady_clock::now();
   Schedule schedule(static_cast<int>(options_.sides.size()),
                     Mix64(options_.common.data.seed ^ static_cast<uint64_t>(std::time(nullptr))));
   for (int number = 0; Again(); ++number) {
-    Load load(placed_, *surroundings_, &dirs_, number, &schedule,
+    Load load(placed_, *surroundings_, &dirs_, TurnOf(number), &schedule,
               [this](const std::string& what) { Say(what); });
-    Add(load.Run());
+    try {
+      Add(load.Run());
+    } catch (const std::exception& e) {
+      if (number == 0) throw;
+      Fail(SentenceOf(e));
+    }
   }
   progress_.Clear();
   document_["seconds"] = Elapsed();

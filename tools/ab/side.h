@@ -1,6 +1,6 @@
 // The sides of a comparison: each is the common options of `testbed ab` with changes of its own.
 //
-//   --a 'engine=rocksdb' --b 'engine=rocksdb engine-option=bloom_bits=0 env:MALLOC_ARENA_MAX=1'
+//   --a 'engine=rocksdb' --b 'engine=rocksdb engine-option=bloom_bits=0 env:LD_PRELOAD=/opt/lib.so'
 //
 // The text of a side is a list of words: OPTION=VALUE for an option of the command line (without its
 // dashes; VALUE is true or false for a flag), env:NAME=VALUE for a variable of its process's

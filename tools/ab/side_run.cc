@@ -1,7 +1,5 @@
 #include "tools/ab/side_run.h"
 
-#include <stdlib.h>
-
 #include <string>
 
 namespace testbed {
@@ -9,7 +7,7 @@ namespace testbed {
 using nlohmann::json;
 
 SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surroundings& surroundings,
-                 DatabaseDir* dir)
+                 DatabaseDir* dir, bool execute)
     : options_(side.options) {
   options_.data.seed += static_cast<uint64_t>(load);
   options_.workload.seed = options_.data.seed;
@@ -29,11 +27,8 @@ SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surrounding
   plan_.budget = budget_.get();
   read_limit_ = surroundings.NewReadLimit(budget_.get());
   plan_.read_limit = read_limit_.get();
-  process_ = std::make_unique<RunProcess>(options_, plan_, RunWatch{}, [&side] {
-    for (const auto& [name, value] : side.environment) {
-      ::setenv(name.c_str(), value.c_str(), 1);
-    }
-  });
+  process_ = std::make_unique<RunProcess>(options_, plan_, RunWatch{},
+                                          RunStart{execute, side.environment});
 }
 
 json SideRun::Finish() {

@@ -1,12 +1,14 @@
 #include "tools/history/history_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -209,10 +211,23 @@ bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWo
   return worse;
 }
 
+// Returns a line about the series that are not judged; "" when all are.
+std::string EndedText(const std::vector<HistorySeries>& series) {
+  std::set<std::string> titles;
+  for (const HistorySeries& s : series) {
+    if (!s.goes_on) titles.insert(s.title);
+  }
+  if (titles.empty()) return "";
+  return fmt::format(
+      "not judged, because the newest commit was measured with other settings or on another "
+      "machine: "
+      "{}\n",
+      fmt::join(titles, "; "));
+}
+
 int CheckHistory(const HistoryWords& words) {
   const auto last = static_cast<size_t>(ParseCount("--last", words.last, kLeastLoads, 1000));
-  const std::vector<HistorySeries> series =
-      ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
+  std::vector<HistorySeries> series = ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
   Table table(fmt::format("The last {} results against those before", last),
               {"phase", "metric", "before", "last", "change (interval)", "answer", "results"});
   bool worse = false, enough = false;
@@ -225,10 +240,11 @@ int CheckHistory(const HistoryWords& words) {
                EffectText(answer), OutcomeText(answer, metric),
                fmt::format("{}, {}", answer.loads_a, answer.loads_b)});
   }
-  fmt::print("{}", table.Text());
+  fmt::print("{}{}", table.Text(), EndedText(series));
   if (!enough) {
     fmt::print("cannot be told: no series has {} results before the last {}\n", kLeastLoads, last);
   }
+  std::erase_if(series, [](const HistorySeries& s) { return !s.goes_on; });
   worse = PrintChangePoints(series, words, last) || worse;
   return worse ? kGotWorse : enough ? 0 : kTooFew;
 }

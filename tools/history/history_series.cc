@@ -18,9 +18,9 @@ namespace {
 
 using nlohmann::json;
 
-bool SameSeries(const json& first, const json& second) {
-  const CompareTerms terms = TermsOf(first, second);
-  return terms.comparable() && first.value("data", json()) == second.value("data", json()) &&
+// Returns whether the same was asked for, whatever the machine and the seed are.
+bool SameAsked(const json& first, const json& second, const CompareTerms& terms) {
+  return first.value("data", json()) == second.value("data", json()) &&
          std::all_of(terms.settings.begin(), terms.settings.end(),
                      [](const Difference& d) { return d.name == "seed"; });
 }
@@ -38,40 +38,80 @@ class SeriesMaker {
   explicit SeriesMaker(const std::vector<std::string>& metrics) : metrics_(metrics) {}
 
   void Add(const HistoryEntry& entry) {
-    const size_t group = GroupOf(entry.document);
+    const size_t group = GroupOf(entry.document), result = commits_.size();
+    commits_.push_back(entry.commit);
     for (const DocumentCell& cell : CellsOf(entry.document)) {
       for (const std::string& metric : metrics_) {
         const auto samples = cell.samples.find(metric);
         if (samples == cell.samples.end()) continue;
         HistorySeries& series = SeriesAt(group, cell.name, metric);
-        series.points.push_back({entry.commit, entry.started(), OverLoads(samples->second)});
+        series.points.push_back(
+            {result, entry.commit, entry.started(), OverLoads(samples->second)});
       }
     }
   }
-  std::vector<HistorySeries> series() && { return std::move(series_); }
+  std::vector<HistorySeries> series() && {
+    SetGoesOn();
+    return std::move(series_);
+  }
 
  private:
+  // Results with the same settings and the same machine.
+  struct Group {
+    const json* first;  // its first document
+    size_t asked;       // the first group that was asked for with the same settings
+  };
+  // What a series is of, for SetGoesOn.
+  struct Subject {
+    std::string workload;  // engine, phase and kind of operation, without the number of clients
+    std::string asked;     // engine, cell and settings that were asked for
+  };
+
   size_t GroupOf(const json& document) {
+    size_t asked = groups_.size();
     for (size_t i = 0; i < groups_.size(); ++i) {
-      if (SameSeries(*groups_[i], document)) return i;
+      const CompareTerms terms = TermsOf(*groups_[i].first, document);
+      if (!SameAsked(*groups_[i].first, document, terms)) continue;
+      if (terms.comparable()) return i;
+      asked = std::min(asked, groups_[i].asked);
     }
-    groups_.push_back(&document);
+    groups_.push_back({&document, asked});
     return groups_.size() - 1;
   }
   HistorySeries& SeriesAt(size_t group, const std::string& cell, const std::string& metric) {
     const auto [at, added] = index_.emplace(std::tuple(group, cell, metric), series_.size());
     if (added) {
-      std::string title =
-          groups_[group]->at("options").at("engine").get<std::string>() + " " + cell;
+      const Group& of = groups_[group];
+      std::string title = of.first->at("options").at("engine").get<std::string>() + " " + cell;
+      subjects_.push_back(
+          {title.substr(0, title.rfind(", ")), fmt::format("{} {}", title, of.asked)});
       if (group > 0) title += fmt::format(" (settings {})", group + 1);
-      series_.push_back({group, std::move(title), metric, {}});
+      series_.push_back(
+          {.group = group, .title = std::move(title), .metric = metric, .points = {}});
     }
     return series_[at->second];
   }
+  void SetGoesOn() {
+    std::map<std::string, size_t> newest;  // results, by workload and by what was asked for
+    for (size_t i = 0; i < series_.size(); ++i) {
+      for (const std::string& key :
+           {"workload " + subjects_[i].workload, "asked " + subjects_[i].asked}) {
+        newest[key] = std::max(newest[key], series_[i].points.back().result);
+      }
+    }
+    for (size_t i = 0; i < series_.size(); ++i) {
+      const size_t last = series_[i].points.back().result;
+      const std::string& commit = commits_[newest["workload " + subjects_[i].workload]];
+      series_[i].goes_on =
+          last == newest["asked " + subjects_[i].asked] && commits_[last] == commit;
+    }
+  }
 
   const std::vector<std::string>& metrics_;
-  std::vector<const json*> groups_;  // the first document of each group
+  std::vector<Group> groups_;
+  std::vector<std::string> commits_;  // by number of the result
   std::vector<HistorySeries> series_;
+  std::vector<Subject> subjects_;  // by series
   std::map<std::tuple<size_t, std::string, std::string>, size_t> index_;
 };
 
@@ -95,6 +135,7 @@ std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, s
   std::vector<HistoryChange> changes;
   std::vector<Answer> answers;
   for (const HistorySeries& s : series) {
+    if (!s.goes_on) continue;
     const size_t n = s.points.size(), split = n - std::min(n, last);
     std::vector<Sample> samples;
     for (size_t i = split - std::min(split, kMostBefore); i < n; ++i) {

@@ -13,6 +13,7 @@ namespace testbed {
 
 // One result of a series.
 struct HistoryPoint {
+  size_t result = 0;  // number of the result in the history, from 0
   std::string commit, started;
   Estimate value;  // over the loads of the result
 };
@@ -24,6 +25,9 @@ struct HistorySeries {
   std::string title;   // "btree point-read, 8 thr"; " (settings 2)" follows in group 1
   std::string metric;  // a name of Metrics()
   std::vector<HistoryPoint> points;
+  // Whether it goes on: it has a result of the newest commit of its engine and workload, and no other
+  // series that was asked for with the same settings, as on another kernel, has a newer one.
+  bool goes_on = true;
 };
 
 // Returns the series of these metrics. Entries are of one group when nothing but their versions and
@@ -43,7 +47,8 @@ constexpr size_t kMostBefore = 30;
 // Compares the last `last` points of each series with up to kMostBefore points before them, each
 // point one value (Welch), corrected for the number of series (ControlFalseDiscoveries). The answer
 // for a series with fewer than kLeastLoads points on a side is Reason::kFewLoads. Series that are 0
-// throughout are left out.
+// throughout are left out, and so are those that do not go on: nothing that is done now would change
+// their answer.
 std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, size_t last);
 
 // Returns whether the answer says that the metric got worse: slower, or more of a cost.

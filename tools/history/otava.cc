@@ -36,21 +36,26 @@ std::vector<Cell> CellsOfSeries(const std::vector<HistorySeries>& series) {
 std::string TestName(size_t cell) { return fmt::format("series{}", cell + 1); }
 
 // Returns the CSV file of a cell: a row for each result, with an empty field for a metric that the
-// result lacks.
+// result lacks. A commit may have several results, so each row has its result's number, too.
 std::string CsvOf(const Cell& cell) {
-  std::string text = "time,commit";
+  std::string text = "time,commit,result";
   for (const HistorySeries* series : cell) text += "," + series->metric;
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> rows;
+  struct Row {
+    const HistoryPoint* point = nullptr;
+    std::vector<std::string> values;
+  };
+  std::map<size_t, Row> rows;
   for (size_t column = 0; column < cell.size(); ++column) {
     for (const HistoryPoint& point : cell[column]->points) {
-      std::vector<std::string>& row = rows[{point.started, point.commit}];
-      row.resize(cell.size());
-      row[column] = fmt::format("{:.12g}", point.value.mean);
+      Row& row = rows[point.result];
+      row.point = &point;
+      row.values.resize(cell.size());
+      row.values[column] = fmt::format("{:.12g}", point.value.mean);
     }
   }
-  for (const auto& [key, row] : rows) {
-    text += fmt::format("\n{},{}", key.first, key.second);
-    for (const std::string& value : row) text += "," + value;
+  for (const auto& [result, row] : rows) {
+    text += fmt::format("\n{},{},{}", row.point->started, row.point->commit, result);
+    for (const std::string& value : row.values) text += "," + value;
   }
   return text + "\n";
 }
@@ -69,7 +74,7 @@ std::string YamlOf(const std::vector<Cell>& cells, const std::string& directory)
         "    type: csv\n"
         "    file: {}\n"
         "    time_column: time\n"
-        "    attributes: [commit]\n"
+        "    attributes: [commit, result]\n"
         "    metrics:\n",
         TestName(i), cells[i][0]->title,
         YamlText(fmt::format("{}/{}.csv", directory, TestName(i))));
@@ -103,14 +108,16 @@ double NumberOf(const json& value) {
 
 void AddChangePoints(const Cell& cell, const json& of_test, std::vector<ChangePoint>* found) {
   for (const json& change_point : of_test) {
-    const std::string commit = change_point.at("attributes").at("commit");
+    const json& attributes = change_point.at("attributes");
+    const std::string commit = attributes.at("commit");
+    const auto result = static_cast<size_t>(NumberOf(attributes.at("result")));
     for (const json& change : change_point.at("changes")) {
       const auto series = std::find_if(cell.begin(), cell.end(), [&](const HistorySeries* s) {
         return s->metric == change.at("metric").get_ref<const std::string&>();
       });
       if (series == cell.end()) continue;
       const auto point = std::find_if((*series)->points.begin(), (*series)->points.end(),
-                                      [&](const HistoryPoint& p) { return p.commit == commit; });
+                                      [&](const HistoryPoint& p) { return p.result == result; });
       found->push_back({*series, commit, NumberOf(change.at("mean_before")),
                         NumberOf(change.at("mean_after")),
                         static_cast<size_t>(point - (*series)->points.begin())});

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -245,11 +246,11 @@ RunOptions ReadSentOptions(const json& line) {
   return options;
 }
 
-void ExecuteReleaseProgram(const EngineRelease& release, int from_parent, int to_parent) {
+void ExecuteRunProgram(const std::string& program, int from_parent, int to_parent) {
   for (const int fd : {from_parent, to_parent}) ::fcntl(fd, F_SETFD, 0);
   const std::string in = std::to_string(from_parent), out = std::to_string(to_parent);
-  ::execl(release.program.c_str(), "testbed", kExecuteRun, in.c_str(), out.c_str(), nullptr);
-  const Error failed = Error::Io("execute", release.program, errno);
+  ::execl(program.c_str(), "testbed", kExecuteRun, in.c_str(), out.c_str(), nullptr);
+  const Error failed = Error::Io("execute", program, errno);
   Send(to_parent, ErrorLine(failed.what(), 1));
   ::_exit(0);
 }
@@ -264,7 +265,7 @@ void CheckByRelease(const RunOptions& options, const std::string& where) {
     throw Error::Io("pipe", "", errno);
   }
   const pid_t child = ForkChild();
-  if (child == 0) ExecuteReleaseProgram(release, in[0], out[1]);
+  if (child == 0) ExecuteRunProgram(release.program, in[0], out[1]);
   ::close(in[0]);
   ::close(out[1]);
   json line = SentRun(options, RunPlan());
@@ -292,6 +293,8 @@ void ExecuteSentRun(const std::vector<std::string>& words) {
                                            "another release by it; give --engine NAME@RELEASE",
                                            kExecuteRun));
   }
+  // The kernel has named the process by the last part of kThisProgram.
+  ::prctl(PR_SET_NAME, "testbed");
   const int in = std::atoi(words[1].c_str()), out = std::atoi(words[2].c_str());
   ParentLines parent(in);
   Serve(&parent, out);

@@ -1,5 +1,6 @@
 // Executes runs of another release of an engine: the program of the release
-// (tools/release/release.h) is the child of the run (run_process.h). It gets the options and the
+// (tools/release/release.h) is the child of the run (run_process.h). A run of this release with an
+// environment of its own is executed by this program in the same way. The child gets the options and the
 // plan as the first line of its pipe,
 //
 //   {"commit": ..., "options": {...}, "plan": {...}}
@@ -18,7 +19,7 @@
 
 namespace testbed {
 
-// The first word of the command line with which the program of a release executes a run.
+// The first word of the command line with which a program that was executed for a run executes it.
 inline constexpr char kExecuteRun[] = "execute-run";
 
 // Returns the line that tells a release's program the run.
@@ -27,9 +28,12 @@ nlohmann::json SentRun(const RunOptions& options, const RunPlan& plan);
 // reads the line is that release. Throws Error (kRun) when a part is missing.
 RunOptions ReadSentOptions(const nlohmann::json& line);
 
-// Executes the program, in the process forked for it, with the two ends of the pipes. Never returns.
-[[noreturn]] void ExecuteReleaseProgram(const EngineRelease& release, int from_parent,
-                                        int to_parent);
+// The path of this program, even when another file has taken its name since it was started.
+inline constexpr char kThisProgram[] = "/proc/self/exe";
+
+// Executes the program, which is a release's or this one, in the process forked for it, with the two
+// ends of the pipes. Never returns.
+[[noreturn]] void ExecuteRunProgram(const std::string& program, int from_parent, int to_parent);
 
 // Throws Error (kUsage) with the release's own sentence when it does not accept the options. With
 // `where` it tries them on an empty database below that directory, as TryEngineOptions does.

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -132,8 +133,7 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
 
 // Runs the plan in the child process, and ends the process.
 [[noreturn]] void BeTheChild(const RunOptions& options, const RunPlan& plan, int to_parent,
-                             int from_parent, const std::function<void()>& before) {
-  if (before) before();
+                             int from_parent) {
   ParentLines parent(from_parent);
   ServeRun(options, plan, &parent, to_parent);
   ::close(to_parent);
@@ -217,13 +217,14 @@ class RunProcess::Lines {
 };
 
 RunProcess::RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch,
-                       const std::function<void()>& before)
+                       const RunStart& start)
     : options_(options), plan_(plan), watch_(std::move(watch)) {
   if (!options.release.empty()) release_ = FindRelease(options.engine_name, options.release);
   lines_ = std::make_unique<Lines>(options, plan, watch_.live, [this] {
     if (watch_.loaded) watch_.loaded();
     Answer({{"noted", true}});
   });
+  const bool executes = release_ || start.execute;
   int out[2], in[2];
   if (::pipe2(out, O_CLOEXEC) != 0) throw Error::Io("pipe", "", errno);
   if (::pipe2(in, O_CLOEXEC) != 0) {
@@ -236,17 +237,15 @@ RunProcess::RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch 
     ::close(out[0]);
     ::close(in[1]);
     if (options.live.live) Screen::LeaveToParent();
-    if (release_) {
-      if (before) before();
-      ExecuteReleaseProgram(*release_, in[0], out[1]);
-    }
-    BeTheChild(options, plan, out[1], in[0], before);
+    for (const auto& [name, value] : start.environment) ::setenv(name.c_str(), value.c_str(), 1);
+    if (executes) ExecuteRunProgram(release_ ? release_->program : kThisProgram, in[0], out[1]);
+    BeTheChild(options, plan, out[1], in[0]);
   }
   ::close(out[1]);
   ::close(in[0]);
   from_child_ = out[0];
   to_child_ = in[1];
-  if (release_) Answer(SentRun(options, plan));
+  if (executes) Answer(SentRun(options, plan));
 }
 
 RunProcess::~RunProcess() {

@@ -1,6 +1,7 @@
 // Executes one run in a child process, so that the run has a memory budget of its own and its crash
 // does not end the program. For another release of the engine the child is the program of that release
-// (tools/release/release_process.h). Parent and child talk in lines of JSON over two pipes.
+// (tools/release/release_process.h), and this program is executed anew for a run with an environment
+// of its own (RunStart). Parent and child talk in lines of JSON over two pipes.
 //
 // The child sends {"run": ..., "begins": NAME} before each phase, {"phase": ...} after it,
 // {"loaded": true} when the database is loaded and at rest, {"slice": ...} after a slice, and
@@ -14,6 +15,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -61,15 +63,23 @@ struct RunWatch {
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                                  const RunWatch& watch = {});
 
+// How the child of a run begins.
+struct RunStart {
+  // The child executes this program anew, or the release's, in place of going on with the memory that
+  // it was forked with. The dynamic linker, the allocator and the C library read their environment
+  // when a program is executed, and never again.
+  bool execute = false;
+  std::map<std::string, std::string> environment;  // further variables; they need `execute`
+};
+
 // One run in a child process, for a caller that talks to several runs at once: it starts them,
 // waits for what any of them sends (AwaitAny), and grants slices. Not thread-safe.
 class RunProcess {
  public:
-  // Forks the child, which becomes the release's program when the options name a release. `before`,
-  // which may be empty, is called in the child first. `options` and
-  // `plan` must outlive the object. Throws Error (kIo) when no pipe can be made.
+  // Forks the child, which becomes the release's program when the options name a release. `options`
+  // and `plan` must outlive the object. Throws Error (kIo) when no pipe can be made.
   RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch = {},
-             const std::function<void()>& before = {});
+             const RunStart& start = {});
   // Kills the child if it still runs, and waits for its end.
   ~RunProcess();
   RunProcess(const RunProcess&) = delete;

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "device/account/block_device.h"
 #include "device/error.h"
@@ -23,15 +24,30 @@ constexpr uint64_t kSanitizerBytes = 1ull << 30;
 constexpr uint64_t kSanitizerBytes = 0;
 #endif
 
+constexpr char kOfServer[] =
+    "the server of --engine-option connect has memory of its own, which testbed does not set";
+
 // Records that the machine refused a setting that the user asked for: as a note for readers, and in
-// "not_in_force", by its option, for programs.
+// "not_in_force", by its option, for programs. `side` is empty unless it is of one side alone.
 void NotInForce(const std::string& option, const std::string& how, const std::string& why,
-                json* document) {
-  (*document)["notes"].push_back(fmt::format("--{} {}: {}", option, how, why));
-  (*document)["not_in_force"].push_back({{"option", option}, {"why", why}});
+                const std::string& side, json* document) {
+  (*document)["notes"].push_back(
+      fmt::format("{}--{} {}: {}", side.empty() ? "" : "side " + side + ": ", option, how, why));
+  json entry = {{"option", option}, {"why", why}};
+  if (!side.empty()) entry["side"] = side;
+  (*document)["not_in_force"].push_back(std::move(entry));
 }
 
 }  // namespace
+
+void CheckServerMemory(const RunOptions& options, const std::string& side, json* document) {
+  if (options.ram_bytes == 0 || !WorksElsewhere(options.engine_name, options.engine)) return;
+  if (options.strict) {
+    throw Error(Error::kUsage, fmt::format("{}--ram cannot be enforced: {}",
+                                           side.empty() ? "" : "side " + side + ": ", kOfServer));
+  }
+  NotInForce("ram", "is not enforced, caches may hold more", kOfServer, side, document);
+}
 
 uint64_t SanitizerBytes() { return kSanitizerBytes; }
 
@@ -100,20 +116,19 @@ void Surroundings::SetReadahead(json* document) {
         ReadaheadGuard::Under(ExistingDirectory(Where()), *options_.readahead_bytes / 1024);
   } catch (const Error& e) {
     if (options_.strict) throw;
-    NotInForce("readahead", "is not in force", e.what(), document);
+    NotInForce("readahead", "is not in force", e.what(), "", document);
   }
 }
 
 void Surroundings::CheckBudget(json* document) {
   if (options_.ram_bytes == 0) return;
-  std::string why;
   if (WorksElsewhere(options_.engine_name, options_.engine)) {
-    why = "the server of --engine-option connect has memory of its own, which testbed does not set";
-  } else if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) {
-    return;
+    return CheckServerMemory(options_, "", document);
   }
+  std::string why;
+  if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
-  NotInForce("ram", "is not enforced, caches may hold more", why, document);
+  NotInForce("ram", "is not enforced, caches may hold more", why, "", document);
 }
 
 std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
@@ -130,7 +145,7 @@ void Surroundings::CheckReadLimit(json* document) {
   std::string why;
   if (LimitReads(NewBudget().get(), &why) != nullptr) return;
   if (options_.strict) throw Error(Error::kUsage, "--read-iops cannot be enforced: " + why);
-  NotInForce("read-iops", "is not enforced", why, document);
+  NotInForce("read-iops", "is not enforced", why, "", document);
 }
 
 }  // namespace testbed

@@ -29,6 +29,12 @@ std::string ExistingDirectory(const std::string& path);
 // document (docs/results.md).
 nlohmann::json MachineJson(const std::string& where, bool exclusive_device);
 
+// Notes in *document that --ram does not bound the server that does the engine's work elsewhere, if one
+// does. `side` is the label of a side of a comparison, or empty. Throws Error (kUsage) when --strict is
+// given. *document has "notes" and "not_in_force".
+void CheckServerMemory(const RunOptions& options, const std::string& side,
+                       nlohmann::json* document);
+
 // The settings of the machine for the runs: the scratch device and the readahead, which the
 // destructor undoes on every path, and whether --ram and --read-iops can be enforced. The
 // constructor also removes what killed runs left behind. It throws Error (kUsage) when a setting

@@ -73,8 +73,13 @@ std::vector<std::string> ParseMetricNames(const std::string& option, const std::
 }
 
 std::string ConditionText(const Condition& condition) {
-  return fmt::format("{} {} {:.9g} %", condition.metric, condition.less ? '<' : '>',
-                     condition.change * 100);
+  // ParseCondition takes no exponent, and at most nine decimals. Fifteen digits leave out the rounding
+  // error of the product.
+  const double percent = std::stod(fmt::format("{:.15g}", condition.change * 100));
+  std::string change = fmt::format("{:.9f}", percent);
+  change.erase(change.find_last_not_of('0') + 1);
+  if (change.ends_with('.')) change.pop_back();
+  return fmt::format("{} {} {} %", condition.metric, condition.less ? '<' : '>', change);
 }
 
 Judgement Judge(const Condition& condition, const Answer& answer) {

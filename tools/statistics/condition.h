@@ -26,7 +26,7 @@ double ParseMargin(const std::string& option, const std::string& text);
 // Error (kUsage), which names the option.
 std::vector<std::string> ParseMetricNames(const std::string& option, const std::string& text);
 
-// Returns "rate < -3 %".
+// Returns "rate < -3 %", which ParseCondition takes for the same condition.
 std::string ConditionText(const Condition& condition);
 
 enum class Judgement { kHolds, kDoesNotHold, kUnknown };

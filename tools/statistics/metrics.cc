@@ -89,6 +89,7 @@ std::vector<Metric> MakeMetrics() {
   count("wire_received_bytes", "bytes that the client received from its server, per operation");
   count("write_amplification", "bytes that the device wrote per byte that the user wrote");
   count("size", "bytes of the database on disk at the end of the phase, the write-ahead log apart");
+  all.push_back({"memory_held", "bytes of memory that the run held on the mean of the phase"});
   return all;
 }
 
@@ -140,6 +141,7 @@ std::map<std::string, std::map<std::string, double>> MetricsOf(const json& phase
   std::map<std::string, double>& whole = all[""];
   whole["rate"] = Number(phase, "/rate");
   whole["size"] = PhaseDataBytes(phase);
+  whole["memory_held"] = Number(phase, "/memory/held_mean");
   AddAccount(phase, &whole);
   const json& operations = phase.at("operations");
   for (const json& operation : operations) {

@@ -78,7 +78,7 @@ TEST_F(BisectTest, FindsTheCommitThatMadeItSlower) {
   ASSERT_NO_FATAL_FAILURE(
       Replace("--time 5m",
               "--workload point-read --rows 1000 --threads 1 --account off --quiet --warmup 0 "
-              "--slice 0.05 --time 1s --loads 6",
+              "--slice 0.05 --time 9s --loads 6",
               &script));
   Write("bisect.sh", script);
   Write("good.words", "engine=null added-delay=3000\n");

@@ -89,6 +89,14 @@ TEST(AbAnswersTest, OneLoadAnswersNothing) {
   const std::string command = "  testbed ab --a '' --b 'io=direct threads=2' --quiet --loads 5\n";
   EXPECT_THAT(AbReportText(document), HasSubstr("cannot be told from 1 load"));
   EXPECT_THAT(AbReportText(document), HasSubstr(command));
+  // The time that ended it would end the command, too.
+  document["command"] = {"ab", "--a", "", "--b", "io=direct threads=2", "--time", "3s", "--quiet"};
+  document["seconds_per_load"] = 3.1;
+  const std::string longer =
+      "  testbed ab --a '' --b 'io=direct threads=2' --quiet --time 20s --loads 5\n";
+  EXPECT_THAT(AbReportText(document), HasSubstr(longer));
+  document.erase("seconds_per_load");
+  document["command"] = {"ab", "--a", "", "--b", "io=direct threads=2", "--loads", "1", "--quiet"};
   // More loads would not help a side that fails, and a user who stopped knows what to do.
   json stopped = document;
   stopped["partial"] = true;
@@ -109,6 +117,60 @@ TEST(AbAnswersTest, NamesTheCountersThatMoved) {
   ASSERT_EQ(moved.size(), 1u);
   EXPECT_EQ(moved[0].counter, "context_switches");
   EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);
+}
+
+// An engine that does not count something has not counted 0 of it. A counter that a side has in some
+// samples was 0 in the others.
+TEST(AbAnswersTest, ACounterThatOneEngineLacksHasNotMoved) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    if (sample["side"] == "a") sample["counters"]["block_hits"] = 200;
+    if (sample["side"] == "b" || sample["load"] == 0) sample["counters"]["syncs"] = 500;
+  }
+  std::vector<std::string> names;
+  for (const Moved& moved : MovedCounters(document)) names.push_back(moved.counter);
+  EXPECT_THAT(names, testing::ElementsAre("syncs", "context_switches"));
+}
+
+TEST(AbAnswersTest, AMetricOfOneSideIsShownAndNamesTheOther) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    if (sample["side"] == "b") sample["metrics"].erase("engine_asks");
+  }
+  const AbAnswer asks = Find(AbAnswers(document), "engine_asks");
+  EXPECT_EQ(asks.answer.reason, Reason::kNoValues);
+  EXPECT_THAT(AbReportText(document),
+              testing::ContainsRegex("engine_asks +3\\.00 +- +- +cannot be told"));
+  document["fail_if"] = {"engine_asks > 1 %"};
+  EXPECT_THAT(AbReportText(document),
+              HasSubstr("b against a: cannot be told: engine_asks was not measured on b\n"));
+  EXPECT_EQ(AbExitCode(document), 125);
+}
+
+// Where the user sets the rate, it answers nothing.
+TEST(AbAnswersTest, AtASetRateTheLatencyIsWhatIsAsked) {
+  json document = Comparison(8, 1, 0.0001);
+  for (json& sample : document["samples"]) {
+    const int load = sample["load"];
+    sample["metrics"]["p99"] = load % 2 == 0 || sample["side"] == "a" ? 100 : 110;
+  }
+  EXPECT_TRUE(IsAnswered(document));
+  document["asked"] = {"p99"};
+  EXPECT_FALSE(IsAnswered(document));
+  EXPECT_FALSE(Find(AbAnswers(document), "rate").asked);
+  for (json& sample : document["samples"]) {
+    if (sample["side"] == "b") sample["metrics"]["p99"] = 150;
+  }
+  EXPECT_TRUE(IsAnswered(document));
+  EXPECT_TRUE(AbReportText(document).starts_with("p99 of b is higher by 50 %"))
+      << AbReportText(document);
+}
+
+TEST(AbAnswersTest, AnErrorOfNoSideIsTold) {
+  json document = Comparison(4, 1, 0.001);
+  document["errors"] = {{{"sentence", "the disk is gone"}, {"exit_code", 1}}};
+  EXPECT_THAT(AbReportText(document), HasSubstr("the comparison failed: the disk is gone"));
+  EXPECT_EQ(AbExitCode(document), 1);
 }
 
 TEST(AbAnswersTest, TheLoadsThatCountMakeTheEffect) {
@@ -291,7 +353,11 @@ TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {
   auto& samples = document["samples"].get_ref<json::array_t&>();
   std::erase_if(samples, [](const json& sample) { return sample["side"] == "b"; });
   document["errors"] = {{{"side", "b"}, {"sentence", "it died"}}};
-  EXPECT_THAT(AbReportText(document), HasSubstr("1000"));
+  for (json& sample : samples) sample["metrics"]["p50"] = 77;
+  const std::string text = AbReportText(document);
+  EXPECT_THAT(text, testing::StartsWith("cannot be told: no load was finished by all sides\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("rate +1000 +-"));
+  EXPECT_THAT(text, testing::ContainsRegex("p50 +77\\.0 +-"));
 }
 
 }  // namespace

@@ -56,6 +56,39 @@ TEST(HistorySeriesTest, ARunWhoseSettingsWereRefusedIsOfAnotherSeries) {
   EXPECT_EQ(series[1].points[1].commit, "c3");
 }
 
+// Returns for each series whether it goes on.
+std::vector<bool> GoOn(const std::vector<HistoryEntry>& entries) {
+  std::vector<bool> all;
+  for (const HistorySeries& series : SeriesOf(entries, {"rate"})) all.push_back(series.goes_on);
+  return all;
+}
+
+// What was slow on the last nights before an update of the kernel would be told as slower for ever.
+TEST(HistorySeriesTest, ASeriesThatEndedIsNotJudged) {
+  std::vector<HistoryEntry> entries;
+  for (int night = 0; night < 12; ++night) {
+    entries.push_back(Entry(night, {(night < 9 ? 100.0 : 80.0) + night % 3}));
+  }
+  EXPECT_TRUE(GotWorse(ChangesOf(SeriesOf(entries, {"rate"}), 3)[0]));
+  std::vector<HistoryEntry> updated = entries;
+  updated.push_back(Entry(12, {80}));
+  updated.back().document["machine"]["kernel"] = "7.0";
+  EXPECT_EQ(GoOn(updated), (std::vector<bool>{false, true}));
+  std::vector<HistorySeries> series = SeriesOf(updated, {"rate"});
+  const std::vector<HistoryChange> changes = ChangesOf(series, 3);
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].series->title, "btree point-read, 1 thr (settings 2)");
+  EXPECT_FALSE(changes[0].answer.told());
+  // The same holds when the same commit was measured before and after the update.
+  updated.back().commit = "c11";
+  EXPECT_EQ(GoOn(updated), (std::vector<bool>{false, true}));
+  // Settings that are measured side by side each go on with the commits, others end.
+  entries.push_back(Entry(12, {50}, 20));
+  EXPECT_EQ(GoOn(entries), (std::vector<bool>{false, true}));
+  entries.back().commit = "c11";
+  EXPECT_EQ(GoOn(entries), (std::vector<bool>{true, true}));
+}
+
 TEST(HistorySeriesTest, FindsTheLastResultsWorseByNights) {
   std::vector<HistoryEntry> entries;
   for (int night = 0; night < 10; ++night) entries.push_back(Entry(night, {100.0 + night % 3}));

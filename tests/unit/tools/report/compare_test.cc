@@ -113,6 +113,10 @@ TEST(MetricsTest, AreFoundInAPhase) {
   EXPECT_EQ(metrics.at("size"), 3072) << "the log is no part of it";
   EXPECT_FALSE(metrics.contains("kernel_reads"));
   EXPECT_FALSE(metrics.contains("write_amplification"));
+  EXPECT_FALSE(metrics.contains("memory_held")) << "nothing bounded the memory";
+  json bounded = Phase("point-read", "measure", 100);
+  bounded["memory"] = {{"held_mean", 4096}, {"held_most", 8192}};
+  EXPECT_EQ(MetricsOf(bounded).at("").at("memory_held"), 4096);
   json mixed = Phase("mixed", "measure", 100);
   json update = mixed["operations"][0];
   update["name"] = "update";

@@ -29,6 +29,12 @@ TEST(ConditionTest, ParsesAMetricASignAndAChange) {
   EXPECT_EQ(ParseCondition("--fail-if", "read-modify-write.p99 > 3%").metric,
             "read-modify-write.p99");
   EXPECT_EQ(ConditionText(ParseCondition("--fail-if", "update.rate<-3%")), "update.rate < -3 %");
+  for (const char* text :
+       {"engine_asks > 0.00001 %", "rate < -0.000000001 %", "p99 > 123456789 %"}) {
+    const Condition condition = ParseCondition("--fail-if", text);
+    EXPECT_EQ(ConditionText(condition), text);
+    EXPECT_EQ(ParseCondition("--fail-if", ConditionText(condition)).change, condition.change);
+  }
   for (const char* wrong :
        {"update.size > 3%", ".p99 > 3%", "update. > 3%", "update.speed > 3%", "update > 3%", "",
         "rate", "rate < ", "rate < 3", "rate <= 3%", "rate < -3%%", "speed < -3%", "rate < -100%",

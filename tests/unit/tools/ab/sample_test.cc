@@ -1,0 +1,83 @@
+// Tests what a comparison keeps of a slice.
+#include "tools/ab/sample.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::IsSupersetOf;
+using testing::Not;
+using testing::StartsWith;
+
+// Returns a slice of 100 operations by an engine that counts blocks of its cache, none of which it
+// found there.
+json Slice() {
+  const json device = {{"reads", 40}, {"read_bytes", 4000}, {"writes", 0}, {"write_bytes", 0}};
+  const json account = {
+      {"causes", {{{"name", "point-read"}, {"operations", 100}, {"file", {{"reads", 20}}}}}},
+      {"engine", {{"block_requests", 200}, {"block_hits", 0}, {"more", {{"splits", 0}}}}},
+      {"device", device},
+      {"cpu_user_seconds", 0.1},
+      {"cpu_system_seconds", 0.0},
+      {"context_switches", 3},
+      {"major_faults", 0}};
+  const json latency = {{"mean", 5}, {"p50", 5}, {"p99", 9}, {"p999", 9}};
+  return {{"seconds", 0.2},
+          {"count", 100},
+          {"rate", 500},
+          {"user_bytes_written", 1000},
+          {"operations", {{{"name", "all"}, {"latency_us", latency}}}},
+          {"account", account},
+          {"rest", {{"seconds", 0.2}, {"account", account}}}};
+}
+
+std::vector<std::string> Names(const json& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  return names;
+}
+
+TEST(AbSampleTest, KeepsCountersThatAre0) {
+  const json sample = SampleJson({"b", 2, 7}, Slice(), 0);
+  EXPECT_EQ(sample["side"], "b");
+  EXPECT_EQ(sample["load"], 2);
+  EXPECT_EQ(sample["block"], 7);
+  EXPECT_EQ(sample["metrics"]["p99"], 9);
+  EXPECT_EQ(sample["counters"]["file_reads"], 20);
+  EXPECT_THAT(Names(sample["counters"]),
+              IsSupersetOf({"block_hits", "engine.splits", "device_writes", "cpu_system_seconds"}));
+  EXPECT_THAT(Names(sample["counters"]), Not(testing::Contains(StartsWith("kernel_"))));
+  EXPECT_THAT(Names(sample["rest"]), Not(testing::Contains("block_hits")));
+}
+
+TEST(AbSampleTest, ADeviceThatSidesShareIsLeftOut) {
+  json sample = SampleJson({"a"}, Slice(), 0);
+  EXPECT_EQ(sample["metrics"]["device_reads"], 0.4);
+  EXPECT_TRUE(sample["metrics"].contains("write_amplification"));
+  EXPECT_TRUE(LeaveOutSharedDevice(Slice()["account"], &sample));
+  EXPECT_FALSE(sample["metrics"].contains("write_amplification"));
+  for (const char* part : {"metrics", "counters", "rest"}) {
+    EXPECT_THAT(Names(sample[part]), Not(testing::Contains(StartsWith("device_")))) << part;
+  }
+  EXPECT_EQ(sample["metrics"]["engine_asks"], 2);
+  EXPECT_FALSE(LeaveOutSharedDevice(Slice()["account"], &sample));
+}
+
+// The account of the kernel tells the requests of other programs, as the other side's, apart.
+TEST(AbSampleTest, AKernelAccountKeepsTheMetricsOfTheDevice) {
+  json slice = Slice();
+  slice["account"]["other_threads"] = json::array();
+  json sample = SampleJson({"a"}, slice, 0);
+  EXPECT_FALSE(LeaveOutSharedDevice(slice["account"], &sample));
+  EXPECT_EQ(sample["metrics"]["device_reads"], 0.4);
+  EXPECT_THAT(Names(sample["counters"]), Not(testing::Contains(StartsWith("device_"))));
+}
+
+}  // namespace
+}  // namespace testbed

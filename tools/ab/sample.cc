@@ -1,0 +1,91 @@
+#include "tools/ab/sample.h"
+
+#include <string>
+#include <utility>
+
+#include "tools/statistics/metrics.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+// Adds the numbers in `counts`, their names behind the prefix, to *flat.
+void AddCounts(const std::string& prefix, const json& counts, json* flat) {
+  for (const auto& [name, value] : counts.items()) {
+    if (!value.is_number() || name == "cache_bytes") continue;
+    json& sum = (*flat)[prefix + name];
+    sum = sum.is_null() ? value : json(sum.get<double>() + value.get<double>());
+  }
+}
+
+json FlatRest(const json& rest) {
+  json flat = json::object();
+  const json all = FlatCounters(rest.at("account"));
+  for (const auto& [name, value] : all.items()) {
+    if (value != 0) flat[name] = value;
+  }
+  flat["seconds"] = rest.at("seconds");
+  return flat;
+}
+
+// Erases the members of *object that begin with the prefix. Returns whether there were any.
+bool EraseAll(const std::string& prefix, json* object) {
+  bool any = false;
+  for (auto at = object->begin(); at != object->end();) {
+    const bool wanted = at.key().starts_with(prefix);
+    any = any || wanted;
+    at = wanted ? object->erase(at) : std::next(at);
+  }
+  return any;
+}
+
+}  // namespace
+
+json FlatCounters(const json& account) {
+  json flat = json::object();
+  const json none = json::object();
+  for (const json& cause : account.at("causes")) {
+    AddCounts("file_", cause.value("file", none), &flat);
+    AddCounts("kernel_", cause.value("kernel", none), &flat);
+    AddCounts("wire_", cause.value("wire", none), &flat);
+  }
+  const json engine = account.at("engine");
+  AddCounts("device_", account.value("device", none), &flat);
+  AddCounts("", engine, &flat);
+  AddCounts("engine.", engine.value("more", none), &flat);
+  for (const char* name :
+       {"cpu_user_seconds", "cpu_system_seconds", "context_switches", "major_faults"}) {
+    AddCounts("", {{name, account.at(name)}}, &flat);
+  }
+  return flat;
+}
+
+json SampleJson(const SamplePlace& place, const json& phase, size_t kinds) {
+  json metrics = json::object();
+  for (const auto& [kind, own] : MetricsOf(phase, kinds)) {
+    for (const auto& [name, value] : own) {
+      metrics[kind.empty() ? name : kind + "." + name] = value;
+    }
+  }
+  json sample = {{"side", place.side},
+                 {"load", place.load},
+                 {"block", place.block},
+                 {"seconds", phase.at("seconds")},
+                 {"count", phase.at("count")},
+                 {"metrics", std::move(metrics)},
+                 {"counters", FlatCounters(phase.at("account"))}};
+  if (phase.contains("rest")) sample["rest"] = FlatRest(phase["rest"]);
+  return sample;
+}
+
+bool LeaveOutSharedDevice(const json& account, json* sample) {
+  EraseAll("device_", &(*sample)["counters"]);
+  if (sample->contains("rest")) EraseAll("device_", &(*sample)["rest"]);
+  if (account.contains("other_threads")) return false;
+  json& metrics = (*sample)["metrics"];
+  const bool of_user = metrics.erase("write_amplification") > 0;
+  return EraseAll("device_", &metrics) || of_user;
+}
+
+}  // namespace testbed
