@@ -106,6 +106,25 @@ TEST(SpaceTest, WhatWasPromisedIsThereOnAFullDisk) {
   space.Unpromise(1);
 }
 
+// Half of the database is the most that a commit of small rows into few pages can split.
+TEST(SpaceTest, ACommitIsPromisedNoMoreThanItsRowsAndThePagesCanNeed) {
+  Space space(65536, [](uint32_t) {});
+  space.MarkUsed(space.Reserve(100), 100);
+  EXPECT_EQ(space.PromiseForSplits(3, 300), 2u * 3 + 8) << "two pages for each row, and the root";
+  space.Unpromise(2 * 3 + 8);
+  const uint64_t many = space.PromiseForSplits(20000, 20000 * 420);
+  EXPECT_LT(many, 5000u) << "and not two for each of 20,000 rows, which are 2.6 GB";
+  EXPECT_GT(many, 8 * 20000 * 420 / 65536u);
+  space.Unpromise(many);
+  uint32_t cut = 0;
+  Space file(4096, [](uint32_t) {}, [&](uint32_t) { ++cut; });
+  file.Promise(100000);
+  file.Unpromise(100000);
+  EXPECT_EQ(cut, 0u) << "no commit waits until the file is shorter";
+  file.GiveBack();
+  EXPECT_EQ(cut, 1u);
+}
+
 // A snapshot with the promised pages would make the file longer at the next opening, on a disk that
 // may have no space for it.
 TEST(SpaceTest, ASnapshotEndsWithTheLastUsedPage) {
