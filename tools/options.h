@@ -128,6 +128,7 @@ struct RunOptions {
   void ResolveCache(const Capabilities& can);
   void CheckSearchedCache(const Capabilities& can) const;
   void CheckQueueDepth(const Capabilities& can) const;
+  void CheckDropCaches() const;
 };
 
 // These five functions add options to `app`, each in groups of its own: the options that choose and
