@@ -393,6 +393,29 @@ TEST_F(WiredtigerTest, BadSettingsAreRefusedInASentence) {
             std::string::npos);
 }
 
+// The text of the user comes last, so it would undo what the run's options ask for.
+TEST_F(WiredtigerTest, TextThatUndoesAnOptionOfTheRunIsRefused) {
+  const auto refused = [&](const std::string& option, const std::string& text) {
+    options_.extra = {{option, text}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find(text.substr(text.rfind(',') + 1) + ": it follows from"),
+              std::string::npos)
+        << sentence;
+    return sentence;
+  };
+  options_.durability = Durability::kSync;
+  const std::string sentence =
+      refused("connection_config", "io_capacity=(total=0),transaction_sync=(enabled=false)");
+  EXPECT_NE(sentence.find("--durability"), std::string::npos) << sentence;
+  refused("connection_config", "log=(file_max=10M)");
+  refused("connection_config", "cache_size=1G");
+  refused("connection_config", "direct_io=[data]");
+  refused("table_config", "split_pct=80,leaf_page_max=64k");
+  options_.extra = {{"connection_config", "eviction_dirty_target=10,eviction_dirty_trigger=40"},
+                    {"table_config", "split_pct=80"}};
+  Open();
+}
+
 TEST_F(WiredtigerTest, SettingsInForceAreWhatWasAskedFor) {
   options_.page_size = 16384;
   options_.extra = {{"internal_page_max", "8k"}, {"split_pct", "80"}};
