@@ -72,11 +72,12 @@ TEST_F(RunChildTest, LazyCommitsThatCannotBeMadeDurableAreAnError) {
 // The kernel drops no page that is mapped, so the run must close the engine first.
 TEST_F(RunChildTest, DroppedCachesAreEmptyThoughTheEngineMapsItsFiles) {
   RunOptions options =
-      ParseRunOptions({"--engine",      "mmapv1",  "--rows",     "20000",
-                       "--value-size",  "1000",    "--workload", "insert,point-read",
-                       "--operations",  "10",      "--warmup",   "0",
-                       "--ram",         "64M",     "--account",  "file",
-                       "--drop-caches", "--quiet", "--dir",      dir_});
+      ParseRunOptions({"--engine",      "mmapv1", "--rows",        "20000",
+                       "--value-size",  "1000",   "--workload",    "insert,point-read",
+                       "--operations",  "10",     "--warmup",      "0",
+                       "--ram",         "64M",    "--account",     "file",
+                       "--mmap-advice", "random", "--drop-caches", "--quiet",
+                       "--dir",         dir_});
   options.Resolve();
   RunPlan plan;
   plan.phases = options.workloads;
