@@ -127,6 +127,7 @@ struct RunOptions {
   void ResolveRelease();
   void ResolveCache(const Capabilities& can);
   void CheckSearchedCache(const Capabilities& can) const;
+  void CheckPhases(const Capabilities& can) const;
   void CheckQueueDepth(const Capabilities& can) const;
   void CheckDropCaches() const;
 };

@@ -135,12 +135,16 @@ void RunOptions::Resolve() {
   if (!mixed && !workload.mix.empty()) {
     throw Error(Error::kUsage, "--mix belongs to --workload mixed; name that workload too");
   }
-  CheckQueueDepth(info.capabilities);
-  CheckDropCaches();
+  CheckPhases(info.capabilities);
   CheckTraceOptions(*this);
   CheckRateOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 || (at_once && find_rate.empty()) ? 0 : 5;
+}
+
+void RunOptions::CheckPhases(const Capabilities& can) const {
+  CheckQueueDepth(can);
+  CheckDropCaches();
 }
 
 void RunOptions::CheckDropCaches() const {
