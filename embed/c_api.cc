@@ -1,6 +1,7 @@
 // The C API (testbed_engine.h) over engines/engine.h. It turns errors into codes and sentences. It
 // counts open sessions and cursors, so that it can refuse a close in the wrong order.
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <memory>
@@ -24,12 +25,14 @@ struct testbed_session {
   std::unique_ptr<testbed::Session> session;
   size_t cursors = 0;
   bool in_transaction = false;
+  uint64_t changes = 0;  // writes and ends of transactions so far
 };
 
 struct testbed_cursor {
   testbed_session* owner;
   std::unique_ptr<testbed::Cursor> cursor;
   bool on_row = false;
+  uint64_t changes = 0;  // those of the session when the cursor moved
 };
 
 namespace testbed {
@@ -132,6 +135,7 @@ template <typename Move>
 testbed_status Position(testbed_cursor* cursor, Move move) {
   if (cursor == nullptr) return Null("the cursor is null");
   cursor->on_row = false;
+  cursor->changes = cursor->owner->changes;
   return Guarded([&] {
     cursor->on_row = move(*cursor->cursor);
     return cursor->on_row ? TESTBED_OK : TESTBED_NOT_FOUND;
@@ -243,19 +247,35 @@ testbed_status testbed_begin(testbed_session* session) {
   });
 }
 
-static testbed_status End(testbed_session* session, void (Session::*how)()) {
+template <typename How>
+static testbed_status End(testbed_session* session, How how) {
   if (session == nullptr) return Null("the session is null");
   return Guarded([&] {
     if (!session->in_transaction) return Refuse(TESTBED_USAGE, "no transaction is open: begin one");
     session->in_transaction = false;
-    (session->session.get()->*how)();
+    ++session->changes;
+    how(*session->session);
     return TESTBED_OK;
   });
 }
 
-testbed_status testbed_commit(testbed_session* session) { return End(session, &Session::Commit); }
+testbed_status testbed_commit(testbed_session* session) {
+  return End(session, [](Session& s) {
+    try {
+      s.Commit();
+    } catch (...) {
+      // A transaction that an engine left open would take later writes with it.
+      try {
+        s.Rollback();
+      } catch (const std::exception&) {
+        // There is none, or the caller hears why it could not be committed.
+      }
+      throw;
+    }
+  });
+}
 testbed_status testbed_rollback(testbed_session* session) {
-  return End(session, &Session::Rollback);
+  return End(session, [](Session& s) { s.Rollback(); });
 }
 
 testbed_status testbed_get(testbed_session* session, testbed_table table, const char* key,
@@ -280,6 +300,7 @@ testbed_status testbed_put(testbed_session* session, testbed_table table, const 
     return Null("a session, a key and a value are needed");
   }
   return Guarded([&] {
+    ++session->changes;
     session->session->Put(table, Bytes(key, key_size), Bytes(value, value_size));
     return TESTBED_OK;
   });
@@ -291,6 +312,7 @@ testbed_status testbed_erase(testbed_session* session, testbed_table table, cons
     return Null("a session and a key are needed");
   }
   return Guarded([&] {
+    ++session->changes;
     session->session->Erase(table, Bytes(key, key_size));
     return TESTBED_OK;
   });
@@ -347,6 +369,10 @@ testbed_status testbed_cursor_row(testbed_cursor* cursor, const char** key, size
     return Null("a cursor and places for the row are needed");
   }
   if (!cursor->on_row) return OffRow();
+  if (cursor->changes != cursor->owner->changes) {
+    return Refuse(TESTBED_USAGE,
+                  "the session has written since the cursor moved: move it to the row again");
+  }
   return Guarded([&] {
     const std::string_view k = cursor->cursor->key(), v = cursor->cursor->value();
     *key = k.empty() ? "" : k.data();

@@ -135,7 +135,8 @@ class Cursor {
   virtual bool Next() = 0;
   virtual bool Prev() = 0;
   // key and value return the row that the cursor stands on. The bytes stay valid until the next
-  // call on the cursor or the next write on its session.
+  // call on the cursor or the next write on its session. After a write on its session (Put, Erase,
+  // Commit, Rollback) neither may be called until the cursor has moved.
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
 };
@@ -173,7 +174,8 @@ class Session {
  public:
   virtual ~Session() = default;
   // Begin throws Error inside a transaction; Commit and Rollback throw Error outside a transaction.
-  // Commit returns when the transaction is as durable as EngineOptions::durability demands.
+  // Commit returns when the transaction is as durable as EngineOptions::durability demands. It ends
+  // the transaction even when it throws.
   virtual void Begin() = 0;
   virtual void Commit() = 0;
   virtual void Rollback() = 0;

@@ -299,7 +299,8 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--zipf-theta", "THETA", "Skew of zipfian, scrambled and latest, 0 to 2 [0.99]",
       [&o](auto& option, auto& text) { o.workload.zipf_theta = ParseReal(option, text, 0, 2); });
   Add(app, "--hot-fraction", "SHARE",
-      "Share of the keys, from the first on, that are hot with --distribution hot [0.5]",
+      "Share of the rows that are hot with --distribution hot: the first keys, or with --key-order "
+      "random the rows that were inserted first [0.5]",
       [&o](auto& option, auto& text) {
         o.workload.hot_fraction = ParseReal(option, text, 1e-9, 1);
       });
@@ -360,8 +361,10 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) {
         o.repeat_runs = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
-  app.add_flag("--drop-caches", o.drop_caches,
-               "Drop the database's pages from the page cache before each measured phase");
+  app.add_flag(
+      "--drop-caches", o.drop_caches,
+      "Drop the database's pages from the page cache before each measured phase; an engine "
+      "that maps its files is closed for it, so its own cache is empty then, too");
   app.add_flag("--readahead-model", o.readahead_model,
                "Also report what a kernel of 2014 would have read from the device for the same "
                "file reads (docs/accounting.md)");

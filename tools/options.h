@@ -127,7 +127,9 @@ struct RunOptions {
   void ResolveRelease();
   void ResolveCache(const Capabilities& can);
   void CheckSearchedCache(const Capabilities& can) const;
+  void CheckPhases(const Capabilities& can) const;
   void CheckQueueDepth(const Capabilities& can) const;
+  void CheckDropCaches() const;
 };
 
 // These five functions add options to `app`, each in groups of its own: the options that choose and

@@ -135,11 +135,25 @@ void RunOptions::Resolve() {
   if (!mixed && !workload.mix.empty()) {
     throw Error(Error::kUsage, "--mix belongs to --workload mixed; name that workload too");
   }
-  CheckQueueDepth(info.capabilities);
+  CheckPhases(info.capabilities);
   CheckTraceOptions(*this);
   CheckRateOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 || (at_once && find_rate.empty()) ? 0 : 5;
+}
+
+void RunOptions::CheckPhases(const Capabilities& can) const {
+  CheckQueueDepth(can);
+  CheckDropCaches();
+}
+
+void RunOptions::CheckDropCaches() const {
+  if (!drop_caches || !at_once || engine.io != IoMode::kMmap) return;
+  throw Error(Error::kUsage,
+              fmt::format("--drop-caches closes {}, which maps its files, before each phase, and "
+                          "phases with a length or a rate of their own keep it open; leave one of "
+                          "them out",
+                          engine_name));
 }
 
 void RunOptions::CheckQueueDepth(const Capabilities& can) const {

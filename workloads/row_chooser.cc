@@ -12,6 +12,8 @@ namespace {
 // rows.
 constexpr uint64_t kScrambledRanks = 10'000'000'000;
 
+constexpr uint64_t kOfPopularRows = 0x68657431;  // makes a seed that nothing else has
+
 uint64_t Ranks(const Dataset& dataset, Distribution distribution) {
   return distribution == Distribution::kScrambled ? kScrambledRanks : dataset.rows();
 }
@@ -45,7 +47,9 @@ RowChooser::RowChooser(const Dataset& dataset, const WorkloadOptions& options, u
       as_ycsb_(AsYcsb(options)),
       zipfian_(Ranks(dataset, distribution_), options.zipf_theta),
       ycsb_ranks_(Ranks(dataset, distribution_), as_ycsb_ ? options.zipf_theta : 0),
-      scatter_(dataset.rows(), popular_seed_) {}
+      // Permuted rows are inserted in the order of a permutation by the data set's seed, and places
+      // in the population have another one. Popular rows must follow neither.
+      scatter_(dataset.rows(), Mix64(popular_seed_ + kOfPopularRows)) {}
 
 uint64_t RowChooser::DrawRank() {
   return as_ycsb_ ? ycsb_ranks_(random_.Unit()) : zipfian_(random_);

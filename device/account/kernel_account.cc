@@ -61,15 +61,6 @@ struct SlotOwners {
   std::atomic<uint32_t> used;                            // slots from this on never had an owner
 };
 
-// Returns the part of a thread's name that all threads of its sort share: the part before a slash
-// ("jbd2/vda-8") and, for io_uring's workers, the part before their number ("iou-wrk-4711").
-std::string SortOfThread(const char* name) {
-  std::string sort(name, ::strnlen(name, sizeof(ForeignKey::thread)));
-  sort = sort.substr(0, sort.find('/'));
-  if (sort.starts_with("iou-")) sort = sort.substr(0, sort.find_last_not_of("-0123456789") + 1);
-  return sort;
-}
-
 // Returns whether the kernel's own threads have this name.
 bool IsKernelsOwn(const std::string& sort) {
   return sort == "kworker" || sort == "jbd2" || sort == "xfsaild";
@@ -344,7 +335,8 @@ void BpfAccount::AddForeign(LedgerCounts* counts) const {
     previous = &key;
     BlockCounts found;
     if (bpf_map_lookup_elem(foreign_.get(), &key, &found) != 0 || found == BlockCounts{}) continue;
-    const std::string sort = SortOfThread(key.thread);
+    const std::string sort =
+        SortOfThread({key.thread, ::strnlen(key.thread, sizeof(ForeignKey::thread))});
     FileKind kind = static_cast<FileKind>(key.kind);
     if (key.kind == kUnclassedFlush) {
       // A flush of the run's library counts with its writes, not as another program's.

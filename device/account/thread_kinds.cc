@@ -1,8 +1,10 @@
 #include "device/account/thread_kinds.h"
 
 #include <map>
+#include <utility>
 
 #include "device/os/mutex.h"
+#include "device/os/run_cpu.h"
 
 namespace testbed {
 namespace {
@@ -18,6 +20,12 @@ Registry& TheRegistry() {
 
 }  // namespace
 
+std::string SortOfThread(std::string_view name) {
+  std::string sort(name.substr(0, name.find('/')));
+  if (sort.starts_with("iou-")) sort = sort.substr(0, sort.find_last_not_of("-0123456789") + 1);
+  return sort;
+}
+
 void RegisterThreads(const std::string& name, FileKind kind) {
   Registry& registry = TheRegistry();
   LockGuard lock(registry.mutex);
@@ -30,6 +38,20 @@ std::optional<FileKind> KindOfThreads(const std::string& name) {
   const auto found = registry.kinds.find(name);
   if (found == registry.kinds.end()) return {};
   return found->second;
+}
+
+std::set<std::string> RegisteredThreadsOfOthers() {
+  Registry& registry = TheRegistry();
+  {
+    LockGuard lock(registry.mutex);
+    if (registry.kinds.empty()) return {};
+  }
+  std::set<std::string> sorts;
+  for (const std::string& name : ThreadsOfOtherPrograms()) {
+    std::string sort = SortOfThread(name);
+    if (KindOfThreads(sort)) sorts.insert(std::move(sort));
+  }
+  return sorts;
 }
 
 }  // namespace testbed

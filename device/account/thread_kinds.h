@@ -8,17 +8,27 @@
 #define TESTBED_DEVICE_ACCOUNT_THREAD_KINDS_H_
 
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "device/account/ledger.h"
 
 namespace testbed {
+
+// Returns the part of a thread's name that all threads of its sort share: the part before a slash
+// ("jbd2/vda-8") and, for io_uring's workers, the part before their number ("iou-wrk-4711").
+std::string SortOfThread(std::string_view name);
 
 // Declares that the direct IO of all threads with this name is of files of `kind`. It holds for
 // requests that were counted before, too. `name` is as LedgerCounts::Foreign has it. Thread-safe.
 void RegisterThreads(const std::string& name, FileKind kind);
 // Returns the kind that was registered for the name, or nothing. Thread-safe.
 std::optional<FileKind> KindOfThreads(const std::string& name);
+
+// Returns the registered names that threads of other programs of this machine have, too, such as those
+// of a PostgreSQL of its own: their requests cannot be told from the run's. Thread-safe.
+std::set<std::string> RegisteredThreadsOfOthers();
 
 // Marks a call as CallMark does, where the call reads files of one kind and writes files of
 // another.

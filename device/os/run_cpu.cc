@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/os/mutex.h"
@@ -76,15 +78,16 @@ bool Serves(const std::map<pid_t, Process>& all, pid_t pid, const std::vector<pi
   return false;
 }
 
+std::vector<pid_t> ServersOfRun() {
+  Servers& known = TheServers();
+  const LockGuard lock(known.mutex);
+  return known.pids;
+}
+
 }  // namespace
 
 CpuSeconds CpuOfRun() {
-  std::vector<pid_t> servers;
-  {
-    Servers& known = TheServers();
-    const LockGuard lock(known.mutex);
-    servers = known.pids;
-  }
+  const std::vector<pid_t> servers = ServersOfRun();
   CpuSeconds sum = OfRusage(RUSAGE_SELF);
   sum += OfRusage(RUSAGE_CHILDREN);
   if (servers.empty()) return sum;
@@ -93,6 +96,27 @@ CpuSeconds CpuOfRun() {
     if (Serves(all, pid, servers)) sum += process.cpu;
   }
   return sum;
+}
+
+std::set<std::string> ThreadsOfOtherPrograms() {
+  std::vector<pid_t> own = ServersOfRun();
+  own.push_back(::getpid());
+  const std::map<pid_t, Process> all = ReadProcesses();
+  std::set<std::string> names;
+  for (const auto& [pid, process] : all) {
+    if (Serves(all, pid, own)) continue;
+    std::error_code error;
+    const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+    // The process may end meanwhile.
+    for (std::filesystem::directory_iterator task(tasks, error), end; !error && task != end;
+         task.increment(error)) {
+      std::optional<std::string> name = ReadSmallFile(task->path().string() + "/comm");
+      if (!name) continue;
+      if (name->ends_with('\n')) name->pop_back();
+      names.insert(std::move(*name));
+    }
+  }
+  return names;
 }
 
 void AddServer(pid_t pid) {

@@ -11,6 +11,9 @@
 
 #include <sys/types.h>
 
+#include <set>
+#include <string>
+
 namespace testbed {
 
 struct CpuSeconds {
@@ -26,6 +29,10 @@ struct CpuSeconds {
 // all their descendants. It does not fall while the servers live. The servers' time comes in ticks
 // of 10 ms.
 CpuSeconds CpuOfRun();
+
+// Returns the names of all threads (/proc/PID/task/TID/comm) of processes that are neither this one nor
+// a server of the run, nor descend from these.
+std::set<std::string> ThreadsOfOtherPrograms();
 
 // AddServer makes the process with this id a server of the run, and RemoveServer ends that.
 // ServerProcess calls both.

@@ -26,11 +26,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "device/error.h"
 
 namespace testbed {
 
 // Returns whether the run should end. It is cheap enough to be called for every operation.
 bool StopRequested();
+
+// What waits for something throws this when the run should end. `doing` completes the sentence:
+// "while its server started".
+class Stopped : public Error {
+ public:
+  explicit Stopped(const std::string& doing) : Error(kRun, "the run was stopped " + doing) {}
+};
 
 // Installs the handlers while it lives; at most one guard lives at a time. The destructor restores
 // the earlier handlers and clears the stop request.

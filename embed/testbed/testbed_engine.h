@@ -132,8 +132,9 @@ TESTBED_EXPORT testbed_status testbed_cursor_seek(testbed_cursor* cursor, const 
 TESTBED_EXPORT testbed_status testbed_cursor_seek_last(testbed_cursor* cursor);
 TESTBED_EXPORT testbed_status testbed_cursor_next(testbed_cursor* cursor);
 TESTBED_EXPORT testbed_status testbed_cursor_prev(testbed_cursor* cursor);
-// Returns the row that the cursor stands on; TESTBED_USAGE when it stands on none. The bytes stay
-// valid until the next call on the cursor or the next write on its session.
+// Returns the row that the cursor stands on. Returns TESTBED_USAGE when it stands on none, or the
+// session has written since the cursor moved (put, erase, commit, rollback): move it to the row
+// again. The bytes stay valid until the next call on the cursor or the next write on its session.
 TESTBED_EXPORT testbed_status testbed_cursor_row(testbed_cursor* cursor, const char** key,
                                                  size_t* key_size, const char** value,
                                                  size_t* value_size);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "device/account/ledger.h"
 #include "device/account/thread_kinds.h"
@@ -238,11 +239,16 @@ void InnodbSession::Acknowledge() {
 void InnodbSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, "innodb: Commit without Begin");
   if (begun_) {
-    Call([this] {
-      CallMark mark(FileKind::kLog);
-      connection_->Commit();
-      Acknowledge();
-    });
+    try {
+      Call([this] {
+        CallMark mark(FileKind::kLog);
+        connection_->Commit();
+        Acknowledge();
+      });
+    } catch (const Error&) {
+      Abandon();
+      throw;
+    }
   }
   in_transaction_ = begun_ = false;
   writes_.clear();
@@ -251,14 +257,23 @@ void InnodbSession::Commit() {
 void InnodbSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, "innodb: Rollback without Begin");
   ++changes_;
-  if (begun_) {
-    Call([this] {
-      CallMark mark(FileKind::kData);
-      connection_->Rollback();
-    });
-  }
-  in_transaction_ = begun_ = false;
+  const bool begun = std::exchange(begun_, false);
+  in_transaction_ = false;
   writes_.clear();
+  if (!begun) return;
+  Call([this] {
+    CallMark mark(FileKind::kData);
+    connection_->Rollback();
+  });
+}
+
+// Ends a transaction whose commit failed. The caller throws why.
+void InnodbSession::Abandon() {
+  try {
+    Rollback();
+  } catch (const Error&) {
+    // The server has none, or has failed for good.
+  }
 }
 
 std::unique_ptr<Cursor> InnodbSession::NewCursor(TableId table) {

@@ -91,6 +91,7 @@ class InnodbSession : public Session, private HandlerOwner {
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   void WriteAgain();
   void Acknowledge();
+  void Abandon();
 
   Server* const server_;
   Mutex busy_;  // held while the connection is used, by the session or by CloseHandler

@@ -79,8 +79,14 @@ void MyConnection::Connect() {
     } else if (code == kTlsRequired) {
       how = "; add ?tls=on to the URL";
     }
-    throw Error(Error::kUsage, fmt::format("mysql cannot connect to {}: {} ({}){}", options_.shown,
-                                           client_.mysql_error(handle()), code, how));
+    const std::string sentence =
+        fmt::format("mysql cannot connect to {}: {} ({}){}", options_.shown,
+                    client_.mysql_error(handle()), code, how);
+    if (code == CR_CONNECTION_ERROR || code == CR_CONN_HOST_ERROR || code == CR_SERVER_LOST ||
+        code == CR_SERVER_GONE_ERROR) {
+      throw NoAnswer(sentence);
+    }
+    throw Error(Error::kUsage, sentence);
   }
   // The library goes on without TLS when the server has none.
   if (options_.tls && client_.mysql_get_ssl_cipher(handle()) == nullptr) {

@@ -29,9 +29,16 @@ struct ConnectOptions {
   std::function<std::string()> complaint;
 };
 
+// The server does not answer, or not yet: a server that has just been started may do so later.
+class NoAnswer : public Error {
+ public:
+  explicit NoAnswer(const std::string& sentence) : Error(kUsage, sentence) {}
+};
+
 class MyConnection : public SqlConnection, private MariadbHandle {
  public:
-  // Throws Error: kUsage when the server refuses the user or is too old, kIo when there is none.
+  // Throws NoAnswer when no server answers, and Error (kUsage) when it refuses the user or is too
+  // old.
   explicit MyConnection(const ConnectOptions& options);
   ~MyConnection() override;
 

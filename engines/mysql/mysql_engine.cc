@@ -140,11 +140,18 @@ void MysqlEngine::CheckGivenServer() {
   }
   const std::string flush = variables["innodb_flush_log_at_trx_commit"];
   const std::string timeout = variables["innodb_flush_log_at_timeout"];
-  if (flush == "1" || settings_.durability == Durability::kNone) return;
-  if (settings_.durability == Durability::kSync) {
-    refuse("--durability sync", "innodb_flush_log_at_trx_commit", flush, "--durability lazy");
+  // With 3 the server syncs each commit, too; with 0 it syncs as often as with 2.
+  const Durability has = flush == "1" || flush == "3" ? Durability::kSync
+                         : settings_.durability == Durability::kNone && flush == "0"
+                             ? Durability::kNone
+                             : Durability::kLazy;
+  if (has != settings_.durability) {
+    refuse(fmt::format("--durability {}", DurabilityName(settings_.durability)),
+           "innodb_flush_log_at_trx_commit", flush,
+           fmt::format("--durability {}", DurabilityName(has)));
   }
-  if (std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings_.lazy_interval_ms) {
+  if (has == Durability::kLazy &&
+      std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings_.lazy_interval_ms) {
     refuse(fmt::format("--lazy-interval {}", settings_.lazy_interval_ms),
            "innodb_flush_log_at_timeout", timeout + " s", "--lazy-interval " + timeout + "000");
   }

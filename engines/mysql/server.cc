@@ -15,6 +15,7 @@
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/os/interrupted.h"
+#include "device/os/signal_guard.h"
 #include "engines/sql/mariadb_files.h"
 
 namespace testbed::mysql {
@@ -23,7 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPoll(5);
-constexpr std::chrono::seconds kPatience(600);  // for the page writes of a shutdown
+constexpr std::chrono::seconds kPatience(600);       // for the page writes of a shutdown
+constexpr std::chrono::seconds kAnswerPatience(60);  // of a server that has its socket
 constexpr char kSocket[] = "mysqld.sock";
 
 }  // namespace
@@ -40,6 +42,7 @@ FileKind KindOfServerFile(const std::string& path) {
 
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
     : dir_(dir), settings_(settings), discard_(false) {
+  (void)LoadClient();  // throws before there is a server that nobody could speak to
   std::error_code error;
   log_begin_ = fs::exists(log(), error) ? fs::file_size(log(), error) : 0;
   if (is_new && fs::exists(cluster()) && !fs::is_empty(cluster(), error)) {
@@ -121,27 +124,37 @@ void PrivateServer::Start() {
   std::error_code error;
   fs::remove(cluster() + "/" + kSocket, error);  // left by a killed server
   process_ = std::make_unique<ServerProcess>(command);
-  while (::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) {
-    if (process_->Ended()) FailToStart();
-    std::this_thread::sleep_for(kPoll);
-  }
+  while (::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) WaitForStart();
   // All threads of the server have the program's name. All but the threads of connections write
   // only data files with direct IO.
   for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk"}) {
     RegisterThreads(name, FileKind::kData);
   }
   files_ = std::make_unique<FileWatch>(cluster(), KindOfServerFile);
+  AwaitAnswer();
+  log_fd_ = ::open((cluster() + "/ib_logfile0").c_str(), O_RDONLY | O_CLOEXEC);
+  if (log_fd_ < 0) throw Error::Io("open", cluster() + "/ib_logfile0", errno);
+}
+
+// Waits a moment for the server. Throws when it has ended, or the run should.
+void PrivateServer::WaitForStart() {
+  if (process_->Ended()) FailToStart();
+  if (StopRequested()) throw Stopped("while its server started");
+  std::this_thread::sleep_for(kPoll);
+}
+
+// Waits until the server lets the run connect. What it refuses once it answers, it refuses for ever.
+void PrivateServer::AwaitAnswer() {
+  const auto deadline = std::chrono::steady_clock::now() + kAnswerPatience;
   for (;;) {
     try {
       MyConnection probe(connect());
-      break;
-    } catch (const Error&) {
-      if (process_->Ended()) FailToStart();
-      std::this_thread::sleep_for(kPoll);
+      return;
+    } catch (const NoAnswer&) {
+      if (std::chrono::steady_clock::now() > deadline) throw;
+      WaitForStart();
     }
   }
-  log_fd_ = ::open((cluster() + "/ib_logfile0").c_str(), O_RDONLY | O_CLOEXEC);
-  if (log_fd_ < 0) throw Error::Io("open", cluster() + "/ib_logfile0", errno);
 }
 
 ConnectOptions PrivateServer::connect() const {

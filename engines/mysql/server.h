@@ -47,6 +47,8 @@ class PrivateServer {
   std::string cluster() const { return dir_ + "/cluster"; }
   std::string log() const { return dir_ + "/server.log"; }
   void Start();
+  void WaitForStart();
+  void AwaitAnswer();
   std::string Complaint() const;
   [[noreturn]] void FailToStart() const;
 

@@ -41,13 +41,14 @@ std::string TakeUntil(std::string* text, char delimiter) {
   return part;
 }
 
+// A URL that is refused may have a password in it, and is not printed.
 // Parses mysql://USER@HOST:PORT/?socket=PATH&tls=on.
 ConnectOptions ParseUrl(const std::string& url) {
   std::string rest = url;
   const size_t scheme = rest.find("://");
   if (scheme == std::string::npos ||
       (rest.substr(0, scheme) != "mysql" && rest.substr(0, scheme) != "mariadb")) {
-    Refuse("connect", url, "it takes a URL such as mysql://user@host:3306/?tls=on");
+    Refuse("connect", "URL", "it takes a URL such as mysql://user@host:3306/?tls=on");
   }
   rest = rest.substr(scheme + 3);
   ConnectOptions target;
@@ -68,7 +69,7 @@ ConnectOptions ParseUrl(const std::string& url) {
   target.host = TakeUntil(&before, ':');
   if (!before.empty()) {
     target.port = static_cast<unsigned>(std::strtoul(before.c_str(), nullptr, 10));
-    if (target.port == 0 || target.port > 65535) Refuse("connect", url, "its port is no number");
+    if (target.port == 0 || target.port > 65535) Refuse("connect", "URL", "its port is no number");
   }
   const size_t question = rest.find('?');
   std::string settings = question == std::string::npos ? "" : rest.substr(question + 1);
@@ -80,7 +81,7 @@ ConnectOptions ParseUrl(const std::string& url) {
     } else if (name == "tls" && (value == "on" || value == "off")) {
       target.tls = value == "on";
     } else {
-      Refuse("connect", url, "behind the question mark it accepts socket=PATH and tls=on");
+      Refuse("connect", "URL", "behind the question mark it accepts socket=PATH and tls=on");
     }
   }
   target.shown = "the server of --engine-option connect";

@@ -15,6 +15,10 @@ namespace {
 constexpr size_t kMostInPipeline = 128, kMostBytesInPipeline = 256 << 10;
 constexpr int kOldestVersion = 120000;  // generated columns
 
+// The parameters of a connection.
+constexpr const char* kKeywords[] = {"dbname", "fallback_application_name", "connect_timeout",
+                                     nullptr};
+
 // Returns a message of the server or of libpq as one line.
 std::string OneLine(const char* message) {
   std::string line;
@@ -35,11 +39,14 @@ bool Says(const std::string& message, const char* words) {
 
 }  // namespace
 
+PGPing Ping(const ConnectOptions& options) {
+  const char* const values[] = {options.target.c_str(), "testbed", "20", nullptr};
+  return LoadLibpq().PQpingParams(kKeywords, values, 1);
+}
+
 PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()), options_(options) {
-  const char* const keywords[] = {"dbname", "fallback_application_name", "connect_timeout",
-                                  nullptr};
   const char* const values[] = {options_.target.c_str(), "testbed", "20", nullptr};
-  connection_ = libpq_.PQconnectdbParams(keywords, values, 1);
+  connection_ = libpq_.PQconnectdbParams(kKeywords, values, 1);
   if (connection_ == nullptr) throw Error::NoMemory("for a connection of postgres");
   if (libpq_.PQstatus(connection_) != CONNECTION_OK) {
     const std::string said = OneLine(libpq_.PQerrorMessage(connection_));

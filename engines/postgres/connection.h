@@ -24,6 +24,10 @@ struct ConnectOptions {
   std::function<std::string()> complaint;
 };
 
+// Returns PQPING_REJECT when the server is still starting, PQPING_NO_RESPONSE when none answers, and
+// another value when it lets clients connect, or refuses them for another reason.
+PGPing Ping(const ConnectOptions& options);
+
 class PgConnection : public SqlConnection {
  public:
   // Throws Error: kUsage when the server refuses the user or is too old, kIo when there is none.

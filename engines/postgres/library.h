@@ -10,14 +10,14 @@
 
 namespace testbed::postgres {
 
-#define TESTBED_LIBPQ_CALLS(call)                                                             \
-  call(PQconnectdbParams) call(PQfinish) call(PQstatus) call(PQerrorMessage)                  \
-      call(PQsetNoticeProcessor) call(PQserverVersion) call(PQbackendPID) call(PQsocket)      \
-          call(PQexec) call(PQprepare) call(PQexecPrepared) call(PQsendQueryPrepared)         \
-              call(PQgetResult) call(PQclear) call(PQresultStatus) call(PQresultErrorField)   \
-                  call(PQresultErrorMessage) call(PQntuples) call(PQnfields) call(PQgetvalue) \
-                      call(PQgetlength) call(PQenterPipelineMode) call(PQexitPipelineMode)    \
-                          call(PQpipelineSync) call(PQconninfoParse) call(PQconninfoFree)     \
+#define TESTBED_LIBPQ_CALLS(call)                                                               \
+  call(PQconnectdbParams) call(PQpingParams) call(PQfinish) call(PQstatus) call(PQerrorMessage) \
+      call(PQsetNoticeProcessor) call(PQserverVersion) call(PQbackendPID) call(PQsocket)        \
+          call(PQexec) call(PQprepare) call(PQexecPrepared) call(PQsendQueryPrepared)           \
+              call(PQgetResult) call(PQclear) call(PQresultStatus) call(PQresultErrorField)     \
+                  call(PQresultErrorMessage) call(PQntuples) call(PQnfields) call(PQgetvalue)   \
+                      call(PQgetlength) call(PQenterPipelineMode) call(PQexitPipelineMode)      \
+                          call(PQpipelineSync) call(PQconninfoParse) call(PQconninfoFree)       \
                               call(PQfreemem) call(PQhost) call(PQport)
 
 // Libpq has a pointer to each function of the library that testbed calls.

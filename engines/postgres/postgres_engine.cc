@@ -64,6 +64,7 @@ class PostgresEngine : public Engine {
 
  private:
   ConnectOptions Target() const;
+  void CheckGivenServer();
   void OpenSchema();
   FoundSchema FindSchema();
   bool TryLockSchema();
@@ -98,6 +99,7 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
       SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms},
       [this] { return std::make_unique<PgConnection>(Target()); }, std::function<void()>());
   version_ = static_cast<int>(Number(store_->AskOne("SHOW server_version_num")));
+  if (server_ == nullptr) CheckGivenServer();
   OpenSchema();
   if (server_ != nullptr) server_->Keep();
   if (settings_.durability != Durability::kLazy) return;
@@ -128,6 +130,17 @@ ConnectOptions PostgresEngine::Target() const {
   options.shown = "the server of --engine-option connect";
   options.setup = SessionSetup(settings_);
   return options;
+}
+
+// Throws Error (kUsage) when a server that runs already does not have what the options ask for: a
+// session can choose whether its commits wait for the log, and not whether the log is synced.
+void PostgresEngine::CheckGivenServer() {
+  if (settings_.durability == Durability::kNone || store_->AskOne("SHOW fsync") == "on") return;
+  throw Error(
+      Error::kUsage,
+      fmt::format("postgres cannot honour --durability {}: the server has fsync = off; give "
+                  "--durability none",
+                  DurabilityName(settings_.durability)));
 }
 
 FoundSchema PostgresEngine::FindSchema() {

@@ -18,6 +18,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/interrupted.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed::postgres {
 namespace {
@@ -25,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPoll(5);
-constexpr std::chrono::seconds kPatience(600);  // for the checkpoint of a shutdown
+constexpr std::chrono::seconds kPatience(600);       // for the checkpoint of a shutdown
+constexpr std::chrono::seconds kAnswerPatience(60);  // of a server that has its socket
 constexpr char kSocket[] = ".s.PGSQL.5432";
 
 // Returns the name of the user that this process connects as.
@@ -43,6 +45,12 @@ std::string NameOfUser() {
   return name;
 }
 
+// Lets the server go on starting, unless the run should end.
+void WaitAMoment() {
+  if (StopRequested()) throw Stopped("while its server started");
+  std::this_thread::sleep_for(kPoll);
+}
+
 }  // namespace
 
 FileKind KindOfClusterFile(const std::string& path) {
@@ -54,6 +62,7 @@ FileKind KindOfClusterFile(const std::string& path) {
 
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
     : dir_(dir), settings_(settings), discard_(false) {
+  (void)LoadLibpq();  // throws before there is a server that nobody could speak to
   if (::geteuid() == 0) {
     user_ = FindUser({"postgres", "nobody"});
     if (!user_) {
@@ -217,7 +226,7 @@ void PrivateServer::Launch(const ServerCommand& command) {
       throw Error::Io("remove", cluster() + "/" + kSocket, errno);
     process_ = std::make_unique<ServerProcess>(command);
     while (!process_->Ended() && ::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) {
-      std::this_thread::sleep_for(kPoll);
+      WaitAMoment();
     }
     if (!process_->Ended()) return;
     const std::string complaint = Complaint();
@@ -232,7 +241,7 @@ void PrivateServer::Launch(const ServerCommand& command) {
                   fmt::format("PostgreSQL did not start in {}: {}", dir_, complaint),
                   full ? ENOSPC : 0);
     }
-    std::this_thread::sleep_for(kPoll);
+    WaitAMoment();
   }
 }
 
@@ -246,26 +255,38 @@ void PrivateServer::Start() {
   // All processes of the server have one name. With direct IO they write only data files.
   RegisterThreads("postgres", FileKind::kData);
   files_ = std::make_unique<FileWatch>(cluster(), KindOfClusterFile);
+  AwaitAnswer();
+}
+
+// Waits until the server lets the run connect. While it recovers it answers that it is starting;
+// what it refuses after that, it refuses for ever.
+void PrivateServer::AwaitAnswer() {
+  using Clock = std::chrono::steady_clock;
+  auto silent_since = Clock::now();
   for (;;) {
-    try {
-      PgConnection probe(connect());
-      return;
-    } catch (const Error& refusal) {
-      // A server that answers may be recovering, so this tries again, unless the server does not
-      // know this process's user.
-      if (std::string_view(refusal.what()).find("authentication failed") != std::string::npos)
-        throw;
-      if (!process_->Ended()) {
-        std::this_thread::sleep_for(kPoll);
-        continue;
-      }
-      const std::string complaint = Complaint();
-      const bool full = complaint.find("No space left") != std::string::npos;
-      throw Error(full ? Error::kIo : Error::kCorruption,
-                  fmt::format("PostgreSQL did not open the database in {}: {}", dir_, complaint),
-                  full ? ENOSPC : 0);
+    const PGPing answer = Ping(connect());
+    if (answer == PQPING_REJECT) {
+      silent_since = Clock::now();
+    } else if (answer != PQPING_NO_RESPONSE || Clock::now() - silent_since > kAnswerPatience) {
+      break;
     }
+    if (process_->Ended()) FailToOpen();
+    WaitAMoment();
   }
+  try {
+    PgConnection probe(connect());
+  } catch (const Error&) {
+    if (process_->Ended()) FailToOpen();
+    throw;
+  }
+}
+
+void PrivateServer::FailToOpen() const {
+  const std::string complaint = Complaint();
+  const bool full = complaint.find("No space left") != std::string::npos;
+  throw Error(full ? Error::kIo : Error::kCorruption,
+              fmt::format("PostgreSQL did not open the database in {}: {}", dir_, complaint),
+              full ? ENOSPC : 0);
 }
 
 ConnectOptions PrivateServer::connect() const {

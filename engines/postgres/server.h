@@ -61,6 +61,8 @@ class PrivateServer {
   void Start();
   // Starts the server's process, and waits until it listens.
   void Launch(const ServerCommand& command);
+  void AwaitAnswer();
+  [[noreturn]] void FailToOpen() const;
   // Returns the last error that the server, or initdb, wrote since Start. Without one, returns the
   // last line of another kind if `or_any`, and an empty string if there is none.
   std::string LastError(bool or_any) const;

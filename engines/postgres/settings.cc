@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -12,6 +13,7 @@
 #include "device/error.h"
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
+#include "engines/postgres/library.h"
 
 namespace testbed::postgres {
 namespace {
@@ -57,20 +59,20 @@ bool HasPrograms(const std::string& dir) {
          ::access((dir + "/postgres").c_str(), X_OK) == 0;
 }
 
-// Refuses a URL that names a password: the options of a run are printed and stored.
+// Refuses a URL that names a password: the options of a run are printed and stored. What is refused
+// may have one in it, and is not printed.
 void CheckConnect(const std::string& url) {
   const bool is_url = url.starts_with("postgresql://") || url.starts_with("postgres://");
-  if (!is_url && url.find('=') == std::string::npos) {
-    Refuse("connect", url, "it takes a URL such as postgresql://user@host:5432/database");
+  PQconninfoOption* const options = LoadLibpq().PQconninfoParse(url.c_str(), nullptr);
+  if (options == nullptr || (!is_url && url.find('=') == std::string::npos)) {
+    Refuse("connect", "URL", "it takes a URL such as postgresql://user@host:5432/database");
   }
-  const size_t authority = url.find("://");
-  bool password = url.find("password=") != std::string::npos;
-  if (is_url) {
-    const std::string_view rest = std::string_view(url).substr(authority + 3);
-    const size_t at = rest.find('@');
-    password |=
-        at != std::string_view::npos && rest.substr(0, at).find(':') != std::string_view::npos;
+  bool password = false;
+  for (const PQconninfoOption* o = options; o->keyword != nullptr; ++o) {
+    const std::string_view keyword = o->keyword;
+    password |= o->val != nullptr && (keyword == "password" || keyword == "sslpassword");
   }
+  LoadLibpq().PQconninfoFree(options);
   if (!password) return;
   throw Error(Error::kUsage,
               "postgres takes no password in --engine-option connect, which is printed and stored: "
@@ -90,7 +92,12 @@ std::vector<std::string> ServerOptions(const std::string& text) {
       Refuse("server_option", part,
              "it takes NAME=VALUE of the server's configuration, such as bgwriter_delay=10ms");
     }
-    if (std::find(std::begin(kOwn), std::end(kOwn), part.substr(0, equals)) != std::end(kOwn)) {
+    // The server takes capital letters and hyphens in a name, too.
+    std::string name = part.substr(0, equals);
+    for (char& c : name) {
+      c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) {
       Refuse("server_option", part,
              "the run's own options or --engine-option of that name decide it");
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <iterator>
 #include <thread>
@@ -59,8 +60,21 @@ constexpr std::string_view kOwn[] = {"datadir",
                                      "init-file",
                                      "defaults-file"};
 
-bool Has(std::span<const std::string_view> names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+// Returns whether the server would take `name` for one of `names`: it knows an option by the
+// beginning of its name, and takes words before it.
+bool Means(std::span<const std::string_view> names, std::string_view name) {
+  for (;;) {
+    if (std::any_of(names.begin(), names.end(),
+                    [name](std::string_view own) { return own.starts_with(name); })) {
+      return true;
+    }
+    size_t word = 0;
+    for (const std::string_view before : {"loose-", "skip-", "disable-", "enable-", "maximum-"}) {
+      if (name.starts_with(before)) word = before.size();
+    }
+    if (word == 0) return false;
+    name.remove_prefix(word);
+  }
 }
 
 }  // namespace
@@ -186,8 +200,10 @@ std::vector<std::string> ServerOptions(const std::string& engine, const std::str
       refuse(part, "it takes NAME=VALUE of a server's option, such as innodb_sync_spin_loops=0");
     }
     std::string name = part.substr(0, equals);
-    std::replace(name.begin(), name.end(), '_', '-');
-    if (Has(kOwn, name) || Has(own, name)) {
+    for (char& c : name) {
+      c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    if (Means(kOwn, name) || Means(own, name)) {
       refuse(part, "the run's own options or --engine-option of that name decide it");
     }
     all.push_back("--" + name + part.substr(equals));

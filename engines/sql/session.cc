@@ -234,12 +234,17 @@ void SqlSession::Commit() {
   if (begun) {
     const auto turn = store_->Turn();
     const RequestMark mark(&served_);
-    Try(
-        [this] {
-          connection_->Send(Prepared(&commit_, "COMMIT", 0, 0), {});
-          connection_->Await();
-        },
-        true);
+    try {
+      Try(
+          [this] {
+            connection_->Send(Prepared(&commit_, "COMMIT", 0, 0), {});
+            connection_->Await();
+          },
+          true);
+    } catch (const Error&) {
+      Abandon();
+      throw;
+    }
   }
   in_transaction_ = begun_ = false;
   writes_.clear();
@@ -255,12 +260,30 @@ void SqlSession::Rollback() {
   if (!begun) return;
   const auto turn = store_->Turn();
   const RequestMark mark(&served_);
+  RollBackOnServer();
+}
+
+// Rolls the transaction back, whatever the server says of the statements that were sent before.
+void SqlSession::RollBackOnServer() {
   try {
     connection_->Await();
-  } catch (const SqlConflict&) {
-    // The transaction is rolled back already.
+  } catch (const Error&) {
+    // What failed is rolled back. A connection that is lost fails once more below.
   }
   connection_->Run("ROLLBACK");
+}
+
+// Ends a transaction whose commit failed. The caller throws why.
+void SqlSession::Abandon() {
+  const bool begun = std::exchange(begun_, false);
+  in_transaction_ = false;
+  writes_.clear();
+  ++changes_;
+  try {
+    if (begun) RollBackOnServer();
+  } catch (const Error&) {
+    // Without a connection the server rolls back by itself.
+  }
 }
 
 std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {

@@ -81,6 +81,8 @@ class SqlSession : public Session, private SqlTableReader {
   // `again`, `work`.
   void Try(const std::function<void()>& work, bool again);
   void AwaitWrites();
+  void RollBackOnServer();
+  void Abandon();
 
   SqlStore* const store_;
   const std::string farewell_;

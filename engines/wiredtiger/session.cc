@@ -150,11 +150,16 @@ void WiredtigerSession::Begin() {
 void WiredtigerSession::Commit() {
   const Call call(this);
   Enter();
-  database_->ThrowIfFailed();
   int code;
-  // A commit that returns WT_ROLLBACK has ended the transaction; Replay begins a new one.
-  while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
-    Replay("committing a transaction");
+  try {
+    database_->ThrowIfFailed();
+    // A commit that returns WT_ROLLBACK has ended the transaction; Replay begins a new one.
+    while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
+      Replay("committing a transaction");
+    }
+  } catch (const Error&) {
+    if (std::exchange(in_transaction_, false)) EndTransaction();
+    throw;
   }
   in_transaction_ = false;
   if (code != 0) Fail(code, "committing a transaction");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 #include "device/error.h"
 #include "engines/extra_options.h"
@@ -127,9 +129,62 @@ void Validate(const char* call, const std::string& config, const char* option) {
   }
 }
 
+// A key of WiredTiger's configuration that a text of the user cannot set, and what decides it. A
+// text with a part of a key, such as log=(file_max=10M), would reset the key's other parts.
+struct Decided {
+  std::string_view key, by;
+};
+constexpr std::string_view kAdapter = "testbed's adapter";
+constexpr std::string_view kOfFiles = "--io, --mmap-advice and --file-advice";
+constexpr Decided kOfConnection[] = {
+    {"log", "--durability and the engine options log_file_max, log_prealloc and log_zero_fill"},
+    {"transaction_sync", "--durability and the engine option log_sync"},
+    {"checkpoint_sync", "--durability"},
+    {"cache_size", "--ram and --cache-pct"},
+    {"shared_cache", "--ram and --cache-pct"},
+    {"eviction", "the engine options eviction_threads_min and eviction_threads_max"},
+    {"direct_io", kOfFiles},
+    {"buffer_alignment", kOfFiles},
+    {"mmap", kOfFiles},
+    {"mmap_all", kOfFiles},
+    {"write_through", kOfFiles},
+    {"in_memory", kAdapter},
+    {"readonly", kAdapter},
+    {"create", kAdapter},
+    {"exclusive", kAdapter},
+    {"config_base", kAdapter},
+    {"use_environment", kAdapter},
+    {"extensions", kAdapter},
+    {"debug_mode", kAdapter}};
+constexpr Decided kOfTable[] = {{"leaf_page_max", "--page-size"},
+                                {"block_compressor", "--compression"},
+                                {"log", "--durability"},
+                                {"key_format", kAdapter},
+                                {"value_format", kAdapter},
+                                {"columns", kAdapter},
+                                {"type", kAdapter}};
+
+// Throws Error (kUsage) when the text of the extra option `name` sets a key that is decided.
+void CheckText(const EngineOptions& options, const std::string& name,
+               std::span<const Decided> decided) {
+  const auto text = options.extra.find(name);
+  if (text == options.extra.end()) return;
+  for (const auto& [key, value] : ConfigItems(text->second)) {
+    const auto at = std::find_if(decided.begin(), decided.end(),
+                                 [&key](const Decided& d) { return d.key == key; });
+    if (at == decided.end()) continue;
+    throw Error(Error::kUsage,
+                fmt::format("wiredtiger cannot honour --engine-option {} with {}={}: it follows "
+                            "from {}",
+                            name, key, value, at->by));
+  }
+}
+
 }  // namespace
 
 void CheckSettings(const EngineOptions& options) {
+  CheckText(options, "connection_config", kOfConnection);
+  CheckText(options, "table_config", kOfTable);
   const Settings s = MakeSettings(options);
   Validate("wiredtiger_open", s.connection, "connection_config");
   Validate("WT_SESSION.create", s.table, "table_config");
@@ -185,8 +240,11 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
       {"conflict_wait_ms",
        "milliseconds for which a write that conflicts with another is repeated (10000)"},
       {"statistics", "fast, none: WiredTiger's own counters (fast)"},
-      {"connection_config", "text that is appended to the configuration of wiredtiger_open"},
-      {"table_config", "text that is appended to the configuration of WT_SESSION::create"},
+      {"connection_config",
+       "text that is appended to the configuration of wiredtiger_open; without the keys that other "
+       "options decide"},
+      {"table_config",
+       "text that is appended to the configuration of WT_SESSION::create, likewise"},
   };
 }
 

@@ -241,6 +241,13 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
 
 // Databases without a table would still take their parts of the memory, and a row and its index
 // entries would be in different databases.
+// The pages of an engine that maps its files can only be dropped while it is closed.
+TEST_F(BadInputTest, CachesOfMappedFilesAreNotDroppedBetweenPhasesOfOneOpenDatabase) {
+  const std::string rest = " --ram 64M --rows 1000 --drop-caches --workload ";
+  ExpectRefused(Run("--engine mmapv1" + rest + "'insert, point-read 1s'"), "--drop-caches closes");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(BadInputTest, DatabasesThatWouldHoldNothingAreRefused) {
   const std::string two = "--engine btree --rows 1000 --databases 2 ";
   for (const char* with :

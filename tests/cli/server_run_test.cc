@@ -101,6 +101,75 @@ TEST_P(ServerRunTest, AServerThatIsKilledInTheSecondPhaseLeavesTheFirst) {
   EXPECT_TRUE(runs[1]["phases"].empty());
 }
 
+// A client that cannot connect, now or ever, must end the run, and not wait while the server lives.
+TEST_P(ServerRunTest, AClientLibraryThatCannotBeLoadedIsOneSentence) {
+  const std::string name = GetParam() == "postgres" ? "libpq.so.5" : "libmariadb.so.3";
+  fs::create_directory(directory_ / "lib");
+  std::ofstream(directory_ / "lib" / name) << "no library";
+  const CommandResult result =
+      Run("--engine " + GetParam() + " --ram 256M --rows 100 --workload insert --quiet --dir db",
+          "LD_LIBRARY_PATH=" + (directory_ / "lib").string() + " timeout -k 1 60");
+  ExpectRefused(result, name + ": apt-get install");
+  EXPECT_TRUE(Servers().empty());
+  EXPECT_FALSE(fs::exists(directory_ / "db/db/cluster"));
+}
+
+TEST_P(ServerRunTest, AServerThatRefusesItsRunIsOneSentence) {
+  if (GetParam() != "postgres") GTEST_SKIP() << "MariaDB has no option that makes it refuse root";
+  const CommandResult result =
+      Run("--engine postgres --ram 256M --rows 100 --workload insert --quiet "
+          "--engine-option server_option=session_preload_libraries=nosuch",
+          "timeout -k 1 60");
+  ExpectRefused(result, "nosuch");
+  EXPECT_TRUE(Servers().empty());
+}
+
+// The program of this server tells its id, makes no socket, and does not end.
+TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
+  const fs::path bin = directory_ / "bin";
+  fs::create_directory(bin);
+  // A server of root runs as another user.
+  fs::permissions(directory_, fs::perms::owner_all | fs::perms::others_exec);
+  fs::permissions(bin, fs::perms::all);
+  for (const std::string name : {"postgres", "initdb", "mariadbd"}) {
+    std::ofstream(bin / name) << "#!/bin/sh\n"
+                              << (name == "initdb" ? "exit 0\n"
+                                                   : "echo $$ >$0.pid\nexec sleep 600\n");
+    fs::permissions(bin / name, fs::perms::all);
+  }
+  const std::string program = GetParam() == "postgres" ? "postgres" : "mariadbd";
+  const fs::path id = bin / (program + ".pid");
+  const pid_t run = Start(
+      "--engine " + GetParam() +
+      " --ram 256M --rows 100 --workload insert --quiet --dir db --json out.json --engine-option " +
+      (GetParam() == "postgres" ? "programs=" + bin.string()
+                                : "program=" + (bin / "mariadbd").string()));
+  EXPECT_TRUE(Becomes([&] { return Read(id).find('\n') != std::string::npos; }));
+  const std::string server = Read(id).substr(0, Read(id).find('\n'));
+  ::kill(run, SIGINT);
+  int status = 0;
+  const bool ended = Becomes([&] { return ::waitpid(run, &status, WNOHANG) == run; });
+  EXPECT_TRUE(ended) << "the run waits for ever";
+  if (!ended) {
+    ::kill(run, SIGKILL);
+    ::waitpid(run, &status, 0);
+  }
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_TRUE(Becomes([&] { return State(server) == 'Z'; })) << "a server outlived its run";
+}
+
+// A server knows its options by other spellings, too.
+TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling) {
+  std::vector<std::string> options = {"loose_innodb_flush_log_at_trx_commit=0",
+                                      "loose-innodb-flush-log-at-trx=0",
+                                      "skip-innodb-doublewrite=1", "DATADIR=/nowhere"};
+  if (GetParam() == "postgres") options = {"FSYNC=off", "Synchronous-Commit=off"};
+  for (const std::string& option : options) {
+    ExpectRefused(Run("--engine " + GetParam() + " --engine-option server_option=" + option),
+                  "server_option=" + option + ": the run's own options");
+  }
+}
+
 // The blocks and the memory of such a server do not belong to the run, and must not be reported as
 // the run's.
 TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
@@ -131,6 +200,19 @@ TEST_P(ServerRunTest, RefusesAPasswordAndWhatIsNoServer) {
       "--engine " + GetParam() + " --engine-option connect=" + scheme + "://me:secret@127.0.0.1/");
   ExpectRefused(password, "password");
   EXPECT_EQ(password.err.find("secret"), std::string::npos);
+  std::vector<std::string> wrong = {"mysql://me:s3cret/@h/", "mysql://me:s3cret?@h/", "me:s3cret@h",
+                                    "mysql://me@h/?password=s3cret"};
+  if (GetParam() == "postgres") {
+    wrong = {"host=x user=me password = s3cret dbname=t", "host=x sslpassword=s3cret",
+             "postgresql://h/?pass%77ord=s3cret", "host=x password='s3cret", "me:s3cret@h"};
+  }
+  for (const std::string& url : wrong) {
+    SCOPED_TRACE(url);
+    const CommandResult result =
+        Run("--engine " + GetParam() + " --engine-option \"connect=" + url + "\"");
+    ExpectRefused(result, "--engine-option connect");
+    EXPECT_EQ(result.err.find("s3cret"), std::string::npos) << result.err;
+  }
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 

@@ -78,6 +78,27 @@ TEST_P(PostgresServerTest, AdmitsTheUserOfTheRunAlone) {
   EXPECT_NE(said.find("Peer authentication failed"), std::string::npos) << said;
 }
 
+// The lock of another transaction makes the commit fail, since the writes are sent with it.
+TEST_P(PostgresServerTest, ACommitThatFailsEndsItsTransaction) {
+  options_.extra = {{"conflict_wait_ms", "0"}, {"server_option", "lock_timeout=10"}};
+  Open();
+  Put("held", "0");
+  const std::unique_ptr<Session> holder = engine_->NewSession();
+  std::string_view value;
+  holder->Begin();
+  holder->Put(table_, "held", "1");
+  EXPECT_TRUE(holder->Get(table_, "held", &value));  // the server has the write, and its lock
+  session_->Begin();
+  Put("held", "2");
+  ErrorOf(Error::kRun, [&] { session_->Commit(); });
+  Put("free", "3");
+  holder->Commit();
+  EXPECT_TRUE(holder->Get(table_, "free", &value)) << "a write that no commit follows";
+  EXPECT_EQ(Get("held"), "1");
+  session_->Begin();
+  session_->Rollback();
+}
+
 // A cluster that an earlier version made admits everybody, and its files belong to the user of the
 // server.
 TEST_P(PostgresServerTest, WritesAnewWhoIsAdmittedWheneverItStarts) {

@@ -393,6 +393,22 @@ TEST_F(WiredtigerTest, BadSettingsAreRefusedInASentence) {
             std::string::npos);
 }
 
+// The text of the user comes last, so it would undo what the run's options ask for.
+TEST_F(WiredtigerTest, TextThatUndoesAnOptionOfTheRunIsRefused) {
+  const auto refusal = [&](const std::string& option, const std::string& text) {
+    options_.extra = {{option, text}};
+    return ErrorOf(Error::kUsage, [&] { Open(); });
+  };
+  for (const std::string key : {"transaction_sync", "log", "cache_size", "direct_io"}) {
+    const std::string said = refusal("connection_config", "hash=(buckets=64)," + key + "=(x=1)");
+    EXPECT_NE(said.find(key + "=(x=1): it follows from"), std::string::npos) << said;
+  }
+  const std::string said = refusal("table_config", "split_pct=80,leaf_page_max=64k");
+  EXPECT_NE(said.find("leaf_page_max=64k: it follows from"), std::string::npos) << said;
+  options_.extra = {{"connection_config", "eviction_dirty_target=10"}};
+  Open();
+}
+
 TEST_F(WiredtigerTest, SettingsInForceAreWhatWasAskedFor) {
   options_.page_size = 16384;
   options_.extra = {{"internal_page_max", "8k"}, {"split_pct", "80"}};

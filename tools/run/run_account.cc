@@ -6,6 +6,7 @@
 
 #include "device/account/grade.h"
 #include "device/account/journal.h"
+#include "device/account/thread_kinds.h"
 #include "engines/elsewhere.h"
 #include "engines/registry.h"
 
@@ -37,6 +38,14 @@ InForce RunAccount::InForceHere() const {
     in_force.not_charged.push_back(
         "reads that --read-iops delays are issued by a thread of the kernel, and charged to no "
         "operation");
+  }
+  if (kernel_ && !plan_.exclusive_device) {
+    for (const std::string& name : RegisteredThreadsOfOthers()) {
+      in_force.not_charged.push_back(
+          fmt::format("{} of another program runs here, and its requests cannot be told from those "
+                      "of the run's engine (--scratch auto)",
+                      name));
+    }
   }
   if (WorksElsewhere(options_.engine_name, options_.engine)) {
     in_force.not_covered.push_back(

@@ -1,15 +1,20 @@
 #include "tools/run/run_checks.h"
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "device/os/signal_guard.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/database/database_files.h"
@@ -47,6 +52,22 @@ int Refused(const RunOptions& options, const std::string& dir, int fd) {
   } catch (const std::exception&) {
   }
   return 0;
+}
+
+// Returns what the child writes into the pipe until it closes it. Passes a request to stop on to the
+// child, which may wait for a server.
+std::string ReadUntilStopped(int pipe, pid_t child) {
+  constexpr int kLookMs = 50;
+  std::string text;
+  char buffer[4096];
+  for (bool told = false;;) {
+    if (StopRequested() && !std::exchange(told, true)) ::kill(child, SIGTERM);
+    pollfd readable{.fd = pipe, .events = POLLIN, .revents = 0};
+    if (::poll(&readable, 1, kLookMs) <= 0) continue;
+    const ssize_t n = ::read(pipe, buffer, sizeof buffer);
+    if (n > 0) text.append(buffer, static_cast<size_t>(n));
+    if (n == 0 || (n < 0 && errno != EINTR)) return text;
+  }
 }
 
 }  // namespace
@@ -103,12 +124,7 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
     ::_exit(Refused(options, directory.engine_path(), pipe_fds[1]));
   }
   ::close(pipe_fds[1]);
-  std::string refused;
-  char buffer[4096];
-  for (ssize_t n; (n = ::read(pipe_fds[0], buffer, sizeof buffer)) != 0;) {
-    if (n > 0) refused.append(buffer, static_cast<size_t>(n));
-    if (n < 0 && errno != EINTR) break;
-  }
+  const std::string refused = ReadUntilStopped(pipe_fds[0], child);
   ::close(pipe_fds[0]);
   AwaitChild(child);
   if (!refused.empty()) throw Error(Error::kUsage, refused);

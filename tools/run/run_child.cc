@@ -13,6 +13,7 @@
 #include "device/file/page_cache.h"
 #include "device/file/read_trace.h"
 #include "device/os/allocator.h"
+#include "device/os/signal_guard.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tools/live/second_reporter.h"
@@ -272,9 +273,21 @@ void ChildRun::CountRows() {
            step->counted->rows = workload_.population->there().count();
          }
        });
+  ReopenCold();
+}
+
+// Opens the engine again, with none of its pages in the page cache.
+void ChildRun::ReopenCold() {
   engine_.reset();
   DropPages(plan_.engine_dir);
   OpenEngine();
+}
+
+// Drops the database's pages before a phase. The kernel passes over pages that are mapped, so an
+// engine that maps its files is closed for it.
+void ChildRun::DropCaches() {
+  const bool stay = DropPages(plan_.engine_dir).after.cached > 0;
+  if (stay && options_.engine.io == IoMode::kMmap) ReopenCold();
 }
 
 // Reports the database as loaded once a kill in the next phase can no longer lose the last commits
@@ -320,7 +333,7 @@ void ChildRun::RunWorkload(const std::string& name) {
     workload_options.seed = Mix64(workload_options.seed ^ Mix64(drawing_));
     workload = info.make(dataset_, workload_options);
   }
-  if (!info.loads && options_.drop_caches) DropPages(plan_.engine_dir);
+  if (!info.loads && options_.drop_caches) DropCaches();
   if (plan_.in_slices && name == plan_.phases.back()) return RunSlices(name, *workload);
   if (draws && options_.warmup.value_or(0) > 0) {
     PhaseOptions warmup = MeasuredPhase(false);
@@ -412,6 +425,8 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
   ChildRun run(options, plan, stop, &record, talk);
   try {
     run.Execute();
+  } catch (const Stopped&) {
+    record.partial = true;
   } catch (const Error& e) {
     record.error = {e.what(), e.kind() == Error::kUsage ? 2 : 1};
   } catch (const std::exception& e) {

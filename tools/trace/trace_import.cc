@@ -160,6 +160,7 @@ class Importer {
       client.Get(table, key,
                  line.value_size ? TraceAnswer{TraceAnswer::kFound, size} : TraceAnswer{});
     } else if (operation->second == kUpdate) {
+      if (!line.value_size) Refuse("writes a value of unknown size; give a column value_size");
       client.Put(table, key, size);
     } else {
       client.Erase(table, key);

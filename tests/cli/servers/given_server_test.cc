@@ -34,10 +34,11 @@ class GivenServerTest : public StartedCommandTest {
   }
 
   // Runs a load as `me`, with a password, on the server of the URL.
-  CommandResult Load(const std::string& engine, const std::string& url,
-                     const std::string& password) {
+  CommandResult Load(const std::string& engine, const std::string& url, const std::string& password,
+                     const std::string& durability = "sync") {
     const bool mysql = engine == "mysql";
     return Run("--engine " + engine + (mysql ? " --io direct --page-size 16k" : "") +
+                   " --durability " + durability +
                    " --rows 500 --workload insert --account off --quiet --engine-option "
                    "schema=other --connect '" +
                    url + "'",
@@ -117,6 +118,21 @@ TEST_F(GivenMariadbTest, AWrongPasswordAndAMissingTlsAreOneSentence) {
   EXPECT_EQ(good.code, 0) << good.err;
 }
 
+// What the server does not do must not be reported as in force, be it weaker or stronger.
+TEST_F(GivenMariadbTest, ADurabilityThatIsNotTheServersIsRefused) {
+  StartServer("--skip-networking --innodb-flush-log-at-timeout=1 --init-file=" +
+              (directory_ / "users.sql").string());
+  const std::string url = "mysql://me@localhost/?socket=" + (directory_ / "socket").string();
+  for (const std::string durability : {"lazy", "none"}) {
+    ExpectRefused(
+        Load("mysql", url, "right", durability),
+        "--durability " + durability +
+            ": the server has innodb_flush_log_at_trx_commit = 1; give --durability sync");
+  }
+  const CommandResult good = Load("mysql", url, "right", "sync");
+  EXPECT_EQ(good.code, 0) << good.err;
+}
+
 // The client's library would go on without TLS.
 TEST_F(GivenMariadbTest, TlsThatIsAskedForIsNotLeftOut) {
   const std::string port = std::to_string(FreePort());
@@ -155,6 +171,16 @@ TEST_F(GivenServerTest, AWrongPasswordOfPostgresAndAMissingTlsAreOneSentence) {
   ExpectRefused(Load("postgres", url, "wrong"), "the password is taken from PGPASSWORD");
   const CommandResult good = Load("postgres", url, "right");
   EXPECT_EQ(good.code, 0) << good.err;
+  ASSERT_EQ(sql("ALTER SYSTEM SET fsync = off"), 0);
+  ASSERT_EQ(sql("SELECT pg_reload_conf()"), 0);
+  EXPECT_TRUE(Becomes([&] { return Load("postgres", url, "right").code == 2; }));
+  for (const std::string durability : {"sync", "lazy"}) {
+    ExpectRefused(Load("postgres", url, "right", durability),
+                  "--durability " + durability + ": the server has fsync = off");
+  }
+  ASSERT_EQ(sql("ALTER SYSTEM RESET fsync"), 0);
+  ASSERT_EQ(sql("SELECT pg_reload_conf()"), 0);
+  EXPECT_TRUE(Becomes([&] { return Load("postgres", url, "right").code == 0; }));
   admit("hostssl all me all scram-sha-256");
   EXPECT_TRUE(Becomes([&] { return Load("postgres", url, "right").code == 2; }));
   ExpectRefused(Load("postgres", url, "right"), "no encryption");

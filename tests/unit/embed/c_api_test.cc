@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "embed/testbed/testbed_engine.h"
@@ -26,6 +29,10 @@ std::string Get(testbed_session* session, testbed_table table, const std::string
 testbed_status Put(testbed_session* session, testbed_table table, const std::string& key,
                    const std::string& value) {
   return testbed_put(session, table, key.data(), key.size(), value.data(), value.size());
+}
+
+bool Has(std::initializer_list<std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 class CApi : public ::testing::Test {
@@ -99,6 +106,60 @@ TEST_F(CApi, MisuseIsRefusedAndChangesNothing) {
   EXPECT_EQ(Put(session_, table_, "a", "1"), TESTBED_OK);
   EXPECT_EQ(testbed_commit(session_), TESTBED_OK);
   EXPECT_EQ(Get(session_, table_, "a"), "1");
+}
+
+// Some engines would return other bytes than the row's then, and one would crash.
+TEST(CApiCursor, TellsNoRowAfterItsSessionHasWritten) {
+  for (size_t i = 0; const char* const name = testbed_engine_name(i); ++i) {
+    if (!Has({"btree", "fractal", "lmdb", "mdbx", "mmapv1", "rocksdb", "sqlite", "wiredtiger"},
+             name))
+      continue;
+    SCOPED_TRACE(name);
+    const OwnDir dir;
+    testbed_engine* engine = nullptr;
+    testbed_session* session = nullptr;
+    testbed_cursor* cursor = nullptr;
+    testbed_table table = 0;
+    const char* options[] = {"cache_bytes=16M", nullptr};
+    ASSERT_EQ(testbed_open(name, dir.path().c_str(), options, &engine), TESTBED_OK)
+        << testbed_error();
+    ASSERT_EQ(testbed_open_table(engine, "rows", &table), TESTBED_OK);
+    ASSERT_EQ(testbed_session_open(engine, &session), TESTBED_OK);
+    ASSERT_EQ(Put(session, table, "a", "1"), TESTBED_OK) << testbed_error();
+    ASSERT_EQ(Put(session, table, "b", "2"), TESTBED_OK) << testbed_error();
+    ASSERT_EQ(testbed_cursor_open(session, table, &cursor), TESTBED_OK);
+    const auto row = [&] {
+      const char *key, *value;
+      size_t key_size, value_size;
+      const testbed_status status =
+          testbed_cursor_row(cursor, &key, &key_size, &value, &value_size);
+      return status == TESTBED_OK ? std::string(key, key_size) + std::string(value, value_size)
+                                  : "status " + std::to_string(status);
+    };
+    const std::string refused = "status " + std::to_string(TESTBED_USAGE);
+    const auto write = [&](testbed_status status) {
+      EXPECT_EQ(status, TESTBED_OK) << testbed_error();
+      EXPECT_EQ(row(), refused);
+      EXPECT_THAT(testbed_error(), HasSubstr("has written since the cursor moved"));
+      EXPECT_EQ(testbed_cursor_seek(cursor, "a", 1), TESTBED_OK);
+      EXPECT_EQ(row(), "a1");
+    };
+    EXPECT_EQ(testbed_cursor_seek(cursor, "a", 1), TESTBED_OK);
+    EXPECT_EQ(row(), "a1");
+    write(Put(session, table, "b", "3"));
+    write(testbed_erase(session, table, "b", 1));
+    EXPECT_EQ(testbed_begin(session), TESTBED_OK);
+    write(Put(session, table, "c", "4"));
+    write(testbed_rollback(session));
+    EXPECT_EQ(testbed_begin(session), TESTBED_OK);
+    write(Put(session, table, "d", "5"));
+    write(testbed_commit(session));
+    EXPECT_EQ(testbed_cursor_next(cursor), TESTBED_OK);
+    EXPECT_EQ(row(), "d5");
+    EXPECT_EQ(testbed_cursor_close(cursor), TESTBED_OK);
+    EXPECT_EQ(testbed_session_close(session), TESTBED_OK);
+    EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+  }
 }
 
 TEST_F(CApi, ATableNumberThatNoTableHasIsRefused) {

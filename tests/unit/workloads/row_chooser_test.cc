@@ -7,9 +7,12 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
+
+#include "workloads/population.h"
 
 namespace testbed {
 namespace {
@@ -73,9 +76,11 @@ TEST(RowChooserTest, LatestHasTheRanksOfYcsbsGenerator) {
 }
 
 // Returns the 20 rows that are drawn most.
-std::set<uint64_t> Hottest(Distribution distribution, uint32_t popular_rows, uint64_t seed) {
+std::set<uint64_t> Hottest(Distribution distribution, uint32_t popular_rows, uint64_t seed,
+                           KeyOrder order = KeyOrder::kSequential) {
   DatasetOptions data;
   data.rows = kRows;
+  data.order = order;
   const Dataset dataset(data);
   WorkloadOptions options;
   options.distribution = distribution;
@@ -108,6 +113,24 @@ TEST(RowChooserTest, OtherPopularRowsAreAmongTheFirstOnesByChanceAlone) {
       EXPECT_LT(CountCommon(rows, Hottest(distribution, other + 1, 1)), 4u);
     }
   }
+}
+
+// Rows that are popular in the order in which they were inserted would lie beside each other in an
+// engine that stores rows in that order.
+TEST(RowChooserTest, PopularRowsDoNotFollowTheOrderOfInsertion) {
+  DatasetOptions data;
+  data.rows = kRows;
+  data.order = KeyOrder::kPermuted;
+  const Dataset dataset(data);
+  std::set<uint64_t> first, loaded;
+  const Population population(std::make_shared<const Dataset>(data));
+  for (uint64_t i = 0; i < 20; ++i) {
+    first.insert(dataset.RowAt(i));
+    loaded.insert(population.RowOf(i));
+  }
+  const std::set<uint64_t> popular = Hottest(Distribution::kZipfian, 1, 1, KeyOrder::kPermuted);
+  EXPECT_LT(CountCommon(first, popular), 4u);
+  EXPECT_LT(CountCommon(loaded, popular), 4u);
 }
 
 TEST(GrayZipfTest, AfterAChangeOfItsRanksItIsAsMadeWithThem) {

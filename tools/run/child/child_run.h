@@ -38,6 +38,8 @@ class ChildRun {
   void ReportBeginning(const std::string& phase);
   void OpenEngine();
   void CountRows();
+  void ReopenCold();
+  void DropCaches();
   void ReportLoaded(bool at_end);
   void RunWorkload(const std::string& name);
   void RunSlices(const std::string& name, Workload& workload);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "device/file/page_cache.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/options.h"
 
@@ -66,6 +67,37 @@ TEST_F(RunChildTest, LazyCommitsThatCannotBeMadeDurableAreAnError) {
   const json run = Run(true);
   ASSERT_TRUE(run.contains("error"));
   EXPECT_EQ(run["error"]["exit_code"], 1);
+}
+
+// The kernel drops no page that is mapped, so the run must close the engine first.
+TEST_F(RunChildTest, DroppedCachesAreEmptyThoughTheEngineMapsItsFiles) {
+  RunOptions options =
+      ParseRunOptions({"--engine",      "mmapv1", "--rows",        "20000",
+                       "--value-size",  "1000",   "--workload",    "insert,point-read",
+                       "--operations",  "10",     "--warmup",      "0",
+                       "--ram",         "64M",    "--account",     "file",
+                       "--mmap-advice", "random", "--drop-caches", "--quiet",
+                       "--dir",         dir_});
+  options.Resolve();
+  RunPlan plan;
+  plan.phases = options.workloads;
+  plan.label = "test";
+  plan.engine_dir = dir_ + "/db";
+  fs::create_directory(plan.engine_dir);
+  uint64_t loaded = 0, cold = UINT64_MAX;
+  RunTalk talk;
+  talk.offer = [](const json&) { return false; };
+  talk.await = [] { return json::object(); };
+  talk.report = [&](const json& line) {
+    if (line.contains("phase") && line["phase"]["name"] == "insert")
+      loaded = Residency(plan.engine_dir).cached;
+    if (line.value("begins", "") == "point-read") cold = Residency(plan.engine_dir).cached;
+  };
+  const json run = ExecuteRun(options, plan, [] { return false; }, talk);
+  EXPECT_FALSE(run.contains("error")) << run["error"];
+  if (DropPages(plan.engine_dir).after.cached != 0) GTEST_SKIP() << "pages cannot be dropped here";
+  EXPECT_GT(loaded, 20u << 20);
+  EXPECT_LT(cold, loaded / 4);
 }
 
 }  // namespace

@@ -99,6 +99,9 @@ TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key,operation\na,get\nb,fly\n"), HasSubstr("input line 3: 'fly' is no"));
   EXPECT_THAT(Refusal("key,time\na,yesterday\n"), HasSubstr("line 2: 'yesterday' is no time"));
   EXPECT_THAT(Refusal("key,time\na\n"), HasSubstr("has 1 columns, and the header 2"));
+  EXPECT_THAT(Refusal("key,operation\na,get\nb,set\n"),
+              HasSubstr("line 3: writes a value of unknown"));
+  EXPECT_THAT(Refusal("key,operation,value_size\na,set,\n"), HasSubstr("a column value_size"));
   EXPECT_THAT(Refusal("name\na\n"), HasSubstr("no header with a column key"));
   EXPECT_THAT(Refusal("key\n\"a\n"), HasSubstr("a quote that does not end"));
   EXPECT_THAT(Refusal("key\n"), HasSubstr("holds no operations"));

@@ -1,0 +1,92 @@
+// Tests the C API on an engine whose commit fails and leaves its transaction open.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "device/error.h"
+#include "embed/testbed/testbed_engine.h"
+#include "engines/registry.h"
+#include "tests/unit/embed/own_dir.h"
+
+namespace testbed {
+namespace {
+
+using StickyRows = std::map<std::string, std::string>;
+
+class StickySession : public Session {
+ public:
+  explicit StickySession(StickyRows* rows) : rows_(rows) {}
+  void Begin() override { own_ = *rows_; }
+  void Commit() override { throw Error(Error::kIo, "the disk is gone", EIO); }
+  void Rollback() override { own_.reset(); }
+  bool Get(TableId, std::string_view key, std::string_view* value) override {
+    const StickyRows& rows = own_ ? *own_ : *rows_;
+    const auto at = rows.find(std::string(key));
+    if (at != rows.end()) *value = at->second;
+    return at != rows.end();
+  }
+  void Put(TableId, std::string_view key, std::string_view value) override {
+    (own_ ? *own_ : *rows_)[std::string(key)] = value;
+  }
+  void Erase(TableId, std::string_view key) override {
+    (own_ ? *own_ : *rows_).erase(std::string(key));
+  }
+  std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
+
+ private:
+  StickyRows* const rows_;
+  std::optional<StickyRows> own_;  // of the open transaction
+};
+
+class StickyEngine : public Engine {
+ public:
+  std::string name() const override { return "sticky"; }
+  TableId OpenTable(const std::string&) override { return 0; }
+  std::unique_ptr<Session> NewSession() override { return std::make_unique<StickySession>(&rows_); }
+  void Flush() override {}
+  void Checkpoint() override {}
+  void Settle() override {}
+  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
+  EngineCounters Counters() const override { return {}; }
+  DiskSize SizeOnDisk() const override { return {}; }
+
+ private:
+  StickyRows rows_;
+};
+
+TEST(CApiFailedCommit, TakesNoLaterWriteWithIt) {
+  EngineInfo info = FindEngine("null");
+  info.name = "sticky";
+  info.recognises = [](const std::string&) { return false; };
+  info.open = [](const std::string&, const EngineOptions&) -> std::unique_ptr<Engine> {
+    return std::make_unique<StickyEngine>();
+  };
+  AddEngine(info);
+  const OwnDir dir;
+  testbed_engine* engine = nullptr;
+  testbed_session *writer = nullptr, *reader = nullptr;
+  ASSERT_EQ(testbed_open("sticky", dir.path().c_str(), nullptr, &engine), TESTBED_OK)
+      << testbed_error();
+  ASSERT_EQ(testbed_session_open(engine, &writer), TESTBED_OK);
+  ASSERT_EQ(testbed_session_open(engine, &reader), TESTBED_OK);
+  EXPECT_EQ(testbed_begin(writer), TESTBED_OK);
+  EXPECT_EQ(testbed_put(writer, 0, "a", 1, "1", 1), TESTBED_OK);
+  EXPECT_EQ(testbed_commit(writer), TESTBED_IO);
+  EXPECT_STREQ(testbed_error(), "the disk is gone");
+  EXPECT_EQ(testbed_error_number(), EIO);
+  EXPECT_EQ(testbed_put(writer, 0, "b", 1, "2", 1), TESTBED_OK);
+  const char* value = nullptr;
+  size_t size = 0;
+  EXPECT_EQ(testbed_get(reader, 0, "a", 1, &value, &size), TESTBED_NOT_FOUND);
+  EXPECT_EQ(testbed_get(reader, 0, "b", 1, &value, &size), TESTBED_OK) << "a lost write";
+  EXPECT_EQ(testbed_session_close(writer), TESTBED_OK);
+  EXPECT_EQ(testbed_session_close(reader), TESTBED_OK);
+  EXPECT_EQ(testbed_close(engine), TESTBED_OK);
+}
+
+}  // namespace
+}  // namespace testbed
