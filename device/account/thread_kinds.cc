@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "device/os/mutex.h"
-#include "device/os/run_cpu.h"
 
 namespace testbed {
 namespace {
@@ -40,14 +39,9 @@ std::optional<FileKind> KindOfThreads(const std::string& name) {
   return found->second;
 }
 
-std::set<std::string> RegisteredThreadsOfOthers() {
-  Registry& registry = TheRegistry();
-  {
-    LockGuard lock(registry.mutex);
-    if (registry.kinds.empty()) return {};
-  }
+std::set<std::string> RegisteredAmong(const std::set<std::string>& names) {
   std::set<std::string> sorts;
-  for (const std::string& name : ThreadsOfOtherPrograms()) {
+  for (const std::string& name : names) {
     std::string sort = SortOfThread(name);
     if (KindOfThreads(sort)) sorts.insert(std::move(sort));
   }

@@ -26,9 +26,10 @@ void RegisterThreads(const std::string& name, FileKind kind);
 // Returns the kind that was registered for the name, or nothing. Thread-safe.
 std::optional<FileKind> KindOfThreads(const std::string& name);
 
-// Returns the registered names that threads of other programs of this machine have, too, such as those
-// of a PostgreSQL of its own: their requests cannot be told from the run's. Thread-safe.
-std::set<std::string> RegisteredThreadsOfOthers();
+// Returns the registered names that are among the names of other threads. Of the names of other
+// programs' threads, such as a PostgreSQL of the machine's own, they are those whose requests cannot
+// be told from the run's. Thread-safe.
+std::set<std::string> RegisteredAmong(const std::set<std::string>& names);
 
 // Marks a call as CallMark does, where the call reads files of one kind and writes files of
 // another.

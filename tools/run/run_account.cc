@@ -7,6 +7,7 @@
 #include "device/account/grade.h"
 #include "device/account/journal.h"
 #include "device/account/thread_kinds.h"
+#include "device/os/run_cpu.h"
 #include "engines/elsewhere.h"
 #include "engines/registry.h"
 
@@ -40,7 +41,7 @@ InForce RunAccount::InForceHere() const {
         "operation");
   }
   if (kernel_ && !plan_.exclusive_device) {
-    for (const std::string& name : RegisteredThreadsOfOthers()) {
+    for (const std::string& name : RegisteredAmong(ThreadsOfOtherPrograms())) {
       in_force.not_charged.push_back(
           fmt::format("{} of another program runs here, and its requests cannot be told from those "
                       "of the run's engine (--scratch auto)",

@@ -9,6 +9,8 @@
 
 #include <string>
 
+#include "device/os/run_cpu.h"
+
 namespace testbed {
 namespace {
 
@@ -38,12 +40,12 @@ pid_t StartNamesake(bool orphan) {
 }
 
 TEST(ThreadKindsTest, OnlyProcessesThatAreNotOfTheRunAreNamesakes) {
-  EXPECT_FALSE(RegisteredThreadsOfOthers().contains(kSort));
+  EXPECT_FALSE(RegisteredAmong(ThreadsOfOtherPrograms()).contains(kSort));
   RegisterThreads(kSort, FileKind::kData);
   const pid_t own = StartNamesake(/*orphan=*/false);
-  EXPECT_FALSE(RegisteredThreadsOfOthers().contains(kSort)) << "a process of the run";
+  EXPECT_FALSE(RegisteredAmong(ThreadsOfOtherPrograms()).contains(kSort)) << "a process of the run";
   const pid_t other = StartNamesake(/*orphan=*/true);
-  EXPECT_TRUE(RegisteredThreadsOfOthers().contains(kSort));
+  EXPECT_TRUE(RegisteredAmong(ThreadsOfOtherPrograms()).contains(kSort));
   ::kill(other, SIGKILL);
   ::kill(own, SIGKILL);
   ::waitpid(own, nullptr, 0);
