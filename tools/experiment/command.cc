@@ -13,7 +13,7 @@
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/coordinator.h"
-#include "tools/experiment/examples.h"
+#include "tools/experiment/sweep/examples.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"

@@ -17,21 +17,6 @@
 
 namespace testbed {
 
-// Returns every number of a run, and of the load that it shares with others (`load` is its document, or
-// null), named by its path (expression.h):
-//
-// - Later phases of a name get _2, _3, ... after it. The phases of the load come first, as in a run
-//   that loads its own database, so that a name means the same phase in both.
-// - A list of numbers becomes .count, .min, .max and .sum; an object with a "name" is named by it.
-// - The last measured phase is also "measured", and its most frequent operation is also
-//   "measured.operation".
-// - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
-//   phase that held most, or in the load that held most when no other phase was measured.
-// - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
-// - "loaded.rows" is the number of rows that all loads of the run inserted.
-Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run,
-                  const nlohmann::json& load = {});
-
 // Returns those of the cells that match and that `takes` accepts, each in a group of its own. The
 // condition "mean" names axes over whose values the mean is taken; cells that differ only in these
 // axes form a group.

@@ -162,14 +162,10 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
 
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
-  std::string wrong;
   // A check reads the whole database, and so would change what a phase finds in the caches that is
   // measured afterwards.
   const bool check = kind == PhaseKind::kLoad || (kind == PhaseKind::kMeasure && IsLast());
-  if (check && !result.partial && options.verify_every != 0) {
-    const IoScope scope(VerifyOp());
-    wrong = workload.CheckDatabase(*engine_);
-  }
+  const std::string wrong = check && !result.partial ? Check(workload) : "";
   phase.work->details = workload.Details();
   if (model) phase.readahead = Readahead(result.operations());
   if (held.samples != 0) {
@@ -201,14 +197,20 @@ void ChildRun::NoteMemory(const Reading& after, PhaseRecord* phase) const {
                    plan_.budget->Usage()};
 }
 
+// Checks the database as a whole, unless the run checks nothing. Returns a sentence about the first
+// error, or an empty string.
+std::string ChildRun::Check(Workload& workload) {
+  if (options_.verify_every == 0) return "";
+  const IoScope scope(VerifyOp());
+  return workload.CheckDatabase(*engine_);
+}
+
 // Checks what a phase left in the database that others followed, when none of these has checked it.
 // The engine may have been opened anew since that phase.
 void ChildRun::CheckUnchecked() {
-  if (!unchecked_ || options_.verify_every == 0) return;
-  const IoScope scope(VerifyOp());
+  if (!unchecked_) return;
   unchecked_->OpenClientTables(*engine_, plan_.threads);
-  const std::string wrong = unchecked_->CheckDatabase(*engine_);
-  if (!wrong.empty()) throw Error(Error::kRun, wrong);
+  if (const std::string wrong = Check(*unchecked_); !wrong.empty()) throw Error(Error::kRun, wrong);
 }
 
 // Completes a phase that ended at the reading `after`, and sends it to the parent.

@@ -8,7 +8,7 @@
 //   ... perform it ...
 //   loop.Record(begin, end, &op);
 //   loop.AddOwnWork(end, checked);  // such as a check of the answer
-//   loop.NoteUndone();              // when the phase has ended
+//   loop.NoteUndone(left);          // when the phase has ended, of those it was asked for
 //
 // Times are in ticks of the clock. Not thread-safe.
 #ifndef TESTBED_WORKLOADS_MEASURE_OPEN_LOOP_H_

@@ -129,8 +129,7 @@ class Phase {
   std::exception_ptr failure_ GUARDED_BY(mutex_);
   uint64_t start_ = 0;  // ticks
   std::vector<Interval> series_;
-  std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
-  std::vector<uint64_t> last_counts_;
+  IntervalSampler sampler_{workers_};
   std::optional<IntervalSurroundings> surroundings_;  // made when the phase begins
   CpuUse cpu_begin_;
 };
@@ -363,33 +362,7 @@ void Phase::ThreadMain(int t) {
 }
 
 Interval Phase::Sample(double seconds) {
-  const size_t kinds = workload_.ops().size();
-  Interval interval{};
-  interval.end_seconds = seconds;
-  interval.counts.resize(kinds);
-  interval.max_latency_ns.resize(kinds);
-  last_latency_.resize(kinds);
-  last_counts_.resize(kinds);
-  HistogramCounts all;
-  for (size_t k = 0; k < kinds; ++k) {
-    HistogramCounts latency;
-    uint64_t count = 0;
-    for (const auto& worker : workers_) {
-      latency.Add(worker->ops[k]->latency);
-      count += worker->ops[k]->count.Get();
-    }
-    HistogramCounts delta = latency.Since(last_latency_[k]);
-    interval.max_latency_ns[k] = delta.max_ns();
-    interval.counts[k] = count - std::exchange(last_counts_[k], count);
-    interval.operations += interval.counts[k];
-    last_latency_[k] = std::move(latency);
-    all.Add(delta);
-  }
-  interval.mean_ns = all.mean_ns();
-  interval.p50_ns = all.Percentile(0.5);
-  interval.p99_ns = all.Percentile(0.99);
-  interval.p999_ns = all.Percentile(0.999);
-  interval.max_ns = all.max_ns();
+  Interval interval = sampler_.Sample(seconds);
   surroundings_->Sample(&interval);
   return interval;
 }

@@ -1,6 +1,7 @@
 #include "workloads/measure/worker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace testbed {
 namespace {
@@ -41,6 +42,37 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
   if (result->first_wrong.empty()) result->first_wrong = worker.first_wrong;
   result->backlog_seconds =
       std::max(result->backlog_seconds, static_cast<double>(worker.backlog_ns) / 1e9);
+}
+
+Interval IntervalSampler::Sample(double seconds) {
+  const size_t kinds = workers_.empty() ? 0 : workers_[0]->ops.size();
+  Interval interval{};
+  interval.end_seconds = seconds;
+  interval.counts.resize(kinds);
+  interval.max_latency_ns.resize(kinds);
+  last_latency_.resize(kinds);
+  last_counts_.resize(kinds);
+  HistogramCounts all;
+  for (size_t k = 0; k < kinds; ++k) {
+    HistogramCounts latency;
+    uint64_t count = 0;
+    for (const auto& worker : workers_) {
+      latency.Add(worker->ops[k]->latency);
+      count += worker->ops[k]->count.Get();
+    }
+    HistogramCounts delta = latency.Since(last_latency_[k]);
+    interval.max_latency_ns[k] = delta.max_ns();
+    interval.counts[k] = count - std::exchange(last_counts_[k], count);
+    interval.operations += interval.counts[k];
+    last_latency_[k] = std::move(latency);
+    all.Add(delta);
+  }
+  interval.mean_ns = all.mean_ns();
+  interval.p50_ns = all.Percentile(0.5);
+  interval.p99_ns = all.Percentile(0.99);
+  interval.p999_ns = all.Percentile(0.999);
+  interval.max_ns = all.max_ns();
+  return interval;
 }
 
 }  // namespace testbed

@@ -32,6 +32,21 @@ struct alignas(128) Worker {
 // of operations of the workload.
 void AddWorker(const Worker& worker, double seconds, PhaseResult* result);
 
+// An IntervalSampler tells what the workers did since its last sample. Not thread-safe; the workers
+// may work meanwhile. They stay owned by the caller.
+class IntervalSampler {
+ public:
+  explicit IntervalSampler(const std::vector<std::unique_ptr<Worker>>& workers)
+      : workers_(workers) {}
+  // Returns the operations of the interval that ends `seconds` after the phase's start.
+  Interval Sample(double seconds);
+
+ private:
+  const std::vector<std::unique_ptr<Worker>>& workers_;
+  std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
+  std::vector<uint64_t> last_counts_;
+};
+
 }  // namespace testbed
 
 #endif  // TESTBED_WORKLOADS_MEASURE_WORKER_H_

@@ -62,6 +62,7 @@ class ChildRun {
             const std::function<void(PhaseRecord*)>& does);
   void Settle();
   void NoteMemory(const Reading& after, PhaseRecord* phase) const;
+  std::string Check(Workload& workload);
   void CheckUnchecked();
   void Finish(const Reading& before, const Reading& after, PhaseRecord* phase);
   PhaseOptions MeasuredPhase(bool loads) const;

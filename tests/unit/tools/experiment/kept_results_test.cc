@@ -14,6 +14,7 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/verdict/verdict.h"
+#include "tools/experiment/figures.h"
 
 namespace testbed {
 namespace {

@@ -20,6 +20,7 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/verdict.h"
+#include "tools/experiment/figures.h"
 
 namespace testbed {
 namespace {

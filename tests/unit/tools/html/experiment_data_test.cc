@@ -210,7 +210,7 @@ TEST_F(ExperimentDataTest, TheCommandMakesSuchResultsAnew) {
             "testbed experiment log-writes --scale small");
   const std::vector<std::string> words = {"--engine", "btree,null", "--page-size",
                                           "4k",       "--rounds",   "2"};
-  EXPECT_EQ(command(SweepOf(words)->experiment, {"small", {}, {}, {}}),
+  EXPECT_EQ(command(SweepOf(words)->experiment, {"small", {}, {}, {}, 2}),
             "testbed --engine btree,null --page-size 4k --rounds 2");
 }
 

@@ -1,4 +1,4 @@
-#include "tools/experiment/examples.h"
+#include "tools/experiment/sweep/examples.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,6 @@
 // The examples in the help of `testbed experiment`.
-#ifndef TESTBED_TOOLS_EXPERIMENT_EXAMPLES_H_
-#define TESTBED_TOOLS_EXPERIMENT_EXAMPLES_H_
+#ifndef TESTBED_TOOLS_EXPERIMENT_SWEEP_EXAMPLES_H_
+#define TESTBED_TOOLS_EXPERIMENT_SWEEP_EXAMPLES_H_
 
 #include <string>
 
@@ -12,4 +12,4 @@ std::string ExperimentExamples(const std::string& word);
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_EXPERIMENT_EXAMPLES_H_
+#endif  // TESTBED_TOOLS_EXPERIMENT_SWEEP_EXAMPLES_H_

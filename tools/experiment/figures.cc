@@ -1,0 +1,160 @@
+#include "tools/experiment/figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <numeric>
+#include <vector>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+std::string FigureName(const std::string& name) {
+  std::string figure = name;
+  for (char& c : figure) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return figure;
+}
+
+void Flatten(const json& node, const std::string& path, Figures* figures) {
+  if (node.is_number()) {
+    (*figures)[path] = node.get<double>();
+  } else if (node.is_boolean()) {
+    (*figures)[path] = node.get<bool>() ? 1 : 0;
+  } else if (node.is_string()) {
+    // Effective settings are strings, but many of them hold numbers.
+    const std::string& text = node.get_ref<const std::string&>();
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (!text.empty() && *end == '\0') (*figures)[path] = value;
+  } else if (node.is_object()) {
+    for (const auto& [key, value] : node.items()) {
+      Flatten(value, path + "." + FigureName(key), figures);
+    }
+  } else if (node.is_array() && !node.empty()) {
+    const bool numbers =
+        std::all_of(node.begin(), node.end(), [](const json& item) { return item.is_number(); });
+    if (numbers) {
+      const std::vector<double> all = node.get<std::vector<double>>();
+      (*figures)[path + ".count"] = static_cast<double>(all.size());
+      (*figures)[path + ".min"] = *std::min_element(all.begin(), all.end());
+      (*figures)[path + ".max"] = *std::max_element(all.begin(), all.end());
+      (*figures)[path + ".sum"] = std::accumulate(all.begin(), all.end(), 0.0);
+    }
+    for (const json& item : node) {
+      if (item.is_object() && item.contains("name") && item["name"].is_string()) {
+        Flatten(item, path + "." + FigureName(item["name"]), figures);
+      }
+    }
+  }
+}
+
+// A run that held this share of --ram at some moment filled it: the kernel reclaimed page cache.
+constexpr double kFull = 0.97;
+
+using Phases = std::vector<const json*>;
+
+// Returns the phases of the load, of which there may be none, and of the run on its database.
+Phases PhasesTogether(const json* load, const json& run) {
+  Phases phases;
+  for (const json* part : {load, &run}) {
+    if (part == nullptr) continue;
+    for (const json& phase : ListOf(*part, "phases")) phases.push_back(&phase);
+  }
+  return phases;
+}
+
+// Adds the figures of the last measured phase, whatever its workload, as "measured", and those of
+// its most frequent operation as "measured.operation".
+void FlattenMeasured(const Phases& phases, Figures* figures) {
+  const auto found = std::find_if(phases.rbegin(), phases.rend(), [](const json* phase) {
+    return phase->value("kind", "") == "measure";
+  });
+  if (found == phases.rend()) return;
+  const json& last = **found;
+  for (const auto& [key, value] : last.items()) {
+    if (key != "series") Flatten(value, "measured." + FigureName(key), figures);
+  }
+  const json& operations = ListOf(last, "operations");
+  const auto most = std::max_element(
+      operations.begin(), operations.end(),
+      [](const json& a, const json& b) { return a.value("count", 0.0) < b.value("count", 0.0); });
+  if (most != operations.end()) Flatten(*most, "measured.operation", figures);
+}
+
+void FlattenHeld(const Phases& phases, Figures* figures) {
+  struct Held {
+    double mean = 0;   // largest mean of a phase, in bytes
+    double share = 0;  // largest share of --ram held at any moment
+  };
+  std::map<std::string, Held> most;  // by kind of phase
+  for (const json* phase : phases) {
+    const json memory = phase->value("memory", json::object());
+    Held& of_kind = most[phase->value("kind", "")];
+    of_kind.mean = std::max(of_kind.mean, memory.value("held_mean", 0.0));
+    const double limit = memory.value("limit", 0.0);
+    if (limit > 0) of_kind.share = std::max(of_kind.share, memory.value("held_most", 0.0) / limit);
+  }
+  const Held& held = most[most["measure"].mean > 0 ? "measure" : "load"];
+  if (held.mean <= 0) return;
+  (*figures)["held.bytes"] = held.mean;
+  if (held.share > 0) (*figures)["held.full"] = held.share >= kFull;
+}
+
+// Adds the rows that the loads of the run inserted. How many a load inserts is planned, by --rows or
+// by an option of the workload.
+void FlattenLoaded(const Phases& phases, Figures* figures) {
+  double rows = 0;
+  for (const json* phase : phases) {
+    if (phase->value("kind", "") == "load") rows += phase->value("rows_inserted", 0.0);
+  }
+  if (rows > 0) (*figures)["loaded.rows"] = rows;
+}
+
+// Adds the figures that are of a run as a whole and not of a phase.
+void FlattenWhole(const json& document, const json& run, Figures* figures) {
+  for (const char* part : {"engine", "accounting", "database", "cache_tuning", "find_rate"}) {
+    if (run.contains(part)) Flatten(run[part], part, figures);
+  }
+  (*figures)["threads"] = run.value("threads", 0.0);
+  for (const char* part : {"options", "machine", "device", "cache_rehearsal"}) {
+    if (document.contains(part)) Flatten(document[part], part, figures);
+  }
+}
+
+}  // namespace
+
+const json& ListOf(const json& document, const char* name) {
+  static const json none = json::array();
+  const auto found = document.find(name);
+  return found == document.end() ? none : *found;
+}
+
+Figures FiguresOf(const json& document, const json& run, const json& load) {
+  const json* of_load = load.is_object() ? &load.at("runs").at(0) : nullptr;
+  const Phases phases = PhasesTogether(of_load, run);
+  Figures figures;
+  FlattenMeasured(phases, &figures);
+  FlattenHeld(phases, &figures);
+  FlattenLoaded(phases, &figures);
+  std::map<std::string, int> seen;
+  for (const json* phase : phases) {
+    std::string name = FigureName(phase->value("name", ""));
+    const int n = ++seen[name];
+    if (n > 1) name += fmt::format("_{}", n);
+    for (const auto& [key, value] : phase->items()) {
+      if (key != "series") Flatten(value, name + "." + FigureName(key), &figures);
+    }
+  }
+  FlattenWhole(document, run, &figures);
+  if (of_load == nullptr) return figures;
+  Figures whole;
+  FlattenWhole(load, *of_load, &whole);
+  figures.insert(whole.begin(), whole.end());
+  return figures;
+}
+
+}  // namespace testbed

@@ -1,0 +1,32 @@
+// The figures of a run: every number of its document, by name, for tables and findings.
+#ifndef TESTBED_TOOLS_EXPERIMENT_FIGURES_H_
+#define TESTBED_TOOLS_EXPERIMENT_FIGURES_H_
+
+#include <nlohmann/json.hpp>
+
+#include "tools/experiment/expression.h"
+
+namespace testbed {
+
+// Returns every number of a run, and of the load that it shares with others (`load` is its document, or
+// null), named by its path (expression.h):
+//
+// - Later phases of a name get _2, _3, ... after it. The phases of the load come first, as in a run
+//   that loads its own database, so that a name means the same phase in both.
+// - A list of numbers becomes .count, .min, .max and .sum; an object with a "name" is named by it.
+// - The last measured phase is also "measured", and its most frequent operation is also
+//   "measured.operation".
+// - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
+//   phase that held most, or in the load that held most when no other phase was measured.
+// - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
+// - "loaded.rows" is the number of rows that all loads of the run inserted.
+Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run,
+                  const nlohmann::json& load = {});
+
+// Returns a list of the document in place; an empty list when it has none. A copy of all phases
+// would take longer than reading them.
+const nlohmann::json& ListOf(const nlohmann::json& document, const char* name);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_FIGURES_H_
