@@ -11,10 +11,10 @@
 #include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_results.h"
 #include "tools/experiment/expression.h"
+#include "tools/experiment/figures.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/verdict/verdict.h"
-#include "tools/experiment/figures.h"
 
 namespace testbed {
 namespace {

@@ -16,11 +16,11 @@
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tests/unit/tools/experiment/small_results.h"
 #include "tools/experiment/expression.h"
+#include "tools/experiment/figures.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/verdict.h"
-#include "tools/experiment/figures.h"
 
 namespace testbed {
 namespace {
