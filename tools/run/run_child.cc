@@ -278,11 +278,13 @@ void ChildRun::CountRows() {
   ReopenCold();
 }
 
-// Opens the engine again, with none of its pages in the page cache.
+// Opens the engine again, with none of its pages in the page cache but those that it needs to open.
+// What the kernel reads ahead of these may be the whole of a small database, so it is dropped, too.
 void ChildRun::ReopenCold() {
   engine_.reset();
   DropPages(plan_.engine_dir);
   OpenEngine();
+  DropPages(plan_.engine_dir);
 }
 
 // Drops the database's pages before a phase. The kernel passes over pages that are mapped, so an
