@@ -167,6 +167,8 @@ class Workload {
   // Called after all clients have ended, outside the measured time. Checks the database as a whole
   // and returns a sentence about the first error, or an empty string.
   virtual std::string CheckDatabase(Engine& engine) { return {}; }
+  // Returns whether CheckDatabase looks at the database after a phase that is no load.
+  virtual bool checks() const { return false; }
   // Returns a sentence that says why clients ended early, because nothing is left that the workload
   // needs, or an empty string. Called by any thread at any time.
   virtual std::string EndedBecause() const { return {}; }

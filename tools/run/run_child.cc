@@ -376,7 +376,7 @@ void ChildRun::RunWorkload(const std::string& name) {
   }
   if (recorder) recorder->Finish();
   if (workload->settles() && (info.loads || !options_.at_once) && !stop_()) Settle();
-  if (!info.loads && workload->writes()) unchecked_ = IsLast() ? nullptr : std::move(workload);
+  if (!info.loads && workload->checks()) unchecked_ = IsLast() ? nullptr : std::move(workload);
 }
 
 void ChildRun::Execute() {

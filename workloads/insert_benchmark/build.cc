@@ -189,6 +189,7 @@ class IbX : public Workload {
     return std::make_unique<IbBuilder>(tables_, static_cast<uint32_t>(thread), session, Work(),
                                        options_, directory_);
   }
+  bool checks() const override { return options_.check_rows > 0; }
   std::string CheckDatabase(Engine& engine) override {
     return tables_.Check(engine, options_.check_rows);
   }
@@ -244,6 +245,7 @@ class IbVac : public Workload {
   std::unique_ptr<Client> NewClient(Session&, int thread, int) override {
     return std::make_unique<IbVacClient>(*engine_, thread == 0);
   }
+  bool checks() const override { return options_.check_rows > 0; }
   std::string CheckDatabase(Engine& engine) override {
     return tables_.Check(engine, options_.check_rows);
   }

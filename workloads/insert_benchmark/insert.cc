@@ -167,6 +167,7 @@ class IbInsertStep : public Workload {
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return std::make_unique<IbInserter>(tables_, static_cast<uint32_t>(thread), session, Work());
   }
+  bool checks() const override { return options_.check_rows > 0; }
   std::string CheckDatabase(Engine& engine) override {
     return tables_.Check(engine, options_.check_rows);
   }

@@ -251,6 +251,7 @@ class IbRead : public Workload {
     return std::make_unique<IbPointQuerier>(tables_, client, session, options_.query_rows, op,
                                             seed_);
   }
+  bool checks() const override { return options_.check_rows > 0; }
   std::string CheckDatabase(Engine& engine) override {
     return tables_.Check(engine, options_.check_rows);
   }

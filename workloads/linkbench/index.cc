@@ -144,6 +144,7 @@ class BuildIndex : public Workload {
   std::unique_ptr<Client> NewClient(Session& session, int, int) override {
     return std::make_unique<IndexClient>(&state_, session);
   }
+  bool checks() const override { return checks_; }
   std::string CheckDatabase(Engine& engine) override {
     if (!checks_) return {};
     return linkbench::CheckDatabase(engine, state_.tables, state_.settings, content_, &found_);

@@ -52,6 +52,7 @@ class Run : public Workload {
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<RunClient>(&state_, session, thread, threads);
   }
+  bool checks() const override { return checks_; }
   std::string CheckDatabase(Engine& engine) override {
     if (!checks_) return {};
     return linkbench::CheckDatabase(engine, state_.tables, state_.access.settings, state_.content,

@@ -86,6 +86,7 @@ class Oltp : public Workload {
   std::string EndedBecause() const override {
     return phase_.empty.load() ? "no row is left to delete" : "";
   }
+  bool checks() const override { return writes_ && settings_.check; }
   std::string CheckDatabase(Engine& engine) override {
     return writes_ && settings_.check ? phase_.tables.Check(engine, &rows_.emplace(0)) : "";
   }

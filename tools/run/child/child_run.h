@@ -82,7 +82,7 @@ class ChildRun {
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
   WorkloadOptions workload_ = options_.workload;  // the user's options plus the population
-  std::unique_ptr<Workload> unchecked_;  // of the last phase that wrote, until it is checked
+  std::unique_ptr<Workload> unchecked_;  // of the last phase that has a check, until it ran
   std::optional<PhaseKind> last_kind_;   // of the phase that was finished last
   bool loaded_ = false;                  // {"loaded": true} was reported
   uint64_t drawing_ = 0;                 // workloads so far that drew their rows
