@@ -83,15 +83,15 @@ void Space::GrowBy(uint64_t pages) {
 }
 
 uint64_t Space::PromiseForSplits(uint64_t writes, uint64_t bytes) {
-  // A leaf is split because it was full before, or because the commit has filled it: each split
-  // then takes at least an eighth of a page of the commit's bytes, and a page that is split at its
-  // end leaves a full one behind, which may be split once more. Each leaf that is split adds a key to
-  // its parent, which may be split for it.
+  // A leaf is split because it was full before, or because the commit has filled it, for which it
+  // takes at least a quarter of a page of the commit's bytes. A leaf that is split at its end leaves
+  // a full one behind, which may be split once more. Each split adds a key to the parent, which may
+  // be split for it.
   uint64_t pages = 2 * writes;
   {
     LockGuard lock(mutex_);
     const uint64_t there = used_count_ + reserved_count_ + promised_;
-    pages = std::min(pages, 4 * (there + 8 * bytes / page_size_));
+    pages = std::min(pages, 4 * (there + 4 * bytes / page_size_));
   }
   pages += 8;  // for the root, and what follows it down
   Promise(pages);
@@ -108,6 +108,11 @@ void Space::Promise(uint64_t pages) {
 void Space::Unpromise(uint64_t pages) {
   LockGuard lock(mutex_);
   promised_ -= pages;
+  // The next commit needs as much, and the file would be cut and made longer for each. What is far
+  // too much is given back at once.
+  const uint64_t needed = std::max<uint64_t>(touched_, used_count_ + reserved_count_ + promised_);
+  const uint64_t spare = std::max<uint64_t>(needed, (64 << 20) / page_size_);
+  if (pages_ > needed + spare) GiveBackLocked();
 }
 
 void Space::GiveBack() {

@@ -67,7 +67,8 @@ class Space {
   // Promises the pages that a commit can need for splits, and returns their number. The commit
   // writes `writes` rows, whose part in the leaves has `bytes` bytes. Throws as Promise does.
   uint64_t PromiseForSplits(uint64_t writes, uint64_t bytes);
-  // Takes a promise of that many pages back. The file keeps its length until GiveBack.
+  // Takes a promise of that many pages back. The file keeps its length until GiveBack, unless it is
+  // twice as long as needed and 64 MiB longer.
   void Unpromise(uint64_t pages);
   // Shrinks the file when it is much longer than needed.
   void GiveBack();
