@@ -82,7 +82,10 @@ void BtreeReadQueue::Run(uint32_t at) {
   context->client.misses.Add(1);
 }
 
-void BtreeReadQueue::TakeRead() { EndRead(ring_.Take()); }
+void BtreeReadQueue::TakeRead() {
+  answers_ = 0;
+  EndRead(ring_.Take());
+}
 
 void BtreeReadQueue::EndRead(const ReadRing::Ended& ended) {
   const auto at = static_cast<uint32_t>(ended.tag);

@@ -65,7 +65,7 @@ class BtreeReadQueue : public ReadQueue {
   // Slots whose look-up was set aside, those that need overflow pages or the change buffer, and
   // those that RunAside is trying.
   std::deque<uint32_t> aside_, long_, again_;
-  uint32_t answers_ = 0;              // since the ring was looked at
+  uint32_t answers_ = 0;              // since a read was taken, or looked for
   uint32_t answers_before_long_ = 0;  // since the first of long_ waits, or since one was served
 };
 
