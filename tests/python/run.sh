@@ -30,8 +30,8 @@ if [[ ${3:-} == --install ]]; then
   # What a user would call, with the setuptools that is there. pip builds in the folder that it is given.
   rm -rf -- "$directory/source" "$directory/package"
   cp -r -- "$here/../../python" "$directory/source"
-  python3 -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --target "$directory/package" \
-    "$directory/source"
+  PYTHONPATH=$packages python3 -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index \
+    --target "$directory/package" "$directory/source"
   export PYTHONPATH=$directory/package:$packages
 else
   mkdir -p -- "$directory"
