@@ -36,6 +36,14 @@ bool FailingNew::Clear() {
 
 void* operator new(size_t bytes) { return testbed::AllocateOrFail(bytes); }
 void* operator new[](size_t bytes) { return testbed::AllocateOrFail(bytes); }
+// std::stable_sort asks so for its buffer, and gives it back to the `delete` below.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return testbed::AllocateOrFail(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* at) noexcept { std::free(at); }
 void operator delete[](void* at) noexcept { std::free(at); }
 void operator delete(void* at, size_t) noexcept { std::free(at); }
