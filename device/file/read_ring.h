@@ -28,9 +28,11 @@
 
 #include "device/file/file.h"
 
+// The names are liburing's. NOLINTBEGIN(readability-identifier-naming)
 struct io_uring;
 struct io_uring_cqe;
 struct io_uring_sqe;
+// NOLINTEND(readability-identifier-naming)
 
 namespace testbed {
 
