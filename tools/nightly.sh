@@ -36,7 +36,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes planted-bugs mutants fuzz experiments page originals releases python)
+parts=(clean-roots tests tidy without-engines extension faults crashes pebble planted-bugs mutants fuzz experiments page originals releases python)
 kSkipped=77
 
 usage() {
@@ -127,6 +127,19 @@ crash_servers() {
         "${cuts[@]}") || bad=1
     fi
   done
+  return "$bad"
+}
+
+# The engine whose library takes Go, which continuous integration does without.
+part_pebble() {
+  command -v go >/dev/null || cannot "Go is not installed" || return
+  local bad=0 cuts=()
+  ((EUID != 0)) || cuts=(--power-cuts 20)
+  "$source_dir/tools/setup/build_pebble.sh" >/dev/null || return
+  TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R pebble || bad=1
+  (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine pebble --kills 100 --quiet "${cuts[@]}") || bad=1
+  (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine pebble --kills 20 --quiet \
+    --durability lazy --lazy-interval 300) || bad=1
   return "$bad"
 }
 

@@ -7,6 +7,7 @@
 #   tools/run.sh --engine rocksdb --cache-pct 20
 #   tools/run.sh --engine mysql --server mariadb   also installs that server (docs/servers.md)
 #   tools/run.sh --engine rocksdb@latest           a release that is not built is built first, by tools/build_engine.sh
+#   tools/run.sh --engine pebble                   also builds that engine's library, where Go is installed
 #   tools/run.sh --help
 #
 # The program runs in the folder that you are in; its exit code is this script's. 1 if something
@@ -14,9 +15,9 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-# Prints the engines that the words name with a release, one a line.
-named_releases() {
-  settings_of_sides "$@" | tr ' ' '\n' | sed -n 's/^engine=//p' | tr , '\n' | grep '.@.' || true
+# Prints the engines that the words name, one a line.
+named_engines() {
+  settings_of_sides "$@" | tr ' ' '\n' | sed -n 's/^engine=//p' | tr , '\n'
 }
 
 # build_release NAME@RELEASE: builds the release unless it is built. What is no release is left to the program, which
@@ -34,7 +35,11 @@ add_servers "$@"
 set_up
 build release testbed
 if [[ -z ${TESTBED_RELEASES:-} ]]; then
-  while read -r name; do build_release "$name" </dev/null; done < <(named_releases "$@")
+  while read -r name; do build_release "$name" </dev/null; done < <(named_engines "$@" | grep '.@.')
+fi
+# The program says what is missing if this fails.
+if named_engines "$@" | grep -qx pebble; then
+  "$source_dir/tools/setup/build_pebble.sh" >/dev/null 9>&- </dev/null || true
 fi
 release_lock
 exec "$build_dir/release/testbed" "$@"

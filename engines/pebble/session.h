@@ -1,0 +1,162 @@
+// Sessions and cursors of the pebble engine.
+//
+// A transaction is a batch of Pebble, so that it commits as a whole or not at all. A read sees the
+// rows that are committed when it runs and the writes of its own transaction. Transactions take no
+// locks and detect no conflicts: when two of them write a key, the later commit wins. A cursor
+// walks the rows that were committed at its last Seek, SeekForPrev, First or Last, and its
+// transaction's writes.
+#ifndef TESTBED_ENGINES_PEBBLE_SESSION_H_
+#define TESTBED_ENGINES_PEBBLE_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engines/engine.h"
+#include "engines/pebble/library.h"
+#include "engines/pebble/tables.h"
+
+namespace testbed::pebble {
+
+class PebbleEngine;
+class PebbleCursor;
+
+// A SessionHandle is a session of the library: the writes of a transaction, and the value that was
+// read last. Its methods throw Error when Pebble fails. Not thread-safe.
+class SessionHandle {
+ public:
+  explicit SessionHandle(uintptr_t db)
+      : calls_(Library::Get().calls()), session_(calls_.pebble_new_session(db)) {}
+  ~SessionHandle() { calls_.pebble_end_session(session_); }
+  SessionHandle(const SessionHandle&) = delete;
+  SessionHandle& operator=(const SessionHandle&) = delete;
+
+  // *value stays valid until the next call.
+  bool Get(std::string_view key, std::string_view* value);
+  void Put(std::string_view key, std::string_view value);
+  void Erase(std::string_view key);
+  // Commits the writes since the last Commit or Rollback. Returns the bytes of their log record.
+  uint64_t Commit();
+  void Rollback() { calls_.pebble_rollback(session_); }
+  const Calls& calls() const { return calls_; }
+  uintptr_t handle() const { return session_; }
+
+ private:
+  const Calls& calls_;
+  const uintptr_t session_;
+};
+
+class PebbleSession : public Session {
+ public:
+  // `engine` must outlive the session.
+  explicit PebbleSession(PebbleEngine* engine);
+  ~PebbleSession() override;
+
+  void Begin() override;
+  void Commit() override;
+  void Rollback() override;
+  bool Get(TableId table, std::string_view key, std::string_view* value) override;
+  void MultiGet(TableId table, std::span<const std::string_view> keys,
+                std::vector<FoundRow>* rows) override;
+  void TakeEach(TableId table, std::span<const std::string_view> keys,
+                const TakeRow& take) override {
+    TakeEachOfMultiGet(table, keys, take);
+  }
+  void Put(TableId table, std::string_view key, std::string_view value) override;
+  void Erase(TableId table, std::string_view key) override;
+  std::unique_ptr<Cursor> NewCursor(TableId table) override;
+
+ private:
+  friend class PebbleCursor;
+
+  const Table& Find(TableId table) {
+    if (table >= tables_.size()) [[unlikely]]
+      LearnTables(table);
+    return tables_[table];
+  }
+  // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
+  void LearnTables(TableId wanted);
+  // Returns the key with the table's prefix. Valid until the next call.
+  std::string_view KeyIn(const Table& table, std::string_view key) {
+    return key_.assign(table.prefix).append(key);
+  }
+  // Ends a write: commits it outside of a transaction.
+  void Wrote();
+  void CommitWrites();
+
+  PebbleEngine* const engine_;
+  SessionHandle handle_;
+  std::vector<Table> tables_;  // by TableId
+  std::string key_;            // result of the last KeyIn
+  // Keys and results of the last MultiGet; multi_keys_ point into multi_bytes_.
+  std::string multi_bytes_;
+  std::vector<PebbleBytes> multi_keys_, multi_values_;
+  bool in_transaction_ = false;
+  bool wrote_ = false;                  // the transaction has writes
+  std::vector<PebbleCursor*> cursors_;  // all open cursors of the session
+};
+
+// A cursor that goes forward fetches rows ahead, as many as Expect has announced, or else more each
+// time: so a row costs no call into Go. They are those that its iterator shows in any case.
+class PebbleCursor : public Cursor {
+ public:
+  PebbleCursor(PebbleSession* session, TableId table);
+  ~PebbleCursor() override;
+
+  void Expect(uint64_t rows) override { announced_ = rows; }
+  bool Seek(std::string_view key) override;
+  bool SeekForPrev(std::string_view key) override;
+  bool First() override;
+  bool Last() override;
+  bool Next() override;
+  bool Prev() override;
+  std::string_view key() const override { return key_; }
+  std::string_view value() const override { return value_; }
+
+  // Remembers the cursor's position and ends its iterator. The session calls Park before it changes
+  // the transaction's writes or ends them, as Pebble's iterators must not outlive their batch.
+  void Park();
+  // Called when the session is destroyed before the cursor.
+  void Detach();
+
+ private:
+  void Renew();  // makes the iterator show all rows that are committed now
+  bool Move(PebbleMove move, std::string_view key = {});  // returns whether there is a row
+  // Positions the cursor, and takes over what Expect has announced.
+  bool Position(PebbleMove move, std::string_view key = {});
+  bool NextFetched();  // goes to the next row of those that were fetched, and fetches if need be
+  void Fetch();
+  void ForgetFetched() { fetched_ = at_ = 0; }
+  // Returns to the parked row, or to its neighbour that `seek` finds. Returns whether the cursor
+  // stands on the parked row itself.
+  bool Unpark(PebbleMove seek);
+
+  PebbleSession* session_;  // null after the session was destroyed
+  const Table table_;
+  uintptr_t iterator_ = 0;  // 0 = none
+  uint64_t commits_ = 0;    // commits of the engine when the iterator was made
+  bool over_own_writes_ = false;
+  bool parked_ = false;  // the cursor's row is that of parked_key_
+  bool on_row_ = false;
+  std::string parked_key_;  // with the table's prefix
+  std::string_view key_, value_;
+
+  uint64_t announced_ = 0;  // by Expect, for the next positioning
+  uint64_t wanted_ = 0;     // rows that the caller has still announced; 0 = not known
+  uint32_t fetch_ = 1;      // rows to fetch next when it is not known
+  // Rows at_ to fetched_ - 1 of rows_ are behind the cursor's row; their bytes are in bytes_.
+  std::vector<char> bytes_;
+  std::vector<uint32_t> sizes_;  // of keys and values, in turn
+  uint32_t fetched_ = 0, at_ = 0;
+  size_t bytes_at_ = 0;    // of row at_
+  bool is_ahead_ = false;  // the iterator has gone beyond the cursor's row
+  bool at_end_ = false;    // there is no row behind those that were fetched
+  int stands_ = 0;         // the iterator stands on a row that did not fit into bytes_
+};
+
+}  // namespace testbed::pebble
+
+#endif  // TESTBED_ENGINES_PEBBLE_SESSION_H_

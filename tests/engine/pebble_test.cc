@@ -1,0 +1,162 @@
+// Tests what is special to Pebble: what becomes of a database after a change of its files has
+// failed, which files must be there, and that a process that was forked does not use it. The
+// conformance suite tests its behaviour as an engine.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "device/file/file_faults.h"
+#include "engines/registry.h"
+#include "tests/engine/engine_test.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool HasPebble() {
+  for (const EngineInfo& info : Engines()) {
+    if (info.name == "pebble") return info.missing().empty();
+  }
+  return false;
+}
+
+class PebbleTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasPebble()) GTEST_SKIP() << "the library of pebble is not built";
+    std::string pattern = fs::current_path() / "pebble_test_XXXXXX";
+    dir_ = mkdtemp(pattern.data());
+    options_ = DefaultEngineOptions(FindEngine("pebble"));
+    options_.durability = Durability::kSync;
+    options_.cache_bytes = 4 << 20;
+  }
+  ~PebbleTest() override {
+    FileFaults::Clear();
+    Close();
+    std::error_code ignored;
+    if (!dir_.empty()) fs::remove_all(dir_, ignored);
+  }
+  void Open() {
+    Close();
+    engine_ = OpenEngine("pebble", dir_, options_);
+    table_ = engine_->OpenTable("t");
+    session_ = engine_->NewSession();
+  }
+  void Close() {
+    session_.reset();
+    engine_.reset();
+  }
+  bool Put(uint64_t row) {
+    try {
+      session_->Put(table_, RowKey(row), RowValue(row, 100));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  bool Has(uint64_t row) {
+    std::string_view value;
+    return session_->Get(table_, RowKey(row), &value) && value == RowValue(row, 100);
+  }
+
+  std::string dir_;
+  EngineOptions options_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Session> session_;
+  TableId table_ = 0;
+};
+
+// Pebble itself would end the process, or wait for ever.
+TEST_F(PebbleTest, AfterAFailedChangeNothingIsCommittedUntilItIsOpenedAgain) {
+  for (const int error : {EIO, ENOSPC}) {
+    SCOPED_TRACE(error);
+    Open();
+    const uint64_t first = error == EIO ? 0 : 1000;
+    uint64_t row = first;
+    for (; row < first + 100; ++row) ASSERT_TRUE(Put(row));
+    FileFaults::Set(0, UINT64_MAX, error);
+    EXPECT_FALSE(Put(row));
+    FileFaults::Clear();
+    EXPECT_FALSE(Put(row + 1));
+    EXPECT_THROW(engine_->Flush(), Error);
+    EXPECT_THROW(engine_->Checkpoint(), Error);
+    for (uint64_t i = first; i < row; ++i) EXPECT_TRUE(Has(i)) << i;
+    Open();
+    for (uint64_t i = first; i < row; ++i) EXPECT_TRUE(Has(i)) << i;
+    EXPECT_FALSE(Has(row + 1));
+    EXPECT_TRUE(Put(row + 1));
+  }
+}
+
+// A flush fails on a thread of Go while clients write.
+TEST_F(PebbleTest, AFlushThatFailsEndsTheCommits) {
+  options_.extra["memtable_size"] = "256k";
+  options_.durability = Durability::kNone;
+  Open();
+  uint64_t rows = 0;
+  while (rows < 1000 && Put(rows)) ++rows;
+  ASSERT_EQ(rows, 1000u);
+  FileFaults::Set(0, UINT64_MAX, ENOSPC);
+  while (rows < 1'000'000 && Put(rows)) ++rows;
+  EXPECT_LT(rows, 1'000'000u);
+  FileFaults::Clear();
+  EXPECT_FALSE(Put(rows));
+  for (uint64_t i = 0; i < 1000; ++i) ASSERT_TRUE(Has(i)) << i;
+  Open();  // and it closes
+}
+
+TEST_F(PebbleTest, AMissingManifestIsNamed) {
+  Open();
+  ASSERT_TRUE(Put(1));
+  Close();
+  std::vector<fs::path> markers, manifests;
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("marker.manifest.")) markers.push_back(entry.path());
+    if (name.starts_with("MANIFEST-")) manifests.push_back(entry.path());
+  }
+  ASSERT_EQ(markers.size(), 1u);
+  ASSERT_FALSE(manifests.empty());
+  const fs::path aside = dir_ + ".aside";
+  for (const fs::path& file : {markers.front(), manifests.back()}) {
+    fs::rename(file, aside);
+    try {
+      Open();
+      ADD_FAILURE() << "opened without " << file;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kCorruption) << error.what();
+    }
+    fs::rename(aside, file);
+  }
+  Open();
+  EXPECT_TRUE(Has(1));
+}
+
+TEST_F(PebbleTest, AForkedProcessDoesNotUseIt) {
+  Open();
+  Close();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      OpenEngine("pebble", dir_, options_);
+      ::_exit(0);
+    } catch (const Error& error) {
+      ::_exit(error.kind() == Error::kRun ? 1 : 2);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+}
+
+}  // namespace
+}  // namespace testbed
