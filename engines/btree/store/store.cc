@@ -283,6 +283,7 @@ Tree* Store::OpenTable(const std::string& name) {
     throw;
   }
   try {
+    const Pool::Applying applying(pool_.get());
     Table(kCatalogueTable)->Write(context, {name, false, {value, false}});
   } catch (const std::exception& e) {
     Fail(e);
