@@ -8,6 +8,10 @@
 //
 //   LazyPace pace(std::chrono::milliseconds(100));
 //   for (;;) { WaitUntil(pace.Next()); pace.Begin(); Sync(); pace.End(); }
+//
+// or, where Sync returns whether it found anything to sync:
+//
+//   for (;;) { WaitUntil(pace.Next()); pace.Turn(Sync); }
 #ifndef TESTBED_DEVICE_LOG_LAZY_PACE_H_
 #define TESTBED_DEVICE_LOG_LAZY_PACE_H_
 
@@ -27,6 +31,11 @@ class LazyPace {
   Clock::time_point Next() const { return begin_ + Period(); }
   Clock::duration Period() const {
     return interval_ - std::clamp(2 * slowest_, interval_ / 10, interval_ / 2);
+  }
+  template <typename Sync>
+  void Turn(const Sync& sync) {
+    Begin();
+    if (sync()) End();
   }
   void Begin(Clock::time_point now = Clock::now()) { begin_ = now; }
   void End(Clock::time_point now = Clock::now()) {
