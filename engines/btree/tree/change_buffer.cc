@@ -13,7 +13,7 @@ constexpr size_t kMostRow = 512;
 
 [[noreturn]] void ThrowNoRow(const std::string& what) {
   throw Error(Error::kCorruption,
-              "the btree's change buffer has a row that it cannot have taken (" + what +
+              "the btree's change buffer has an impossible row (" + what +
                   "): restore the database from a copy, or load it again");
 }
 
