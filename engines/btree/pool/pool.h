@@ -158,7 +158,7 @@ class Pool : private VisitCounts {
 
   // A commit that the log has cannot be undone, so it must find frames also when a full disk keeps
   // dirty pages from being written. While an Applying lives, the pool grows beyond its size on a
-  // full disk. It gives that memory back when the pages are written.
+  // full disk. Once the pages are written, the next misses give that memory back.
   class Applying {
    public:
     explicit Applying(Pool* pool) : pool_(pool) { pool_->applying_.fetch_add(1); }
