@@ -18,7 +18,7 @@ struct Frame {
   // The page is dirty only because it has become an overflow page. The thread that has the page's
   // exclusive latch sets it.
   std::atomic<bool> overflow_only{false};
-  std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first log record that the file's page lacks
+  std::atomic<Lsn> rec_lsn{kNoLsn};    // begin of the first log record that the file's page lacks
   std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
   // The log has an image of the page that was copied when the pool's image floor was this or a
   // later one; 0 when it may have none. The thread that reads the page in, or writes it, sets it.

@@ -303,7 +303,7 @@ class Pool : private VisitCounts {
   uint64_t clean_rounds_ = 0;
   std::optional<Error> clean_error_;
   bool recovers_ = false;
-  uint32_t unwritable_ = 0;  // frames that there were when a full disk left none clean
+  uint32_t unwritable_ = 0;            // frames that there were when a full disk left none clean
   std::atomic<uint32_t> applying_{0};  // commits that are changing pages, and are in the log
   bool stop_ = false;
 

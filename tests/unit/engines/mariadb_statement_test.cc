@@ -32,8 +32,7 @@ TEST(MariadbHandleTest, AResultThatIsCutOffIsNoEmptyResult) {
     handle.Query("SELECT k FROM t");
     FAIL() << "no error";
   } catch (const Error& e) {
-    EXPECT_STREQ(e.what(),
-                 "mysql: SELECT k FROM t: Lost connection to server during query (2013)");
+    EXPECT_STREQ(e.what(), "mysql: SELECT k FROM t: Lost connection to server during query (2013)");
   }
 }
 

@@ -37,8 +37,7 @@ class StoreNoMemoryTest : public StoreTest {
     StoreClient client(store_.get());
     const uint32_t table = store_->OpenTable("t")->table();
     std::vector<RowWrite> operations;
-    for (const auto& [key, value] : rows)
-      operations.push_back({value.empty(), table, key, value});
+    for (const auto& [key, value] : rows) operations.push_back({value.empty(), table, key, value});
     FailingNew::Set(allocations);
     bool done = true;
     try {
@@ -98,7 +97,7 @@ TEST_F(StoreNoMemoryTest, ACommitThatFailsInServiceIsNotThere) {
   Open();
   Load();
   int failed = 0, out_of_service = 0;
-  for (int i = 0; i < 4000 && failed < 60; ++i) {
+  for (int i = 0; i < 2000 && failed < 25; ++i) {
     Model rows;
     for (uint64_t n = random_() % 12 + 1; n > 0; --n) {
       const bool erase = random_() % 5 == 0;
@@ -119,8 +118,8 @@ TEST_F(StoreNoMemoryTest, ACommitThatFailsInServiceIsNotThere) {
         std::string found;
         if (!client.Get(store_->OpenTable("t"), key, &found)) found.clear();
         const std::string& before = model_[key];
-        ASSERT_TRUE(found == before || (in_doubt && found == value)) << key << ", in doubt: "
-                                                                     << in_doubt;
+        ASSERT_TRUE(found == before || (in_doubt && found == value))
+            << key << ", in doubt: " << in_doubt;
         model_[key] = found;
       }
       ExpectSound();
@@ -128,8 +127,8 @@ TEST_F(StoreNoMemoryTest, ACommitThatFailsInServiceIsNotThere) {
     }
     for (const auto& [key, value] : rows) model_[key] = value;
   }
-  EXPECT_GT(failed, 30);
-  EXPECT_GT(out_of_service, 5);
+  EXPECT_GT(failed, 15);
+  EXPECT_GT(out_of_service, 3);
   EXPECT_LT(out_of_service, failed);
   std::erase_if(model_, [](const auto& row) { return row.second.empty(); });
   ExpectRows(store_->OpenTable("t"), model_);
@@ -142,7 +141,7 @@ TEST_F(StoreNoMemoryTest, AMoveThatTheTreesHaveByHalfEndsTheService) {
   Open();
   Load();
   int out_of_service = 0;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 15; ++round) {
     SCOPED_TRACE(round);
     Open();  // with an empty pool
     Model rows;
@@ -170,7 +169,7 @@ TEST_F(StoreNoMemoryTest, AMoveThatTheTreesHaveByHalfEndsTheService) {
       ++out_of_service;
     }
   }
-  EXPECT_GT(out_of_service, 5);
+  EXPECT_GT(out_of_service, 2);
   Open();
   ExpectRows(store_->OpenTable("t"), model_);
   ExpectSound();
