@@ -9,9 +9,7 @@
 //   LazyPace pace(std::chrono::milliseconds(100));
 //   for (;;) { WaitUntil(pace.Next()); pace.Begin(); Sync(); pace.End(); }
 //
-// or, where Sync returns whether it found anything to sync:
-//
-//   for (;;) { WaitUntil(pace.Next()); pace.Turn(Sync); }
+// Turn is a Begin, a sync and its End.
 #ifndef TESTBED_DEVICE_LOG_LAZY_PACE_H_
 #define TESTBED_DEVICE_LOG_LAZY_PACE_H_
 
@@ -32,6 +30,7 @@ class LazyPace {
   Clock::duration Period() const {
     return interval_ - std::clamp(2 * slowest_, interval_ / 10, interval_ / 2);
   }
+  // Runs a turn. `sync` returns whether it found anything to sync.
   template <typename Sync>
   void Turn(const Sync& sync) {
     Begin();
