@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "device/error.h"
 #include "device/machine/host_activity.h"
 #include "engines/btree/tree/overflow.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed::btree {
 namespace {
@@ -389,6 +391,37 @@ TEST_P(PoolTest, AnOptimisticReadNoticesAChangeAndAnEviction) {
     for (int i = 0; i < 3; ++i) pool_->Write(&client, id);
   }
   EXPECT_FALSE(guard.Valid()) << "its frame is another page's";
+}
+
+// The dirty pages are few, and the replacement may name many clean ones before them.
+TEST_P(PoolTest, TheFirstRetryWithSpaceSucceedsWhicheverPagesShouldLeaveNext) {
+  if (GetParam() == IoMode::kMmap) GTEST_SKIP() << "reads need no frames";
+  constexpr uint32_t kPages = 2000, kDirty = 40;
+  Open(kPages, 200);
+  if (IsSkipped()) return;
+  FailingDisk disk(dir_);
+  PoolClient client(pool_.get());
+  std::mt19937 random(8);
+  const auto read = [&] { pool_->Read(&client, 1 + kDirty + random() % (kPages - kDirty)); };
+  const auto refused = [&] {
+    try {
+      pool_->RetryCleaning();
+      return false;
+    } catch (const Error& e) {
+      return e.disk_is_full();
+    }
+  };
+  for (int round = 0; round < 20; ++round) {
+    SCOPED_TRACE(round);
+    disk.Fail({DiskCall::kWrite, 0, ENOSPC, true, "/data"});
+    for (PageId id = 1; id <= kDirty; ++id) Change(&client, id, 1);
+    for (int i = 0; i < 10000 && !refused(); ++i) read();
+    EXPECT_TRUE(refused());
+    for (int i = 0; i < 20 * round; ++i) read();
+    disk.Heal();
+    EXPECT_NO_THROW(pool_->RetryCleaning());
+    pool_->FlushBefore(log_.EndLsn());
+  }
 }
 
 // Stops the thread that first touches a page of memory, until others have done something meanwhile.
