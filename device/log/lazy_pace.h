@@ -8,6 +8,8 @@
 //
 //   LazyPace pace(std::chrono::milliseconds(100));
 //   for (;;) { WaitUntil(pace.Next()); pace.Begin(); Sync(); pace.End(); }
+//
+// Turn is a Begin, a sync and its End.
 #ifndef TESTBED_DEVICE_LOG_LAZY_PACE_H_
 #define TESTBED_DEVICE_LOG_LAZY_PACE_H_
 
@@ -27,6 +29,12 @@ class LazyPace {
   Clock::time_point Next() const { return begin_ + Period(); }
   Clock::duration Period() const {
     return interval_ - std::clamp(2 * slowest_, interval_ / 10, interval_ / 2);
+  }
+  // Runs a turn. `sync` returns whether it found anything to sync.
+  template <typename Sync>
+  void Turn(const Sync& sync) {
+    Begin();
+    if (sync()) End();
   }
   void Begin(Clock::time_point now = Clock::now()) { begin_ = now; }
   void End(Clock::time_point now = Clock::now()) {

@@ -200,15 +200,16 @@ class BtreeEngine : public Engine {
 
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
     const StoreOptions& o = store_->options();
+    const btree::CompressedCache::Counters compressed = CompressedCounters();
     std::vector<std::pair<std::string, std::string>> settings = {
         {"io", IoModeName(o.io)},
         {"advice", AdviceName(o.advice)},
         {"page_size", std::to_string(o.page_size)},
-        {"cache_bytes", std::to_string(store_->pool()->bytes())},
+        {"cache_bytes", std::to_string(store_->pool()->bytes() + compressed.budget)},
         {"compression", btree::PageCodecName(o.compression)},
         {"compressed_cache_pct", std::to_string(o.compressed_cache_pct)},
         {"cache_pages", std::to_string(store_->pool()->frames())},
-        {"cache_held_bytes", std::to_string(store_->pool()->MemoryBytes())},
+        {"cache_held_bytes", std::to_string(store_->pool()->MemoryBytes() + compressed.memory)},
         {"cache_fixed_bytes", std::to_string(btree::Pool::kFixedBytes)},
         {"replacement", "s3-fifo"},
         {"durability", DurabilityName(o.durability)},
@@ -237,7 +238,8 @@ class BtreeEngine : public Engine {
     c.block_write_bytes = store_->file()->bytes_written();
     c.log_payload_bytes = log.payload_bytes;
     c.log_written_bytes = log.written_bytes;
-    c.cache_bytes = store_->pool()->MemoryBytes();
+    const btree::CompressedCache::Counters compressed = CompressedCounters();
+    c.cache_bytes = store_->pool()->MemoryBytes() + compressed.memory;
     c.now = {
         {"file_pages", store_->space()->file_pages()},
         {"used_pages", store_->space()->used_pages()},
@@ -255,9 +257,7 @@ class BtreeEngine : public Engine {
         {"frame_waits", pool.frame_waits},
         {"checkpoints", store_->checkpoints()},
     };
-    if (const btree::CompressedCache* cache = store_->file()->compressed_cache()) {
-      const btree::CompressedCache::Counters compressed = cache->Count();
-      c.cache_bytes = *c.cache_bytes + compressed.budget;
+    if (store_->file()->compressed_cache() != nullptr) {
       c.now.emplace_back("compressed_cache_pages", compressed.pages);
       c.now.emplace_back("compressed_cache_bytes", compressed.bytes);
       c.more.emplace_back("compressed_cache_requests", compressed.requests);
@@ -279,6 +279,11 @@ class BtreeEngine : public Engine {
   }
 
  private:
+  btree::CompressedCache::Counters CompressedCounters() const {
+    const btree::CompressedCache* cache = store_->file()->compressed_cache();
+    return cache != nullptr ? cache->Count() : btree::CompressedCache::Counters();
+  }
+
   const std::unique_ptr<Store> store_;
   const uint32_t lazy_interval_ms_;
 };

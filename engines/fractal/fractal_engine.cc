@@ -76,8 +76,8 @@ EngineCounters FractalEngine::Counters() const {
   const LogCounters log = store_->log()->Counters();
   const BlockTable::Sizes sizes = store_->sizes();
   c.block_requests = reads.requests;
-  c.block_hits = reads.requests - std::min(reads.reads, reads.requests);
-  c.block_reads = reads.reads;
+  c.block_hits = reads.requests - std::min(reads.missed, reads.requests);
+  c.block_reads = reads.missed;
   c.block_read_bytes = reads.bytes;
   c.blocks_written = writes.nodes.load();
   c.block_write_bytes = writes.bytes.load();

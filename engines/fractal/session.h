@@ -34,7 +34,7 @@ class FractalSession : public Session {
   }
   bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
     *requests = client_.reads().requests.Get();
-    *misses = client_.reads().reads.Get();
+    *misses = client_.reads().missed.Get();
     return true;
   }
 

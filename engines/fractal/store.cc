@@ -11,6 +11,7 @@ namespace testbed::fractal {
 
 void Store::Reads::Add(const ReadCounters& counters) {
   requests += counters.requests.Get();
+  missed += counters.missed.Get();
   reads += counters.reads.Get();
   header_reads += counters.header_reads.Get();
   bytes += counters.bytes.Get();
@@ -241,6 +242,29 @@ void Store::CheckpointLoop() {
   }
 }
 
+void Store::CleanRound() {
+  const IoScope scope(kCompaction);
+  std::vector<Tree*> trees;
+  {
+    LockGuard tables(tables_mutex_);
+    for (const auto& tree : trees_) trees.push_back(tree.get());
+  }
+  // The cleaner flushes a node only when the node has a page of messages for some child. Less is
+  // not worth the reads.
+  const uint64_t least = uint64_t{options_.page_size} * options_.fanout;
+  uint32_t flushed = 0;
+  // The round ends, too, when each table in turn had no such node.
+  for (size_t idle = 0; flushed < options_.cleaner_nodes && idle < trees.size() && !failed();) {
+    Tree* const tree = trees[next_cleaned_++ % trees.size()];
+    if (tree->Clean(least, &cleaner_reads_)) {
+      ++flushed;
+      idle = 0;
+    } else {
+      ++idle;
+    }
+  }
+}
+
 void Store::CleanerLoop() {
   UniqueLock lock(wake_mutex_);
   while (!stop_) {
@@ -249,19 +273,7 @@ void Store::CleanerLoop() {
     if (stop_) return;
     lock.unlock();
     try {
-      IoScope scope(kCompaction);
-      for (uint32_t i = 0; i < options_.cleaner_nodes && !failed(); ++i) {
-        std::vector<Tree*> trees;
-        {
-          LockGuard tables(tables_mutex_);
-          for (const auto& tree : trees_) trees.push_back(tree.get());
-        }
-        // The cleaner flushes a node only when the node has a page of messages for some child. Less
-        // is not worth the reads.
-        for (Tree* tree : trees) {
-          tree->Clean(uint64_t{options_.page_size} * options_.fanout, &cleaner_reads_);
-        }
-      }
+      CleanRound();
     } catch (const Error&) {
       // The next operation that needs the node, or the room, will meet the error.
     } catch (const std::exception& e) {

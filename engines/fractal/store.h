@@ -62,7 +62,7 @@ struct StoreOptions {
   bool merge_reads = false;
   uint64_t row_overhead = 0;          // bytes, see CacheOptions
   uint32_t cleaner_period_ms = 2000;  // 0: no cleaner
-  uint32_t cleaner_nodes = 5;         // number of nodes that the cleaner flushes each time
+  uint32_t cleaner_nodes = 5;  // number of nodes that the cleaner flushes each time, of all tables
   uint32_t checkpoint_period_ms = 60000;
   uint64_t checkpoint_log_bytes = 1ull << 30;
   uint64_t transaction_bytes = kMostTransactionBytes;  // tests take less
@@ -103,11 +103,15 @@ class Store {
   uint64_t FileBytes() const { return file_->Size(); }
   // The reads of all clients, including those that have ended, and the reads of the cleaner.
   struct Reads {
-    uint64_t requests = 0, reads = 0, header_reads = 0, bytes = 0;
+    uint64_t requests = 0, missed = 0, reads = 0, header_reads = 0, bytes = 0;
     void Add(const ReadCounters& counters);
   };
   Reads client_reads() const;
   Reads cleaner_reads() const;
+  // Flushes up to cleaner_nodes nodes. The tables take turns, and the next round goes on with the
+  // next table. The cleaner's thread calls it each cleaner_period_ms; without one, any single
+  // thread may.
+  void CleanRound();
 
  private:
   friend class StoreClient;
@@ -177,6 +181,7 @@ class Store {
   Reads ended_reads_ GUARDED_BY(clients_mutex_);
   ReadCounters own_reads_;      // reads of opening the database
   ReadCounters cleaner_reads_;  // reads of the cleaner
+  size_t next_cleaned_ = 0;     // place in trees_ of the table that the cleaner looks at next
 
   Mutex wake_mutex_;
   CondVar wake_;

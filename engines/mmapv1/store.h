@@ -134,8 +134,8 @@ class Store {
   Clock::duration CommitSlice() const;
   template <typename Action>
   void OrFail(Mutex* mutex, const Action& action);
-  void GroupCommit();
-  void CommitGroup();
+  bool GroupCommit();
+  bool CommitGroup();
   void Remap();
   void FlushDataFiles();
   void NoteFailure(const Error& error);

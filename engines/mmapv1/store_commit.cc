@@ -117,11 +117,9 @@ void Store::CommitLoop() {
     WaitForNextCommit();
     if (stop_ || failure_) break;
     lock.unlock();
-    pace_.Begin();
     try {
       IoScope scope(kLogWrite);
-      GroupCommit();
-      pace_.End();
+      pace_.Turn([this] { return GroupCommit(); });
     } catch (const std::exception& error) {
       NoteFailureOf(error);  // ends the loop and tells each client
     }
@@ -144,11 +142,14 @@ void Store::OrFail(Mutex* mutex, const Action& action) {
   }
 }
 
-void Store::GroupCommit() {
-  OrFail(&commit_mutex_, [this] { CommitGroup(); });
+// Returns whether the journal got a section.
+bool Store::GroupCommit() {
+  bool synced = false;
+  OrFail(&commit_mutex_, [&] { synced = CommitGroup(); });
+  return synced;
 }
 
-void Store::CommitGroup() {
+bool Store::CommitGroup() {
   body_.clear();
   uint64_t epoch = 0;
   Clock::time_point begin;
@@ -184,6 +185,7 @@ void Store::CommitGroup() {
     finished_epoch_ = epoch;
   }
   committed_.notify_all();
+  return seq != 0;
 }
 
 void Store::Remap() {

@@ -199,10 +199,9 @@ void MyConnection::ExecuteText(const Statement& statement,
     }
     text_ += statement.parts[i + 1];
   }
-  if (client_.mysql_real_query(handle(), text_.data(), text_.size()) != 0) {
-    FailLast(fmt::format("{}", fmt::join(statement.parts, "?")));
-  }
-  result_ = client_.mysql_store_result(handle());
+  const auto sql = [&] { return fmt::format("{}", fmt::join(statement.parts, "?")); };
+  if (client_.mysql_real_query(handle(), text_.data(), text_.size()) != 0) FailLast(sql());
+  result_ = StoreResult(sql);
 }
 
 bool MyConnection::NextRow() {

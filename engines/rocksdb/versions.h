@@ -10,8 +10,8 @@
 // 7.8.3, 7.9.2, 8.1.1, 8.10.0, 9.9.3, 10.4.2 and 11.8.1. A release between two of these counts as
 // the older one.
 //
-// The number of a release tells what it has, never __has_include: that would find Debian's headers
-// in place of those that the release lacks.
+// The code asks the release's number, not __has_include, which finds Debian's header where the
+// release has none.
 #ifndef TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 #define TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 

@@ -1,7 +1,7 @@
-// A BatchCursor is a cursor that fetches rows by statements. The first batch has the rows that
-// Expect announced, as a client's statement has the length of its scan as its LIMIT; only the bytes
-// of a batch bound it. The batches of a walk of unknown length grow, so that a short scan asks for
-// few rows, and a long one makes few statements. Engines implement Read, which fetches a batch.
+// A BatchCursor is a cursor that fetches rows by statements. The first batch asks for the rows that
+// Expect announced, as a client does by LIMIT. Only its bytes can end it sooner. The batches of a
+// walk of unknown length grow, so that a short scan asks for few rows, and a long one makes few
+// statements. Engines implement Read, which fetches a batch.
 //
 // A row that another session writes into the range of a batch stays hidden from Next and Prev. The
 // writes of the cursor's own session do not, since they make the cursor fetch a new batch.
@@ -53,8 +53,8 @@ class BatchCursor : public Cursor {
   std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
   bool Position(Walk walk, std::string_view key);
   bool Step(bool forward);
-  // Fetches a batch: the rows that are expected, else at most `count`. Returns whether it has a
-  // row.
+  // Fetches a batch: the rows that are expected, or at most `count` when none are. Returns whether
+  // the batch has a row.
   bool Fetch(Walk walk, std::string_view key, uint64_t count);
 
   std::string arena_;      // keys and values of the batch

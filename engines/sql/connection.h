@@ -16,8 +16,8 @@
 //   connection->Await();               // throws the first error of what was sent
 //
 // Each method throws Error when the server returns an error, and SqlConflict when the server has
-// rolled the transaction back because of others. A connection that is lost throws Error (kIo).
-// Not thread-safe.
+// rolled the transaction back because it conflicts with another transaction. A lost connection
+// throws Error (kIo). Not thread-safe.
 #ifndef TESTBED_ENGINES_SQL_CONNECTION_H_
 #define TESTBED_ENGINES_SQL_CONNECTION_H_
 
@@ -32,8 +32,8 @@
 
 namespace testbed {
 
-// The server rolled the transaction back because of the locks of others. The caller can try the
-// transaction again.
+// The server rolled the transaction back because it conflicts with another transaction. The caller
+// can try it again.
 class SqlConflict : public Error {
  public:
   explicit SqlConflict(const std::string& sentence) : Error(kRun, sentence) {}

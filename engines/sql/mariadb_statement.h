@@ -61,7 +61,7 @@ class MariadbHandle {
   std::vector<SqlConnection::Row> Query(const std::string& sql) {
     if (calls_.mysql_real_query(handle_, sql.data(), sql.size()) != 0) FailLast(sql);
     std::vector<SqlConnection::Row> rows;
-    MYSQL_RES* const result = calls_.mysql_store_result(handle_);
+    MYSQL_RES* const result = StoreResult([&] { return sql; });
     if (result == nullptr) return rows;
     const unsigned columns = calls_.mysql_num_fields(result);
     while (MYSQL_ROW fields = calls_.mysql_fetch_row(result)) {
@@ -73,6 +73,16 @@ class MariadbHandle {
     }
     calls_.mysql_free_result(result);
     return rows;
+  }
+
+  // Returns the result of the connection's last statement; null when that returns no rows. The
+  // library returns null also when the connection breaks, or memory is short, in the middle of the
+  // rows, and sets an error then. `doing` returns what failed, for the sentence.
+  template <typename Doing>
+  MYSQL_RES* StoreResult(const Doing& doing) const {
+    MYSQL_RES* const result = calls_.mysql_store_result(handle_);
+    if (result == nullptr && calls_.mysql_errno(handle_) != 0) FailLast(doing());
+    return result;
   }
 
   // Throws the Error for a code of the server, or SqlConflict. `doing` names in the sentence what

@@ -75,7 +75,7 @@ bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
   while (!try_lock()) {
     if (std::chrono::steady_clock::now() > deadline) {
       const std::string whose =
-          !found.marker
+          !found.marker || found.marker->id.empty()
               ? ""
               : fmt::format(" (that of {} on {})", found.marker->directory, found.marker->host);
       throw Error(Error::kUsage,
@@ -99,7 +99,10 @@ bool SchemaOwner::MustMake(const FoundSchema& found) const {
                             "--engine-option schema=NAME",
                             kind, schema));
   }
-  if (schema_is_there && marker->id == record) return false;
+  // The making of a schema was cut short before its marker had a row, and so before its tables. An
+  // engine that is making it now holds its lock (Take).
+  if (schema_is_there && marker->id.empty() && record.empty()) return true;
+  if (schema_is_there && !record.empty() && marker->id == record) return false;
   if (!record.empty()) {
     throw Error(Error::kUsage,
                 fmt::format("the server no longer has in {} {} the database that {} stands for: "

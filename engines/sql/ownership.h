@@ -21,7 +21,7 @@
 namespace testbed {
 
 struct SchemaMarker {
-  std::string id, host, directory;
+  std::string id, host, directory;  // all empty while the marker table has no row
 };
 
 // What a server has under the schema's name.
@@ -44,7 +44,8 @@ struct SchemaOwner {
   // Takes the schema. `find` asks the server for it. `try_lock` returns whether it got the schema's
   // lock, which the server gives to one connection at a time; the engine then keeps it. Returns
   // false when the schema is the directory's. Returns true when it is to be made: there is none,
-  // `replace` asks for a new one, or a temporary run on this host left the one that is there.
+  // the making of the one that is there was cut short, `replace` asks for a new one, or a temporary
+  // run on this host left the one that is there.
   // Throws Error (kUsage) when the schema belongs to another directory, when that of this directory
   // is gone, or when a living run holds the lock. It waits a while for the lock of a killed run,
   // whose connections the server ends in a moment.

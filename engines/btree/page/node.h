@@ -167,6 +167,9 @@ class Node {
     return leaf() ? std::max(fence, FenceSlack(size_)) : fence;
   }
 
+  // Allocates what the thread's changes of nodes need, so that none of them fails for want of
+  // memory. Throws std::bad_alloc.
+  static void PrepareThread();
   // Changes: makes an empty node, and keeps nothing of the page.
   void Init(PageId id, uint32_t table, PageType type, uint8_t level, std::string_view low,
             std::string_view high, bool unbounded);

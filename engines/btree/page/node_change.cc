@@ -1,8 +1,8 @@
 // Node's changes: entries that come and go, splits, and pages that are rebuilt.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
-#include "device/file/file.h"
 #include "engines/btree/page/node.h"
 
 namespace testbed::btree {
@@ -10,11 +10,13 @@ namespace {
 
 // Returns a buffer in which a page is rebuilt. Each thread has one, which is made at its first use.
 char* RebuildBuffer() {
-  static thread_local AlignedBuffer buffer(kMaxPageSize);
-  return buffer.data();
+  static thread_local const std::unique_ptr<char[]> buffer(new char[kMaxPageSize]);
+  return buffer.get();
 }
 
 }  // namespace
+
+void Node::PrepareThread() { RebuildBuffer(); }
 
 uint16_t Node::AddBytes(std::string_view bytes) {
   if (bytes.empty()) return 0;

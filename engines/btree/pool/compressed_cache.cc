@@ -1,6 +1,8 @@
 #include "engines/btree/pool/compressed_cache.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -98,6 +100,8 @@ void CompressedCache::Part::Append(PageId id, std::string_view stored) {
 void CompressedCache::Part::Resize(uint64_t bytes) {
   LockGuard lock(mutex_);
   if (bytes == bytes_) return;
+  const uint64_t capacity = (bytes - bytes / kIndexShare) / 8 * 8;
+  std::unique_ptr<char[]> ring(capacity > 0 ? new char[capacity] : nullptr);  // may throw
   Part old;
   const LockGuard lock_old(old.mutex_);
   std::swap(old.ring_, ring_);
@@ -108,8 +112,8 @@ void CompressedCache::Part::Resize(uint64_t bytes) {
   held_ = 0;
   bytes_ = bytes;
   most_records_ = bytes / kIndexShare / kIndexBytes;
-  capacity_ = (bytes - bytes / kIndexShare) / 8 * 8;
-  ring_.reset(capacity_ > 0 ? new char[capacity_] : nullptr);
+  capacity_ = capacity;
+  ring_ = std::move(ring);
   // The records are appended from the oldest on, so that the oldest are dropped if there are too
   // many.
   for (uint64_t at = old.old_; at < old.young_;) {
@@ -126,6 +130,7 @@ void CompressedCache::Part::Count(Counters* sum) const {
   sum->pages += index_.size();
   sum->bytes += held_;
   sum->budget += bytes_;
+  sum->memory += std::min(young_, capacity_) + index_.size() * kIndexBytes;
 }
 
 }  // namespace testbed::btree

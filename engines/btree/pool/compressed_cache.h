@@ -23,6 +23,7 @@ namespace testbed::btree {
 
 class CompressedCache {
  public:
+  static constexpr size_t kParts = 8;  // each part has an equal share of the budget
   // `bytes` is the memory budget.
   explicit CompressedCache(uint64_t bytes) { Resize(bytes); }
 
@@ -34,13 +35,16 @@ class CompressedCache {
   // Replaces a page that the cache has; does nothing for another page.
   void Replace(PageId id, std::string_view stored);
   void Erase(PageId id);
-  // Changes the memory budget, and keeps the youngest pages.
+  // Changes the memory budget, and keeps the youngest pages. Throws std::bad_alloc; each part of
+  // the cache then has its old size or the new one.
   void Resize(uint64_t bytes);
 
   struct Counters {
     uint64_t requests = 0, hits = 0, pages = 0;  // pages: pages in the cache
     uint64_t bytes = 0;                          // bytes of these pages
     uint64_t budget = 0;                         // bytes
+    uint64_t memory = 0;  // bytes that were touched: of the ring up to its youngest record, and
+                          // of the index
   };
   Counters Count() const;
 
@@ -88,7 +92,6 @@ class CompressedCache {
     uint64_t held_ GUARDED_BY(mutex_) = 0;  // bytes of the pages in the ring
     uint64_t requests_ GUARDED_BY(mutex_) = 0, hits_ GUARDED_BY(mutex_) = 0;
   };
-  static constexpr size_t kParts = 8;
   Part& PartOf(PageId id) { return parts_[id % kParts]; }
 
   std::array<Part, kParts> parts_;

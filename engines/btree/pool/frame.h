@@ -15,7 +15,10 @@ struct Frame {
   std::atomic<PageId> page{kNoPage};
   std::atomic<bool> dirty{false};    // changed under the exclusive latch, or while `writing` is set
   std::atomic<bool> writing{false};  // a copy is on its way to the file
-  std::atomic<Lsn> rec_lsn{kNoLsn};  // begin of the first log record that the file's page lacks
+  // The page is dirty only because it has become an overflow page. The thread that has the page's
+  // exclusive latch sets it.
+  std::atomic<bool> overflow_only{false};
+  std::atomic<Lsn> rec_lsn{kNoLsn};    // begin of the first log record that the file's page lacks
   std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
   // The log has an image of the page that was copied when the pool's image floor was this or a
   // later one; 0 when it may have none. The thread that reads the page in, or writes it, sets it.

@@ -49,10 +49,16 @@ void ExclusiveGuard::Release() {
   pool_->table_.Unexclude(id_, frame_, pool_->table_.Load(id_).visits());
 }
 
-void ExclusiveGuard::MarkDirty(Lsn begin, Lsn end) {
+void ExclusiveGuard::MarkDirty(Lsn begin, Lsn end, bool overflow) {
   PageHeader* header = Header(data_);
   header->lsn = std::max(header->lsn, end);
   Frame& frame = pool_->frames_[frame_];
+  // `writing` is read first, as a write that fails sets `dirty` again before it clears `writing`.
+  const bool overflow_only = overflow && !frame.writing.load(std::memory_order_acquire) &&
+                             !frame.dirty.load(std::memory_order_acquire);
+  if (frame.overflow_only.load(std::memory_order_relaxed) != overflow_only) {
+    frame.overflow_only.store(overflow_only, std::memory_order_relaxed);
+  }
   frame.LowerRecLsn(begin);
   if (!frame.dirty.load(std::memory_order_relaxed)) {
     frame.dirty.store(true, std::memory_order_release);

@@ -92,8 +92,9 @@ class ExclusiveGuard {
   PageId id() const { return id_; }
   explicit operator bool() const { return data_ != nullptr; }
   void Release();
-  // Notes that the page was changed as the log record [begin, end) describes.
-  void MarkDirty(Lsn begin, Lsn end);
+  // Notes that the page was changed as the log record [begin, end) describes. With `overflow` it
+  // has become an overflow page (Pool::Discard).
+  void MarkDirty(Lsn begin, Lsn end, bool overflow = false);
 
  private:
   friend class Pool;

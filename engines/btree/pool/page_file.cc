@@ -272,7 +272,9 @@ void PageFile::Shrink(uint32_t pages) {
 
 void PageFile::FindTorn(const std::function<void(PageId id, const char* copy)>& use) {
   AlignedBuffer current(page_size_);
+  const uint64_t size = data_->Size();
   ForEachCopy([&](PageId id, const char* copy) {
+    if (Place(id) >= size) return;
     if (Inspect(id, current.data()) != PageState::kValid) use(id, copy);
   });
 }
@@ -312,7 +314,9 @@ bool PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)
 uint32_t PageFile::RestoreTorn(Copies* kept) {
   uint32_t torn = 0, written = 0;
   AlignedBuffer current(page_size_);
+  const uint64_t size = data_->Size();  // before the first copy makes the file longer
   ForEachCopy([&](PageId id, const char* copy) {
+    if (Place(id) >= size) return;
     const bool whole = Inspect(id, current.data()) == PageState::kValid;
     // A valid page with another checksum was not yet overwritten by this batch.
     PageHeader stored{};

@@ -133,6 +133,8 @@ class PageFile {
 
   // Calls `use` for each page of the last batch that is torn in its place, with its whole copy from
   // the doublewrite file, in the stored form. The copy is valid during the call. Writes nothing.
+  // A page whose place lies behind the end of the file is not torn: the file was cut behind the
+  // pages in use since the batch, or its length was never durable, and then the log has the page.
   void FindTorn(const std::function<void(PageId id, const char* copy)>& use);
   // Puts the copies of torn pages back, and those of pages that the last batch has written: if
   // their sync failed, they may be whole in the page cache alone. Returns the number of torn pages.

@@ -13,9 +13,9 @@
 // this. It is the state word of vmcache (Leis et al., "Virtual-memory assisted buffer management",
 // SIGMOD 2023) plus the number of the frame.
 //
-// The orders are those of a sequence lock (Boehm, "Can Seqlocks Get Along With Programming Language
-// Memory Models?", MSPC 2012), and page_word_test.cc tries all executions that C++ allows: the
-// functions take their atomics as a parameter, so that the code which ships is the code tried.
+// The memory orders are those of a sequence lock (Boehm, "Can Seqlocks Get Along With Programming
+// Language Memory Models?", MSPC 2012), and page_word_test.cc tries all executions that C++ allows:
+// the functions take their atomics as a parameter, so that the code which ships is the code tried.
 #ifndef TESTBED_ENGINES_BTREE_POOL_PAGE_WORD_H_
 #define TESTBED_ENGINES_BTREE_POOL_PAGE_WORD_H_
 
@@ -71,8 +71,8 @@ struct WordProtocol {
   // Returns the word, with which a read without latch begins.
   static PageWord Load(const Word& word) { return {word.load(std::memory_order_acquire)}; }
 
-  // Returns whether the page has been neither changed nor evicted, nor is being changed, since
-  // `seen`: whether what was read of it in between may be believed.
+  // Returns whether bytes read from the page since `seen` are valid: no thread has changed, evicted
+  // or begun to change it.
   static bool Unchanged(const Word& word, PageWord seen) {
     Atomics::Fence(std::memory_order_acquire);
     const uint64_t now = word.load(std::memory_order_relaxed);

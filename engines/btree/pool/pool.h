@@ -22,8 +22,8 @@
 // allows.
 //
 // Memory is exact: frames, their tables and the page table together take at most the bytes that the
-// constructor or Resize was given. The write batches come on top (kFixedBytes), and a few frames
-// while pages cannot be written (Limit).
+// constructor or Resize was given. The write batches come on top (kFixedBytes), and while pages
+// cannot be written a few frames (Limit), with those that the commits under way need (Applying).
 //
 // Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes one with a clean page
 // and writes nothing. Dirty pages that should leave go to the cleaner, a thread that writes them in
@@ -151,9 +151,24 @@ class Pool : private VisitCounts {
   // when too many pages are in use.
   void Resize(uint64_t bytes);
 
-  // Makes the cleaner try again after a failed write, waits until it has, and throws its error if
-  // it fails again. Returns at once when the cleaner's last write succeeded.
+  // Tries again to write dirty pages after a write of the cleaner has failed, and throws the error
+  // if that fails again. Returns at once when the cleaner's last write succeeded. The caller holds
+  // no latch.
   void RetryCleaning();
+
+  // A commit that the log has cannot be undone, so it must find frames also when a full disk keeps
+  // dirty pages from being written. While an Applying lives, the pool grows beyond its size on a
+  // full disk. Once the pages are written, the next misses give that memory back.
+  class Applying {
+   public:
+    explicit Applying(Pool* pool) : pool_(pool) { pool_->applying_.fetch_add(1); }
+    ~Applying() { pool_->applying_.fetch_sub(1); }
+    Applying(const Applying&) = delete;
+    Applying& operator=(const Applying&) = delete;
+
+   private:
+    Pool* const pool_;
+  };
 
   // Begin and end recovery, which changes pages before there is a client that could be told of a
   // full disk. In between, pages that a full disk keeps from being written stay in memory beyond
@@ -288,7 +303,8 @@ class Pool : private VisitCounts {
   uint64_t clean_rounds_ = 0;
   std::optional<Error> clean_error_;
   bool recovers_ = false;
-  uint32_t unwritable_ = 0;  // frames that there were when a full disk left none clean
+  uint32_t unwritable_ = 0;            // frames that there were when a full disk left none clean
+  std::atomic<uint32_t> applying_{0};  // commits that are changing pages, and are in the log
   bool stop_ = false;
 
   std::shared_mutex image_gate_;  // held shared from reading the floor until the pages are written

@@ -99,7 +99,13 @@ OptimisticGuard Pool::OptimisticSlow(PoolClient* client, PageId id) {
       guard.data_ = Data(word.frame());
       return guard;
     } else if (ReadsInPlace(id)) {
-      guard.data_ = ReadInPlace(client, id, &guard.seen_);
+      try {
+        guard.data_ = ReadInPlace(client, id, &guard.seen_);
+      } catch (const Error&) {
+        // Another thread may have changed the page and written it while this one checked it.
+        if (table_.Unchanged(id, word)) throw;
+        continue;
+      }
       return guard;
     } else if (table_.TryExclude(id, word)) {
       table_.Unexclude(id, BringIn(client, id, Load::kRead, nullptr), 0);
@@ -320,9 +326,9 @@ void Pool::Discard(PageId first, uint32_t pages) {
     Frame& frame = frames_[index];
     // If the frame was dirty before the overflow page was written into it, the page must still be
     // written: earlier log records rely on that.
-    const auto* header = reinterpret_cast<const OverflowHeader*>(Data(index));
-    if (header->type == PageType::kOverflow &&
-        frame.rec_lsn.load(std::memory_order_relaxed) == header->begin) {
+    if (Header(Data(index))->type == PageType::kOverflow &&
+        frame.dirty.load(std::memory_order_acquire) &&
+        frame.overflow_only.load(std::memory_order_relaxed)) {
       frame.dirty.store(false, std::memory_order_relaxed);
       frame.rec_lsn.store(kNoLsn, std::memory_order_relaxed);
     }

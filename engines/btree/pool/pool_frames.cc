@@ -197,27 +197,15 @@ uint32_t Pool::AcquireFrame(PageId id) {
 }
 
 // Lets the pool have more frames while the disk is full; returns false when it must not grow. In
-// recovery it gets as many as it needs. Otherwise it grows once, because commits that were under
-// way when the disk filled may have dirtied every frame, and reads need clean ones. The caller
-// holds mutex_.
+// recovery, and while commits that the log has are applied, it gets as many as it needs. Otherwise
+// it grows once, because commits that were under way when the disk filled may have dirtied every
+// frame, and reads need clean ones. The caller holds mutex_.
 bool Pool::GrowWhileFull() {
   if (!clean_error_ || !clean_error_->disk_is_full()) return false;
-  if (!recovers_ && unwritable_ != 0) return false;
+  if (!recovers_ && applying_.load() == 0 && unwritable_ != 0) return false;
   if (ActiveFrames() >= most_frames_) return false;
   unwritable_ = ActiveFrames();
   return true;
-}
-
-void Pool::RetryCleaning() {
-  UniqueLock lock(mutex_);
-  const uint64_t round = clean_rounds_;
-  ++waiters_;
-  while (clean_error_ && clean_rounds_ == round && !stop_) {
-    work_for_cleaner_.notify_one();
-    frames_available_.wait_for(mutex_, std::chrono::milliseconds(20));
-  }
-  --waiters_;
-  ThrowIfNotCleaned();
 }
 
 void Pool::BeginRecovery() {

@@ -221,6 +221,30 @@ void Pool::FlushPages(const std::vector<PageId>& dirty) {
   FinishWrite(&flush_batch_, &writing);
 }
 
+// The cleaner's candidates are what the replacement names, and all of them may be clean or in use
+// for some rounds. So this takes any dirty pages.
+void Pool::RetryCleaning() {
+  {
+    LockGuard lock(mutex_);
+    if (!clean_error_) return;
+  }
+  {
+    const IoScope scope(kEviction);
+    LockGuard one(flush_mutex_);
+    std::vector<PageId> dirty;
+    for (uint32_t i = 0; i < made_.load(std::memory_order_acquire); ++i) {
+      if (dirty.size() == WriteBatch::PagesFor(page_size_)) break;
+      const Frame& frame = frames_[i];
+      if (frame.dirty.load(std::memory_order_acquire)) dirty.push_back(frame.page.load());
+    }
+    std::sort(dirty.begin(), dirty.end());
+    FlushPages(dirty);
+  }
+  LockGuard lock(mutex_);
+  clean_error_.reset();
+  frames_available_.notify_all();
+}
+
 void Pool::FlushBefore(Lsn lsn) {
   LockGuard one(flush_mutex_);
   std::vector<PageId> dirty;

@@ -6,9 +6,9 @@
 
 namespace testbed::btree {
 
-// An Attempt holds the promised pages of a commit and its client's CommitSlot. Its destructor
-// releases them: also after an error, with the exception of the slot of a commit that is in the log
-// but could not be applied.
+// An Attempt holds the promised pages of a commit and its client's CommitSlot. The destructor
+// releases both, also after an error. It keeps the slot of a commit that the log has and the trees
+// could not take.
 class StoreClient::Attempt {
  public:
   // The commit writes `rows` rows, whose part in the leaves has `bytes` bytes. With a change buffer
@@ -16,7 +16,7 @@ class StoreClient::Attempt {
   Attempt(StoreClient* client, size_t rows, uint64_t bytes)
       : client_(client),
         space_(client->store_->space()),
-        promised_(space_->PromiseForSplits(rows * Trees(client), bytes * Trees(client))) {
+        promised_(Promise(space_, rows * Trees(client), bytes * Trees(client))) {
     // This comes before the record is appended, so that no checkpoint takes a later redo point.
     client_->slot_.active.store(client_->store_->redo_.EndLsn(), std::memory_order_seq_cst);
   }
@@ -39,6 +39,11 @@ class StoreClient::Attempt {
  private:
   static uint64_t Trees(const StoreClient* client) {
     return client->store_->change_buffer() != nullptr ? 2 : 1;
+  }
+  // Takes what a commit needs before the log has it: the thread's memory, and the pages.
+  static uint64_t Promise(Space* space, uint64_t writes, uint64_t bytes) {
+    Node::PrepareThread();
+    return space->PromiseForSplits(writes, bytes);
   }
 
   StoreClient* const client_;

@@ -196,7 +196,8 @@ uint64_t Store::LogBytesOnDisk() const {
 }
 
 uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
-  return cache_bytes / 100 * options_.compressed_cache_pct;
+  const uint64_t bytes = cache_bytes / 100 * options_.compressed_cache_pct;
+  return bytes - bytes % CompressedCache::kParts;  // the pool gets the rest
 }
 
 void Store::ResizeCache(uint64_t bytes) {
@@ -282,6 +283,7 @@ Tree* Store::OpenTable(const std::string& name) {
     throw;
   }
   try {
+    const Pool::Applying applying(pool_.get());
     Table(kCatalogueTable)->Write(context, {name, false, {value, false}});
   } catch (const std::exception& e) {
     Fail(e);

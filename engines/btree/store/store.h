@@ -138,6 +138,7 @@ class StoreClient : public LeafFiller {
   uint64_t LeafBytes(const Rows& rows) const;
   LogRange AppendOperations(std::span<const RowWrite> operations);
   LogRange AppendParts(std::span<const RowWrite> operations);
+  void AppendOrFail(std::span<const RowWrite> operations);
   void Apply(std::span<const RowWrite> operations);
   uint64_t Moves() const override;
   bool Fill(const Tree& tree, const Node& leaf, std::vector<BufferedRow>* waiting) override;

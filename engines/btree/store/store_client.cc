@@ -74,6 +74,17 @@ LogRange StoreClient::AppendParts(std::span<const RowWrite> operations) {
   return range;
 }
 
+// Appends the commit, and sets context_.commit. The log takes no records after an error, so the
+// store is out of service then. Want of memory comes before the log has the whole commit.
+void StoreClient::AppendOrFail(std::span<const RowWrite> operations) {
+  try {
+    context_.commit = AppendOperations(operations);
+  } catch (const Error& e) {
+    store_->Fail(e);
+    throw;
+  }
+}
+
 void StoreClient::Apply(std::span<const RowWrite> operations) {
   ChangeBuffer* const buffer = store_->change_buffer();
   Tree* tree = nullptr;
@@ -131,14 +142,10 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
     Attempt attempt(this, operations.size(), LeafBytes(operations));
     WriteLongValues(operations, slot_.active.load(std::memory_order_relaxed));
     RowLocks::Holder rows(&store_->row_locks_, &rows_);
-    try {
-      context_.commit = AppendOperations(operations);
-    } catch (const Error& e) {
-      store_->Fail(e);  // the log takes no records after an error
-      throw;
-    }
+    AppendOrFail(operations);
     attempt.Logged();
     try {
+      const Pool::Applying applying(store_->pool());
       Apply(operations);
     } catch (const Error& e) {
       store_->Fail(e);
@@ -156,7 +163,7 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   if (store_->options_.durability == Durability::kSync) {
     try {
       store_->redo_.WaitDurable(context_.commit.end);
-    } catch (const Error& e) {
+    } catch (const std::exception& e) {
       store_->Fail(e);
       throw;
     }
@@ -165,14 +172,15 @@ void StoreClient::Commit(std::span<const RowWrite> operations) {
   EmptyFullBuffer();
 }
 
-// Moves rows out of the change buffer while it is too large. Errors are ignored, because the
-// caller's commit has succeeded; a later read of the leaf reports them.
+// Moves rows out of the change buffer while it is too large. Errors are ignored, also want of
+// memory, because the caller's commit has succeeded. A later read of the leaf reports them, and a
+// later commit does if they have put the store out of service.
 void StoreClient::EmptyFullBuffer() {
   ChangeBuffer* const buffer = store_->change_buffer();
   try {
     while (buffer != nullptr && buffer->full() && MoveToNextLeaf()) {
     }
-  } catch (const Error&) {
+  } catch (const std::exception&) {
   }
 }
 
@@ -247,14 +255,15 @@ void StoreClient::MoveToLeaf(Tree* tree, const std::vector<BufferedRow>& candida
   std::vector<RowWrite> operations;
   for (const BufferedRow& row : rows)
     operations.push_back({row.erase, tree->table(), row.key, row.value});
+  AppendOrFail(operations);
+  attempt.Logged();
   try {
-    context_.commit = AppendOperations(operations);
-    attempt.Logged();
+    const Pool::Applying applying(store_->pool());
     for (const BufferedRow& row : rows) {
       buffer->WriteThrough(&context_, tree, {row.key, row.erase, {row.value, false}});
     }
-  } catch (const Error& e) {
-    store_->Fail(e);
+  } catch (const std::exception& e) {
+    store_->Fail(e);  // the log has the move, and the trees may have a part of it
     throw;
   }
   attempt.Applied();

@@ -37,6 +37,7 @@ uint64_t ForEachRow(ReplaySpool* spool,
 // and longer version of another row. In the end the leaf holds what it held before the crash, for
 // which it had room.
 void Store::RunAgain(ReplaySpool* spool) {
+  Node::PrepareThread();
   StoreClient client(this);
   client.context()->recovers = true;
   LastWrites last(spool->bytes());

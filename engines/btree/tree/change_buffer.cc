@@ -12,9 +12,8 @@ constexpr size_t kTableBytes = 4;
 constexpr size_t kMostRow = 512;
 
 [[noreturn]] void ThrowNoRow(const std::string& what) {
-  throw Error(Error::kCorruption,
-              "the btree's change buffer has a row that it cannot have taken (" + what +
-                  "): restore the database from a copy, or load it again");
+  throw Error(Error::kCorruption, "the btree's change buffer has an impossible row (" + what +
+                                      "): restore the database from a copy, or load it again");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ void RewriteOverflow(Pool* pool, RedoLog* log, PoolClient* client, uint32_t tabl
         value.substr(i * OverflowPayload(page_size), OverflowPayload(page_size));
     header->size = static_cast<uint32_t>(piece.size());
     std::memcpy(guard.page() + sizeof *header, piece.data(), piece.size());
-    guard.MarkDirty(begin, now);
+    guard.MarkDirty(begin, now, true);
   }
 }
 

@@ -90,6 +90,7 @@ NodeRef Cache::Get(BlockId block, ReadCounters* counters) {
     const std::optional<BlockPlace> place = table_->Find(block);
     if (!place) return nullptr;
     counters->requests.Add(1);
+    counters->missed.Add(1);
     counters->header_reads.Add(1);
     const std::string_view header = ReadRange(place->offset, place->header_bytes, counters);
     auto node = std::make_shared<Node>(block);
@@ -160,6 +161,7 @@ size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounte
     part.heat = 1;
   }
   Account(node.get());
+  counters->missed.Add(parts.size());
   return parts.size();
 }
 

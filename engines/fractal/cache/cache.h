@@ -46,8 +46,9 @@ namespace testbed::fractal {
 
 // ReadCounters count what one thread asked of the cache. Only that thread writes them.
 struct ReadCounters {
-  Counter requests;  // headers and parts that were needed
-  Counter reads;     // calls to the file: the headers and parts among them that had to be read
+  Counter requests;  // parts that were needed, and headers that were not in memory
+  Counter missed;    // the parts and headers that were read into memory
+  Counter reads;     // calls to the file; with merge_reads one reads several parts
   Counter header_reads;
   Counter bytes;
 };

@@ -136,7 +136,7 @@ bool ParseTable(std::string_view bytes, std::vector<TableEntry>* tables, BlockTa
     place.header_checksum = reader.Take<uint64_t>();
     if (place.offset < kFileBegin || place.offset > kMostOffset ||
         place.header_bytes > place.bytes || !blocks->emplace(block, place).second) {
-      *why = "the translation table has an entry that cannot be";
+      *why = "the translation table has an impossible entry";
       return false;
     }
   }

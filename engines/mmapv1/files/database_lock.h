@@ -66,9 +66,12 @@ class WriteLock {
     if (waited_) lock_.writers_.lock();
     {
       UniqueLock turn(lock_.mutex_);
+      waited_ = waited_ || lock_.commit_turn_;
       lock_.turn_over_.wait(lock_.mutex_,
                             [this]() REQUIRES(lock_.mutex_) { return !lock_.commit_turn_; });
     }
+    if (::pthread_rwlock_trywrlock(&lock_.lock_) == 0) return;
+    waited_ = true;
     ::pthread_rwlock_wrlock(&lock_.lock_);
   }
   ~WriteLock() NO_THREAD_SAFETY_ANALYSIS {
@@ -77,7 +80,7 @@ class WriteLock {
   }
   WriteLock(const WriteLock&) = delete;
   WriteLock& operator=(const WriteLock&) = delete;
-  bool waited() const { return waited_; }  // another writer had the lock
+  bool waited() const { return waited_; }  // another thread had the lock, or the commit its turn
 
  private:
   DatabaseLock& lock_;

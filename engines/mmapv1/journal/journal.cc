@@ -153,7 +153,7 @@ void Journal::BuildSection(std::string_view body, uint64_t seq) {
   std::memcpy(to + checked, &footer, sizeof footer);
   section_bytes_ = PadUp(checked + sizeof footer);
   std::memset(to + checked + sizeof footer, 0, section_bytes_ - checked - sizeof footer);
-  counts_.payload_bytes.fetch_add(checked + sizeof footer, std::memory_order_relaxed);
+  section_payload_ = checked + sizeof footer;
 }
 
 uint64_t Journal::Append(std::string_view body, const std::function<void()>& flush) {
@@ -179,6 +179,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
   }
   counts_.commits.fetch_add(1, std::memory_order_relaxed);
   counts_.raw_bytes.fetch_add(body.size(), std::memory_order_relaxed);
+  counts_.payload_bytes.fetch_add(section_payload_, std::memory_order_relaxed);
   counts_.written_bytes.fetch_add(section_bytes_, std::memory_order_relaxed);
   return seq_;
 }

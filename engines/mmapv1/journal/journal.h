@@ -95,7 +95,7 @@ class Journal {
   std::unique_ptr<File> file_;
   uint64_t number_, file_id_ = 0, ofs_ = 0;
   AlignedBuffer section_;
-  uint64_t section_bytes_ = 0;
+  uint64_t section_bytes_ = 0, section_payload_ = 0;  // with the padding and without it
   bool direct_ = true;
 
   Mutex mutex_;                                // protects the members below

@@ -6,12 +6,15 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <new>
 #include <thread>
 
+#include "engines/btree/btree_engine.h"
 #include "engines/btree/page/page_codec.h"
 #include "engines/btree/pool/compressed_cache.h"
 #include "engines/btree/pool/page_file.h"
 #include "tests/unit/engines/btree/store_test.h"
+#include "tests/unit/engines/failing_new.h"
 
 namespace testbed::btree {
 namespace {
@@ -274,6 +277,58 @@ TEST(CompressedCacheTest, KeepsAsMuchAsFitsAndWhatIsAskedFor) {
   EXPECT_EQ(cache.Count().pages, 0u);
   cache.Put(1, page);
   EXPECT_FALSE(cache.Get(1, got.data()));
+}
+
+TEST(CompressedCacheTest, AResizeWithoutMemoryLeavesItOfUse) {
+  CompressedCache cache(1 << 20);
+  const std::string page(3000, 'p');
+  std::string got(4096, '\0');
+  int failed = 0;
+  for (int round = 0; round < 40; ++round) {
+    for (PageId id = 0; id < 100; ++id) cache.Put(id, page);
+    FailingNew::Set(round);
+    try {
+      cache.Resize(round % 2 == 0 ? 2 << 20 : 1 << 20);
+    } catch (const std::bad_alloc&) {
+    }
+    if (FailingNew::Clear()) ++failed;
+    cache.Put(1, page);
+    EXPECT_TRUE(cache.Get(1, got.data())) << round;
+  }
+  EXPECT_GT(failed, 8);
+}
+
+TEST(CompressedCacheTest, CountsTheMemoryThatItHasTouched) {
+  CompressedCache cache(8 << 20);
+  EXPECT_EQ(cache.Count().memory, 0u);
+  const std::string page(4000, 'p');
+  for (PageId id = 0; id < 100; ++id) cache.Put(id, page);
+  EXPECT_GE(cache.Count().memory, 100 * page.size());
+  EXPECT_LE(cache.Count().memory, 100 * (page.size() + 100));
+  for (PageId id = 0; id < 10000; ++id) cache.Put(id, page);
+  const CompressedCache::Counters full = cache.Count();
+  EXPECT_GT(full.memory, full.budget * 9 / 10);
+  EXPECT_LE(full.memory, full.budget);
+}
+
+TEST(CompressedCacheTest, TheEngineReportsItsBudgetAndWhatItHolds) {
+  std::string dir = std::filesystem::current_path() / "compressed_cache_XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  EngineOptions options;
+  options.page_size = 8192;
+  options.cache_bytes = 12345678;
+  options.compression = "lz4";
+  options.extra = {{"compressed_cache_pct", "70"}};
+  {
+    const std::unique_ptr<Engine> engine = OpenBtree(dir, options);
+    const auto settings = engine->EffectiveSettings();
+    const std::map<std::string, std::string> by_name(settings.begin(), settings.end());
+    EXPECT_EQ(by_name.at("cache_bytes"), "12345678");
+    const uint64_t held = *engine->Counters().cache_bytes;
+    EXPECT_EQ(by_name.at("cache_held_bytes"), std::to_string(held));
+    EXPECT_LT(held, options.cache_bytes * 7 / 10) << "the cache of compressed pages is empty";
+  }
+  std::filesystem::remove_all(dir);
 }
 
 class CompressedStoreTest : public StoreTest {

@@ -115,6 +115,25 @@ TEST_F(FractalCheckTest, AnOpenThatIsRefusedHasWrittenNothing) {
   EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
 }
 
+TEST_F(FractalCheckTest, ADataFileWithoutAHeaderIsAFault) {
+  Load(10, false);
+  std::fstream(DataPath(dir_), std::ios::binary | std::ios::in | std::ios::out)
+      .write(std::string(kFileBegin, '\0').data(), kFileBegin);
+  EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 1u);
+  std::filesystem::resize_file(DataPath(dir_), 0);
+  EXPECT_GT(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
+}
+
+TEST_F(FractalCheckTest, FaultsAreToldThoughTheLogIsGone) {
+  Load(3000, false);
+  std::filesystem::remove_all(LogPath(dir_));
+  const uint64_t log_alone = InspectDatabase(dir_, InspectOptions()).faults.count;
+  EXPECT_GT(log_alone, 0u);
+  const Header header = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
+  Flip(header.table_offset + 20);
+  EXPECT_GT(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
+}
+
 TEST_F(FractalCheckTest, WhatIsNoDatabaseOrInUseIsRefused) {
   EXPECT_THROW(InspectDatabase(dir_, InspectOptions()), Error);
   const auto store = Store::Open(dir_, options_);

@@ -54,6 +54,39 @@ class FractalSessionTest : public SmallStoreTest {
   std::unique_ptr<FractalSession> session_;
 };
 
+// With merge_reads one call reads several parts, each of which is a miss.
+TEST_F(FractalSessionTest, APartThatWasReadIsAMissAlsoAmongOthers) {
+  options_.merge_reads = true;
+  options_.cache_bytes = 256 << 10;
+  OpenSession();
+  for (int row = 0; row < 6000; ++row) session_->Put(tables_[0], Key(row), std::string(200, 'v'));
+  const Store::Reads before = store_->client_reads();
+  for (int row = 0; row < 3000; ++row) session_->Put(tables_[0], Key(row), std::string(200, 'w'));
+  const Store::Reads after = store_->client_reads();
+  const uint64_t requests = after.requests - before.requests, missed = after.missed - before.missed;
+  const uint64_t reads = after.reads - before.reads;
+  EXPECT_GT(missed, reads + reads / 4) << "calls read several parts";
+  EXPECT_LE(missed, requests);
+  uint64_t of_session = 0, misses = 0;
+  ASSERT_TRUE(session_->BlockCounts(&of_session, &misses));
+  EXPECT_GT(misses, reads);
+}
+
+// A row that is read again, in a cache that has all, misses nothing.
+TEST_F(FractalSessionTest, WhatIsInMemoryIsNoMiss) {
+  for (int row = 0; row < 1000; ++row) session_->Put(tables_[0], Key(row), std::string(200, 'v'));
+  std::string_view value;
+  const auto get_all = [&] {
+    for (int row = 0; row < 1000; ++row) session_->Get(tables_[0], Key(row), &value);
+  };
+  get_all();
+  const Store::Reads before = store_->client_reads();
+  get_all();
+  const Store::Reads after = store_->client_reads();
+  EXPECT_GE(after.requests - before.requests, 1000u);
+  EXPECT_EQ(after.missed, before.missed);
+}
+
 TEST_F(FractalSessionTest, ATransactionTakesNoMoreThanItsBound) {
   session_->Begin();
   const int most = WriteUntilRefused(1000);

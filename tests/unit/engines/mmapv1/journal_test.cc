@@ -97,6 +97,16 @@ TEST_F(Mmapv1JournalTest, SectionsComeBackInOrderAndArePaddedTo8192) {
   EXPECT_LT(counts.payload_bytes.load(), journal.written_bytes());
 }
 
+// The first section of a file is made twice, since its header has the id of the file.
+TEST_F(Mmapv1JournalTest, ASectionThatBeginsAFileIsCountedOnce) {
+  Journal journal(dir_, settings_, 1, 7);
+  Append(&journal, 1, 10, 700'000);  // each has a file of its own
+  const uint64_t payload = journal.counts().payload_bytes.load();
+  EXPECT_GT(payload, 10 * 700'000u);  // random bytes, which cannot be compressed
+  EXPECT_LT(payload, journal.written_bytes());
+  EXPECT_EQ(journal.counts().raw_bytes.load(), 10 * 700'000u);
+}
+
 TEST_F(Mmapv1JournalTest, GoesOnInFurtherFiles) {
   Journal journal(dir_, settings_, 1, 7);
   Append(&journal, 1, 30, 200'000);

@@ -110,6 +110,17 @@ TEST_F(PageFileTest, ATornPageIsPutBackFromTheDoublewriteFile) {
   }
 }
 
+// The file may be cut behind the pages in use after their last batch was written.
+TEST_F(PageFileTest, APageBehindTheEndOfTheFileIsNotTorn) {
+  Write({1, 2, 6, 7}, 'a');
+  SetBytes("data", Bytes("data").substr(0, 3 * kPageSize));
+  auto file = Open();
+  file->FindTorn([](PageId id, const char*) { ADD_FAILURE() << "page " << id; });
+  EXPECT_EQ(file->RestoreTorn(), 0u);
+  EXPECT_EQ(Bytes("data").size(), 3 * kPageSize);
+  EXPECT_EQ(ContentOf(file.get(), 2), 'a');
+}
+
 // The disk becomes full in the middle of a batch, and then the copies of the batch are damaged.
 TEST_F(PageFileTest, ABatchIsNotTakenForPutBackWhenItsCopiesAreNotWhole) {
   const std::vector<PageId> ids = {1, 3, 7};

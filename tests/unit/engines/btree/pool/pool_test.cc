@@ -2,21 +2,24 @@
 #include "engines/btree/pool/pool.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <list>
+#include <fstream>
 #include <random>
 #include <thread>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "device/error.h"
 #include "device/machine/host_activity.h"
-#include "engines/btree/pool/replacement.h"
+#include "engines/btree/tree/overflow.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed::btree {
 namespace {
@@ -212,6 +215,25 @@ TEST_P(PoolTest, FlushWritesOnlyWhatIsDirty) {
   EXPECT_EQ(pool_->Counters().written, 10u) << "dirtied after the given position";
 }
 
+// The log may have the change from before for the last time: the page is written though it is free.
+TEST_P(PoolTest, AFreedOverflowPageIsWrittenIfItWasDirtyBefore) {
+  Open(100, 20);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  const std::string value(100, 'v');
+  for (const bool before : {true, false}) {
+    SCOPED_TRACE(before);
+    const PageId id = before ? 3 : 4;
+    if (before) Change(&client, id, 1000);
+    // The value's commit began before that change.
+    RewriteOverflow(pool_.get(), &log_, &client, 1, {id, 1, value.size()}, value, 0);
+    pool_->Discard(id, 1);
+    const uint64_t written = pool_->Counters().written;
+    pool_->FlushBefore(log_.EndLsn());
+    EXPECT_EQ(pool_->Counters().written - written, before ? 1u : 0u);
+  }
+}
+
 TEST_P(PoolTest, ABrokenPageIsAnErrorEachTimeAndHarmsNothingElse) {
   Open(100, 20);
   if (IsSkipped()) return;
@@ -371,6 +393,86 @@ TEST_P(PoolTest, AnOptimisticReadNoticesAChangeAndAnEviction) {
   EXPECT_FALSE(guard.Valid()) << "its frame is another page's";
 }
 
+// The dirty pages are few, and the replacement may name many clean ones before them.
+TEST_P(PoolTest, TheFirstRetryWithSpaceSucceedsWhicheverPagesShouldLeaveNext) {
+  if (GetParam() == IoMode::kMmap) GTEST_SKIP() << "reads need no frames";
+  constexpr uint32_t kPages = 2000, kDirty = 40;
+  Open(kPages, 200);
+  if (IsSkipped()) return;
+  FailingDisk disk(dir_);
+  PoolClient client(pool_.get());
+  std::mt19937 random(8);
+  const auto read = [&] { pool_->Read(&client, 1 + kDirty + random() % (kPages - kDirty)); };
+  const auto refused = [&] {
+    try {
+      pool_->RetryCleaning();
+      return false;
+    } catch (const Error& e) {
+      return e.disk_is_full();
+    }
+  };
+  for (int round = 0; round < 20; ++round) {
+    SCOPED_TRACE(round);
+    disk.Fail({DiskCall::kWrite, 0, ENOSPC, true, "/data"});
+    for (PageId id = 1; id <= kDirty; ++id) Change(&client, id, 1);
+    for (int i = 0; i < 10000 && !refused(); ++i) read();
+    EXPECT_TRUE(refused());
+    for (int i = 0; i < 20 * round; ++i) read();
+    disk.Heal();
+    EXPECT_NO_THROW(pool_->RetryCleaning());
+    pool_->FlushBefore(log_.EndLsn());
+  }
+}
+
+// Stops the thread that first touches a page of memory, until others have done something meanwhile.
+class TouchedPage {
+ public:
+  explicit TouchedPage(const char* page) {
+    page_ = const_cast<char*>(page);
+    struct sigaction action = {};
+    action.sa_handler = [](int) {
+      ::mprotect(page_, kPoolPageSize, PROT_READ);
+      touched_ = true;
+      while (!done_) ::sched_yield();
+    };
+    ::sigaction(SIGSEGV, &action, &before_);
+    ::mprotect(page_, kPoolPageSize, PROT_NONE);
+  }
+  ~TouchedPage() { ::sigaction(SIGSEGV, &before_, nullptr); }
+  void AwaitTouch() {
+    while (!touched_) ::sched_yield();
+  }
+  void LetGo() { done_ = true; }
+
+ private:
+  static inline char* page_ = nullptr;
+  static inline std::atomic<bool> touched_{false}, done_{false};
+  struct sigaction before_ = {};
+};
+
+// Another thread brings the page into the pool, changes it and is writing it to its place, while
+// this one checks in that place what it took for the page.
+TEST_P(PoolTest, APageThatChangesWhileItIsCheckedInPlaceIsNotBroken) {
+  if (GetParam() != IoMode::kMmap) GTEST_SKIP() << "reads in place are those of mmap mode";
+  if (kLatchedReads) GTEST_SKIP() << "reads hold the page";
+  Open(100, 20);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  TouchedPage page(file_->View(3, false));
+  std::thread other([&] {
+    PoolClient writer(pool_.get());
+    page.AwaitTouch();
+    Change(&writer, 3, 1000);
+    std::fstream file(dir_ + "/data", std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(3 * kPoolPageSize + 1000);
+    file.write("half", 4);
+    file.close();
+    page.LetGo();
+  });
+  EXPECT_NO_THROW(EXPECT_EQ(WordOf(pool_->Optimistic(&client, 3).page()), 1003u));
+  other.join();
+}
+
 TEST_P(PoolTest, ResizeTakesFramesAwayAndGivesThemBack) {
   constexpr uint32_t kPages = 400;
   Open(kPages, 200);
@@ -449,104 +551,6 @@ TEST(PoolSizeTest, NeverAboveTheSetting) {
     }
     EXPECT_EQ(Pool::FramesFor(Pool::kMinFrames * page_size, page_size), 0u);
   }
-}
-
-// A cache that is simulated on the replacement policy, and counts misses.
-class PolicyCache : private VisitCounts {
- public:
-  explicit PolicyCache(uint32_t frames)
-      : policy_(frames, frames, this), pages_(frames, kNoPage), visits_(frames) {
-    for (uint32_t i = 0; i < frames; ++i) free_.push_back(i);
-  }
-  void Ask(PageId page) {
-    if (auto at = where_.find(page); at != where_.end()) {
-      uint8_t& visits = visits_[at->second];
-      visits = std::min<uint8_t>(visits + 1, Replacement::kMaxVisits);
-      return;
-    }
-    ++misses_;
-    uint32_t frame;
-    if (!free_.empty()) {
-      frame = free_.back();
-      free_.pop_back();
-    } else {
-      frame = policy_.NextVictim();
-      where_.erase(pages_[frame]);
-      policy_.Evicted(frame, pages_[frame]);
-    }
-    pages_[frame] = page;
-    where_[page] = frame;
-    visits_[frame] = 0;
-    policy_.Admit(frame, page);
-  }
-  uint64_t misses() const { return misses_; }
-
- private:
-  uint8_t Visits(uint32_t frame) const override { return visits_[frame]; }
-  void SetVisits(uint32_t frame, uint8_t visits) override { visits_[frame] = visits; }
-
-  Replacement policy_;
-  std::vector<PageId> pages_;
-  std::vector<uint8_t> visits_;
-  std::vector<uint32_t> free_;
-  std::unordered_map<PageId, uint32_t> where_;
-  uint64_t misses_ = 0;
-};
-
-class LruCache {
- public:
-  explicit LruCache(uint32_t frames) : frames_(frames) {}
-  void Ask(PageId page) {
-    if (auto at = where_.find(page); at != where_.end()) {
-      order_.splice(order_.begin(), order_, at->second);
-      return;
-    }
-    ++misses_;
-    if (order_.size() == frames_) {
-      where_.erase(order_.back());
-      order_.pop_back();
-    }
-    order_.push_front(page);
-    where_[page] = order_.begin();
-  }
-  uint64_t misses() const { return misses_; }
-
- private:
-  const uint32_t frames_;
-  std::list<PageId> order_;
-  std::unordered_map<PageId, std::list<PageId>::iterator> where_;
-  uint64_t misses_ = 0;
-};
-
-TEST(ReplacementTest, UniformReadsMissAsArithmeticSays) {
-  PolicyCache cache(2000);
-  std::mt19937 random(3);
-  for (int i = 0; i < 100000; ++i) cache.Ask(1 + random() % 10000);
-  const uint64_t warm = cache.misses();
-  for (int i = 0; i < 200000; ++i) cache.Ask(1 + random() % 10000);
-  EXPECT_NEAR(static_cast<double>(cache.misses() - warm) / 200000, 0.8, 0.008);
-}
-
-TEST(ReplacementTest, AScanAmongSkewedReadsCostsLessThanUnderLru) {
-  constexpr uint32_t kPages = 20000, kFrames = 2000;
-  // Pages are drawn by Zipf's law with theta 0.99, by inversion of the distribution function.
-  std::vector<double> sums(kPages);
-  double sum = 0;
-  for (uint32_t i = 0; i < kPages; ++i) sums[i] = sum += 1 / std::pow(i + 1, 0.99);
-  PolicyCache policy(kFrames);
-  LruCache lru(kFrames);
-  std::mt19937_64 random(4);
-  std::uniform_real_distribution<double> uniform(0, sum);
-  PageId scan = 1;
-  for (int i = 0; i < 400000; ++i) {
-    PageId page =
-        1 + static_cast<PageId>(std::lower_bound(sums.begin(), sums.end(), uniform(random)) -
-                                sums.begin());
-    if (i % 2 == 0) page = scan = scan % kPages + 1;
-    policy.Ask(page);
-    lru.Ask(page);
-  }
-  EXPECT_LT(policy.misses(), lru.misses() * 95 / 100);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// Tests what a connection makes of the answers of MariaDB's client library.
+#include "engines/sql/mariadb_statement.h"
+
+#include <gtest/gtest.h>
+
+#include "device/error.h"
+
+namespace testbed {
+namespace {
+
+MYSQL connection;
+unsigned code = 0;  // of the last call
+
+MariadbCalls LibraryWithoutRows() {
+  MariadbCalls calls;
+  calls.mysql_init = [](MYSQL*) { return &connection; };
+  calls.mysql_close = [](MYSQL*) {};
+  calls.mysql_real_query = [](MYSQL*, const char*, unsigned long) { return 0; };
+  calls.mysql_store_result = [](MYSQL*) -> MYSQL_RES* { return nullptr; };
+  calls.mysql_errno = [](MYSQL*) { return code; };
+  calls.mysql_error = [](MYSQL*) { return "Lost connection to server during query"; };
+  return calls;
+}
+
+TEST(MariadbHandleTest, AResultThatIsCutOffIsNoEmptyResult) {
+  const MariadbCalls calls = LibraryWithoutRows();
+  MariadbHandle handle(calls, "mysql");
+  code = 0;
+  EXPECT_TRUE(handle.Query("BEGIN").empty());
+  code = 2013;
+  try {
+    handle.Query("SELECT k FROM t");
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "mysql: SELECT k FROM t: Lost connection to server during query (2013)");
+  }
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,45 @@
+// Tests which schemas of a server a directory may take.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "device/error.h"
+#include "engines/sql/ownership.h"
+
+namespace testbed {
+namespace {
+
+class SchemaOwnerTest : public testing::Test {
+ protected:
+  SchemaOwnerTest() {
+    std::string pattern = std::filesystem::current_path() / "schema_owner_XXXXXX";
+    owner_.dir = ::mkdtemp(pattern.data());
+  }
+  ~SchemaOwnerTest() override { std::filesystem::remove_all(owner_.dir); }
+  bool Take(const FoundSchema& found) {
+    return owner_.Take([&] { return found; }, [] { return true; });
+  }
+
+  SchemaOwner owner_{.engine = "mysql", .kind = "database", .schema = "testbed", .dir = ""};
+};
+
+// mysql makes a schema by several statements, and a run may be killed between any two of them.
+TEST_F(SchemaOwnerTest, ASchemaWhoseMakingWasCutShortIsMadeAnew) {
+  EXPECT_TRUE(Take({}));
+  EXPECT_TRUE(Take({true, SchemaMarker{}}));
+}
+
+TEST_F(SchemaOwnerTest, OnlyTheSchemaOfTheRecordIsTheDirectorys) {
+  EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), "/another"}}), Error);
+  owner_.WriteRecord("1");
+  EXPECT_FALSE(Take({true, SchemaMarker{"1", HostName(), owner_.dir}}));
+  EXPECT_THROW(Take({true, SchemaMarker{"2", HostName(), owner_.dir}}), Error);
+  EXPECT_THROW(Take({true, SchemaMarker{}}), Error);
+  EXPECT_THROW(Take({true, {}}), Error);
+  EXPECT_THROW(Take({}), Error);
+}
+
+}  // namespace
+}  // namespace testbed
