@@ -60,7 +60,7 @@ class Phase {
  private:
   void ThreadMain(int t);
   template <bool kRated>
-  void Loop(Client& client, Worker& worker, int t, uint64_t quota);
+  uint64_t Loop(Client& client, Worker& worker, int t, OpenLoop& open);
   void Execute(Client& client, size_t i) const {
     client.Execute(i);
     if (options_.added_delay_ns != 0) clock_.Spin(options_.added_delay_ns);
@@ -172,12 +172,13 @@ OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
   return {clock_, start_, std::move(arrivals), worker};
 }
 
+// Returns how many operations the thread was asked for and has not performed.
 template <bool kRated>
-void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
+uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
+  const uint64_t quota = Quota(t);
   const std::vector<OpKind>& ops = workload_.ops();
   ThreadLedger& ledger = Ledger::ThisThread();
   const bool account = options_.account != AccountDepth::kOff;
-  OpenLoop open = NewOpenLoop(t, &worker);
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
@@ -188,7 +189,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
     if (n == 0) {
       // The other clients would soon run out too.
       if (!workload_.EndedBecause().empty()) gate_.Stop();
-      return;
+      return 0;
     }
     uint64_t begin = clock_.Now();
     if constexpr (kRated) open.AddOwnWork(making, begin);
@@ -224,7 +225,7 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
       }
     }
   }
-  if (kRated && done < quota && workload_.EndedBecause().empty()) open.NoteUndone(quota - done);
+  return workload_.EndedBecause().empty() ? quota - done : 0;
 }
 
 std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
@@ -335,17 +336,20 @@ void Phase::ThreadMain(int t) {
     waited = true;
     gate_.Rest(t);
     worker.start = clock_.Now();
+    OpenLoop open = NewOpenLoop(t, &worker);
+    uint64_t left = 0;
     if (queue != nullptr) {
       QueueLoop(*queue, lanes, worker, t);
     } else if (RateOf(t).Mean() > 0 || workload_.timed()) {
-      Loop<true>(*lanes[0].client, worker, t, Quota(t));
+      left = Loop<true>(*lanes[0].client, worker, t, open);
     } else {
-      Loop<false>(*lanes[0].client, worker, t, Quota(t));
+      Loop<false>(*lanes[0].client, worker, t, open);
     }
     worker.end = clock_.Now();
     if (t < threads_ - extra_ && --clients_left_ == 0 && extra_ > 0) gate_.Stop();
     NoteEnded();
     ended = true;
+    open.NoteUndone(left, worker.end);
     for (const Lane& lane : lanes) worker.totals += lane.client->totals();
   } catch (...) {
     worker.end = clock_.Now();

@@ -15,7 +15,6 @@
 
 #include "device/error.h"
 #include "tests/few_threads.h"
-#include "workloads/measure/open_loop.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/row_chooser.h"
@@ -334,19 +333,6 @@ TEST_F(RunnerTest, AClientIsToldOfEachCheckBeforeItsOperation) {
   }
 }
 
-TEST(OwnWorkTest, CountsWhatCameAfter) {
-  OwnWork own;
-  EXPECT_EQ(own.Since(0), 0u);
-  own.Add(10, 15);
-  own.Add(20, 30);
-  EXPECT_EQ(own.Since(5), 15u);
-  EXPECT_EQ(own.Since(12), 13u);
-  EXPECT_EQ(own.Since(15), 10u);
-  own.Add(40, 41);
-  EXPECT_EQ(own.Since(29), 2u);
-  EXPECT_EQ(own.Since(41), 0u);
-}
-
 TEST_F(RunnerTest, AnOpenLoopKeepsItsRateAndCountsWaitingFromTheIntendedStart) {
   Load(1, 100);
   PhaseOptions phase;
@@ -408,6 +394,24 @@ TEST_F(RunnerTest, NoMoreIsLeftThanWasAskedFor) {
   EXPECT_LT(late.operations(), 100u);
   EXPECT_EQ(late.due_operations(), 100u);
   EXPECT_EQ(late.ops[0].FromIntended().count(), 100u);
+}
+
+// The curve of the rate makes the bookkeeping of what was due take longer than the phase. None of
+// that time is the phase's, at whose end the first operation that is left has waited since it was
+// due.
+TEST_F(RunnerTest, ThePhaseEndsBeforeItsThreadsCountWhatWasDue) {
+  SlowWorkload workload(0);
+  const RateCurve curve = RateCurve::Wave(2e8, 6e8, 0.01);
+  PhaseOptions phase;
+  phase.curve = &curve;
+  phase.rate = curve.Mean();
+  phase.verify_every = 0;
+  phase.seconds = 0.1;
+  const PhaseResult late = RunPhase(engine_, workload, phase);
+  const double due = static_cast<double>(late.operations()) / phase.rate;
+  EXPECT_NEAR(late.seconds - due, static_cast<double>(late.undone.max_ns()) / 1e9, 0.1);
+  EXPECT_NEAR(static_cast<double>(late.due_operations()), phase.rate * late.seconds,
+              0.1 * phase.rate * late.seconds);
 }
 
 // Clients that the workload gives a rate take nothing of the rate of the phase.
