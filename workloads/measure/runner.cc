@@ -42,6 +42,8 @@ class Phase {
       : engine_(engine),
         workload_(workload),
         options_(options),
+        shared_(options.operations != 0 && workload.uneven()),
+        unclaimed_(options.operations),
         extra_(workload.extra_threads()),
         threads_(options.threads * workload.threads_per_client() + extra_),
         clients_left_(threads_ - extra_),
@@ -101,17 +103,30 @@ class Phase {
   Interval Sample(double seconds);
   bool Stopping() const { return gate_.Stopping(); }
   // Returns how many operations client `t` performs. With a queue depth above 1 each thread has
-  // several clients. A thread in addition to the clients works until they have ended.
+  // several clients. A thread in addition to the clients works until they have ended. Uneven clients
+  // take theirs from unclaimed_.
   uint64_t Quota(int t) const {
     const int n = (threads_ - extra_) * options_.queue_depth;
-    if (options_.operations == 0 || t >= n) return UINT64_MAX;
+    if (options_.operations == 0 || t >= n || shared_) return UINT64_MAX;
     const auto clients = static_cast<uint64_t>(n), number = static_cast<uint64_t>(t);
     return options_.operations / clients + (number < options_.operations % clients);
+  }
+
+  // Returns how many of `n` prepared operations the thread may perform.
+  uint64_t Claim(uint64_t n) {
+    if (!shared_) return n;
+    uint64_t left = unclaimed_.load(), claimed;
+    do {
+      claimed = std::min(left, n);
+    } while (!unclaimed_.compare_exchange_weak(left, left - claimed));
+    return claimed;
   }
 
   Engine& engine_;
   Workload& workload_;
   const PhaseOptions& options_;
+  const bool shared_;                // the clients share PhaseOptions::operations as they go
+  std::atomic<uint64_t> unclaimed_;  // those that no client has claimed
   const int extra_;    // threads in addition to those of the clients
   const int threads_;  // all of them
   const int sharers_ = Sharers();
@@ -185,7 +200,7 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
   while (done < quota && !Stopping()) {
     if (trace != nullptr) trace->Rest();
     const uint64_t making = kRated ? clock_.Now() : 0;
-    const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
+    const size_t n = Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
     if (n == 0) {
       // The other clients would soon run out too.
       if (!workload_.EndedBecause().empty()) gate_.Stop();
@@ -225,7 +240,8 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       }
     }
   }
-  return workload_.EndedBecause().empty() ? quota - done : 0;
+  if (!workload_.EndedBecause().empty()) return 0;
+  return shared_ ? unclaimed_ / static_cast<uint64_t>(threads_) : quota - done;
 }
 
 std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
