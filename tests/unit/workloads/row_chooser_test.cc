@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/error.h"
 #include "workloads/population.h"
 
 namespace testbed {
@@ -131,6 +132,29 @@ TEST(RowChooserTest, PopularRowsDoNotFollowTheOrderOfInsertion) {
   const std::set<uint64_t> popular = Hottest(Distribution::kZipfian, 1, 1, KeyOrder::kPermuted);
   EXPECT_LT(CountCommon(first, popular), 4u);
   EXPECT_LT(CountCommon(loaded, popular), 4u);
+}
+
+// With 8 bytes, keys in the order of the rows have absent ones behind the last row alone.
+TEST(CheckHitRatioTest, RefusesAbsentKeysThatAllLieInOnePlace) {
+  for (const KeyOrder order : {KeyOrder::kSequential, KeyOrder::kPermuted, KeyOrder::kRandom}) {
+    for (const size_t key_size : {8, 9, 16}) {
+      const Dataset dataset({.rows = 100, .order = order, .key_size = key_size});
+      const bool refused = key_size == 8 && order != KeyOrder::kRandom;
+      EXPECT_NO_THROW(CheckHitRatio(dataset, {.hit_ratio = 1}));
+      if (refused) {
+        EXPECT_THROW(CheckHitRatio(dataset, {.hit_ratio = 0.9}), Error);
+      } else {
+        EXPECT_NO_THROW(CheckHitRatio(dataset, {.hit_ratio = 0.9}));
+      }
+      char absent[16], key[16];
+      int between = 0;
+      for (uint64_t row = 0; row < 99; ++row) {
+        const std::string_view missing = dataset.AbsentKey(row, absent);
+        for (uint64_t other = 0; other < 100; ++other) between += missing < dataset.Key(other, key);
+      }
+      EXPECT_EQ(between == 0, refused) << KeyOrderName(order) << key_size;
+    }
+  }
 }
 
 TEST(GrayZipfTest, AfterAChangeOfItsRanksItIsAsMadeWithThem) {
