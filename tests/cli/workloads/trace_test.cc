@@ -268,6 +268,9 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   ExpectRefused(Run(run + "point-read --threads 1,2 --record a.trace"), "the trace of one run");
   ExpectRefused(Run(run + "point-read --queue-depth 4 --io direct --record a.trace"),
                 "leave out --queue-depth");
+  ExpectRefused(Run("--engine null --rows 1000000 --key-size 4096 --workload insert "
+                    "--rows-per-transaction 100000 --record a.trace"),
+                "a smaller --rows-per-transaction");
   ExpectRefused(Run("trace info none.trace"), "trace none.trace: cannot be opened");
   EXPECT_TRUE(DirectoryIsEmpty());
   std::ofstream(directory_ / "text")
