@@ -12,6 +12,7 @@
 
 #include "device/error.h"
 #include "engines/null/null_engine.h"
+#include "tests/unit/workloads/lying_engine.h"
 #include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/trace_recorder.h"
@@ -252,7 +253,7 @@ TEST_F(TraceTest, WhatNoReaderWouldTakeIsNotRecorded) {
   EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Erase(1, longer); }), HasSubstr("a key of"));
   EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Seek(TraceCallKind::kSeek, 0, longer); }),
               HasSubstr("a key of"));
-  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.MultiGet(1, keys, {{}, {}}); }),
+  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.MultiGet(1, keys, std::vector<FoundRow>(2)); }),
               HasSubstr("a key of"));
   EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Put(1, "a", kMostTraceValue + 1); }),
               HasSubstr("a value of"));
@@ -269,8 +270,8 @@ TEST_F(TraceTest, WhatNoReaderWouldTakeIsNotRecorded) {
 }
 
 TEST_F(TraceTest, TablesThatATraceCannotNameAreRefused) {
-  const std::unique_ptr<Engine> engine = NullEngineInfo().open("", {});
-  TraceRecorder recorder("", *engine, "w", {});
+  LyingEngine engine;
+  TraceRecorder recorder("", engine, "w", {});
   for (size_t i = 0; i < kMostTraceTables; ++i) recorder.engine().OpenTable(std::to_string(i));
   EXPECT_NO_THROW(recorder.engine().OpenTable("7"));
   EXPECT_THROW(recorder.engine().OpenTable("one more"), Error);
