@@ -159,6 +159,7 @@ std::optional<BlockDevice> BlockDevice::Find(const std::string& path) {
 
   BlockDevice device;
   device.volume_name_ = directory.filename();
+  device.volume_dev_ = KernelDev(*volume);
   fs::path disk = directory;
   if (fs::exists(directory / "partition", error)) {
     disk = directory.parent_path();

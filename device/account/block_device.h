@@ -67,6 +67,7 @@ class BlockDevice {
   // The volume is the partition that the file system lies on, or the disk if it has no partitions.
   // volume_start() is where the volume begins on the disk, in sectors of 512 bytes.
   std::string volume_node() const;
+  uint32_t volume_dev() const { return volume_dev_; }  // in the kernel's encoding
   uint64_t volume_start() const { return volume_start_; }
   // The names of the disks that hold the file system. There is more than one only under a btrfs
   // over several devices, md and device mapper (LVM). Statistics and requests are counted on
@@ -92,6 +93,7 @@ class BlockDevice {
   std::string name_;
   uint32_t dev_ = 0;
   std::string volume_name_;
+  uint32_t volume_dev_ = 0;
   uint64_t volume_start_ = 0;
   std::string sysfs_;
   std::vector<std::string> disks_;

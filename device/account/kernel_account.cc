@@ -191,6 +191,7 @@ bool BpfAccount::LoadPrograms(const BlockDevice& device, std::string* why) {
   if (!layout) return false;
   AccountTarget target;
   target.device = device.dev();
+  target.volume = device.volume_dev();
   target.maps = {slots_map_.get(), tids_.get(), files_.get(), journal_.get(), foreign_.get()};
   struct stat ns;
   if (::stat("/proc/self/ns/pid", &ns) != 0) {
