@@ -5,8 +5,9 @@
 //
 // A path may be a file or a directory tree. In a tree, symbolic links and special files are
 // skipped, and a file that vanishes meanwhile is not an error. Residency comes from cachestat(2)
-// (Linux 6.5), or from mincore(2) where cachestat is missing or refused, or sees nothing (overlayfs).
-// Both need the file to be the user's own or writable. All functions throw Error (kIo) when the system refuses.
+// (Linux 6.5), or from mincore(2) where cachestat is missing, refused or blind (overlayfs). Both
+// need the file to be the user's own or writable. All functions throw Error (kIo) when the system
+// refuses.
 #ifndef TESTBED_DEVICE_FILE_PAGE_CACHE_H_
 #define TESTBED_DEVICE_FILE_PAGE_CACHE_H_
 

@@ -119,8 +119,8 @@ class MemoryBudget {
   void Enter(pid_t pid = 0) const;
   // Returns what the group holds now; values that cannot be read are 0.
   MemoryUsage Usage() const;
-  // Returns whether the kernel ended a process of the group for want of memory, because of the limit
-  // or of one outside.
+  // Returns whether the kernel ended a process of the group for want of memory, because of the
+  // limit or of one outside.
   bool AnyKilled() const { return Usage().oom_kills > 0; }
   // Returns whether it did so because of the limit.
   bool OomKilled() const;

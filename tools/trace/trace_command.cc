@@ -136,7 +136,8 @@ void AddImport(CLI::App& trace, std::function<int()>* command) {
   import
       ->add_option(
           "--clients", a->clients,
-          "Most clients of the trace; those of the file are divided among them; not with rocksdb [16]")
+          "Most clients of the trace; those of the file are divided among them; not with rocksdb "
+          "[16]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   import->add_flag("--hash-keys", a->hash_keys,

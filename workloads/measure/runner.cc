@@ -103,8 +103,8 @@ class Phase {
   Interval Sample(double seconds);
   bool Stopping() const { return gate_.Stopping(); }
   // Returns how many operations client `t` performs. With a queue depth above 1 each thread has
-  // several clients. A thread in addition to the clients works until they have ended. Uneven clients
-  // take theirs from unclaimed_.
+  // several clients. A thread in addition to the clients works until they have ended. Uneven
+  // clients take theirs from unclaimed_.
   uint64_t Quota(int t) const {
     const int n = (threads_ - extra_) * options_.queue_depth;
     if (options_.operations == 0 || t >= n || shared_) return UINT64_MAX;

@@ -1,5 +1,5 @@
-// Tests the kernel account on a disk with two partitions: what is written to the other one is none of
-// the run's files, nor its journal or metadata.
+// Tests the kernel account on a disk with two partitions: what is written to the other one is none
+// of the run's files, nor its journal or metadata.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -124,9 +124,9 @@ TEST_F(PageCacheTest, AnEmptyDirectoryHoldsNothing) {
   EXPECT_EQ(DropPages(directory_).dropped(), 0u);
 }
 
-// Mounts an overlay in a child process, which alone sees it, and calls `look` there with the path of
-// a dirty file of 1 MiB and that of the same file in the layer below. Returns what `look` returns,
-// and 77 where there is no overlay.
+// Mounts an overlay in a child process, which alone sees it, and calls `look` there with the path
+// of a dirty file of 1 MiB and that of the same file in the layer below. Returns what `look`
+// returns, and 77 where there is no overlay.
 int OnOverlay(const std::string& directory,
               int (*look)(const std::string& path, const std::string& below)) {
   const pid_t child = ::fork();

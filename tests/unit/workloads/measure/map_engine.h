@@ -1,5 +1,5 @@
-// What the tests of the runner share: an engine in memory that can be slow, wrong or fail, a fixture
-// with a data set on it, and a workload whose operations take their time.
+// What the tests of the runner share: an engine in memory that can be slow, wrong or fail, a
+// fixture with a data set on it, and a workload whose operations take their time.
 #ifndef TESTBED_TESTS_UNIT_WORKLOADS_MEASURE_MAP_ENGINE_H_
 #define TESTBED_TESTS_UNIT_WORKLOADS_MEASURE_MAP_ENGINE_H_
 
