@@ -92,7 +92,7 @@ TEST_F(KernelAccountTest, SlotsAreTakenGivenBackAndRunOut) {
 
 TEST_F(KernelAccountTest, HasAsManySlotsAsItIsAskedFor) {
   constexpr int kFirstTid = 1 << 22;
-  for (const size_t slots : {size_t{3}, KernelAccount::kDefaultThreads + 1500}) {
+  for (const size_t slots : {size_t{3}, KernelAccount::kDefaultThreads + 100}) {
     std::string why;
     auto account = KernelAccount::Start(*device_, &why, slots);
     if (account == nullptr) GTEST_SKIP() << why;
