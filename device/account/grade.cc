@@ -29,7 +29,8 @@ std::string WhyNotCovered(const BlockDevice& device) {
   if (device.disks().size() < 2) {
     if (device.files_have_its_number()) return "";
     return fmt::format(
-        "the file system gives its files a device number of its own, as btrfs does, and requests on "
+        "the file system gives its files a device number of its own, as btrfs does, and requests "
+        "on "
         "{} cannot be assigned to them",
         device.name());
   }

@@ -154,8 +154,8 @@ bool BpfAccount::CreateMaps(std::string* why) {
     const BlockCounts zero;
     bpf_map_update_elem(foreign_.get(), &key, &zero, BPF_ANY);
   }
-  void* slots = ::mmap(nullptr, threads_ * sizeof(KernelSlot), PROT_READ | PROT_WRITE,
-                       MAP_SHARED, slots_map_.get(), 0);
+  void* slots = ::mmap(nullptr, threads_ * sizeof(KernelSlot), PROT_READ | PROT_WRITE, MAP_SHARED,
+                       slots_map_.get(), 0);
   void* owners = ::mmap(nullptr, sizeof(SlotOwners), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (slots != MAP_FAILED) slots_ = static_cast<KernelSlot*>(slots);

@@ -218,7 +218,8 @@ TEST_F(ScratchRunTest, AReadaheadThatSomebodyChangedIsTold) {
     while (!ended && !changed) {
       for (const auto& device : std::filesystem::directory_iterator("/sys/block")) {
         const std::string knob = device.path() / "queue/read_ahead_kb";
-        if (!device.path().filename().string().starts_with("loop") || Read(knob) != "68\n") continue;
+        if (!device.path().filename().string().starts_with("loop") || Read(knob) != "68\n")
+          continue;
         // The run reads its own value back first.
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
         std::ofstream(knob) << "72";

@@ -124,7 +124,8 @@ void Surroundings::SetReadahead(json* document) {
 void Surroundings::Finish(json* document) {
   if (!readahead_) return;
   const std::string told = readahead_->Restore();
-  if (!told.empty()) NotInForce("readahead", "did not hold, or is not put back", told, "", document);
+  if (!told.empty())
+    NotInForce("readahead", "did not hold, or is not put back", told, "", document);
 }
 
 void Surroundings::CheckBudget(json* document) {

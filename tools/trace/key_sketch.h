@@ -49,7 +49,7 @@ class KeySketch {
   // access is one over the share of the keys that were in the sample at that time.
   std::vector<double> reuse_;
   std::vector<uint64_t> exact_reuse_;  // by the distance itself, while all keys are in the sample
-  double weight_ = 0;  // sum over all accesses
+  double weight_ = 0;                  // sum over all accesses
 };
 
 }  // namespace testbed

@@ -90,13 +90,15 @@ void CheckRecordedRows(const RunOptions& options, const Dataset& dataset) {
   if (!FindWorkload(options.workloads.back()).loads) return;
   // A transaction of a load is one operation, which a block of the trace holds whole.
   constexpr uint64_t kOfCall = 16;  // bytes beside the key
-  const uint64_t entries = std::min<uint64_t>(options.workload.rows_per_transaction, dataset.rows()) *
-                           (1 + dataset.options().indexes);
+  const uint64_t entries =
+      std::min<uint64_t>(options.workload.rows_per_transaction, dataset.rows()) *
+      (1 + dataset.options().indexes);
   if (entries * (key_bytes + kOfCall) <= kMostBlockBytes - kBlockBytes) return;
-  throw Error(Error::kUsage,
-              fmt::format("--record writes transactions with {} MB of keys at most, and {} rows have "
-                          "more; give a smaller --rows-per-transaction",
-                          kMostBlockBytes >> 20, options.workload.rows_per_transaction));
+  throw Error(
+      Error::kUsage,
+      fmt::format("--record writes transactions with {} MB of keys at most, and {} rows have "
+                  "more; give a smaller --rows-per-transaction",
+                  kMostBlockBytes >> 20, options.workload.rows_per_transaction));
 }
 
 void CheckReplayedTrace(const RunOptions& options) {

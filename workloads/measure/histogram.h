@@ -66,9 +66,7 @@ class HistogramCounts {
   HistogramCounts Since(const HistogramCounts& before) const;
 
   uint64_t count() const { return count_; }
-  double mean_ns() const {
-    return count_ == 0 ? 0 : sum_ / static_cast<double>(count_);
-  }
+  double mean_ns() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
   uint64_t max_ns() const { return max_; }
   // Returns the least recorded value that at least a share p (0 to 1) of all values do not exceed,
   // within kRelativeError.

@@ -127,8 +127,8 @@ class Phase {
   const PhaseOptions& options_;
   const bool shared_;                // the clients share PhaseOptions::operations as they go
   std::atomic<uint64_t> unclaimed_;  // those that no client has claimed
-  const int extra_;    // threads in addition to those of the clients
-  const int threads_;  // all of them
+  const int extra_;                  // threads in addition to those of the clients
+  const int threads_;                // all of them
   const int sharers_ = Sharers();
   std::atomic<int> clients_left_;
   const Clock& clock_;

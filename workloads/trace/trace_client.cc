@@ -74,9 +74,10 @@ uint32_t TraceClient::OpenCursor(TableId table) {
   uint32_t cursor = next_cursor_;
   if (free_cursors_.empty()) {
     if (cursor == kMostTraceCursors) {
-      throw Error(Error::kRun, fmt::format("the trace cannot hold more than {} cursors that a client "
-                                           "has open at once; leave out --record",
-                                           kMostTraceCursors));
+      throw Error(Error::kRun,
+                  fmt::format("the trace cannot hold more than {} cursors that a client "
+                              "has open at once; leave out --record",
+                              kMostTraceCursors));
     }
     ++next_cursor_;
   } else {
@@ -105,9 +106,10 @@ void TraceClient::WriteSteps() {
 }
 
 void TraceClient::RefuseKey(size_t bytes) {
-  throw Error(Error::kRun, fmt::format("the trace cannot hold a key of {} bytes, which is more than "
-                                       "{}; leave out --record, or give shorter keys",
-                                       bytes, kMostTraceKey));
+  throw Error(Error::kRun,
+              fmt::format("the trace cannot hold a key of {} bytes, which is more than "
+                          "{}; leave out --record, or give shorter keys",
+                          bytes, kMostTraceKey));
 }
 
 void TraceClient::RefuseValue(size_t bytes) {

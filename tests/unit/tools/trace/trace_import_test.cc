@@ -100,7 +100,8 @@ TEST_F(TraceImportTest, LinesOfOneTimeKeepTheirOrderWhateverTheirClients) {
     std::string text = head;
     for (int i = 0; i < 200; ++i) {
       text += std::to_string(i) + ",c" + std::to_string(i * 7 % 13);
-      text += std::string_view(head).ends_with("time\n") ? "," + std::to_string(i / 50) + "\n" : "\n";
+      text +=
+          std::string_view(head).ends_with("time\n") ? "," + std::to_string(i / 50) + "\n" : "\n";
     }
     Import(text);
     const std::vector<TraceOperation> all = Operations(path_);

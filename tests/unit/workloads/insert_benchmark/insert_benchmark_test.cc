@@ -206,7 +206,8 @@ class InsertBenchmarkTest : public testing::Test {
     const std::string path = dir_ + ".trace";
     WorkloadOptions options;
     options.extra = options_;
-    auto workload = FindWorkload(name).make(std::make_shared<const Dataset>(DatasetOptions()), options);
+    auto workload =
+        FindWorkload(name).make(std::make_shared<const Dataset>(DatasetOptions()), options);
     {
       TraceRecorder recorder(path, *engine_, name, workload->ops());
       PhaseOptions phase;

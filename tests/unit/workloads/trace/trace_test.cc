@@ -253,8 +253,9 @@ TEST_F(TraceTest, WhatNoReaderWouldTakeIsNotRecorded) {
   EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Erase(1, longer); }), HasSubstr("a key of"));
   EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Seek(TraceCallKind::kSeek, 0, longer); }),
               HasSubstr("a key of"));
-  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.MultiGet(1, keys, std::vector<FoundRow>(2)); }),
-              HasSubstr("a key of"));
+  EXPECT_THAT(
+      WhyNotRecorded([&](TraceClient& c) { c.MultiGet(1, keys, std::vector<FoundRow>(2)); }),
+      HasSubstr("a key of"));
   EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Put(1, "a", kMostTraceValue + 1); }),
               HasSubstr("a value of"));
   EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) {
