@@ -35,7 +35,7 @@ std::vector<double> Shares(Distribution distribution, uint64_t seed) {
 }
 
 // Four standard errors of a share that is measured by kDraws draws.
-double Error(double share) { return 4 * std::sqrt(share * (1 - share) / kDraws); }
+double Deviation(double share) { return 4 * std::sqrt(share * (1 - share) / kDraws); }
 
 TEST(RowChooserTest, ScrambledHasThePopularityOfYcsbsRanks) {
   // The sum of 1 / rank^0.99 over 10,000,000,000 ranks, the constant of ScrambledZipfianGenerator.
@@ -47,7 +47,7 @@ TEST(RowChooserTest, ScrambledHasThePopularityOfYcsbsRanks) {
   const double third = 1.2028 * std::pow(3, -0.99) / kZeta;
   const std::vector<double> expected = {1 / kZeta, std::pow(2, -0.99) / kZeta, third};
   for (size_t rank = 0; rank < expected.size(); ++rank) {
-    EXPECT_NEAR(shares[rank], expected[rank] + rest, Error(expected[rank]) + rest) << rank;
+    EXPECT_NEAR(shares[rank], expected[rank] + rest, Deviation(expected[rank]) + rest) << rank;
   }
   EXPECT_GT(shares.back(), 0);
   EXPECT_NEAR(shares[kRows / 2], rest, rest / 2) << "the tail of the ranks is spread evenly";
