@@ -61,7 +61,7 @@ TEST(RowChooserTest, ZipfianRanksTheRowsThemselves) {
   const std::vector<double> shares = Shares(Distribution::kZipfian, 8);
   for (const int rank : {1, 2, 3}) {
     const double expected = std::pow(rank, -0.99) / zeta;
-    EXPECT_NEAR(shares[static_cast<size_t>(rank - 1)], expected, Error(expected));
+    EXPECT_NEAR(shares[static_cast<size_t>(rank - 1)], expected, Deviation(expected));
   }
 }
 
@@ -71,9 +71,9 @@ TEST(RowChooserTest, LatestHasTheRanksOfYcsbsGenerator) {
     zeta += std::pow(static_cast<double>(rank), -0.99);
   }
   const std::vector<double> shares = Shares(Distribution::kLatest, 9);
-  EXPECT_NEAR(shares[0], 1 / zeta, Error(shares[0]));
-  EXPECT_NEAR(shares[1], std::pow(2, -0.99) / zeta, Error(shares[1]));
-  EXPECT_NEAR(shares[2], 1.17 * std::pow(3, -0.99) / zeta, 1.5 * Error(shares[2]));
+  EXPECT_NEAR(shares[0], 1 / zeta, Deviation(shares[0]));
+  EXPECT_NEAR(shares[1], std::pow(2, -0.99) / zeta, Deviation(shares[1]));
+  EXPECT_NEAR(shares[2], 1.17 * std::pow(3, -0.99) / zeta, 1.5 * Deviation(shares[2]));
 }
 
 // Returns the 20 rows that are drawn most.
