@@ -66,8 +66,14 @@ class Dataset {
   // for keys from a file, in the Dataset.
   std::string_view Key(uint64_t row, char* buffer) const;
   // Writes to `buffer` and returns a key that belongs to no row. It sorts next to the row's own key
-  // where key_size is above 8 or the keys come from a file.
+  // where key_size is above 8 or the keys come from a file, and else behind the last row, but where
+  // keys are hashes.
   std::string_view AbsentKey(uint64_t row, char* buffer) const;
+  // Returns whether absent keys lie between those of the rows, and not all behind the last one.
+  bool HasRoomBetweenKeys() const {
+    return options_.key_size > 8 || options_.order == KeyOrder::kRandom ||
+           options_.order == KeyOrder::kFile;
+  }
   // Returns the row that has this key. The row may lie beyond rows(), for a row that was inserted
   // after the load. Returns nothing when no row can have the key.
   std::optional<uint64_t> RowOf(std::string_view key) const;

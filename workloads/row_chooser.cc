@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/error.h"
 #include "workloads/population.h"
 
 namespace testbed {
@@ -133,6 +134,13 @@ bool HasPopularRows(const WorkloadOptions& options) {
   return options.distribution == Distribution::kZipfian ||
          options.distribution == Distribution::kScrambled ||
          options.distribution == Distribution::kHot;
+}
+
+void CheckHitRatio(const Dataset& dataset, const WorkloadOptions& options) {
+  if (options.hit_ratio >= 1 || dataset.HasRoomBetweenKeys()) return;
+  throw Error(Error::kUsage,
+              "--hit-ratio below 1 asks for keys that do not exist, and keys of 8 bytes leave no "
+              "room between those of the rows; give --key-size 9 or more, or --key-order random");
 }
 
 std::string WhyNothingToRead(const WorkloadOptions& options) {

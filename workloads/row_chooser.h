@@ -59,6 +59,10 @@ class RowChooser {
 // WorkloadOptions::popular_rows changes what it draws.
 bool HasPopularRows(const WorkloadOptions& options);
 
+// Throws Error (kUsage) when WorkloadOptions::hit_ratio asks for keys that do not exist, and the
+// data set has such keys behind its last row alone: every miss would look at the same page.
+void CheckHitRatio(const Dataset& dataset, const WorkloadOptions& options);
+
 // Implements Workload::EndedBecause for workloads that read rows: returns an empty string while the
 // database holds any row, else a sentence.
 std::string WhyNothingToRead(const WorkloadOptions& options);

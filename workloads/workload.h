@@ -132,6 +132,9 @@ class Workload {
   // Returns how many operations all threads perform together until the workload ends by itself, or
   // 0 when only time ends it. --seconds does not end a workload that ends by itself.
   virtual uint64_t operations() const { return 0; }
+  // Returns whether the clients may differ in how many operations they have, so that --operations
+  // is divided among them as they go, and not evenly in advance.
+  virtual bool uneven() const { return false; }
   // Returns whether the workload writes to the database.
   virtual bool writes() const = 0;
   // Returns about how many bytes of keys and values the workload adds to the database, so that the

@@ -99,8 +99,11 @@ def ages(operations, numbers, newest):
     return found
 
 
-def ascending(keys):
-    return {"above the key before": sum(a < b for a, b in zip(keys, keys[1:])), "below": sum(a > b for a, b in zip(keys, keys[1:]))}
+def ascending(operations):
+    """Returns how many rows are inserted above and below the row that was inserted before."""
+    keys = [operation.key for operation in operations if operation.kind == "insert"]
+    pairs = list(zip(keys, keys[1:]))
+    return {"above the key before": sum(a < b for a, b in pairs), "below": sum(a > b for a, b in pairs)}
 
 
 class Ycsb:
@@ -168,6 +171,9 @@ class Ycsb:
         else:
             found.append(rows.popularity(workload, *([o.key for o in side if o.kind != "insert"] for side in sides),
                                          known="YCSB ranks rows that may come, and draws again while they are not there" if workload == "ycsb-e" else ""))
+        if workload in ("ycsb-d", "ycsb-e"):
+            orders = [list(ascending(side).values()) for side in sides]
+            found.append(rows.tested(workload, "inserts above the key before, below", *(", ".join(map(str, order)) for order in orders), two_samples.counts_p(*orders)))
         if workload == "ycsb-e":
             found.append(rows.numbers(workload, "rows of a scan: quartiles", *([o.scan_rows for o in side if o.kind == "scan"] for side in sides)))
         for kind, known in (("update", "a row is one value, its ten fields together"), ("read-modify-write", "a row is one value, its ten fields together"), ("insert", "")):
@@ -182,4 +188,4 @@ class Ycsb:
         found = [rows.number("ycsb-load", "rows", *map(len, sides)), rows.number("ycsb-load", "bytes of a row's fields", a, b)]
         found.append(rows.number("ycsb-load", "bytes of a key", *(sum(len(o.key) for o in side) / len(side) for side in sides),
                                  known="YCSB writes the number without leading zeros"))
-        return found + rows.shares("ycsb-load", *(ascending([o.key for o in side]) for side in sides))
+        return found + rows.shares("ycsb-load", *(ascending(side) for side in sides))

@@ -252,6 +252,10 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
 
 // Sets R8 to the class of the request.
 void Writer::Classify() {
+  const Asm::Label elsewhere = code_.NewLabel();
+  Get(R1, bdev_dev_);
+  code_.Move64(R2, target_.volume);
+  code_.JumpIf(Asm::kNe, R1, R2, elsewhere);
   const Asm::Label not_empty = code_.NewLabel();
   const Asm::Label not_journal = code_.NewLabel();
   const Asm::Label by_flag = code_.NewLabel();
@@ -271,6 +275,9 @@ void Writer::Classify() {
   code_.Move64(R1, layout_.meta_flag);
   code_.JumpIf(Asm::kAnyBit, R7, R1, classed_);
   code_.Move(R8, kKindOfCall);
+  code_.Jump(classed_);
+  code_.Bind(elsewhere);
+  code_.Move(R8, Code(FileKind::kOtherFile));
   code_.Bind(classed_);
 }
 

@@ -2,11 +2,12 @@
 // running kernel's structure layouts, one device and one event.
 //
 // At an event on its device the program does three things:
-//   1. It classes the request (FileKind). A request whose first sector lies in the file system's
-//      journal is of the journal. Else the program looks up the inode that the request's first page
-//      belongs to among the registered files; the block device's own inode is metadata. Pages of no
-//      file (direct IO, a file system's private buffers) are metadata if the request is flagged so,
-//      and else of the kind of the file call under way.
+//   1. It classes the request (FileKind). A request to another partition than the file system's is
+//      of another file, its flushes and metadata included. A request whose first sector lies in the
+//      file system's journal is of the journal. Else the program looks up the inode that the
+//      request's first page belongs to among the registered files; the block device's own inode is
+//      metadata. Pages of no file (direct IO, a file system's private buffers) are metadata if the
+//      request is flagged so, and else of the kind of the file call under way.
 //   2. It looks up the slot of the current thread in `tids`. A thread without a slot is counted by
 //      name.
 //   3. It counts the request there, under the operation that is running on the thread.
@@ -95,6 +96,7 @@ struct AccountEvent {
 
 struct AccountTarget {
   uint32_t device;  // kernel's dev_t of the whole disk
+  uint32_t volume;  // kernel's dev_t of the partition, or of the disk, that the file system lies on
   // Namespace whose thread ids `tids` holds; 0: the initial one, which is cheaper to ask for.
   uint64_t pid_namespace_dev = 0, pid_namespace_inode = 0;
   AccountMaps maps;

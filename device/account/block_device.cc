@@ -1,5 +1,6 @@
 #include "device/account/block_device.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "device/error.h"
+#include "device/os/sys_file.h"
 
 namespace testbed {
 namespace {
@@ -34,31 +36,23 @@ std::optional<dev_t> ParseDev(const std::string& text) {
   return makedev(major_number, minor_number);
 }
 
-// Returns the device that the mount table names as the source of the file system with this device
-// number. File systems that span devices (btrfs) give their files a number that no device has.
-std::optional<dev_t> MountedFrom(dev_t anonymous) {
-  std::ifstream table("/proc/self/mountinfo");
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, dev, field, type, source;
-    fields >> id >> parent >> dev;
-    while (fields >> field && field != "-") {
-    }
-    fields >> type >> source;
-    struct stat st;
-    if (ParseDev(dev) == anonymous && source.starts_with("/dev/") &&
-        ::stat(source.c_str(), &st) == 0 && S_ISBLK(st.st_mode)) {
-      return st.st_rdev;
-    }
-  }
-  return std::nullopt;
+// Returns the device under a file system that spans devices (btrfs), which gives its files numbers
+// that no device has.
+std::optional<dev_t> MountedFrom(const std::string& path) {
+  struct statx at;
+  struct stat st;
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &at) != 0) return std::nullopt;
+  if ((at.stx_mask & STATX_MNT_ID) == 0) return std::nullopt;
+  const std::string source = MountSource(at.stx_mnt_id);
+  if (::stat(source.c_str(), &st) != 0 || !S_ISBLK(st.st_mode)) return std::nullopt;
+  return st.st_rdev;
 }
 
 // Returns the device that a file lies on, or the device itself if the file is a device node.
-std::optional<dev_t> VolumeOf(const struct stat& st) {
+std::optional<dev_t> VolumeOf(const std::string& path, const struct stat& st) {
   if (S_ISBLK(st.st_mode)) return st.st_rdev;
   if (major(st.st_dev) != 0) return st.st_dev;
-  return MountedFrom(st.st_dev);
+  return MountedFrom(path);
 }
 
 // Returns the word in brackets of a list such as "[none] mq-deadline kyber", and any other text
@@ -78,6 +72,13 @@ fs::path DiskOf(const fs::path& device) {
 }
 
 }  // namespace
+
+std::string MountSource(uint64_t mount_id, const std::string& prefix) {
+  for (const Mount& mount : ReadMounts(prefix)) {
+    if (mount.id == mount_id && mount.source.starts_with("/dev/")) return mount.source;
+  }
+  return "";
+}
 
 std::vector<std::string> DisksBelow(const std::string& sysfs) {
   std::set<std::string> disks;
@@ -149,7 +150,7 @@ uint32_t KernelDev(dev_t dev) { return major(dev) << 20 | minor(dev); }
 std::optional<BlockDevice> BlockDevice::Find(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return std::nullopt;
-  const std::optional<dev_t> volume = VolumeOf(st);
+  const std::optional<dev_t> volume = VolumeOf(path, st);
   if (!volume) return std::nullopt;
   std::error_code error;
   const fs::path directory = fs::canonical(
@@ -159,6 +160,8 @@ std::optional<BlockDevice> BlockDevice::Find(const std::string& path) {
 
   BlockDevice device;
   device.volume_name_ = directory.filename();
+  device.volume_dev_ = KernelDev(*volume);
+  device.files_have_its_number_ = S_ISBLK(st.st_mode) || st.st_dev == *volume;
   fs::path disk = directory;
   if (fs::exists(directory / "partition", error)) {
     disk = directory.parent_path();

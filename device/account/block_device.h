@@ -45,6 +45,10 @@ std::optional<DeviceStats> ParseDeviceStats(const std::string& text);
 // and tracepoints see. User space's dev_t packs these two numbers in another order.
 uint32_t KernelDev(dev_t dev);
 
+// Returns the device node that the mount table names as the source of a mount (stx_mnt_id of
+// statx(2)), and "" when it names none. Tests set `prefix`, which stands before /proc.
+std::string MountSource(uint64_t mount_id, const std::string& prefix = "");
+
 // Returns the names of the disks that a device lies on: the disks below a device of device mapper
 // or md, and any other device's own name. `sysfs` is the device's directory in /sys.
 std::vector<std::string> DisksBelow(const std::string& sysfs);
@@ -67,7 +71,11 @@ class BlockDevice {
   // The volume is the partition that the file system lies on, or the disk if it has no partitions.
   // volume_start() is where the volume begins on the disk, in sectors of 512 bytes.
   std::string volume_node() const;
+  uint32_t volume_dev() const { return volume_dev_; }  // in the kernel's encoding
   uint64_t volume_start() const { return volume_start_; }
+  // Returns whether the files of the file system have the volume's device number (st_dev). Those of
+  // btrfs have one of their own, so that the kernel account cannot assign requests to them.
+  bool files_have_its_number() const { return files_have_its_number_; }
   // The names of the disks that hold the file system. There is more than one only under a btrfs
   // over several devices, md and device mapper (LVM). Statistics and requests are counted on
   // name() alone.
@@ -92,6 +100,8 @@ class BlockDevice {
   std::string name_;
   uint32_t dev_ = 0;
   std::string volume_name_;
+  uint32_t volume_dev_ = 0;
+  bool files_have_its_number_ = true;
   uint64_t volume_start_ = 0;
   std::string sysfs_;
   std::vector<std::string> disks_;

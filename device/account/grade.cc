@@ -26,7 +26,14 @@ std::vector<std::string> WhyNotClosed(const Closure& c) {
 }  // namespace
 
 std::string WhyNotCovered(const BlockDevice& device) {
-  if (device.disks().size() < 2) return "";
+  if (device.disks().size() < 2) {
+    if (device.files_have_its_number()) return "";
+    return fmt::format(
+        "the file system gives its files a device number of its own, as btrfs does, and requests "
+        "on "
+        "{} cannot be assigned to them",
+        device.name());
+  }
   return fmt::format("the file system lies on {} disks ({}), and requests are counted on {} alone",
                      device.disks().size(), fmt::join(device.disks(), ", "), device.name());
 }

@@ -41,7 +41,7 @@ struct InForce {
 inline constexpr char kNoBlockDevice[] = "the directory is on no block device of its own";
 
 // Returns a sentence for InForce::not_covered when a file system lies on several disks, of which
-// `device` is one; else an empty string.
+// `device` is one, or when its files do not have the device's number; else an empty string.
 std::string WhyNotCovered(const BlockDevice& device);
 
 // The kernel's counts of all threads minus the device's own statistics, over one phase.

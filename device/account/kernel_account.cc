@@ -57,8 +57,9 @@ class Handle {
 // Says which process uses which slot. Forked children share this memory, so that no two processes
 // take one slot.
 struct SlotOwners {
-  std::atomic<int32_t> pid[KernelAccount::kMaxThreads];  // 0 if the slot is free
-  std::atomic<uint32_t> used;                            // slots from this on never had an owner
+  std::atomic<int32_t> pid[KernelAccount::kMostThreads];  // 0 if the slot is free
+  std::atomic<uint32_t> used;                             // slots from this on never had an owner
+  std::atomic<uint64_t> refused;                          // threads that got no slot
 };
 
 // Returns whether the kernel's own threads have this name.
@@ -68,9 +69,11 @@ bool IsKernelsOwn(const std::string& sort) {
 
 class BpfAccount : public KernelAccount {
  public:
+  explicit BpfAccount(size_t threads)
+      : threads_(static_cast<uint32_t>(std::clamp<size_t>(threads, 1, kMostThreads))) {}
   ~BpfAccount() override {
     programs_.clear();  // stops counting before the slots go
-    if (slots_ != nullptr) ::munmap(slots_, kMaxThreads * sizeof(KernelSlot));
+    if (slots_ != nullptr) ::munmap(slots_, threads_ * sizeof(KernelSlot));
     if (owners_ != nullptr) ::munmap(owners_, sizeof *owners_);
   }
 
@@ -78,6 +81,7 @@ class BpfAccount : public KernelAccount {
   bool Init(const BlockDevice& device, std::string* why);
   void Attach(ThreadLedger* thread, int tid) override;
   void Detach(ThreadLedger* thread, int tid) override;
+  uint64_t Refused() const override { return owners_->refused.load(); }
   void Serve(const ThreadLedger& client, int tid) override;
   void Unserve(int tid) override;
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind) override;
@@ -101,6 +105,7 @@ class BpfAccount : public KernelAccount {
   void AddForeign(LedgerCounts* counts) const;
   JournalSectors Journal() const;
 
+  const uint32_t threads_;  // number of slots
   Handle slots_map_, tids_, files_, journal_, foreign_;
   KernelSlot* slots_ = nullptr;
   SlotOwners* owners_ = nullptr;
@@ -122,13 +127,13 @@ bool BpfAccount::CreateMaps(std::string* why) {
   LIBBPF_OPTS(bpf_map_create_opts, mapped, .map_flags = BPF_F_MMAPABLE);
   LIBBPF_OPTS(bpf_map_create_opts, sparse, .map_flags = BPF_F_NO_PREALLOC);
   slots_map_ = Handle(bpf_map_create(BPF_MAP_TYPE_ARRAY, "testbed_slots", sizeof(uint32_t),
-                                     sizeof(KernelSlot), kMaxThreads, &mapped));
+                                     sizeof(KernelSlot), threads_, &mapped));
   if (slots_map_.get() < 0) {
     *why = RefusalOf("a BPF map", errno);
     return false;
   }
   tids_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_tids", sizeof(uint32_t),
-                                sizeof(uint32_t), 4 * kMaxThreads, nullptr));
+                                sizeof(uint32_t), 4 * threads_, nullptr));
   // Only user space adds files, so the kernel need not allocate their entries in advance.
   files_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_files", sizeof(FileKey),
                                  sizeof(uint32_t), kMaxFiles, &sparse));
@@ -149,8 +154,8 @@ bool BpfAccount::CreateMaps(std::string* why) {
     const BlockCounts zero;
     bpf_map_update_elem(foreign_.get(), &key, &zero, BPF_ANY);
   }
-  void* slots = ::mmap(nullptr, kMaxThreads * sizeof(KernelSlot), PROT_READ | PROT_WRITE,
-                       MAP_SHARED, slots_map_.get(), 0);
+  void* slots = ::mmap(nullptr, threads_ * sizeof(KernelSlot), PROT_READ | PROT_WRITE, MAP_SHARED,
+                       slots_map_.get(), 0);
   void* owners = ::mmap(nullptr, sizeof(SlotOwners), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (slots != MAP_FAILED) slots_ = static_cast<KernelSlot*>(slots);
@@ -186,6 +191,7 @@ bool BpfAccount::LoadPrograms(const BlockDevice& device, std::string* why) {
   if (!layout) return false;
   AccountTarget target;
   target.device = device.dev();
+  target.volume = device.volume_dev();
   target.maps = {slots_map_.get(), tids_.get(), files_.get(), journal_.get(), foreign_.get()};
   struct stat ns;
   if (::stat("/proc/self/ns/pid", &ns) != 0) {
@@ -234,7 +240,7 @@ bool BpfAccount::Init(const BlockDevice& device, std::string* why) {
 
 std::optional<uint32_t> BpfAccount::ClaimSlot() {
   const int32_t me = ::getpid();
-  for (uint32_t i = 0; i < kMaxThreads; ++i) {
+  for (uint32_t i = 0; i < threads_; ++i) {
     int32_t owner = owners_->pid[i].load();
     // A process that was killed left its slots taken.
     const bool dead = owner != 0 && owner != me && ::kill(owner, 0) != 0 && errno == ESRCH;
@@ -262,20 +268,24 @@ void BpfAccount::ForgetThreadsOf(uint32_t slot) {
 
 void BpfAccount::Attach(ThreadLedger* thread, int tid) {
   const std::optional<uint32_t> index = ClaimSlot();
-  if (!index) return;
+  if (!index) {
+    ++owners_->refused;
+    return;
+  }
   KernelSlot* slot = &slots_[*index];
   slot->op.store(thread->op().id, std::memory_order_relaxed);
   slot->kind.store(0, std::memory_order_relaxed);
   const uint32_t key = static_cast<uint32_t>(tid);
   if (bpf_map_update_elem(tids_.get(), &key, &*index, BPF_ANY) != 0) {
     owners_->pid[*index].store(0);
+    ++owners_->refused;
     return;
   }
   thread->kernel = slot;
 }
 
 void BpfAccount::Detach(ThreadLedger* thread, int tid) {
-  if (thread->kernel < slots_ || thread->kernel >= slots_ + kMaxThreads) return;
+  if (thread->kernel < slots_ || thread->kernel >= slots_ + threads_) return;
   const uint32_t key = static_cast<uint32_t>(tid);
   bpf_map_delete_elem(tids_.get(), &key);
   // The slot's counts stay: AddCounts sums over all slots that ever had an owner.
@@ -283,7 +293,7 @@ void BpfAccount::Detach(ThreadLedger* thread, int tid) {
 }
 
 void BpfAccount::Serve(const ThreadLedger& client, int tid) {
-  if (client.kernel < slots_ || client.kernel >= slots_ + kMaxThreads) return;
+  if (client.kernel < slots_ || client.kernel >= slots_ + threads_) return;
   const uint32_t key = static_cast<uint32_t>(tid);
   const uint32_t slot = static_cast<uint32_t>(client.kernel - slots_);
   bpf_map_update_elem(tids_.get(), &key, &slot, BPF_ANY);
@@ -386,9 +396,10 @@ std::vector<KernelAccount::Program> BpfAccount::Programs() const {
 
 }  // namespace
 
-std::unique_ptr<KernelAccount> KernelAccount::Start(const BlockDevice& device, std::string* why) {
+std::unique_ptr<KernelAccount> KernelAccount::Start(const BlockDevice& device, std::string* why,
+                                                    size_t threads) {
   std::string ignored;
-  auto account = std::make_unique<BpfAccount>();
+  auto account = std::make_unique<BpfAccount>(threads);
   if (!account->Init(device, why != nullptr ? why : &ignored)) return nullptr;
   return account;
 }

@@ -36,9 +36,9 @@
 // thread that submits it 0.2 microseconds (in a tight loop) to 0.4 (between other work;
 // bench/ledger_bench measures it).
 //
-// The maps take about 6 MB in the kernel, charged to the cgroup that the process is in at Start. A
-// run with a memory budget starts its account before it enters its cgroup, or pays for the maps
-// there.
+// The maps take about 11 MB in the kernel with slots for 512 threads, and 18.5 kB for each thread
+// more. They are charged to the cgroup that the process is in at Start. A run with a memory budget
+// starts its account before it enters its cgroup, or pays for the maps there.
 //
 // An account works in the process that started it and in its forked children. All of them count
 // into the same slots, and AddCounts returns in each of them the counts of all.
@@ -58,18 +58,21 @@ class BlockDevice;
 
 class KernelAccount {
  public:
-  // Starts counting on `device`, and stops when the account is destroyed. Returns null and sets
-  // *why to one sentence when this machine or this user cannot count; `why` may be null.
-  static std::unique_ptr<KernelAccount> Start(const BlockDevice& device, std::string* why);
+  static constexpr size_t kDefaultThreads = 512, kMostThreads = 8192;
+  // Starts counting on `device`, and stops when the account is destroyed. At most `threads` threads
+  // at a time have slots, and no more than kMostThreads. Returns null and sets *why to one sentence
+  // when this machine or this user cannot count; `why` may be null.
+  static std::unique_ptr<KernelAccount> Start(const BlockDevice& device, std::string* why,
+                                              size_t threads = kDefaultThreads);
   virtual ~KernelAccount() = default;
 
   // Attach gives the thread a slot (thread->kernel), and Detach takes the slot back. A slot belongs
-  // to one thread at a time, and its counts outlive the thread. When kMaxThreads threads have
-  // slots, further threads get none and are counted by name. The ledger calls both methods, with
-  // its lock held.
-  static constexpr size_t kMaxThreads = 512;
+  // to one thread at a time, and its counts outlive the thread. When all slots are taken, further
+  // threads get none and are counted by name. The ledger calls both methods, with its lock held.
   virtual void Attach(ThreadLedger* thread, int tid) = 0;
   virtual void Detach(ThreadLedger* thread, int tid) = 0;
+  // Returns how many threads got no slot since Start, in this process and its children.
+  virtual uint64_t Refused() const { return 0; }
 
   // Counts thread `tid` of another process in the slot of `client`, until Unserve. It has no effect
   // while the client has no slot. The ledger calls both, with its lock held.

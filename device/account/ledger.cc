@@ -72,6 +72,7 @@ void Ledger::AfterForkInChild() {
 void Ledger::Rejoin(ThreadLedger* thread) {
   LockGuard lock(mutex_);
   if (thread->tid_ != 0) return;
+  ++thread->use_;
   thread->tid_ = static_cast<int>(::syscall(SYS_gettid));
   if (kernel_ != nullptr) kernel_->Attach(thread, thread->tid_);
 }
@@ -149,6 +150,7 @@ ThreadLedger* Ledger::Acquire() {
     thread = threads_.back().get();
   }
   thread->set_op(kUnscoped);
+  ++thread->use_;
   thread->tid_ = static_cast<int>(::syscall(SYS_gettid));
   if (kernel_ != nullptr) kernel_->Attach(thread, thread->tid_);
   return thread;

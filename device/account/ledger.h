@@ -65,6 +65,8 @@ class ThreadLedger {
  public:
   ThreadLedger();
   OpKind op() const { return op_; }
+  // Returns the number of the part's use. Each thread that the part passes to has another one.
+  uint64_t use() const { return use_; }
   void set_op(OpKind op) {
     op_ = op;
     kernel->op.store(op.id, std::memory_order_relaxed);
@@ -109,6 +111,7 @@ class ThreadLedger {
   friend class Ledger;
   OpKind op_ = kUnscoped;
   int tid_ = 0;  // id of the thread that uses this part now; 0 when none does
+  uint64_t use_ = 0;
   std::unique_ptr<KernelSlot> private_slot_;
 };
 

@@ -30,15 +30,18 @@ class ServedThread {
   // Charges to the calling thread's operations from now on.
   void Follow() {
     ThreadLedger* const thread = &Ledger::ThisThread();
-    if (thread == client_ || tid_ == 0) [[likely]]
+    // When a thread ends, the next one may get its part of the ledger.
+    if ((thread == client_ && thread->use() == use_) || tid_ == 0) [[likely]]
       return;
     Ledger::Get().Serve(thread, tid_);
     client_ = thread;
+    use_ = thread->use();
   }
 
  private:
   const int tid_;
   ThreadLedger* client_ = nullptr;  // the thread whose operations are charged; null: none yet
+  uint64_t use_ = 0;                // of client_
 };
 
 }  // namespace testbed

@@ -85,6 +85,10 @@ void WriteBack(const File& file, uint64_t offset, uint64_t n) {
   constexpr unsigned kAndWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   const CallMark mark(file.options().kind);
+  if (IsOnOverlay(file.fd())) {
+    if (::fdatasync(file.fd()) != 0) throw Error::Io("fdatasync", file.path(), errno);
+    return;
+  }
   if (::sync_file_range(file.fd(), static_cast<off_t>(offset), static_cast<off_t>(n), kAndWait) ==
       0) {
     return;

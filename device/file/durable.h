@@ -26,8 +26,9 @@ void MakeDurable(const std::string& path, FileKind kind, IoMode mode = IoMode::k
 std::unique_ptr<File> OpenPastPageCache(const std::string& path, FileKind kind);
 // Makes the system write the dirty pages in a range of a buffered file back, and waits until it
 // has. The range is not durable afterwards: neither the device's cache nor the file's length is
-// flushed. Throws Error (kIo) when pages could not be written; File::Sync does not report that
-// failure again.
+// flushed. On overlayfs the whole file is synced, since the call for a range does nothing there.
+// Throws Error (kIo) when pages could not be written; File::Sync does not report that failure
+// again.
 void WriteBack(const File& file, uint64_t offset, uint64_t n);
 
 // Writes the bytes [begin, end) of the file, as far as the file reaches, to it once more and syncs

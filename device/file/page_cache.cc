@@ -1,9 +1,11 @@
 #include "device/file/page_cache.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -132,6 +134,11 @@ PageCacheUse& PageCacheUse::operator+=(const PageCacheUse& o) {
   return *this;
 }
 
+bool IsOnOverlay(int fd) {
+  struct statfs fs;
+  return ::fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
 PageCacheUse Residency(int fd, const std::string& path, ResidencySource source) {
   struct stat info;
   if (fstat(fd, &info) != 0) throw Error::Io("fstat", path, errno);
@@ -140,7 +147,8 @@ PageCacheUse Residency(int fd, const std::string& path, ResidencySource source) 
   use.size = static_cast<uint64_t>(info.st_size);
   CachestatRange all{0, 0};
   CachestatPages pages{};
-  if (source == ResidencySource::kBest && syscall(kCachestat, fd, &all, &pages, 0) == 0) {
+  if (source == ResidencySource::kBest && !IsOnOverlay(fd) &&
+      syscall(kCachestat, fd, &all, &pages, 0) == 0) {
     use.cached = pages.cached * PageSize();
     use.dirty = pages.dirty * PageSize();
     use.writeback = pages.writeback * PageSize();

@@ -5,8 +5,9 @@
 //
 // A path may be a file or a directory tree. In a tree, symbolic links and special files are
 // skipped, and a file that vanishes meanwhile is not an error. Residency comes from cachestat(2)
-// (Linux 6.5), or from mincore(2) where cachestat is missing or refused. Both need the file to be
-// the user's own or writable. All functions throw Error (kIo) when the system refuses.
+// (Linux 6.5), or from mincore(2) where cachestat is missing, refused or blind (overlayfs). Both
+// need the file to be the user's own or writable. All functions throw Error (kIo) when the system
+// refuses.
 #ifndef TESTBED_DEVICE_FILE_PAGE_CACHE_H_
 #define TESTBED_DEVICE_FILE_PAGE_CACHE_H_
 
@@ -28,6 +29,11 @@ struct PageCacheUse {
 };
 
 enum class ResidencySource : uint8_t { kBest, kMincore };
+
+// Returns whether the file is one of overlayfs, as in the root of a container. Its pages belong to
+// the file of the layer below: calls on the overlay's own pages, cachestat(2) and
+// sync_file_range(2), find none and succeed.
+bool IsOnOverlay(int fd);
 
 // Returns the sum over all files at or under `path`.
 PageCacheUse Residency(const std::string& path);

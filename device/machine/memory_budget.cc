@@ -13,6 +13,7 @@
 #include <limits>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "device/os/sys_file.h"
@@ -22,16 +23,20 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max() & ~uint64_t{4095};
 
-// Returns whether children of `parent` get the memory controller, which on v2 the parent must hand
+// Returns whether children of `parent` get these controllers, which on v2 the parent must hand
 // down.
-bool GivesMemory(const CgroupHierarchy& hierarchy, const std::string& parent) {
+bool Gives(const std::vector<std::string>& controllers, const CgroupHierarchy& hierarchy,
+           const std::string& parent) {
   if (hierarchy.version == 1) return true;
   const std::string control = parent + "/cgroup.subtree_control";
-  if (CgroupListHas(ReadLine(control), ' ', "memory")) return true;
-  // Only the top group may have both processes and children with controllers. At any other group
-  // this would change a setting that belongs to another program.
-  if (parent != hierarchy.mount) return false;
-  return WriteSmallFile(control, "+memory") == 0 && CgroupListHas(ReadLine(control), ' ', "memory");
+  return std::all_of(controllers.begin(), controllers.end(), [&](const std::string& controller) {
+    if (CgroupListHas(ReadLine(control), ' ', controller)) return true;
+    // Only the top group may have both processes and children with controllers. At any other group
+    // this would change a setting that belongs to another program.
+    if (parent != hierarchy.mount) return false;
+    return WriteSmallFile(control, "+" + controller) == 0 &&
+           CgroupListHas(ReadLine(control), ' ', controller);
+  });
 }
 
 std::string WhyNot(int code, bool controller_given, const CgroupHierarchy& hierarchy) {
@@ -105,32 +110,40 @@ MemoryBudget::~MemoryBudget() {
   if (owner_ == getpid()) Remove();
 }
 
-std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* why_not,
-                                                   const CgroupFs& fs) {
-  const auto hierarchy = FindCgroups(fs, "memory", "memory");
-  if (!hierarchy) {
-    *why_not = "no memory cgroup controller is mounted here, so nothing can bound the page cache";
-    return nullptr;
-  }
+// Makes the group, without a limit, in the nearest place that gives it the controllers.
+std::unique_ptr<MemoryBudget> MemoryBudget::MakeGroup(const CgroupHierarchy& hierarchy,
+                                                      const std::vector<std::string>& controllers,
+                                                      const CgroupFs& fs, std::string* why_not) {
   int code = 0;
   bool controller_given = false;
-  std::unique_ptr<MemoryBudget> budget;
-  for (std::string parent = hierarchy->own; parent.size() >= hierarchy->mount.size();
+  for (std::string parent = hierarchy.own; parent.size() >= hierarchy.mount.size();
        parent = parent.substr(0, parent.rfind('/'))) {
-    if (!GivesMemory(*hierarchy, parent)) continue;
+    if (!Gives(controllers, hierarchy, parent)) continue;
     controller_given = true;
     std::string path;
     DirLock lock;
     const int failed = MakeCgroup(fs, parent, &path, &lock);
     if (code == 0) code = failed;  // the failure at the nearest place is the one to report
     if (failed != 0) continue;
-    budget.reset(new MemoryBudget(fs, hierarchy->version, path, getpid(), std::move(lock)));
-    break;
+    return std::unique_ptr<MemoryBudget>(
+        new MemoryBudget(fs, hierarchy.version, path, getpid(), std::move(lock)));
   }
-  if (budget == nullptr) {
-    *why_not = WhyNot(code, controller_given, *hierarchy);
+  *why_not = WhyNot(code, controller_given, hierarchy);
+  return nullptr;
+}
+
+std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* why_not,
+                                                   const CgroupFs& fs, bool limits_reads) {
+  const auto hierarchy = FindCgroups(fs, "memory", "memory");
+  if (!hierarchy) {
+    *why_not = "no memory cgroup controller is mounted here, so nothing can bound the page cache";
     return nullptr;
   }
+  std::unique_ptr<MemoryBudget> budget;
+  if (limits_reads) budget = MakeGroup(*hierarchy, {"memory", "io"}, fs, why_not);
+  // Where no group can have both, the budget holds alone, and ReadLimit says what it lacks.
+  if (budget == nullptr) budget = MakeGroup(*hierarchy, {"memory"}, fs, why_not);
+  if (budget == nullptr) return nullptr;
   *why_not = budget->SetLimit(limit);
   const uint64_t outer = OuterLimit(budget->version_, budget->path_, hierarchy->mount);
   if (why_not->empty() && outer < budget->limit_) {
@@ -232,6 +245,19 @@ MemoryUsage MemoryBudget::Usage() const {
   }
   usage.file = file - std::min(file, usage.shmem);
   return usage;
+}
+
+bool MemoryBudget::OomKilled() const {
+  const MemoryUsage usage = Usage();
+  if (usage.oom_kills == 0) return false;
+  // Version 2 counts the events of the group's own limit ("oom") apart from the processes that were
+  // ended in it. On version 1 the group was near its limit at least once.
+  if (version_ == 2) {
+    const std::string events = ReadSmallFile(path_ + "/memory.events").value_or("");
+    if (const auto own = FindNumber(events, "oom")) return *own > 0;
+  }
+  constexpr uint64_t kNear = 32;  // the limit over what CPUs and huge pages may leave of it
+  return usage.peak == 0 || usage.peak >= usage.limit - usage.limit / kNear;
 }
 
 MemoryParts MemoryBudget::Parts(uint64_t engine_cache) const {

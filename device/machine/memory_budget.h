@@ -22,7 +22,9 @@
 // memory.memsw.limit_in_bytes, so that memory cannot escape into swap) and on v2 (memory.max, and
 // memory.swap.max = 0); Create finds out which the machine has. It makes the group in the nearest
 // place that allows it, from the process's own group upward, so an outer limit (a container's)
-// still holds. Create declines when an outer limit is tighter than the budget. Source:
+// still holds. On v2 a limit of reads (read_limit.h) is set on the same group, which then has to be
+// where the controller io is handed down, too: systemd hands memory down further than io. Create
+// declines when an outer limit is tighter than the budget. Source:
 // Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
 //
 // Thread-safe, but for Remove and the destructor. The process that created the group removes it;
@@ -100,9 +102,10 @@ class MemoryBudget {
  public:
   // Makes a group with this limit in bytes, rounded down to whole pages. Returns null and sets
   // *why_not to one sentence when this machine or user cannot enforce it. `fs` must outlive the
-  // budget.
+  // budget. With `limits_reads` the group has the controller io where one can have both.
   static std::unique_ptr<MemoryBudget> Create(uint64_t limit, std::string* why_not,
-                                              const CgroupFs& fs = CgroupFs::System());
+                                              const CgroupFs& fs = CgroupFs::System(),
+                                              bool limits_reads = false);
   // Returns the budget whose group is at `path`, for a child after exec. It never removes the
   // group. Throws Error (kUsage) when there is no such group.
   static std::unique_ptr<MemoryBudget> Attach(const std::string& path,
@@ -116,8 +119,11 @@ class MemoryBudget {
   void Enter(pid_t pid = 0) const;
   // Returns what the group holds now; values that cannot be read are 0.
   MemoryUsage Usage() const;
-  // Returns whether the kernel ended a process of the group because of the limit.
-  bool OomKilled() const { return Usage().oom_kills > 0; }
+  // Returns whether the kernel ended a process of the group for want of memory, because of the
+  // limit or of one outside.
+  bool AnyKilled() const { return Usage().oom_kills > 0; }
+  // Returns whether it did so because of the limit.
+  bool OomKilled() const;
   // Returns the split of the budget. `engine_cache` is what the engine says that its cache holds
   // now, in bytes. It reads the page tables of every process in the group, which takes milliseconds
   // per GB, so it belongs to the borders of phases.
@@ -136,6 +142,9 @@ class MemoryBudget {
 
  private:
   MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner, DirLock lock);
+  static std::unique_ptr<MemoryBudget> MakeGroup(const CgroupHierarchy& hierarchy,
+                                                 const std::vector<std::string>& controllers,
+                                                 const CgroupFs& fs, std::string* why_not);
   std::string SetLimit(uint64_t limit);
   void Reclaim() const;
 

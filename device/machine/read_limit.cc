@@ -29,6 +29,17 @@ int Remove(const std::string& path) {
   return code;
 }
 
+std::string WhyNoRule(const std::string& group, int code) {
+  if (code == ENOENT) {
+    return fmt::format(
+        "the cgroup {} has no io.max, because no group above it hands both controllers, memory and "
+        "io, to its children; start testbed with systemd-run --scope -p IOAccounting=yes, or write "
+        "+io to cgroup.subtree_control of the groups from the top down to {}",
+        group, group.substr(0, group.rfind('/')));
+  }
+  return fmt::format("{}/io.max could not be set: {}", group, std::strerror(code));
+}
+
 }  // namespace
 
 std::unique_ptr<ReadLimit> ReadLimit::Create(const BlockDevice& device, uint64_t reads_per_second,
@@ -49,7 +60,7 @@ std::unique_ptr<ReadLimit> ReadLimit::Create(const BlockDevice& device, uint64_t
     const std::string rule = fmt::format("{} riops={}", numbers, reads_per_second);
     const int code = WriteSmallFile(budget->path() + "/io.max", rule);
     if (code != 0) {
-      *why_not = fmt::format("{}/io.max could not be set: {}", budget->path(), std::strerror(code));
+      *why_not = WhyNoRule(budget->path(), code);
       return nullptr;
     }
     return std::unique_ptr<ReadLimit>(new ReadLimit(budget->path(), false, ::getpid(), DirLock()));

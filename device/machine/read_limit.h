@@ -9,7 +9,8 @@
 //
 // The kernel's block layer (blk-throttle) delays requests that come too early. On cgroup v1 the
 // limit has a blkio group of its own. On v2, where a process is in a single group, it is io.max of
-// the memory budget's group. Reads through the page cache count when they reach the device. Source:
+// the memory budget's group, which needs the controller io for it. Reads through the page cache
+// count when they reach the device. Source:
 // Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
 //
 // The process that created the group removes it. Not thread-safe.

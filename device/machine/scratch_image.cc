@@ -11,6 +11,7 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/os/interrupted.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed {
 namespace {
@@ -48,6 +49,7 @@ void WriteImage(int fd, const std::string& path, uint64_t bytes,
   AlignedBuffer buffer(4 << 20);
   FillWithNoise(buffer.data(), buffer.size());
   for (uint64_t done = 0; done < bytes;) {
+    if (StopRequested()) throw Stopped("while its scratch device was written");
     const size_t n = std::min<uint64_t>(buffer.size(), bytes - done);
     const ssize_t r =
         Uninterrupted([&] { return ::pwrite(fd, buffer.data(), n, static_cast<off_t>(done)); });

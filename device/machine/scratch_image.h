@@ -10,7 +10,8 @@
 namespace testbed {
 
 // Writes `bytes` bytes of noise to the file, so that every part of it has a block, and syncs it.
-// Calls `progress` with bytes done and bytes in all. Throws Error (kIo) when the system refuses.
+// Calls `progress` with bytes done and bytes in all. Throws Error (kIo) when the system refuses,
+// and Stopped when the run should end meanwhile.
 void WriteImage(int fd, const std::string& path, uint64_t bytes,
                 const std::function<void(uint64_t, uint64_t)>& progress);
 

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 
 namespace testbed {
 
@@ -137,7 +138,8 @@ std::vector<Mount> ReadMounts(const std::string& prefix) {
     const auto dash = std::find(words.begin(), words.end(), "-");
     if (dash - words.begin() < 6 || words.end() - dash < 4) continue;
     mounts.push_back({words[2], UndoEscapes(words[3]), UndoEscapes(words[4]), dash[1],
-                      UndoEscapes(dash[2]), words[5] + "," + dash[3]});
+                      UndoEscapes(dash[2]), words[5] + "," + dash[3],
+                      std::strtoull(words[0].c_str(), nullptr, 10)});
   }
   return mounts;
 }

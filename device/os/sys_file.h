@@ -43,6 +43,7 @@ struct Mount {
   std::string source;  // "/dev/vda"
   // The options of the mount and of the file system, joined by a comma.
   std::string options;
+  uint64_t id = 0;  // statx(2) tells it of a file (stx_mnt_id)
   // Returns whether an option has the name: "memory", or "resuid" for "resuid=65534".
   bool HasOption(std::string_view name) const;
 };

@@ -85,6 +85,7 @@ const BadValue kBadValues[] = {
     {"--hot-fraction", "0"},
     {"--hot-probability", "1.5"},
     {"--hit-ratio", "2"},
+    {"--hit-ratio", "0.5", "--key-size 8 --workload insert,multi-get"},
     {"--scan-rows", "0"},
     {"--mix", "point-read"},
     {"--mix", "fly=3", "--workload insert,mixed"},

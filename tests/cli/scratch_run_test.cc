@@ -4,7 +4,12 @@
 // runs need.
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <thread>
 
 #include "engines/registry.h"
 #include "tests/cli/command.h"
@@ -204,6 +209,36 @@ TEST_F(ScratchRunTest, FaultsOfMmapv1ReadAPageOrWhatReadaheadSays) {
   EXPECT_LE(around.bytes, around.reads * (64 << 10));
   // Pages that are cached already split a window.
   EXPECT_GT(around.bytes, around.reads * (16 << 10));
+}
+
+// Another process sets the readahead of the scratch device while the run lasts.
+TEST_F(ScratchRunTest, AReadaheadThatSomebodyChangedIsTold) {
+  std::atomic<bool> ended{false}, changed{false};
+  std::thread somebody([&] {
+    while (!ended && !changed) {
+      for (const auto& device : std::filesystem::directory_iterator("/sys/block")) {
+        const std::string knob = device.path() / "queue/read_ahead_kb";
+        if (!device.path().filename().string().starts_with("loop") || Read(knob) != "68\n")
+          continue;
+        // The run reads its own value back first.
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::ofstream(knob) << "72";
+        changed = true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  RunOnScratch(
+      "--engine btree --ram 64M --rows 2000 --scratch 300M --readahead 68k --warmup 0 --seconds 1 "
+      "--workload insert,point-read");
+  ended = true;
+  somebody.join();
+  if (CannotGoOn()) return;
+  ASSERT_TRUE(changed);
+  ASSERT_EQ(document_["not_in_force"].size(), 1u);
+  EXPECT_EQ(document_["not_in_force"][0]["option"], "readahead");
+  EXPECT_NE(document_["not_in_force"][0]["why"].get<std::string>().find("changed to 72 KiB"),
+            std::string::npos);
 }
 
 // Without readahead, the kernel reads a missing range page by page. The compressed parts of a

@@ -126,6 +126,11 @@ class TraceTest(unittest.TestCase):
         self.assertAlmostEqual(ages.count(0) / len(ages), 1 / zeta, delta=0.02)
         self.assertAlmostEqual(ages.count(1) / len(ages), 0.5 ** 0.99 / zeta, delta=0.015)
 
+    def test_inserted_keys_are_hashes_as_those_of_the_load(self):
+        for workload in ("ycsb-d", "ycsb-e"):
+            order = ycsb.ascending(ycsb.ours(self.trace(f"ycsb-load,{workload}", "--operations", "6000")))
+            self.assertAlmostEqual(order["below"] / sum(order.values()), 0.5, delta=0.15, msg=workload)
+
     def test_the_facts_of_a_trace_count_what_it_holds(self):
         for workload in ("fillseq", "fillrandom,multireadrandom", "ycsb-load,ycsb-e"):
             trace = self.trace(workload, *([] if workload == "fillseq" else ["--operations", "300"]))

@@ -224,6 +224,7 @@ json AbSession::Run() {
     }
   }
   progress_.Clear();
+  surroundings_->Finish(&document_);
   document_["seconds"] = Elapsed();
   document_["partial"] = StopRequested();
   document_["answered"] = document_["errors"].empty() && IsAnswered(document_);

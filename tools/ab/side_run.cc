@@ -22,7 +22,8 @@ SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surrounding
   plan_.in_slices = in_slices;
   if (options_.ram_bytes != 0) {
     std::string why;  // Surroundings has told the user of it
-    budget_ = MemoryBudget::Create(options_.ram_bytes + SanitizerBytes(), &why);
+    budget_ = MemoryBudget::Create(options_.ram_bytes + SanitizerBytes(), &why, CgroupFs::System(),
+                                   options_.read_iops != 0);
   }
   plan_.budget = budget_.get();
   read_limit_ = surroundings.NewReadLimit(budget_.get());

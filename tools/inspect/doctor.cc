@@ -180,10 +180,18 @@ Check CheckPageCache(const std::string& path) {
   const char page[4096] = {};
   const bool written = pwrite(fd, page, sizeof(page), 0) == sizeof(page);
   const PageCacheUse use = Residency(fd, path);
+  const bool overlay = IsOnOverlay(fd);
   close(fd);
   if (written && use.exact) {
     check.found = "cachestat(2) tells what is cached, dirty and evicted";
     check.means = "runs can start cold, and say so";
+  } else if (overlay) {
+    check.state = State::kLimited;
+    check.found = "cachestat(2) sees no page of an overlay; mincore(2) is used";
+    check.means =
+        "what is cached is known, what is dirty is not; a write-back that failed is told by the "
+        "next sync alone, not by the next read";
+    check.change = "choose a --dir on ext4 or xfs, such as a volume of the container";
   } else {
     check.state = State::kLimited;
     check.found = "this kernel has no cachestat(2); mincore(2) is used";

@@ -17,7 +17,10 @@ RunAccount::RunAccount(const RunOptions& options, const RunPlan& plan)
     : options_(options), plan_(plan) {
   device_ = BlockDevice::Find(plan_.engine_dir);
   if (options_.account >= AccountDepth::kKernel && device_) {
-    kernel_ = KernelAccount::Start(*device_, &why_no_kernel_);
+    // A workload runs two threads for a client at most.
+    kernel_ = KernelAccount::Start(
+        *device_, &why_no_kernel_,
+        KernelAccount::kDefaultThreads + 2 * static_cast<size_t>(plan_.threads));
     if (kernel_) {
       for (const SectorRange& range : JournalUnder(plan_.engine_dir)) {
         kernel_->RegisterJournal(range.first, range.sectors);
@@ -39,6 +42,12 @@ InForce RunAccount::InForceHere() const {
     in_force.not_charged.push_back(
         "reads that --read-iops delays are issued by a thread of the kernel, and charged to no "
         "operation");
+  }
+  if (kernel_ && kernel_->Refused() != 0) {
+    in_force.not_charged.push_back(fmt::format(
+        "{} threads of the run were more than the kernel account has slots for, and are counted by "
+        "their names, as another program's",
+        kernel_->Refused()));
   }
   if (kernel_ && !plan_.exclusive_device) {
     for (const std::string& name : RegisteredAmong(ThreadsOfOtherPrograms())) {

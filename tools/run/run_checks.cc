@@ -85,6 +85,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckLoaders(options.workloads, options.reuse);
   CheckRateWorkloads(options, dataset);
   CheckOwnPhases(options, dataset);
+  CheckRecordedRows(options, *dataset);
   CheckReplayedTrace(options);
 }
 

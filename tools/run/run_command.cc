@@ -409,6 +409,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
     PutBack(placed, dir.get());
     execute();
   }
+  surroundings.Finish(&document);
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =
       StopRequested() || std::any_of(document["runs"].begin(), document["runs"].end(), partial);

@@ -124,6 +124,12 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
         "--ram or a smaller --cache-pct{}",
         ShortSize(options.ram_bytes), where, kept);
   }
+  if (plan.budget != nullptr && plan.budget->AnyKilled()) {
+    return fmt::format(
+        "the kernel ended the run (signal 9) because memory outside of --ram {} ran out{}: that of "
+        "the machine, of a container or of a cgroup around testbed; give a smaller --ram{}",
+        ShortSize(options.ram_bytes), where, kept);
+  }
   if (WIFSIGNALED(status)) {
     return fmt::format("the run was ended by signal {} ({}){}{}", WTERMSIG(status),
                        ::strsignal(WTERMSIG(status)), where, kept);

@@ -83,7 +83,8 @@ Surroundings::Surroundings(const RunOptions& options, json* document) : options_
 std::unique_ptr<MemoryBudget> Surroundings::NewBudget(uint64_t spare) const {
   if (options_.ram_bytes == 0) return nullptr;
   std::string why;
-  return MemoryBudget::Create(options_.ram_bytes + SanitizerBytes() + spare, &why);
+  return MemoryBudget::Create(options_.ram_bytes + SanitizerBytes() + spare, &why,
+                              CgroupFs::System(), options_.read_iops != 0);
 }
 
 std::unique_ptr<ReadLimit> Surroundings::NewReadLimit(const MemoryBudget* budget) const {
@@ -118,6 +119,13 @@ void Surroundings::SetReadahead(json* document) {
     if (options_.strict) throw;
     NotInForce("readahead", "is not in force", e.what(), "", document);
   }
+}
+
+void Surroundings::Finish(json* document) {
+  if (!readahead_) return;
+  const std::string told = readahead_->Restore();
+  if (!told.empty())
+    NotInForce("readahead", "did not hold, or is not put back", told, "", document);
 }
 
 void Surroundings::CheckBudget(json* document) {

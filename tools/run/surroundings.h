@@ -50,6 +50,9 @@ class Surroundings {
   // Returns a new limit of reads per second for one run; null when --read-iops is 0 or cannot be
   // enforced. The limit refers to `budget`, which may be null.
   std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const;
+  // Puts the readahead back after the last run. When somebody had changed it, or it cannot be put
+  // back, adds that to "notes" and "not_in_force" of *document.
+  void Finish(nlohmann::json* document);
   const std::string& scratch_path() const { return scratch_path_; }
   bool exclusive_device() const { return scratch_ != nullptr || options_.exclusive_device; }
 

@@ -45,7 +45,8 @@ struct KeySketch::Sample {
   std::priority_queue<uint64_t> hashes;    // of the keys, the greatest first
 };
 
-KeySketch::KeySketch() : sample_(std::make_unique<Sample>()), reuse_(kReuseBuckets) {}
+KeySketch::KeySketch()
+    : sample_(std::make_unique<Sample>()), reuse_(kReuseBuckets), exact_reuse_(kMostKeys) {}
 KeySketch::~KeySketch() = default;
 
 bool KeySketch::exact() const { return threshold_ == UINT64_MAX; }
@@ -62,6 +63,7 @@ void KeySketch::Touch(uint64_t hash) {
     const uint64_t between = sample_->last.size() - sample_->last.order_of_key(key.last) - 1;
     const auto distance = static_cast<uint64_t>(static_cast<double>(between) * weight);
     reuse_[BucketOf(distance)] += weight;
+    if (exact()) ++exact_reuse_[distance];
     sample_->last.erase(key.last);
   }
   key.last = now_++;
@@ -94,11 +96,20 @@ double KeySketch::first_accesses() const {
 double KeySketch::HitShare(double keys) const {
   if (keys < 1 || weight_ == 0) return 0;
   double hits = 0;
+  if (exact()) {
+    constexpr double kRounding = 1e-6;  // a share of the keys may fall short of a whole number
+    const auto end =
+        static_cast<size_t>(std::min(keys + kRounding, static_cast<double>(kMostKeys)));
+    for (size_t i = 0; i < end; ++i) hits += static_cast<double>(exact_reuse_[i]);
+    return hits / weight_;
+  }
   const size_t end = BucketOf(static_cast<uint64_t>(keys));
   for (size_t i = 0; i < end; ++i) hits += reuse_[i];
-  // The distances of the last bucket count as spread evenly over it.
-  const double first = FirstOf(end), behind = FirstOf(end + 1);
-  hits += reuse_[end] * (keys - first) / (behind - first);
+  // The distances of the last bucket count as spread evenly over it, as far as the number of keys
+  // lets them reach.
+  const double first = FirstOf(end);
+  const double behind = std::min(FirstOf(end + 1), std::max(this->keys(), first + 1));
+  hits += reuse_[end] * std::min(1.0, (keys - first) / (behind - first));
   return hits / weight_;
 }
 

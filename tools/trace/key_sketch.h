@@ -48,7 +48,8 @@ class KeySketch {
   // Accesses by reuse distance, in buckets of a power of two cut into eighths; the weight of an
   // access is one over the share of the keys that were in the sample at that time.
   std::vector<double> reuse_;
-  double weight_ = 0;  // sum over all accesses
+  std::vector<uint64_t> exact_reuse_;  // by the distance itself, while all keys are in the sample
+  double weight_ = 0;                  // sum over all accesses
 };
 
 }  // namespace testbed

@@ -13,13 +13,15 @@ namespace testbed {
 TraceBuilder::TraceBuilder(const ImportOptions& options, const std::string& to,
                            const std::string& workload, const std::vector<std::string>& kinds,
                            uint32_t clients)
-    : options_(options), writer_(to) {
+    : options_(options), writer_(to), clients_(clients) {
   facts_.workload = workload;
   facts_.kinds = kinds;
-  facts_.clients = clients;
-  for (uint32_t i = 0; i < clients; ++i) {
-    clients_.push_back(std::make_unique<TraceClient>(writer_, i));
-  }
+}
+
+TraceClient& TraceBuilder::client(uint64_t i) {
+  std::unique_ptr<TraceClient>& client = clients_[i % clients_.size()];
+  if (client == nullptr) client = std::make_unique<TraceClient>(writer_, facts_.clients++);
+  return *client;
 }
 
 uint32_t TraceBuilder::TableOf(std::string_view name) {
@@ -50,6 +52,7 @@ std::string_view TraceBuilder::KeyOf(std::string_view key, std::string* room) co
 
 uint64_t TraceBuilder::Finish() {
   for (const auto& client : clients_) {
+    if (client == nullptr) continue;
     client->Finish();
     facts_.operations += client->operations();
     facts_.last_ns = std::max(facts_.last_ns, client->last_ns());

@@ -19,10 +19,13 @@ namespace testbed {
 
 class TraceBuilder {
  public:
-  // Begins the trace `to`; `options` must outlive the object. Throws Error (kIo).
+  // Begins the trace `to`, of at most so many clients; `options` must outlive the object. Throws
+  // Error (kIo).
   TraceBuilder(const ImportOptions& options, const std::string& to, const std::string& workload,
                const std::vector<std::string>& kinds, uint32_t clients);
-  TraceClient& client(uint64_t i) { return *clients_[i % clients_.size()]; }
+  // Returns the client onto which client `i` of the file is folded. The clients of the trace are
+  // numbered in the order of their first operations.
+  TraceClient& client(uint64_t i);
   // Returns the id of the table of that name. Throws Error (kUsage) when there are too many.
   uint32_t TableOf(std::string_view name);
   // Returns the key itself or, with hash_keys, a hash of the length of the key and of at least 8
@@ -35,7 +38,7 @@ class TraceBuilder {
   const ImportOptions& options_;
   TraceWriter writer_;
   TraceFacts facts_;
-  std::vector<std::unique_ptr<TraceClient>> clients_;
+  std::vector<std::unique_ptr<TraceClient>> clients_;  // null: none of the file's is folded onto it
 };
 
 }  // namespace testbed

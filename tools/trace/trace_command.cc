@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "device/error.h"
 #include "device/file/input_file.h"
 #include "device/os/random_id.h"
 #include "tools/option_values.h"
@@ -23,10 +25,10 @@ namespace {
 
 constexpr char kTraceExamples[] =
     "\nExamples:\n"
-    "  testbed --engine btree --workload insert,ycsb-a --record a.trace\n"
+    "  testbed --engine btree --workload ycsb-load,ycsb-a --record a.trace\n"
     "      writes each operation of the last phase\n"
     "  testbed trace info a.trace\n"
-    "  testbed --engine lmdb --workload insert,replay:a.trace --speed 1\n"
+    "  testbed --engine lmdb --workload ycsb-load,replay:a.trace --speed 1\n"
     "      the same operations at the same times on another engine\n"
     "  zstdcat cluster52.sort.zst | testbed trace import --format twitter --hash-keys - -o "
     "c52.trace\n"
@@ -44,7 +46,7 @@ constexpr char kTraceImportExamples[] =
     "\nExamples:\n"
     "  zstdcat cluster52.sort.zst | testbed trace import --format twitter --hash-keys - -o "
     "c52.trace\n"
-    "  testbed trace import --format rocksdb db.trace -o db.testbed-trace --clients 8\n"
+    "  testbed trace import --format rocksdb db.trace -o db.testbed-trace\n"
     "      of a file that DB::StartTrace wrote\n"
     "  testbed trace import --format csv requests.csv -o requests.trace --hash-seed 7\n";
 
@@ -56,7 +58,7 @@ constexpr char kTraceScaleExamples[] =
 struct TraceArguments {
   std::string file, out, json_file, format, hash_seed;
   bool hash_keys = false;
-  uint32_t clients = 16;
+  std::optional<uint32_t> clients;
   double share = 0;
 };
 
@@ -85,10 +87,14 @@ int Import(const TraceArguments& a) {
                                                   {"rocksdb", ImportOptions::kRocksdb},
                                                   {"csv", ImportOptions::kCsv}}),
       .from = a.file == "-" ? "standard input" : a.file,
-      .clients = a.clients,
+      .clients = a.clients.value_or(16),
       .hash_keys = a.hash_keys || !a.hash_seed.empty()};
   options.hash_seed =
       a.hash_seed.empty() ? RandomId() : ParseCount("--hash-seed", a.hash_seed, 0, UINT64_MAX);
+  if (a.clients && options.format == ImportOptions::kRocksdb) {
+    throw Error(Error::kUsage,
+                "--clients divides the clients of a file, and RocksDB notes none; leave it out");
+  }
   CheckTraceOutput(a);
   uint64_t operations = 0;
   if (a.file == "-") {
@@ -130,7 +136,8 @@ void AddImport(CLI::App& trace, std::function<int()>* command) {
   import
       ->add_option(
           "--clients", a->clients,
-          "Number of clients of the trace; the clients of the file are divided among them [16]")
+          "Most clients of the trace; those of the file are divided among them; not with rocksdb "
+          "[16]")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   import->add_flag("--hash-keys", a->hash_keys,

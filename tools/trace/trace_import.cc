@@ -151,11 +151,15 @@ class Importer {
     if (!first_seconds_) first_seconds_ = line.seconds;
     const double seconds = std::max(0.0, line.seconds - *first_seconds_);
     const auto start = static_cast<uint64_t>(std::llround(std::min(seconds, 1e9) * 1e9));
+    // Lines of one time follow each other by a nanosecond: operations of different clients have an
+    // order in a trace by their starts alone.
+    ties_ = last_start_ == start ? ties_ + 1 : 0;
+    last_start_ = start;
     const uint64_t hash = XXH3_64bits(line.client.data(), line.client.size());
     TraceClient& client = builder_.client(hash);
     const uint32_t table = builder_.TableOf(line.table.empty() ? kMainTable : line.table);
     const std::string_view key = builder_.KeyOf(line.key, &hash_);
-    client.Begin(operation->second, start);
+    client.Begin(operation->second, start + ties_);
     if (operation->second == kRead) {
       client.Get(table, key,
                  line.value_size ? TraceAnswer{TraceAnswer::kFound, size} : TraceAnswer{});
@@ -174,6 +178,8 @@ class Importer {
   std::vector<size_t> columns_;  // of a CSV file: which known column each is
   uint64_t line_ = 0;
   std::optional<double> first_seconds_;
+  std::optional<uint64_t> last_start_;  // of the last line, by its time
+  uint64_t ties_ = 0;                   // lines before it that had the same time
   std::string hash_;
 };
 

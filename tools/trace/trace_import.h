@@ -19,7 +19,7 @@ struct ImportOptions {
   };
   Format format = kCsv;
   std::string from;        // the file's name, for messages
-  uint32_t clients = 16;   // clients of the trace; those of the file are mapped onto them
+  uint32_t clients = 16;   // most clients of the trace; those of the file are folded onto them
   bool hash_keys = false;  // keys become hashes of the same length
   uint64_t hash_seed = 0;  // of the hashes
 };

@@ -79,6 +79,28 @@ void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* option
   options->threads = {static_cast<int>(std::clamp(clients, 1u, kMost))};
 }
 
+void CheckRecordedRows(const RunOptions& options, const Dataset& dataset) {
+  if (options.record_file.empty()) return;
+  const size_t key_bytes = dataset.max_key_size() + (dataset.options().indexes != 0 ? 8 : 0);
+  if (key_bytes > kMostTraceKey) {
+    throw Error(Error::kUsage, fmt::format("--record writes keys of {} bytes at most, and those of "
+                                           "the rows have up to {}; leave it out",
+                                           kMostTraceKey, key_bytes));
+  }
+  if (!FindWorkload(options.workloads.back()).loads) return;
+  // A transaction of a load is one operation, which a block of the trace holds whole.
+  constexpr uint64_t kOfCall = 16;  // bytes beside the key
+  const uint64_t entries =
+      std::min<uint64_t>(options.workload.rows_per_transaction, dataset.rows()) *
+      (1 + dataset.options().indexes);
+  if (entries * (key_bytes + kOfCall) <= kMostBlockBytes - kBlockBytes) return;
+  throw Error(
+      Error::kUsage,
+      fmt::format("--record writes transactions with {} MB of keys at most, and {} rows have "
+                  "more; give a smaller --rows-per-transaction",
+                  kMostBlockBytes >> 20, options.workload.rows_per_transaction));
+}
+
 void CheckReplayedTrace(const RunOptions& options) {
   for (const char* name : {"replay", "replay-load"}) {
     if (!Runs(options, name)) continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/options.h"
+#include "workloads/dataset.h"
 
 namespace CLI {
 class App;
@@ -22,6 +23,9 @@ void CheckTraceOptions(const RunOptions& options);
 // Gives a replay as many threads as the trace has clients, unless `words`, the command line of the
 // run, have --threads. Throws Error (kUsage) when the trace cannot be read.
 void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* options);
+
+// Throws Error (kUsage) when the run records rows that exceed the limits of a trace.
+void CheckRecordedRows(const RunOptions& options, const Dataset& dataset);
 
 // Throws Error (kUsage) when the run replays a trace with a block that is damaged. Reads all of it.
 void CheckReplayedTrace(const RunOptions& options);

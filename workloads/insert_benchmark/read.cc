@@ -26,7 +26,9 @@ class IbQuerier : public Client {
         session_(session),
         state_(tables.client(client)),
         rows_(rows),
-        random_(Mix64(seed ^ Mix64(0x71756572 + client))),
+        // A step that is repeated, in this run or a later one, finds other rows in the table and
+        // asks for other positions; those of the step before are cached.
+        random_(Mix64(seed ^ Mix64(0x71756572 + client) ^ Mix64(state_.inserter.next))),
         room_(schema_.max_value_size()),
         query_op_(query_op) {}
 

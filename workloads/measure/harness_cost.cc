@@ -13,7 +13,8 @@ namespace testbed {
 
 double HarnessCostNs(const PhaseOptions& options, std::shared_ptr<const Dataset> dataset,
                      WorkloadOptions draws, bool recording) {
-  draws.extra.clear();  // options of other workloads
+  draws.extra.clear();                                      // options of other workloads
+  if (!dataset->HasRoomBetweenKeys()) draws.hit_ratio = 1;  // only other workloads accept less
   EngineOptions null_options;
   null_options.extra["value_size"] = std::to_string(dataset->options().value_size);
   std::unique_ptr<Engine> engine = NullEngineInfo().open("", null_options);

@@ -24,7 +24,7 @@ void HistogramCounts::Add(const Histogram& h) {
     counts_[i] += n;
     count_ += n;
   }
-  sum_ += h.sum_.Get();
+  sum_ += h.sum_.load(std::memory_order_relaxed);
   max_ = std::max(max_, h.max_.Get());
 }
 
@@ -46,7 +46,7 @@ void HistogramCounts::AddShare(const HistogramCounts& h, double share) {
   }
   if (taken == 0) return;
   count_ += taken;
-  sum_ += static_cast<uint64_t>(h.mean_ns() * static_cast<double>(taken));
+  sum_ += h.mean_ns() * static_cast<double>(taken);
   max_ = std::max(max_, h.max_);
 }
 

@@ -7,6 +7,7 @@
 #define TESTBED_WORKLOADS_MEASURE_HISTOGRAM_H_
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -32,17 +33,22 @@ class Histogram {
   // Returns the value in the middle of a bucket, which stands for all its values.
   static uint64_t Middle(size_t bucket);
 
-  // Adds a value. Only one thread may call it.
-  void Record(uint64_t ns) {
-    counts_[BucketOf(ns)].Add(1);
-    sum_.Add(ns);
+  // Adds a value, `count` times. Only one thread may call it.
+  void Record(uint64_t ns, uint64_t count = 1) {
+    counts_[BucketOf(ns)].Add(count);
+    const double sum = sum_.load(std::memory_order_relaxed);
+    sum_.store(sum + static_cast<double>(ns) * static_cast<double>(count),
+               std::memory_order_relaxed);
     if (ns > max_.Get()) max_.Add(ns - max_.Get());
   }
 
  private:
   friend class HistogramCounts;
   std::array<Counter, kBuckets> counts_;
-  Counter sum_, max_;
+  // The waits of an open loop that is far behind add up to more than 64 bits hold. Up to 2^53 ns,
+  // which is 104 days, the sum is exact.
+  std::atomic<double> sum_{0};
+  Counter max_;
 };
 
 // The merged counts of several histograms, which can also be subtracted. Not thread-safe.
@@ -60,9 +66,7 @@ class HistogramCounts {
   HistogramCounts Since(const HistogramCounts& before) const;
 
   uint64_t count() const { return count_; }
-  double mean_ns() const {
-    return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
-  }
+  double mean_ns() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
   uint64_t max_ns() const { return max_; }
   // Returns the least recorded value that at least a share p (0 to 1) of all values do not exceed,
   // within kRelativeError.
@@ -72,7 +76,8 @@ class HistogramCounts {
 
  private:
   std::vector<uint64_t> counts_;
-  uint64_t count_ = 0, sum_ = 0, max_ = 0;
+  uint64_t count_ = 0, max_ = 0;
+  double sum_ = 0;
 };
 
 }  // namespace testbed

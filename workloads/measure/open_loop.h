@@ -8,7 +8,7 @@
 //   ... perform it ...
 //   loop.Record(begin, end, &op);
 //   loop.AddOwnWork(end, checked);  // such as a check of the answer
-//   loop.NoteUndone(left);          // when the phase has ended, of those it was asked for
+//   loop.NoteUndone(left, end);     // when the phase has ended, of those it was asked for
 //
 // Times are in ticks of the clock. Not thread-safe.
 #ifndef TESTBED_WORKLOADS_MEASURE_OPEN_LOOP_H_
@@ -82,22 +82,30 @@ class OpenLoop {
   // Adds a piece of own work, such as the check of an answer.
   void AddOwnWork(uint64_t begin, uint64_t end) { own_.Add(begin, end); }
 
-  // Records the operations that were due and had not begun, `most` at most, with the time that each
-  // has waited so far, without own work. Does nothing without arrivals, because the times of a workload are known
-  // only once an operation is prepared.
-  void NoteUndone(uint64_t most) {
+  // Records the operations that were due and had not begun at `now`, `most` at most, with the time
+  // that each had waited, without own work. Of more than kMostNoted operations it looks at one in
+  // several, which counts for all of these. Does nothing without arrivals, because the times of a
+  // workload are known only once an operation is prepared.
+  void NoteUndone(uint64_t most, uint64_t now) {
     if (!arrivals_ || most == 0) return;
-    const uint64_t now = clock_.Now();
     if (!awaits_) due_ = start_ + clock_.FromNs(arrivals_->Next());
-    for (; most > 0 && static_cast<int64_t>(now - due_) > 0;
-         --most, due_ = start_ + clock_.FromNs(arrivals_->Next())) {
+    const double seconds = static_cast<double>(clock_.ToNs(now - start_)) / 1e9;
+    const double left = std::min(arrivals_->LeftUntil(seconds), static_cast<double>(most));
+    const uint64_t step = 1 + static_cast<uint64_t>(left / kMostNoted);
+    while (most > 0 && static_cast<int64_t>(now - due_) > 0) {
       const uint64_t waited = clock_.ToNs(now - std::min(due_ + own_.Since(due_), now));
-      worker_.undone.Record(waited);
+      const uint64_t count = std::min(step, most);
+      worker_.undone.Record(waited, count);
       worker_.backlog_ns = std::max(worker_.backlog_ns, waited);
+      most -= count;
+      arrivals_->Skip(count - 1);
+      due_ = start_ + clock_.FromNs(arrivals_->Next());
     }
   }
 
  private:
+  static constexpr double kMostNoted = 1e6;  // a fraction of a second's work
+
   const Clock& clock_;
   const uint64_t start_;
   std::optional<ArrivalTimes> arrivals_;

@@ -42,6 +42,8 @@ class Phase {
       : engine_(engine),
         workload_(workload),
         options_(options),
+        shared_(options.operations != 0 && workload.uneven()),
+        unclaimed_(options.operations),
         extra_(workload.extra_threads()),
         threads_(options.threads * workload.threads_per_client() + extra_),
         clients_left_(threads_ - extra_),
@@ -60,7 +62,7 @@ class Phase {
  private:
   void ThreadMain(int t);
   template <bool kRated>
-  void Loop(Client& client, Worker& worker, int t, uint64_t quota);
+  uint64_t Loop(Client& client, Worker& worker, int t, OpenLoop& open);
   void Execute(Client& client, size_t i) const {
     client.Execute(i);
     if (options_.added_delay_ns != 0) clock_.Spin(options_.added_delay_ns);
@@ -101,19 +103,32 @@ class Phase {
   Interval Sample(double seconds);
   bool Stopping() const { return gate_.Stopping(); }
   // Returns how many operations client `t` performs. With a queue depth above 1 each thread has
-  // several clients. A thread in addition to the clients works until they have ended.
+  // several clients. A thread in addition to the clients works until they have ended. Uneven
+  // clients take theirs from unclaimed_.
   uint64_t Quota(int t) const {
     const int n = (threads_ - extra_) * options_.queue_depth;
-    if (options_.operations == 0 || t >= n) return UINT64_MAX;
+    if (options_.operations == 0 || t >= n || shared_) return UINT64_MAX;
     const auto clients = static_cast<uint64_t>(n), number = static_cast<uint64_t>(t);
     return options_.operations / clients + (number < options_.operations % clients);
+  }
+
+  // Returns how many of `n` prepared operations the thread may perform.
+  uint64_t Claim(uint64_t n) {
+    if (!shared_) return n;
+    uint64_t left = unclaimed_.load(), claimed;
+    do {
+      claimed = std::min(left, n);
+    } while (!unclaimed_.compare_exchange_weak(left, left - claimed));
+    return claimed;
   }
 
   Engine& engine_;
   Workload& workload_;
   const PhaseOptions& options_;
-  const int extra_;    // threads in addition to those of the clients
-  const int threads_;  // all of them
+  const bool shared_;                // the clients share PhaseOptions::operations as they go
+  std::atomic<uint64_t> unclaimed_;  // those that no client has claimed
+  const int extra_;                  // threads in addition to those of the clients
+  const int threads_;                // all of them
   const int sharers_ = Sharers();
   std::atomic<int> clients_left_;
   const Clock& clock_;
@@ -172,23 +187,24 @@ OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
   return {clock_, start_, std::move(arrivals), worker};
 }
 
+// Returns how many operations the thread was asked for and has not performed.
 template <bool kRated>
-void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
+uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
+  const uint64_t quota = Quota(t);
   const std::vector<OpKind>& ops = workload_.ops();
   ThreadLedger& ledger = Ledger::ThisThread();
   const bool account = options_.account != AccountDepth::kOff;
-  OpenLoop open = NewOpenLoop(t, &worker);
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
   while (done < quota && !Stopping()) {
     if (trace != nullptr) trace->Rest();
     const uint64_t making = kRated ? clock_.Now() : 0;
-    const size_t n = client.Generate(std::min<uint64_t>(kBatch, quota - done));
+    const size_t n = Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
     if (n == 0) {
       // The other clients would soon run out too.
       if (!workload_.EndedBecause().empty()) gate_.Stop();
-      return;
+      return 0;
     }
     uint64_t begin = clock_.Now();
     if constexpr (kRated) open.AddOwnWork(making, begin);
@@ -224,7 +240,8 @@ void Phase::Loop(Client& client, Worker& worker, int t, uint64_t quota) {
       }
     }
   }
-  if (kRated && done < quota && workload_.EndedBecause().empty()) open.NoteUndone(quota - done);
+  if (!workload_.EndedBecause().empty()) return 0;
+  return shared_ ? unclaimed_ / static_cast<uint64_t>(threads_) : quota - done;
 }
 
 std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
@@ -335,17 +352,20 @@ void Phase::ThreadMain(int t) {
     waited = true;
     gate_.Rest(t);
     worker.start = clock_.Now();
+    OpenLoop open = NewOpenLoop(t, &worker);
+    uint64_t left = 0;
     if (queue != nullptr) {
       QueueLoop(*queue, lanes, worker, t);
     } else if (RateOf(t).Mean() > 0 || workload_.timed()) {
-      Loop<true>(*lanes[0].client, worker, t, Quota(t));
+      left = Loop<true>(*lanes[0].client, worker, t, open);
     } else {
-      Loop<false>(*lanes[0].client, worker, t, Quota(t));
+      Loop<false>(*lanes[0].client, worker, t, open);
     }
     worker.end = clock_.Now();
     if (t < threads_ - extra_ && --clients_left_ == 0 && extra_ > 0) gate_.Stop();
     NoteEnded();
     ended = true;
+    open.NoteUndone(left, worker.end);
     for (const Lane& lane : lanes) worker.totals += lane.client->totals();
   } catch (...) {
     worker.end = clock_.Now();

@@ -306,6 +306,7 @@ class Mixed : public Workload {
       throw Error(Error::kUsage,
                   "--mix insert needs keys beyond those of --keys; leave one of them");
     }
+    if (phase_.May(kRead)) CheckHitRatio(*dataset_, options_);
     for (const char* name : kActionNames) ops_.push_back(DefineOp(name, Ground::kForeground));
   }
   const std::string& name() const override { return name_; }

@@ -96,7 +96,9 @@ class MultiGet : public Workload {
         dataset_(std::move(dataset)),
         options_(options),
         keys_per_call_(
-            ExtraOptions(name, options.extra, "--workload-option").Integer("keys", 16, 1, 1024)) {}
+            ExtraOptions(name, options.extra, "--workload-option").Integer("keys", 16, 1, 1024)) {
+    CheckHitRatio(*dataset_, options_);
+  }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }

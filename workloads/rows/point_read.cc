@@ -74,7 +74,9 @@ class PointRead : public Workload {
  public:
   PointRead(const char* name, std::shared_ptr<const Dataset> dataset,
             const WorkloadOptions& options)
-      : name_(name), dataset_(std::move(dataset)), options_(options) {}
+      : name_(name), dataset_(std::move(dataset)), options_(options) {
+    CheckHitRatio(*dataset_, options_);
+  }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }

@@ -351,6 +351,7 @@ class Replay : public Workload {
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   uint64_t operations() const override { return file_.facts().operations; }
+  bool uneven() const override { return true; }
   bool writes() const override { return file_.facts().writes(); }
   bool timed() const override { return options_.speed > 0; }
 

@@ -1,7 +1,10 @@
 #include "workloads/trace/trace_client.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "device/error.h"
 #include "workloads/trace/trace_writer.h"
 
 namespace testbed {
@@ -70,6 +73,12 @@ void TraceClient::Repeat(const TraceOperation& operation) {
 uint32_t TraceClient::OpenCursor(TableId table) {
   uint32_t cursor = next_cursor_;
   if (free_cursors_.empty()) {
+    if (cursor == kMostTraceCursors) {
+      throw Error(Error::kRun,
+                  fmt::format("the trace cannot hold more than {} cursors that a client "
+                              "has open at once; leave out --record",
+                              kMostTraceCursors));
+    }
     ++next_cursor_;
   } else {
     cursor = free_cursors_.back();
@@ -96,9 +105,28 @@ void TraceClient::WriteSteps() {
   at_ = PutNumber(at_, steps_);
 }
 
+void TraceClient::RefuseKey(size_t bytes) {
+  throw Error(Error::kRun,
+              fmt::format("the trace cannot hold a key of {} bytes, which is more than "
+                          "{}; leave out --record, or give shorter keys",
+                          bytes, kMostTraceKey));
+}
+
+void TraceClient::RefuseValue(size_t bytes) {
+  throw Error(Error::kRun, fmt::format("the trace cannot hold a value of {} bytes, which is more "
+                                       "than {}; leave out --record, or give shorter values",
+                                       bytes, kMostTraceValue));
+}
+
 void TraceClient::Grow(size_t n) {
   const size_t size = Size();
-  buffer_.resize(std::max(2 * buffer_.size(), size + n));
+  if (size + n > kMostBlockBytes) {
+    throw Error(Error::kRun,
+                fmt::format("the trace cannot hold an operation with more than {} MB of keys and "
+                            "calls; leave out --record, or give smaller transactions",
+                            kMostBlockBytes >> 20));
+  }
+  buffer_.resize(std::min(std::max(2 * buffer_.size(), size + n), kMostBlockBytes));
   at_ = buffer_.data() + size;
   end_ = buffer_.data() + buffer_.size();
 }

@@ -9,7 +9,8 @@
 //   client.Finish();
 //
 // Calls outside of Begin and End, such as those that check an answer, are no part of an operation,
-// and the caller does not pass them on (`recording`). Not thread-safe.
+// and the caller does not pass them on (`recording`). A call that exceeds the limits of a trace
+// throws Error (kRun), since no reader would take it. Not thread-safe.
 #ifndef TESTBED_WORKLOADS_TRACE_TRACE_CLIENT_H_
 #define TESTBED_WORKLOADS_TRACE_TRACE_CLIENT_H_
 
@@ -68,6 +69,7 @@ class alignas(128) TraceClient {
     PutAnswer(answer);
   }
   void Put(TableId table, std::string_view key, size_t value_size) {
+    if (value_size > kMostTraceValue) RefuseValue(value_size);
     WithKey(TraceCallKind::kPut, table, key);
     at_ = PutNumber(at_, value_size);
   }
@@ -154,6 +156,7 @@ class alignas(128) TraceClient {
     PutKey(key);
   }
   void PutKey(std::string_view key) {
+    if (key.size() > kMostTraceKey) RefuseKey(key.size());
     at_ = PutNumber(at_, key.size());
     std::memcpy(at_, key.data(), key.size());
     at_ += key.size();
@@ -176,6 +179,8 @@ class alignas(128) TraceClient {
     steps_ = 0;
   }
   void WriteSteps();
+  [[noreturn]] static void RefuseKey(size_t bytes);
+  [[noreturn]] static void RefuseValue(size_t bytes);
   void Grow(size_t n);
   void HandOver();
 

@@ -15,7 +15,6 @@ constexpr const char* kCallNames[kTraceCalls] = {
     "next",      "prev",        "next-values",  "prev-values", "value"};
 
 constexpr uint32_t kMostTableId = 1 << 20;
-constexpr uint32_t kMostCursors = 1024;
 
 [[noreturn]] void Refuse(const char* what) { throw Error(Error::kUsage, what); }
 
@@ -167,8 +166,8 @@ bool OperationDecoder::ReadCall(TraceOperation* operation) {
     case kRollback:
       break;
     default:
-      call.cursor = static_cast<uint32_t>(std::min<uint64_t>(decoder_.Number(), kMostCursors));
-      if (call.cursor == kMostCursors) Refuse("a cursor's number is too large");
+      call.cursor = static_cast<uint32_t>(std::min<uint64_t>(decoder_.Number(), kMostTraceCursors));
+      if (call.cursor == kMostTraceCursors) Refuse("a cursor's number is too large");
       if (call.kind == kOpenCursor) call.table = Table();
       if (call.kind == kSeek || call.kind == kSeekForPrev) call.key = Key();
       if (call.kind >= kNext && call.kind <= kPrevValues) call.number = decoder_.Number();

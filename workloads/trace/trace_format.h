@@ -37,6 +37,7 @@ inline constexpr size_t kMostTraceTables = 4096;
 inline constexpr uint32_t kMostTraceClients = 4096;
 inline constexpr size_t kMostTraceKey = 64 << 10;
 inline constexpr uint64_t kMostTraceValue = 1ull << 30;
+inline constexpr uint32_t kMostTraceCursors = 1024;  // of a client, open at once
 
 // A call on a session or a cursor. The numbers are those in the file.
 enum class TraceCallKind : uint8_t {

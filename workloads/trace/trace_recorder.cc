@@ -1,8 +1,11 @@
 #include "workloads/trace/trace_recorder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "device/error.h"
 #include "device/os/mutex.h"
 
 namespace testbed {
@@ -172,7 +175,14 @@ class TraceRecorder::NotingEngine : public Engine {
     const LockGuard lock(mutex_);
     const auto known = std::find_if(tables_.begin(), tables_.end(),
                                     [&](const TraceTable& t) { return t.id == table.id; });
-    if (known == tables_.end()) tables_.push_back(std::move(table));
+    if (known != tables_.end()) return;
+    if (tables_.size() == kMostTraceTables) {
+      throw Error(Error::kUsage,
+                  fmt::format("--record cannot write the operations of a phase with more than {} "
+                              "tables; leave it out, or give fewer --threads",
+                              kMostTraceTables));
+    }
+    tables_.push_back(std::move(table));
   }
 
   Engine& engine_;

@@ -90,7 +90,7 @@ TEST_F(TraceCommandTest, EveryEngineGivesTheAnswersOfTheRecording) {
   for (const char* engine : {"rocksdb", "lmdb", "wiredtiger"}) {
     if (!HasEngine(engine)) continue;
     const std::string words = std::string("--rows 5000 --engine ") + engine;
-    ExpectAnswersAsRecorded(Phase(words + " --key-size 23 --value-size 100 --key-order permuted "
+    ExpectAnswersAsRecorded(Phase(words + " --key-size 23 --value-size 100 --key-order random "
                                           "--workload insert,replay:a.trace",
                                   "replay"));
   }
@@ -268,12 +268,16 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   ExpectRefused(Run(run + "point-read --threads 1,2 --record a.trace"), "the trace of one run");
   ExpectRefused(Run(run + "point-read --queue-depth 4 --io direct --record a.trace"),
                 "leave out --queue-depth");
+  ExpectRefused(Run("--engine null --rows 1000000 --key-size 4096 --workload insert "
+                    "--rows-per-transaction 100000 --record a.trace"),
+                "a smaller --rows-per-transaction");
   ExpectRefused(Run("trace info none.trace"), "trace none.trace: cannot be opened");
   EXPECT_TRUE(DirectoryIsEmpty());
   std::ofstream(directory_ / "text")
       << "not a trace, but a text of some length, as it happens to be";
   ExpectRefused(Run(run + "replay:text"), "trace text: is no trace");
   ExpectRefused(Run("trace import --format csv text -o out"), "no header with a column key");
+  ExpectRefused(Run("trace import --format rocksdb --clients 8 text -o out"), "RocksDB notes none");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
 }
 

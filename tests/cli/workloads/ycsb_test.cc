@@ -38,7 +38,8 @@ TEST_F(YcsbTest, EachHasTheOperationsOfYcsb) {
     const json& options = document["options"];
     EXPECT_EQ(options["distribution"], name == "ycsb-d" ? "latest" : "scrambled") << name;
     EXPECT_EQ(options["value_size"], 1000);
-    EXPECT_EQ(options["key_order"], "permuted");
+    EXPECT_EQ(options["key_order"], "random")
+        << "YCSB hashes the numbers of rows that come later, too";
     json phase;
     for (const json& each : document["runs"].back()["phases"]) {
       if (each["name"] == name) phase = each;

@@ -104,7 +104,7 @@ TEST_P(ClosureTest, ForkedChildrenCountIntoTheSameAccount) {
 }
 
 TEST_P(ClosureTest, MoreThreadsThanSlotsLoseNothing) {
-  constexpr size_t kMany = KernelAccount::kMaxThreads + 40;
+  constexpr size_t kMany = KernelAccount::kDefaultThreads + 40;
   Fill("data", FileKind::kData, 16 * kMiB);
   const OpKind op = DefineOp("closure-read", Ground::kForeground);
   auto file = Open("data", FileKind::kData, IoMode::kDirect);
@@ -120,7 +120,7 @@ TEST_P(ClosureTest, MoreThreadsThanSlotsLoseNothing) {
         },
         kMany);
   });
-  EXPECT_GE(OfOp(cost, op).reads, KernelAccount::kMaxThreads - 1);
+  EXPECT_GE(OfOp(cost, op).reads, KernelAccount::kDefaultThreads - 1);
   EXPECT_EQ(OfKind(cost, FileKind::kData).reads, OfOp(cost, op).reads);
   EXPECT_GE(cost.device.reads, kMany);
   // The slots of the ended threads must be free for others.

@@ -69,24 +69,44 @@ TEST_F(KernelAccountTest, SlotsAreTakenGivenBackAndRunOut) {
   std::vector<std::unique_ptr<ThreadLedger>> threads;
   std::vector<KernelSlot*> own;
   constexpr int kFirstTid = 1 << 22;  // beyond any thread of this machine
-  for (size_t i = 0; i <= KernelAccount::kMaxThreads; ++i) {
+  for (size_t i = 0; i <= KernelAccount::kDefaultThreads; ++i) {
     threads.push_back(std::make_unique<ThreadLedger>());
     own.push_back(threads.back()->kernel);
     account->Attach(threads.back().get(), kFirstTid + static_cast<int>(i));
-    EXPECT_EQ(threads.back()->kernel == own.back(), i == KernelAccount::kMaxThreads) << i;
+    EXPECT_EQ(threads.back()->kernel == own.back(), i == KernelAccount::kDefaultThreads) << i;
     if (i > 0) {
       EXPECT_NE(threads[i]->kernel, threads[i - 1]->kernel);
     }
   }
-  account->Detach(threads.back().get(), kFirstTid + KernelAccount::kMaxThreads);  // has none
+  EXPECT_EQ(account->Refused(), 1u);
+  account->Detach(threads.back().get(), kFirstTid + KernelAccount::kDefaultThreads);  // has none
   KernelSlot* slot = threads[7]->kernel;
   slot->counts[3][2].reads = 41;
   account->Detach(threads[7].get(), kFirstTid + 7);
-  account->Attach(threads.back().get(), kFirstTid + KernelAccount::kMaxThreads);
+  account->Attach(threads.back().get(), kFirstTid + KernelAccount::kDefaultThreads);
   EXPECT_EQ(threads.back()->kernel, slot);
   LedgerCounts counts;
   account->AddCounts(&counts);
   EXPECT_EQ(counts.ops[3].kernel[2].reads, 41u) << "counts outlive the thread";
+}
+
+TEST_F(KernelAccountTest, HasAsManySlotsAsItIsAskedFor) {
+  constexpr int kFirstTid = 1 << 22;
+  for (const size_t slots : {size_t{3}, KernelAccount::kDefaultThreads + 100}) {
+    std::string why;
+    auto account = KernelAccount::Start(*device_, &why, slots);
+    if (account == nullptr) GTEST_SKIP() << why;
+    std::vector<std::unique_ptr<ThreadLedger>> threads;
+    for (size_t i = 0; i < slots + 2; ++i) {
+      threads.push_back(std::make_unique<ThreadLedger>());
+      account->Attach(threads.back().get(), kFirstTid + static_cast<int>(i));
+      EXPECT_EQ(account->Refused(), i < slots ? 0 : i + 1 - slots);
+    }
+    threads[slots - 1]->kernel->counts[3][2].reads = 41;
+    LedgerCounts counts;
+    account->AddCounts(&counts);
+    EXPECT_EQ(counts.ops[3].kernel[2].reads, 41u);
+  }
 }
 
 TEST_F(KernelAccountTest, SlotsOfKilledChildrenComeBack) {
@@ -95,7 +115,7 @@ TEST_F(KernelAccountTest, SlotsOfKilledChildrenComeBack) {
   if (account == nullptr) GTEST_SKIP() << why;
   constexpr int kFirstTid = 1 << 22;
   std::vector<std::unique_ptr<ThreadLedger>> threads;
-  for (size_t i = 0; i < KernelAccount::kMaxThreads; ++i) {
+  for (size_t i = 0; i < KernelAccount::kDefaultThreads; ++i) {
     threads.push_back(std::make_unique<ThreadLedger>());
   }
   const pid_t child = ::fork();

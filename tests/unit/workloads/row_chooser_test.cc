@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/error.h"
 #include "workloads/population.h"
 
 namespace testbed {
@@ -34,7 +35,7 @@ std::vector<double> Shares(Distribution distribution, uint64_t seed) {
 }
 
 // Four standard errors of a share that is measured by kDraws draws.
-double Error(double share) { return 4 * std::sqrt(share * (1 - share) / kDraws); }
+double Deviation(double share) { return 4 * std::sqrt(share * (1 - share) / kDraws); }
 
 TEST(RowChooserTest, ScrambledHasThePopularityOfYcsbsRanks) {
   // The sum of 1 / rank^0.99 over 10,000,000,000 ranks, the constant of ScrambledZipfianGenerator.
@@ -46,7 +47,7 @@ TEST(RowChooserTest, ScrambledHasThePopularityOfYcsbsRanks) {
   const double third = 1.2028 * std::pow(3, -0.99) / kZeta;
   const std::vector<double> expected = {1 / kZeta, std::pow(2, -0.99) / kZeta, third};
   for (size_t rank = 0; rank < expected.size(); ++rank) {
-    EXPECT_NEAR(shares[rank], expected[rank] + rest, Error(expected[rank]) + rest) << rank;
+    EXPECT_NEAR(shares[rank], expected[rank] + rest, Deviation(expected[rank]) + rest) << rank;
   }
   EXPECT_GT(shares.back(), 0);
   EXPECT_NEAR(shares[kRows / 2], rest, rest / 2) << "the tail of the ranks is spread evenly";
@@ -60,7 +61,7 @@ TEST(RowChooserTest, ZipfianRanksTheRowsThemselves) {
   const std::vector<double> shares = Shares(Distribution::kZipfian, 8);
   for (const int rank : {1, 2, 3}) {
     const double expected = std::pow(rank, -0.99) / zeta;
-    EXPECT_NEAR(shares[static_cast<size_t>(rank - 1)], expected, Error(expected));
+    EXPECT_NEAR(shares[static_cast<size_t>(rank - 1)], expected, Deviation(expected));
   }
 }
 
@@ -70,9 +71,9 @@ TEST(RowChooserTest, LatestHasTheRanksOfYcsbsGenerator) {
     zeta += std::pow(static_cast<double>(rank), -0.99);
   }
   const std::vector<double> shares = Shares(Distribution::kLatest, 9);
-  EXPECT_NEAR(shares[0], 1 / zeta, Error(shares[0]));
-  EXPECT_NEAR(shares[1], std::pow(2, -0.99) / zeta, Error(shares[1]));
-  EXPECT_NEAR(shares[2], 1.17 * std::pow(3, -0.99) / zeta, 1.5 * Error(shares[2]));
+  EXPECT_NEAR(shares[0], 1 / zeta, Deviation(shares[0]));
+  EXPECT_NEAR(shares[1], std::pow(2, -0.99) / zeta, Deviation(shares[1]));
+  EXPECT_NEAR(shares[2], 1.17 * std::pow(3, -0.99) / zeta, 1.5 * Deviation(shares[2]));
 }
 
 // Returns the 20 rows that are drawn most.
@@ -131,6 +132,29 @@ TEST(RowChooserTest, PopularRowsDoNotFollowTheOrderOfInsertion) {
   const std::set<uint64_t> popular = Hottest(Distribution::kZipfian, 1, 1, KeyOrder::kPermuted);
   EXPECT_LT(CountCommon(first, popular), 4u);
   EXPECT_LT(CountCommon(loaded, popular), 4u);
+}
+
+// With 8 bytes, keys in the order of the rows have absent ones behind the last row alone.
+TEST(CheckHitRatioTest, RefusesAbsentKeysThatAllLieInOnePlace) {
+  for (const KeyOrder order : {KeyOrder::kSequential, KeyOrder::kPermuted, KeyOrder::kRandom}) {
+    for (const size_t key_size : {8, 9, 16}) {
+      const Dataset dataset({.rows = 100, .order = order, .key_size = key_size});
+      const bool refused = key_size == 8 && order != KeyOrder::kRandom;
+      EXPECT_NO_THROW(CheckHitRatio(dataset, {.hit_ratio = 1}));
+      if (refused) {
+        EXPECT_THROW(CheckHitRatio(dataset, {.hit_ratio = 0.9}), Error);
+      } else {
+        EXPECT_NO_THROW(CheckHitRatio(dataset, {.hit_ratio = 0.9}));
+      }
+      char absent[16], key[16];
+      int between = 0;
+      for (uint64_t row = 0; row < 99; ++row) {
+        const std::string_view missing = dataset.AbsentKey(row, absent);
+        for (uint64_t other = 0; other < 100; ++other) between += missing < dataset.Key(other, key);
+      }
+      EXPECT_EQ(between == 0, refused) << KeyOrderName(order) << key_size;
+    }
+  }
 }
 
 TEST(GrayZipfTest, AfterAChangeOfItsRanksItIsAsMadeWithThem) {

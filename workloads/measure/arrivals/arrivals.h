@@ -44,6 +44,14 @@ class ArrivalTimes {
     next_ = exponential_ ? next_ + RandomGap() : first_ + static_cast<double>(count_);
     return static_cast<uint64_t>(at_ns_);
   }
+  // Returns how many starts lie before a time and were not returned yet; of random ones, the mean
+  // of their number.
+  double LeftUntil(double seconds) const { return std::max(0.0, curve_.Until(seconds) - next_); }
+  // Passes over `n` starts. Random gaps between them have their mean length.
+  void Skip(uint64_t n) {
+    count_ += n;
+    next_ = exponential_ ? next_ + static_cast<double>(n) : first_ + static_cast<double>(count_);
+  }
 
  private:
   double RandomGap() { return -std::log1p(-random_.Unit()); }

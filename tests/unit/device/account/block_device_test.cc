@@ -117,6 +117,19 @@ TEST_F(FakeSysfs, BtrfsNamesItsDevices) {
   EXPECT_TRUE(BtrfsDevices(root_ / "none", "sda").empty());
 }
 
+TEST_F(FakeSysfs, AMountHasItsSourceWhateverTheNumbersOfItsFiles) {
+  std::filesystem::create_directories(root_ / "proc/self");
+  std::ofstream(root_ / "proc/self/mountinfo")
+      << "22 1 254:0 / / rw - ext4 /dev/vda1 rw\n"
+         "31 22 0:41 /home /home rw,relatime shared:7 - btrfs /dev/mapper/a\\040b rw,subvol=/home\n"
+         "32 22 0:41 /srv /srv rw,relatime - btrfs /dev/sdb2 rw,subvol=/srv\n"
+         "33 22 0:52 / /mnt rw - overlay overlay rw\n";
+  EXPECT_EQ(MountSource(31, root_), "/dev/mapper/a b");
+  EXPECT_EQ(MountSource(32, root_), "/dev/sdb2");
+  EXPECT_EQ(MountSource(33, root_), "");
+  EXPECT_EQ(MountSource(41, root_), "");
+}
+
 TEST(BlockDeviceTest, SeesWhatIsWrittenToTheDiskUnderThePath) {
   const std::string directory = std::filesystem::current_path();
   const auto device = BlockDevice::Find(directory);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/account/kernel_account.h"
+#include "device/account/served_thread.h"
 #include "device/error.h"
 
 namespace testbed {
@@ -237,6 +238,31 @@ TEST_F(LedgerTest, TooManyKindsAreRefused) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+class ServingAccount : public FakeAccount {
+ public:
+  void Serve(const ThreadLedger&, int) override { ++serves; }
+  int serves = 0;
+};
+
+TEST_F(LedgerTest, AServedThreadFollowsTheNextThreadThatGetsAPartOfTheLedger) {
+  ServingAccount account;
+  Ledger::Get().Configure(AccountDepth::kKernel, &account);
+  {
+    ServedThread served(4242);
+    const ThreadLedger* parts[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      std::thread([&] {
+        served.Follow();
+        served.Follow();
+        parts[i] = &Ledger::ThisThread();
+      }).join();
+      EXPECT_EQ(account.serves, i + 1);
+    }
+    EXPECT_EQ(parts[0], parts[1]);
+  }
+  Ledger::Get().Configure(AccountDepth::kFile, nullptr);
 }
 
 }  // namespace

@@ -2,16 +2,21 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/durable.h"
 
 namespace testbed {
 namespace {
@@ -117,6 +122,53 @@ TEST_F(PageCacheTest, AMissingPathIsAnError) {
 TEST_F(PageCacheTest, AnEmptyDirectoryHoldsNothing) {
   EXPECT_EQ(Residency(directory_).files, 0u);
   EXPECT_EQ(DropPages(directory_).dropped(), 0u);
+}
+
+// Mounts an overlay in a child process, which alone sees it, and calls `look` there with the path
+// of a dirty file of 1 MiB and that of the same file in the layer below. Returns what `look`
+// returns, and 77 where there is no overlay.
+int OnOverlay(const std::string& directory,
+              int (*look)(const std::string& path, const std::string& below)) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const char* name : {"lower", "upper", "work", "merged"}) {
+      std::filesystem::create_directory(directory + "/" + name);
+    }
+    const std::string options = "lowerdir=" + directory + "/lower,upperdir=" + directory +
+                                "/upper,workdir=" + directory + "/work";
+    const std::string merged = directory + "/merged";
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("overlay", merged.c_str(), "overlay", 0, options.c_str()) != 0) {
+      ::_exit(77);
+    }
+    const int fd = ::open((merged + "/f").c_str(), O_RDWR | O_CREAT, 0600);
+    const std::vector<char> bytes(kMiB, 'x');
+    if (::write(fd, bytes.data(), kMiB) != static_cast<ssize_t>(kMiB)) ::_exit(78);
+    ::_exit(look(merged + "/f", directory + "/upper/f"));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(PageCacheTest, PagesOfAnOverlayAreSeen) {
+  const int seen = OnOverlay(directory_, [](const std::string& path, const std::string&) {
+    return Residency(path).cached == kMiB ? 0 : 1;
+  });
+  if (seen == 77) GTEST_SKIP() << "no overlay can be mounted";
+  EXPECT_EQ(seen, 0);
+}
+
+TEST_F(PageCacheTest, PagesOfAnOverlayAreWrittenBack) {
+  const int left = OnOverlay(directory_, [](const std::string& path, const std::string& below) {
+    if (!Residency(below).exact) return 77;
+    const std::unique_ptr<File> file = File::Open(path, {.create = FileOptions::kMayExist});
+    WriteBack(*file, 0, kMiB);
+    return Residency(below).dirty == 0 ? 0 : 1;
+  });
+  if (left == 77) GTEST_SKIP() << "no overlay can be mounted, or there is no cachestat(2)";
+  EXPECT_EQ(left, 0);
 }
 
 }  // namespace

@@ -149,6 +149,58 @@ TEST(MemoryBudgetTest, Version2GoesUpToTheNearestGroupThatHandsMemoryDown) {
   EXPECT_EQ(Parent(*above), cgroups.Group(""));
 }
 
+// systemd hands the controller memory further down than io.
+TEST(MemoryBudgetTest, Version2GoesUpToTheNearestGroupThatHandsBothDownWhereReadsAreLimited) {
+  FakeCgroups cgroups(2, "/", "/user/app/shell");
+  cgroups.Add("");
+  cgroups.Add("/user", "io memory pids");
+  cgroups.Add("/user/app", "memory pids");
+  cgroups.Add("/user/app/shell", "");
+  std::string why_not;
+  auto both = MemoryBudget::Create(64 << 20, &why_not, cgroups, true);
+  ASSERT_NE(both, nullptr) << why_not;
+  EXPECT_EQ(Parent(*both), cgroups.Group("/user"));
+  auto memory = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(memory, nullptr) << why_not;
+  EXPECT_EQ(Parent(*memory), cgroups.Group("/user/app"));
+}
+
+TEST(MemoryBudgetTest, WhereNoGroupHasBothControllersTheBudgetStillHolds) {
+  FakeCgroups cgroups(2, "/", "/user");
+  cgroups.Add("", "memory");
+  cgroups.Add("/user", "memory");
+  std::string why_not;
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups, true);
+  ASSERT_NE(budget, nullptr) << why_not;
+  EXPECT_EQ(Parent(*budget), cgroups.Group("/user"));
+}
+
+TEST(MemoryBudgetTest, AProcessThatAnotherLimitEndedIsNotEndedByThisOne) {
+  std::string why_not;
+  {
+    FakeCgroups cgroups(1, "/", "/");
+    cgroups.Add("");
+    auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+    ASSERT_NE(budget, nullptr) << why_not;
+    WriteFile(budget->path() + "/memory.max_usage_in_bytes", "30000000\n");
+    EXPECT_FALSE(budget->AnyKilled());
+    WriteFile(budget->path() + "/memory.oom_control", "under_oom 0\noom_kill 1\n");
+    EXPECT_TRUE(budget->AnyKilled());
+    EXPECT_FALSE(budget->OomKilled());
+    WriteFile(budget->path() + "/memory.max_usage_in_bytes", "67000000\n");
+    EXPECT_TRUE(budget->OomKilled());
+  }
+  FakeCgroups cgroups(2, "/", "/");
+  cgroups.Add("");
+  auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+  ASSERT_NE(budget, nullptr) << why_not;
+  // The page cache had filled the group, as it does in most runs.
+  WriteFile(budget->path() + "/memory.peak", "67108864\n");
+  WriteFile(budget->path() + "/memory.events", "low 0\nhigh 0\nmax 17\noom 0\noom_kill 1\n");
+  EXPECT_TRUE(budget->AnyKilled());
+  EXPECT_FALSE(budget->OomKilled());
+}
+
 TEST(MemoryBudgetTest, Version2ReadsWhatTheGroupHolds) {
   FakeCgroups cgroups(2, "/", "/");
   cgroups.Add("");

@@ -52,6 +52,7 @@ TEST(SysFileTest, ReadsTheMountTable) {
          "broken line\n";
   const std::vector<Mount> mounts = ReadMounts(prefix);
   ASSERT_EQ(mounts.size(), 2u);
+  EXPECT_EQ(mounts[0].id, 27u);
   EXPECT_EQ(mounts[0].device_numbers, "254:0");
   EXPECT_EQ(mounts[0].point, "/");
   EXPECT_EQ(mounts[0].type, "ext4");

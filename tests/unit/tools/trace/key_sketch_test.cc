@@ -27,6 +27,24 @@ TEST(KeySketchTest, ACacheThatHoldsALoopAnswersAllButItsFirstRound) {
   EXPECT_NEAR(sketch.HitShare(4), 0.9, 1e-9);
 }
 
+TEST(KeySketchTest, HitsOfFewKeysAreCountedByTheirDistances) {
+  KeySketch sketch;
+  for (int i = 0; i < 8000; ++i) sketch.Touch(Mix64(static_cast<uint64_t>(i % 1000)));
+  EXPECT_EQ(sketch.HitShare(999), 0);
+  EXPECT_EQ(sketch.HitShare(1000), 0.875);
+  EXPECT_EQ(sketch.HitShare(1e9), 0.875);
+}
+
+// The distances of a loop of 40,000 keys lie in a bucket that ends at 40,960.
+TEST(KeySketchTest, NoDistanceIsTakenToReachBeyondTheNumberOfKeys) {
+  KeySketch sketch;
+  for (int i = 0; i < 320000; ++i) sketch.Touch(Mix64(static_cast<uint64_t>(i % 40000)));
+  ASSERT_FALSE(sketch.exact());
+  const double all = 1 - sketch.first_accesses() / 320000;
+  EXPECT_NEAR(sketch.HitShare(sketch.keys()), all, 0.02);
+  EXPECT_NEAR(sketch.HitShare(40950), all, 0.02) << "no more than all of the bucket";
+}
+
 TEST(KeySketchTest, UniformDrawsOfManyKeysAreEstimated) {
   constexpr uint64_t kKeys = 300000;
   KeySketch sketch;

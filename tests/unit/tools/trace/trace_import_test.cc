@@ -95,6 +95,28 @@ TEST_F(TraceImportTest, ColumnsOfACsvFileAreFoundByName) {
   EXPECT_EQ(TraceFile(path_).facts().tables[1].name, "t2");
 }
 
+TEST_F(TraceImportTest, LinesOfOneTimeKeepTheirOrderWhateverTheirClients) {
+  for (const char* head : {"key,client,time\n", "key,client\n"}) {
+    std::string text = head;
+    for (int i = 0; i < 200; ++i) {
+      text += std::to_string(i) + ",c" + std::to_string(i * 7 % 13);
+      text +=
+          std::string_view(head).ends_with("time\n") ? "," + std::to_string(i / 50) + "\n" : "\n";
+    }
+    Import(text);
+    const std::vector<TraceOperation> all = Operations(path_);
+    ASSERT_EQ(all.size(), 200u);
+    for (size_t i = 0; i < 200; ++i) EXPECT_EQ(all[i].calls[0].key, std::to_string(i)) << head;
+  }
+}
+
+TEST_F(TraceImportTest, ATraceHasTheClientsThatHaveOperations) {
+  Import("key,client\na,x\nb,y\na,x\n", {.clients = 16});
+  EXPECT_EQ(TraceFile(path_).facts().clients, 2u);
+  Import("key\na\nb\n", {.clients = 16});
+  EXPECT_EQ(TraceFile(path_).facts().clients, 1u);
+}
+
 TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key,operation\na,get\nb,fly\n"), HasSubstr("input line 3: 'fly' is no"));
   EXPECT_THAT(Refusal("key,time\na,yesterday\n"), HasSubstr("line 2: 'yesterday' is no time"));

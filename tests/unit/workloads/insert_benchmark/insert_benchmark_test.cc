@@ -19,6 +19,8 @@
 #include "workloads/measure/runner.h"
 #include "workloads/random.h"
 #include "workloads/registry.h"
+#include "workloads/trace/trace_file.h"
+#include "workloads/trace/trace_recorder.h"
 
 namespace testbed {
 namespace {
@@ -199,6 +201,31 @@ class InsertBenchmarkTest : public testing::Test {
       EXPECT_EQ(e.kind(), Error::kUsage) << e.what();
     }
   }
+  // Runs a step of one client, and returns the positions from which it read, in their order.
+  std::vector<std::string> Sought(const std::string& name) {
+    const std::string path = dir_ + ".trace";
+    WorkloadOptions options;
+    options.extra = options_;
+    auto workload =
+        FindWorkload(name).make(std::make_shared<const Dataset>(DatasetOptions()), options);
+    {
+      TraceRecorder recorder(path, *engine_, name, workload->ops());
+      PhaseOptions phase;
+      phase.recorder = &recorder;
+      RunPhase(recorder.engine(), *workload, phase);
+      recorder.Finish();
+    }
+    const TraceFile file(path);
+    TraceStream stream(file, AllClients(file));
+    std::vector<std::string> sought;
+    for (TraceOperation operation; stream.Next(&operation);) {
+      for (const TraceCall& call : operation.calls) {
+        if (call.kind == TraceCallKind::kSeek) sought.emplace_back(call.key);
+      }
+    }
+    std::filesystem::remove(path);
+    return sought;
+  }
   uint64_t Rows(const std::string& table) {
     std::unique_ptr<Session> session = engine_->NewSession();
     std::unique_ptr<Cursor> cursor = session->NewCursor(engine_->OpenTable(table));
@@ -246,6 +273,14 @@ TEST_F(InsertBenchmarkTest, TheStepsLeaveTheRowsAndIndexEntriesThatTheySay) {
   }
   EXPECT_EQ(d["query_rows"], 10 * d["queries"].get<uint64_t>());
   EXPECT_EQ(d["table_rows"], 7200);
+}
+
+TEST_F(InsertBenchmarkTest, ARepeatedStepAsksForOtherPositions) {
+  GoodStep("ib.i0", 1);
+  GoodStep("ib.x", 1);
+  const std::vector<std::string> first = Sought("ib.qr1000"), second = Sought("ib.qr1000");
+  EXPECT_GT(first.size(), 10u);
+  EXPECT_NE(first[0] + first[1] + first[2], second[0] + second[1] + second[2]);
 }
 
 TEST_F(InsertBenchmarkTest, RowsIndexedAreThoseThatTheStepIndexed) {

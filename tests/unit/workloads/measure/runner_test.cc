@@ -1,140 +1,25 @@
 #include "workloads/measure/runner.h"
 
 #include <gtest/gtest.h>
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/error.h"
 #include "tests/few_threads.h"
-#include "workloads/measure/open_loop.h"
+#include "tests/unit/workloads/measure/map_engine.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/row_chooser.h"
-#include "workloads/rows/insert.h"
 
 namespace testbed {
 namespace {
-
-// An engine of maps in memory under a mutex, which is simple enough to be obviously right.
-class MapEngine : public Engine {
- public:
-  std::string name() const override { return "map"; }
-  TableId OpenTable(const std::string& table) override {
-    std::lock_guard lock(mutex_);
-    auto [at, is_new] = ids_.try_emplace(table, static_cast<TableId>(ids_.size()));
-    return at->second;
-  }
-  std::unique_ptr<Session> NewSession() override { return std::make_unique<MapSession>(*this); }
-  void Flush() override {}
-  void Checkpoint() override {}
-  void Settle() override {}
-  std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
-  EngineCounters Counters() const override { return {}; }
-  DiskSize SizeOnDisk() const override { return {}; }
-
-  std::map<std::string, std::string>& table(TableId id) { return tables_[id]; }
-  long pause_ns = 0;          // duration of each Get
-  bool wrong_values = false;  // Get answers with a flipped byte
-  bool fails = false;         // Get throws
-  uint32_t depth = 0;         // depth of the last read queue
-
- private:
-  struct MapSession : Session {
-    explicit MapSession(MapEngine& engine) : engine(engine) {}
-    void Begin() override {}
-    void Commit() override {}
-    void Rollback() override {}
-    bool Get(TableId table, std::string_view key, std::string_view* value) override {
-      if (engine.fails) throw Error(Error::kRun, "the map fails");
-      if (engine.pause_ns > 0) {
-        timespec pause{0, engine.pause_ns};
-        nanosleep(&pause, nullptr);
-      }
-      std::lock_guard lock(engine.mutex_);
-      auto at = engine.tables_[table].find(std::string(key));
-      if (at == engine.tables_[table].end()) return false;
-      copy = at->second;
-      if (engine.wrong_values && !copy.empty()) copy.back() = static_cast<char>(copy.back() ^ 1);
-      *value = copy;
-      return true;
-    }
-    void Put(TableId table, std::string_view key, std::string_view value) override {
-      std::lock_guard lock(engine.mutex_);
-      engine.tables_[table][std::string(key)] = value;
-    }
-    void Erase(TableId table, std::string_view key) override {
-      std::lock_guard lock(engine.mutex_);
-      engine.tables_[table].erase(std::string(key));
-    }
-    std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
-    std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) override {
-      engine.depth = depth;
-      return std::make_unique<MapQueue>(*this, depth);
-    }
-    MapEngine& engine;
-    std::string copy;
-  };
-  // A read queue that finishes the newest read first, since callers must not rely on an order.
-  struct MapQueue : ReadQueue {
-    MapQueue(MapSession& session, uint32_t depth) : session(session), values(depth) {}
-    void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override {
-      const IoTask::Work work(task);
-      Ledger::ThisThread().CountRead(FileKind::kData, 1);
-      std::string_view value;
-      found[slot] = session.Get(table, key, &value);
-      values[slot] = value;
-      started.push_back(slot);
-    }
-    uint32_t Finish(bool* is_found, std::string_view* value) override {
-      const uint32_t slot = started.back();
-      started.pop_back();
-      *is_found = found[slot];
-      *value = values[slot];
-      return slot;
-    }
-    MapSession& session;
-    std::vector<std::string> values;
-    std::map<uint32_t, bool> found;
-    std::vector<uint32_t> started;
-  };
-  std::mutex mutex_;
-  std::map<std::string, TableId> ids_;
-  std::map<TableId, std::map<std::string, std::string>> tables_;
-};
-
-class RunnerTest : public testing::Test {
- protected:
-  RunnerTest() {
-    DatasetOptions options;
-    options.rows = 5000;
-    options.value_size = 50;
-    options.indexes = 2;
-    dataset_ = std::make_shared<const Dataset>(options);
-  }
-  PhaseResult Load(int threads, uint32_t rows_per_transaction) {
-    WorkloadOptions options;
-    options.rows_per_transaction = rows_per_transaction;
-    auto insert = FindWorkload("insert").make(dataset_, options);
-    PhaseOptions phase;
-    phase.threads = threads;
-    return RunPhase(engine_, *insert, phase);
-  }
-  PhaseResult Read(const PhaseOptions& phase, const WorkloadOptions& options = {}) {
-    auto read = FindWorkload("point-read").make(dataset_, options);
-    return RunPhase(engine_, *read, phase);
-  }
-  MapEngine engine_;
-  std::shared_ptr<const Dataset> dataset_;
-};
 
 TEST_F(RunnerTest, InsertLoadsEveryRowAndIndexEntryOnce) {
   for (int threads : {1, 3}) {
@@ -266,42 +151,6 @@ TEST_F(RunnerTest, AWrongValueIsFoundAndToldOf) {
   EXPECT_NE(result.first_wrong.find("map"), std::string::npos);
 }
 
-// A client whose operation takes 20 ms, and whose verification takes `verify_ms`. A verification
-// that was not announced to the client fails.
-class SlowClient : public Client {
- public:
-  explicit SlowClient(int verify_ms) : verify_ms_(verify_ms) {}
-  size_t Generate(size_t) override { return 1; }
-  void Execute(size_t) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    told_ += to_verify_;
-  }
-  bool Verify(size_t) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(verify_ms_));
-    return to_verify_ && told_ == ++checks_;
-  }
-
- private:
-  const int verify_ms_;
-  uint64_t told_ = 0, checks_ = 0;
-};
-class SlowWorkload : public Workload {
- public:
-  explicit SlowWorkload(int verify_ms) : verify_ms_(verify_ms) {}
-  const std::string& name() const override { return name_; }
-  const std::vector<OpKind>& ops() const override { return ops_; }
-  bool writes() const override { return false; }
-  void OpenTables(Engine&) override {}
-  std::unique_ptr<Client> NewClient(Session&, int, int) override {
-    return std::make_unique<SlowClient>(verify_ms_);
-  }
-
- private:
-  const int verify_ms_;
-  const std::string name_ = "slow";
-  const std::vector<OpKind> ops_ = {DefineOp("slow", Ground::kForeground)};
-};
-
 TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
   SlowWorkload workload(300);
   PhaseOptions phase;
@@ -334,100 +183,40 @@ TEST_F(RunnerTest, AClientIsToldOfEachCheckBeforeItsOperation) {
   }
 }
 
-TEST(OwnWorkTest, CountsWhatCameAfter) {
-  OwnWork own;
-  EXPECT_EQ(own.Since(0), 0u);
-  own.Add(10, 15);
-  own.Add(20, 30);
-  EXPECT_EQ(own.Since(5), 15u);
-  EXPECT_EQ(own.Since(12), 13u);
-  EXPECT_EQ(own.Since(15), 10u);
-  own.Add(40, 41);
-  EXPECT_EQ(own.Since(29), 2u);
-  EXPECT_EQ(own.Since(41), 0u);
-}
-
-TEST_F(RunnerTest, AnOpenLoopKeepsItsRateAndCountsWaitingFromTheIntendedStart) {
-  Load(1, 100);
-  PhaseOptions phase;
-  phase.threads = 2;
-  phase.rate = 2000;
-  phase.operations = 1000;
-  const PhaseResult easy = Read(phase);
-  EXPECT_GE(easy.seconds, 0.45);
-  EXPECT_EQ(easy.ops[0].intended.count(), 1000u);
-  // The rate is far above what the engine can serve, so the backlog grows.
-  engine_.pause_ns = 1000000;
-  phase.rate = 20000;
-  const PhaseResult late = Read(phase);
-  EXPECT_GT(late.backlog_seconds, 0.2);
-  EXPECT_GT(late.ops[0].intended.Percentile(0.5), 5 * late.ops[0].latency.Percentile(0.5));
-}
-
-TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
-  Load(1, 100);
-  engine_.pause_ns = 1000000;
-  PhaseOptions phase;
-  phase.threads = 2;
-  phase.seconds = 0.3;
-  for (const Arrivals arrivals : {Arrivals::kEven, Arrivals::kExponential}) {
-    phase.arrivals = arrivals;
-    phase.rate = 10000;
-    const PhaseResult late = Read(phase);
-    // Each operation that was due was performed or is left. The number of random arrivals may
-    // deviate by four of its standard deviations.
-    const uint64_t due = arrivals == Arrivals::kEven ? 3000 : 2780;
-    EXPECT_GE(late.operations() + late.undone.count(), due);
-    EXPECT_LE(late.operations(), 600u);
-    EXPECT_GE(late.undone.max_ns(), 150000000u) << "the oldest has waited for long";
-    EXPECT_GE(late.backlog_seconds, 0.15);
-    // The latency from the intended start must include every operation that was due, with the time
-    // that it had waited.
-    EXPECT_EQ(late.due_operations(), late.operations() + late.undone.count());
-    const HistogramCounts all = late.ops[0].FromIntended();
-    EXPECT_EQ(all.count(), late.due_operations());
-    EXPECT_EQ(late.ops[0].intended.count(), late.operations());
-    EXPECT_LT(all.Percentile(0.5), 300000000u);
-    EXPECT_GE(all.Percentile(0.999), late.undone.Percentile(0.99));
-  }
-  // No operation may be left when the phase ends by its number of operations.
-  phase.seconds = 0;
-  phase.operations = 100;
-  EXPECT_EQ(Read(phase).undone.count(), 0u);
-}
-
-TEST_F(RunnerTest, NoMoreIsLeftThanWasAskedFor) {
-  Load(1, 100);
-  engine_.pause_ns = 10'000'000;
-  PhaseOptions phase;
-  phase.threads = 2;
-  phase.rate = 10000;
-  phase.operations = 100;
-  phase.seconds = 0.2;
-  const PhaseResult late = Read(phase);
-  EXPECT_LT(late.operations(), 100u);
-  EXPECT_EQ(late.due_operations(), 100u);
-  EXPECT_EQ(late.ops[0].FromIntended().count(), 100u);
-}
-
-// Clients that the workload gives a rate take nothing of the rate of the phase.
-class RatedWorkload : public SlowWorkload {
+// One client has ten operations, the others have no end of them.
+class UnevenWorkload : public SlowWorkload {
  public:
-  RatedWorkload() : SlowWorkload(0) {}
-  double ThreadRate(int thread, int) const override { return thread == 0 ? 5 : 0; }
+  UnevenWorkload() : SlowWorkload(0) {}
+  uint64_t operations() const override { return 1000; }
+  bool uneven() const override { return true; }
+  std::unique_ptr<Client> NewClient(Session&, int thread, int) override {
+    return std::make_unique<ShortClient>(thread == 0 ? 10 : 1000);
+  }
+
+ private:
+  struct ShortClient : Client {
+    explicit ShortClient(size_t left) : left(left) {}
+    size_t Generate(size_t max) override {
+      const size_t n = std::min({max, left, size_t{7}});
+      left -= n;
+      return n;
+    }
+    void Execute(size_t) override {}
+    bool Verify(size_t) override { return true; }
+    size_t left;
+  };
 };
 
-TEST_F(RunnerTest, ClientsWithoutARateOfTheirOwnShareThatOfThePhase) {
-  RatedWorkload workload;
+TEST_F(RunnerTest, OfUnevenClientsAllTogetherPerformTheOperationsAskedFor) {
+  UnevenWorkload workload;
   PhaseOptions phase;
-  phase.threads = 2;
-  phase.rate = 20;
-  phase.seconds = 1;
-  const PhaseResult result = RunPhase(engine_, workload, phase);
-  ASSERT_EQ(result.thread_operations.size(), 2u);
-  // The client that is left has all 20 operations a second, of which the machine may lose some.
-  EXPECT_GT(result.thread_operations[1] + result.undone.count(), 14u);
-  EXPECT_EQ(result.extra_operations, result.thread_operations[0]);
+  phase.threads = 3;
+  for (const uint64_t operations : {300, 1009, 2010}) {
+    phase.operations = operations;
+    EXPECT_EQ(RunPhase(engine_, workload, phase).operations(), operations);
+  }
+  phase.operations = 5000;
+  EXPECT_EQ(RunPhase(engine_, workload, phase).operations(), 2010u) << "they have no more";
 }
 
 // A client that does much when it is given back, as one that reads the profile of its phase.
@@ -450,27 +239,6 @@ TEST_F(RunnerTest, TheSeriesEndsWithThePhase) {
   phase.operations = 5;
   const PhaseResult result = RunPhase(engine_, workload, phase);
   EXPECT_LT(result.series.back().end_seconds, result.seconds + 1);
-}
-
-TEST_F(RunnerTest, WhatHadNotBegunIsTakenToBeMixedAsWhatWasPerformed) {
-  Load(1, 100);
-  engine_.pause_ns = 1000000;
-  WorkloadOptions options;
-  options.mix = {{"point-read", 50}, {"update", 50}};
-  auto mixed = FindWorkload("mixed").make(dataset_, options);
-  PhaseOptions phase;
-  phase.seconds = 0.2;
-  phase.rate = 10000;
-  const PhaseResult result = RunPhase(engine_, *mixed, phase);
-  ASSERT_GT(result.undone.count(), 100u);
-  uint64_t undone = 0;
-  for (const PhaseResult::Op& op : result.ops) {
-    undone += op.undone.count();
-    const double share = static_cast<double>(op.count) / static_cast<double>(result.operations());
-    EXPECT_NEAR(static_cast<double>(op.undone.count()),
-                share * static_cast<double>(result.undone.count()), 1);
-  }
-  EXPECT_NEAR(static_cast<double>(undone), static_cast<double>(result.undone.count()), 2);
 }
 
 TEST_F(RunnerTest, AFailureOfOneThreadEndsThePhaseAndReachesTheCaller) {

@@ -12,6 +12,7 @@
 
 #include "device/error.h"
 #include "engines/null/null_engine.h"
+#include "tests/unit/workloads/lying_engine.h"
 #include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/trace_recorder.h"
@@ -228,6 +229,53 @@ TEST_F(TraceTest, ARecordingThatDoesNotEndLeavesNoFile) {
   }
   EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
   EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+// Returns the sentence with which `record` fails; "" when it does not.
+template <typename Record>
+std::string WhyNotRecorded(const Record& record) {
+  TraceWriter writer("");
+  TraceClient client(writer, 0);
+  client.Begin(0, 0);
+  try {
+    record(client);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kRun);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(TraceTest, WhatNoReaderWouldTakeIsNotRecorded) {
+  const std::string longest(kMostTraceKey, 'k'), longer = longest + 'k';
+  const std::vector<std::string_view> keys = {"a", longer};
+  EXPECT_EQ(WhyNotRecorded([&](TraceClient& c) { c.Put(1, longest, kMostTraceValue); }), "");
+  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Erase(1, longer); }), HasSubstr("a key of"));
+  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Seek(TraceCallKind::kSeek, 0, longer); }),
+              HasSubstr("a key of"));
+  EXPECT_THAT(
+      WhyNotRecorded([&](TraceClient& c) { c.MultiGet(1, keys, std::vector<FoundRow>(2)); }),
+      HasSubstr("a key of"));
+  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) { c.Put(1, "a", kMostTraceValue + 1); }),
+              HasSubstr("a value of"));
+  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) {
+                for (uint32_t i = 0; i <= kMostTraceCursors; ++i) c.OpenCursor(1);
+              }),
+              HasSubstr("1024 cursors"));
+  size_t recorded = 0;
+  EXPECT_THAT(WhyNotRecorded([&](TraceClient& c) {
+                for (; recorded < kMostBlockBytes; recorded += longest.size()) c.Erase(1, longest);
+              }),
+              HasSubstr("more than 256 MB"));
+  EXPECT_GT(recorded, kMostBlockBytes - kMostBlockBytes / 100);
+}
+
+TEST_F(TraceTest, TablesThatATraceCannotNameAreRefused) {
+  LyingEngine engine;
+  TraceRecorder recorder("", engine, "w", {});
+  for (size_t i = 0; i < kMostTraceTables; ++i) recorder.engine().OpenTable(std::to_string(i));
+  EXPECT_NO_THROW(recorder.engine().OpenTable("7"));
+  EXPECT_THROW(recorder.engine().OpenTable("one more"), Error);
 }
 
 TEST_F(TraceTest, AFullDiskIsAnErrorOfTheRecording) {
