@@ -11,6 +11,7 @@
 #include "engines/registry.h"
 #include "tools/experiment/verdict/advice_config.h"
 #include "tools/experiment/verdict/resample.h"
+#include "tools/option_values.h"
 #include "tools/output/table.h"
 #include "tools/statistics/estimate.h"
 
@@ -47,10 +48,17 @@ std::string EngineOfWay(const Way& way) {
   return engine.substr(0, engine.find_first_of(":@"));
 }
 
+// Returns the readahead that the way was measured with; "" when its reads are direct, which have none.
+std::string ReadaheadOf(const Way& way) {
+  return OptionOf(way, "io") == "direct" ? "" : OptionOf(way, "readahead");
+}
+
 // Returns the options of a way as they are written on the command line.
 std::string OptionsText(const Way& way) {
   const auto option = [&](const char* name) { return OptionOf(way, name); };
   std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
+  const std::string readahead = ReadaheadOf(way);
+  if (!readahead.empty()) text += " --readahead " + readahead;
   if (!FindEngine(EngineOfWay(way)).capabilities.cache) return text;
   const double share = way.Share();
   return fmt::format("{} --cache-pct {}", text,
@@ -227,7 +235,7 @@ std::string MissingText(const ResultSet& results, size_t whole) {
   return text;
 }
 
-// Returns the bytes of the way's cache and the whole budget.
+// Returns what of the way a server can be told: the bytes of its cache, the whole budget, its readahead.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
@@ -239,6 +247,10 @@ AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   advised.page_size = bytes(page);
   advised.ram_bytes = bytes(ram);
   advised.cache_bytes = bytes(ram * share / 100);
+  const std::string readahead = ReadaheadOf(way);
+  if (!readahead.empty()) {
+    advised.readahead_bytes = ParseSize("--readahead", readahead, 0, UINT64_MAX);
+  }
   return advised;
 }
 
