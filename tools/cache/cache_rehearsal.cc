@@ -219,7 +219,17 @@ json RehearsalIdentity(const RunOptions& options) {
                            "rows_per_transaction",
                            "scan_rows",
                            "mix",
-                           "queue_depth"}) {
+                           "queue_depth",
+                           "distribution",
+                           "zipf_theta",
+                           "hot_fraction",
+                           "hot_probability",
+                           "hit_ratio",
+                           "operations",
+                           "seconds",
+                           "warmup",
+                           "rate",
+                           "read_iops"}) {
     identity[name] = all[name];
   }
   for (const char* own : {"phase_seconds", "phase_rates", "phase_curves", "phase_popular"}) {
