@@ -139,8 +139,13 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
     before[entry.path().filename()] = entry.last_write_time();
   }
   ASSERT_EQ(before.size(), 1u);
+  const auto load = [this] { return fs::directory_iterator(directory_ / "o/loads")->path(); };
+  const fs::file_time_type loaded = fs::last_write_time(load());
+  EXPECT_TRUE(fs::exists(directory_ / "o/databases" / load().stem())) << "the cell will need it";
   const CommandResult rest = Run("experiment mine.toml --rounds 1 --quiet --out o");
   EXPECT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(fs::last_write_time(load()), loaded) << "it is not loaded again";
+  EXPECT_FALSE(fs::exists(directory_ / "o/databases"));
   EXPECT_NE(rest.out.find("2 of 2 cells"), std::string::npos) << rest.out;
   EXPECT_EQ(fs::last_write_time(directory_ / "o/cells" / before.begin()->first),
             before.begin()->second);
@@ -359,6 +364,18 @@ TEST_F(ExperimentRunTest, EachCellThatWritesHasACopyOfTheLoad) {
     ASSERT_NE(share, words.end());
     EXPECT_GT(std::atof((share + 1)->c_str()), 0) << "who repeats it has no second copy";
   }
+}
+
+// Once, a repeat ran on the database that the run before it had changed.
+TEST_F(ExperimentRunTest, EachRepeatOfACellThatWritesHasACopyOfTheLoad) {
+  std::ofstream(directory_ / "copies.toml") << kCopies;
+  const CommandResult result = Run(
+      "experiment copies.toml --rounds 1 --quiet --out o --only clients=one --set repeat-runs=3");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const fs::path cell = fs::directory_iterator(directory_ / "o/cells")->path();
+  const nlohmann::json runs = Json(fs::relative(cell, directory_))["runs"];
+  ASSERT_EQ(runs.size(), 3u);
+  for (const nlohmann::json& run : runs) EXPECT_EQ(run["database"]["rows"], 2100);
 }
 
 // Compares a cell with itself, TESTBED_SELF_RUNS times (10 in the nightly run, otherwise once). A
