@@ -240,6 +240,32 @@ std::string ResultSet::Command() const {
   return command + (rounds_ == RoundsOf(e, as_planned) ? "" : rounds);
 }
 
+std::vector<std::string> ResultSet::MixedTexts() const {
+  std::vector<std::string> texts;
+  const auto add = [&](const char* what, const std::set<std::string>& names) {
+    if (names.size() < 2) return;
+    texts.push_back(fmt::format("the runs are of {} {}, whose differences are in the figures: {}",
+                                names.size(), what, fmt::join(names, "; ")));
+  };
+  add("machines", circumstances_.machines);
+  add("versions of testbed", circumstances_.versions);
+  for (size_t cell = 0; cell < cells_.size(); ++cell) {
+    for (const char* option : {"ram", "rows"}) {
+      std::set<uint64_t> values;
+      for (const std::vector<Figures>& repeats : runs_[cell]) {
+        for (const Figures& figures : repeats) {
+          const auto found = figures.find(std::string("options.") + option);
+          if (found != figures.end()) values.insert(static_cast<uint64_t>(found->second));
+        }
+      }
+      if (values.size() < 2) continue;
+      texts.push_back(fmt::format("the rounds of {} had different --{}: {}", cells_[cell].name,
+                                  option, fmt::join(values, ", ")));
+    }
+  }
+  return texts;
+}
+
 bool ResultSet::finished(size_t cell) const {
   return std::none_of(runs_[cell].begin(), runs_[cell].end(),
                       [](const auto& repeats) { return repeats.empty(); });

@@ -95,6 +95,9 @@ class ResultSet {
   // Returns the number of finished runs of each accuracy grade.
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
+  // Returns a sentence for each thing that differs between runs whose figures are averaged or
+  // compared: their machines, their versions of testbed, and the memory or rows of a cell's rounds.
+  std::vector<std::string> MixedTexts() const;
 
  private:
   void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
