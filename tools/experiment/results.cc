@@ -100,6 +100,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   // What was run is not planned again: a machine without the engine's library can read it, too.
   cells_[cell].skipped.clear();
   cells_[cell].waits_for.clear();
+  cells_[cell].lacks_library = false;
   const std::string load_key = LoadKeyOf(of_round, document);
   if (load_key != load_key_) load_ = load_key.empty() ? json() : dir.ReadLoad(load_key);
   load_key_ = load_key;
@@ -181,13 +182,14 @@ void MarkMissing(const ResultsDir& dir, std::vector<Cell>* cells) {
     const auto [at, is_new] = why.try_emplace(cell.options.at("engine"));
     if (is_new) at->second = MissingHere(cell);
     cell.skipped = at->second;
+    cell.lacks_library = !cell.skipped.empty();
   }
 }
 
 KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of_scale) {
   const json header = dir.ReadHeader();
   KeptExperiment kept{
-      ParseExperiment(header.at("text"), header.value("name", "") + ".toml"), given, {}};
+      ParseExperiment(header.at("text"), header.value("name", "") + ".toml", false), given, {}};
   kept.experiment.file = header.value("file", "");
   PlanOptions& options = kept.options;
   options.scale = header.at("scale");
@@ -197,6 +199,7 @@ KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of
   options.auto_ram = KeptAutoRam(header);
   options.any_machine = options.may_run_none = true;
   std::set<std::pair<std::string, int>> known;
+  CheckOnly(kept.experiment, given.only);
   json choices = header.at("only");
   if (!given.only.empty()) choices = {given.only};
   if (of_scale) choices.insert(choices.begin(), json::object());

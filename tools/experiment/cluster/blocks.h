@@ -48,7 +48,8 @@ struct BlockRunOptions {
 
 // Runs the cells beside other processes, after the host was checked. A block is kept for this process
 // while it runs; one that was begun on another host is begun anew: the results that it has are set aside.
-// Returns the exit code: 0 when every cell is finished, kHostRefused, 130 when the user asked to stop,
+// It is refused, and its results stay, when each of its cells is finished or has failed, or when this host
+// lacks the library for a cell that is finished. Returns the exit code: 0 when every cell is finished, kHostRefused, 130 when the user asked to stop,
 // else 1. Throws Error as RunExperiment does.
 int RunCells(const Experiment& experiment, const std::vector<Cell>& cells,
              const ResultsDir& results, const BlockRunOptions& options);
