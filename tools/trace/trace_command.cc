@@ -23,10 +23,10 @@ namespace {
 
 constexpr char kTraceExamples[] =
     "\nExamples:\n"
-    "  testbed --engine btree --workload insert,ycsb-a --record a.trace\n"
+    "  testbed --engine btree --workload ycsb-load,ycsb-a --record a.trace\n"
     "      writes each operation of the last phase\n"
     "  testbed trace info a.trace\n"
-    "  testbed --engine lmdb --workload insert,replay:a.trace --speed 1\n"
+    "  testbed --engine lmdb --workload ycsb-load,replay:a.trace --speed 1\n"
     "      the same operations at the same times on another engine\n"
     "  zstdcat cluster52.sort.zst | testbed trace import --format twitter --hash-keys - -o "
     "c52.trace\n"
