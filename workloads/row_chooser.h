@@ -13,9 +13,8 @@
 namespace testbed {
 
 // Draws rows of a data set that exist in the database. Which rows are popular follows from the data
-// set and WorkloadOptions::popular_rows, so it is the same in each phase and run on a database, but
-// where the user asks for others: a warm-up warms the rows that are measured after it. The order in
-// which rows are drawn depends on `seed`.
+// set and WorkloadOptions::popular_rows. So all phases and runs share them, and a warm-up caches the
+// rows of the measured phase. The order in which rows are drawn depends on `seed`.
 //
 // Not thread-safe: each thread has its own.
 // Where clients insert or erase rows, Next and NextPlace must be called while the caller holds a

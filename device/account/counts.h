@@ -35,8 +35,8 @@ struct FileCounts {
 };
 
 // Requests and bytes at the block layer. A flush is an empty write and is counted in `writes` too,
-// as in the device's statistics. `readahead` is the share of `reads` that came through the kernel's
-// readahead; unless read_ahead_kb is 0, a plain buffered read comes through it, too.
+// as in the device's statistics. `readahead` counts the reads that the kernel's readahead issued,
+// plain buffered reads included unless read_ahead_kb is 0.
 struct BlockCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, flushes = 0, readahead = 0;
   BlockCounts& operator+=(const BlockCounts& o);

@@ -198,7 +198,8 @@ void Parser::ParseAxis(const toml::table& table) {
       value.label = Needed(*node.as_table(), "label");
       value.options.erase("label");
     }
-    // Cells are known by their labels: of two with the same ones the second would count as finished.
+    // Cells are known by their labels: of two with the same ones the second would count as
+    // finished.
     if (HasLabel(axis, value.label)) {
       Refuse(node, fmt::format("axis {} has two values with the label {}; give one another label",
                                axis.name, value.label));

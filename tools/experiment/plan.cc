@@ -227,9 +227,9 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
   }
 }
 
-// Makes cells that share a database load it with the options of the first of them. Otherwise a round
-// in another order would load it with other options, which show in its figures, and in the levels of
-// an LSM tree.
+// Makes cells that share a database load it with the options of the first of them. Otherwise a
+// round in another order would load it with other options, which show in its figures, and in the
+// levels of an LSM tree.
 void ShareLoads(std::vector<Cell>* cells) {
   std::map<std::string, const Cell*> first;
   for (Cell& cell : *cells) {

@@ -20,8 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-// Throws Error (kUsage) when the runs of a cell differ in their threads: a mean over them would be no
-// figure of any of them.
+// Throws Error (kUsage) when the runs of a cell differ in their threads: a mean over them would be
+// no figure of any of them.
 void CheckSameThreads(const Cell& cell, const json& document) {
   std::set<double> threads;
   for (const json& run : ListOf(document, "runs")) threads.insert(run.value("threads", 0.0));

@@ -37,8 +37,8 @@ struct Circumstances {
 // at most"; an empty string when no run's share is known.
 std::string ForeignCpuText(const Circumstances& circumstances);
 
-// An experiment as a results directory has it: its cells are those that were asked for (--only), in the
-// order that `options` asks for; with `of_scale` also the scale's others.
+// An experiment as a results directory has it: its cells are those that were asked for (--only), in
+// the order that `options` asks for; with `of_scale` also the scale's others.
 struct KeptExperiment {
   Experiment experiment;
   PlanOptions options;
@@ -83,8 +83,8 @@ class ResultSet {
   const std::vector<double>& Values(size_t cell, const std::string& metric) const;
   double Mean(size_t cell, const std::string& metric) const;  // over the rounds
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
-  // it. A set keeps the figures that the metrics compute with and those that begin with options., held.
-  // or loaded.; throws Error (kRun) for the name of another.
+  // it. A set keeps the figures that the metrics compute with and those that begin with options.,
+  // held. or loaded.; throws Error (kRun) for the name of another.
   double Figure(size_t cell, const std::string& name) const;
   // Returns the host that measured the cell in the round; empty when that is not known.
   const std::string& host(size_t cell, int round) const {

@@ -159,8 +159,8 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   return run;
 }
 
-// Keeps the document of a run that failed, and returns where it is. The run's own error is told even
-// when the document cannot be written.
+// Keeps the document of a run that failed, and returns where it is. The run's own error is told
+// even when the document cannot be written.
 std::string ExperimentRun::KeptText(const Cell& cell, const json& document) const {
   const auto has_phases = [](const json& run) {
     return run.contains("phases") && !run["phases"].empty();
@@ -265,8 +265,8 @@ std::string ExperimentRun::TimeLeft() const {
   return fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-// Runs one cell, and sets *dir to the directory of its database, or of its copy, once it is known. Returns whether the
-// cell is finished.
+// Runs one cell, and sets *dir to the directory of its database, or of its copy, once it is known.
+// Returns whether the cell is finished.
 bool ExperimentRun::Do(const Cell& cell, std::string* dir) {
   std::optional<Claim> claim;
   if (results_.shared()) {

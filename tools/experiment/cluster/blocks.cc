@@ -25,8 +25,8 @@ using nlohmann::json;
 // The lease of an NFS server lasts 90 s: so long a dead host's claim may be held.
 constexpr std::chrono::seconds kClaimPatience(120);
 
-// Waits for the claim on a block, whose holder may be a process that has just died with its host. Returns
-// nothing when it is held all the time, or the user asks to stop.
+// Waits for the claim on a block, whose holder may be a process that has just died with its host.
+// Returns nothing when it is held all the time, or the user asks to stop.
 std::optional<Claim> AwaitClaim(const std::string& file, const std::string& block) {
   const auto end = std::chrono::steady_clock::now() + kClaimPatience;
   bool said = false;
@@ -84,10 +84,10 @@ std::string FailureText(const Cell& cell, const ResultsDir& results) {
   return text;
 }
 
-// Returns why the block must stay on the host that has finished cells of it; "" when this host may begin
-// it anew, or no other host has a result. Beginning anew gains nothing when this host lacks the library of
-// a finished cell, or when each cell that is not finished has failed: it would fail here, too, after all
-// others had been measured again.
+// Returns why the block must stay on the host that has finished cells of it; "" when this host may
+// begin it anew, or no other host has a result. Beginning anew gains nothing when this host lacks
+// the library of a finished cell, or when each cell that is not finished has failed: it would fail
+// here, too, after all others had been measured again.
 std::string WhyItStays(const std::vector<Cell>& cells, const ResultsDir& results) {
   std::set<std::string> hosts;
   std::vector<std::string> failures;
@@ -108,8 +108,8 @@ std::string WhyItStays(const std::vector<Cell>& cells, const ResultsDir& results
   }
   if (hosts.empty() || failures.size() < open) return "";
   return fmt::format(
-      "{} has finished its other cells, and {}; mend that and run the block there, or remove {}/failed "
-      "to have another host begin it anew",
+      "{} has finished its other cells, and {}; mend that and run the block there, or remove "
+      "{}/failed to have another host begin it anew",
       fmt::join(hosts, ", "), SomeNames(failures), results.path());
 }
 
@@ -143,15 +143,16 @@ bool RunBlock(const Experiment& e, const std::vector<Cell>& cells, const Results
   if (finished) return all;
   const std::string stays = WhyItStays(here, results);
   if (!stays.empty()) {
-    fmt::print(stderr, "testbed: block {} is not begun anew on {}: {}\n", cells[0].block, NodeName(),
-               stays);
+    fmt::print(stderr, "testbed: block {} is not begun anew on {}: {}\n", cells[0].block,
+               NodeName(), stays);
     return false;
   }
   BeginAnew(cells, results);
   return RunExperiment(e, here, results, options.run) && all;
 }
 
-// Runs whole blocks: first those that nobody runs, then what is left of the others when they are free.
+// Runs whole blocks: first those that nobody runs, then what is left of the others when they are
+// free.
 bool RunBlocks(const Experiment& e, const std::vector<Block>& blocks, const ResultsDir& results,
                const BlockRunOptions& options) {
   bool complete = true;
