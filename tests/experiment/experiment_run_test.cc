@@ -348,8 +348,8 @@ TEST_F(ExperimentRunTest, EachCellThatWritesHasACopyOfTheLoad) {
   EXPECT_EQ(std::distance(fs::directory_iterator(directory_ / "o/loads"), {}), 1);
   EXPECT_FALSE(fs::exists(directory_ / "o/databases"));
 
-  // A rehearsal of --cache-pct most inserts, too, and its rows must be gone when the run begins. The
-  // check of sysbench's workloads counts what is there.
+  // A rehearsal of --cache-pct most inserts, too, and its rows must be gone when the run begins.
+  // The check of sysbench's workloads counts what is there.
   std::string text = kCopies;
   text.replace(text.find("insert,mixed"), 12, "sysbench-load,oltp-insert");
   text.erase(text.find("mix = "), 19);

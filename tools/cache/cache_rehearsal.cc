@@ -57,7 +57,8 @@ bool AreUsable(const json& rehearsals) {
          });
 }
 
-// Leaves two phases of each workload that does not load, with what the list of workloads gives them.
+// Leaves two phases of each workload that does not load, with what the list of workloads gives
+// them.
 void KeepTwoOfEach(RunOptions* options) {
   const RunOptions all = *options;
   const auto keep = [](const auto& from, size_t n, auto* to) {

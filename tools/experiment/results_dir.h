@@ -91,7 +91,7 @@ class ResultsDir {
   // Returns whether the cell is finished.
   bool HasCell(const Cell& cell) const;
   // Write a document, atomically and durably. Throw Error (kIo). WriteCell returns false, and
-  // leaves the document away, when the directory is shared and another process has finished the
+  // leaves the document out, when the directory is shared and another process has finished the
   // cell.
   bool WriteCell(const Cell& cell, nlohmann::json document) const;
   void WriteLoad(const std::string& key, const nlohmann::json& document) const;

@@ -87,7 +87,7 @@ size_t RoundsOf(const ResultSet& results, size_t cell) {
   return static_cast<size_t>(round);
 }
 
-// Returns why there is no advice, or "" when every way was measured with its settings in force. When
+// Returns why there is no advice, or "" when every way was measured with its settings in force. If
 // --ram is not, for example, a buffered way has all of the machine's page cache, and a direct one
 // its share.
 std::string RefusalText(const ResultSet& results, const std::vector<Way>& ways) {

@@ -217,8 +217,8 @@ TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
       << "the other finalist has not had its fifth round";
 }
 
-// Once, the ways that had had a round of finals before it was interrupted were the only ones from then
-// on, and the slower of them was recommended.
+// Once, the ways that had had a round of finals before it was interrupted were the only ones from
+// then on, and the slower of them was recommended.
 TEST_F(AdviseTest, AnInterruptedRoundOfFinalsTellsNothing) {
   Plan(4);
   Write(0, {1000, 1100, 900, 400});

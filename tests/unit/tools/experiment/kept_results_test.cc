@@ -1,5 +1,5 @@
-// Tests that results are read as they were measured, wherever and by whatever version they are read: the
-// names of their figures, their loads and memory, their engines and hosts.
+// Tests that results are read as they were measured, wherever and by whatever version they are
+// read: the names of their figures, their loads and memory, their engines and hosts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

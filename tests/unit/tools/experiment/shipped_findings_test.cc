@@ -282,7 +282,8 @@ std::vector<Selection> SelectionsOf(const Experiment& e, const std::string& expr
 // alone: with `scale` they would not count at a factor of full either.
 const std::set<std::string> kNotAtSmall = {};
 
-// Once, the verdict on a finding was "not judged at this scale" for a label in a list that small skips.
+// Once, the verdict on a finding was "not judged at this scale" for a label in a list that small
+// skips.
 TEST_P(ShippedFindingsTest, APartWithoutScalesIsJudgedAtSmall) {
   if (!AllEnginesAreHere()) GTEST_SKIP() << "cells of engines that are not here are not planned";
   const EveryRelease releases;
