@@ -243,6 +243,17 @@ std::string ResultSet::Command() const {
   return command + (rounds_ == RoundsOf(e, as_planned) ? "" : rounds);
 }
 
+std::set<uint64_t> ResultSet::OptionValues(size_t cell, const std::string& option) const {
+  std::set<uint64_t> values;
+  for (const std::vector<Figures>& repeats : runs_[cell]) {
+    for (const Figures& figures : repeats) {
+      const auto found = figures.find("options." + option);
+      if (found != figures.end()) values.insert(static_cast<uint64_t>(found->second));
+    }
+  }
+  return values;
+}
+
 std::vector<std::string> ResultSet::MixedTexts() const {
   std::vector<std::string> texts;
   const auto add = [&](const char* what, const std::set<std::string>& names) {
@@ -252,19 +263,17 @@ std::vector<std::string> ResultSet::MixedTexts() const {
   };
   add("machines", circumstances_.machines);
   add("versions of testbed", circumstances_.versions);
-  for (size_t cell = 0; cell < cells_.size(); ++cell) {
-    for (const char* option : {"ram", "rows"}) {
-      std::set<uint64_t> values;
-      for (const std::vector<Figures>& repeats : runs_[cell]) {
-        for (const Figures& figures : repeats) {
-          const auto found = figures.find(std::string("options.") + option);
-          if (found != figures.end()) values.insert(static_cast<uint64_t>(found->second));
-        }
-      }
-      if (values.size() < 2) continue;
-      texts.push_back(fmt::format("the rounds of {} had different --{}: {}", cells_[cell].name,
-                                  option, fmt::join(values, ", ")));
+  for (const char* option : {"ram", "rows"}) {
+    size_t unlike = 0;
+    std::string first;
+    for (size_t cell = 0; cell < cells_.size(); ++cell) {
+      const std::set<uint64_t> values = OptionValues(cell, option);
+      if (values.size() < 2 || ++unlike > 1) continue;
+      first = fmt::format("the rounds of {} had different --{}: {}", cells_[cell].name, option,
+                          fmt::join(values, ", "));
     }
+    if (unlike != 0) texts.push_back(std::move(first));
+    if (unlike > 1) texts.back() += fmt::format("; so had those of {} more cells", unlike - 1);
   }
   return texts;
 }

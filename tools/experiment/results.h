@@ -101,6 +101,8 @@ class ResultSet {
 
  private:
   void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
+  // Returns the values that a numeric option had in the runs of the cell.
+  std::set<uint64_t> OptionValues(size_t cell, const std::string& option) const;
   bool NoteFailure(const Cell& of_round, const nlohmann::json& run);
   bool Keeps(const std::string& figure) const;
   void NoteSurroundings(size_t cell, const nlohmann::json& document);
