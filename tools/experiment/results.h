@@ -2,6 +2,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
