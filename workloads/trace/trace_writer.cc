@@ -68,9 +68,9 @@ class FoundFile {
     // A living writer holds the lock of its file, whatever process namespace it is in.
     const bool is_free = ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
     is_held_ = !is_free && errno == EWOULDBLOCK;
-    is_leftover_ = is_free && ::fstat(fd_, &mine) == 0 && ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
-                   mine.st_ino == there.st_ino && S_ISREG(mine.st_mode) &&
-                   mine.st_uid == ::geteuid() &&
+    is_leftover_ = is_free && ::fstat(fd_, &mine) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+                   mine.st_dev == there.st_dev && mine.st_ino == there.st_ino &&
+                   S_ISREG(mine.st_mode) && mine.st_uid == ::geteuid() &&
                    ::pread(fd_, head, sizeof head, 0) == sizeof head &&
                    std::memcmp(head, kTraceMagic, sizeof head) == 0;
   }

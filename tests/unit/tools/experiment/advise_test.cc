@@ -89,7 +89,8 @@ TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
   Write(1, {500, 505, 510});
   Write(2, {2000, 2010, 2020});
   const std::string advice = Advice();
-  EXPECT_THAT(advice, HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
+  EXPECT_THAT(advice,
+              HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
   EXPECT_THAT(advice, HasSubstr("2010 ±24.8 operations/s, 0.500 device reads and 4096 B"));
   EXPECT_THAT(advice, HasSubstr("then --io direct --page-size 8k --cache-pct 50 (50 % of it)"));
   EXPECT_THAT(advice, Not(HasSubstr("cannot be told")));
@@ -114,7 +115,8 @@ TEST_F(AdviseTest, TheReadaheadOfTheMeasurementIsPartOfTheAdvice) {
   Write(0, {1000, 1010, 1020});
   Write(1, {500, 505, 510}, json::array(), 80);
   Write(2, {2000, 2010, 2020});
-  EXPECT_THAT(Advice(), HasSubstr("Advice: --io mmap --page-size 8k --readahead 4k --cache-pct 10"));
+  EXPECT_THAT(Advice(),
+              HasSubstr("Advice: --io mmap --page-size 8k --readahead 4k --cache-pct 10"));
   EXPECT_THAT(Advice(), HasSubstr("then --io direct --page-size 8k --cache-pct 50"));
   EXPECT_THAT(Advice(), testing::EndsWith(
                             "  # measured with read_ahead_kb = 4: blockdev --setra 8 DEVICE\n"));
@@ -228,7 +230,8 @@ TEST_F(AdviseTest, AnInterruptedRoundOfFinalsTellsNothing) {
   EXPECT_EQ(Finalists(Results(), 3), three);
   EXPECT_EQ(Finalists(Results(), 4).size(), 2u) << "of those with four rounds";
   const std::string advice = Advice();
-  EXPECT_THAT(advice, HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
+  EXPECT_THAT(advice,
+              HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
   EXPECT_THAT(advice, HasSubstr("2 ways cannot be told from the best by 3 rounds"));
   EXPECT_THAT(advice, HasSubstr("(98 % of it, which")) << "of three rounds";
   EXPECT_THAT(advice, HasSubstr("This advice is from an incomplete comparison:\nnot measured in "

@@ -344,8 +344,9 @@ TEST_F(ResultsTest, RunsOfSeveralMachinesOrVersionsAreNamed) {
               ElementsAre(testing::StartsWith(machines + "EPYC, 2 processors"),
                           "the runs are of 2 versions of testbed, whose differences are in the "
                           "figures: 1.0; 1.1",
-                          "the rounds of " + cells_[0].name + " had different --ram: 1048576, "
-                          "3145728"));
+                          "the rounds of " + cells_[0].name +
+                              " had different --ram: 1048576, "
+                              "3145728"));
   EXPECT_THAT(ExperimentText(results), HasSubstr("\n! " + machines));
   EXPECT_THAT(FindingsMarkdown(results), HasSubstr("\n! " + machines));
   const json finding = FindingsJson(results)[0];
