@@ -215,7 +215,7 @@ TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
   EXPECT_THAT(Advice(), Not(HasSubstr("--cache-pct 80")));
   Plan(5);
   Write(0, {1990, 2015, 2010, 2000, 9000});
-  EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --cache-pct 20"))
+  EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --readahead 16k --cache-pct 20"))
       << "the other finalist has not had its fifth round";
 }
 
