@@ -88,8 +88,8 @@ struct RunOptions {
   // empty: rehearsals are not kept.
   std::string rehearsals_dir;
   // Directory of the database that the one in dir, which is used with reuse, is a copy of: it is put
-  // back after each rehearsal, as a rehearsal of a workload that writes changes it. Empty: it is no
-  // copy.
+  // back after each rehearsal and before each run but the first, as a workload that writes changes
+  // it. Empty: it is no copy.
   std::string copy_of;
   std::string record_file;  // file of the recorded trace; empty: no recording
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output

@@ -13,9 +13,8 @@
 namespace testbed {
 
 // Draws rows of a data set that exist in the database. Which rows are popular follows from the data
-// set and WorkloadOptions::popular_rows, so it is the same in each phase and run on a database, but
-// where the user asks for others: a warm-up warms the rows that are measured after it. The order in
-// which rows are drawn depends on `seed`.
+// set and WorkloadOptions::popular_rows. So all phases and runs share them, and a warm-up caches
+// the rows of the measured phase. The order in which rows are drawn depends on `seed`.
 //
 // Not thread-safe: each thread has its own.
 // Where clients insert or erase rows, Next and NextPlace must be called while the caller holds a
@@ -55,8 +54,8 @@ class RowChooser {
   size_t used_ = popular_.size();
 };
 
-// Implements Workload::has_popular_rows for workloads whose rows a RowChooser draws: returns whether
-// WorkloadOptions::popular_rows changes what it draws.
+// Implements Workload::has_popular_rows for workloads whose rows a RowChooser draws: returns
+// whether WorkloadOptions::popular_rows changes what it draws.
 bool HasPopularRows(const WorkloadOptions& options);
 
 // Throws Error (kUsage) when WorkloadOptions::hit_ratio asks for keys that do not exist, and the

@@ -1,5 +1,6 @@
-// The ledger's counts as values (device/account/ledger.h): calls and bytes at the file level, requests
-// and bytes at the block level, by operation and by kind of file, and what went over the wire.
+// The ledger's counts as values (device/account/ledger.h): calls and bytes at the file level,
+// requests and bytes at the block level, by operation and by kind of file, and what went over the
+// wire.
 #ifndef TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 #define TESTBED_DEVICE_ACCOUNT_COUNTS_H_
 
@@ -35,8 +36,8 @@ struct FileCounts {
 };
 
 // Requests and bytes at the block layer. A flush is an empty write and is counted in `writes` too,
-// as in the device's statistics. `readahead` is the share of `reads` that came through the kernel's
-// readahead; unless read_ahead_kb is 0, a plain buffered read comes through it, too.
+// as in the device's statistics. `readahead` counts the reads that the kernel's readahead issued,
+// plain buffered reads included unless read_ahead_kb is 0.
 struct BlockCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, flushes = 0, readahead = 0;
   BlockCounts& operator+=(const BlockCounts& o);
@@ -44,8 +45,8 @@ struct BlockCounts {
   friend bool operator==(const BlockCounts&, const BlockCounts&) = default;
 };
 
-// What the client of a database server exchanged with it (device/account/wire.h). `round_trips`: how
-// often it received something after it had sent something.
+// What the client of a database server exchanged with it (device/account/wire.h). `round_trips`:
+// how often it received something after it had sent something.
 struct WireCounts {
   uint64_t round_trips = 0, sent_bytes = 0, received_bytes = 0;
   WireCounts& operator+=(const WireCounts& o);

@@ -1,9 +1,9 @@
-// Tells the kernel account the kinds of file of a library's direct IO, where CallMark cannot.
+// Registers, by thread name, the kind of file that a library's direct IO is for.
 //
 // The block layer does not see which file direct IO is for. The run's own threads mark their calls
-// (CallMark, device/account/ledger.h). Threads that a library starts make no marks, so the account
-// takes the kind of their direct IO from their name. A call of a library may also read files of
-// one kind and write files of another, which MixedCallMark says.
+// (CallMark, device/account/ledger.h). Threads that a library starts make no marks, so the kernel
+// account takes the kind of their direct IO from their names. MixedCallMark is for a library's call
+// that reads files of one kind and writes files of another.
 #ifndef TESTBED_DEVICE_ACCOUNT_THREAD_KINDS_H_
 #define TESTBED_DEVICE_ACCOUNT_THREAD_KINDS_H_
 
@@ -20,15 +20,15 @@ namespace testbed {
 // ("jbd2/vda-8") and, for io_uring's workers, the part before their number ("iou-wrk-4711").
 std::string SortOfThread(std::string_view name);
 
-// Declares that the direct IO of all threads with this name is of files of `kind`. It holds for
-// requests that were counted before, too. `name` is as LedgerCounts::Foreign has it. Thread-safe.
+// Declares that the direct IO of all threads with this name is for files of `kind`, also that which
+// was counted before. `name` is as LedgerCounts::Foreign has it. Thread-safe.
 void RegisterThreads(const std::string& name, FileKind kind);
 // Returns the kind that was registered for the name, or nothing. Thread-safe.
 std::optional<FileKind> KindOfThreads(const std::string& name);
 
-// Returns the registered names that are among the names of other threads. Of the names of other
-// programs' threads, such as a PostgreSQL of the machine's own, they are those whose requests cannot
-// be told from the run's. Thread-safe.
+// Returns the registered names that threads of other programs have, too. The account cannot tell
+// the requests of such threads from the run's. `names` are those of the other programs' threads,
+// such as those of a PostgreSQL of the machine's own. Thread-safe.
 std::set<std::string> RegisteredAmong(const std::set<std::string>& names);
 
 // Marks a call as CallMark does, where the call reads files of one kind and writes files of

@@ -31,7 +31,7 @@ void SyncParent(const std::string& path);
 // RenameFile and RemoveFile rename and remove a file. The change is durable only after
 // SyncDirectory (file.h). Removing a file that does not exist is not an error. RenameFile replaces
 // a regular file or a symbolic link only, and throws Error (kIo) when anything else has the name
-// `to`: root could else put a file in the place of /dev/null.
+// `to`: otherwise root could replace /dev/null by a file.
 void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
 // Throws Error (kIo) when the open file, which was `path`, has no name left, so that its bytes

@@ -128,9 +128,8 @@ std::optional<std::string> RestoreOne(const std::string& path, const std::string
   const auto now = ReadNumber(knob);
   if (!this_boot || !now || DiskSequence(places, device) != state->disk_sequence) {
     unlink(path.c_str());
-    return fmt::format(
-        "a killed run had set the readahead of {}; the {} since, so there is nothing to put back",
-        device, this_boot ? "device was detached" : "machine was restarted");
+    return fmt::format("a killed run had changed the readahead of {}; the {} since, which undid it",
+                       device, this_boot ? "device was detached" : "machine was restarted");
   }
   if (*now != state->kb) {
     unlink(path.c_str());

@@ -1,7 +1,8 @@
 // A Library is MariaDB's embedded server library, loaded at run time.
 //
-// testbed does not link the library, because it is GPL; a machine without it can build and run
-// testbed. The main process never loads it: a run loads it in its child process
+// testbed does not link the library, which is GPL-2.0-only: parts of testbed are under Apache-2.0
+// (THIRD_PARTY.md), which that version does not admit in one program. So a machine without it can
+// build and run testbed, too. The main process never loads it: a run loads it in its child process
 // (tools/run/run_child.h). The declarations come from mysql.h of Connector/C (LGPL, Debian:
 // libmariadb-dev), which has the same structures.
 //

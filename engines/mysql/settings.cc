@@ -100,7 +100,7 @@ std::string Program(const EngineOptions& options, const ExtraOptions& extra) {
   if (found) return *found;
   throw Error(Error::kUsage,
               "mysql starts a server for the run, and MariaDB is not installed: apt-get install "
-              "mariadb-server, or give --engine-option connect=URL or program=PATH");
+              "mariadb-server-core, or give --engine-option connect=URL or program=PATH");
 }
 
 // Returns the arguments of a private server.

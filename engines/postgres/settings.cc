@@ -132,9 +132,9 @@ std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
   throw Error(
       Error::kUsage,
       fmt::format("postgres starts a server for the run, and PostgreSQL{} is not installed: "
-                  "apt-get install postgresql, or give --engine-option connect=URL or "
+                  "apt-get install postgresql{}, or give --engine-option connect=URL or "
                   "programs=DIR",
-                  version.empty() ? "" : " " + version));
+                  version.empty() ? "" : " " + version, version.empty() ? "" : "-" + version));
 }
 
 std::string Kilobytes(uint64_t bytes) { return fmt::format("{}kB", bytes / kKiB); }

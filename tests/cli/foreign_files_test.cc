@@ -107,11 +107,11 @@ TEST_F(ForeignFilesTest, AFileThatBeginsAsAJournalsIsNone) {
 TEST_F(ForeignFilesTest, AnUnfinishedTraceTakesNoOtherFilesPlace) {
   const std::string record = std::string(kLoad) + "--record a.trace";
   Write("a.trace.new", "theirs");
-  ExpectRefused(Run(record), "a.trace.new is there");
+  ExpectRefused(Run(record), "a.trace.new is no unfinished trace; remove it");
   EXPECT_EQ(Contents("a.trace.new"), "theirs");
   fs::rename(directory_ / "a.trace.new", directory_ / "theirs.txt");
   fs::create_symlink("theirs.txt", directory_ / "a.trace.new");
-  ExpectRefused(Run(record), "a.trace.new is there");
+  ExpectRefused(Run(record), "a.trace.new is no unfinished trace; remove it");
   EXPECT_EQ(Contents("theirs.txt"), "theirs");
   fs::remove(directory_ / "a.trace.new");
   // What a killed run left begins as a trace does.

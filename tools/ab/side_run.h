@@ -17,13 +17,13 @@ class SideRun {
  public:
   // Empties the directory and starts the process, which loads the database and runs the side's
   // workloads; with `in_slices` the last of them waits for slices. `load` is added to the side's
-  // seed, so that each load has other rows, and the loads of that number have the same on all sides.
-  // `execute` as in RunStart: a side with variables needs it.
+  // seed: each load has other rows, and the loads of one number have the same seed on all sides.
+  // `execute` is RunStart's; a side with environment variables needs it.
   SideRun(const AbSide& side, int load, bool in_slices, const Surroundings& surroundings,
           DatabaseDir* dir, bool execute);
 
   RunProcess& process() { return *process_; }
-  // Waits for the process's end and returns the run's document, without its series and histograms.
+  // Waits until the process ends, and returns the run's document without its series and histograms.
   nlohmann::json Finish();
 
  private:

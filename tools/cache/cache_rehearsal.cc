@@ -57,7 +57,8 @@ bool AreUsable(const json& rehearsals) {
          });
 }
 
-// Leaves two phases of each workload that does not load, with what the list of workloads gives them.
+// Leaves two phases of each workload that does not load, with what the list of workloads gives
+// them.
 void KeepTwoOfEach(RunOptions* options) {
   const RunOptions all = *options;
   const auto keep = [](const auto& from, size_t n, auto* to) {
@@ -219,7 +220,17 @@ json RehearsalIdentity(const RunOptions& options) {
                            "rows_per_transaction",
                            "scan_rows",
                            "mix",
-                           "queue_depth"}) {
+                           "queue_depth",
+                           "distribution",
+                           "zipf_theta",
+                           "hot_fraction",
+                           "hot_probability",
+                           "hit_ratio",
+                           "operations",
+                           "seconds",
+                           "warmup",
+                           "rate",
+                           "read_iops"}) {
     identity[name] = all[name];
   }
   for (const char* own : {"phase_seconds", "phase_rates", "phase_curves", "phase_popular"}) {

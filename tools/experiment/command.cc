@@ -122,8 +122,8 @@ Forecast WhatIsToCome(const std::vector<Cell>& cells, const Arguments& a) {
 }
 
 // Measures the ways that cannot be told from the fastest in further rounds, until one is decided or
-// `most` rounds are done: then it is a tie. A round in which a way failed is not whole, so it is the last:
-// the next call begins with it. Returns whether all cells could be run.
+// `most` rounds are done: then it is a tie. A round in which a way failed is not whole, so it is
+// the last: the next call begins with it. Returns whether all cells could be run.
 bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* dir) {
   for (int round = RoundsOf(e, a.plan) + 1; round <= most && !StopRequested(); ++round) {
     const std::vector<std::string> names = Finalists(ResultSet::Read(a.out), round - 1);
@@ -161,8 +161,8 @@ InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
   return all;
 }
 
-// Returns the words that a task on another host gets besides its block, for the options of the user that
-// the results directory does not have.
+// Returns the words that a task on another host gets besides its block, for the options of the user
+// that the results directory does not have.
 std::vector<std::string> TaskOptions(const Arguments& a) {
   std::vector<std::string> words = {"--quiet", "--host-checks", a.cluster.host_checks};
   const auto add = [&](const char* option, const std::string& value) {
@@ -222,8 +222,8 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   return complete ? 0 : 1;
 }
 
-// Runs the cells or blocks that the user names, beside other processes. `kept` is whether the results
-// directory was there, and the experiment is the one that it has.
+// Runs the cells or blocks that the user names, beside other processes. `kept` is whether the
+// results directory was there, and the experiment is the one that it has.
 int RunSome(const Experiment& e, const std::vector<Cell>& cells, bool kept, const Arguments& a) {
   const bool blocks = !a.cluster.blocks.empty();
   const std::vector<Cell> chosen =
@@ -255,7 +255,7 @@ int Cells(const std::string& word, Arguments* a) {
         !a->out.empty()) {
       throw Error(Error::kUsage,
                   fmt::format("{} is a directory of results, which has its own --out, --scale, "
-                              "--rounds, --set and --split; leave them away",
+                              "--rounds, --set and --split; leave them out",
                               what));
     }
     KeptExperiment found = ReadKept(ResultsDir(what), a->plan, false);

@@ -36,6 +36,9 @@ struct Axis {
   std::vector<AxisValue> values;
 };
 
+// Returns whether a value of the axis has the label.
+bool HasLabel(const Axis& axis, const std::string& label);
+
 // Labels by axis. A cell matches when, for each of these axes, its label is among those listed.
 using Where = std::map<std::string, std::vector<std::string>>;
 
@@ -131,9 +134,10 @@ const std::map<std::string, std::string>& ShippedExperiments();
 // Throws Error (kUsage) when it does not exist, or with file and line when its text has an error.
 Experiment LoadExperiment(const std::string& name_or_path);
 
-// Parses the text of an experiment. `origin` is the file's name, for messages. Throws Error
-// (kUsage).
-Experiment ParseExperiment(const std::string& text, const std::string& origin);
+// Parses the text of an experiment. `origin` is the file's name, for messages. A text that is not
+// new, of results or of a shipped experiment, may have options of engines that this build lacks.
+// Throws Error (kUsage).
+Experiment ParseExperiment(const std::string& text, const std::string& origin, bool is_new = true);
 
 }  // namespace testbed
 

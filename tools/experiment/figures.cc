@@ -104,8 +104,8 @@ void FlattenHeld(const Phases& phases, Figures* figures) {
   if (held.share > 0) (*figures)["held.full"] = held.share >= kFull;
 }
 
-// Adds the rows that the loads of the run inserted. How many a load inserts is planned, by --rows or
-// by an option of the workload.
+// Adds the rows that the loads of the run inserted. How many a load inserts is planned, by --rows
+// or by an option of the workload.
 void FlattenLoaded(const Phases& phases, Figures* figures) {
   double rows = 0;
   for (const json* phase : phases) {

@@ -8,8 +8,8 @@
 
 namespace testbed {
 
-// Returns every number of a run, and of the load that it shares with others (`load` is its document, or
-// null), named by its path (expression.h):
+// Returns every number of a run, and of the load that it shares with others (`load` is its
+// document, or null), named by its path (expression.h):
 //
 // - Later phases of a name get _2, _3, ... after it. The phases of the load come first, as in a run
 //   that loads its own database, so that a name means the same phase in both.

@@ -63,8 +63,8 @@ void NameColumns(const ResultSet& results, const TableSpec& spec,
   }
 }
 
-// Returns the measured cell whose labels are those of `cell` but for the axis; nothing when there is
-// none.
+// Returns the measured cell whose labels are those of `cell` but for the axis; nothing when there
+// is none.
 std::optional<size_t> Sibling(const ResultSet& results, size_t cell, const std::string& axis,
                               const std::string& label) {
   std::map<std::string, std::string> labels = results.cells()[cell].labels;
@@ -76,8 +76,8 @@ std::optional<size_t> Sibling(const ResultSet& results, size_t cell, const std::
 }
 
 // Returns the cell that the figures of `cell` are set in relation to; nothing when it was not
-// measured. The value before is that of the axis, of those that the table names: a step that was not
-// measured must not become a part of the next one.
+// measured. The value before is that of the axis, of those that the table names: a step that was
+// not measured must not become a part of the next one.
 std::optional<size_t> ReferenceOf(const ResultSet& results, size_t cell, const TableSpec& spec) {
   const std::string& axis = spec.relative_axis;
   if (spec.relative_label != kPrevious) return Sibling(results, cell, axis, spec.relative_label);
@@ -163,8 +163,8 @@ Grid::Figure FigureOf(const ResultSet& results, const std::vector<size_t>& cells
 }  // namespace
 
 // When the table does not name an axis in which cells differ, several cells fall into one figure.
-// Then their mean in each round counts, because the difference between the cells is no spread of the
-// figure. A single round has no spread: runs on one load tell nothing about the next.
+// Then their mean in each round counts, because the difference between the cells is no spread of
+// the figure. A single round has no spread: runs on one load tell nothing about the next.
 Estimate EstimateOf(const ResultSet& results, const std::vector<size_t>& cells,
                     const std::string& metric) {
   return EstimateOfRounds(ByRound(results, cells, metric));

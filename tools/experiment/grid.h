@@ -14,7 +14,7 @@ namespace testbed {
 // A table before it becomes text: each figure with the cells of the experiment that it comes from.
 struct Grid {
   struct Figure {
-    // Its own cells, then those that they are set in relation to; empty when the combination was not
+    // The figure's cells, then the cells that it is divided by; empty when the combination was not
     // measured.
     std::vector<size_t> cells;
     Estimate estimate;

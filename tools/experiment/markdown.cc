@@ -27,13 +27,15 @@ std::string Heading(const ResultSet& results) {
   const Circumstances& at = results.circumstances();
   const std::string first = at.first.substr(0, 10), last = at.last.substr(0, 10);
   const std::string foreign = ForeignCpuText(at);
-  return fmt::format(
+  std::string text = fmt::format(
       "## {}\n\n`{}`: {}.\n"
       "{} round{}, {} of {} cells, {}{}; testbed {}.\nMachine: {}. Device: {}.\n{}",
       e.name, results.Command(), e.title, results.rounds(), results.rounds() == 1 ? "" : "s",
       results.finished_runs(), results.planned_runs(), first, first == last ? "" : " to " + last,
       fmt::join(at.versions, ", "), fmt::join(at.machines, "; "), fmt::join(at.devices, ", "),
       foreign.empty() ? "" : "On the machine, " + foreign + ".\n");
+  for (const std::string& mixed : results.MixedTexts()) text += "\n! " + mixed + ".\n";
+  return text;
 }
 
 // Returns the row of a part. Parts of stand-ins are `counted` when the finding has no others.

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "device/error.h"
-#include "device/file/input_file.h"
+#include "engines/registry.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
 #include "tools/option_check.h"
@@ -29,7 +29,7 @@ class Parser {
     }
   }
 
-  Experiment Parse();
+  Experiment Parse(bool is_new);
 
  private:
   [[noreturn]] void Refuse(const toml::node& at, const std::string& why) const {
@@ -65,12 +65,13 @@ class Parser {
   void CheckAxis(const std::string& axis, const std::string& in) const;
   void CheckWhere(const Where& where, const std::string& in) const;
   void CheckTable(const TableSpec& table) const;
+  void CheckEngines() const;
   void CheckReferences() const;
 
   const std::string origin_;
   toml::table root_;
   Experiment e_;
-  std::map<std::string, toml::source_index> lines_;  // of tables, findings, skips and scales
+  std::map<std::string, toml::source_index> lines_;  // of tables, findings, skips, scales, engines
 };
 
 std::string Parser::PlaceOf(const std::string& part) const {
@@ -181,6 +182,9 @@ void Parser::ParseAxis(const toml::table& table) {
   CheckKeys(table, {"name", "values"});
   Axis axis;
   axis.name = Needed(table, "name");
+  if (e_.FindAxis(axis.name) != nullptr) {
+    Refuse(table, fmt::format("there are two axes {}; name one of them otherwise", axis.name));
+  }
   const toml::node* values = table.get("values");
   if (values == nullptr || !values->is_array()) Refuse(table, "values must be a list");
   for (const toml::node& node : *values->as_array()) {
@@ -193,6 +197,12 @@ void Parser::ParseAxis(const toml::table& table) {
       value.options = Options(&node);
       value.label = Needed(*node.as_table(), "label");
       value.options.erase("label");
+    }
+    // Cells are known by their labels: of two with the same ones the second would count as
+    // finished.
+    if (HasLabel(axis, value.label)) {
+      Refuse(node, fmt::format("axis {} has two values with the label {}; give one another label",
+                               axis.name, value.label));
     }
     axis.values.push_back(std::move(value));
   }
@@ -215,6 +225,7 @@ void Parser::ParseScale(const std::string& name, const toml::table& table) {
   if (const toml::node* engines = table.get("engine")) {
     for (const auto& [engine, node] : AsTable(*engines, "engine")) {
       scale.engine_options[std::string(engine.str())] = Options(&node);
+      Note(fmt::format("scale {}, engine {}", name, engine.str()), node);
     }
   }
   if (const toml::node* axes = table.get("axes")) {
@@ -325,11 +336,7 @@ void Parser::CheckWhere(const Where& where, const std::string& in) const {
   for (const auto& [axis, labels] : where) {
     CheckAxis(axis, in);
     for (const std::string& label : labels) {
-      const auto& values = e_.FindAxis(axis)->values;
-      if (std::any_of(values.begin(), values.end(),
-                      [&](const AxisValue& v) { return v.label == label; })) {
-        continue;
-      }
+      if (HasLabel(*e_.FindAxis(axis), label)) continue;
       throw Error(Error::kUsage, fmt::format("{}: {} names {} = {}, which is not there",
                                              PlaceOf(in), in, axis, label));
     }
@@ -358,6 +365,34 @@ void Parser::CheckTable(const TableSpec& table) const {
     if (e_.FindMetric(metric) != nullptr) continue;
     throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",
                                            PlaceOf(in), in, metric));
+  }
+}
+
+// Throws Error (kUsage) for options of an engine that no cell can have: that neither this build nor
+// the experiment knows.
+void Parser::CheckEngines() const {
+  std::set<std::string> known;
+  const auto add = [&](const OptionMap& options) {
+    const auto engine = options.find("engine");
+    if (engine == options.end()) return;
+    known.insert(engine->second.substr(0, engine->second.find_first_of(":@")));
+  };
+  for (const EngineInfo& info : Engines()) known.insert(info.name);
+  add(e_.options);
+  for (const Axis& axis : e_.axes) {
+    for (const AxisValue& value : axis.values) add(value.options);
+  }
+  for (const auto& [name, scale] : e_.scales) add(scale.options);
+  const auto check = [&](const std::string& engine, const std::string& in) {
+    if (known.contains(engine)) return;
+    throw Error(Error::kUsage, fmt::format("{}: there is no engine {}; there are {}", PlaceOf(in),
+                                           engine, fmt::join(known, ", ")));
+  };
+  for (const auto& [engine, options] : e_.engine_options) check(engine, "engine " + engine);
+  for (const auto& [name, scale] : e_.scales) {
+    for (const auto& [engine, options] : scale.engine_options) {
+      check(engine, fmt::format("scale {}, engine {}", name, engine));
+    }
   }
 }
 
@@ -433,6 +468,7 @@ void Parser::ParseEngineOptions() {
     for (const auto& [name, node] : AsTable(*engines, "engine")) {
       OptionMap& options = e_.engine_options[std::string(name.str())];
       OptionMap& load = e_.engine_load_options[std::string(name.str())];
+      Note(fmt::format("engine {}", name.str()), node);
       const std::string prefix = "load.";
       for (const auto& [option, value] : Options(&node)) {
         const bool of_load = option.starts_with(prefix);
@@ -460,7 +496,7 @@ void Parser::ParseMetrics() {
   }
 }
 
-Experiment Parser::Parse() {
+Experiment Parser::Parse(bool is_new) {
   CheckKeys(root_, {"name", "title", "about", "source", "in-order", "copy-loads", "options", "load",
                     "engine", "scale", "axis", "skip", "metrics", "table", "finding"});
   e_.name = Needed(root_, "name");
@@ -499,50 +535,15 @@ Experiment Parser::Parse() {
   ParseMetrics();
   ForEachTable("table", [&](const toml::table& t) { ParseTable(t); });
   ForEachTable("finding", [&](const toml::table& t) { ParseFinding(t); });
+  if (is_new) CheckEngines();
   CheckReferences();
   return std::move(e_);
 }
 
 }  // namespace
 
-const Axis* Experiment::FindAxis(const std::string& axis) const {
-  for (const Axis& a : axes) {
-    if (a.name == axis) return &a;
-  }
-  return nullptr;
-}
-
-const ExperimentMetric* Experiment::FindMetric(const std::string& metric) const {
-  for (const ExperimentMetric& m : metrics) {
-    if (m.name == metric) return &m;
-  }
-  return nullptr;
-}
-
-Experiment ParseExperiment(const std::string& text, const std::string& origin) {
-  return Parser(text, origin).Parse();
-}
-
-Experiment LoadExperiment(const std::string& name) {
-  if (name.ends_with(".toml")) {
-    InputFile file({.path = name,
-                    .name = "the experiment file " + name,
-                    .advice = "`testbed experiment show NAME` prints one to begin with"});
-    Experiment experiment = ParseExperiment(file.ReadAll(), name);
-    experiment.file = name;
-    return experiment;
-  }
-  const auto& shipped = ShippedExperiments();
-  const auto found = shipped.find(name);
-  if (found == shipped.end()) {
-    std::vector<std::string> names;
-    for (const auto& [known, text] : shipped) names.push_back(known);
-    throw Error(Error::kUsage,
-                fmt::format("there is no experiment {}; there are {}, or give a file that ends in "
-                            ".toml",
-                            name, fmt::join(names, ", ")));
-  }
-  return ParseExperiment(found->second, name + ".toml");
+Experiment ParseExperiment(const std::string& text, const std::string& origin, bool is_new) {
+  return Parser(text, origin).Parse(is_new);
 }
 
 }  // namespace testbed

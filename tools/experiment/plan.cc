@@ -227,9 +227,9 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
   }
 }
 
-// Makes cells that share a database load it with the options of the first of them. Otherwise a round
-// in another order would load it with other options, which show in its figures, and in the levels of
-// an LSM tree.
+// Makes cells that share a database load it with the options of the first of them. Otherwise a
+// round in another order would load it with other options, which show in its figures, and in the
+// levels of an LSM tree.
 void ShareLoads(std::vector<Cell>* cells) {
   std::map<std::string, const Cell*> first;
   for (Cell& cell : *cells) {
@@ -400,15 +400,27 @@ void CheckAxis(const Experiment& e, const std::string& option, const std::string
               fmt::format("{} {}: experiment {} has no such axis", option, axis, e.name));
 }
 
+void CheckOnly(const Experiment& e, const Where& only) {
+  for (const auto& [axis, labels] : only) {
+    CheckAxis(e, "--only", axis);
+    const Axis& known = *e.FindAxis(axis);
+    for (const std::string& label : labels) {
+      if (HasLabel(known, label)) continue;
+      std::vector<std::string> there;
+      for (const AxisValue& value : known.values) there.push_back(value.label);
+      throw Error(Error::kUsage, fmt::format("--only {}={}: the axis {} of experiment {} has {}",
+                                             axis, label, axis, e.name, fmt::join(there, ", ")));
+    }
+  }
+}
+
 std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   const ExperimentScale scale = FindScale(e, options);
   CheckSet(e, options.set);
   constexpr char kOneLoad[] = "the load of a database has one number of threads";
   CheckThreads(e.load_options, kOneLoad);
   for (const auto& [engine, of_load] : e.engine_load_options) CheckThreads(of_load, kOneLoad);
-  for (const auto& [axis, labels] : options.only) {
-    CheckAxis(e, "--only", axis);
-  }
+  if (!options.may_run_none) CheckOnly(e, options.only);
   for (const std::string& axis : options.split) CheckAxis(e, "--split", axis);
   Where keep = scale.labels;  // the user's choice of an axis replaces the scale's
   for (const auto& [axis, labels] : options.only) keep[axis] = labels;

@@ -21,13 +21,15 @@ struct PlanOptions {
   std::optional<uint64_t> shuffle;  // seed of the random order, which the first round then has, too
   std::optional<int> rounds;        // replaces the scale's rounds
   std::vector<std::string> split = {};  // axes whose values get blocks of their own (Cell::block)
-  // The bytes that ram = "auto" stands for; without it half of this machine's memory. A directory of
-  // results has those of the machine on which it was begun.
+  // The bytes that ram = "auto" stands for; without it half of this machine's memory. A directory
+  // of results has those of the machine on which it was begun.
   std::optional<uint64_t> auto_ram = {};
   // Plans also the cells whose engine needs a library that this machine lacks: another machine runs
   // them, or the run says what is missing.
   bool any_machine = false;
-  bool may_run_none = false;  // PlanCells accepts a plan of which no cell runs
+  // The plan is one that was made before: PlanCells accepts that no cell of it runs, and labels in
+  // `only` that are not there.
+  bool may_run_none = false;
 };
 
 struct Cell {
@@ -46,11 +48,15 @@ struct Cell {
   OptionMap load_options;
   // Either is set when the cell does not run: the reason, or the engine that this build lacks.
   std::string skipped, waits_for;
+  // Set besides when the scale has the cell, which this machine alone cannot run (ReadKept).
+  bool lacks_library = false;
   uint64_t data_bytes = 0;  // bytes of keys and values
   uint32_t databases = 1;
   uint64_t scratch_bytes = 0;  // of a device with room for the load and for the run
   uint64_t seed = 0;
   bool runs() const { return skipped.empty() && waits_for.empty(); }
+  // Returns whether the scale has the cell, be it that this machine cannot run it.
+  bool planned() const { return runs() || lacks_library; }
 };
 
 // Returns whether `scale` is one of `scales`; an empty list stands for all scales. A factor of the
@@ -67,15 +73,18 @@ uint64_t AutoRam(const PlanOptions& options);
 
 // Returns the cells of the first round, then those of the second, and so on. So a disturbance of
 // the machine slows some cells of one round, and not one setting in all rounds. Throws Error
-// (kUsage) when a scale or an axis does not exist, when --set changes an option that an axis sets,
-// when a cell has several numbers of threads, and when no cell is left that can run.
+// (kUsage) when a scale, an axis or a label does not exist, when --set changes an option that an
+// axis sets, when a cell has several numbers of threads, and when no cell is left that can run.
 std::vector<Cell> PlanCells(const Experiment& experiment, const PlanOptions& options);
+
+// Throws Error (kUsage) when `only`, the user's --only, names an axis or a label that is not there.
+void CheckOnly(const Experiment& experiment, const Where& only);
 
 // Throws Error (kUsage) when `axis`, which `option` names, is none of the experiment's.
 void CheckAxis(const Experiment& experiment, const std::string& option, const std::string& axis);
 
-// Returns why this machine cannot run the cell, whose engine is in this build: it lacks a library; ""
-// when it can.
+// Returns why this machine cannot run the cell, whose engine is in this build: it lacks a library;
+// "" when it can.
 std::string MissingHere(const Cell& cell);
 
 // Returns the options of a cell as words of a command line.

@@ -97,6 +97,9 @@ nlohmann::json FindingsJson(const ResultSet& results) {
                    {"scale", results.scale()},
                    {"rounds", results.rounds()},
                    {"foreign_cpu", foreign_cpu},
+                   {"machines", at.machines},
+                   {"versions", at.versions},
+                   {"mixed", results.MixedTexts()},
                    {"id", v.id},
                    {"claim", v.claim},
                    {"systems", v.systems},
@@ -126,10 +129,11 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
           : "";
   const std::string& set = results.circumstances().set;
   const std::string foreign = ForeignCpuText(results.circumstances());
-  const std::string head = fmt::format(
+  std::string head = fmt::format(
       "{}: {}\nscale {}{}, {} of {} cells{}{}{}\n", e.name, e.title, results.scale(),
       set.empty() ? "" : " with " + set, results.finished_runs(), results.planned_runs(), rounds,
       grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
+  for (const std::string& mixed : results.MixedTexts()) head += "! " + mixed + "\n";
   const std::string foot = FindingsText(results) + "\n" + NotRunText(results);
   const std::string tables = TablesText(results, style);
   if (style.markdown) return Fenced(head) + "\n" + tables + Fenced(foot);

@@ -20,8 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-// Throws Error (kUsage) when the runs of a cell differ in their threads: a mean over them would be no
-// figure of any of them.
+// Throws Error (kUsage) when the runs of a cell differ in their threads: a mean over them would be
+// no figure of any of them.
 void CheckSameThreads(const Cell& cell, const json& document) {
   std::set<double> threads;
   for (const json& run : ListOf(document, "runs")) threads.insert(run.value("threads", 0.0));
@@ -100,6 +100,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   // What was run is not planned again: a machine without the engine's library can read it, too.
   cells_[cell].skipped.clear();
   cells_[cell].waits_for.clear();
+  cells_[cell].lacks_library = false;
   const std::string load_key = LoadKeyOf(of_round, document);
   if (load_key != load_key_) load_ = load_key.empty() ? json() : dir.ReadLoad(load_key);
   load_key_ = load_key;
@@ -181,13 +182,14 @@ void MarkMissing(const ResultsDir& dir, std::vector<Cell>* cells) {
     const auto [at, is_new] = why.try_emplace(cell.options.at("engine"));
     if (is_new) at->second = MissingHere(cell);
     cell.skipped = at->second;
+    cell.lacks_library = !cell.skipped.empty();
   }
 }
 
 KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of_scale) {
   const json header = dir.ReadHeader();
   KeptExperiment kept{
-      ParseExperiment(header.at("text"), header.value("name", "") + ".toml"), given, {}};
+      ParseExperiment(header.at("text"), header.value("name", "") + ".toml", false), given, {}};
   kept.experiment.file = header.value("file", "");
   PlanOptions& options = kept.options;
   options.scale = header.at("scale");
@@ -197,6 +199,7 @@ KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of
   options.auto_ram = KeptAutoRam(header);
   options.any_machine = options.may_run_none = true;
   std::set<std::pair<std::string, int>> known;
+  CheckOnly(kept.experiment, given.only);
   json choices = header.at("only");
   if (!given.only.empty()) choices = {given.only};
   if (of_scale) choices.insert(choices.begin(), json::object());
@@ -238,6 +241,41 @@ std::string ResultSet::Command() const {
   PlanOptions as_planned;
   as_planned.scale = scale_;
   return command + (rounds_ == RoundsOf(e, as_planned) ? "" : rounds);
+}
+
+std::set<uint64_t> ResultSet::OptionValues(size_t cell, const std::string& option) const {
+  std::set<uint64_t> values;
+  for (const std::vector<Figures>& repeats : runs_[cell]) {
+    for (const Figures& figures : repeats) {
+      const auto found = figures.find("options." + option);
+      if (found != figures.end()) values.insert(static_cast<uint64_t>(found->second));
+    }
+  }
+  return values;
+}
+
+std::vector<std::string> ResultSet::MixedTexts() const {
+  std::vector<std::string> texts;
+  const auto add = [&](const char* what, const std::set<std::string>& names) {
+    if (names.size() < 2) return;
+    texts.push_back(fmt::format("the runs are of {} {}, whose differences are in the figures: {}",
+                                names.size(), what, fmt::join(names, "; ")));
+  };
+  add("machines", circumstances_.machines);
+  add("versions of testbed", circumstances_.versions);
+  for (const char* option : {"ram", "rows"}) {
+    size_t unlike = 0;
+    std::string first;
+    for (size_t cell = 0; cell < cells_.size(); ++cell) {
+      const std::set<uint64_t> values = OptionValues(cell, option);
+      if (values.size() < 2 || ++unlike > 1) continue;
+      first = fmt::format("the rounds of {} had different --{}: {}", cells_[cell].name, option,
+                          fmt::join(values, ", "));
+    }
+    if (unlike != 0) texts.push_back(std::move(first));
+    if (unlike > 1) texts.back() += fmt::format("; so had those of {} more cells", unlike - 1);
+  }
+  return texts;
 }
 
 bool ResultSet::finished(size_t cell) const {

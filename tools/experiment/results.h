@@ -2,6 +2,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -37,8 +38,8 @@ struct Circumstances {
 // at most"; an empty string when no run's share is known.
 std::string ForeignCpuText(const Circumstances& circumstances);
 
-// An experiment as a results directory has it: its cells are those that were asked for (--only), in the
-// order that `options` asks for; with `of_scale` also the scale's others.
+// An experiment as a results directory has it: its cells are those that were asked for (--only), in
+// the order that `options` asks for; with `of_scale` also the scale's others.
 struct KeptExperiment {
   Experiment experiment;
   PlanOptions options;
@@ -83,8 +84,8 @@ class ResultSet {
   const std::vector<double>& Values(size_t cell, const std::string& metric) const;
   double Mean(size_t cell, const std::string& metric) const;  // over the rounds
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
-  // it. A set keeps the figures that the metrics compute with and those that begin with options., held.
-  // or loaded.; throws Error (kRun) for the name of another.
+  // it. A set keeps the figures that the metrics compute with and those that begin with options.,
+  // held. or loaded.; throws Error (kRun) for the name of another.
   double Figure(size_t cell, const std::string& name) const;
   // Returns the host that measured the cell in the round; empty when that is not known.
   const std::string& host(size_t cell, int round) const {
@@ -95,9 +96,14 @@ class ResultSet {
   // Returns the number of finished runs of each accuracy grade.
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
+  // Returns a sentence for each thing that differs between runs whose figures are averaged or
+  // compared: their machines, their versions of testbed, and the memory or rows of a cell's rounds.
+  std::vector<std::string> MixedTexts() const;
 
  private:
   void Read(size_t cell, const Cell& of_round, const ResultsDir& dir);
+  // Returns the values that a numeric option had in the runs of the cell.
+  std::set<uint64_t> OptionValues(size_t cell, const std::string& option) const;
   bool NoteFailure(const Cell& of_round, const nlohmann::json& run);
   bool Keeps(const std::string& figure) const;
   void NoteSurroundings(size_t cell, const nlohmann::json& document);

@@ -37,8 +37,8 @@ bool MayBeThere(const std::string& path) {
   return fs::exists(path, error) || error;
 }
 
-// Returns the document in the file; null when there is no such file or it holds no JSON. Throws Error
-// (kUsage) when it is no regular file or cannot be read.
+// Returns the document in the file; null when there is no such file or it holds no JSON. Throws
+// Error (kUsage) when it is no regular file or cannot be read.
 json ReadJson(const std::string& path) {
   if (!MayBeThere(path)) return {};
   InputFile file({.path = path, .name = path, .advice = "restore it from a copy, or remove it"});
@@ -186,8 +186,8 @@ void RemoveUnfinishedHeaders(const std::string& dir) {
   }
 }
 
-// Returns whether the directory holds nothing but what a process that was killed while it made one for
-// an experiment left of it.
+// Returns whether the directory holds nothing but what a process that was killed while it made one
+// for an experiment left of it.
 bool HoldsNoExperimentYet(const fs::path& dir) {
   const std::vector<fs::path> entries = EntriesOf(dir);
   return std::all_of(entries.begin(), entries.end(), [](const fs::path& entry) {
@@ -280,8 +280,8 @@ void ResultsDir::LockShared() {
   for (const char* part : {"/cells", "/claims"}) MakeDirectories(path_ + part);
 }
 
-// Returns whether the texts are of one experiment: they may differ in their rounds, which the header has
-// besides, and of which there may be more later.
+// Returns whether the texts are of one experiment: they may differ in their rounds, which the
+// header has besides, and of which there may be more later.
 bool AreOneExperiment(const json& text, const json& other) {
   static const std::regex* const kRounds = new std::regex("(^|\n)rounds = [0-9]+(?=\n|$)");
   if (text == other || !text.is_string() || !other.is_string()) return text == other;
@@ -411,7 +411,8 @@ bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);
   const bool counts = !shared_ || LinkCell(cell, document);
   if (!shared_) WriteJson(CellFile(cell), document);
-  // The failure goes last: a process that is killed here leaves the cell, and its failure is not read.
+  // The failure goes last: a process that is killed here leaves the cell, and its failure is not
+  // read.
   const std::string failure = FailureFile(cell);
   if (MayBeThere(failure)) RemoveFile(failure);
   return counts;

@@ -22,8 +22,8 @@
 //
 // A scratch device has its image and its mount point there, too, which have names of their own
 // (device/machine/scratch.h). The file of a cell exists only when the cell is finished, and is
-// complete then. An experiment that is resumed relies on that. Reading any of the files ends, whatever
-// somebody has put in its place (device/file/input_file.h).
+// complete then. An experiment that is resumed relies on that. Reading any of the files ends,
+// whatever somebody has put in its place (device/file/input_file.h).
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_DIR_H_
 
@@ -56,9 +56,9 @@ std::string CellKey(const Cell& cell);
 // directory of an earlier version.
 std::optional<uint64_t> KeptAutoRam(const nlohmann::json& header);
 
-// Returns the key of the load that the cell's result is of, which its document has; that of the plan for
-// a document of an earlier version. The plan's may be another on another machine or with another version
-// of testbed.
+// Returns the key of the load that the cell's result is of, which its document has; that of the
+// plan for a document of an earlier version. The plan's may be another on another machine or with
+// another version of testbed.
 std::string LoadKeyOf(const Cell& cell, const nlohmann::json& document);
 
 // Not thread-safe.
@@ -71,8 +71,8 @@ class ResultsDir {
   // Makes the directory and its experiment.json, or checks those of an earlier call, and locks the
   // directory against other processes. Rounds and cells that were not asked for before are added.
   // Throws Error (kUsage) when the directory holds another experiment, other settings, a symbolic
-  // link in place of a folder, or files that are no experiment's; with `beside_others` such files are
-  // accepted, since Remove leaves them.
+  // link in place of a folder, or files that are no experiment's; with `beside_others` such files
+  // are accepted, since Remove leaves them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
   // The same, but shares the directory with other processes that have made this call.
   void CreateShared(const Experiment& experiment, const PlanOptions& options,
@@ -80,25 +80,26 @@ class ResultsDir {
   // Shares a directory that such a call has made, as it is. Throws Error (kUsage) when it holds no
   // experiment.
   void Share();
-  // Returns experiment.json. Throws Error (kUsage) when it is missing, no regular file, damaged or of
-  // an earlier version.
+  // Returns experiment.json. Throws Error (kUsage) when it is missing, no regular file, damaged or
+  // of an earlier version.
   nlohmann::json ReadHeader() const;
-  // Removes the files that an experiment wrote, which their names and their contents tell, and names
-  // the files that stay on standard error. Throws Error (kUsage) when the directory holds no
+  // Removes the files that an experiment wrote, which their names and their contents tell, and
+  // names the files that stay on standard error. Throws Error (kUsage) when the directory holds no
   // experiment, of this version or an earlier one, or when another process runs it.
   void Remove() const;
 
   // Returns whether the cell is finished.
   bool HasCell(const Cell& cell) const;
-  // Write a document, atomically and durably. Throw Error (kIo). WriteCell returns false, and leaves
-  // the document away, when the directory is shared and another process has finished the cell.
+  // Write a document, atomically and durably. Throw Error (kIo). WriteCell returns false, and
+  // leaves the document out, when the directory is shared and another process has finished the
+  // cell.
   bool WriteCell(const Cell& cell, nlohmann::json document) const;
   void WriteLoad(const std::string& key, const nlohmann::json& document) const;
   // Keeps the document of a run that failed, which does not finish the cell, in place of the one
   // before. Returns the file's path.
   std::string WriteFailure(const Cell& cell, nlohmann::json document) const;
-  // These return null when there is no such file or it holds no JSON. They throw Error (kUsage) when
-  // it is no regular file or cannot be read.
+  // These return null when there is no such file or it holds no JSON. They throw Error (kUsage)
+  // when it is no regular file or cannot be read.
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadFailure(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
@@ -110,7 +111,8 @@ class ResultsDir {
   std::string LoadFile(const std::string& key) const;
   // Returns the path of the claim on a cell or a block (cluster/claim.h).
   std::string ClaimFile(const std::string& key) const { return path_ + "/claims/" + key; }
-  // Takes a finished cell out of the results; its document stays, in set_aside/. Throws Error (kIo).
+  // Takes a finished cell out of the results; its document stays, in set_aside/. Throws Error
+  // (kIo).
   void SetAside(const Cell& cell) const;
   // Returns whether the directory is shared (CreateShared).
   bool shared() const { return shared_; }

@@ -73,6 +73,7 @@ class ExperimentRun {
   std::unique_ptr<ScratchDevice> scratch_;
   std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: none was
   std::string base_;           // directory that databases are made in
+  std::string loaded_;         // key of the load that was finished or found last
   size_t left_ = 0, wanted_ = 0;
   ProgressLine progress_{"experiment", {options_.quiet, options_.line_seconds}};
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -158,8 +159,8 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   return run;
 }
 
-// Keeps the document of a run that failed, and returns where it is. The run's own error is told even
-// when the document cannot be written.
+// Keeps the document of a run that failed, and returns where it is. The run's own error is told
+// even when the document cannot be written.
 std::string ExperimentRun::KeptText(const Cell& cell, const json& document) const {
   const auto has_phases = [](const json& run) {
     return run.contains("phases") && !run["phases"].empty();
@@ -193,7 +194,10 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   RunOptions run = OptionsOf(cell.load_options, dir);
   const std::optional<json> record = ReadRecord(dir);
   const bool loaded = record && record->value("loaded", false);
-  if (loaded && results_.ReadLoad(cell.load_key).is_object()) return true;
+  if (loaded && results_.ReadLoad(cell.load_key).is_object()) {
+    loaded_ = cell.load_key;
+    return true;
+  }
   run.workloads = PhasesOf(run.workloads).load;
   run.workload.extra = OptionsOfWorkloads(run.workload.extra, run.workloads);
   run.threads.resize(1);
@@ -206,6 +210,7 @@ bool ExperimentRun::Load(const Cell& cell, const std::string& dir) {
   }
   NoteScratch(cell, &document);
   results_.WriteLoad(cell.load_key, document);
+  loaded_ = cell.load_key;
   return true;
 }
 
@@ -260,8 +265,8 @@ std::string ExperimentRun::TimeLeft() const {
   return fmt::format(", {}:{:02}:{:02} left", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-// Runs one cell, and sets *dir to the directory of its database, or of its copy, once it is known. Returns whether the
-// cell is finished.
+// Runs one cell, and sets *dir to the directory of its database, or of its copy, once it is known.
+// Returns whether the cell is finished.
 bool ExperimentRun::Do(const Cell& cell, std::string* dir) {
   std::optional<Claim> claim;
   if (results_.shared()) {
@@ -302,7 +307,10 @@ bool ExperimentRun::Execute() {
     --left_;
     if (options_.keep_databases || dir.empty()) continue;
     if (cell.load_key.empty() || cell.copies_load) RemoveDatabaseDirectory(dir);
-    if (!cell.load_key.empty() && LastOfLoad(i)) RemoveDatabaseDirectory(LoadDir(cell));
+    if (cell.load_key.empty()) continue;
+    // A load that is finished stays for the call that goes on with the cell.
+    const bool goes_on = !done && StopRequested() && loaded_ == cell.load_key;
+    if (!goes_on && LastOfLoad(i)) RemoveDatabaseDirectory(LoadDir(cell));
   }
   if (!scratch_ && !options_.keep_databases && !StopRequested()) ::rmdir(base_.c_str());
   return all && !StopRequested();

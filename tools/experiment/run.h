@@ -20,9 +20,9 @@ struct ExperimentRunOptions {
 
 // Returns whether every cell that can run is finished. A cell that fails, or the user's request to
 // stop, leaves cells for the next call. A database that cells share is loaded once, and removed
-// after the last of them. In a directory that is shared (ResultsDir::CreateShared) each cell is
-// claimed first, and one that another process runs is left to it: it is named, and counts as not
-// finished.
+// after the last of them, but stays for the next call where the user asks to stop before that. In a
+// directory that is shared (ResultsDir::CreateShared) each cell is claimed first, and one that
+// another process runs is left to it: it is named, and counts as not finished.
 bool RunExperiment(const Experiment& experiment, const std::vector<Cell>& cells,
                    const ResultsDir& results, const ExperimentRunOptions& options);
 

@@ -13,8 +13,8 @@
 
 namespace testbed {
 
-// The figures of a table's first metric that are marked: the best, null when none is, and those that
-// cannot be told from it.
+// The figures of a table's first metric that are marked: the best, null when none is, and those
+// that cannot be told from it.
 struct BestMarks {
   const Grid::Figure* best = nullptr;
   std::set<const Grid::Figure*> alike;

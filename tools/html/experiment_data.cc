@@ -212,6 +212,7 @@ json ConfidenceJson(const ResultSet& results, const json& tables, const json& fi
   const Circumstances& at = results.circumstances();
   const std::string foreign = ForeignCpuText(at);
   if (!foreign.empty()) sentences.push_back(Sentence(foreign, at.foreign_runs != 0));
+  for (const std::string& mixed : results.MixedTexts()) sentences.push_back(Sentence(mixed, true));
   AddUnequalTerms(tables, findings, &sentences);
   AddCellsNotPlanned(results, &sentences);
   return sentences;

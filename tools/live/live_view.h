@@ -35,7 +35,8 @@ class LiveView {
   void Begin(const RunName& run, const std::string& phase);
   // Shows a second of the phase, and passes it to the server.
   void Second(const SecondReport& second);
-  // Draws the screen anew when a second has passed since, or prints that the run stands still.
+  // Draws the screen anew, or prints that the run stands still, when a second has passed since the
+  // last drawing or line.
   void Idle();
 
  private:

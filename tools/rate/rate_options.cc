@@ -72,9 +72,8 @@ void CheckRateWorkloads(const RunOptions& options, const std::shared_ptr<const D
     const auto workload = info.make(dataset, options.workload);
     if (workload->operations() != 0 || workload->timed()) {
       RefuseWith(fmt::format(
-          "needs a workload that goes on as long as it is told, at the rate that it is "
-          "given; {} {}",
-          name, workload->timed() ? "sets the starts of its operations itself" : "ends by itself"));
+          "needs a workload without an end or a pace of its own; {} {}", name,
+          workload->timed() ? "sets the starts of its operations itself" : "ends by itself"));
     }
     std::set<std::string> own;
     for (const OpKind op : workload->ops()) own.insert(OpName(op));

@@ -1,10 +1,10 @@
 // Models the reads that a kernel of 2014 (Linux 3.x) would have sent to the device for a series of
 // file reads.
 //
-// Since Linux 4.10 a read is sent to the device as a whole, whatever read_ahead_kb says. Before,
-// the on-demand readahead cut it into windows of read_ahead_kb, or into single pages when
-// read_ahead_kb was 0. The experiments of 2014 show that. This model replays reads against a page
-// cache of a given size and the readahead algorithm of that time, so that the published curve,
+// Since Linux 4.10 a read is sent to the device as a whole, whatever read_ahead_kb is, unless it is
+// 0: then each page is a request, as in 2014. Before, the on-demand readahead cut a read into
+// windows of read_ahead_kb. The experiments of 2014 show that. This model replays reads against a
+// page cache of a given size and the readahead algorithm of that time, so that the published curve,
 // today's device and the explanation can stand side by side.
 //
 //   ReadaheadModel model({.read_ahead_bytes = 16384, .cache_bytes = 64 << 20});

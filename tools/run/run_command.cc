@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "device/error.h"
 #include "device/file/page_cache.h"
@@ -49,6 +50,8 @@ bool Loads(const std::string& workload) { return FindWorkload(workload).loads; }
 // Returns whether the workload only reads. Such a workload leaves the database as it was, so that
 // the next run can use it too.
 bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).reads_only; }
+
+void PutBack(const RunOptions& options, DatabaseDir* dir);
 
 // Executes the runs that the options ask for, one after the other, until a run fails or the user
 // stops them.
@@ -97,7 +100,12 @@ class Runs {
     if (Loads(all[0]) && !options_.reuse) {
       return ForEach([&](int threads, int run) { return Fresh(all, threads, run); });
     }
-    return ForEach([&](int threads, int run) { return One(all, threads, run); });
+    bool first = true;
+    return ForEach([&](int threads, int run) {
+      // A run that writes leaves another database than the next one is to begin with.
+      if (!std::exchange(first, false)) PutBack(options_, &dir_);
+      return !StopRequested() && One(all, threads, run);
+    });
   }
 
   template <typename Function>

@@ -8,10 +8,10 @@
 //
 // | format        | how an attribute is found                                               |
 // |---------------|-------------------------------------------------------------------------|
-//  | bson          | by a walk: elements of varying length, each with its name (libbson)      |
-//  | cbor          | by parsing: into a tree, or one event per attribute (nlohmann/json)      |
-//  | flexbuffers   | by binary search among the names, which are sorted                       |
-// | flatbuffers   | by number: a table of offsets; names are in the schema, not the document |
+// | bson          | by a walk: elements of varying length, each with its name (libbson)     |
+// | cbor          | by parsing: into a tree, or one event per attribute (nlohmann/json)     |
+// | flexbuffers   | by binary search among the names, which are sorted                      |
+// | flatbuffers   | by number: a table of offsets; the schema has the names                 |
 #ifndef TESTBED_WORKLOADS_DOCUMENTS_FORMAT_H_
 #define TESTBED_WORKLOADS_DOCUMENTS_FORMAT_H_
 

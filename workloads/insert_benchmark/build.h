@@ -1,5 +1,5 @@
-// Steps of the insert benchmark that do not measure inserts: ib.x builds the secondary indexes of
-// the rows that ib.i0 loaded; ib.vac lets the database settle before reads are measured.
+// The steps that neither insert nor query at a rate: ib.x builds the secondary indexes of the rows
+// that ib.i0 loaded; ib.vac lets the database settle before reads are measured.
 #ifndef TESTBED_WORKLOADS_INSERT_BENCHMARK_BUILD_H_
 #define TESTBED_WORKLOADS_INSERT_BENCHMARK_BUILD_H_
 

@@ -226,7 +226,7 @@ std::string IbTables::CheckIndex(Session& session, uint32_t owner, uint32_t inde
     if (n % every != 0) continue;
     const size_t size = schema_->Value(schema_->ClientOf(id, owner), n, room.data());
     if (found != std::string_view(key, IbSchema::IndexKey(index, id, {room.data(), size}, key))) {
-      return fmt::format("the entry of row {} in index {} is not that row's", id, name);
+      return fmt::format("index {} has a wrong entry for row {}", name, id);
     }
   }
   // An interrupted build leaves some entries, which the next build writes again.

@@ -60,7 +60,7 @@ class TraceStream {
 
  private:
   struct Client {
-    std::vector<size_t> blocks;  // those that are not open yet, the next one last
+    std::vector<size_t> blocks;  // blocks not opened yet; back() is the next
     std::unique_ptr<OperationDecoder> decoder;
     TraceOperation next;
   };

@@ -59,14 +59,18 @@ class FoundFile {
  public:
   explicit FoundFile(const std::string& path)
       : fd_(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
-    if (fd_ < 0) return;
+    if (fd_ < 0) {
+      is_held_ = errno == ENOENT;  // who finds it later, finds that of a run that has just made it
+      return;
+    }
     struct stat mine, there;
     char head[8];
     // A living writer holds the lock of its file, whatever process namespace it is in.
-    is_leftover_ = ::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &mine) == 0 &&
-                   ::lstat(path.c_str(), &there) == 0 && mine.st_dev == there.st_dev &&
-                   mine.st_ino == there.st_ino && S_ISREG(mine.st_mode) &&
-                   mine.st_uid == ::geteuid() &&
+    const bool is_free = ::flock(fd_, LOCK_EX | LOCK_NB) == 0;
+    is_held_ = !is_free && errno == EWOULDBLOCK;
+    is_leftover_ = is_free && ::fstat(fd_, &mine) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+                   mine.st_dev == there.st_dev && mine.st_ino == there.st_ino &&
+                   S_ISREG(mine.st_mode) && mine.st_uid == ::geteuid() &&
                    ::pread(fd_, head, sizeof head, 0) == sizeof head &&
                    std::memcmp(head, kTraceMagic, sizeof head) == 0;
   }
@@ -78,17 +82,21 @@ class FoundFile {
   // Returns whether a killed process of this user left the file: it begins like a trace, and no
   // writer holds its lock.
   bool is_leftover() const { return is_leftover_; }
+  // Returns whether another run is writing the file.
+  bool is_held() const { return is_held_; }
 
  private:
   const int fd_;
-  bool is_leftover_ = false;
+  bool is_leftover_ = false, is_held_ = false;
 };
 
-[[noreturn]] void RefuseFound(const std::string& path) {
-  throw Error(Error::kUsage,
-              fmt::format("the trace {} cannot be written: the file {} is there, which another run "
-                          "writes or which is no unfinished trace; remove it or give another name",
-                          path, UnfinishedTrace(path)));
+[[noreturn]] void RefuseFound(const std::string& path, const FoundFile& found) {
+  const std::string unfinished = UnfinishedTrace(path);
+  const std::string why =
+      found.is_held()
+          ? fmt::format("another run is writing {}; wait for its end", unfinished)
+          : fmt::format("{} is no unfinished trace; remove it or give another name", unfinished);
+  throw Error(Error::kUsage, fmt::format("the trace {} cannot be written: {}", path, why));
 }
 
 // Creates the file for the trace `path`, whose place is `place`. No other process writes it. Only
@@ -101,7 +109,7 @@ std::unique_ptr<File> CreateUnfinished(const std::string& path, const std::strin
   try {
     file = File::Open(unfinished, {.kind = FileKind::kTemp, .create = FileOptions::kMustCreate});
   } catch (const Error& error) {
-    if (error.code() == EEXIST) RefuseFound(path);
+    if (error.code() == EEXIST) RefuseFound(path, found);
     throw;
   }
   ::flock(file->fd(), LOCK_EX | LOCK_NB);
@@ -120,12 +128,13 @@ void CheckTracePlace(const std::string& path) {
   const bool is_there = ::stat(place.c_str(), &there) == 0;
   if (is_there && (!S_ISREG(there.st_mode) || IsOpenFile(place))) {
     throw Error(Error::kUsage,
-                fmt::format("the trace {} cannot be written: it is no regular file with a name, "
-                            "which a trace needs to be; give another name",
-                            path));
+                fmt::format("the trace {} cannot be written: {} is not a regular file; give "
+                            "another name",
+                            path, place));
   }
   if (::lstat(unfinished.c_str(), &there) != 0 && errno == ENOENT) return;
-  if (!FoundFile(unfinished).is_leftover()) RefuseFound(path);
+  const FoundFile found(unfinished);
+  if (!found.is_leftover()) RefuseFound(path, found);
 }
 
 TraceWriter::TraceWriter(const std::string& path)

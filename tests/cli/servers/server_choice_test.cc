@@ -79,6 +79,21 @@ TEST_F(NoServerTest, AnEngineThatSpeaksToNoServerRefusesOne) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// The packages are those of the programs alone, as docs/servers.md has them.
+TEST_F(NoServerTest, AServerThatIsNotInstalledNamesItsPackage) {
+  const auto is_built = [](const char* name) {
+    const auto& all = Engines();
+    return std::any_of(all.begin(), all.end(), [&](const auto& i) { return i.name == name; });
+  };
+  if (is_built("postgres")) {
+    ExpectRefused(Run("--engine postgres --server postgres@99"),
+                  "PostgreSQL 99 is not installed: apt-get install postgresql-99, or give");
+  }
+  if (is_built("mysql") && !HasEngine("mysql")) {
+    ExpectRefused(Run("--engine mysql"), "apt-get install mariadb-server-core, or give");
+  }
+}
+
 // tools/run.sh installs a server only when the words ask for one that the run starts.
 TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
   const auto servers = [](const std::string& words) {

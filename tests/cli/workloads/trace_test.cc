@@ -4,6 +4,7 @@
 #include <fstream>
 #include <string>
 
+#include "device/os/sys_file.h"
 #include "tests/cli/command.h"
 
 namespace testbed {
@@ -96,6 +97,21 @@ TEST_F(TraceCommandTest, EveryEngineGivesTheAnswersOfTheRecording) {
   }
   ExpectAnswersAsRecorded(
       Phase("--rows 5000 --engine btree --workload replay-load:a.trace,replay:a.trace", "replay"));
+}
+
+// Once, the recording of the help ran on a database that the replay's command did not load.
+TEST_F(TraceCommandTest, TheExamplesOfTheHelpReplayWhatTheyRecord) {
+  std::vector<std::string> commands;
+  for (const std::string& line : SplitLines(Run("trace --help").out)) {
+    const size_t words = line.find("testbed --engine");
+    if (words != std::string::npos && line.find("a.trace") != std::string::npos) {
+      commands.push_back(line.substr(words + 8) + " ");
+    }
+  }
+  ASSERT_EQ(commands.size(), 2u);
+  if (!HasEngine("lmdb")) GTEST_SKIP() << "lmdb is not in this build";
+  Phase(commands[0] + "--rows 2000 --operations 2000", "ycsb-a");
+  ExpectAnswersAsRecorded(Phase(commands[1] + "--rows 2000", "replay"));
 }
 
 TEST_F(TraceCommandTest, ATransactionOverSeveralTablesIsOneOperationOfTheReplay) {

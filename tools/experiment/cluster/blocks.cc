@@ -1,6 +1,7 @@
 #include "tools/experiment/cluster/blocks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +12,7 @@
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/sweep/forecast.h"
 #include "tools/output/table.h"
@@ -23,8 +25,8 @@ using nlohmann::json;
 // The lease of an NFS server lasts 90 s: so long a dead host's claim may be held.
 constexpr std::chrono::seconds kClaimPatience(120);
 
-// Waits for the claim on a block, whose holder may be a process that has just died with its host. Returns
-// nothing when it is held all the time, or the user asks to stop.
+// Waits for the claim on a block, whose holder may be a process that has just died with its host.
+// Returns nothing when it is held all the time, or the user asks to stop.
 std::optional<Claim> AwaitClaim(const std::string& file, const std::string& block) {
   const auto end = std::chrono::steady_clock::now() + kClaimPatience;
   bool said = false;
@@ -69,6 +71,48 @@ void BeginAnew(const std::vector<Cell>& cells, const ResultsDir& results) {
   }
 }
 
+// Returns what is known of the runs of the cell that failed, which has no result.
+std::string FailureText(const Cell& cell, const ResultsDir& results) {
+  const json document = results.ReadFailure(cell);
+  std::string text = fmt::format("{} failed on {}", cell.name, HostOf(document));
+  const json runs = document.is_object() ? document.value("runs", json()) : json();
+  for (const json& run : runs) {
+    if (run.is_object() && run.contains("error")) {
+      return fmt::format("{} ({})", text, run["error"].value("sentence", ""));
+    }
+  }
+  return text;
+}
+
+// Returns why the block must stay on the host that has finished cells of it; "" when this host may
+// begin it anew, or no other host has a result. Beginning anew gains nothing when this host lacks
+// the library of a finished cell, or when each cell that is not finished has failed: it would fail
+// here, too, after all others had been measured again.
+std::string WhyItStays(const std::vector<Cell>& cells, const ResultsDir& results) {
+  std::set<std::string> hosts;
+  std::vector<std::string> failures;
+  size_t open = 0;
+  for (const Cell& cell : cells) {
+    if (!results.HasCell(cell)) {
+      ++open;
+      if (results.HasFailure(cell)) failures.push_back(FailureText(cell, results));
+      continue;
+    }
+    const std::string host = HostOf(results.ReadCell(cell));
+    if (host.empty() || host == NodeName()) continue;
+    hosts.insert(host);
+    const std::string missing = MissingHere(cell);
+    if (!missing.empty()) {
+      return fmt::format("{} has finished {}, which cannot run here: {}", host, cell.name, missing);
+    }
+  }
+  if (hosts.empty() || failures.size() < open) return "";
+  return fmt::format(
+      "{} has finished its other cells, and {}; mend that and run the block there, or remove "
+      "{}/failed to have another host begin it anew",
+      fmt::join(hosts, ", "), SomeNames(failures), results.path());
+}
+
 // Returns the cells that this host can run, and says of the others why it cannot.
 std::vector<Cell> CellsForThisHost(const std::vector<Cell>& cells, const ResultsDir& results) {
   std::vector<Cell> here;
@@ -97,11 +141,18 @@ bool RunBlock(const Experiment& e, const std::vector<Cell>& cells, const Results
   const bool finished = std::all_of(here.begin(), here.end(),
                                     [&](const Cell& cell) { return results.HasCell(cell); });
   if (finished) return all;
+  const std::string stays = WhyItStays(here, results);
+  if (!stays.empty()) {
+    fmt::print(stderr, "testbed: block {} is not begun anew on {}: {}\n", cells[0].block,
+               NodeName(), stays);
+    return false;
+  }
   BeginAnew(cells, results);
   return RunExperiment(e, here, results, options.run) && all;
 }
 
-// Runs whole blocks: first those that nobody runs, then what is left of the others when they are free.
+// Runs whole blocks: first those that nobody runs, then what is left of the others when they are
+// free.
 bool RunBlocks(const Experiment& e, const std::vector<Block>& blocks, const ResultsDir& results,
                const BlockRunOptions& options) {
   bool complete = true;

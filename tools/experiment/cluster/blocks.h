@@ -1,6 +1,7 @@
-// Blocks of cells: the cells of a round that are compared with each other run on one host, one after the
-// other, so that what hosts differ by cancels as what rounds differ by does. These functions list the
-// cells and blocks of an experiment, and run some of them beside other processes that share the results.
+// Blocks of cells. The cells of a round that are compared with each other form a block and run on
+// one host, one after the other, so a difference between hosts cancels in a comparison, as one
+// between rounds does. These functions list the cells and blocks of an experiment, and run some of
+// them beside other processes that share the results.
 //
 //   testbed experiment cells NAME                          the keys of cells and blocks
 //   testbed experiment run NAME --block round-1 --out DIR
@@ -26,14 +27,14 @@ struct Block {
   size_t left = 0;          // cells that are not finished
 };
 
-// Returns the blocks of the cells, in the order of their first cells. `out` may hold no results yet.
+// Returns the blocks of the cells, in the order of their first cells. `out` may hold no results.
 std::vector<Block> BlocksOf(const std::vector<Cell>& cells, const ResultsDir& out);
 
 // Returns the tables that `testbed experiment cells` prints.
 std::string CellsText(const std::vector<Cell>& cells, const ResultsDir& out);
 
-// Returns those of the cells that the keys name, in the order of `cells`: `keys` are of cells (--cell) or,
-// with `of_blocks`, of blocks (--block). Throws Error (kUsage) for a key that is none of theirs.
+// Returns the cells that the keys name, in the order of `cells`: `keys` are those of cells (--cell)
+// or, with `of_blocks`, of blocks (--block). Throws Error (kUsage) for a key that names none.
 std::vector<Cell> CellsOfKeys(const std::vector<Cell>& cells, const std::vector<std::string>& keys,
                               bool of_blocks);
 
@@ -43,13 +44,15 @@ inline constexpr int kHostRefused = 3;
 struct BlockRunOptions {
   ExperimentRunOptions run;
   HostChecks checks;
-  bool whole_blocks = false;  // cells are those of whole blocks, which stay on one host
+  bool whole_blocks = false;  // the cells are whole blocks, each of which stays on one host
 };
 
-// Runs the cells beside other processes, after the host was checked. A block is kept for this process
-// while it runs; one that was begun on another host is begun anew: the results that it has are set aside.
-// Returns the exit code: 0 when every cell is finished, kHostRefused, 130 when the user asked to stop,
-// else 1. Throws Error as RunExperiment does.
+// Runs the cells beside other processes, after this host has passed its check. This process holds
+// the claim on a block while it runs the block. A block that was begun on another host is begun
+// anew: the results that it has are set aside. It is refused, and its results stay, when each of
+// its cells is finished or has failed, or when this host lacks the library for a cell that is
+// finished. Returns the exit code: 0 when every cell is finished, kHostRefused, 130 when the user
+// asked to stop, else 1. Throws Error as RunExperiment does.
 int RunCells(const Experiment& experiment, const std::vector<Cell>& cells,
              const ResultsDir& results, const BlockRunOptions& options);
 

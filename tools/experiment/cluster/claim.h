@@ -1,13 +1,14 @@
-// A claim keeps a cell, or a block of cells, for one process, so that processes on several hosts that
-// share a results directory do each cell once.
+// A claim keeps a cell, or a block of cells, for one process, so that processes on several hosts
+// that share a results directory do each cell once.
 //
 //   std::optional<Claim> claim = Claim::Try(dir.ClaimFile(CellKey(cell)));
 //   if (!claim) ...                       // another process does it
 //
-// A claim is a file that its holder has locked (fcntl(2), F_OFD_SETLK). The lock ends with the process
-// and the children that it has forked, however they end, so a dead process's claim is free; with its host, as
-// soon as the server of the file system knows that the host is dead (NFS 4: when its lease is over,
-// 90 s by default). The file says who holds it. A file system without such locks is refused.
+// A claim is a file that its holder has locked (fcntl(2), F_OFD_SETLK). The lock ends with the
+// process and the children that it has forked, however they end, so a dead process's claim is free.
+// When the host dies, the claim is free once the file server has noticed (NFS 4: when the host's
+// lease has expired, 90 s by default). The file names the holder. A file system without such locks
+// is refused.
 //
 // Not thread-safe.
 #ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_CLAIM_H_
@@ -20,11 +21,11 @@ namespace testbed {
 
 class Claim {
  public:
-  // Returns the claim, or nothing when another process holds it. Throws Error: kIo when the file cannot
-  // be made, kUsage when the file system has no locks.
+  // Returns the claim, or nothing when another process holds it. Throws Error: kIo when the file
+  // cannot be made, kUsage when the file system has no locks.
   static std::optional<Claim> Try(const std::string& file);
-  // Returns who holds the claim, such as "n2, process 4711"; "another process" when the file does not
-  // tell.
+  // Returns the holder of the claim, such as "n2, process 4711"; "another process" when the file
+  // does not name it.
   static std::string Holder(const std::string& file);
   ~Claim();  // removes the file
   Claim(Claim&& other) noexcept;
@@ -36,7 +37,7 @@ class Claim {
   std::string file_;
 };
 
-// Returns the name of this host: the scheduler's (SLURMD_NODENAME) where there is one, else the system's.
+// Returns the name that the scheduler gives this host (SLURMD_NODENAME), else that of the system.
 std::string NodeName();
 
 }  // namespace testbed

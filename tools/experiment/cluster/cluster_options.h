@@ -24,12 +24,12 @@ struct ClusterOptions {
 
 void AddClusterOptions(CLI::App& app, ClusterOptions* options);
 
-// Checks the options among themselves. `word` is the command line's first: "run", "cells", "list", "show",
-// "plan", or none of these. Throws Error (kUsage).
+// Checks that the options fit together. `word` is the first of the command line: "run", "cells",
+// "list", "show", "plan", or none of these. Throws Error (kUsage).
 void CheckClusterOptions(const ClusterOptions& options, const std::string& word);
 
-// Returns what --on asks for. Throws Error (kUsage) when it is none that is known, or its programs are not
-// installed.
+// Returns the launcher that --on names. Throws Error (kUsage) for an unknown name, and when the
+// launcher's programs are not installed.
 std::unique_ptr<Launcher> LauncherOf(const ClusterOptions& options, const std::string& out);
 
 }  // namespace testbed

@@ -1,8 +1,8 @@
-// Processes that agree to share a directory, as against one that has it for itself (DirLock,
-// device/os/dir_lock.h). Both lock the directory itself by flock(2), so the locks end with the processes.
-// They are of one host: a file server does not pass them on.
+// A lock by which processes share a directory, where a DirLock (device/os/dir_lock.h) keeps others
+// out of it. Both lock the directory itself by flock(2), so the locks end with the processes. They
+// hold on one host: a file server does not pass them on.
 //
-//   DirShare share(out, "--out");                       // throws when a process has it for itself
+//   DirShare share(out, "--out");                       // throws when a process keeps others out
 //   const DirShare in_turn = DirShare::InTurn(out + "/cells");  // one process after the other
 //
 // Not thread-safe.
@@ -16,11 +16,11 @@ namespace testbed {
 class DirShare {
  public:
   DirShare() = default;  // holds no lock
-  // Throws Error: kUsage, naming `option`, when a process has the directory for itself; kIo when it cannot
-  // be opened.
+  // Throws Error: kUsage, naming `option`, when a process keeps others out of the directory; kIo
+  // when it cannot be opened.
   DirShare(const std::string& dir, const std::string& option);
-  // Waits until no other process holds such a lock, and returns one that keeps others out. For moments, as
-  // it waits for ever. Throws Error (kIo).
+  // Waits until no other process holds a lock of this kind, and returns one that keeps others out.
+  // Hold it for a moment only, because the others wait without a limit. Throws Error (kIo).
   static DirShare InTurn(const std::string& dir);
   ~DirShare();
   DirShare(DirShare&& other) noexcept;

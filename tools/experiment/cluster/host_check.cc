@@ -65,8 +65,8 @@ std::vector<json> ReadHosts(const std::string& out) {
   return hosts;
 }
 
-// Returns the kind that the hosts of these results must be of and the host that has decided it, which is
-// `mine` when none has.
+// Returns the kind that the hosts of these results must be of and the host that has decided it,
+// which is `mine` when none has.
 json FirstOf(const std::string& out, const json& mine) {
   const std::string file = out + "/hosts/first.json";
   const std::string whole = HostFile(out, NodeName());

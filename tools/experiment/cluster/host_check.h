@@ -1,5 +1,6 @@
-// The check that a host must pass before it runs a block of cells, as a prolog of a scheduler does: it
-// must be idle, run at its full speed, and be of the kind of the host that ran the first block.
+// The check that a host must pass before it runs a block of cells, as a scheduler's prolog makes
+// it: the host must be idle, run at its full speed, and be of the kind of the host that ran the
+// first block.
 //
 //   const std::string why = WhyRefused(results, databases, ParseHostChecks("load,throttle,kind"));
 //   if (!why.empty()) ...     // hosts/HOST.json has the reason, too
@@ -27,33 +28,34 @@ struct HostChecks {
 // (kUsage) for other words.
 HostChecks ParseHostChecks(const std::string& list);
 
-// What the host did for about a second. Shares are of all its processors; nothing where it is not known.
+// What the host did for about a second. Shares are of all its processors, and absent where they are
+// not known.
 struct HostMoment {
   std::optional<double> foreign_cpu, steal;
   uint64_t throttled = 0;  // times that a processor was slowed down because it was hot
-  uint64_t capped_khz = 0, full_khz = 0;  // highest frequency that is allowed, and that there is
+  uint64_t capped_khz = 0, full_khz = 0;  // highest frequency that is allowed, and that of the chip
 };
 HostMoment WatchHost();
 
 // The facts that hosts of one kind share, by name.
 std::map<std::string, std::string> KindOf(const HostFacts& host);
 
-// These return why a host is refused; an empty string when it is not. `look` is called again while the
-// host is busy, up to `looks` times, since what has just ended there may still be at work.
+// These return why a host is refused; an empty string when it is not. `look` is called again while
+// the host is busy, up to `looks` times, because the work before may not have ended quite.
 std::string WhyBusy(const HostChecks& checks, const std::function<HostMoment()>& look, int looks);
 std::string WhyAnotherKind(const std::map<std::string, std::string>& kind,
                            const std::map<std::string, std::string>& first,
                            const std::string& first_host);
 
-// Checks this host, whose databases will lie in `databases`, and notes the answer in hosts/HOST.json of
-// the results in `out`. The first host that passes decides the kind (hosts/first.json). Throws Error
-// (kIo).
+// Checks this host, whose databases will lie in `databases`, and writes the answer to
+// hosts/HOST.json of the results in `out`. The first host that passes decides the kind
+// (hosts/first.json). Throws Error (kIo).
 std::string WhyRefused(const std::string& out, const std::string& databases,
                        const HostChecks& checks);
 
-// Returns the hosts that were refused, and why.
+// Returns the reasons why hosts were refused, by host.
 std::map<std::string, std::string> RefusedHosts(const std::string& out);
-// Forgets which hosts were refused, as what was in the way may be gone.
+// Forgets which hosts were refused, because the reasons may be gone.
 void ForgetRefusals(const std::string& out);
 
 }  // namespace testbed

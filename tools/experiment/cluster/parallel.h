@@ -1,5 +1,6 @@
-// Blocks of cells on hosts that ssh reaches, by GNU parallel, for who has no scheduler: one block at a time
-// on each host, and up to three times when a host goes away.
+// Runs blocks of cells on hosts that ssh reaches, by GNU parallel, where there is no scheduler: one
+// block at a time on each host. A block whose host goes away, or that fails, is tried up to three
+// times.
 #ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_PARALLEL_H_
 #define TESTBED_TOOLS_EXPERIMENT_CLUSTER_PARALLEL_H_
 

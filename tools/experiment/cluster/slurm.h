@@ -1,5 +1,6 @@
-// Blocks of cells as tasks of Slurm's job arrays: a node each, for this task alone, and requeued when its
-// node dies. Arrays have a name that is made of the results directory, by which a later call finds them.
+// Runs blocks of cells as tasks of Slurm's job arrays. Each task has a node for itself, and Slurm
+// requeues it when its node dies. The arrays' name follows from the results directory, so that a
+// later call finds them.
 #ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_SLURM_H_
 #define TESTBED_TOOLS_EXPERIMENT_CLUSTER_SLURM_H_
 
@@ -11,15 +12,15 @@
 
 namespace testbed {
 
-// Returns the tasks that the output of squeue tells, whose lines are "ID|STATE|NODES|REASON"
+// Returns the tasks in the output of squeue, whose lines are "ID|STATE|NODES|REASON"
 // (kSqueueFormat), and adds their ids to *ids.
 inline constexpr char kSqueueFormat[] = "%i|%T|%N|%r";
 ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* ids);
 
 class SlurmLauncher : public Launcher {
  public:
-  // `options` are further ones of sbatch(1), without dashes. Throws Error (kUsage) when Slurm's programs
-  // are not installed.
+  // `options` are more options of sbatch(1), without dashes. Throws Error (kUsage) when Slurm's
+  // programs are not installed.
   SlurmLauncher(std::string out, std::string partition, std::vector<std::string> options);
 
   void Start(const std::vector<std::string>& command, const std::vector<std::string>& blocks,

@@ -6,8 +6,8 @@
 
 namespace testbed {
 
-// Returns the examples of `testbed experiment WORD`, where `word` is list, show, plan, cells or run.
-// Returns those of the whole command for any other word, such as the name of an experiment.
+// Returns the examples of `testbed experiment WORD`, where `word` is list, show, plan, cells or
+// run. Returns those of the whole command for any other word, such as the name of an experiment.
 std::string ExperimentExamples(const std::string& word);
 
 }  // namespace testbed

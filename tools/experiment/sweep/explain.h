@@ -1,5 +1,5 @@
-// What `testbed experiment` prints of experiments that it does not run: the list of those that come with
-// it, and the parts and the plan of one.
+// What `testbed experiment` prints of experiments that it does not run: the list of those that come
+// with it, and the parts and the plan of one.
 #ifndef TESTBED_TOOLS_EXPERIMENT_SWEEP_EXPLAIN_H_
 #define TESTBED_TOOLS_EXPERIMENT_SWEEP_EXPLAIN_H_
 

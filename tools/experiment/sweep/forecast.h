@@ -29,15 +29,16 @@ struct Forecast {
 Forecast ForecastOf(const std::vector<Cell>& cells,
                     const std::function<bool(const Cell&)>& finished);
 
-// Returns the seconds that it takes at least: measuring, and loading at the speed that ForecastText names.
+// Returns the seconds that it takes at least: measuring, and loading at the speed that ForecastText
+// names.
 double ForecastSeconds(const Forecast& forecast);
 
 // Returns lines such as "read-size: 12 cells, 4 loads of 4.0G in all; about 9 minutes; ...".
 std::string ForecastText(const Forecast& forecast, const std::string& name);
 
 // Throws Error (kUsage) when the file system of `dir`, or of its nearest parent that exists, has
-// less room than the largest database takes. `option` names the directory. For plans without a scratch
-// device.
+// less room than the largest database takes. `option` names the directory. For plans without a
+// scratch device.
 void CheckRoom(const Forecast& forecast, const std::string& dir, const std::string& option);
 
 }  // namespace testbed

@@ -35,8 +35,8 @@ bool IsList(const Given& given) {
          given.value.find(',') != std::string::npos;
 }
 
-// Throws Error (kUsage) for an option that does not exist when another of the words is a list, since
-// the parser of a single run would refuse that list first.
+// Throws Error (kUsage) for an option that does not exist when another of the words is a list,
+// since the parser of a single run would refuse that list first.
 void RefuseUnknownBesideList(const std::vector<std::string>& words, const std::string& unknown) {
   if (unknown == "help" || unknown == "version") return;
   for (size_t i = 0; i + 1 < words.size(); ++i) {

@@ -92,9 +92,15 @@ std::string MongodConf(const AdvisedWay& way) {
   return text;
 }
 
-}  // namespace
+// Returns how the device gets the readahead that the way was measured with.
+std::string ReadaheadLine(const AdvisedWay& way) {
+  constexpr uint64_t kSector = 512;
+  if (!way.readahead_bytes) return "";
+  return fmt::format("  # measured with read_ahead_kb = {}: blockdev --setra {} DEVICE\n",
+                     *way.readahead_bytes / 1024, *way.readahead_bytes / kSector);
+}
 
-std::string ConfigurationText(const AdvisedWay& way) {
+std::string OfServers(const AdvisedWay& way) {
   if (way.engine == "innodb" || way.engine == "mysql") return MyCnf(way);
   if (way.engine == "postgres") return PostgresqlConf(way);
   if (way.engine == "rocksdb") return RocksdbOptions(way);
@@ -107,5 +113,9 @@ std::string ConfigurationText(const AdvisedWay& way) {
   return fmt::format("No server's configuration: {} runs inside the program that uses it.\n",
                      way.engine);
 }
+
+}  // namespace
+
+std::string ConfigurationText(const AdvisedWay& way) { return OfServers(way) + ReadaheadLine(way); }
 
 }  // namespace testbed

@@ -4,6 +4,7 @@
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVICE_CONFIG_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace testbed {
@@ -14,11 +15,14 @@ struct AdvisedWay {
   uint64_t page_size = 0;    // in bytes
   uint64_t cache_bytes = 0;  // the engine's cache
   uint64_t ram_bytes = 0;    // the whole budget
+  // The device's readahead while it was measured; without it that of the machine, or none counts.
+  std::optional<uint64_t> readahead_bytes = {};
 };
 
 // Returns the lines for my.cnf (innodb, mysql), postgresql.conf (postgres), RocksDB's OPTIONS file
-// (rocksdb) or mongod.conf (wiredtiger), for my.cnf and postgresql.conf as a hint (btree); a sentence for engines that no
-// server has.
+// (rocksdb) or mongod.conf (wiredtiger), for my.cnf and postgresql.conf as a hint (btree); a
+// sentence for engines that no server has. The last line has the readahead, when it is set: the
+// device has it, and no server's configuration.
 std::string ConfigurationText(const AdvisedWay& way);
 
 }  // namespace testbed

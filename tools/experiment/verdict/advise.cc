@@ -11,6 +11,7 @@
 #include "engines/registry.h"
 #include "tools/experiment/verdict/advice_config.h"
 #include "tools/experiment/verdict/resample.h"
+#include "tools/option_values.h"
 #include "tools/output/table.h"
 #include "tools/statistics/estimate.h"
 
@@ -47,10 +48,18 @@ std::string EngineOfWay(const Way& way) {
   return engine.substr(0, engine.find_first_of(":@"));
 }
 
+// Returns the readahead that the way was measured with; "" when its reads are direct, which have
+// none.
+std::string ReadaheadOf(const Way& way) {
+  return OptionOf(way, "io") == "direct" ? "" : OptionOf(way, "readahead");
+}
+
 // Returns the options of a way as they are written on the command line.
 std::string OptionsText(const Way& way) {
   const auto option = [&](const char* name) { return OptionOf(way, name); };
   std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
+  const std::string readahead = ReadaheadOf(way);
+  if (!readahead.empty()) text += " --readahead " + readahead;
   if (!FindEngine(EngineOfWay(way)).capabilities.cache) return text;
   const double share = way.Share();
   return fmt::format("{} --cache-pct {}", text,
@@ -70,15 +79,17 @@ std::string EvidenceText(const Way& way) {
   return text;
 }
 
-// Returns the number of rounds, from the first one on, in which the cell was measured without a gap.
+// Returns the number of rounds, from the first one on, in which the cell was measured without a
+// gap.
 size_t RoundsOf(const ResultSet& results, size_t cell) {
   int round = 0;
   while (round < results.rounds() && results.finished(cell, round + 1)) ++round;
   return static_cast<size_t>(round);
 }
 
-// Returns why there is no advice, or "" when every way was measured with its settings in force. Without
-// --ram, for example, a buffered way has all of the machine's page cache, and a direct one its share.
+// Returns why there is no advice, or "" when every way was measured with its settings in force. If
+// --ram is not, for example, a buffered way has all of the machine's page cache, and a direct one
+// its share.
 std::string RefusalText(const ResultSet& results, const std::vector<Way>& ways) {
   std::set<std::string> why;
   for (const Way& way : ways) {
@@ -126,8 +137,8 @@ std::vector<bool> Alike(const ResultSet& results, const std::vector<Way>& ways, 
   return alike;
 }
 
-// Returns the ways that were measured in each of the first `rounds` rounds, by these rounds alone, the
-// fastest first.
+// Returns the ways that were measured in each of the first `rounds` rounds, by these rounds alone,
+// the fastest first.
 std::vector<Way> WaysOf(const ResultSet& results, size_t rounds) {
   std::vector<Way> ways;
   for (size_t i = 0; rounds != 0 && i < results.cells().size(); ++i) {
@@ -186,9 +197,9 @@ size_t LastRoundOfAll(const ResultSet& results) {
   return last;
 }
 
-// Returns the last round that is whole: each way, or each finalist of the round before, was measured
-// in it. A round of finals that was interrupted, or in which a finalist failed, tells nothing: by it
-// those would be left out that come last in it.
+// Returns the last round that is whole: each way, or each finalist of the round before, was
+// measured in it. A round of finals that was interrupted, or in which a finalist failed, tells
+// nothing: by it those would be left out that come last in it.
 size_t LastWholeRound(const ResultSet& results) {
   size_t whole = LastRoundOfAll(results);
   while (whole >= kLeastRounds && whole < static_cast<size_t>(results.rounds())) {
@@ -203,7 +214,8 @@ size_t LastWholeRound(const ResultSet& results) {
   return whole;
 }
 
-// Returns a line for each measurement that is missing from the comparison of the first `whole` rounds.
+// Returns a line for each measurement that is missing from the comparison of the first `whole`
+// rounds.
 std::string MissingText(const ResultSet& results, size_t whole) {
   constexpr size_t kNamed = 5;
   std::vector<std::string> missing;
@@ -227,7 +239,8 @@ std::string MissingText(const ResultSet& results, size_t whole) {
   return text;
 }
 
-// Returns the bytes of the way's cache and the whole budget.
+// Returns what of the way a server can be told: the bytes of its cache, the whole budget, its
+// readahead.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
@@ -239,6 +252,10 @@ AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   advised.page_size = bytes(page);
   advised.ram_bytes = bytes(ram);
   advised.cache_bytes = bytes(ram * share / 100);
+  const std::string readahead = ReadaheadOf(way);
+  if (!readahead.empty()) {
+    advised.readahead_bytes = ParseSize("--readahead", readahead, 0, UINT64_MAX);
+  }
   return advised;
 }
 

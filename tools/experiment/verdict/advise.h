@@ -11,17 +11,17 @@
 namespace testbed {
 
 // Returns the advice from the results of the experiment "advise": the options of the fastest cell,
-// the rates of the next ones relative to it, and the reads and CPU time that explain them. It is from
-// the whole rounds alone, those which all ways, or all finalists, finished. Without a finished cell,
-// returns only the list of missing measurements.
+// the rates of the next ones relative to it, and the reads and CPU time that explain them. It is
+// from the whole rounds alone, those which all ways, or all finalists, finished. Without a finished
+// cell, returns only the list of missing measurements.
 std::string AdviceText(const ResultSet& results);
 
 // The rounds in which all ways are measured before the finalists are measured on.
 constexpr int kAdviseRounds = 3;
 
-// Returns the names of the cells that cannot be told from the fastest by the first `rounds` rounds, as
-// if there were no more; empty when the fastest is decided, or `rounds` is less than two. A cell that
-// lacks one of these rounds is left out.
+// Returns the names of the cells that cannot be told from the fastest by the first `rounds` rounds,
+// as if there were no more; empty when the fastest is decided, or `rounds` is less than two. A cell
+// that lacks one of these rounds is left out.
 std::vector<std::string> Finalists(const ResultSet& results, int rounds);
 
 // The ways are looked at after each round from the third on, and those that have lost are left out

@@ -269,8 +269,8 @@ std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& ce
         [alike](double most, double least) { return least < alike * most; },
         [](double n) { return fmt::format("{:.9g}", n); });
   };
-  // Workloads have options of their own for the rows of a round; what was loaded tells them. A graph
-  // may have a few rows more with another seed.
+  // Workloads have options of their own for the rows of a round; what was loaded tells them. A
+  // graph may have a few rows more with another seed.
   const std::string rows = lengths("options.rows", "rows", 1);
   text += rows.empty() ? lengths("loaded.rows", "rows that were loaded", 0.99) : rows;
   for (const char* length : {"operations", "seconds"}) {

@@ -1,5 +1,5 @@
-// Checks whether the cells of a table, or of a part of a finding, were compared on equal terms: engines
-// held the same memory, their rounds had the same length, and a round ran on one host.
+// Checks whether the cells of a table, or of a part of a finding, were compared on equal terms:
+// engines held the same memory, their rounds had the same length, and a round ran on one host.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_EQUAL_TERMS_H_
 
@@ -26,9 +26,9 @@ std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& ce
 std::string UnequalMemory(const ResultSet& results,
                           const std::vector<std::vector<size_t>>& compared);
 
-// Returns a line for each set of hosts that measured the cells of a round together, with these rounds;
-// none when each round is of one host. Rounds are the blocks of all comparisons, so what hosts differ
-// by cancels only where a round is of one host.
+// Returns a line for each set of hosts that measured the cells of a round together, with these
+// rounds; none when each round is of one host. Rounds are the blocks of all comparisons, so what
+// hosts differ by cancels only where a round is of one host.
 std::vector<std::string> HostsLines(const ResultSet& results, const std::vector<size_t>& cells);
 // The same of the cells that each term of a statement compares, each line once. Cells of different
 // terms are not compared.

@@ -202,12 +202,13 @@ class Checker {
     where.erase("mean");
     for (size_t i = 0; i < results_.cells().size(); ++i) {
       const Cell& cell = results_.cells()[i];
-      if (!cell.runs() || !Matches(cell.labels, where)) continue;
+      if (!cell.planned() || !Matches(cell.labels, where)) continue;
       for (int round = 1; round <= results_.rounds(); ++round) {
         if (results_.finished(i, round)) continue;
         verdict->outcome = PartVerdict::kNotMeasured;
         verdict->because = "no result of " + cell.name;
         if (results_.rounds() > 1) verdict->because += fmt::format(" in round {}", round);
+        if (!cell.runs()) verdict->because += ", which does not run here: " + cell.skipped;
         return true;
       }
       if (results_.not_in_force(i).empty()) continue;
@@ -318,7 +319,7 @@ std::string UnplannedLabel(const std::vector<Cell>& cells, const Selection& sele
       Where one = where;
       one[axis] = {label};
       if (std::none_of(cells.begin(), cells.end(), [&](const Cell& cell) {
-            return cell.runs() && Matches(cell.labels, one);
+            return cell.planned() && Matches(cell.labels, one);
           })) {
         return axis + "=" + label;
       }

@@ -254,6 +254,28 @@ TEST(CacheRehearsalTest, APhaseIsRehearsedWithALengthRateAndPopularRowsOfItsOwn)
   EXPECT_NE(with("point-read ~2"), with("point-read"));
 }
 
+// Once, the first cell of a list decided the share of all that read other rows, or fewer.
+TEST(CacheRehearsalTest, CellsThatReadOtherRowsShareNoRehearsal) {
+  const json usual = RehearsalIdentity(Options({}));
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"--distribution", "zipfian"},
+                                             {"--zipf-theta", "0.5"},
+                                             {"--hot-fraction", "0.3"},
+                                             {"--hot-probability", "0.9"},
+                                             {"--hit-ratio", "0.5"},
+                                             {"--operations", "100"},
+                                             {"--seconds", "3"},
+                                             {"--warmup", "1"},
+                                             {"--rate", "100"},
+                                             {"--read-iops", "100"}}) {
+    EXPECT_NE(RehearsalIdentity(Options(other)), usual) << other[0];
+  }
+  for (const std::vector<std::string>& same : std::vector<std::vector<std::string>>{
+           {"--seed", "43"}, {"--durability", "none"}, {"--readahead", "4k"}}) {
+    EXPECT_EQ(RehearsalIdentity(Options(same)), usual) << same[0];
+  }
+}
+
 TEST(CacheRehearsalTest, ARehearsalOfAShortRunIsTheWholeRun) {
   EXPECT_TRUE(IsWhole(Options({"--workload", "insert,point-read", "--seconds", "4"})));
   for (const std::vector<std::string>& longer : std::vector<std::vector<std::string>>{

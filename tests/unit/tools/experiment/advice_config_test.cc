@@ -50,5 +50,14 @@ TEST(AdviceConfigTest, WhatDoesNotCarryOverIsSaid) {
   EXPECT_THAT(ConfigurationText({"lmdb", "mmap", 4096, 0, kMega}), HasSubstr("No server's"));
 }
 
+TEST(AdviceConfigTest, TheReadaheadIsTheDevices) {
+  const char* line = "\n  # measured with read_ahead_kb = 16: blockdev --setra 32 DEVICE\n";
+  for (const char* engine : {"innodb", "postgres", "rocksdb", "wiredtiger", "btree", "lmdb"}) {
+    EXPECT_THAT(ConfigurationText({engine, "buffered", 8192, kMega, kMega, 16384}),
+                testing::EndsWith(line))
+        << engine;
+  }
+}
+
 }  // namespace
 }  // namespace testbed

@@ -34,11 +34,13 @@ class AdviseTest : public testing::Test {
   }
   ~AdviseTest() override { std::filesystem::remove_all(directory_); }
 
-  void Plan(int rounds, const std::string& engine = "btree") {
+  // Plans two ways of direct reads, and `last`.
+  void Plan(int rounds, const std::string& engine = "btree",
+            const std::string& last = "buffered 20") {
     options_.scale = "tiny";
     options_.rounds = rounds;
     options_.set = {{"engine", engine}, {"workload", "insert,mixed"}};
-    options_.only = {{"reading", {"direct 50", "direct most", "buffered 20"}}};
+    options_.only = {{"reading", {"direct 50", "direct most", last}}};
     dir_.Create(LoadExperiment("advise"), options_);
     cells_ = PlanCells(LoadExperiment("advise"), options_);
   }
@@ -87,7 +89,8 @@ TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
   Write(1, {500, 505, 510});
   Write(2, {2000, 2010, 2020});
   const std::string advice = Advice();
-  EXPECT_THAT(advice, HasSubstr("Advice: --io buffered --page-size 8k --cache-pct 20"));
+  EXPECT_THAT(advice,
+              HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
   EXPECT_THAT(advice, HasSubstr("2010 ±24.8 operations/s, 0.500 device reads and 4096 B"));
   EXPECT_THAT(advice, HasSubstr("then --io direct --page-size 8k --cache-pct 50 (50 % of it)"));
   EXPECT_THAT(advice, Not(HasSubstr("cannot be told")));
@@ -103,6 +106,22 @@ TEST_F(AdviseTest, TheShareThatMostChoseIsAdvised) {
   const std::string advice = Advice();
   EXPECT_THAT(advice, HasSubstr("Advice: --io direct --page-size 8k --cache-pct 83\n"));
   EXPECT_THAT(advice, Not(HasSubstr("most")));
+}
+
+// A way that reads through the page cache is another one on a device with another readahead.
+TEST_F(AdviseTest, TheReadaheadOfTheMeasurementIsPartOfTheAdvice) {
+  Plan(3, "btree", "mmap 10");
+  ASSERT_EQ(cells_[2].labels.at("reading"), "mmap 10");
+  Write(0, {1000, 1010, 1020});
+  Write(1, {500, 505, 510}, json::array(), 80);
+  Write(2, {2000, 2010, 2020});
+  EXPECT_THAT(Advice(),
+              HasSubstr("Advice: --io mmap --page-size 8k --readahead 4k --cache-pct 10"));
+  EXPECT_THAT(Advice(), HasSubstr("then --io direct --page-size 8k --cache-pct 50"));
+  EXPECT_THAT(Advice(), testing::EndsWith(
+                            "  # measured with read_ahead_kb = 4: blockdev --setra 8 DEVICE\n"));
+  Write(0, {3000, 3010, 3020});
+  EXPECT_THAT(Advice(), Not(HasSubstr("read_ahead_kb"))) << "direct reads have none";
 }
 
 TEST_F(AdviseTest, WaysThatDifferByLessThanTheirRoundsAreSaidToBeAlike) {
@@ -196,12 +215,12 @@ TEST_F(AdviseTest, AWayThatLostEarlyIsNoGapAndAnInterruptedRoundDropsNone) {
   EXPECT_THAT(Advice(), Not(HasSubstr("--cache-pct 80")));
   Plan(5);
   Write(0, {1990, 2015, 2010, 2000, 9000});
-  EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --cache-pct 20"))
+  EXPECT_THAT(Advice(), HasSubstr("--io buffered --page-size 8k --readahead 16k --cache-pct 20"))
       << "the other finalist has not had its fifth round";
 }
 
-// Once, the ways that had had a round of finals before it was interrupted were the only ones from then
-// on, and the slower of them was recommended.
+// Once, the ways that had had a round of finals before it was interrupted were the only ones from
+// then on, and the slower of them was recommended.
 TEST_F(AdviseTest, AnInterruptedRoundOfFinalsTellsNothing) {
   Plan(4);
   Write(0, {1000, 1100, 900, 400});
@@ -211,7 +230,8 @@ TEST_F(AdviseTest, AnInterruptedRoundOfFinalsTellsNothing) {
   EXPECT_EQ(Finalists(Results(), 3), three);
   EXPECT_EQ(Finalists(Results(), 4).size(), 2u) << "of those with four rounds";
   const std::string advice = Advice();
-  EXPECT_THAT(advice, HasSubstr("Advice: --io buffered --page-size 8k --cache-pct 20"));
+  EXPECT_THAT(advice,
+              HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
   EXPECT_THAT(advice, HasSubstr("2 ways cannot be told from the best by 3 rounds"));
   EXPECT_THAT(advice, HasSubstr("(98 % of it, which")) << "of three rounds";
   EXPECT_THAT(advice, HasSubstr("This advice is from an incomplete comparison:\nnot measured in "

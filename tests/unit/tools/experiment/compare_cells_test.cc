@@ -41,8 +41,8 @@ class CompareCellsTest : public testing::Test {
 
   std::string At(const std::string& name) const { return root_ + "/" + name; }
 
-  // Makes a directory with the finished cells of an experiment that has these axes and three rounds,
-  // whose rates are 1000, 1010 and 990, but for what `edit` changes.
+  // Makes a directory with the finished cells of an experiment that has these axes and three
+  // rounds, whose rates are 1000, 1010 and 990, but for what `edit` changes.
   void Make(const std::string& name, const std::string& axes, const Edit& edit = {}) {
     const Experiment e = ParseExperiment(
         "name = \"pair\"\ntitle = \"A pair\"\n[options]\nengine = \"btree\"\nworkload = "
@@ -247,7 +247,8 @@ TEST_F(CompareCellsTest, AnIgnoredAxisMatchesWhatIsLeft) {
                   At("a")));
 }
 
-// What differs in any cell is said, with the number of cells, and forbids what it would forbid alone.
+// What differs in any cell is said, with the number of cells, and forbids what it would forbid
+// alone.
 TEST_F(CompareCellsTest, TheTermsAreThoseOfAllCells) {
   const auto of_8k = [](const std::function<void(json*)>& change) {
     return [=](const Cell& cell, json* document) {

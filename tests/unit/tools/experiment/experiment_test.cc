@@ -71,6 +71,44 @@ TEST(ExperimentTest, WhatIsNotKnownIsRefusedWithItsLine) {
   EXPECT_THAT(ErrorOf([] { LoadExperiment("nosuch"); }), HasSubstr("read-size"));
 }
 
+// Once, the second of two values with one label, or of two axes with one name, was never measured.
+TEST(ExperimentTest, LabelsAndNamesOfAxesAreUnique) {
+  const auto parse = [](const std::string& what, const std::string& by) {
+    std::string text = kSmall;
+    text.replace(text.find(what), what.size(), by);
+    return ErrorOf([&] { ParseExperiment(text, "x.toml"); });
+  };
+  EXPECT_EQ(parse("[\"4k\", {", "[\"4k\", { label = \"4k\", page-size = \"8k\" }, {"),
+            "x.toml:22: axis page-size has two values with the label 4k; give one another label");
+  EXPECT_EQ(parse("[[axis]]\nname = \"page-size\"", "[[axis]]\nname = \"io\""),
+            "x.toml:20: there are two axes io; name one of them otherwise");
+}
+
+// Once, options of an engine that no cell has, and a label that no axis has, were ignored.
+TEST(ExperimentTest, EnginesAndLabelsThatAreNotThereAreRefused) {
+  const auto parse = [](const std::string& more, bool is_new = true) {
+    return ErrorOf([&] { ParseExperiment(kSmall + more, "x.toml", is_new); });
+  };
+  const auto line = std::count(kSmall, kSmall + sizeof(kSmall), '\n') + 1;
+  const std::string at = fmt::format("x.toml:{}: there is no engine btre; there are ", line);
+  EXPECT_THAT(parse("[engine.btre]\nthreads = 3\n"), testing::StartsWith(at));
+  EXPECT_THAT(parse("[scale.tiny.engine.btre]\nthreads = 3\n"), testing::StartsWith(at));
+  EXPECT_EQ(parse("[engine.btre]\nthreads = 3\n", false), "no error") << "of another build";
+  EXPECT_EQ(parse("[engine.btree]\nthreads = 3\n[engine.null]\nthreads = 3\n"), "no error");
+  // An engine that the experiment has, and this build not.
+  std::string text = kSmall;
+  text.replace(text.find("engine = \"btree\""), 16, "engine = \"other:fast\"");
+  text += "[engine.other]\nthreads = 3\n";
+  EXPECT_EQ(ErrorOf([&] { ParseExperiment(text, "x.toml"); }), "no error");
+
+  PlanOptions only{"full", {}, {}, {}};
+  only.only["io"] = {"direct", "bufered"};
+  EXPECT_EQ(ErrorOf([&] { PlanCells(Small(), only); }),
+            "--only io=bufered: the axis io of experiment small has direct, buffered");
+  only.may_run_none = true;
+  EXPECT_EQ(ErrorOf([&] { PlanCells(Small(), only); }), "no error") << "it was asked for before";
+}
+
 TEST(ExperimentTest, CellsAreTheCombinationsOfTheAxes) {
   const std::vector<Cell> cells = PlanCells(Small(), {"full", {}, {}, {}});
   std::vector<std::string> names;

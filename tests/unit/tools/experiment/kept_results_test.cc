@@ -1,5 +1,5 @@
-// Tests that results are read as they were measured, wherever and by whatever version they are read: the
-// names of their figures, their loads and memory, their engines and hosts.
+// Tests that results are read as they were measured, wherever and by whatever version they are
+// read: the names of their figures, their loads and memory, their engines and hosts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -140,6 +140,10 @@ TEST_F(KeptResultsTest, AnotherMachineMayHaveTheLibrary) {
   dir_.Create(e, options);
   EXPECT_EQ(ResultSet::Read(directory_).planned_runs(), 0u);
   EXPECT_THAT(ExperimentText(ResultSet::Read(directory_)), HasSubstr("absent needs its library"));
+  // The scale has these cells, which another machine may measure.
+  const PartVerdict part = CheckFindings(ResultSet::Read(directory_))[0].parts[1];
+  EXPECT_EQ(part.outcome, PartVerdict::kNotMeasured);
+  EXPECT_THAT(part.because, HasSubstr("which does not run here: absent needs its library"));
   options.any_machine = true;
   cells_ = PlanCells(e, options);
   ASSERT_TRUE(cells_[0].runs());

@@ -324,6 +324,37 @@ TEST_F(ResultsTest, RunsBesideOtherProgramsAreCountedInEachHeader) {
   EXPECT_EQ(header, (json{{"runs_known", 3}, {"runs_notable", 2}, {"most", 0.426}}));
 }
 
+// Once, rounds of two machines were averaged without a word.
+TEST_F(ResultsTest, RunsOfSeveralMachinesOrVersionsAreNamed) {
+  PlanRounds(3);
+  const auto write = [this](size_t cell, const char* processor, const char* version, uint64_t ram) {
+    dir_.WriteCell(cells_[cell],
+                   {{"runs", {Run(90)}},
+                    {"testbed", version},
+                    {"options", {{"ram", ram}, {"rows", 1000}}},
+                    {"machine", {{"cpu_model", processor}, {"kernel", "6.1"}, {"cpus", "2"}}}});
+  };
+  write(0, "EPYC", "1.0", 1 << 20);
+  write(1, "EPYC", "1.0", 2 << 20);  // another cell may have other memory
+  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+  write(4, "Xeon", "1.1", 3 << 20);  // the second round of the first cell
+  const ResultSet results = Results();
+  const std::string machines = "the runs are of 2 machines, whose differences are in the figures: ";
+  EXPECT_THAT(results.MixedTexts(),
+              ElementsAre(testing::StartsWith(machines + "EPYC, 2 processors"),
+                          "the runs are of 2 versions of testbed, whose differences are in the "
+                          "figures: 1.0; 1.1",
+                          "the rounds of " + cells_[0].name +
+                              " had different --ram: 1048576, "
+                              "3145728"));
+  EXPECT_THAT(ExperimentText(results), HasSubstr("\n! " + machines));
+  EXPECT_THAT(FindingsMarkdown(results), HasSubstr("\n! " + machines));
+  const json finding = FindingsJson(results)[0];
+  EXPECT_EQ(finding["machines"].size(), 2u);
+  EXPECT_EQ(finding["versions"], (json{"1.0", "1.1"}));
+  EXPECT_EQ(finding["mixed"].size(), 3u);
+}
+
 TEST_F(ResultsTest, OneRoundHasNoVerdict) {
   Write(0, {100, 102});  // repeats are no rounds
   Write(1, {80, 81});

@@ -6,6 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "engines/registry.h"
 #include "tests/unit/tools/release/every_release.h"
@@ -265,6 +268,48 @@ TEST_P(ShippedFindingsTest, EachSelectionNamesOneCellWhereOneIsNeeded) {
   for (const char* scale : {"tiny", "small", "full", "0.1"}) {
     EXPECT_NO_THROW(CheckSelections(e, scale, PlanCells(e, {scale, {}, {}, {}, 1}))) << scale;
   }
+}
+
+// Returns the selections of an expression of the experiment.
+std::vector<Selection> SelectionsOf(const Experiment& e, const std::string& expression) {
+  const Statement statement(
+      expression, [&](const std::string& name) { return e.FindMetric(name) != nullptr; },
+      [](const Selection&) { return Statement::Groups{{0}}; });
+  return statement.selections();
+}
+
+// Once, the verdict on a finding was "not judged at this scale" for a label in a list that small
+// skips.
+TEST_P(ShippedFindingsTest, APartWithoutScalesIsJudgedAtSmall) {
+  if (!AllEnginesAreHere()) GTEST_SKIP() << "cells of engines that are not here are not planned";
+  const EveryRelease releases;
+  const Experiment e = LoadExperiment(GetParam());
+  const std::vector<Cell> cells = PlanCells(e, {"small", {}, {}, {}, 1});
+  for (const Finding& finding : e.findings) {
+    for (const FindingPart& part : finding.parts) {
+      if (!part.scales.empty() || part.holds.empty()) continue;
+      for (const Selection& selection : SelectionsOf(e, part.holds)) {
+        EXPECT_EQ(UnplannedLabel(cells, selection), "") << finding.id << ": " << part.says;
+      }
+    }
+  }
+}
+
+// A part that shows figures of more settings than it judges claims more than it tests.
+TEST(ShippedReadSizeTest, TheStandInIsJudgedInEachBand) {
+  const Experiment e = LoadExperiment("read-size");
+  std::set<std::string> published, stand_in;
+  for (const Finding& finding : e.findings) {
+    if (finding.id != "C4") continue;
+    for (const FindingPart& part : finding.parts) {
+      for (const Selection& selection : SelectionsOf(e, part.holds)) {
+        const std::vector<std::string>& labels = selection.where.at("readahead");
+        (part.stand_in.empty() ? published : stand_in).insert(labels.begin(), labels.end());
+      }
+    }
+  }
+  EXPECT_EQ(published.size(), 5u);
+  EXPECT_EQ(stand_in, published);
 }
 
 std::vector<std::string> Shipped() {

@@ -62,9 +62,23 @@ TEST_F(TraceWriterTest, ASyncThatFailsLeavesNothing) {
 
 TEST_F(TraceWriterTest, TwoWritersDoNotShareAFile) {
   TraceWriter writer(dir_ + "/a.trace");
-  EXPECT_THROW(CheckTracePlace(dir_ + "/a.trace"), Error);
   EXPECT_THROW(TraceWriter(dir_ + "/a.trace"), Error);
+  const auto refusal = [this] {
+    try {
+      CheckTracePlace(dir_ + "/a.trace");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  const std::string unfinished = dir_ + "/a.trace.new";
+  EXPECT_EQ(refusal(), "the trace " + dir_ + "/a.trace cannot be written: another run is writing " +
+                           unfinished + "; wait for its end");
   Fill(&writer);
+  std::ofstream(unfinished) << "theirs";
+  EXPECT_EQ(refusal(), "the trace " + dir_ + "/a.trace cannot be written: " + unfinished +
+                           " is no unfinished trace; remove it or give another name");
+  fs::remove(unfinished);
   EXPECT_TRUE(fs::exists(dir_ + "/a.trace"));
   CheckTracePlace(dir_ + "/a.trace");
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -54,12 +55,91 @@ TEST(BlocksTest, SplitBlocksShareNoLoadAndHaveTheSameSeed) {
               HasSubstr("--split moon: experiment small has no"));
 }
 
-// What another host has measured stays when this one lacks the library for the rest.
-TEST(BlocksTest, ABlockWhoseRestThisHostCannotRunIsNotBegunAnew) {
+// Makes the engine "absent_in_block", whose library this machine lacks.
+void AddAbsent() {
+  const auto is_it = [](const EngineInfo& info) { return info.name == "absent_in_block"; };
+  if (std::any_of(Engines().begin(), Engines().end(), is_it)) return;
   EngineInfo absent = FindEngine("null");
   absent.name = "absent_in_block";
   absent.missing = [] { return std::string("absent needs its library"); };
   AddEngine(absent);
+}
+
+nlohmann::json Finished() {
+  return {{"schema", "testbed-results/1"}, {"runs", nlohmann::json::array()}};
+}
+
+// The results of a block that several hosts share, and this host by the name n2.
+class BegunBlockTest : public testing::Test {
+ protected:
+  BegunBlockTest()
+      : path_(testing::TempDir() + "begun_block_" + std::to_string(::getpid())), dir_(path_) {
+    std::filesystem::remove_all(path_);
+  }
+  ~BegunBlockTest() override {
+    ::unsetenv("SLURMD_NODENAME");
+    std::filesystem::remove_all(path_);
+  }
+  void Plan(const std::string& text) {
+    const PlanOptions options{.scale = "full", .rounds = 1, .any_machine = true};
+    e_ = ParseExperiment(text, "small.toml");
+    cells_ = PlanCells(e_, options);
+    dir_.CreateShared(e_, options);
+    ::setenv("SLURMD_NODENAME", "n1", 1);
+  }
+  // Runs the block on n2, and returns what that prints. The block must not be finished.
+  std::string RunOnN2() {
+    ::setenv("SLURMD_NODENAME", "n2", 1);
+    testing::internal::CaptureStderr();
+    const int code =
+        RunCells(e_, CellsOfKeys(cells_, {"round-1"}, true), dir_,
+                 {.run = {.quiet = true}, .checks = ParseHostChecks("none"), .whole_blocks = true});
+    EXPECT_EQ(code, 1);
+    return testing::internal::GetCapturedStderr();
+  }
+  std::string HostOfCell(size_t cell) { return dir_.ReadCell(cells_[cell])["cell"]["host"]; }
+
+  const std::string path_;
+  ResultsDir dir_;
+  Experiment e_;
+  std::vector<Cell> cells_;
+};
+
+// Once, each host that was tried set aside what the one before it had measured, and failed like it.
+TEST_F(BegunBlockTest, ABlockWhoseRestHasFailedStaysOnItsHost) {
+  Plan(kSmall);
+  dir_.WriteCell(cells_[0], Finished());
+  for (size_t cell : {1, 2}) {
+    nlohmann::json run;
+    run["error"] = {{"sentence", "no space left"}, {"exit_code", 1}};
+    dir_.WriteFailure(cells_[cell], {{"schema", "testbed-results/1"}, {"runs", {run}}});
+  }
+  EXPECT_THAT(RunOnN2(), HasSubstr("block round-1 is not begun anew on n2: n1 has finished its "
+                                   "other cells, and " +
+                                   cells_[1].name + " failed on n1 (no space left), " +
+                                   cells_[2].name + " failed on n1 (no space left); mend that"));
+  EXPECT_EQ(HostOfCell(0), "n1");
+  EXPECT_FALSE(std::filesystem::exists(path_ + "/set_aside"));
+}
+
+TEST_F(BegunBlockTest, ABlockWithCellsThatThisHostCannotRunStaysOnItsHost) {
+  AddAbsent();
+  std::string text = kSmall;
+  text.replace(text.find("engine = \"btree\"\n"), 17, "");
+  text.replace(text.find("[[axis]]"), 0,
+               "[[axis]]\nname = \"engine\"\nvalues = [\"absent_in_block\", \"null\"]\n");
+  text.erase(text.find("[[finding]]"));
+  Plan(text);
+  ASSERT_EQ(cells_[0].labels.at("engine"), "absent_in_block");
+  dir_.WriteCell(cells_[0], Finished());
+  EXPECT_THAT(RunOnN2(), HasSubstr("block round-1 is not begun anew on n2: n1 has finished " +
+                                   cells_[0].name + ", which cannot run here: absent needs"));
+  EXPECT_EQ(HostOfCell(0), "n1");
+}
+
+// What another host has measured stays when this one lacks the library for the rest.
+TEST(BlocksTest, ABlockWhoseRestThisHostCannotRunIsNotBegunAnew) {
+  AddAbsent();
   std::string text = kSmall;
   text.replace(text.find("engine = \"btree\""), 16, "engine = \"absent_in_block\"");
   const Experiment e = ParseExperiment(text, "small.toml");
