@@ -352,6 +352,7 @@ TEST_F(HtmlReportTest, TwoResultsAreComparedAsCompareDoes) {
   }
   ASSERT_EQ(Run("report a.json b.json --svg plots").code, 0);
   EXPECT_TRUE(std::filesystem::exists(directory_ / "plots/side-by-side_insert-1-thr_changes.svg"));
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "plots/a_insert_1thr_load2_latency.svg"));
   EXPECT_TRUE(Compared("a.json").is_null());
   EXPECT_TRUE(Compared("a.json b.json a.json").is_null()) << "three are not compared";
 }
