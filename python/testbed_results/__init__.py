@@ -292,8 +292,9 @@ def _stalls(seconds):
     usual = statistics.median(known) if known else 0
     stalls = []
     for row, (begin, end, rate) in zip(seconds, rates):
-        slow = usual > 0 and rate < usual / 10 or (row["max_us"] or 0) >= STALL_US or end - begin >= STALL_SECONDS
-        if slow and not math.isnan(rate):
+        waited = (row["max_us"] or 0) >= STALL_US  # also in the rest of a phase, which has no rate
+        slow = not math.isnan(rate) and (usual > 0 and rate < usual / 10 or end - begin >= STALL_SECONDS)
+        if end > begin and (waited or slow):
             stalls.append((begin, end))
     return stalls
 

@@ -101,6 +101,7 @@ class PlainTest(unittest.TestCase):
         self.assertEqual(stalls(*usual, (7.0, 4000, 100)), [(3.0, 7.0)], "the process stood still between two operations")
         self.assertEqual(stalls(*usual, (4.0, 50, 100)), [(3.0, 4.0)])
         self.assertEqual(stalls(*usual, (4.0, 1000, 1e6)), [(3.0, 4.0)])
+        self.assertEqual(stalls(*usual, (3.2, 1, 1e6)), [(3.0, 3.2)], "an operation ended in the rest")
 
     def test_written_bytes_of_several_runs_are_one_ratio(self):
         def phase(user, kernel, other):

@@ -131,7 +131,7 @@
     if (stalls.length > 0) {
       var longest = stalls.slice().sort(function (a, b) { return (b.to - b.from) - (a.to - a.from); })[0];
       says.push({text: (stalls.length === 1 ? 'One stall, from second ' : stalls.length + ' stalls, the longest from second ') + testbed.short(longest.from) + ' to ' +
-                       testbed.short(longest.to) + ': ' + testbed.short(longest.rate) + ' operations a second, the slowest operation ' + testbed.time(longest.worst) + '.', alarm: true});
+                       testbed.short(longest.to) + ': ' + (longest.rate === null ? '' : testbed.short(longest.rate) + ' operations a second, ') + 'the slowest operation ' + testbed.time(longest.worst) + '.', alarm: true});
     }
     var steady = phase.steady || {};
     if (steady.rate === true) says.push({text: 'The rate had settled.'});
