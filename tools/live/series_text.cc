@@ -123,7 +123,7 @@ std::string BackgroundText(const json& entry) {
     const double read = Number(work, "/read_bytes", 0), written = Number(work, "/write_bytes", 0);
     if (read + written <= most_bytes) continue;
     most_bytes = read + written;
-    most = fmt::format("{} {}", OneLine(FigureText(work, "/name")), Size(std::round(most_bytes)));
+    most = fmt::format("{} {}", FigureText(work, "/name"), Size(std::round(most_bytes)));
   }
   return most;
 }
@@ -166,7 +166,7 @@ std::string PhaseText(const json& run, const json& phase) {
   if (seconds.empty()) return "";
   const std::vector<Stall> stalls = StallsOf(seconds);
   const Curves curves = CurvesOf(seconds, stalls);
-  std::string text = fmt::format("{}: {:.1f} s, median {} ops/s", OneLine(RowName(run, phase, "")),
+  std::string text = fmt::format("{}: {:.1f} s, median {} ops/s", RowName(run, phase, ""),
                                  seconds.back().to, Whole(std::round(MedianRate(seconds))));
   if (curves.step > 1) text += fmt::format("; a column is {:.0f} s, its worst", curves.step);
   text += stalls.empty() ? "; no stalls\n" : fmt::format("; stalls: {}\n", stalls.size());

@@ -121,11 +121,19 @@ std::string Table::Markdown(bool all) const {
   return text + "\n";
 }
 
-std::string OneLine(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+std::string OneLine(const std::string& text) {
+  std::string line;
+  line.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    // In UTF-8, U+0080 to U+009F are two bytes.
+    const bool second =
+        c == 0xc2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
+    const bool control = c < 0x20 || c == 0x7f || second;
+    line += control ? ' ' : text[i];
+    if (second) ++i;
   }
-  return text;
+  return line;
 }
 
 std::string Wrapped(const std::string& text, size_t most) {
