@@ -85,7 +85,7 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
   AddOption(
       app, "--way", "WAY",
       "How the sides share the machine: interleave (alternating slices), duet (both at once), "
-      "rounds (whole runs in random order) [interleave for reads, else rounds]",
+      "rounds (whole runs in random order) [interleave for reads without --rate, else rounds]",
       [&o](auto& option, auto& text) {
         o.way = ParseName<Way>(
             option, text,

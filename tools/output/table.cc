@@ -79,7 +79,11 @@ std::string Table::Text(size_t most) const {
     return sum;
   };
   const size_t before = shown.size();
-  while (shown.size() > 2 && line_width() > most) shown.pop_back();
+  while (shown.size() > 2 && line_width() > most) {
+    auto out = shown.end() - 1;
+    while (out > shown.begin() + 1 && kept_.contains(columns_[*out])) --out;
+    shown.erase(out);
+  }
   auto line = [&](const std::vector<std::string>& cells) {
     std::string text;
     for (const size_t c : shown) {
@@ -89,7 +93,8 @@ std::string Table::Text(size_t most) const {
   };
   std::string text = title_ + "\n" + line(columns_);
   for (const auto& row : rows_) text += line(row);
-  if (const size_t out = before - shown.size(); out != 0) {
+  if (before != shown.size()) {
+    const size_t out = columns_.size() - shown.size();  // --wide shows those of Wide, too
     text += fmt::format("  ({} more column{} with --wide)\n", out, out == 1 ? "" : "s");
   }
   return text + "\n";

@@ -349,7 +349,8 @@ class Mixed : public Workload {
 
 WorkloadInfo MixedInfo() {
   return {.name = "mixed",
-          .summary = "point reads, updates, inserts, erases and scans in the proportions of --mix",
+          .summary = "point reads, updates, read-modify-writes, inserts, erases and scans in the proportions "
+                     "of --mix",
           .loads = false,
           .make = MakeMixed,
           .run_options = MixedRunOptions()};
