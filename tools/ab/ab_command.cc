@@ -184,7 +184,7 @@ int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& wor
   CheckOutputFile("--json", options.json_file, UsedBySides(options.sides));
   const json document = ExecuteAb(options, words);
   WriteOutputs({{"--json", options.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
-               AbReportText(document));
+               [&] { return AbReportText(document); });
   for (const json& error : document["errors"]) {
     fmt::print(stderr, "testbed: {}\n", FailureText(error));
   }

@@ -124,7 +124,10 @@
   testbed.confidence = function (document, run, phase) {
     var says = [], closure = (phase.account || {}).closure, series = phase.series || {};
     if (document.partial || run.partial || phase.partial) says.push({text: 'The run was interrupted: this is a part of it.', alarm: true});
-    if (run.error) says.push({text: 'The run failed: ' + run.error.sentence, alarm: true});
+    (document.runs || []).forEach(function (other) {
+      if (!other.error) return;
+      says.push({text: (other === run ? 'The run' : 'Another run (' + testbed.clientsOf(other) + testbed.whichRun(other) + ')') + ' failed: ' + other.error.sentence, alarm: true});
+    });
     (document.doubts || []).forEach(function (line) { says.push({text: line, alarm: true}); });
     if (phase.wrong > 0) says.push({text: testbed.count(phase.wrong) + ' of ' + testbed.count(phase.verified) + ' checked answers were wrong.', alarm: true});
     var stalls = testbed.stalls(series);

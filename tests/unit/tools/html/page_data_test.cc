@@ -145,6 +145,15 @@ TEST(PageDataTest, OfSeveralLoadsTheAnswerIsTheirMean) {
   EXPECT_EQ(EvaluateOnPage(OnPage(repeated), "testbed.whichRun(data.runs[1]);"), " #2");
 }
 
+TEST(PageDataTest, TheFailureOfALaterRunAlarms) {
+  json document = Loads({40, 70});
+  document["runs"][1]["error"] = {{"sentence", "the disk is full"}, {"exit_code", 2}};
+  document["runs"][1]["phases"] = json::array();
+  EXPECT_THAT(Confidence(document).dump(),
+              HasSubstr("Another run (8 clients load 2) failed: the disk is full"));
+  EXPECT_THAT(Answers(document), Not(HasSubstr("the mean of")));
+}
+
 // Returns what a function of the page says of the documents set side by side.
 std::string SideBySide(const std::vector<json>& documents, const std::string& call) {
   PageData data;

@@ -173,7 +173,8 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   EXPECT_EQ(PhaseJson(no_device)["series"][0]["device_reads"], 0);
   EXPECT_EQ(PhaseJson(no_device)["steady"]["device_reads"], true);
   no_device.account.device.reset();
-  for (const auto& [figure, value] : PhaseJson(no_device)["series"][0].items()) {
+  const json second = PhaseJson(no_device)["series"][0];
+  for (const auto& [figure, value] : second.items()) {
     EXPECT_FALSE(figure.starts_with("device_")) << figure;
   }
   EXPECT_TRUE(PhaseJson(no_device)["steady"]["device_reads"].is_null());
