@@ -112,7 +112,8 @@
 
   // Returns the name of a member in a plot, which shows one run alone.
   function firstName(m) {
-    return m.mean === '' ? m.name : m.name + ', load ' + (m.samples[0].load + 1);
+    if (m.mean === '') return m.name;
+    return m.name + (/loads$/.test(m.mean) ? ', load ' + (m.samples[0].load + 1) : ', one run');
   }
 
   testbed.groupCurves = function (group, theme) {

@@ -56,7 +56,7 @@
   // Returns what was seen of a group, where nothing is told of it.
   function seen(group) {
     const [base, ...others] = group.members;
-    return others.slice(0, 6).map((other) => {
+    return others.map((other) => {
       const ratio = rateOf(other) / rateOf(base);
       const says = ratio >= 1 ? `${short(ratio)} times the rate` : `${percent(1 - ratio)} less`;
       return h('p', {class: 'answer'}, `${line(group.title)}: ${line(fullName(other))} did ${short(rateOf(other))} operations a second, ${line(fullName(base))} ${short(rateOf(base))}: ${says}.`);
