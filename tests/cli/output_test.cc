@@ -89,13 +89,12 @@ TEST_F(OutputTest, AnErrorBetweenTwoRunsKeepsTheRunsBeforeIt) {
         fmt::format("--engine btree --ram 64M --rows 1000 --warmup 0 --threads 2 --account file "
                     "--quiet --repeat 2 --seconds {} --dir d --json h.json --csv h.csv >h.txt",
                     seconds));
-    EXPECT_TRUE(Becomes([&] {
-      return Read(d / "testbed.json").find("\"loaded\": true") != std::string::npos;
-    }));
+    EXPECT_TRUE(Becomes(
+        [&] { return Read(d / "testbed.json").find("\"loaded\": true") != std::string::npos; }));
     std::filesystem::create_directory_symlink("files", d / "files");
-    EXPECT_EQ(renameat2(AT_FDCWD, (d / "db").c_str(), AT_FDCWD, (d / "files").c_str(),
-                        RENAME_EXCHANGE),
-              0);
+    EXPECT_EQ(
+        renameat2(AT_FDCWD, (d / "db").c_str(), AT_FDCWD, (d / "files").c_str(), RENAME_EXCHANGE),
+        0);
     int status = 0;
     waitpid(run, &status, 0);
     code = WEXITSTATUS(status);

@@ -52,7 +52,7 @@ void AddSettings(const json& settings, const std::string& option,
 void AddEngineSettings(const json& record, const std::vector<std::string>& words,
                        std::vector<std::string>* more) {
   json settings = record.value("engine_options", json::object());
-  const std::string asked = ValueOf(words, "--engine"), engine = asked.substr(0, asked.find(':'));
+  const std::string asked = ValueGiven(words, "--engine"), engine = asked.substr(0, asked.find(':'));
   if (!engine.empty() && record.value("engine", json()) != engine) return;
   for (const EngineInfo& info : Engines()) {
     if (info.name == engine && settings.is_object()) settings.erase(info.variants);
@@ -84,7 +84,7 @@ bool Gives(const std::vector<std::string>& words, const std::string& option) {
   });
 }
 
-std::string ValueOf(const std::vector<std::string>& words, const std::string& option) {
+std::string ValueGiven(const std::vector<std::string>& words, const std::string& option) {
   std::string value;
   for (size_t i = 0; i < words.size(); ++i) {
     if (words[i] == option && i + 1 < words.size()) value = words[i + 1];

@@ -78,13 +78,14 @@ void CheckIgnored(const CrashtestOptions& options) {
                 "crashtest measures no share of the memory, so its --cache-pct takes a number and "
                 "neither most nor auto");
   }
-  for (const auto& [given, option] : {std::pair(run.readahead_bytes.has_value(), "--readahead"),
-                                      std::pair(run.read_iops != 0, "--read-iops"),
-                                      std::pair(run.strict, "--strict")}) {
+  for (const auto& [given, option] :
+       {std::pair(run.readahead_bytes.has_value(), "--readahead"),
+        std::pair(run.read_iops != 0, "--read-iops"), std::pair(run.strict, "--strict")}) {
     if (!given) continue;
-    throw Error(Error::kUsage, fmt::format("crashtest measures nothing, so it bounds neither memory "
-                                           "nor reads and takes no {}; leave it out",
-                                           option));
+    throw Error(Error::kUsage,
+                fmt::format("crashtest measures nothing, so it bounds neither memory "
+                            "nor reads and takes no {}; leave it out",
+                            option));
   }
   if (!run.dir.empty() && options.power_cuts + options.disk_cuts + options.disk_errors > 0) {
     throw Error(Error::kUsage,
@@ -102,8 +103,7 @@ void DescribeOptionsOfRun(CLI::App* crashtest) {
   crashtest->get_option("--ram")->description(
       "Memory that --cache-pct is a share of, and that engines size their buffers by; nothing "
       "bounds what the process takes [256M]");
-  crashtest->get_option("--cache-pct")
-      ->description("Share of --ram for the engine's cache [50]");
+  crashtest->get_option("--cache-pct")->description("Share of --ram for the engine's cache [50]");
   crashtest->get_option("--dir")->description(
       "Directory of the database with --kills, kept after the test; without it a temporary one "
       "below the current directory is used, and kept after a failure");

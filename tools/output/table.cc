@@ -132,8 +132,8 @@ std::string OneLine(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     // In UTF-8, U+0080 to U+009F are two bytes.
-    const bool second =
-        c == 0xc2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
+    const bool second = c == 0xc2 && i + 1 < text.size() &&
+                        (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
     const bool control = c < 0x20 || c == 0x7f || second;
     line += control ? ' ' : text[i];
     if (second) ++i;

@@ -76,7 +76,7 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
   const json keys = record.value("keys", json(""));
   record["keys"] = keys == "" ? json() : json{{"name", keys}};
   for (std::string& word : WordsOfRecord(record, words)) words.push_back(std::move(word));
-  const std::string workloads = ValueOf(words, "--workload");
+  const std::string workloads = ValueGiven(words, "--workload");
   if (workloads.empty()) return words;
   words = WithoutOption(words, "--workload");
   words.insert(words.end(), {"--workload", loader + "," + workloads});

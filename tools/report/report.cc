@@ -83,8 +83,7 @@ std::string Header(const json& document) {
           : " (shared)",
       FigureText(document, "/machine/file_system"),
       FigureText(document, "/device/queue/read_ahead_kb"), FigureText(document, "/machine/kernel"));
-  if (document.contains("label"))
-    text += "label: " + FigureText(document, "/label") + "\n";
+  if (document.contains("label")) text += "label: " + FigureText(document, "/label") + "\n";
   return text + "\n";
 }
 

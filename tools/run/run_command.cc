@@ -224,7 +224,7 @@ class Runs {
   }
 
   RunOptions& options_;
-  const uint64_t seed_;  // of the first load
+  const uint64_t seed_;                      // of the first load
   int load_ = 0, threads_ = 1, repeat_ = 0;  // of the run under way
   const Surroundings& surroundings_;
   DatabaseDir& dir_;

@@ -125,7 +125,9 @@ TEST_F(HtmlReportTest, FiguresAreTheDocuments) {
   ASSERT_GE(phase["series"].size(), 2u);
   for (size_t i = 0; i < phase["series"].size(); ++i) {
     for (const char* figure : {"operations", "p99_us", "max_us", "device_read_bytes"}) {
-      EXPECT_EQ(phase["series"][i][figure], columns[figure][i]) << figure;
+      // What the machine does not know of its device has no field.
+      const json shown = columns.contains(figure) ? columns[figure][i] : json();
+      EXPECT_EQ(phase["series"][i].value(figure, json()), shown) << figure;
     }
   }
   // The latency's curve: its last point is the slowest operation, and it never falls.

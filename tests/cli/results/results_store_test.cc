@@ -190,9 +190,9 @@ TEST_F(ResultsStoreTest, AStalledSecondIsNoEndOfAPhase) {
   const json second = series[0];
   series = json::array();
   // The last entry is the rest of a phase, which is too short for a rate.
-  for (const auto& [end, operations] : {std::pair(1.0, 1000), std::pair(2.0, 1000),
-                                        std::pair(3.0, 1000), std::pair(4.0, 20),
-                                        std::pair(4.02, 3)}) {
+  for (const auto& [end, operations] :
+       {std::pair(1.0, 1000), std::pair(2.0, 1000), std::pair(3.0, 1000), std::pair(4.0, 20),
+        std::pair(4.02, 3)}) {
     series.push_back(second);
     series.back().update({{"end_seconds", end}, {"operations", operations}});
   }

@@ -36,7 +36,9 @@ std::string Says(const json& document, const std::string& call) {
       "var run = data.runs[0], phase = run.phases[2]; JSON.stringify(" + call + ");");
 }
 
-std::string Answers(const json& document) { return Says(document, "testbed.answers(data, run, phase)"); }
+std::string Answers(const json& document) {
+  return Says(document, "testbed.answers(data, run, phase)");
+}
 
 json Confidence(const json& document) {
   return json::parse(Says(document, "testbed.confidence(data, run, phase)"));
@@ -206,7 +208,8 @@ TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
     for (int x = 0; x < 2; ++x) cells.push_back({{"labels", {x, i}}, {"figures", {{1 + x, 0}}}});
   }
   const json experiment = {
-      {"axes", {{{"name", "threads"}, {"labels", {"1", "2"}}}, {{"name", "s"}, {"labels", labels}}}},
+      {"axes",
+       {{{"name", "threads"}, {"labels", {"1", "2"}}}, {{"name", "s"}, {"labels", labels}}}},
       {"metrics", {{{"name", "rate"}, {"unit", "1/s"}}}},
       {"cells", cells}};
   EXPECT_EQ(EvaluateOnPage(experiment,

@@ -159,9 +159,9 @@ TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
   EXPECT_THAT(text, Not(HasSubstr("second: testbed")));
   // The command loads a database of its own, as that of the directory was loaded.
   json reused = one;
-  reused["command"] = {"--dir",         "d",      "--reuse", "--workload",   "point-read",
-                       "--repeat-runs", "3",      "--json",  "x",            "--fresh",
-                       "--csv-series",  "s.csv",  "--csv=x", "--threads=1,4"};
+  reused["command"] = {
+      "--dir",  "d", "--reuse", "--workload",   "point-read", "--repeat-runs", "3",
+      "--json", "x", "--fresh", "--csv-series", "s.csv",      "--csv=x",       "--threads=1,4"};
   reused["options"] = {{"engine", "rocksdb"},
                        {"release", "9.1"},
                        {"rows", 70},

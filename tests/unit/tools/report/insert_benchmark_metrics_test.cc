@@ -138,8 +138,9 @@ TEST(InsertBenchmarkMetricsTest, OfAReadStepEachIsWhatTheHandFinds) {
 TEST(InsertBenchmarkMetricsTest, BlocksAreEachOperationsOwn) {
   json step = ReadStep();
   // What another program did on the device is none of the benchmark's.
-  step["account"]["other_threads"].push_back(
-      {{"thread", "rsync"}, {"kind", "other-file"}, {"kernel", {{"writes", 7}, {"write_bytes", 7}}}});
+  step["account"]["other_threads"].push_back({{"thread", "rsync"},
+                                              {"kind", "other-file"},
+                                              {"kernel", {{"writes", 7}, {"write_bytes", 7}}}});
   const json blocks = InsertBenchmarkMetrics(step)["blocks"];
   ASSERT_EQ(blocks.size(), 4u);  // eviction cost nothing
   EXPECT_EQ(blocks[0]["name"], "insert");

@@ -123,8 +123,8 @@ TEST_F(BenchmarkTest, AnotherHostReleaseOrCommitIsNoRepetition) {
   other["runs"][0]["engine"]["version"] = "2";
   Add(other);
   const std::vector<std::string> names = Names(Export());
-  EXPECT_THAT(names, testing::Contains(
-                         "btree/insert/threads:8/build_commit:/engine_version:1/host:vm"));
+  EXPECT_THAT(names,
+              testing::Contains("btree/insert/threads:8/build_commit:/engine_version:1/host:vm"));
   EXPECT_THAT(names, testing::Contains(
                          "btree/insert/threads:8/build_commit:abc/engine_version:2/host:metal"));
 }
