@@ -52,7 +52,8 @@ void AddSettings(const json& settings, const std::string& option,
 void AddEngineSettings(const json& record, const std::vector<std::string>& words,
                        std::vector<std::string>* more) {
   json settings = record.value("engine_options", json::object());
-  const std::string asked = ValueGiven(words, "--engine"), engine = asked.substr(0, asked.find(':'));
+  const std::string asked = ValueGiven(words, "--engine"),
+                    engine = asked.substr(0, asked.find(':'));
   if (!engine.empty() && record.value("engine", json()) != engine) return;
   for (const EngineInfo& info : Engines()) {
     if (info.name == engine && settings.is_object()) settings.erase(info.variants);
