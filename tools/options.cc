@@ -320,8 +320,7 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
         o.workload.scan_rows = static_cast<uint32_t>(ParseCount(option, text, 1, 1000000000));
       });
   Add(app, "--mix", "LIST",
-      "Shares of workload mixed, such as point-read=80,update=15,insert=5 "
-      "[point-read=95,update=5]",
+      "Shares of workload mixed, such as point-read=80,insert=20 [point-read=95,update=5]",
       [&o](auto& option, auto& text) { SetMix(option, text, &o.workload); });
   app.add_option_function<std::vector<std::string>>(
          "--workload-option",
