@@ -83,6 +83,11 @@ testbed_status Guarded(Work work) {
   }
 }
 
+// Returns the status of a close after which the handle is gone. TESTBED_USAGE would say that it is not.
+testbed_status StatusOfClosed(testbed_status status) {
+  return status == TESTBED_USAGE ? TESTBED_FAILED : status;
+}
+
 testbed_status Null(const char* sentence) { return Refuse(TESTBED_USAGE, sentence); }
 
 std::string_view Bytes(const char* data, size_t size) {
@@ -185,7 +190,7 @@ testbed_status testbed_close(testbed_engine* engine) {
   // The destructor cannot report an error, so a checkpoint comes first, which can.
   const testbed_status status = testbed_checkpoint(engine);
   delete engine;
-  return status;
+  return StatusOfClosed(status);
 }
 
 testbed_status testbed_open_table(testbed_engine* engine, const char* name, testbed_table* table) {
@@ -232,7 +237,7 @@ testbed_status testbed_session_close(testbed_session* session) {
   testbed_engine* const owner = session->owner;
   delete session;
   owner->sessions.fetch_sub(1);
-  return status;
+  return StatusOfClosed(status);
 }
 
 testbed_status testbed_begin(testbed_session* session) {

@@ -210,18 +210,20 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
       });
   Add(app, "--rows", "N", "Rows of the database [as many as --db-ratio gives]",
       [&o](auto& option, auto& text) { o.rows = ParseCount(option, text, 1, UINT64_MAX); });
-  Add(app, "--db-ratio", "RATIO", "Bytes of keys and values, as a multiple of --ram [4]",
+  Add(app, "--db-ratio", "RATIO",
+      "Bytes of rows of --key-size and --value-size, as a multiple of --ram; loaders with rows of "
+      "their own load that number of rows [4]",
       [&o](auto& option, auto& text) { o.db_ratio = ParseReal(option, text, 0.01, 10000); });
-  Add(app, "--key-size", "SIZE", "Bytes of a key [16]",
+  Add(app, "--key-size", "SIZE", "Bytes of a key [16, or what the workload has]",
       [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
-  Add(app, "--value-size", "SIZE", "Bytes of a value [400]",
+  Add(app, "--value-size", "SIZE", "Bytes of a value [400, or what the workload has]",
       [&o](auto& option, auto& text) { o.data.value_size = ParseSize(option, text, 0, 64 << 20); });
   Add(app, "--compressibility", "SHARE",
       "Share of a value's bytes that a compressor can remove, 0 to 1 [0.5]",
       [&o](auto& option, auto& text) { o.data.compressibility = ParseReal(option, text, 0, 1); });
   Add(app, "--key-order", "ORDER",
       "Order of insertion: sequential, random, permuted (the keys of "
-      "sequential in random order) [sequential]",
+      "sequential in random order) [sequential, or what the workload has]",
       [&o](auto& option, auto& text) {
         o.data.order = ParseName<KeyOrder>(option, text,
                                            {{"sequential", KeyOrder::kSequential},
@@ -251,7 +253,8 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
       "5000' one with its own length, popular rows and rate, which may change: 1k..8k, "
       "'1k^8k 1s/10s', 1k~8k/30s (docs/rates.md) [insert,point-read]",
       [&o](auto& option, auto& text) { SetWorkloads(option, text, &o); });
-  Add(app, "--threads", "LIST", "Client threads; a list runs each in turn, such as 1,8,16 [8]",
+  Add(app, "--threads", "LIST",
+      "Client threads; a list runs each in turn, such as 1,8,16 [8, or what the workload has]",
       [&o](auto& option, auto& text) {
         o.threads.clear();
         for (const std::string& part : Split(text, ',')) {
@@ -268,7 +271,9 @@ void AddPhaseOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--operations", "N",
       "End a phase that does not load after this many operations of all threads together",
       [&o](auto& option, auto& text) { o.operations = ParseCount(option, text, 1, UINT64_MAX); });
-  Add(app, "--warmup", "S", "Seconds of a phase before its measurement [5; 0 with --operations]",
+  Add(app, "--warmup", "S",
+      "Seconds of a phase before its measurement [5; 0 with --operations, and for phases with a "
+      "length, popular rows or a rate of their own]",
       [&o](auto& option, auto& text) { o.warmup = ParseReal(option, text, 0, 1e7); });
   Add(app, "--rate", "OPS",
       "Open loop: operations per second of all threads together; latency is also given from the "
@@ -310,10 +315,12 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
       });
   Add(app, "--hit-ratio", "SHARE", "Share of point reads whose key exists [1]",
       [&o](auto& option, auto& text) { o.workload.hit_ratio = ParseReal(option, text, 0, 1); });
-  Add(app, "--scan-rows", "N", "Rows of a scan [100]", [&o](auto& option, auto& text) {
-    o.workload.scan_rows = static_cast<uint32_t>(ParseCount(option, text, 1, 1000000000));
-  });
-  Add(app, "--mix", "LIST", "Shares of workload mixed, such as point-read=80,update=15,insert=5",
+  Add(app, "--scan-rows", "N", "Rows of a scan [100, or what the workload has]",
+      [&o](auto& option, auto& text) {
+        o.workload.scan_rows = static_cast<uint32_t>(ParseCount(option, text, 1, 1000000000));
+      });
+  Add(app, "--mix", "LIST",
+      "Shares of workload mixed, such as point-read=80,insert=20 [point-read=95,update=5]",
       [&o](auto& option, auto& text) { SetMix(option, text, &o.workload); });
   app.add_option_function<std::vector<std::string>>(
          "--workload-option",
@@ -409,7 +416,7 @@ void AddOutputOptions(CLI::App& app, RunOptions& o) {
 
 void AddSweepOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group(
-      "Sweep: any option but those of output takes a list, such as "
+      "Sweep: an option whose values have no commas takes a list, such as "
       "--page-size 4k,8k --engine btree,rocksdb");
   Add(app, "--out", "DIR",
       "Directory of the results, where the same command continues an interrupted sweep "

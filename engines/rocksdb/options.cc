@@ -473,7 +473,9 @@ Capabilities RocksdbCapabilities() {
       {"verify_checksums", "on, off: each read of a block verifies its checksum (on)"},
       {"wal_bytes_per_sync",
        "bytes of the log between two starts of its write-back; 0 = never (0)"},
-      {"write_buffer_size", "bytes of a write buffer (all together --ram / 8, at most 128M)"},
+      {"write_buffer_size",
+       "bytes of a write buffer (all together --ram / 8, at most half of what the cache leaves, at "
+       "most 128M)"},
   };
   return can;
 }

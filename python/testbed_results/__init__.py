@@ -12,6 +12,7 @@ tables take pandas or polars, plots matplotlib.
 import json
 import math
 import pathlib
+import shlex
 import sqlite3
 import statistics
 import urllib.parse
@@ -20,6 +21,7 @@ __all__ = ["ResultsError", "documents", "rows", "results", "series", "runs", "ce
            "plot_percentiles", "plot_reads", "plot_written", "plot_curve"]
 
 SCHEMA = "testbed-results/1"
+WAIT_SECONDS = 10  # for a process that writes to a store, as the program waits
 STORE_APPLICATION, STORE_VERSION = 0x74627273, 1
 COLUMNS = json.loads((pathlib.Path(__file__).parent / "columns.json").read_text(encoding="utf-8"))
 # Okabe and Ito's colours, which the colour-blind can tell apart.
@@ -78,9 +80,13 @@ def documents(paths):
 
 
 def _open_store(path):
-    store = sqlite3.connect(f"file:{urllib.parse.quote(str(pathlib.Path(path).absolute()))}?mode=ro", uri=True)
+    store = sqlite3.connect(f"file:{urllib.parse.quote(str(pathlib.Path(path).absolute()))}?mode=ro", uri=True, timeout=WAIT_SECONDS)
     try:
         known = [store.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    except sqlite3.OperationalError as error:  # a writer holds it, or a killed one left its journal, which a reader may not apply
+        store.close()
+        raise ResultsError(f"{path} cannot be read now ({error}); `testbed results list --store {shlex.quote(str(path))}` puts back "
+                           "what a killed command left") from error
     except sqlite3.DatabaseError as error:
         store.close()
         raise ResultsError(f"{path} is no store of testbed: {error}") from error
@@ -292,8 +298,9 @@ def _stalls(seconds):
     usual = statistics.median(known) if known else 0
     stalls = []
     for row, (begin, end, rate) in zip(seconds, rates):
-        slow = usual > 0 and rate < usual / 10 or (row["max_us"] or 0) >= STALL_US or end - begin >= STALL_SECONDS
-        if slow and not math.isnan(rate):
+        waited = (row["max_us"] or 0) >= STALL_US  # also in the rest of a phase, which has no rate
+        slow = not math.isnan(rate) and (usual > 0 and rate < usual / 10 or end - begin >= STALL_SECONDS)
+        if end > begin and (waited or slow):
             stalls.append((begin, end))
     return stalls
 
@@ -397,15 +404,21 @@ def _writes(account):
 
 
 def _amplification(paths):
-    """By work and by name of a bar, the bytes written per byte that the user wrote, of all phases of that name together."""
+    """By work and by name of a bar, the bytes written per byte that the user wrote, of all phases of that name together.
+
+    What a settle wrote belongs to the phase before it, as in the report.
+    """
     users, written = {}, {}
     for path, document in documents(paths):
         for run in document["runs"]:
+            name = None
             for phase in run["phases"]:
-                user = phase.get("user_bytes_written") or 0
-                if phase.get("kind") not in ("load", "measure") or not user:
+                kind, user = phase.get("kind"), phase.get("user_bytes_written") or 0
+                if kind in ("load", "measure"):
+                    bar = f"{document.get('label') or pathlib.Path(path).stem}\n{document['options']['engine']}\n{phase['name']}"
+                    name = bar if user else None
+                if kind not in ("load", "measure", "settle") or name is None:
                     continue
-                name = f"{document.get('label') or pathlib.Path(path).stem}\n{document['options']['engine']}\n{phase['name']}"
                 users[name] = users.get(name, 0) + user
                 for work, wrote in _writes(phase["account"]).items():
                     of_work = written.setdefault(work, {})
@@ -414,7 +427,8 @@ def _amplification(paths):
 
 
 def plot_written(paths, axes=None):
-    """Bytes written per byte that the user wrote, by the work that wrote them, of each phase; of several runs their mean.
+    """Bytes written per byte that the user wrote, by the work that wrote them, of each phase and the settle after it; of
+    several runs their mean.
 
     The bytes are those of the kernel's requests where they were counted, or else of the calls of files.
     """

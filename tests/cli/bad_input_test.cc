@@ -217,12 +217,27 @@ TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
   ExpectRefused(Run(""), "--engine");
 }
 
-TEST_F(BadInputTest, ACrashtestTakesNoReuseAndDoesNotOfferIt) {
-  ExpectRefused(Run("crashtest --engine btree --reuse"), "takes no --reuse");
-  ExpectRefused(Run("crashtest --engine btree --reuse --dir d"), "takes no --reuse");
-  const std::string help = Run("crashtest --help").out;
-  EXPECT_EQ(help.find("--reuse"), std::string::npos);
+TEST_F(BadInputTest, ACrashtestTakesNoOptionThatItIgnoresAndDoesNotOfferIt) {
+  const std::string crashtest = "crashtest --engine btree ", help = Run("crashtest --help").out;
+  ExpectRefused(Run(crashtest + "--reuse"), "takes no --reuse");
+  ExpectRefused(Run(crashtest + "--reuse --dir d"), "takes no --reuse");
+  ExpectRefused(Run(crashtest + "--read-iops 10"), "takes no --read-iops");
+  ExpectRefused(Run(crashtest + "--readahead 4k"), "takes no --readahead");
+  ExpectRefused(Run(crashtest + "--strict"), "takes no --strict");
+  for (const char* share : {"most", "auto", "auto:20"}) {
+    ExpectRefused(Run(crashtest + "--cache-pct " + share), "--cache-pct takes a number");
+  }
+  for (const char* crashes : {"--power-cuts", "--disk-cuts", "--disk-errors"}) {
+    ExpectRefused(Run(crashtest + "--dir d " + crashes + " 1"), "leave out --dir");
+  }
+  for (const char* refused : {"--reuse", "--readahead", "--read-iops", "--strict", "rehearsals"}) {
+    EXPECT_EQ(help.find(refused), std::string::npos) << refused;
+  }
   EXPECT_NE(help.find("--fresh"), std::string::npos);
+  std::istringstream words(help);
+  std::string one_line;
+  for (std::string word; words >> word;) one_line += word + " ";
+  EXPECT_NE(one_line.find("nothing bounds what the process takes"), std::string::npos) << help;
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 

@@ -75,7 +75,7 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
   }
   EXPECT_EQ(phases[10]["details"]["table_rows"], 20200);
   EXPECT_NE(result.out.find("Insert benchmark"), std::string::npos);
-  EXPECT_NE(result.out.find("ib.qp1000: delete, per operation"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find(" thr: delete, per operation"), std::string::npos) << result.out;
 
   // A later run goes on with the same database.
   const CommandResult later =

@@ -1,7 +1,9 @@
 // Tests what the program writes when the reader of its output goes away, a disk is full, or its
 // output is no terminal.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -73,6 +75,44 @@ TEST_F(OutputTest, AnInterruptedRunWithoutAReaderKeepsItsResults) {
     }
   }
   FAIL() << "no interrupt left a result with reads";
+}
+
+// The second load cannot begin: while the first run goes on, its directory of files is exchanged for a
+// link to it, which testbed did not make and removes for no new load.
+TEST_F(OutputTest, AnErrorBetweenTwoRunsKeepsTheRunsBeforeIt) {
+  const std::filesystem::path d = directory_ / "d";
+  int code = 0;
+  // On a busy machine the second load may begin before the exchange. The run is then longer.
+  for (double seconds = 0.5; code == 0 && seconds < 30; seconds *= 2) {
+    std::filesystem::remove_all(d);
+    const pid_t run = Start(
+        fmt::format("--engine btree --ram 64M --rows 1000 --warmup 0 --threads 2 --account file "
+                    "--quiet --repeat 2 --seconds {} --dir d --json h.json --csv h.csv >h.txt",
+                    seconds));
+    EXPECT_TRUE(Becomes(
+        [&] { return Read(d / "testbed.json").find("\"loaded\": true") != std::string::npos; }));
+    std::filesystem::create_directory_symlink("files", d / "files");
+    EXPECT_EQ(
+        renameat2(AT_FDCWD, (d / "db").c_str(), AT_FDCWD, (d / "files").c_str(), RENAME_EXCHANGE),
+        0);
+    int status = 0;
+    waitpid(run, &status, 0);
+    code = WEXITSTATUS(status);
+  }
+  EXPECT_EQ(code, 2);
+  const nlohmann::json document = Json("h.json");
+  EXPECT_EQ(document["partial"], true);
+  ASSERT_EQ(document["runs"].size(), 3u) << "the first load, its reads, and the second load";
+  EXPECT_GT(document["runs"][1]["phases"][0]["count"], 0);
+  const nlohmann::json& failed = document["runs"][2];
+  EXPECT_NE(failed["error"]["sentence"].get<std::string>().find("d/db is a symbolic link"),
+            std::string::npos)
+      << failed;
+  EXPECT_EQ(failed["load"], 1);
+  EXPECT_EQ(failed["phases"].size(), 0u);
+  EXPECT_NE(Read(directory_ / "h.csv").find("point-read"), std::string::npos);
+  EXPECT_NE(Read(directory_ / "h.txt").find("point-read, 2 thr"), std::string::npos);
+  EXPECT_EQ(Run("report h.json").out, Read(directory_ / "h.txt"));
 }
 
 TEST_F(OutputTest, ADashIsStandardOutputAndAloneThere) {

@@ -4,10 +4,12 @@
 Usage: plain_test.py TESTBED DIRECTORY     (DIRECTORY is made, and emptied at the end)
 """
 import ast
+import contextlib
 import csv
 import json
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -85,6 +87,22 @@ class PlainTest(unittest.TestCase):
         with self.assertRaisesRegex(tr.ResultsError, "cannot answer"):
             tr.query(store, "drop table results")
 
+    def test_a_store_in_use_is_no_other_file(self):
+        store, wait = self.directory / "used.db", tr.WAIT_SECONDS
+        with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as writer:
+            writer.execute(f"PRAGMA application_id = {tr.STORE_APPLICATION}")
+            writer.execute(f"PRAGMA user_version = {tr.STORE_VERSION}")
+            writer.execute("CREATE TABLE results (a)")
+            writer.execute("BEGIN EXCLUSIVE")
+            try:
+                tr.WAIT_SECONDS = 0
+                with self.assertRaisesRegex(tr.ResultsError, r"used\.db cannot be read now \(.*locked\); `testbed results list --store "):
+                    tr.rows(store)
+            finally:
+                tr.WAIT_SECONDS = wait
+        self.assertEqual(tr.rows(store), [])
+        store.unlink()
+
     def test_directories_are_read(self):
         (self.directory / "d").mkdir()
         for name in ("a", "b"):
@@ -101,6 +119,7 @@ class PlainTest(unittest.TestCase):
         self.assertEqual(stalls(*usual, (7.0, 4000, 100)), [(3.0, 7.0)], "the process stood still between two operations")
         self.assertEqual(stalls(*usual, (4.0, 50, 100)), [(3.0, 4.0)])
         self.assertEqual(stalls(*usual, (4.0, 1000, 1e6)), [(3.0, 4.0)])
+        self.assertEqual(stalls(*usual, (3.2, 1, 1e6)), [(3.0, 3.2)], "an operation ended in the rest")
 
     def test_written_bytes_of_several_runs_are_one_ratio(self):
         def phase(user, kernel, other):
@@ -115,6 +134,12 @@ class PlainTest(unittest.TestCase):
         file.write_text(json.dumps(document), encoding="utf-8")
         bar = "x\nbtree\ninsert"
         self.assertEqual(tr._amplification(file), {"insert": {bar: 2.0}, "checkpoint": {bar: 0.0}, "kernel threads": {bar: 0.5}})
+        # A settle's writes belong to the phase before it; what follows a phase that wrote nothing is of no bar.
+        settled = json.loads(json.dumps(document))
+        settled["runs"][0]["phases"] += [{**phase(0, 400, 0), "name": "settle", "kind": "settle"}, {**phase(0, 9, 9), "name": "point-read", "kind": "measure"},
+                                         {**phase(0, 77, 7), "name": "settle", "kind": "settle"}]
+        file.write_text(json.dumps(settled), encoding="utf-8")
+        self.assertEqual(tr._amplification(file), {"insert": {bar: 3.0}, "checkpoint": {bar: 0.0}, "kernel threads": {bar: 0.5}})
         for run in document["runs"]:
             run["phases"][0]["account"].pop("other_threads")
             for cause in run["phases"][0]["account"]["causes"]:

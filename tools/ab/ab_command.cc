@@ -85,7 +85,7 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
   AddOption(
       app, "--way", "WAY",
       "How the sides share the machine: interleave (alternating slices), duet (both at once), "
-      "rounds (whole runs in random order) [interleave for reads, else rounds]",
+      "rounds (whole runs in random order) [interleave for reads without --rate, else rounds]",
       [&o](auto& option, auto& text) {
         o.way = ParseName<Way>(
             option, text,
@@ -184,7 +184,7 @@ int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& wor
   CheckOutputFile("--json", options.json_file, UsedBySides(options.sides));
   const json document = ExecuteAb(options, words);
   WriteOutputs({{"--json", options.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
-               AbReportText(document));
+               [&] { return AbReportText(document); });
   for (const json& error : document["errors"]) {
     fmt::print(stderr, "testbed: {}\n", FailureText(error));
   }

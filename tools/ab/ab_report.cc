@@ -80,10 +80,10 @@ std::string WayText(const json& document) {
 std::string HeadText(const AbWords& words) {
   std::string text;
   for (const AbWords::SideWords& side : words.sides) {
-    text += fmt::format("{}: {}\n", side.label, side.settings);
+    text += OneLine(fmt::format("{}: {}", side.label, side.settings)) + "\n";
   }
-  text += words.way + "\n";
-  for (const std::string& note : words.notes) text += note + "\n";
+  text += OneLine(words.way) + "\n";
+  for (const std::string& note : words.notes) text += OneLine(note) + "\n";
   return text;
 }
 
@@ -237,7 +237,7 @@ std::string AbReportText(const json& document, const ReportStyle& style) {
   const std::vector<AbAnswer> answers = AbAnswers(document);
   const AbWords words = WordsOfAb(document, answers);
   std::string text;
-  for (const AbWords::Saying& sentence : words.sentences) text += sentence.text + "\n";
+  for (const AbWords::Saying& sentence : words.sentences) text += OneLine(sentence.text) + "\n";
   text += FewLoadsText(document, answers) + "\n" + HeadText(words);
   if (style.markdown) text = Fenced(text);
   const auto shown = [&](const Table& table) { return StyledText(table, style); };

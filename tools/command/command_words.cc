@@ -31,17 +31,6 @@ std::vector<std::string> WordsAt(const json& document, const char* name) {
   return words;
 }
 
-// Returns the last value that the words give the option, as "--seed 7" or "--seed=7"; "" without
-// one.
-std::string ValueOf(const std::vector<std::string>& words, const std::string& option) {
-  std::string value;
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == option && i + 1 < words.size()) value = words[i + 1];
-    if (words[i].starts_with(option + "=")) value = words[i].substr(option.size() + 1);
-  }
-  return value;
-}
-
 // Appends those settings of an option with named values, such as --engine-option, that `words` do
 // not give.
 void AddSettings(const json& settings, const std::string& option,
@@ -63,7 +52,8 @@ void AddSettings(const json& settings, const std::string& option,
 void AddEngineSettings(const json& record, const std::vector<std::string>& words,
                        std::vector<std::string>* more) {
   json settings = record.value("engine_options", json::object());
-  const std::string asked = ValueOf(words, "--engine"), engine = asked.substr(0, asked.find(':'));
+  const std::string asked = ValueGiven(words, "--engine"),
+                    engine = asked.substr(0, asked.find(':'));
   if (!engine.empty() && record.value("engine", json()) != engine) return;
   for (const EngineInfo& info : Engines()) {
     if (info.name == engine && settings.is_object()) settings.erase(info.variants);
@@ -93,6 +83,15 @@ bool Gives(const std::vector<std::string>& words, const std::string& option) {
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
     return word == option || word.starts_with(option + "=");
   });
+}
+
+std::string ValueGiven(const std::vector<std::string>& words, const std::string& option) {
+  std::string value;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option && i + 1 < words.size()) value = words[i + 1];
+    if (words[i].starts_with(option + "=")) value = words[i].substr(option.size() + 1);
+  }
+  return value;
 }
 
 std::vector<std::string> WithoutOption(const std::vector<std::string>& words,

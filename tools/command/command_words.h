@@ -20,6 +20,10 @@ std::string ShellLine(const std::vector<std::string>& words);
 // Returns whether one of the words gives this option, as "--seed" or "--seed=7".
 bool Gives(const std::vector<std::string>& words, const std::string& option);
 
+// Returns the last value that the words give the option, as "--seed 7" or "--seed=7"; "" without
+// one.
+std::string ValueGiven(const std::vector<std::string>& words, const std::string& option);
+
 // Returns the words without an option that takes a value, and without its values.
 std::vector<std::string> WithoutOption(const std::vector<std::string>& words,
                                        const std::string& option);

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <utility>
 
 #include "device/error.h"
 #include "tools/crashtest/crashtest.h"
@@ -63,12 +64,52 @@ int Crashtest(const CrashtestOptions& options) {
   return result.stopped ? kStoppedExitCode : 0;
 }
 
-// Throws Error (kUsage) for --reuse, which Resolve would ask to have a --dir.
-void CheckReuse(const RunOptions& options) {
-  if (!options.reuse) return;
-  throw Error(Error::kUsage,
-              "crashtest makes databases of its own and removes them, so it takes no --reuse; "
-              "give an empty --dir, or none");
+// Throws Error (kUsage) for an option of a run that no crash test follows. Resolve must not come first:
+// it would ask for more of such an option, such as a --dir for --reuse.
+void CheckIgnored(const CrashtestOptions& options) {
+  const RunOptions& run = options.run;
+  if (run.reuse) {
+    throw Error(Error::kUsage,
+                "crashtest makes databases of its own and removes them, so it takes no --reuse; "
+                "give an empty --dir, or none");
+  }
+  if (run.cache_most || run.cache_auto) {
+    throw Error(Error::kUsage,
+                "crashtest measures no share of the memory, so its --cache-pct takes a number and "
+                "neither most nor auto");
+  }
+  for (const auto& [given, option] :
+       {std::pair(run.readahead_bytes.has_value(), "--readahead"),
+        std::pair(run.read_iops != 0, "--read-iops"), std::pair(run.strict, "--strict")}) {
+    if (!given) continue;
+    throw Error(Error::kUsage,
+                fmt::format("crashtest measures nothing, so it bounds neither memory "
+                            "nor reads and takes no {}; leave it out",
+                            option));
+  }
+  if (!run.dir.empty() && options.power_cuts + options.disk_cuts + options.disk_errors > 0) {
+    throw Error(Error::kUsage,
+                "--power-cuts, --disk-cuts and --disk-errors crash a scratch device, which brings "
+                "its own directory; leave out --dir");
+  }
+}
+
+// Describes the options of a run that mean something else here, and hides those that are refused.
+void DescribeOptionsOfRun(CLI::App* crashtest) {
+  crashtest->get_option("--durability")
+      ->description(
+          "What is promised of a commit: sync (durable when it returns), lazy (within "
+          "--lazy-interval) [sync]");
+  crashtest->get_option("--ram")->description(
+      "Memory that --cache-pct is a share of, and that engines size their buffers by; nothing "
+      "bounds what the process takes [256M]");
+  crashtest->get_option("--cache-pct")->description("Share of --ram for the engine's cache [50]");
+  crashtest->get_option("--dir")->description(
+      "Directory of the database with --kills, kept after the test; without it a temporary one "
+      "below the current directory is used, and kept after a failure");
+  for (const char* refused : {"--reuse", "--readahead", "--read-iops", "--strict"}) {
+    crashtest->get_option(refused)->group("");
+  }
 }
 
 void AddCrashes(CLI::App* crashtest, CrashtestOptions* crash) {
@@ -137,18 +178,14 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
   // The default of this command; --durability lazy tests the weaker promise.
   crash->run.engine.durability = Durability::kSync;
   AddEngineOptions(*crashtest, crash->run);
-  crashtest->get_option("--durability")
-      ->description(
-          "What is promised of a commit: sync (durable when it returns), lazy (within "
-          "--lazy-interval) [sync]");
-  crashtest->get_option("--reuse")->group("");  // not in the help, since it is refused
+  DescribeOptionsOfRun(crashtest);
   crashtest->footer(kCrashtestExamples);
   AddCrashes(crashtest, crash.get());
   AddErrors(crashtest, crash.get());
   AddRounds(crashtest, crash.get());
   crashtest->callback([crash, command] {
     *command = [crash] {
-      CheckReuse(crash->run);
+      CheckIgnored(*crash);
       crash->run.rows = 1;
       crash->run.Resolve();
       return Crashtest(*crash);

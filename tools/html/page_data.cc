@@ -142,9 +142,11 @@ json PercentilesCurve(const json& us, double count) {
 void PutLatencyCurve(json* operation) {
   const auto curve = [operation](const char* latency, const char* histogram) {
     const json& us = operation->at(latency);
+    // Latencies from the intended start have a count of their own.
+    const json& count = us.contains("count") ? us.at("count") : operation->at("count");
     return operation->contains(histogram)
                ? LatencyCurve(operation->at(histogram), us.at("max").get<double>())
-               : PercentilesCurve(us, operation->at("count").get<double>());
+               : PercentilesCurve(us, count.get<double>());
   };
   json made;
   if (operation->contains("latency_from_intended_us")) {

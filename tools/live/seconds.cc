@@ -48,9 +48,10 @@ double MedianRate(const std::vector<PhaseSecond>& seconds) {
 }
 
 bool IsStalled(const PhaseSecond& second, double median) {
+  // An operation may end in the rest of a phase, too, which has no rate.
+  if (second.max_us >= kSlowUs) return true;
   if (std::isnan(second.rate)) return false;
-  return (median > 0 && second.rate < median / 10) || second.max_us >= kSlowUs ||
-         second.to - second.from >= kLongSeconds;
+  return (median > 0 && second.rate < median / 10) || second.to - second.from >= kLongSeconds;
 }
 
 std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds) {
@@ -62,7 +63,7 @@ std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds) {
     if (!stalls.empty() && second.from - stalls.back().to < kShortestForRate) {
       Stall& stall = stalls.back();
       stall.to = second.to;
-      stall.rate = std::min(stall.rate, second.rate);
+      stall.rate = std::fmin(stall.rate, second.rate);  // the other one when one is not known
       stall.max_us = std::max(stall.max_us, worst);
     } else {
       stalls.push_back({second.from, second.to, second.rate, worst});

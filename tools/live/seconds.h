@@ -38,7 +38,7 @@ bool IsStalled(const PhaseSecond& second, double median);
 // A row of neighbouring seconds that are stalled (IsStalled, by the median of their phase).
 struct Stall {
   double from = 0, to = 0;  // seconds since the phase began
-  double rate = 0;          // the lowest rate of its seconds
+  double rate = 0;          // the lowest rate of its seconds; NaN when none is known
   double max_us = 0;        // the slowest operation that ended in it; 0 when none ended
 };
 std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds);

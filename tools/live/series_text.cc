@@ -54,7 +54,8 @@ Curves CurvesOf(const std::vector<PhaseSecond>& seconds, const std::vector<Stall
       rate = std::fmin(rate, second.rate);  // fmin returns the other value when one is NaN
       p99 = std::fmax(p99, second.p99_us);
     }
-    for (const Stall& stall : stalls) stalled |= LiesIn(stall.from, stall.to, begin, end);
+    const double reaches = column + 1 == columns ? std::max(end, length) : end;
+    for (const Stall& stall : stalls) stalled |= LiesIn(stall.from, stall.to, begin, reaches);
     curves.rate.push_back(rate);
     curves.p99.push_back(p99);
     curves.stalled += stalled ? '!' : ' ';
@@ -99,9 +100,12 @@ std::string StallLines(const std::vector<Stall>& stalls) {
   std::string text;
   for (size_t i = 0; i < std::min(stalls.size(), kMostStalls); ++i) {
     const Stall& stall = stalls[i];
-    text += fmt::format("  stall from second {:.1f} to {:.1f}: down to {} ops/s", stall.from,
-                        stall.to, Whole(std::round(stall.rate)));
-    if (stall.max_us > 0) text += ", slowest operation " + LatencyText(stall.max_us);
+    text += fmt::format("  stall from second {:.1f} to {:.1f}: ", stall.from, stall.to);
+    const bool rate = !std::isnan(stall.rate);
+    if (rate) text += fmt::format("down to {} ops/s", Whole(std::round(stall.rate)));
+    if (stall.max_us > 0) {
+      text += fmt::format("{}slowest operation {}", rate ? ", " : "", LatencyText(stall.max_us));
+    }
     text += '\n';
   }
   if (stalls.size() > kMostStalls) {
@@ -119,7 +123,7 @@ std::string BackgroundText(const json& entry) {
     const double read = Number(work, "/read_bytes", 0), written = Number(work, "/write_bytes", 0);
     if (read + written <= most_bytes) continue;
     most_bytes = read + written;
-    most = fmt::format("{} {}", OneLine(FigureText(work, "/name")), Size(std::round(most_bytes)));
+    most = fmt::format("{} {}", FigureText(work, "/name"), Size(std::round(most_bytes)));
   }
   return most;
 }
@@ -129,9 +133,8 @@ std::string BackgroundText(const json& entry) {
 std::set<size_t> WorstSeconds(const std::vector<PhaseSecond>& seconds) {
   std::vector<size_t> by_rate, by_latency;
   for (size_t i = 0; i < seconds.size(); ++i) {
-    if (std::isnan(seconds[i].rate)) continue;
-    by_rate.push_back(i);
     if (!std::isnan(seconds[i].max_us)) by_latency.push_back(i);
+    if (!std::isnan(seconds[i].rate)) by_rate.push_back(i);
   }
   std::stable_sort(by_rate.begin(), by_rate.end(),
                    [&](size_t a, size_t b) { return seconds[a].rate < seconds[b].rate; });
@@ -163,7 +166,7 @@ std::string PhaseText(const json& run, const json& phase) {
   if (seconds.empty()) return "";
   const std::vector<Stall> stalls = StallsOf(seconds);
   const Curves curves = CurvesOf(seconds, stalls);
-  std::string text = fmt::format("{}: {:.1f} s, median {} ops/s", OneLine(RowName(run, phase, "")),
+  std::string text = fmt::format("{}: {:.1f} s, median {} ops/s", RowName(run, phase, ""),
                                  seconds.back().to, Whole(std::round(MedianRate(seconds))));
   if (curves.step > 1) text += fmt::format("; a column is {:.0f} s, its worst", curves.step);
   text += stalls.empty() ? "; no stalls\n" : fmt::format("; stalls: {}\n", stalls.size());

@@ -213,6 +213,10 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use)
 }
 
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text) {
+  WriteOutputs(files, [&text] { return text; });
+}
+
+void WriteOutputs(const std::vector<OutputFile>& files, const std::function<std::string()>& text) {
   std::optional<Error> failure;
   const OutputFile* printed = nullptr;
   std::vector<const OutputFile*> last;
@@ -232,7 +236,7 @@ void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text)
       }
     }
   }
-  const std::string out = printed != nullptr ? printed->text() : text;
+  const std::string out = printed != nullptr ? printed->text() : text();
   std::fwrite(out.data(), 1, out.size(), stdout);
   std::fflush(stdout);
   const std::vector<std::optional<Error>> errors = WriteStreams(streams);

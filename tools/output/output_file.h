@@ -61,6 +61,9 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use 
 // holds up no other output. Throws Error (kRun) for the first file that could not be written, after
 // the others were written and `text` was printed.
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text);
+// Does the same, and asks for the text only when the regular files are written, so that an error in
+// making it costs none of them.
+void WriteOutputs(const std::vector<OutputFile>& files, const std::function<std::string()>& text);
 
 // Check and write a single file, which is not "-".
 void CheckOutputFile(const std::string& option, const std::string& path, const InUse& in_use = {});

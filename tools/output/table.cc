@@ -79,7 +79,11 @@ std::string Table::Text(size_t most) const {
     return sum;
   };
   const size_t before = shown.size();
-  while (shown.size() > 2 && line_width() > most) shown.pop_back();
+  while (shown.size() > 2 && line_width() > most) {
+    auto out = shown.end() - 1;
+    while (out > shown.begin() + 1 && kept_.contains(columns_[*out])) --out;
+    shown.erase(out);
+  }
   auto line = [&](const std::vector<std::string>& cells) {
     std::string text;
     for (const size_t c : shown) {
@@ -89,7 +93,8 @@ std::string Table::Text(size_t most) const {
   };
   std::string text = title_ + "\n" + line(columns_);
   for (const auto& row : rows_) text += line(row);
-  if (const size_t out = before - shown.size(); out != 0) {
+  if (before != shown.size()) {
+    const size_t out = columns_.size() - shown.size();  // --wide shows those of Wide, too
     text += fmt::format("  ({} more column{} with --wide)\n", out, out == 1 ? "" : "s");
   }
   return text + "\n";
@@ -121,11 +126,19 @@ std::string Table::Markdown(bool all) const {
   return text + "\n";
 }
 
-std::string OneLine(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+std::string OneLine(const std::string& text) {
+  std::string line;
+  line.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    // In UTF-8, U+0080 to U+009F are two bytes.
+    const bool second = c == 0xc2 && i + 1 < text.size() &&
+                        (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
+    const bool control = c < 0x20 || c == 0x7f || second;
+    line += control ? ' ' : text[i];
+    if (second) ++i;
   }
-  return text;
+  return line;
 }
 
 std::string Wrapped(const std::string& text, size_t most) {

@@ -23,6 +23,11 @@ class Table {
     wide_ = std::move(names);
     return *this;
   }
+  // Marks columns that are left out last where lines are too short.
+  Table& Keep(std::set<std::string> names) {
+    kept_ = std::move(names);
+    return *this;
+  }
   // Aligns these columns, by their places from 0, to the left.
   Table& Words(std::set<size_t> places) {
     words_ = std::move(places);
@@ -37,7 +42,7 @@ class Table {
   static constexpr size_t kNarrow = 100;  // characters of a line
   // Returns the title, the names of the columns and the rows as aligned lines. With `most` no line
   // is longer than that many characters if leaving out columns can do it: those that Wide marked,
-  // then the last ones, which a line under the table then counts.
+  // then the last ones. A line under the table then counts all that are left out.
   std::string Text(size_t most = SIZE_MAX) const;
   // Returns the columns and the cells as they are shown, as comma-separated values without the
   // title. Tables whose cells have units are no data; csv.h is for those.
@@ -56,7 +61,7 @@ class Table {
   std::string title_;
   std::vector<std::string> columns_;
   Cells cells_;
-  std::set<std::string> wide_;
+  std::set<std::string> wide_, kept_;
   std::set<size_t> words_;
   std::vector<std::vector<std::string>> rows_;
 };
@@ -69,7 +74,7 @@ std::string Percent(double share);  // 0.1234 -> "12.3 %"
 
 // Returns the text with spaces in place of control characters: a name that a user chose may have
 // line breaks, or what a terminal takes for commands.
-std::string OneLine(std::string text);
+std::string OneLine(const std::string& text);
 
 // Returns the text with line breaks at spaces, so that no line is longer than `most` characters if
 // its words allow that; lines that continue one are indented by two spaces.

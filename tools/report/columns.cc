@@ -30,7 +30,7 @@ constexpr char kBlocks[] = "Insert benchmark: blocks that each kind of operation
 
 constexpr char kPhase[] =
     "The phase, its operation when there are several, the clients (thr = threads) and, from the "
-    "second repetition on, which one it is (#2).";
+    "second on, the load (load 2) and the run on it (#2).";
 constexpr char kPercentile[] =
     "Percentile from a histogram; \"-\" when fewer than ten operations took longer, too few to "
     "tell.";
@@ -196,7 +196,9 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kRepeats, "reads/op +-", "Half of its 95 % confidence interval."},
     {kRepeats, "device writes/op", "Mean writes of the device per operation, likewise."},
     {kRepeats, "writes/op +-", "Half of its 95 % confidence interval."},
-    {kClassic, "step", "The step of the benchmark (docs/workloads.md)."},
+    {kClassic, "step",
+     "The step of the benchmark (docs/workloads.md), the clients and, from the second on, the load "
+     "and the run on it."},
     {kClassic, "clients", "Clients of the step."},
     {kClassic, "ips", "Rows inserted a second; in ib.x rows indexed a second."},
     {kClassic, "qps", "Queries a second."},

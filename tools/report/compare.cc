@@ -12,7 +12,9 @@
 
 #include "device/error.h"
 #include "tools/command/command_words.h"
+#include "tools/database/database_rows.h"
 #include "tools/output/json_text.h"
+#include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/statistics/corrections.h"
 #include "tools/statistics/document_cells.h"
@@ -61,22 +63,52 @@ JudgedCondition JudgeCondition(const Condition& condition, const std::vector<Com
   return judged;
 }
 
+// Returns the words of a run on a loaded database with those that load it: its loader, and the settings
+// that the run had from the record of the database. `words` have a workload that loads nothing, or
+// none, with which a run loads by itself.
+std::vector<std::string> WithLoad(const json& document, const std::string& loader,
+                                  std::vector<std::string> words) {
+  json record = document.value("options", json::object());
+  if (record.contains("release")) {
+    record["engine"] = FigureText(record, "/engine") + "@" + FigureText(record, "/release");
+  }
+  record["workload_option"] = record.value("workload_options", json());
+  const json keys = record.value("keys", json(""));
+  record["keys"] = keys == "" ? json() : json{{"name", keys}};
+  for (std::string& word : WordsOfRecord(record, words)) words.push_back(std::move(word));
+  const std::string workloads = ValueGiven(words, "--workload");
+  if (workloads.empty()) return words;
+  words = WithoutOption(words, "--workload");
+  words.insert(words.end(), {"--workload", loader + "," + workloads});
+  return words;
+}
+
 // Returns the command that would measure a document's settings anew in several loads; for
-// experiments, which have rounds instead, what to do in words.
+// experiments, which have rounds instead, what to do in words, and so where the document does not
+// tell what loaded its database.
 std::string CommandForLoads(const json& document) {
-  const std::vector<std::string> words = document.value("command", std::vector<std::string>());
+  std::vector<std::string> words = document.value("command", std::vector<std::string>());
   if (words.empty() || words[0] == "experiment") {
     return "the experiment with --rounds 5";
   }
-  // With --reuse all runs would be on one load.
-  std::vector<std::string> command = words;
-  std::erase_if(command, [](const std::string& word) {
-    return word == "--reuse" || word.starts_with("--reuse=");
+  // On the database of a directory all runs would be on one load, or would remove what it holds.
+  const bool reuses = Gives(words, "--reuse");
+  std::erase_if(words, [](const std::string& word) {
+    return Gives({word}, "--reuse") || Gives({word}, "--fresh");
   });
-  for (const char* option : {"--json", "--csv", "--repeat"}) {
-    command = WithoutOption(command, option);
+  for (const char* option :
+       {"--dir", "--json", "--csv", "--csv-series", "--record", "--repeat", "--repeat-runs"}) {
+    words = WithoutOption(words, option);
   }
-  return fmt::format("testbed {} --repeat 5 --json FILE", ShellLine(command));
+  if (reuses) {
+    const std::string loader = LoaderOf(document);
+    if (loader.empty()) {
+      return "runs that load the database anew (--repeat 5): these results do not tell which "
+             "workload loaded it";
+    }
+    words = WithLoad(document, loader, std::move(words));
+  }
+  return fmt::format("testbed {} --repeat 5 --json FILE", ShellLine(words));
 }
 
 // Returns the names as a list; of many the first ones.

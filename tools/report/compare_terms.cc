@@ -9,6 +9,7 @@
 #include <map>
 
 #include "tools/output/json_text.h"
+#include "tools/output/table.h"
 #include "tools/statistics/document_cells.h"
 
 namespace testbed {
@@ -26,7 +27,7 @@ constexpr const char* kMachineFacts[] = {
 
 std::string ValueText(const json& value) {
   if (value.is_null()) return "not known";
-  return value.is_string() ? value.get<std::string>() : JsonText(value);
+  return OneLine(value.is_string() ? value.get<std::string>() : JsonText(value));
 }
 
 // Adds a difference unless the values are equal.
@@ -90,7 +91,7 @@ void AddMachines(const json& first, const json& second, std::vector<Difference>*
 std::map<std::string, std::string> RefusedOf(const json& document) {
   std::map<std::string, std::string> refused;
   for (const json& setting : document.value("not_in_force", json::array())) {
-    refused[setting.value("option", "")] = setting.value("why", "");
+    refused[OneLine(setting.value("option", ""))] = OneLine(setting.value("why", ""));
   }
   return refused;
 }

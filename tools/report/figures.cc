@@ -43,7 +43,7 @@ double Number(const json& j, const std::string& pointer, double otherwise) {
 std::string FigureText(const json& j, const std::string& pointer) {
   const json::json_pointer at(pointer);
   if (!j.contains(at)) return "-";
-  return j[at].is_string() ? j[at].get<std::string>() : JsonText(j[at]);
+  return OneLine(j[at].is_string() ? j[at].get<std::string>() : JsonText(j[at]));
 }
 
 std::string Size(double bytes) {
@@ -58,7 +58,7 @@ std::string RowName(const json& run, const json& phase, const std::string& opera
   name += fmt::format(", {} thr", run.at("threads").get<int>());
   if (run.value("load", 0) > 0) name += fmt::format(" load {}", run.at("load").get<int>() + 1);
   if (run.at("repeat").get<int>() > 0) name += fmt::format(" #{}", run.at("repeat").get<int>() + 1);
-  return name;
+  return OneLine(name);
 }
 
 bool TellsPercentile(double operations, double share) {

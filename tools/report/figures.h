@@ -15,14 +15,16 @@ namespace testbed {
 
 // Returns the number at a JSON pointer; `otherwise` when there is none.
 double Number(const nlohmann::json& j, const std::string& pointer, double otherwise = NAN);
-// Returns the string at a JSON pointer, or the JSON text of what is there; "-" when nothing is.
+// Returns the string at a JSON pointer, or the JSON text of what is there, on one line: a document may
+// come from elsewhere. "-" when nothing is there.
 std::string FigureText(const nlohmann::json& j, const std::string& pointer);
 
 // These return a size ("8k") and a count ("1,234") of a double; "-" when it is neither.
 std::string Size(double bytes);
 std::string Whole(double n);
 
-// Returns the first cell of a phase's rows, which is the same in every table: "insert, 8 thr load 2".
+// Returns the first cell of a phase's rows, which is the same in every table, on one line: "insert, 8
+// thr load 2".
 std::string RowName(const nlohmann::json& run, const nlohmann::json& phase,
                     const std::string& operation);
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tools/output/table.h"
+
 namespace testbed {
 namespace {
 
@@ -41,7 +43,7 @@ std::string NotableLine(const json& document, const char* field, const char* say
       const double share = Share(phase, field).value_or(0);
       if (share < kNotableForeignCpu) continue;
       most = std::max(most, share);
-      const std::string name = phase.value("name", "");
+      const std::string name = OneLine(phase.value("name", ""));
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }

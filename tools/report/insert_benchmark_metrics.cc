@@ -101,6 +101,7 @@ json AllBlocks(const json& account, double rows) {
   if (!account.contains("other_threads")) return all;
   json others = {{"reads", 0.0}, {"read_bytes", 0.0}, {"writes", 0.0}, {"write_bytes", 0.0}};
   for (const json& thread : account.at("other_threads")) {
+    if (IsOfOtherProgram(thread)) continue;
     for (auto& [figure, sum] : others.items()) {
       sum = sum.get<double>() + Number(thread, "/kernel/" + figure);
     }
@@ -222,7 +223,7 @@ std::vector<Table> InsertBenchmarkTables(const json& document) {
     for (const json& phase : run.at("phases")) {
       if (!phase.contains("details") || !phase.at("details").contains("metrics")) continue;
       const json& m = phase.at("details").at("metrics");
-      const std::string name = phase.at("name");
+      const std::string name = RowName(run, phase, "");
       const auto cell = [&](const char* figure) {
         return Short(Number(m, std::string("/") + figure));
       };

@@ -72,8 +72,8 @@ std::string Header(const json& document) {
   if (run.contains("engine") && run["engine"].contains("release")) {
     const json& release = run["engine"]["release"];
     const std::string from = FigureText(release, "/from");
-    text += fmt::format("release {}{}: {}\n", OneLine(FigureText(release, "/name")),
-                        from.empty() ? "" : " of " + from, OneLine(FigureText(release, "/recipe")));
+    text += fmt::format("release {}{}: {}\n", FigureText(release, "/name"),
+                        from.empty() ? "" : " of " + from, FigureText(release, "/recipe"));
   }
   text += DataLine(document);
   text += fmt::format(
@@ -83,8 +83,7 @@ std::string Header(const json& document) {
           : " (shared)",
       FigureText(document, "/machine/file_system"),
       FigureText(document, "/device/queue/read_ahead_kb"), FigureText(document, "/machine/kernel"));
-  if (document.contains("label"))
-    text += "label: " + OneLine(FigureText(document, "/label")) + "\n";
+  if (document.contains("label")) text += "label: " + FigureText(document, "/label") + "\n";
   return text + "\n";
 }
 
@@ -105,8 +104,8 @@ std::string GradeLine(const json& document) {
   }
   if (!known) return "";
   std::string text = fmt::format("grade {}", worst.letter);
-  for (const std::string& reason : worst.reasons) text += "; " + reason;
-  for (const json& what : missing) text += "; not known: " + what.get<std::string>();
+  for (const std::string& reason : worst.reasons) text += "; " + OneLine(reason);
+  for (const json& what : missing) text += "; not known: " + OneLine(what.get<std::string>());
   return text + "\n";
 }
 
@@ -132,7 +131,7 @@ std::string FoundRateLines(const json& document) {
   std::string text;
   for (const json& run : document.at("runs")) {
     for (const json& found : run.value("find_rate", json::array())) {
-      text += OneLine(FigureText(found, "/sentence")) + "\n";
+      text += FigureText(found, "/sentence") + "\n";
     }
   }
   return text;
@@ -234,7 +233,7 @@ std::string NoteLines(const json& document) {
     const bool told = std::any_of(refused.begin(), refused.end(), [&](const json& setting) {
       return sentence.starts_with("--" + FigureText(setting, "/option") + " ");
     });
-    if (!told) text += "note: " + sentence + "\n";
+    if (!told) text += "note: " + OneLine(sentence) + "\n";
   }
   return text;
 }

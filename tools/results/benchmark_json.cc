@@ -61,15 +61,17 @@ std::vector<size_t> BenchmarkedRows(const BenchmarkRows& rows) {
   return benchmarked;
 }
 
-// Returns the options that have several values. The seed, which differs by load, and the workload,
-// which the phase's name tells, are left out.
-std::vector<std::string> VaryingOptions(const BenchmarkRows& rows,
+// Returns the columns that have several values and tell benchmarks from each other: options, and what
+// the runs were made of and on. The seed, which differs by load, and the workload, which the phase's
+// name tells, are left out.
+std::vector<std::string> VaryingColumns(const BenchmarkRows& rows,
                                         const std::vector<size_t>& benchmarked) {
   std::vector<std::string> varying;
   for (const auto& [column, place] : rows.columns()) {
-    if (!column.starts_with("option_") || column == "option_seed" || column == "option_workload") {
-      continue;
-    }
+    const bool origin = column == "host" || column == "engine_version" || column == "build_commit";
+    const bool option =
+        column.starts_with("option_") && column != "option_seed" && column != "option_workload";
+    if (!origin && !option) continue;
     std::set<std::string> values;
     for (const size_t r : benchmarked) values.insert(rows.Text(r, column));
     if (values.size() > 1) varying.push_back(column);
@@ -95,8 +97,9 @@ class BenchmarkNames {
     std::set<std::string>& places = phases_[phase];
     places.insert(rows_.Text(row, "phase_index"));
     if (places.size() > 1) name += fmt::format("/phase:{}", places.size());
-    for (const std::string& option : varying_) {
-      name += "/" + option.substr(std::string("option_").size()) + ":" + rows_.Text(row, option);
+    for (const std::string& column : varying_) {
+      const size_t prefix = column.starts_with("option_") ? std::string("option_").size() : 0;
+      name += "/" + column.substr(prefix) + ":" + rows_.Text(row, column);
     }
     return name;
   }
@@ -178,7 +181,7 @@ json BenchmarkJson(const QueryAnswer& answer) {
                 "there is no operation with a latency in a phase that was finished among these "
                 "results, so there is nothing to export as a benchmark; choose others by --where");
   }
-  BenchmarkNames names(rows, VaryingOptions(rows, benchmarked));
+  BenchmarkNames names(rows, VaryingColumns(rows, benchmarked));
   std::vector<std::string> order;                      // of the names
   std::map<std::string, std::vector<size_t>> by_name;  // rows
   for (const size_t r : benchmarked) {

@@ -53,6 +53,19 @@ bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).read
 
 void PutBack(const RunOptions& options, DatabaseDir* dir);
 
+// Returns an exception as the error of a run, with the exit code that it would have ended the command
+// with.
+json ErrorJson(const std::exception& e) {
+  if (const auto* of_file = dynamic_cast<const fs::filesystem_error*>(&e)) {
+    return {{"sentence", fmt::format("{} cannot be used: {}", of_file->path1().string(),
+                                     of_file->code().message())},
+            {"exit_code", 2}};
+  }
+  const Error error = Error::Of(e);
+  const bool refused = error.kind() == Error::kUsage || error.kind() == Error::kIo;
+  return {{"sentence", error.what()}, {"exit_code", refused ? 2 : 1}};
+}
+
 // Executes the runs that the options ask for, one after the other, until a run fails or the user
 // stops them.
 class Runs {
@@ -70,10 +83,23 @@ class Runs {
         document_(*document) {}
   ~Runs() { UseLoad(0); }
 
+  // An error between two runs, such as a directory that can no longer be prepared, becomes a run that
+  // failed, so that it costs no run that has ended. Throws only while there is none.
   void Execute() {
-    for (int load = 0; load < options_.repeat; ++load) {
-      UseLoad(load);
-      if (!ExecuteLoad()) return;
+    try {
+      for (int load = 0; load < options_.repeat; ++load) {
+        UseLoad(load);
+        if (!ExecuteLoad()) return;
+      }
+    } catch (const std::exception& e) {
+      if (document_["runs"].empty()) throw;
+      document_["runs"].push_back({{"threads", threads_},
+                                   {"repeat", repeat_},
+                                   {"load", load_},
+                                   {"seed", options_.data.seed},
+                                   {"phases", json::array()},
+                                   {"partial", true},
+                                   {"error", ErrorJson(e)}});
     }
   }
 
@@ -119,6 +145,8 @@ class Runs {
   }
 
   bool Fresh(std::vector<std::string> phases, int threads, int repeat) {
+    threads_ = threads;
+    repeat_ = repeat;
     dir_.Prepare();
     return One(std::move(phases), threads, repeat);
   }
@@ -156,6 +184,8 @@ class Runs {
 
   // Executes one run and adds its document. Returns whether to go on with the next run.
   bool One(std::vector<std::string> phases, int threads, int repeat) {
+    threads_ = threads;
+    repeat_ = repeat;
     RunPlan plan;
     plan.phases = std::move(phases);
     plan.threads = threads;
@@ -202,8 +232,8 @@ class Runs {
   }
 
   RunOptions& options_;
-  const uint64_t seed_;  // of the first load
-  int load_ = 0;
+  const uint64_t seed_;                      // of the first load
+  int load_ = 0, threads_ = 1, repeat_ = 0;  // of the run under way
   const Surroundings& surroundings_;
   DatabaseDir& dir_;
   const std::set<std::string>& writers_;
@@ -449,7 +479,8 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
   }
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
   const bool any = std::any_of(document["runs"].begin(), document["runs"].end(), measured);
-  WriteOutputs(files, any ? ReportText(document, {.wide = options.wide}) : "");
+  const auto report = [&] { return any ? ReportText(document, {.wide = options.wide}) : ""; };
+  WriteOutputs(files, report);
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {
       fmt::print(stderr, "testbed: {}\n", run["error"]["sentence"].get<std::string>());

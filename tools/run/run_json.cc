@@ -159,6 +159,18 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
   if (!work.details.is_null()) (*phase)["details"] = work.details;
 }
 
+// Removes the figures of the device from a phase's seconds where its statistics are not known: 0 would
+// be a figure.
+void DropDevice(json* phase) {
+  for (json& second : (*phase)["series"]) {
+    for (const char* figure :
+         {"device_reads", "device_read_bytes", "device_writes", "device_write_bytes"}) {
+      second.erase(figure);
+    }
+  }
+  (*phase)["steady"]["device_reads"] = nullptr;
+}
+
 void PutMemory(const PhaseRecord::Memory& memory, json* j) {
   const MemoryParts& parts = memory.parts;
   j->update({{"limit", parts.limit},
@@ -233,6 +245,7 @@ json PhaseJson(const PhaseRecord& phase) {
       {"database_bytes", phase.database_bytes},
       {"log_file_bytes", phase.log_file_bytes}};
   if (phase.work) PutWork(*phase.work, &j);
+  if (phase.work && !phase.account.device) DropDevice(&j);
   if (phase.counted) {
     phase.counted->rows ? j["rows"] = *phase.counted->rows : j["partial"] = true;
   }

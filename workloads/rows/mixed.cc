@@ -349,11 +349,14 @@ class Mixed : public Workload {
 }  // namespace
 
 WorkloadInfo MixedInfo() {
-  return {.name = "mixed",
-          .summary = "point reads, updates, inserts, erases and scans in the proportions of --mix",
-          .loads = false,
-          .make = MakeMixed,
-          .run_options = MixedRunOptions()};
+  return {
+      .name = "mixed",
+      .summary =
+          "point reads, updates, read-modify-writes, inserts, erases and scans in the proportions "
+          "of --mix",
+      .loads = false,
+      .make = MakeMixed,
+      .run_options = MixedRunOptions()};
 }
 
 std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,

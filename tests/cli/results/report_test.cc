@@ -70,6 +70,54 @@ TEST_F(ReportTest, SizesOfRowsAreThoseOfTheLoader) {
   EXPECT_NE(text.find("rows as concurrent-inserts makes them"), std::string::npos) << text;
 }
 
+constexpr char kTerminal[] = " \x1b]0;title\x07\n\u009b2J";
+
+// Adds what a terminal takes for commands to each text of a document that tells no kind of a thing.
+void Poison(json* node) {
+  static const std::set<std::string> kKinds = {"schema", "kind", "ground", "grade", "command"};
+  if (node->is_string()) *node = node->get<std::string>() + kTerminal;
+  if (node->is_array()) {
+    for (json& element : *node) Poison(&element);
+  }
+  if (!node->is_object()) return;
+  for (auto& [name, value] : node->items()) {
+    if (!kKinds.contains(name)) Poison(&value);
+  }
+}
+
+// A results file may come from anybody.
+TEST_F(ReportTest, WhatADocumentSaysIsNoCommandOfATerminal) {
+  json document = Document();
+  document["notes"] = {"a note"};
+  document["label"] = "a label";
+  document["not_in_force"] = {{{"option", "ram"}, {"why", "not root"}}};
+  for (json& run : document["runs"]) {
+    run["accounting"]["missing"] = {"flushes"};
+    run["accounting"]["grade_reasons"] = {"a reason"};
+    for (json& phase : run["phases"]) {
+      phase["ended_because"] = "no row is left";
+      phase["foreign_cpu_share"] = 0.9;
+      phase["account"]["closure"] = {
+          {"reads", 0}, {"read_bytes", 0}, {"writes", 0}, {"write_bytes", 0}, {"at_rest", true}};
+      phase["account"]["other_threads"] = {
+          {{"thread", "rsync"}, {"kind", "other-file"}, {"kernel", {{"reads", 7}}}}};
+    }
+  }
+  Poison(&document);
+  json other = document;
+  other["options"]["durability"] = std::string("another") + kTerminal;
+  const std::string report = Report(document, "--wide"), series = Report(document, "--series");
+  std::ofstream(directory_ / "second.json") << other.dump();
+  const std::string compared = Run("compare other.json second.json").out;
+  for (const std::string& text : {report, series, compared}) {
+    EXPECT_NE(text.find("title"), std::string::npos) << text;
+    for (const char* control : {"\x1b", "\x07", "\u009b"}) {
+      EXPECT_EQ(text.find(control), std::string::npos) << text;
+    }
+  }
+  EXPECT_THAT(report, HasSubstr("rsync"));
+}
+
 TEST_F(ReportTest, NamesAreNoMarkup) {
   json document = Document();
   for (json& run : document["runs"]) {

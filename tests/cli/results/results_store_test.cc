@@ -60,6 +60,12 @@ class ResultsStoreTest : public StartedCommandTest {
     EXPECT_EQ(result.code, 0) << result.err;
     return result.code == 0 ? json::parse(result.out) : json();
   }
+  // Returns the question of the page docs/store.md that has these words.
+  static std::string QuestionWith(const std::string& words) {
+    const std::string page = Read(SourceDir() + "/docs/store.md"), asks = "results query \"";
+    const size_t begin = page.rfind(asks, page.find(words)) + asks.size();
+    return page.substr(begin, page.find('"', begin) - begin);
+  }
   // Returns the phase of the run that measures.
   static json& Measured(json& run) {
     for (json& phase : run["phases"]) {
@@ -176,6 +182,26 @@ TEST_F(ResultsStoreTest, ThePagesQuestionsAreSqlThatWorks) {
     (void)Ask(page.substr(begin, end - begin));
   }
   EXPECT_GT(asked, 5u);
+}
+
+TEST_F(ResultsStoreTest, AStalledSecondIsNoEndOfAPhase) {
+  json document = Measure();
+  json& series = Measured(document["runs"][1])["series"];
+  const json second = series[0];
+  series = json::array();
+  // The last entry is the rest of a phase, which is too short for a rate.
+  for (const auto& [end, operations] :
+       {std::pair(1.0, 1000), std::pair(2.0, 1000), std::pair(3.0, 1000), std::pair(4.0, 20),
+        std::pair(4.02, 3)}) {
+    series.push_back(second);
+    series.back().update({{"end_seconds", end}, {"operations", operations}});
+  }
+  Measured(document["runs"][0])["series"] = json::array();
+  Write("stall.json", document.dump());
+  Add("stall.json");
+  const json stalled = Ask(QuestionWith("rate < usual"));
+  ASSERT_EQ(stalled.size(), 1u) << stalled;
+  EXPECT_EQ(stalled[0]["operations"], 20);
 }
 
 constexpr char kStoredCells[] = R"toml(

@@ -1,4 +1,5 @@
-// Tests the C API on an engine whose commit fails and leaves its transaction open.
+// Tests the C API on engines that fail: one whose commit fails and leaves its transaction open, and one
+// that refuses to roll back and to take a checkpoint.
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -58,14 +59,53 @@ class StickyEngine : public Engine {
   StickyRows rows_;
 };
 
-TEST(CApiFailedCommit, TakesNoLaterWriteWithIt) {
+class RefusingSession : public StickySession {
+ public:
+  using StickySession::StickySession;
+  void Rollback() override { throw Error(Error::kUsage, "it stays"); }
+};
+
+class RefusingEngine : public StickyEngine {
+ public:
+  std::unique_ptr<Session> NewSession() override {
+    return std::make_unique<RefusingSession>(&rows_);
+  }
+  void Checkpoint() override { throw Error(Error::kUsage, "no checkpoint now"); }
+
+ private:
+  StickyRows rows_;
+};
+
+template <typename OfTest>
+void AddEngineOfTest(const char* name) {
   EngineInfo info = FindEngine("null");
-  info.name = "sticky";
+  info.name = name;
   info.recognises = [](const std::string&) { return false; };
   info.open = [](const std::string&, const EngineOptions&) -> std::unique_ptr<Engine> {
-    return std::make_unique<StickyEngine>();
+    return std::make_unique<OfTest>();
   };
   AddEngine(info);
+}
+
+// After TESTBED_USAGE a caller closes the rest and tries again, with a handle that would be gone.
+TEST(CApiFailedClose, SaysThatTheHandleIsGone) {
+  AddEngineOfTest<RefusingEngine>("refusing");
+  const OwnDir dir;
+  testbed_engine* engine = nullptr;
+  testbed_session* session = nullptr;
+  ASSERT_EQ(testbed_open("refusing", dir.path().c_str(), nullptr, &engine), TESTBED_OK)
+      << testbed_error();
+  ASSERT_EQ(testbed_session_open(engine, &session), TESTBED_OK);
+  EXPECT_EQ(testbed_begin(session), TESTBED_OK);
+  EXPECT_EQ(testbed_close(engine), TESTBED_USAGE) << "a session is open";
+  EXPECT_EQ(testbed_session_close(session), TESTBED_FAILED);
+  EXPECT_STREQ(testbed_error(), "it stays");
+  EXPECT_EQ(testbed_close(engine), TESTBED_FAILED);
+  EXPECT_STREQ(testbed_error(), "no checkpoint now");
+}
+
+TEST(CApiFailedCommit, TakesNoLaterWriteWithIt) {
+  AddEngineOfTest<StickyEngine>("sticky");
   const OwnDir dir;
   testbed_engine* engine = nullptr;
   testbed_session *writer = nullptr, *reader = nullptr;

@@ -31,20 +31,56 @@
 
   var shares = {p50: 0.5, p99: 0.99, p999: 0.999};
 
-  // Returns whether there are enough operations for the figure of a latency: at least ten took longer than the
-  // percentile (TellsPercentile of tools/report/figures.h).
-  testbed.tells = function (op, figure) { return !(figure in shares) || op.count * (1 - shares[figure]) >= 10; };
+  // Returns whether there are enough operations for the figure of a latency, whose name is `latency`: at least ten took
+  // longer than the percentile (TellsPercentile of tools/report/figures.h). Latencies from the intended start have a
+  // count of their own, with the operations that were due and had not begun.
+  testbed.tells = function (op, figure, latency) {
+    var count = (op[latency] || {}).count;
+    return !(figure in shares) || (count === undefined ? op.count : count) * (1 - shares[figure]) >= 10;
+  };
 
-  function clients(run) { return run.threads + (run.threads === 1 ? ' client' : ' clients'); }
+  testbed.clientsOf = function (run) { return run.threads + (run.threads === 1 ? ' client' : ' clients'); };
+
+  // Returns which of several loads and runs of a document this run is, as the tables of the report name it: " load 2 #3".
+  testbed.whichRun = function (run) {
+    return (run.load > 0 ? ' load ' + (run.load + 1) : '') + (run.repeat > 0 ? ' #' + (run.repeat + 1) : '');
+  };
+
+  // Returns the rate that the clients reached. Operations beside a target rate, such as those of a writer without one,
+  // are not of it.
+  testbed.reached = function (phase) {
+    return phase.target_rate > 0 && typeof phase.clients_rate === 'number' ? phase.clients_rate : phase.rate;
+  };
+
+  // Returns the phases of the name that are results of the run: a workload may be given twice.
+  function namesakes(run, name) {
+    return testbed.resultPhases(run).map(function (p) { return run.phases[p]; }).filter(function (phase) { return phase.name === name; });
+  }
+
+  // Returns the sentence on the mean rate over all runs of a document that had this phase with as many clients; empty
+  // when there is one alone. The other sentences are of a single run.
+  function meanSentence(document, run, phase) {
+    var rates = [], loads = {}, place = namesakes(run, phase.name).indexOf(phase);
+    (document.runs || []).forEach(function (other) {
+      var same = namesakes(other, phase.name)[place];
+      if (other.threads !== run.threads || !same || same.partial) return;
+      loads[other.load > 0 ? other.load : 0] = true;
+      rates.push(testbed.reached(same));
+    });
+    if (rates.length < 2) return '';
+    var n = Object.keys(loads).length, of = n > 1 ? n + ' loads' : rates.length + ' runs';
+    return phase.name + ' with ' + testbed.clientsOf(run) + ': ' + testbed.short(testbed.sum(rates) / rates.length) + ' operations a second, the mean of ' + of +
+        ', which had ' + testbed.short(Math.min.apply(null, rates)) + ' to ' + testbed.short(Math.max.apply(null, rates)) + '. What follows is of the first of them.';
+  }
 
   // Returns the sentence on the rate and latency that the clients saw.
   function rateSentence(run, phase) {
     var one = phase.operations.length === 1 ? phase.operations[0] : null;
-    var text = phase.name + ' with ' + clients(run) + ': ' + testbed.short(phase.rate) + ' operations a second';
+    var text = phase.name + ' with ' + testbed.clientsOf(run) + ': ' + testbed.short(testbed.reached(phase)) + ' operations a second';
     if (phase.target_rate > 0) text += ', of ' + testbed.short(phase.target_rate) + ' asked for';
     if (one) return text + '; ' + (testbed.isOpen(phase) ? 'from the intended start ' : '') + spans(one) + '.';
     return text + '; of it ' + phase.operations.map(function (op) {
-      var us = op[testbed.latencyName(op)], tells = testbed.tells(op, 'p99');
+      var latency = testbed.latencyName(op), us = op[latency], tells = testbed.tells(op, 'p99', latency);
       return testbed.short(op.rate) + ' ' + op.name + ' (' + (tells ? '99 % within ' + testbed.time(us.p99) : 'the slowest ' + testbed.time(us.max)) +
           (op.latency_from_intended_us ? ' from the intended start' : '') + ')';
     }).join(', ') + '.';
@@ -52,9 +88,9 @@
 
   // Returns how long the operations of a kind took, as far as they are enough to tell.
   function spans(op) {
-    var us = op[testbed.latencyName(op)], parts = [];
-    if (testbed.tells(op, 'p50')) parts.push('half took up to ' + testbed.time(us.p50));
-    if (testbed.tells(op, 'p99')) parts.push('99 % up to ' + testbed.time(us.p99));
+    var latency = testbed.latencyName(op), us = op[latency], parts = [];
+    if (testbed.tells(op, 'p50', latency)) parts.push('half took up to ' + testbed.time(us.p50));
+    if (testbed.tells(op, 'p99', latency)) parts.push('99 % up to ' + testbed.time(us.p99));
     return parts.concat('the slowest ' + (parts.length > 0 ? '' : 'took ') + testbed.time(us.max)).join(', ');
   }
 
@@ -88,14 +124,17 @@
   testbed.confidence = function (document, run, phase) {
     var says = [], closure = (phase.account || {}).closure, series = phase.series || {};
     if (document.partial || run.partial || phase.partial) says.push({text: 'The run was interrupted: this is a part of it.', alarm: true});
-    if (run.error) says.push({text: 'The run failed: ' + run.error.sentence, alarm: true});
+    (document.runs || []).forEach(function (other) {
+      if (!other.error) return;
+      says.push({text: (other === run ? 'The run' : 'Another run (' + testbed.clientsOf(other) + testbed.whichRun(other) + ')') + ' failed: ' + other.error.sentence, alarm: true});
+    });
     (document.doubts || []).forEach(function (line) { says.push({text: line, alarm: true}); });
     if (phase.wrong > 0) says.push({text: testbed.count(phase.wrong) + ' of ' + testbed.count(phase.verified) + ' checked answers were wrong.', alarm: true});
     var stalls = testbed.stalls(series);
     if (stalls.length > 0) {
       var longest = stalls.slice().sort(function (a, b) { return (b.to - b.from) - (a.to - a.from); })[0];
       says.push({text: (stalls.length === 1 ? 'One stall, from second ' : stalls.length + ' stalls, the longest from second ') + testbed.short(longest.from) + ' to ' +
-                       testbed.short(longest.to) + ': ' + testbed.short(longest.rate) + ' operations a second, the slowest operation ' + testbed.time(longest.worst) + '.', alarm: true});
+                       testbed.short(longest.to) + ': ' + (longest.rate === null ? '' : testbed.short(longest.rate) + ' operations a second, ') + 'the slowest operation ' + testbed.time(longest.worst) + '.', alarm: true});
     }
     var steady = phase.steady || {};
     if (steady.rate === true) says.push({text: 'The rate had settled.'});
@@ -115,8 +154,8 @@
     return says;
   };
 
-  // Returns the sentences that answer the question above for a phase.
-  testbed.answers = function (run, phase) {
-    return [rateSentence(run, phase), readSentence(phase), writeSentence(phase)].filter(function (s) { return s !== ''; });
+  // Returns the sentences that answer the question above for a phase of a run of the document.
+  testbed.answers = function (document, run, phase) {
+    return [meanSentence(document, run, phase), rateSentence(run, phase), readSentence(phase), writeSentence(phase)].filter(function (s) { return s !== ''; });
   };
 })(testbed);

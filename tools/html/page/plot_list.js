@@ -9,6 +9,12 @@
 
   function sourceName(source) { return String(source).replace(/^.*\//, '').replace(/\.json$/, ''); }
 
+  // Returns the words that tell the runs of a document from each other. Loads and repeats are counted from 1, as in the
+  // tables of the report.
+  function wordsOf(run) {
+    return [run.threads + 'thr', run.load > 0 ? 'load' + (run.load + 1) : '', run.repeat > 0 ? 'repeat' + (run.repeat + 1) : ''];
+  }
+
   // Adds the plots of each side of a comparison by `testbed ab`.
   function addComparison(comparison, theme, width, add) {
     var several = comparison.sides.length > 2, source = sourceName(comparison.source);
@@ -72,11 +78,11 @@
       (document.runs || []).forEach(function (run) {
         testbed.resultPhases(run).forEach(function (i) {
           var phase = run.phases[i], words = [source, phase.name];
-          if (document.runs.length > 1) words.push(run.threads + 'thr', run.repeat > 0 ? 'repeat' + run.repeat : '');
+          if (document.runs.length > 1) words = words.concat(wordsOf(run));
           testbed.phasePlots(document, run, phase, theme, width).forEach(function (one) { add(words.concat([one.key]), one.plot); });
         });
         var space = testbed.spacePlot(document, run, theme, width), of = [];
-        if (document.runs.length > 1) of = [run.phases[run.phases.length - 1].name, run.threads + 'thr', run.repeat > 0 ? 'repeat' + run.repeat : ''];
+        if (space && document.runs.length > 1) of = [run.phases[run.phases.length - 1].name].concat(wordsOf(run));
         if (space) add([source].concat(of, 'space'), space);
       });
     });

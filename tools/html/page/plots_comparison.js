@@ -4,26 +4,103 @@
 
   function nameOf(entry) { return String(entry.source).replace(/^.*\//, '').replace(/\.json$/, ''); }
 
-  // Returns the phases that at least two documents have with the same clients: [{title, kind, members}], each member
-  // with its "name", "entry", "run", "index" and "phase". At most eight documents are set side by side.
+  var mostSideBySide = 8;  // documents
+
+  // Returns "mean of 3 loads"; of several runs on one load "mean of 3 runs", and of a single run nothing.
+  function meanText(samples) {
+    var loads = {}, n = 0;
+    samples.forEach(function (sample) {
+      if (!loads[sample.load]) ++n;
+      loads[sample.load] = true;
+    });
+    if (samples.length === 1) return '';
+    return n > 1 ? 'mean of ' + n + ' loads' : 'mean of ' + samples.length + ' runs';
+  }
+
+  // Completes a member when all its samples are there. Those of interrupted phases are left out unless there is no
+  // other.
+  function complete(member) {
+    var whole = member.samples.filter(function (sample) { return !sample.phase.partial; });
+    member.interrupted = whole.length > 0 ? member.samples.length - whole.length : 0;
+    if (whole.length > 0) member.samples = whole;
+    var first = member.samples[0];
+    member.run = first.run;
+    member.index = first.index;
+    member.phase = first.phase;
+    member.mean = meanText(member.samples);
+  }
+
+  // Returns the phases that at least two documents have with the same clients: [{title, kind, members}]. A member has
+  // the "name" of its document, its "entry", its "engine", and its "samples", one of each run: {run, index, phase, load}.
+  // Its "run", "index" and "phase" are those of the first one, "mean" says of what testbed.meanOf is the mean, and
+  // "interrupted" is the number of phases that are left out. At most eight documents are set side by side.
   testbed.comparisonGroups = function (entries) {
     var groups = [], byKey = {};
-    entries.slice(0, 8).forEach(function (entry) {
+    entries.slice(0, mostSideBySide).forEach(function (entry) {
       (entry.document.runs || []).forEach(function (run, r) {
-        if (run.repeat > 0) return;
+        var times = {};
         testbed.resultPhases(run).forEach(function (p) {
-          var phase = run.phases[p], key = '$' + phase.name + ' ' + run.threads;
+          var phase = run.phases[p], time = times['$' + phase.name] = (times['$' + phase.name] || 0) + 1;
           if (!(phase.operations || []).length) return;
+          var name = phase.name + (time > 1 ? ' (' + time + ')' : ''), key = '$' + name + ' ' + run.threads;
           if (!byKey[key]) {
-            byKey[key] = {title: phase.name + ', ' + run.threads + (run.threads === 1 ? ' client' : ' clients'), kind: phase.kind, members: []};
+            byKey[key] = {title: name + ', ' + testbed.clientsOf(run), kind: phase.kind, members: []};
             groups.push(byKey[key]);
           }
-          if (byKey[key].members.some(function (m) { return m.entry === entry; })) return;
-          byKey[key].members.push({name: nameOf(entry), entry: entry, run: r, index: p, phase: phase, engine: testbed.engineName(run, entry.document)});
+          var member = byKey[key].members.filter(function (m) { return m.entry === entry; })[0];
+          if (!member) {
+            member = {name: nameOf(entry), entry: entry, engine: testbed.engineName(run, entry.document), samples: []};
+            byKey[key].members.push(member);
+          }
+          member.samples.push({run: r, index: p, phase: phase, load: run.load > 0 ? run.load : 0});
         });
       });
     });
-    return groups.filter(function (group) { return group.members.length > 1; });
+    groups = groups.filter(function (group) { return group.members.length > 1; });
+    groups.forEach(function (group) { group.members.forEach(complete); });
+    return groups;
+  };
+
+  // Returns the mean over the loads of a member of what `figure` returns of a phase; the figure of a load is the mean
+  // over its runs. NaN when a phase does not tell it.
+  testbed.meanOf = function (member, figure) {
+    var loads = {};
+    member.samples.forEach(function (sample) {
+      var value = figure(sample.phase);
+      loads[sample.load] = loads[sample.load] || [];
+      loads[sample.load].push(typeof value === 'number' ? value : NaN);
+    });
+    function mean(values) { return values.reduce(function (all, v) { return all + v; }, 0) / values.length; }
+    return mean(Object.keys(loads).map(function (load) { return mean(loads[load]); }));
+  };
+
+  // Returns a sentence on each thing that is not set side by side.
+  testbed.notCompared = function (entries, groups) {
+    var says = [];
+    if (entries.length > mostSideBySide) says.push('The first ' + mostSideBySide + ' of ' + entries.length + ' results are set side by side.');
+    groups.forEach(function (group) {
+      group.members.forEach(function (m) {
+        if (m.interrupted > 0) says.push(group.title + ' of ' + m.name + ': ' + (m.interrupted === 1 ? 'a phase' : m.interrupted + ' phases') + ' that was interrupted is left out.');
+      });
+    });
+    return says;
+  };
+
+  // Returns the sentence on what the ratios of the groups are, where nothing is told of any. `compared` is the
+  // comparison of two documents, or null.
+  testbed.ratioNote = function (groups, compared) {
+    var least = Infinity, loads;
+    if (compared && !compared.why) {
+      loads = compared.table.columns.indexOf('loads');
+      compared.table.rows.forEach(function (row) {
+        String(row[loads]).split(',').forEach(function (n) { least = Math.min(least, Number(n)); });
+      });
+    } else if (groups.some(function (group) { return group.members.some(function (m) { return m.mean !== ''; }); })) {
+      return 'These ratios of means are what was seen, not a verdict: testbed judges two results of several loads each.';
+    }
+    var seen = ' cannot tell a difference from chance: a ratio is what was seen, not a verdict. ';
+    if (least > 1 && isFinite(least)) return 'These ' + least + ' loads of each' + seen + 'More loads can, and runs that alternate in time; see the documentation of testbed.';
+    return 'A run of each' + seen + 'Runs that alternate in time can; see the documentation of testbed.';
   };
 
   // Returns the looks of a group's members: those of their engines when all engines differ, otherwise one for each
@@ -33,11 +110,17 @@
     return group.members.map(function (m, i) { return unlike ? testbed.engineLook(m.engine, theme) : testbed.look(i, theme); });
   }
 
+  // Returns the name of a member in a plot, which shows one run alone.
+  function firstName(m) {
+    if (m.mean === '') return m.name;
+    return m.name + (/loads$/.test(m.mean) ? ', load ' + (m.samples[0].load + 1) : ', one run');
+  }
+
   testbed.groupCurves = function (group, theme) {
     var all = looks(group, theme);
     return group.members.map(function (m, i) {
       var first = m.phase.operations[0];
-      return {name: m.name, curve: first.latency_curve, look: all[i], open: !!first.latency_from_intended_us};
+      return {name: firstName(m), curve: first.latency_curve, look: all[i], open: !!first.latency_from_intended_us};
     });
   };
 
@@ -48,8 +131,8 @@
     group.members.forEach(function (m, i) {
       var series = m.phase.series;
       if (!series || !series.end_seconds || series.end_seconds.length < 2) return;
-      names.push(m.name);
-      option.series.push({name: m.name, type: 'line', symbol: 'none', data: testbed.stepPoints(series, testbed.rates(series)),
+      names.push(firstName(m));
+      option.series.push({name: firstName(m), type: 'line', symbol: 'none', data: testbed.stepPoints(series, testbed.rates(series)),
                           lineStyle: {color: all[i].color, width: 1.7, type: all[i].dash}, itemStyle: {color: all[i].color}, emphasis: {disabled: true}});
     });
     if (option.series.length === 0) return null;

@@ -107,7 +107,7 @@
 
   // Returns the plot of a choice; null when it shows no curve.
   testbed.curvePlot = function (experiment, choice, theme, width) {
-    var curves = testbed.curves(experiment, choice).slice(0, 24), narrow = width < 560, all = [], labels = [], numbers = true;
+    var every = testbed.curves(experiment, choice), curves = every.slice(0, 24), narrow = width < 560, all = [], labels = [], numbers = true;
     if (curves.length === 0) return null;
     curves.forEach(function (curve) {
       curve.points.forEach(function (p) {
@@ -149,7 +149,7 @@
       axisTick: {customValues: xs, show: true, lineStyle: {color: theme.rule}}, splitLine: {show: false},
       axisLabel: {customValues: xs, formatter: function (x) { return names['$' + x] || names['$' + Math.round(x)] || testbed.axis(x); }}
     });
-    option.xAxis.name = axisName;
+    option.xAxis.name = axisName + (curves.length < every.length ? '; the first ' + curves.length + ' of ' + every.length + ' curves' : '');
     option.xAxis.nameLocation = 'middle';
     option.xAxis.nameGap = 28;
     option.xAxis.splitLine = {show: false};

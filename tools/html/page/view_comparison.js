@@ -5,19 +5,32 @@
   const {h, figure, derived, table, plot, count, short, bytes, time, percent, line} = testbed;
 
   // Returns a figure of the device per operation, other programs' requests apart.
-  function sizeOf(phase, what) {
-    const own = testbed.own(phase.account || {});
-    return own && phase.count > 0 ? own[what] / phase.count : NaN;
+  function sizeOf(member, what) {
+    return testbed.meanOf(member, (phase) => {
+      const own = testbed.own(phase.account || {});
+      return own && phase.count > 0 ? own[what] / phase.count : NaN;
+    });
+  }
+
+  // Returns the cell of a figure at the pointer `rest` of a phase: the document's own one, or the mean over its loads.
+  function meanCell(member, rest, mean, format) {
+    return member.mean === '' ? figure(member.entry, `/runs/${member.run}/phases/${member.index}${rest}`, format) : derived(format(mean), member.mean);
+  }
+
+  // Returns the p99 of the first operation; NaN when too few operations tell it.
+  function tailOf(member) {
+    return testbed.meanOf(member, (phase) => {
+      const op = phase.operations[0], latency = testbed.latencyName(op);
+      return testbed.tells(op, 'p99', latency) ? op[latency].p99 : NaN;
+    });
   }
 
   // Returns the cells of the first operation's p99 and of its ratio. Latencies from an intended and from an actual
   // start have none.
   function tailCells(member, base, against) {
-    const op = member.phase.operations[0], first = base.phase.operations[0], latency = testbed.latencyName(op);
-    const tells = testbed.tells(op, 'p99'), both = tells && testbed.tells(first, 'p99') && latency === testbed.latencyName(first);
-    return [tells ? figure(member.entry, `/runs/${member.run}/phases/${member.index}/operations/0/${latency}/p99`, time)
-                  : derived('–', 'fewer than ten operations took longer'),
-            both ? against(op[latency].p99, first[latency].p99) : derived('')];
+    const latency = testbed.latencyName(member.phase.operations[0]), same = latency === testbed.latencyName(base.phase.operations[0]), p99 = tailOf(member);
+    return [isFinite(p99) ? meanCell(member, `/operations/0/${latency}/p99`, p99, time) : derived('–', 'fewer than ten operations took longer'),
+            same ? against(p99, tailOf(base)) : derived('')];
   }
 
   // Returns the options in which the documents differ: [{name, values}].
@@ -27,23 +40,26 @@
         .filter((one) => one.values.some((value) => value !== one.values[0]));
   }
 
+  const rateOf = (member) => testbed.meanOf(member, (phase) => phase.rate);
+  const fullName = (member) => member.mean === '' ? member.name : `${member.name} (${member.mean})`;
+
   function row(group, i) {
-    const member = group.members[i], base = group.members[0], phase = member.phase, at = `/runs/${member.run}/phases/${member.index}`;
+    const member = group.members[i], base = group.members[0], rate = rateOf(member);
     const against = (value, other) => i > 0 && other > 0 && isFinite(value) ? derived('× ' + short(value / other)) : derived('');
-    const writes = sizeOf(phase, 'write_bytes'), reads = sizeOf(phase, 'reads');
-    return h('tr', {}, h('th', {scope: 'row'}, line(member.name)), figure(member.entry, at + '/rate', short), against(phase.rate, base.phase.rate),
+    const writes = sizeOf(member, 'write_bytes'), reads = sizeOf(member, 'reads');
+    return h('tr', {}, h('th', {scope: 'row'}, line(fullName(member))), meanCell(member, '/rate', rate, short), against(rate, rateOf(base)),
              tailCells(member, base, against),
-             derived(short(reads)), against(reads, sizeOf(base.phase, 'reads')), derived(bytes(writes)), against(writes, sizeOf(base.phase, 'write_bytes')),
-             derived(percent(phase.foreign_cpu_share)));
+             derived(short(reads)), against(reads, sizeOf(base, 'reads')), derived(bytes(writes)), against(writes, sizeOf(base, 'write_bytes')),
+             derived(percent(testbed.meanOf(member, (phase) => typeof phase.foreign_cpu_share === 'number' ? phase.foreign_cpu_share : NaN))));
   }
 
   // Returns what was seen of a group, where nothing is told of it.
   function seen(group) {
     const [base, ...others] = group.members;
-    return others.slice(0, 6).map((other) => {
-      const ratio = other.phase.rate / base.phase.rate;
+    return others.map((other) => {
+      const ratio = rateOf(other) / rateOf(base);
       const says = ratio >= 1 ? `${short(ratio)} times the rate` : `${percent(1 - ratio)} less`;
-      return h('p', {class: 'answer'}, `${line(group.title)}: ${line(other.name)} did ${short(other.phase.rate)} operations a second, ${line(base.name)} ${short(base.phase.rate)}: ${says}.`);
+      return h('p', {class: 'answer'}, `${line(group.title)}: ${line(fullName(other))} did ${short(rateOf(other))} operations a second, ${line(fullName(base))} ${short(rateOf(base))}: ${says}.`);
     });
   }
 
@@ -59,7 +75,7 @@
     return [which, h('div', {class: 'answers'}, told.map((one) => h('p', {class: 'answer'}, line(one.text))),
                      told.length === 0 ? groups.filter((g) => g.kind === 'measure').slice(-1).map(seen) : null, open.map((one) => h('p', {}, line(one.text)))),
             told.length > 0 ? null
-                            : h('p', {class: 'note'}, 'A run of each cannot tell a difference from chance: a ratio is what was seen, not a verdict. Runs that alternate in time can; see the documentation of testbed.'),
+                            : h('p', {class: 'note'}, testbed.ratioNote(groups, compared)),
             compared && compared.why ? h('p', {class: 'alarm'}, line(compared.why)) : null, terms];
   }
 
@@ -80,7 +96,7 @@
     const heads = ['result', 'per second', 'ratio', '99 %', 'ratio', 'device reads / operation', 'ratio', 'device writes / operation', 'ratio', 'other programs'];
     return h('section', {class: 'result', id: 'comparison'}, h('h2', {}, 'Side by side'),
              different.length > 0 ? h('p', {class: 'settings'}, 'They differ in ' + different.map((one) => one.name).join(', ') + '.') : h('p', {class: 'settings'}, 'They have the same options.'),
-             answer(groups, compared), figures(compared),
+             testbed.notCompared(entries, groups).map((says) => h('p', {class: 'note'}, line(says))), answer(groups, compared), figures(compared),
              groups.map((group) => h('section', {}, h('h3', {}, line(group.title)),
                table(line(group.title), heads, group.members.map((member, i) => row(group, i))),
                plot('Rate over time', null, (theme, width) => testbed.ratesPlot(group, theme, width)),

@@ -7,8 +7,7 @@
   function pointer(run, phase, rest) { return `/runs/${run}/phases/${phase}${rest}`; }
 
   function phaseTitle(document, run, phase) {
-    const repeat = run.repeat > 0 ? `, repeat ${run.repeat + 1}` : '';
-    return `${phase.name}, ${run.threads} ${run.threads === 1 ? 'client' : 'clients'}${repeat}`;
+    return `${phase.name}, ${testbed.clientsOf(run)}${testbed.whichRun(run)}`;
   }
 
   function documentTitle(document) {
@@ -32,13 +31,13 @@
       const phase = run.phases[p];
       return phase.operations.map((op, o) => {
         const name = phase.operations.length > 1 || op.name !== phase.name ? `${phase.name}: ${op.name}` : phase.name;
-        return make({r, p, o, phase, op, name: line(name), at: (rest) => pointer(r, p, `/operations/${o}${rest}`)});
+        return make({r, p, o, phase, op, name: line(name + testbed.whichRun(run)), at: (rest) => pointer(r, p, `/operations/${o}${rest}`)});
       });
     })).filter((row) => row);
   }
 
   function latencyCells(entry, row, latency) {
-    return ['mean', 'p50', 'p99', 'p999', 'max'].map((f) => testbed.tells(row.op, f) ? figure(entry, row.at(`/${latency}/${f}`), time)
+    return ['mean', 'p50', 'p99', 'p999', 'max'].map((f) => testbed.tells(row.op, f, latency) ? figure(entry, row.at(`/${latency}/${f}`), time)
                                                                                        : derived('–', 'fewer than ten operations took longer'));
   }
 
@@ -215,7 +214,7 @@
       testbed.redraw();
     }
     const run = runs[first], phase = run.phases[main[first]];
-    view.append(h('div', {class: 'answers'}, testbed.answers(run, phase).map((s, i) => h('p', {class: i === 0 ? 'answer' : null}, line(s)))),
+    view.append(h('div', {class: 'answers'}, testbed.answers(d, run, phase).map((s, i) => h('p', {class: i === 0 ? 'answer' : null}, line(s)))),
                 h('ul', {class: 'confidence'}, testbed.confidence(d, run, phase).map((c) => h('li', {class: c.alarm ? 'alarm' : null}, line(c.text)))),
                 ...[operations, intendedTable(entry)].filter((part) => part), shown, circumstances(entry, data));
     choose(first, main[first]);

@@ -36,7 +36,9 @@ std::string Says(const json& document, const std::string& call) {
       "var run = data.runs[0], phase = run.phases[2]; JSON.stringify(" + call + ");");
 }
 
-std::string Answers(const json& document) { return Says(document, "testbed.answers(run, phase)"); }
+std::string Answers(const json& document) {
+  return Says(document, "testbed.answers(data, run, phase)");
+}
 
 json Confidence(const json& document) {
   return json::parse(Says(document, "testbed.confidence(data, run, phase)"));
@@ -103,6 +105,117 @@ TEST(PageDataTest, APercentileIsToldByTenOperationsThatTookLonger) {
   EXPECT_THAT(Answers(document), HasSubstr("half took up to 10 µs, the slowest 100 µs."));
   Mixed(document)["operations"] = json::array({SmallOperation("mixed", 3)});
   EXPECT_THAT(Answers(document), HasSubstr("; the slowest took 100 µs."));
+  // Of the operations of an open loop, those that had not begun count, too.
+  json open = OpenLoop();
+  Mixed(open)["operations"][0]["latency_from_intended_us"]["count"] = 2000;
+  EXPECT_THAT(Answers(open), HasSubstr("99 % up to 990 ms"));
+  Mixed(open)["operations"][0].erase("latency_from_intended_ns_histogram");
+  json page = OnPage(open);
+  EXPECT_EQ(Mixed(page)["operations"][0]["latency_curve"].size(), 5u) << "p99.9 is one, too";
+}
+
+TEST(PageDataTest, TheRateBesideATargetIsThatOfItsClients) {
+  json document = OpenLoop();
+  Mixed(document)["clients_rate"] = 31;  // a writer without a target did the others of `rate`
+  EXPECT_THAT(Answers(document), HasSubstr("31 operations a second, of 3,000 asked for"));
+}
+
+// Returns SmallDocument with a load for each of the rates.
+json Loads(const std::vector<double>& rates) {
+  json document = SmallDocument();
+  const json run = document["runs"][0];
+  document["runs"] = json::array();
+  for (const double rate : rates) {
+    document["runs"].push_back(run);
+    document["runs"].back()["load"] = document["runs"].size() - 1;
+    document["runs"].back()["phases"][kMixed]["rate"] = rate;
+  }
+  return document;
+}
+
+TEST(PageDataTest, OfSeveralLoadsTheAnswerIsTheirMean) {
+  const json document = Loads({40, 70});
+  EXPECT_THAT(Answers(document),
+              HasSubstr("mixed with 8 clients: 55 operations a second, the mean of 2 loads, which "
+                        "had 40 to 70. What follows is of the first of them."));
+  EXPECT_THAT(Answers(SmallDocument()), Not(HasSubstr("mean")));
+  EXPECT_EQ(EvaluateOnPage(OnPage(document), "testbed.whichRun(data.runs[1]);"), " load 2");
+  json repeated = Loads({40});
+  repeated["runs"].push_back(repeated["runs"][0]);
+  repeated["runs"][1]["repeat"] = 1;
+  EXPECT_THAT(Answers(repeated), HasSubstr("the mean of 2 runs"));
+  EXPECT_EQ(EvaluateOnPage(OnPage(repeated), "testbed.whichRun(data.runs[1]);"), " #2");
+}
+
+TEST(PageDataTest, TheFailureOfALaterRunAlarms) {
+  json document = Loads({40, 70});
+  document["runs"][1]["error"] = {{"sentence", "the disk is full"}, {"exit_code", 2}};
+  document["runs"][1]["phases"] = json::array();
+  EXPECT_THAT(Confidence(document).dump(),
+              HasSubstr("Another run (8 clients load 2) failed: the disk is full"));
+  EXPECT_THAT(Answers(document), Not(HasSubstr("the mean of")));
+}
+
+// Returns what a function of the page says of the documents set side by side.
+std::string SideBySide(const std::vector<json>& documents, const std::string& call) {
+  PageData data;
+  for (const json& document : documents) data.AddDocument("run.json", document);
+  return EvaluateOnPage(data.Json(),
+                        "var groups = testbed.comparisonGroups(data.documents), mixed = groups[1];"
+                        "JSON.stringify(" +
+                            call + ");");
+}
+
+TEST(PageDataTest, SideBySideStandTheMeansOfAllLoads) {
+  const std::vector<json> documents = {Loads({40, 70}), Loads({10, 20})};
+  const std::string rates =
+      "mixed.members.map(function (m) {"
+      "  return m.mean + ': ' + testbed.meanOf(m, function (phase) { return phase.rate; }); })";
+  EXPECT_EQ(SideBySide(documents, rates), R"(["mean of 2 loads: 55","mean of 2 loads: 15"])");
+  EXPECT_EQ(SideBySide({SmallDocument(), SmallDocument()}, rates), R"([": 40",": 40"])");
+  EXPECT_EQ(SideBySide(documents, "testbed.notCompared(data.documents, groups)"), "[]");
+  EXPECT_THAT(SideBySide(documents, "testbed.groupCurves(mixed, testbed.theme('light'))"),
+              HasSubstr("\"run, load 1\""))
+      << "a plot shows one run";
+}
+
+TEST(PageDataTest, WhatIsNotSetSideBySideIsSaid) {
+  std::vector<json> documents = {Loads({40, 70}), Loads({10, 20})};
+  Mixed(documents[0])["partial"] = true;
+  EXPECT_EQ(SideBySide(documents, "[mixed.members[0].mean, mixed.members[0].run]"), R"(["",1])");
+  documents.resize(9, SmallDocument());
+  EXPECT_THAT(
+      SideBySide(documents, "testbed.notCompared(data.documents, groups)"),
+      testing::AllOf(HasSubstr("The first 8 of 9 results are set side by side."),
+                     HasSubstr("mixed, 8 clients of run: a phase that was interrupted is left")));
+}
+
+TEST(PageDataTest, WhyNothingIsToldIsSaidByTheNumberOfLoads) {
+  const auto note = [](const std::string& compared) {
+    return SideBySide({SmallDocument(), SmallDocument()},
+                      "testbed.ratioNote(groups, " + compared + ")");
+  };
+  const std::string of = "{table: {columns: ['phase', 'loads'], rows: [['a', ";
+  EXPECT_THAT(note(of + "'1, 1']]}}"), HasSubstr("A run of each cannot tell"));
+  EXPECT_THAT(note("null"), HasSubstr("A run of each cannot tell"));
+  EXPECT_THAT(note(of + "'5, 4']]}}"), HasSubstr("These 4 loads of each cannot tell"));
+}
+
+TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
+  json labels = json::array(), cells = json::array();
+  for (int i = 0; i < 30; ++i) {
+    labels.push_back("setting " + std::to_string(i));
+    for (int x = 0; x < 2; ++x) cells.push_back({{"labels", {x, i}}, {"figures", {{1 + x, 0}}}});
+  }
+  const json experiment = {
+      {"axes",
+       {{{"name", "threads"}, {"labels", {"1", "2"}}}, {{"name", "s"}, {"labels", labels}}}},
+      {"metrics", {{{"name", "rate"}, {"unit", "1/s"}}}},
+      {"cells", cells}};
+  EXPECT_EQ(EvaluateOnPage(experiment,
+                           "testbed.curvePlot(data, testbed.curveChoice(data), "
+                           "testbed.theme('light'), 800).option.xAxis.name;"),
+            "threads; the first 24 of 30 curves");
 }
 
 TEST(PageDataTest, FiguresPerOperationAreOfTheRunAlone) {

@@ -58,6 +58,22 @@ TEST(SecondsTest, AStallIsASecondBelowATenthOrWithAnOperationOfASecond) {
   EXPECT_EQ(stalls[0].max_us, 3e6);
 }
 
+TEST(SeriesTextTest, AnOperationThatEndsInTheRestOfAPhaseIsAStall) {
+  json series = json::array();
+  for (int i = 1; i <= 5; ++i) series.push_back(Second(i, 1000, 200));
+  series.push_back(Second(5.2, 1, 1.5e6));
+  const json phase = {{"name", "mixed"}, {"kind", "measure"}, {"series", series}};
+  const std::vector<Stall> stalls = StallsOf(SecondsOf(phase));
+  ASSERT_EQ(stalls.size(), 1u);
+  EXPECT_EQ(stalls[0].from, 5);
+  EXPECT_TRUE(std::isnan(stalls[0].rate)) << "a fifth of a second is no rate";
+  const std::string text = SeriesText(DocumentOf(phase));
+  EXPECT_NE(text.find("stall from second 5.0 to 5.2: slowest operation 1.5 s\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("  stalled     !\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n  5.0-5.2"), std::string::npos) << "among the worst seconds\n" << text;
+}
+
 TEST(SeriesTextTest, TheCurveMarksTheStallAtItsSecond) {
   const std::string text = SeriesText(DocumentOf(PhaseWithStall(20, 12, 15)));
   EXPECT_NE(text.find("mixed, 8 thr: 20.0 s, median 1,000 ops/s; stalls: 1\n"), std::string::npos)

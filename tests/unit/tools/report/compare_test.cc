@@ -157,6 +157,26 @@ TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
   EXPECT_THAT(text, HasSubstr("cannot be told from 1 load"));
   EXPECT_THAT(text, HasSubstr("first: testbed --engine btree --repeat 5 --json FILE\n"));
   EXPECT_THAT(text, Not(HasSubstr("second: testbed")));
+  // The command loads a database of its own, as that of the directory was loaded.
+  json reused = one;
+  reused["command"] = {
+      "--dir",  "d", "--reuse", "--workload",   "point-read", "--repeat-runs", "3",
+      "--json", "x", "--fresh", "--csv-series", "s.csv",      "--csv=x",       "--threads=1,4"};
+  reused["options"] = {{"engine", "rocksdb"},
+                       {"release", "9.1"},
+                       {"rows", 70},
+                       {"seed", 8},
+                       {"keys", ""},
+                       {"key_order", "random"},
+                       {"workload", {"point-read"}},
+                       {"engine_options", {{"filter_bits", "4"}}}};
+  EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
+              HasSubstr("first: testbed --threads=1,4 --engine rocksdb@9.1 --seed 8 --key-order "
+                        "random --rows 70 --engine-option filter_bits=4 --workload "
+                        "insert,point-read --repeat 5 --json FILE\n"));
+  reused["options"]["workload"] = {"replay"};
+  EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
+              HasSubstr("do not tell which workload loaded it\n"));
   // Several runs on one load must not count as several loads.
   json runs = Document({100, 101, 99, 100});
   for (json& run : runs["runs"]) run["load"] = 0;

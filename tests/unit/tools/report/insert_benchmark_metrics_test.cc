@@ -136,7 +136,12 @@ TEST(InsertBenchmarkMetricsTest, OfAReadStepEachIsWhatTheHandFinds) {
 }
 
 TEST(InsertBenchmarkMetricsTest, BlocksAreEachOperationsOwn) {
-  const json blocks = InsertBenchmarkMetrics(ReadStep())["blocks"];
+  json step = ReadStep();
+  // What another program did on the device is none of the benchmark's.
+  step["account"]["other_threads"].push_back({{"thread", "rsync"},
+                                              {"kind", "other-file"},
+                                              {"kernel", {{"writes", 7}, {"write_bytes", 7}}}});
+  const json blocks = InsertBenchmarkMetrics(step)["blocks"];
   ASSERT_EQ(blocks.size(), 4u);  // eviction cost nothing
   EXPECT_EQ(blocks[0]["name"], "insert");
   EXPECT_EQ(blocks[0]["per"], "operation");
@@ -237,13 +242,19 @@ TEST(InsertBenchmarkMetricsTest, TheTableHasARowForEachStep) {
   json late = step;
   late["details"]["target_rows_per_second"] = 1000;
   late["details"]["metrics"] = InsertBenchmarkMetrics(late);
-  const json document = {
-      {"runs", {{{"phases", {step, late, {{"name", "settle"}, {"kind", "settle"}}}}}}}};
+  const json document = {{"runs",
+                          {{{"threads", 4},
+                            {"repeat", 0},
+                            {"load", 1},
+                            {"phases", {step, late, {{"name", "settle"}, {"kind", "settle"}}}}}}}};
   const std::vector<Table> tables = InsertBenchmarkTables(document);
   const std::string text = tables[0].Text();
   EXPECT_NE(text.find("96.0 %"), std::string::npos) << text;
   EXPECT_NE(text.find("32.7 % MISSED"), std::string::npos) << text;
-  EXPECT_NE(tables[2].Text().find("ib.qr500: checkpoint, per row"), std::string::npos);
+  for (const Table& table : tables) {
+    EXPECT_NE(table.Text().find("ib.qr500, 4 thr load 2"), std::string::npos) << table.Text();
+  }
+  EXPECT_NE(tables[2].Text().find("load 2: checkpoint, per row"), std::string::npos);
 }
 
 }  // namespace

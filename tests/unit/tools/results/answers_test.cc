@@ -115,6 +115,20 @@ TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
               testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
 }
 
+TEST_F(BenchmarkTest, AnotherHostReleaseOrCommitIsNoRepetition) {
+  Add(SmallDocument());
+  json other = SmallDocument();
+  other["host"] = "metal";
+  other["build"] = {{"commit", "abc"}};
+  other["runs"][0]["engine"]["version"] = "2";
+  Add(other);
+  const std::vector<std::string> names = Names(Export());
+  EXPECT_THAT(names,
+              testing::Contains("btree/insert/threads:8/build_commit:/engine_version:1/host:vm"));
+  EXPECT_THAT(names, testing::Contains(
+                         "btree/insert/threads:8/build_commit:abc/engine_version:2/host:metal"));
+}
+
 TEST_F(BenchmarkTest, AnInterruptedPhaseIsNoRepetition) {
   Add(SmallDocument());
   json cut = SmallDocument();

@@ -165,6 +165,19 @@ TEST(RunJsonTest, WhatWasNotCountedHasNoField) {
   for (const char* part : {"file", "file_by_kind", "kernel", "kernel_reads_histogram", "wire"}) {
     EXPECT_FALSE(j["account"]["causes"][0].contains(part)) << part;
   }
+  PhaseRecord no_device = FullPhase();
+  no_device.work->result.series.resize(20, no_device.work->result.series[0]);
+  for (size_t i = 0; i < 20; ++i) {
+    no_device.work->result.series[i].end_seconds = static_cast<double>(i + 1);
+  }
+  EXPECT_EQ(PhaseJson(no_device)["series"][0]["device_reads"], 0);
+  EXPECT_EQ(PhaseJson(no_device)["steady"]["device_reads"], true);
+  no_device.account.device.reset();
+  const json second = PhaseJson(no_device)["series"][0];
+  for (const auto& [figure, value] : second.items()) {
+    EXPECT_FALSE(figure.starts_with("device_")) << figure;
+  }
+  EXPECT_TRUE(PhaseJson(no_device)["steady"]["device_reads"].is_null());
   PhaseRecord untold = FullPhase();
   untold.work->result.totals.rows_unknown = true;
   EXPECT_FALSE(PhaseJson(untold).contains("rows_inserted"));

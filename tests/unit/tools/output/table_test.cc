@@ -1,0 +1,41 @@
+#include "tools/output/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Table Small() {
+  Table table("Title", {"phase", "one", "aside", "two", "steady"});
+  table.Wide({"aside"});
+  table.Row({"point-read", "111111", "222222", "333333", "yes"});
+  return table;
+}
+
+TEST(TableTest, TheLineUnderItCountsAllColumnsThatAWideOneHas) {
+  EXPECT_THAT(Small().Text(36), HasSubstr("  phase          one     two  steady\n"));
+  EXPECT_THAT(Small().Text(36), Not(HasSubstr("more column")));
+  EXPECT_THAT(Small().Text(30), HasSubstr("  (2 more columns with --wide)\n"));
+  EXPECT_THAT(Small().Text(), HasSubstr("aside"));
+}
+
+TEST(TableTest, AKeptColumnIsLeftOutLast) {
+  EXPECT_THAT(Small().Text(30), HasSubstr("  phase          one     two\n"));
+  EXPECT_THAT(Small().Keep({"steady"}).Text(30), HasSubstr("  phase          one  steady\n"));
+  EXPECT_THAT(Small().Keep({"steady"}).Text(1), HasSubstr("  phase       steady\n"));
+}
+
+TEST(TableTest, OneLineHasNoControls) {
+  EXPECT_EQ(OneLine("a\n\x1b[2J\x7f"), "a  [2J ");
+  EXPECT_EQ(OneLine("\u009b2J \u00e4 \u2013"), " 2J \u00e4 \u2013");
+  EXPECT_EQ(OneLine("\xc2"), "\xc2");
+}
+
+}  // namespace
+}  // namespace testbed
