@@ -460,13 +460,16 @@ EngineCounters WiredtigerEngine::Counters() const {
                            WT_STAT_CONN_BLOCK_WRITE,
                            WT_STAT_CONN_BLOCK_BYTE_WRITE,
                            WT_STAT_CONN_LOG_BYTES_PAYLOAD,
-                           WT_STAT_CONN_CACHE_BYTES_INUSE};
+                           WT_STAT_CONN_CACHE_BYTES_INUSE,
+                           WT_STAT_CONN_CACHE_READ_OVERFLOW};
   const size_t fixed = keys.size();
   for (const auto& [label, key] : now) keys.push_back(key);
   for (const auto& [label, key] : more) keys.push_back(key);
   const std::vector<uint64_t> values = statistics_->Read(keys);
-  counters.block_requests = values[0];
-  counters.block_hits = values[0] - std::min(values[0], values[1]);
+  // WiredTiger counts a read of an overflow item among the pages read and not among those that were
+  // asked of the cache, which never has it.
+  counters.block_requests = values[0] + values[8];
+  counters.block_hits = *counters.block_requests - std::min(*counters.block_requests, values[1]);
   counters.block_reads = values[2];
   counters.block_read_bytes = values[3];
   counters.blocks_written = values[4];
