@@ -36,7 +36,7 @@ TEST(SteadyTest, ForgetsTheFirstHalf) {
 
 // An engine may compute a counter from others that it does not read at the same moment.
 TEST(MeterTest, ACounterThatFallsIsNoGrowthOfTwoToTheSixtyFour) {
-  const std::unique_ptr<Engine> engine = OpenEngine("null", ".", {});
+  const std::unique_ptr<Engine> engine = FindEngine("null").open(".", {});
   const Meter meter(*engine, ".", AccountDepth::kFile, nullptr, false, false);
   Reading before, after;
   before.engine.block_requests = 100;
