@@ -59,6 +59,7 @@ std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings
   };
   std::map<std::string, std::string> variables = server_.Variables();
   for (const char* name : {"version",
+                           "tmpdir",
                            "innodb_page_size",
                            "innodb_buffer_pool_size",
                            "innodb_buffer_pool_chunk_size",
@@ -165,6 +166,7 @@ EngineInfo InnodbEngineInfo() {
                 "ddl_recovery-backup.log",
                 "multi-master.info",
                 "tc.log",
+                "tmp/\\#sql*",
                 "testbed/db.opt",
                 "testbed/*.frm",
                 "testbed/*.ibd"};

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "device/account/ledger.h"
@@ -48,14 +47,6 @@ void RemoveNew(const std::string& dir, const std::vector<std::string>& before) {
   } catch (const Error&) {
     // The caller throws the error for which the database could not be made.
   }
-}
-
-FileKind KindOf(const fs::path& path) {
-  const std::string name = path.filename();
-  if (name.starts_with("ib_logfile")) return FileKind::kLog;
-  if (name.starts_with("ibtmp")) return FileKind::kTemp;
-  if (name.starts_with("ibdata") || path.extension() == ".ibd") return FileKind::kData;
-  return FileKind::kMeta;
 }
 
 void CheckName(const std::string& name) {
@@ -169,6 +160,7 @@ Server::Server(const std::string& dir, const Settings& settings)
   const std::vector<std::string> before = NamesIn(dir_);
   const bool is_new = !Recognises(dir_);
   try {
+    MakeDirectories(dir_ + "/" + mariadb::kTemporary);
     service_.Run([this] {
       Start();
       Prepare();
@@ -364,7 +356,8 @@ void Server::RegisterFiles() const {
   for (const auto& entry : fs::recursive_directory_iterator(dir_, error)) {
     struct stat st {};
     if (::stat(entry.path().c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
-    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, KindOf(entry.path()));
+    const std::string path = entry.path().lexically_relative(dir_);
+    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, mariadb::KindOf(path));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "device/error.h"
 #include "engines/extra_options.h"
+#include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::innodb {
@@ -104,6 +105,7 @@ std::vector<std::string> ServerArguments(const Settings& s, const std::string& d
     all.push_back(fmt::format("--{}={}", name, value));
   };
   add("datadir", dir);
+  add("tmpdir", dir + "/" + mariadb::kTemporary);
   all.insert(all.end(), s.shared.begin(), s.shared.end());
   add("innodb-read-ahead-threshold", s.read_ahead_threshold);
   add("innodb-random-read-ahead", s.random_read_ahead ? 1 : 0);

@@ -36,7 +36,8 @@ struct Settings {
 Settings MakeSettings(const EngineOptions& options);
 Capabilities InnodbCapabilities();
 
-// Returns the arguments of the server for a database in `dir`, an absolute path.
+// Returns the arguments of the server for a database in `dir`, an absolute path. It writes its
+// temporary files in dir/mariadb::kTemporary, which must exist.
 std::vector<std::string> ServerArguments(const Settings& settings, const std::string& dir);
 
 // Sets key_block_size to that of an existing table, whose definition (SHOW CREATE TABLE) is

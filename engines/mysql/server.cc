@@ -30,16 +30,6 @@ constexpr char kSocket[] = "mysqld.sock";
 
 }  // namespace
 
-FileKind KindOfServerFile(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  if (name.starts_with("ib_logfile")) return FileKind::kLog;
-  if (name.starts_with("ibtmp") || path.starts_with("tmp/")) return FileKind::kTemp;
-  if (name.starts_with("ibdata") || name.starts_with("undo") || name.ends_with(".ibd")) {
-    return FileKind::kData;
-  }
-  return FileKind::kMeta;
-}
-
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
     : dir_(dir), settings_(settings), discard_(false) {
   (void)LoadClient();  // throws before there is a server that nobody could speak to
@@ -130,7 +120,7 @@ void PrivateServer::Start() {
   for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk"}) {
     RegisterThreads(name, FileKind::kData);
   }
-  files_ = std::make_unique<FileWatch>(cluster(), KindOfServerFile);
+  files_ = std::make_unique<FileWatch>(cluster(), mariadb::KindOf);
   AwaitAnswer();
   log_fd_ = ::open((cluster() + "/ib_logfile0").c_str(), O_RDONLY | O_CLOEXEC);
   if (log_fd_ < 0) throw Error::Io("open", cluster() + "/ib_logfile0", errno);

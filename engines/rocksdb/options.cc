@@ -6,6 +6,7 @@
 #include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <thread>
@@ -17,6 +18,10 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kTiB = kMiB * kMiB;
+
+// The db_write_buffer_size that follows from the write buffers of one table. 0 has a meaning of its
+// own, which a user may give: no limit.
+constexpr size_t kOfOneTable = SIZE_MAX;
 
 // Returns RocksDB's compressions by testbed's names, which other engines use, too.
 const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
@@ -94,6 +99,7 @@ void SetDefaults(const EngineOptions& options, uint64_t write_buffer, int buffer
   db.compaction_readahead_size = 2 * kMiB;
   db.max_background_jobs = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   db.bytes_per_sync = options.io == IoMode::kDirect ? 0 : kMiB;
+  db.db_write_buffer_size = kOfOneTable;
 }
 
 }  // namespace
@@ -384,8 +390,9 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
     ChargeTableReaders(&out.blocks);
   }
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
-  // The write buffers of all tables together stay within the size for one table.
-  if (out.db.db_write_buffer_size == 0) {
+  // The write buffers of all tables together stay within the size for one table, unless the user's
+  // options say otherwise.
+  if (out.db.db_write_buffer_size == kOfOneTable) {
     out.db.db_write_buffer_size =
         out.table.write_buffer_size * static_cast<uint64_t>(out.table.max_write_buffer_number);
   }

@@ -110,6 +110,25 @@ TEST_F(InnodbTest, SettingsAreInForce) {
   EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
 }
 
+// By itself the server does not start here: it would make files in the directory that TMPDIR names.
+TEST_F(InnodbTest, TemporaryFilesAreInTheDatabasesDirectory) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", (dir_ + "/elsewhere").c_str(), 1);
+  {
+    const std::unique_ptr<Engine> engine = Open();
+    EXPECT_EQ(Setting(*engine, "tmpdir"), dir_ + "/db/tmp");
+    EXPECT_TRUE(std::filesystem::is_directory(dir_ + "/db/tmp"));
+    engine->OpenTable("t");
+  }
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+  for (const std::string name : {"tmpdir", "innodb_tmpdir", "innodb_temp_data_file_path"}) {
+    options_.extra = {{"server_option", name + "=" + dir_ + "/elsewhere"}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find(name), std::string::npos) << sentence;
+  }
+}
+
 // The database keeps its key_block_size. A later opening need not give it, and a wrong value is
 // refused, because counts of bytes depend on it.
 TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {
