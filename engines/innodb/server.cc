@@ -66,8 +66,15 @@ void CheckName(const std::string& name) {
 // A library with its server, to whose arguments it keeps pointers until the process ends.
 class Server::Running {
  public:
-  Running(const Settings& settings, const std::string& dir)
-      : library_(Library::Load()), arguments_(ServerArguments(settings, dir)) {
+  Running(const Settings& settings, const std::string& dir) : library_(Library::Load()) {
+    std::string temporary = dir + "/" + mariadb::kTemporary;
+    if (temporary.find(':') != std::string::npos) {
+      // The server would take the name for those of two directories.
+      temporary_fd_ = ::open(temporary.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      if (temporary_fd_ < 0) throw Error::Io("open", temporary, errno);
+      temporary = fmt::format("/proc/self/fd/{}", temporary_fd_);
+    }
+    arguments_ = ServerArguments(settings, dir, temporary);
     for (std::string& argument : arguments_) pointers_.push_back(argument.data());
     pointers_.push_back(nullptr);
   }
@@ -93,6 +100,7 @@ class Server::Running {
     ProcessState state;
     StderrCapture capture;
     (*library_)->mysql_server_end();
+    if (temporary_fd_ >= 0) ::close(temporary_fd_);
   }
   void Enter() {
     if ((*library_)->mysql_thread_init() != 0) {
@@ -107,6 +115,7 @@ class Server::Running {
 
  private:
   const std::unique_ptr<Library> library_;
+  int temporary_fd_ = -1;  // of the directory of temporary files, if the arguments name it so
   std::vector<std::string> arguments_;
   std::vector<char*> pointers_;
   Mutex mutex_;
@@ -359,13 +368,6 @@ void Server::RegisterFiles() const {
     const std::string path = entry.path().lexically_relative(dir_);
     Ledger::Get().RegisterFile(st.st_dev, st.st_ino, mariadb::KindOf(path));
   }
-}
-
-void Server::SyncLog() {
-  CallMark mark(FileKind::kLog);
-  Ask("FLUSH ENGINE LOGS");
-  if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
-    throw Error::Io("sync", log_file(), errno);
 }
 
 // Runs on the thread of lazy_, and syncs the log. InnoDB itself ends the process when its log

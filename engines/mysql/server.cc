@@ -54,7 +54,7 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
   }
   discard_ = is_new;
   try {
-    fs::create_directories(cluster() + "/tmp");
+    fs::create_directories(cluster() + "/" + mariadb::kTemporary);
     fs::permissions(cluster(), fs::perms::owner_all);
     cluster_fd_ = ::open(cluster().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (cluster_fd_ < 0) throw Error::Io("open", cluster(), errno);
@@ -104,7 +104,9 @@ void PrivateServer::Start() {
                    "--no-defaults",
                    "--skip-grant-tables",
                    "--datadir=" + cluster(),
-                   "--tmpdir=" + cluster() + "/tmp",
+                   // The server would end the name of a directory at a colon, so this is the name
+                   // in its working directory.
+                   std::string("--tmpdir=") + mariadb::kTemporary,
                    std::string("--socket=") + kSocket,
                    "--pid-file=server.pid"};
   if (::geteuid() == 0) command.words.emplace_back("--user=root");

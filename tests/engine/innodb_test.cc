@@ -121,6 +121,7 @@ TEST_F(InnodbTest, TemporaryFilesAreInTheDatabasesDirectory) {
     EXPECT_TRUE(std::filesystem::is_directory(dir_ + "/db/tmp"));
     engine->OpenTable("t");
   }
+  EXPECT_EQ(Setting(*Open("at 12:30"), "tmpdir").find(':'), std::string::npos);
   before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
   for (const std::string name : {"tmpdir", "innodb_tmpdir", "innodb_temp_data_file_path"}) {
     options_.extra = {{"server_option", name + "=" + dir_ + "/elsewhere"}};
