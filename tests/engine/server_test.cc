@@ -226,6 +226,14 @@ TEST_P(ServerTest, ALazyLogIsSyncedOnceAnInterval) {
   ADD_FAILURE() << each << " syncs an interval";
 }
 
+// MariaDB takes a colon for the end of a directory's name in its list of temporary directories.
+TEST_P(ServerTest, ADirectoryMayHaveAColonInItsName) {
+  const std::unique_ptr<Engine> engine =
+      OpenEngine(info().name, dir_ + "/at 12:30", options_);
+  PutIn(engine.get(), "k", "v");
+  EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
+}
+
 // Servers end sessions that rest, as clients do between the phases of a run, and the one that syncs
 // lazy commits when there are none.
 TEST_P(ServerTest, ASessionMayRestLongerThanTheServerAllows) {
