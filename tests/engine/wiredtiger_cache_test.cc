@@ -1,9 +1,7 @@
 // Tests what WiredTiger's cache holds, what its counters say of that, and when checkpoints are due.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <string>
 #include <thread>
 
