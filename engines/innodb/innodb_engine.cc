@@ -59,7 +59,6 @@ std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings
   };
   std::map<std::string, std::string> variables = server_.Variables();
   for (const char* name : {"version",
-                           "tmpdir",
                            "innodb_page_size",
                            "innodb_buffer_pool_size",
                            "innodb_buffer_pool_chunk_size",

@@ -100,15 +100,12 @@ void PrivateServer::FailToStart() const {
 
 void PrivateServer::Start() {
   ServerCommand command;
-  command.words = {settings_.program,
-                   "--no-defaults",
-                   "--skip-grant-tables",
+  command.words = {settings_.program, "--no-defaults", "--skip-grant-tables",
                    "--datadir=" + cluster(),
                    // The server would end the name of a directory at a colon, so this is the name
                    // in its working directory.
                    std::string("--tmpdir=") + mariadb::kTemporary,
-                   std::string("--socket=") + kSocket,
-                   "--pid-file=server.pid"};
+                   std::string("--socket=") + kSocket, "--pid-file=server.pid"};
   if (::geteuid() == 0) command.words.emplace_back("--user=root");
   command.words.insert(command.words.end(), settings_.server.begin(), settings_.server.end());
   command.directory = cluster();

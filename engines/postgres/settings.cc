@@ -113,9 +113,9 @@ std::vector<std::string> ServerOptions(const std::string& text) {
 }
 
 // Options that only a private server can honour.
-constexpr const char* kOfPrivateServer[] = {"server",           "programs",     "checksums",
-                                            "wal_segment_size", "checkpoint_log_bytes",
-                                            "full_page_writes", "autovacuum",   "server_option"};
+constexpr const char* kOfPrivateServer[] = {
+    "server",           "programs",   "checksums",    "wal_segment_size", "checkpoint_log_bytes",
+    "full_page_writes", "autovacuum", "server_option"};
 
 std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
   if (extra.Has("programs")) {
@@ -183,8 +183,7 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
   add("maintenance_work_mem", Kilobytes(std::clamp(ram / 16, kMiB, 1024 * kMiB)));
   const uint64_t distance = settings.checkpoint_log_bytes, segment = settings.wal_segment_size;
   // The server does not start with less than two segments.
-  add("min_wal_size",
-      fmt::format("{}MB", std::max({distance / 4, 2 * segment, 32 * kMiB}) / kMiB));
+  add("min_wal_size", fmt::format("{}MB", std::max({distance / 4, 2 * segment, 32 * kMiB}) / kMiB));
   add("checkpoint_timeout", "1h");  // the log's size bounds a recovery, as for other engines
   add("checkpoint_completion_target", "0.9");
   add("full_page_writes", extra.Flag("full_page_writes", true) ? "on" : "off");

@@ -6,7 +6,6 @@
 #include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <fstream>
 #include <map>
 #include <thread>
@@ -18,10 +17,7 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kTiB = kMiB * kMiB;
-
-// The db_write_buffer_size that follows from the write buffers of one table. 0 has a meaning of its
-// own, which a user may give: no limit.
-constexpr size_t kOfOneTable = SIZE_MAX;
+constexpr size_t kOfOneTable = SIZE_MAX;  // a db_write_buffer_size that nobody gave; 0 is no limit
 
 // Returns RocksDB's compressions by testbed's names, which other engines use, too.
 const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
@@ -390,8 +386,7 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
     ChargeTableReaders(&out.blocks);
   }
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
-  // The write buffers of all tables together stay within the size for one table, unless the user's
-  // options say otherwise.
+  // Unless the user says otherwise, all tables' write buffers stay within the size for one table.
   if (out.db.db_write_buffer_size == kOfOneTable) {
     out.db.db_write_buffer_size =
         out.table.write_buffer_size * static_cast<uint64_t>(out.table.max_write_buffer_number);

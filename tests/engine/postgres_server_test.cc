@@ -36,8 +36,8 @@ class PostgresServerTest : public EngineTest {
     // The user may not be able to search the directories above the cluster, so psql inherits it as
     // an open descriptor.
     const std::string command = "PGCONNECT_TIMEOUT=20 " + prefix + " " + psql_ +
-                                " -h /proc/self/fd/9 -U " + name +
-                                " -d postgres -Atc '" + sql + "' 2>&1 </dev/null 9<" + Cluster();
+                                " -h /proc/self/fd/9 -U " + name + " -d postgres -Atc '" + sql +
+                                "' 2>&1 </dev/null 9<" + Cluster();
     std::string said;
     FILE* const pipe = ::popen(command.c_str(), "r");
     char buffer[512];

@@ -163,9 +163,9 @@ TEST_F(RocksdbTest, OptionsInRocksdbsOwnSyntaxAreInForce) {
 // 0 is no limit on the write buffers of all tables.
 TEST_F(RocksdbTest, ALimitOfWriteBuffersThatTheUserLiftsIsLifted) {
   Open();
-  EXPECT_EQ(std::stoull(Setting("db_write_buffer_size")),
-            std::stoull(Setting("write_buffer_size")) *
-                std::stoull(Setting("max_write_buffer_number")));
+  EXPECT_EQ(
+      std::stoull(Setting("db_write_buffer_size")),
+      std::stoull(Setting("write_buffer_size")) * std::stoull(Setting("max_write_buffer_number")));
   options_.extra = {{"options", "db_write_buffer_size=0"}};
   Open();
   EXPECT_EQ(Setting("db_write_buffer_size"), "0");

@@ -228,8 +228,7 @@ TEST_P(ServerTest, ALazyLogIsSyncedOnceAnInterval) {
 
 // MariaDB takes a colon for the end of a directory's name in its list of temporary directories.
 TEST_P(ServerTest, ADirectoryMayHaveAColonInItsName) {
-  const std::unique_ptr<Engine> engine =
-      OpenEngine(info().name, dir_ + "/at 12:30", options_);
+  const std::unique_ptr<Engine> engine = OpenEngine(info().name, dir_ + "/at 12:30", options_);
   PutIn(engine.get(), "k", "v");
   EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
 }
