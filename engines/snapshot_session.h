@@ -42,6 +42,7 @@
 
 #include "device/error.h"
 #include "engines/engine.h"
+#include "engines/failed_before.h"
 
 namespace testbed {
 
@@ -122,6 +123,7 @@ class SnapshotSession : public Session {
   Snapshot snapshot_;          // used by Get
   std::string_view lent_;      // the value that Get returned last
   bool in_transaction_ = false;
+  bool failed_ = false;   // a write of the transaction has failed
   Txn* write_ = nullptr;  // set from the transaction's first write to its end
   std::string key_copy_, value_copy_;
   std::vector<SnapshotCursor<Library>*> walks_;   // all open cursors of the session
@@ -245,11 +247,14 @@ template <typename Library>
 void SnapshotSession<Library>::EndTransaction(bool commit) {
   if (write_ != nullptr) env_->CheckWriter();
   in_transaction_ = false;
+  const bool refused = std::exchange(failed_, false) && commit;
   ReleaseGet();
-  if (write_ == nullptr) return;
-  for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
-  Txn* const txn = std::exchange(write_, nullptr);
-  commit ? env_->CommitWrite(txn) : env_->AbortWrite(txn);
+  if (write_ != nullptr) {
+    for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
+    Txn* const txn = std::exchange(write_, nullptr);
+    commit && !refused ? env_->CommitWrite(txn) : env_->AbortWrite(txn);
+  }
+  if (refused) throw FailedBefore(Name());
 }
 
 template <typename Library>
@@ -303,6 +308,7 @@ void SnapshotSession<Library>::TakeEach(TableId table, std::span<const std::stri
 template <typename Library>
 template <typename Change>
 void SnapshotSession<Library>::Write(Change&& change) {
+  if (failed_) throw FailedBefore(Name());
   if (write_ != nullptr) env_->CheckWriter();
   for (SnapshotCursor<Library>* walk : walks_) walk->Park();
   // The key and value may be bytes that this session has read, so their pages are released only
@@ -311,12 +317,17 @@ void SnapshotSession<Library>::Write(Change&& change) {
     SnapshotSession* session;
     ~Release() { session->ReleaseAll(); }
   } release{this};
-  Txn* txn = write_ != nullptr ? write_ : env_->BeginWrite();
-  if (in_transaction_) write_ = txn;
-  const int code = change(txn);
-  if (code != 0 && !in_transaction_) env_->AbortWrite(txn);
-  if (code != 0) env_->Fail(code, "writing a row");
-  if (!in_transaction_) env_->CommitWrite(txn);
+  try {
+    Txn* txn = write_ != nullptr ? write_ : env_->BeginWrite();
+    if (in_transaction_) write_ = txn;
+    const int code = change(txn);
+    if (code != 0 && !in_transaction_) env_->AbortWrite(txn);
+    if (code != 0) env_->Fail(code, "writing a row");
+    if (!in_transaction_) env_->CommitWrite(txn);
+  } catch (...) {
+    failed_ = in_transaction_;
+    throw;
+  }
 }
 
 template <typename Library>

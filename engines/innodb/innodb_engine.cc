@@ -104,7 +104,7 @@ EngineCounters InnodbEngine::Counters() const {
   // even if the page is compressed in its place.
   const uint64_t doublewrite_bytes = status["dblwr_pages_written"] * settings.page_size;
   if (settings.key_block_size == 0) {
-    *c.block_write_bytes -= status["page_compression_saved"];
+    *c.block_write_bytes -= std::min(*c.block_write_bytes, status["page_compression_saved"]);
   } else {
     c.block_read_bytes = status["data_read"];
     c.block_write_bytes =
@@ -165,6 +165,7 @@ EngineInfo InnodbEngineInfo() {
                 "ddl_recovery-backup.log",
                 "multi-master.info",
                 "tc.log",
+                "tmp/\\#sql*",
                 "testbed/db.opt",
                 "testbed/*.frm",
                 "testbed/*.ibd"};

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "device/account/ledger.h"
@@ -50,14 +49,6 @@ void RemoveNew(const std::string& dir, const std::vector<std::string>& before) {
   }
 }
 
-FileKind KindOf(const fs::path& path) {
-  const std::string name = path.filename();
-  if (name.starts_with("ib_logfile")) return FileKind::kLog;
-  if (name.starts_with("ibtmp")) return FileKind::kTemp;
-  if (name.starts_with("ibdata") || path.extension() == ".ibd") return FileKind::kData;
-  return FileKind::kMeta;
-}
-
 void CheckName(const std::string& name) {
   if (!name.empty() && name.size() <= kLongestName && name.back() != ' ' &&
       name.find_first_of(std::string_view("`\0", 2)) == std::string::npos) {
@@ -75,8 +66,15 @@ void CheckName(const std::string& name) {
 // A library with its server, to whose arguments it keeps pointers until the process ends.
 class Server::Running {
  public:
-  Running(const Settings& settings, const std::string& dir)
-      : library_(Library::Load()), arguments_(ServerArguments(settings, dir)) {
+  Running(const Settings& settings, const std::string& dir) : library_(Library::Load()) {
+    std::string temporary = dir + "/" + mariadb::kTemporary;
+    if (temporary.find(':') != std::string::npos) {
+      // The server would take the name for those of two directories.
+      temporary_fd_ = ::open(temporary.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      if (temporary_fd_ < 0) throw Error::Io("open", temporary, errno);
+      temporary = fmt::format("/proc/self/fd/{}", temporary_fd_);
+    }
+    arguments_ = ServerArguments(settings, dir, temporary);
     for (std::string& argument : arguments_) pointers_.push_back(argument.data());
     pointers_.push_back(nullptr);
   }
@@ -102,6 +100,7 @@ class Server::Running {
     ProcessState state;
     StderrCapture capture;
     (*library_)->mysql_server_end();
+    if (temporary_fd_ >= 0) ::close(temporary_fd_);
   }
   void Enter() {
     if ((*library_)->mysql_thread_init() != 0) {
@@ -116,6 +115,7 @@ class Server::Running {
 
  private:
   const std::unique_ptr<Library> library_;
+  int temporary_fd_ = -1;  // of the directory of temporary files, if the arguments name it so
   std::vector<std::string> arguments_;
   std::vector<char*> pointers_;
   Mutex mutex_;
@@ -169,6 +169,7 @@ Server::Server(const std::string& dir, const Settings& settings)
   const std::vector<std::string> before = NamesIn(dir_);
   const bool is_new = !Recognises(dir_);
   try {
+    MakeDirectories(dir_ + "/" + mariadb::kTemporary);
     service_.Run([this] {
       Start();
       Prepare();
@@ -364,15 +365,9 @@ void Server::RegisterFiles() const {
   for (const auto& entry : fs::recursive_directory_iterator(dir_, error)) {
     struct stat st {};
     if (::stat(entry.path().c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
-    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, KindOf(entry.path()));
+    const std::string path = entry.path().lexically_relative(dir_);
+    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, mariadb::KindOf(path));
   }
-}
-
-void Server::SyncLog() {
-  CallMark mark(FileKind::kLog);
-  Ask("FLUSH ENGINE LOGS");
-  if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
-    throw Error::Io("sync", log_file(), errno);
 }
 
 // Runs on the thread of lazy_, and syncs the log. InnoDB itself ends the process when its log

@@ -89,8 +89,6 @@ class Server {
     commits_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Makes all records of the log durable.
-  void SyncLog();
   // Writes dirty pages until there are none, and takes a checkpoint.
   void WriteAll();
   // Waits until old versions of rows are purged, or the purge makes no progress, and then calls

@@ -9,6 +9,7 @@
 #include "device/account/ledger.h"
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
+#include "engines/failed_before.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::innodb {
@@ -181,8 +182,18 @@ void InnodbSession::Change(TableId table, bool erase, std::string_view key,
                            std::string_view value) {
   CheckRow(key, value);
   Known(table);  // keeps writes to a table that is not open out of writes_
-  if (in_transaction_) writes_.push_back({table, erase, std::string(key), std::string(value)});
+  if (failed_) throw FailedBefore("innodb");
   ++changes_;
+  try {
+    if (in_transaction_) writes_.push_back({table, erase, std::string(key), std::string(value)});
+    Send(table, erase, key, value);
+  } catch (...) {
+    failed_ = in_transaction_;
+    throw;
+  }
+}
+
+void InnodbSession::Send(TableId table, bool erase, std::string_view key, std::string_view value) {
   Call([&] {
     // Outside a transaction a write also commits, so that this call reads pages and writes the log.
     const MixedCallMark mark(FileKind::kData, in_transaction_ ? FileKind::kData : FileKind::kLog);
@@ -238,6 +249,10 @@ void InnodbSession::Acknowledge() {
 
 void InnodbSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, "innodb: Commit without Begin");
+  if (failed_) {
+    Abandon();
+    throw FailedBefore("innodb");
+  }
   if (begun_) {
     try {
       Call([this] {
@@ -258,7 +273,7 @@ void InnodbSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, "innodb: Rollback without Begin");
   ++changes_;
   const bool begun = std::exchange(begun_, false);
-  in_transaction_ = false;
+  in_transaction_ = failed_ = false;
   writes_.clear();
   if (!begun) return;
   Call([this] {

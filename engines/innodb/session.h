@@ -87,7 +87,9 @@ class InnodbSession : public Session, private HandlerOwner {
   void CloseHandler(TableId table) override;
   // Sends one write to the server. Throws SqlConflict when the server rolled the transaction back.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
-  // Performs a Put or Erase, with repetitions after deadlocks.
+  // Sends a write to the server, repeated after deadlocks, and commits it outside a transaction.
+  void Send(TableId table, bool erase, std::string_view key, std::string_view value);
+  // Performs a Put or Erase, and remembers when it fails.
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   void WriteAgain();
   void Acknowledge();
@@ -98,6 +100,7 @@ class InnodbSession : public Session, private HandlerOwner {
   std::unique_ptr<Connection> connection_;
   std::vector<Table> tables_;                    // by TableId
   bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too
+  bool failed_ = false;                          // a write of the transaction has failed
   std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
   uint64_t changes_ = 0;                         // grows with each write and rollback
 };

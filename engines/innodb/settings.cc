@@ -98,12 +98,14 @@ Capabilities InnodbCapabilities() {
   return can;
 }
 
-std::vector<std::string> ServerArguments(const Settings& s, const std::string& dir) {
+std::vector<std::string> ServerArguments(const Settings& s, const std::string& dir,
+                                         const std::string& temporary) {
   std::vector<std::string> all = {"testbed", "--no-defaults", "--skip-grant-tables"};
   const auto add = [&](const char* name, const auto& value) {
     all.push_back(fmt::format("--{}={}", name, value));
   };
   add("datadir", dir);
+  add("tmpdir", temporary);
   all.insert(all.end(), s.shared.begin(), s.shared.end());
   add("innodb-read-ahead-threshold", s.read_ahead_threshold);
   add("innodb-random-read-ahead", s.random_read_ahead ? 1 : 0);

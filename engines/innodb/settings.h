@@ -36,8 +36,10 @@ struct Settings {
 Settings MakeSettings(const EngineOptions& options);
 Capabilities InnodbCapabilities();
 
-// Returns the arguments of the server for a database in `dir`, an absolute path.
-std::vector<std::string> ServerArguments(const Settings& settings, const std::string& dir);
+// Returns the arguments of the server for a database in `dir`, an absolute path. It writes its
+// temporary files in `temporary`, which must exist and has no colon in its name.
+std::vector<std::string> ServerArguments(const Settings& settings, const std::string& dir,
+                                         const std::string& temporary);
 
 // Sets key_block_size to that of an existing table, whose definition (SHOW CREATE TABLE) is
 // `table`. It is a property of the database, and the engine's counts of bytes rest on it. Throws

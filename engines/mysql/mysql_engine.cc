@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/account/ledger.h"
+#include "device/account/served_thread.h"
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/dir_lock.h"
@@ -79,6 +80,7 @@ class MysqlEngine : public Engine {
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
   std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
   std::unique_ptr<SqlConnection> lazy_connection_;
+  std::unique_ptr<ServedThread> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
   bool may_checkpoint_ = true;
 };
@@ -105,6 +107,7 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   if (server_ != nullptr) server_->Keep();
   if (server_ == nullptr || settings_.durability != Durability::kLazy) return;
   lazy_connection_ = store_->Connect();
+  lazy_served_ = std::make_unique<ServedThread>(lazy_connection_->server_thread());
   lazy_ = std::make_unique<LazySync>(
       milliseconds(std::max(1u, settings_.lazy_interval_ms)), [this] { return store_->commits(); },
       [this] { SyncLazily(); });
@@ -113,7 +116,11 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
 ConnectOptions MysqlEngine::Target() const {
   ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
   options.as_text = settings_.access == Access::kSelect;
-  options.setup = "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES'";
+  // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
+  // another syncs lazy commits.
+  options.setup =
+      "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES', wait_timeout = "
+      "31536000";
   return options;
 }
 
@@ -183,9 +190,6 @@ bool MysqlEngine::TryLockSchema() {
 }
 
 void MysqlEngine::OpenSchema() {
-  // A server ends idle sessions, by default after eight hours; this session holds the schema's
-  // lock.
-  store_->Ask("SET SESSION wait_timeout = 31536000");
   if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
     MakeSchema();
   }
@@ -229,6 +233,7 @@ void MysqlEngine::Settle() {
 
 // Runs on the thread of lazy_, and makes all commits durable.
 void MysqlEngine::SyncLazily() {
+  lazy_served_->Follow();
   const IoScope scope(kLogWrite);
   const CallMark mark(FileKind::kLog);
   try {

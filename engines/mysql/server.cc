@@ -30,16 +30,6 @@ constexpr char kSocket[] = "mysqld.sock";
 
 }  // namespace
 
-FileKind KindOfServerFile(const std::string& path) {
-  const std::string name = path.substr(path.rfind('/') + 1);
-  if (name.starts_with("ib_logfile")) return FileKind::kLog;
-  if (name.starts_with("ibtmp") || path.starts_with("tmp/")) return FileKind::kTemp;
-  if (name.starts_with("ibdata") || name.starts_with("undo") || name.ends_with(".ibd")) {
-    return FileKind::kData;
-  }
-  return FileKind::kMeta;
-}
-
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
     : dir_(dir), settings_(settings), discard_(false) {
   (void)LoadClient();  // throws before there is a server that nobody could speak to
@@ -64,7 +54,7 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
   }
   discard_ = is_new;
   try {
-    fs::create_directories(cluster() + "/tmp");
+    fs::create_directories(cluster() + "/" + mariadb::kTemporary);
     fs::permissions(cluster(), fs::perms::owner_all);
     cluster_fd_ = ::open(cluster().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (cluster_fd_ < 0) throw Error::Io("open", cluster(), errno);
@@ -110,13 +100,12 @@ void PrivateServer::FailToStart() const {
 
 void PrivateServer::Start() {
   ServerCommand command;
-  command.words = {settings_.program,
-                   "--no-defaults",
-                   "--skip-grant-tables",
+  command.words = {settings_.program, "--no-defaults", "--skip-grant-tables",
                    "--datadir=" + cluster(),
-                   "--tmpdir=" + cluster() + "/tmp",
-                   std::string("--socket=") + kSocket,
-                   "--pid-file=server.pid"};
+                   // The server would end the name of a directory at a colon, so this is the name
+                   // in its working directory.
+                   std::string("--tmpdir=") + mariadb::kTemporary,
+                   std::string("--socket=") + kSocket, "--pid-file=server.pid"};
   if (::geteuid() == 0) command.words.emplace_back("--user=root");
   command.words.insert(command.words.end(), settings_.server.begin(), settings_.server.end());
   command.directory = cluster();
@@ -130,7 +119,7 @@ void PrivateServer::Start() {
   for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk"}) {
     RegisterThreads(name, FileKind::kData);
   }
-  files_ = std::make_unique<FileWatch>(cluster(), KindOfServerFile);
+  files_ = std::make_unique<FileWatch>(cluster(), mariadb::KindOf);
   AwaitAnswer();
   log_fd_ = ::open((cluster() + "/ib_logfile0").c_str(), O_RDONLY | O_CLOEXEC);
   if (log_fd_ < 0) throw Error::Io("open", cluster() + "/ib_logfile0", errno);

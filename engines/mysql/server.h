@@ -13,16 +13,12 @@
 #include <memory>
 #include <string>
 
-#include "device/account/operations.h"
 #include "device/os/server_process.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/settings.h"
 #include "engines/sql/file_watch.h"
 
 namespace testbed::mysql {
-
-// Returns the kind of a file of a data directory, by its path in it.
-FileKind KindOfServerFile(const std::string& path);
 
 // Not thread-safe. Only the main thread makes one (device/os/server_process.h).
 class PrivateServer {

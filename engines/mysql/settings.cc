@@ -18,9 +18,8 @@ namespace {
 
 // Server options that mariadb::ServerOptions does not refuse by itself. They are the run's, or
 // would let other users in.
-constexpr std::string_view kOwn[] = {"socket",          "port",      "bind-address",
-                                     "skip-networking", "user",      "tmpdir",
-                                     "pid-file",        "log-error", "thread-handling"};
+constexpr std::string_view kOwn[] = {"socket", "port",     "bind-address", "skip-networking",
+                                     "user",   "pid-file", "log-error",    "thread-handling"};
 
 // Options that only a private server can honour.
 constexpr const char* kOfPrivateServer[] = {"server",          "program",      "log_file_size",

@@ -112,14 +112,15 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
 }
 
 // Runs on the thread of lazy_. The commit of a transaction that logs something makes the whole log
-// before it durable. If that fails, the server ends, and the next request reports it.
+// before it durable.
 void PostgresEngine::SyncLazily() {
   lazy_served_->Follow();
   const IoScope scope(kLogWrite);
   const CallMark mark(FileKind::kLog);
   try {
     lazy_connection_->Run("SELECT pg_logical_emit_message(true, 'testbed', '')");
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    store_->FailCommits(error);
   }
 }
 
@@ -165,9 +166,6 @@ bool PostgresEngine::TryLockSchema() {
 }
 
 void PostgresEngine::OpenSchema() {
-  // A server may end idle sessions, from PostgreSQL 14 on; this session holds the schema's lock.
-  store_->Ask(
-      "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'");
   if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
     return MakeSchema();
   }
@@ -223,7 +221,10 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
       {"server", server_ != nullptr ? "private" : "given by connect"},
       {"schema", schema_},
       {"checkpoints", may_checkpoint_ ? "by testbed" : "not allowed to this user"}};
-  if (server_ != nullptr) all.emplace_back("programs", settings_.programs);
+  if (server_ != nullptr) {
+    all.emplace_back("programs", settings_.programs);
+    all.emplace_back("checkpoint_log_bytes", std::to_string(settings_.checkpoint_log_bytes));
+  }
   std::string names =
       "'block_size', 'data_checksums', 'wal_segment_size', 'fsync', 'synchronous_commit', "
       "'wal_sync_method', 'wal_buffers', 'wal_compression', 'bgwriter_delay', "

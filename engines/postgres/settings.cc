@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -79,6 +80,16 @@ void CheckConnect(const std::string& url) {
               "put it into PGPASSWORD or ~/.pgpass");
 }
 
+// Returns the name of an option of the server, "name=value", as the server's documents write it: it
+// takes capital letters and hyphens in a name, too.
+std::string NameOf(const std::string& option) {
+  std::string name = option.substr(0, option.find('='));
+  for (char& c : name) {
+    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return name;
+}
+
 // Splits "name=value;name=value" into options for the server. Throws Error (kUsage) for an option
 // that the run decides.
 std::vector<std::string> ServerOptions(const std::string& text) {
@@ -92,12 +103,7 @@ std::vector<std::string> ServerOptions(const std::string& text) {
       Refuse("server_option", part,
              "it takes NAME=VALUE of the server's configuration, such as bgwriter_delay=10ms");
     }
-    // The server takes capital letters and hyphens in a name, too.
-    std::string name = part.substr(0, equals);
-    for (char& c : name) {
-      c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-    if (std::find(std::begin(kOwn), std::end(kOwn), name) != std::end(kOwn)) {
+    if (std::find(std::begin(kOwn), std::end(kOwn), NameOf(part)) != std::end(kOwn)) {
       Refuse("server_option", part,
              "the run's own options or --engine-option of that name decide it");
     }
@@ -107,9 +113,9 @@ std::vector<std::string> ServerOptions(const std::string& text) {
 }
 
 // Options that only a private server can honour.
-constexpr const char* kOfPrivateServer[] = {"server",           "programs",     "checksums",
-                                            "wal_segment_size", "max_wal_size", "full_page_writes",
-                                            "autovacuum",       "server_option"};
+constexpr const char* kOfPrivateServer[] = {
+    "server",           "programs",   "checksums",    "wal_segment_size", "checkpoint_log_bytes",
+    "full_page_writes", "autovacuum", "server_option"};
 
 std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
   if (extra.Has("programs")) {
@@ -139,10 +145,29 @@ std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
 
 std::string Kilobytes(uint64_t bytes) { return fmt::format("{}kB", bytes / kKiB); }
 
+// Returns the value of `name` among options of the server, 0 when they do not have it.
+double NumberOf(const std::vector<std::string>& server, std::string_view name) {
+  double number = 0;
+  for (const std::string& option : server) {
+    const size_t equals = option.find('=');
+    if (NameOf(option) == name) number = std::strtod(option.c_str() + equals + 1, nullptr);
+  }
+  return number;
+}
+
+// Returns the max_wal_size with which the server begins a checkpoint after `distance` bytes of log.
+// The server begins one at max_wal_size / (1 + checkpoint_completion_target), in whole segments, so
+// that the log is within max_wal_size when that checkpoint ends (CalculateCheckpointSegments of
+// PostgreSQL).
+uint64_t MaxWalSize(uint64_t distance, uint64_t segment, double completion_target) {
+  const double segments = static_cast<double>(std::max<uint64_t>(distance / segment, 2));
+  return static_cast<uint64_t>(std::ceil(segments * (1 + completion_target))) * segment;
+}
+
 // Returns the configuration of a private server. It follows the memory of the run, and what
 // PostgreSQL's documentation and its consultants advise for a machine that does nothing else.
 std::vector<std::string> Configuration(const EngineOptions& options, const ExtraOptions& extra,
-                                       uint64_t wal) {
+                                       const Settings& settings) {
   const uint64_t ram = options.ram_bytes != 0 ? options.ram_bytes : 4 * options.cache_bytes;
   // The engine makes lazy commits durable by its own clock (device/log/lazy_pace.h), as in every
   // engine. So the WAL writer, which writes the log of such commits, syncs as seldom as it can: by
@@ -156,8 +181,9 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
   add("effective_cache_size", Kilobytes(std::max(ram, kMiB)));
   add("work_mem", Kilobytes(std::clamp(ram / 64, kMiB, 4 * kMiB)));
   add("maintenance_work_mem", Kilobytes(std::clamp(ram / 16, kMiB, 1024 * kMiB)));
-  add("max_wal_size", fmt::format("{}MB", wal / kMiB));
-  add("min_wal_size", fmt::format("{}MB", std::max<uint64_t>(wal / 4 / kMiB, 2 * 16)));
+  const uint64_t distance = settings.checkpoint_log_bytes, segment = settings.wal_segment_size;
+  // The server does not start with less than two segments.
+  add("min_wal_size", fmt::format("{}MB", std::max({distance / 4, 2 * segment, 32 * kMiB}) / kMiB));
   add("checkpoint_timeout", "1h");  // the log's size bounds a recovery, as for other engines
   add("checkpoint_completion_target", "0.9");
   add("full_page_writes", extra.Flag("full_page_writes", true) ? "on" : "off");
@@ -188,6 +214,9 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
       all.push_back(std::move(option));
     }
   }
+  const uint64_t max_wal_size =
+      MaxWalSize(distance, segment, NumberOf(all, "checkpoint_completion_target"));
+  add("max_wal_size", fmt::format("{}MB", max_wal_size / kMiB));
   return all;
 }
 
@@ -259,13 +288,14 @@ Settings MakeSettings(const EngineOptions& options) {
   }
   s.checksums = extra.Flag("checksums", true);
   s.wal_segment_size = extra.Bytes("wal_segment_size", 16 * kMiB, kMiB, 1024 * kMiB);
-  const uint64_t wal =
-      extra.Bytes("max_wal_size", CheckpointLogBytes(options), 32 * kMiB, 1ull << 40);
-  if ((s.wal_segment_size & (s.wal_segment_size - 1)) != 0 || s.wal_segment_size > wal / 2) {
+  s.checkpoint_log_bytes =
+      extra.Bytes("checkpoint_log_bytes", CheckpointLogBytes(options), 32 * kMiB, 1ull << 40);
+  if ((s.wal_segment_size & (s.wal_segment_size - 1)) != 0 ||
+      s.wal_segment_size > s.checkpoint_log_bytes / 2) {
     Refuse("wal_segment_size", fmt::format("{}", s.wal_segment_size),
-           "it takes a power of two from 1M to half of max_wal_size");
+           "it takes a power of two from 1M to half of checkpoint_log_bytes");
   }
-  s.server = Configuration(options, extra, wal);
+  s.server = Configuration(options, extra, s);
   s.programs = Programs(options, extra);
   return s;
 }
@@ -277,7 +307,10 @@ std::string SessionSetup(const Settings& s) {
       "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; "
       "SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0; "
       "SET default_transaction_isolation = 'read committed'; SET client_min_messages = error; "
-      "SET synchronous_commit = {}",
+      "SET synchronous_commit = {}; "
+      // A server may end idle sessions, from PostgreSQL 14 on. One session holds the schema's lock,
+      // another syncs lazy commits.
+      "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'",
       s.durability == Durability::kSync ? "on" : "off");
 }
 
@@ -305,8 +338,8 @@ Capabilities PostgresCapabilities() {
       {"checksums", "on, off: pages carry checksums (on)"},
       {"full_page_writes",
        "on, off: the first change of a page after a checkpoint logs the whole page (on)"},
-      {"max_wal_size",
-       "size of the log between two checkpoints, which bounds recovery (--ram, 64M to 2G)"},
+      {"checkpoint_log_bytes",
+       "bytes of log after which a checkpoint begins; max_wal_size follows (--ram, 64M to 2G)"},
       {"wal_segment_size", "bytes of a log file, a power of two (16M)"},
       {"autovacuum", "on, off: the server collects dead rows by itself (on)"},
       {"server_option",

@@ -17,6 +17,7 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kTiB = kMiB * kMiB;
+constexpr size_t kOfOneTable = SIZE_MAX;  // a db_write_buffer_size that nobody gave; 0 is no limit
 
 // Returns RocksDB's compressions by testbed's names, which other engines use, too.
 const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
@@ -94,6 +95,7 @@ void SetDefaults(const EngineOptions& options, uint64_t write_buffer, int buffer
   db.compaction_readahead_size = 2 * kMiB;
   db.max_background_jobs = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   db.bytes_per_sync = options.io == IoMode::kDirect ? 0 : kMiB;
+  db.db_write_buffer_size = kOfOneTable;
 }
 
 }  // namespace
@@ -384,8 +386,8 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
     ChargeTableReaders(&out.blocks);
   }
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
-  // The write buffers of all tables together stay within the size for one table.
-  if (out.db.db_write_buffer_size == 0) {
+  // Unless the user says otherwise, all tables' write buffers stay within the size for one table.
+  if (out.db.db_write_buffer_size == kOfOneTable) {
     out.db.db_write_buffer_size =
         out.table.write_buffer_size * static_cast<uint64_t>(out.table.max_write_buffer_number);
   }

@@ -42,6 +42,18 @@ std::string UnfinishedDefinitions(const std::string& directory) {
 
 }  // namespace
 
+FileKind KindOf(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  if (name.starts_with("ib_logfile")) return FileKind::kLog;
+  if (name.starts_with("ibtmp") || path.starts_with(std::string(kTemporary) + "/")) {
+    return FileKind::kTemp;
+  }
+  if (name.starts_with("ibdata") || name.starts_with("undo") || name.ends_with(".ibd")) {
+    return FileKind::kData;
+  }
+  return FileKind::kMeta;
+}
+
 // The flags are in the system tablespace's first page (fsp0types.h of MariaDB, full_crc32 format):
 // the low four bits are log2(page size) - 9.
 std::optional<uint32_t> PageSizeOf(const std::string& directory) {

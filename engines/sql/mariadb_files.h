@@ -1,5 +1,5 @@
-// Functions that inspect a data directory of MariaDB without a server. A server would write as soon
-// as it runs, even if it then finds that a file is missing.
+// The files of a data directory of MariaDB, and functions that inspect it without a server. A server
+// would write as soon as it runs, even if it then finds that a file is missing.
 #ifndef TESTBED_ENGINES_SQL_MARIADB_FILES_H_
 #define TESTBED_ENGINES_SQL_MARIADB_FILES_H_
 
@@ -8,7 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "device/account/operations.h"
+
 namespace testbed::mariadb {
+
+inline constexpr char kTemporary[] = "tmp";  // directory of temporary files, in the data directory
+
+// Returns the kind of a file, by its path in the data directory.
+FileKind KindOf(const std::string& path);
 
 // Returns the page size that the directory's InnoDB was made with; nothing when it has none.
 std::optional<uint32_t> PageSizeOf(const std::string& directory);

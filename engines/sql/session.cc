@@ -8,6 +8,7 @@
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
+#include "engines/failed_before.h"
 
 namespace testbed {
 namespace {
@@ -99,7 +100,20 @@ void SqlSession::Begin() {
 
 bool SqlSession::Get(TableId table, std::string_view key, std::string_view* value) {
   const auto turn = store_->Turn();
-  return Find(table, key, value);
+  bool found = false;
+  Read([&] { found = Find(table, key, value); });
+  return found;
+}
+
+// PostgreSQL ends a transaction at any error, and answers its COMMIT by a rollback that is no error.
+template <typename Work>
+void SqlSession::Read(const Work& work) {
+  try {
+    work();
+  } catch (...) {
+    failed_ |= in_transaction_ && !writes_.empty();
+    throw;
+  }
 }
 
 bool SqlSession::Find(TableId table, std::string_view key, std::string_view* value) {
@@ -123,6 +137,11 @@ bool SqlSession::Find(TableId table, std::string_view key, std::string_view* val
 void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
   const auto turn = store_->Turn();
+  Read([&] { FindEach(table, keys, take); });
+}
+
+void SqlSession::FindEach(TableId table, std::span<const std::string_view> keys,
+                          const TakeRow& take) {
   const RequestMark mark(&served_);
   AwaitWrites();
   Table& known = Known(table);
@@ -206,11 +225,17 @@ void SqlSession::Change(TableId table, bool erase, std::string_view key, std::st
   if (const Table& known = Known(table); !known.about.column.empty()) {
     throw Error(Error::kUsage, store_->engine() + " keeps index " + known.about.column + " itself");
   }
+  if (failed_) throw FailedBefore(store_->engine());
   const RequestMark mark(&served_);
   ++changes_;
   if (in_transaction_) {
-    writes_.push_back({table, erase, std::string(key), std::string(value)});
-    Try([&] { Apply(table, erase, key, value); }, false);
+    try {
+      writes_.push_back({table, erase, std::string(key), std::string(value)});
+      Try([&] { Apply(table, erase, key, value); }, false);
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
     return;
   }
   Try(
@@ -230,6 +255,12 @@ void SqlSession::Erase(TableId table, std::string_view key) { Change(table, true
 
 void SqlSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Commit without Begin");
+  if (failed_) {
+    const auto turn = store_->Turn();
+    const RequestMark mark(&served_);
+    Abandon();
+    throw FailedBefore(store_->engine());
+  }
   const bool begun = begun_;
   if (begun) {
     const auto turn = store_->Turn();
@@ -255,7 +286,7 @@ void SqlSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Rollback without Begin");
   ++changes_;
   const bool begun = std::exchange(begun_, false);
-  in_transaction_ = false;
+  in_transaction_ = failed_ = false;
   writes_.clear();
   if (!begun) return;
   const auto turn = store_->Turn();
@@ -276,7 +307,7 @@ void SqlSession::RollBackOnServer() {
 // Ends a transaction whose commit failed. The caller throws why.
 void SqlSession::Abandon() {
   const bool begun = std::exchange(begun_, false);
-  in_transaction_ = false;
+  in_transaction_ = failed_ = false;
   writes_.clear();
   ++changes_;
   try {
@@ -291,8 +322,12 @@ std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {
 }
 
 void SqlCursor::Read(Walk walk, std::string_view key, uint64_t count) {
+  const auto turn = session_->store_->Turn();
+  session_->Read([&] { Ask(walk, key, count); });
+}
+
+void SqlCursor::Ask(Walk walk, std::string_view key, uint64_t count) {
   SqlSession& session = *session_;
-  const auto turn = session.store_->Turn();
   const RequestMark mark(&session.served_);
   session.AwaitWrites();
   SqlSession::Table& table = session.Known(table_);

@@ -73,7 +73,12 @@ class SqlSession : public Session, private SqlTableReader {
   // Opens the table on the connection, where the dialect does that and it is not open.
   void OpenForReads(Table* table);
   void LetGo(TableId table) override;
+  // Runs `work`, which reads, and remembers when it fails in a transaction that has written.
+  template <typename Work>
+  void Read(const Work& work);
   bool Find(TableId table, std::string_view key, std::string_view* value);
+  // Gets all rows in one round trip if the connection can; otherwise one after the other.
+  void FindEach(TableId table, std::span<const std::string_view> keys, const TakeRow& take);
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   // Sends one write to the server.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
@@ -91,6 +96,7 @@ class SqlSession : public Session, private SqlTableReader {
   std::vector<Table> tables_;  // by TableId
   std::optional<SqlStatement> begin_, commit_;
   bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too
+  bool failed_ = false;                          // a statement of the transaction has failed
   std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
   uint64_t changes_ = 0;                         // grows with each write and rollback
   std::string values_;                           // the values that MultiGet returns
@@ -103,6 +109,7 @@ class SqlCursor : public BatchCursor {
 
  private:
   void Read(Walk walk, std::string_view key, uint64_t count) override;
+  void Ask(Walk walk, std::string_view key, uint64_t count);
   uint64_t Changes() const override { return session_->changes_; }
   uint64_t* RowBytes() override {
     return table_ < session_->tables_.size() ? &session_->tables_[table_].row_bytes : nullptr;

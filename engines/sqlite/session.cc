@@ -6,12 +6,10 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/failed_before.h"
 
 namespace testbed::sqlite {
 namespace {
-
-constexpr const char* kFailedBefore =
-    "sqlite: a write of this transaction has failed before, so nothing of it is kept: roll it back";
 
 bool Overlap(std::string_view a, std::string_view b) {
   const std::less<const char*> before;
@@ -75,7 +73,7 @@ void SqliteSession::EndTransaction(bool commit) {
   if (writer_ != nullptr) ParkCursors();
   if (commit && failed) {
     if (writer_ != nullptr) EndTransaction(false);
-    throw Error(Error::kRun, kFailedBefore);
+    throw FailedBefore("sqlite");
   }
   if (writer_ == nullptr) return;
   try {
@@ -130,7 +128,7 @@ void SqliteSession::Write(TableId table, Query query, std::string_view key,
   CheckTable(table);
   // After a failed write SQLite may have rolled the whole transaction back, and later writes would
   // be transactions of their own.
-  if (failed_) throw Error(Error::kRun, kFailedBefore);
+  if (failed_) throw FailedBefore("sqlite");
   ParkCursors();
   const bool first = writer_ == nullptr;
   if (first) {

@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "engines/failed_before.h"
 #include "engines/wiredtiger/versions.h"
 
 namespace testbed::wiredtiger {
@@ -153,11 +154,16 @@ void WiredtigerSession::Commit() {
   int code;
   try {
     database_->ThrowIfFailed();
+    if (failed_) {
+      for (WiredtigerCursor* walk : walks_) walk->Park();
+      throw FailedBefore("wiredtiger");
+    }
     // A commit that returns WT_ROLLBACK has ended the transaction; Replay begins a new one.
     while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
       Replay("committing a transaction");
     }
   } catch (const Error&) {
+    failed_ = false;
     if (std::exchange(in_transaction_, false)) EndTransaction();
     throw;
   }
@@ -177,7 +183,7 @@ int WiredtigerSession::EndTransaction() {
 void WiredtigerSession::Rollback() {
   const Call call(this);
   Enter();
-  in_transaction_ = false;
+  in_transaction_ = failed_ = false;
   for (WiredtigerCursor* walk : walks_) walk->Park();
   const int code = EndTransaction();
   if (code != 0) Fail(code, "rolling a transaction back");
@@ -223,11 +229,18 @@ void WiredtigerSession::Do(const WriteBuffer::Write& write) {
   const Call call(this);
   Enter();
   database_->ThrowIfFailed();
-  const int code = Apply(write);
-  if (in_transaction_) writes_.Add(write);
-  if (code == 0) return;
-  if (code != WT_ROLLBACK || !in_transaction_) Fail(code, DoingAt("writing", write.table));
-  Replay("writing in a transaction");
+  TableCursor(write.table);  // a table that is not open is refused without harm to the transaction
+  if (failed_) throw FailedBefore("wiredtiger");
+  try {
+    const int code = Apply(write);
+    if (in_transaction_) writes_.Add(write);
+    if (code == 0) return;
+    if (code != WT_ROLLBACK || !in_transaction_) Fail(code, DoingAt("writing", write.table));
+    Replay("writing in a transaction");
+  } catch (...) {
+    failed_ = in_transaction_;
+    throw;
+  }
 }
 
 void WiredtigerSession::Put(TableId table, std::string_view key, std::string_view value) {
@@ -243,6 +256,7 @@ void WiredtigerSession::RollbackKeepingPositions() {
 }
 
 void WiredtigerSession::Replay(const char* doing) {
+  failed_ = true;  // until all writes are done again
   const auto deadline =
       Clock::now() + std::chrono::milliseconds(database_->settings.conflict_wait_ms);
   for (int attempt = 1;; ++attempt) {
@@ -251,7 +265,10 @@ void WiredtigerSession::Replay(const char* doing) {
     std::this_thread::sleep_for(std::chrono::microseconds(std::min(50 * attempt, 5000)));
     int code = session_->begin_transaction(session_, nullptr);
     for (size_t i = 0; code == 0 && i < writes_.size(); ++i) code = Apply(writes_.at(i));
-    if (code == 0) return;
+    if (code == 0) {
+      failed_ = false;
+      return;
+    }
     if (code != WT_ROLLBACK) Fail(code, doing);
     if (Clock::now() >= deadline) {
       Fail(code, fmt::format("{} of {} writes and {} bytes, {} times within conflict_wait_ms",

@@ -161,6 +161,7 @@ class WiredtigerSession : public Session {
   std::vector<WT_CURSOR*> spare_;    // for the next Cursor, by TableId; null: none
   WT_CURSOR* pinned_ = nullptr;      // pins the value that Get returned last; null: none
   bool in_transaction_ = false;
+  bool failed_ = false;      // a write of the transaction has failed
   uint64_t data_reads_ = 0;  // number of reads from data files by the session's calls
   WriteBuffer writes_;
   std::vector<WiredtigerCursor*> walks_;  // all open Cursors of the session

@@ -77,8 +77,9 @@ std::string Table(const EngineOptions& options, const ExtraOptions& extra, const
   const uint64_t page = options.page_size;
   std::string config = fmt::format(
       "type=file,key_format=u,value_format=u,allocation_size={},leaf_page_max={},"
-      "internal_page_max={},checksum={},prefix_compression={},split_pct={}",
+      "leaf_value_max={},internal_page_max={},checksum={},prefix_compression={},split_pct={}",
       extra.Bytes("allocation_size", std::min<uint64_t>(4096, page), 512, page), page,
+      extra.Bytes("leaf_value_max", 64 * kMiB, 0, 1024 * kMiB),
       extra.Bytes("internal_page_max", page, 512, 512 * kMiB),
       extra.Choice("checksum", "on", {"on", "off", "uncompressed", "unencrypted"}),
       extra.Flag("prefix_compression", false), extra.Integer("split_pct", 90, 50, 100));
@@ -220,6 +221,9 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
   return {
       {"allocation_size", "unit of space in a file; blocks are multiples of it (4k)"},
       {"internal_page_max", "size of the largest internal page (the page size)"},
+      {"leaf_value_max",
+       "largest value that the cache holds, in a page of its own if need be; a larger one is read "
+       "from the file each time; 0 = half of a leaf after a split (64M)"},
       {"memory_page_max",
        "size of a page in memory from which on it is written or split (5M, less in a small cache)"},
       {"split_pct", "percent of the largest page size that each page takes after a split (90)"},

@@ -9,6 +9,9 @@
 //   checkpoint_*       a checkpoint every 60 s or CheckpointLogBytes of log (log_settings.h);
 //                      WiredTiger itself takes none
 //   internal_page_max  the page size
+//   leaf_value_max     64 MB, as MongoDB sets it. WiredTiger's default is half of a leaf after a
+//                      split; it reads each larger value from the file at every access, because an
+//                      overflow item is in no cache
 //   allocation_size    4096, which direct IO needs
 //
 // WiredTiger reads neither the database's WiredTiger.basecfg nor the environment, so that all

@@ -4,6 +4,7 @@
 #include <wiredtiger.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -179,6 +180,7 @@ class WiredtigerEngine : public Engine {
   void CheckTable(WT_SESSION* session, const std::string& uri);
   void StartThreads();
   void CheckpointWhenDue();
+  void RestartDistance();
 
   const std::string dir_;
   mutable Database database_;
@@ -187,8 +189,9 @@ class WiredtigerEngine : public Engine {
   WT_SESSION* checkpoint_session_ = nullptr;
   WT_SESSION* flush_session_ = nullptr;
   std::unique_ptr<Statistics> statistics_;
-  std::chrono::steady_clock::time_point last_checkpoint_;
-  uint64_t log_bytes_at_checkpoint_ = 0;
+  // When the last checkpoint began, of whichever thread.
+  std::atomic<std::chrono::steady_clock::time_point> last_checkpoint_;
+  std::atomic<uint64_t> log_bytes_at_checkpoint_{0};
   std::unique_ptr<Periodic> checkpointer_;
   std::unique_ptr<LazySync> flusher_;
 };
@@ -298,7 +301,7 @@ void WiredtigerEngine::LogFromHere() {
 
 void WiredtigerEngine::StartThreads() {
   const Settings& settings = database_.settings;
-  last_checkpoint_ = std::chrono::steady_clock::now();
+  RestartDistance();
   if (settings.checkpoint_interval_s != 0 || (settings.log && settings.checkpoint_log_bytes != 0)) {
     checkpoint_session_ = database_.OpenSession();
     checkpointer_ = std::make_unique<Periodic>(milliseconds(100), [this] { CheckpointWhenDue(); });
@@ -321,18 +324,26 @@ void WiredtigerEngine::StartThreads() {
   });
 }
 
+// Called when a checkpoint begins: the next one is due an interval, or a distance of log, after it.
+void WiredtigerEngine::RestartDistance() {
+  last_checkpoint_ = std::chrono::steady_clock::now();
+  log_bytes_at_checkpoint_ = database_.files.log_bytes_written();
+}
+
 void WiredtigerEngine::CheckpointWhenDue() {
   const Settings& settings = database_.settings;
-  const uint64_t log_bytes = database_.files.log_bytes_written();
+  // The earlier figures are read first, because another thread may take a checkpoint meanwhile.
+  const auto last = last_checkpoint_.load();
+  const uint64_t log_bytes_then = log_bytes_at_checkpoint_.load();
   const bool by_time = settings.checkpoint_interval_s != 0 &&
-                       std::chrono::steady_clock::now() - last_checkpoint_ >=
+                       std::chrono::steady_clock::now() - last >=
                            std::chrono::seconds(settings.checkpoint_interval_s);
-  const bool by_log = settings.checkpoint_log_bytes != 0 &&
-                      log_bytes - log_bytes_at_checkpoint_ >= settings.checkpoint_log_bytes;
+  const bool by_log =
+      settings.checkpoint_log_bytes != 0 &&
+      database_.files.log_bytes_written() - log_bytes_then >= settings.checkpoint_log_bytes;
   if (database_.failed || (!by_time && !by_log)) return;
   IoScope scope(kCheckpoint);
-  last_checkpoint_ = std::chrono::steady_clock::now();
-  log_bytes_at_checkpoint_ = log_bytes;
+  RestartDistance();
   try {
     database_.errors.Check(checkpoint_session_->checkpoint(checkpoint_session_, nullptr),
                            "taking a checkpoint");
@@ -398,6 +409,7 @@ void WiredtigerEngine::Checkpoint() {
   thread_state.application = true;
   LockGuard lock(admin_mutex_);
   database_.ThrowIfFailed();
+  RestartDistance();
   database_.errors.Check(admin_->checkpoint(admin_, nullptr), "taking a checkpoint");
 }
 
@@ -460,13 +472,16 @@ EngineCounters WiredtigerEngine::Counters() const {
                            WT_STAT_CONN_BLOCK_WRITE,
                            WT_STAT_CONN_BLOCK_BYTE_WRITE,
                            WT_STAT_CONN_LOG_BYTES_PAYLOAD,
-                           WT_STAT_CONN_CACHE_BYTES_INUSE};
+                           WT_STAT_CONN_CACHE_BYTES_INUSE,
+                           WT_STAT_CONN_CACHE_READ_OVERFLOW};
   const size_t fixed = keys.size();
   for (const auto& [label, key] : now) keys.push_back(key);
   for (const auto& [label, key] : more) keys.push_back(key);
   const std::vector<uint64_t> values = statistics_->Read(keys);
-  counters.block_requests = values[0];
-  counters.block_hits = values[0] - std::min(values[0], values[1]);
+  // WiredTiger counts a read of an overflow item among the pages read and not among those that were
+  // asked of the cache, which never has it.
+  counters.block_requests = values[0] + values[8];
+  counters.block_hits = *counters.block_requests - std::min(*counters.block_requests, values[1]);
   counters.block_reads = values[2];
   counters.block_read_bytes = values[3];
   counters.blocks_written = values[4];

@@ -110,6 +110,36 @@ TEST_F(InnodbTest, SettingsAreInForce) {
   EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
 }
 
+// Returns the files without a name that this process has open in the directory. A server begins
+// with some.
+int TemporaryFilesIn(const std::string& directory) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;  // the directory's own descriptor is gone when it is looked at
+    const std::string target = std::filesystem::read_symlink(entry.path(), error);
+    files += target.starts_with(directory + "/") && target.ends_with("(deleted)");
+  }
+  return files;
+}
+
+// By itself the server makes them in the directory that TMPDIR names.
+TEST_F(InnodbTest, TemporaryFilesAreInTheDatabasesDirectory) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("TMPDIR", dir_.c_str(), 1);
+  for (const std::string name : {"db", "at 12:30"}) {
+    const std::unique_ptr<Engine> engine = Open(name);
+    EXPECT_GT(TemporaryFilesIn(dir_ + "/" + name + "/tmp"), 0);
+    EXPECT_EQ(TemporaryFilesIn(dir_), TemporaryFilesIn(dir_ + "/" + name + "/tmp"));
+  }
+  before != nullptr ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+  for (const std::string name : {"tmpdir", "innodb_tmpdir", "innodb_temp_data_file_path"}) {
+    options_.extra = {{"server_option", name + "=" + dir_ + "/elsewhere"}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find(name), std::string::npos) << sentence;
+  }
+}
+
 // The database keeps its key_block_size. A later opening need not give it, and a wrong value is
 // refused, because counts of bytes depend on it.
 TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -29,19 +30,27 @@ class PostgresServerTest : public EngineTest {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   // Returns the output of psql, which connects as user `name` of the server. `prefix` is a command
-  // that runs it.
-  std::string Ask(const std::string& name, const std::string& prefix = "") const {
+  // that runs it. `sql` has no quotation marks of the shell.
+  std::string Ask(const std::string& name, const std::string& prefix = "",
+                  const std::string& sql = "SELECT 40 + 2") const {
     // The user may not be able to search the directories above the cluster, so psql inherits it as
     // an open descriptor.
     const std::string command = "PGCONNECT_TIMEOUT=20 " + prefix + " " + psql_ +
-                                " -h /proc/self/fd/9 -U " + name +
-                                " -d postgres -Atc 'SELECT 40 + 2' 2>&1 </dev/null 9<" + Cluster();
+                                " -h /proc/self/fd/9 -U " + name + " -d postgres -Atc '" + sql +
+                                "' 2>&1 </dev/null 9<" + Cluster();
     std::string said;
     FILE* const pipe = ::popen(command.c_str(), "r");
     char buffer[512];
     while (const size_t n = ::fread(buffer, 1, sizeof buffer, pipe)) said.append(buffer, n);
     ::pclose(pipe);
     return said;
+  }
+
+  std::string Setting(const std::string& wanted) const {
+    for (const auto& [name, value] : engine_->EffectiveSettings()) {
+      if (name == wanted) return value;
+    }
+    return "(none)";
   }
 
   const std::string psql_ = postgres::FindPrograms("") + "/psql";
@@ -97,6 +106,69 @@ TEST_P(PostgresServerTest, ACommitThatFailsEndsItsTransaction) {
   EXPECT_EQ(Get("held"), "1");
   session_->Begin();
   session_->Rollback();
+}
+
+// On a server of others nothing else tells that lazy commits are no longer made durable.
+TEST_P(PostgresServerTest, CommitsFailAfterTheirLazySyncHasFailed) {
+  if (::access(psql_.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no " << psql_;
+  options_.durability = Durability::kSync;
+  Open();
+  EngineOptions options = options_;
+  options.durability = Durability::kLazy;
+  options.lazy_interval_ms = 20;
+  options.extra = {{"schema", "shelf"},
+                   {"connect", "host=" + Cluster() + " user=testbed dbname=postgres"}};
+  const std::unique_ptr<Engine> engine = OpenEngine("postgres", dir_ + "/shelf", options);
+  const TableId table = engine->OpenTable("t");
+  const std::unique_ptr<Session> session = engine->NewSession();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto in_time = [&] { return std::chrono::steady_clock::now() < deadline; };
+  std::string ended;
+  while (ended.empty() && in_time()) {
+    session->Put(table, "k", "v");
+    ended = Ask("testbed", "",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+                "pg_backend_pid() AND query LIKE $$%emit_message%$$");
+  }
+  EXPECT_EQ(ended, "t\n");
+  const std::string sentence = ErrorOf(Error::kIo, [&] {
+    while (in_time()) session->Put(table, "k", "w");
+  });
+  EXPECT_NE(sentence.find("lost"), std::string::npos) << sentence;
+}
+
+// PostgreSQL begins a checkpoint at a part of max_wal_size, and starts with two segments at least.
+TEST_P(PostgresServerTest, TheLogBetweenCheckpointsFollowsTheMemory) {
+  options_.ram_bytes = 256 * kMiB;
+  options_.extra["wal_segment_size"] = "64M";
+  Open();
+  EXPECT_EQ(Setting("checkpoint_log_bytes"), std::to_string(256 * kMiB));
+  EXPECT_EQ(Setting("max_wal_size"), "512MB");  // 4 segments * 1.9, rounded up
+  EXPECT_EQ(Setting("min_wal_size"), "128MB");
+  Close();
+  options_.extra["server_option"] = "Checkpoint-Completion-Target=0.5";
+  Open();
+  EXPECT_EQ(Setting("max_wal_size"), "384MB");
+}
+
+TEST_P(PostgresServerTest, ACheckpointBeginsAtItsDistance) {
+  if (::access(psql_.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no " << psql_;
+  options_.extra["checkpoint_log_bytes"] = "32M";
+  options_.extra["server_option"] = "log_checkpoints=on";
+  Open();
+  engine_->Checkpoint();
+  const auto has_begun = [&] {
+    return TextOf(dir_ + "/server.log").find("checkpoint starting: wal") != std::string::npos;
+  };
+  const auto log_a_megabyte = [&] {
+    Ask("testbed", "", "SELECT pg_logical_emit_message(true, $$t$$, repeat($$x$$, 1000000))");
+  };
+  for (int megabytes = 0; megabytes < 28; ++megabytes) {
+    log_a_megabyte();
+    ASSERT_FALSE(has_begun()) << "after " << megabytes << " MB of 32 MiB";
+  }
+  for (int megabytes = 0; megabytes < 100 && !has_begun(); ++megabytes) log_a_megabyte();
+  EXPECT_TRUE(has_begun());
 }
 
 // A cluster that an earlier version made admits everybody, and its files belong to the user of the

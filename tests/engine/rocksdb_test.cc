@@ -160,8 +160,23 @@ TEST_F(RocksdbTest, OptionsInRocksdbsOwnSyntaxAreInForce) {
   EXPECT_GT(engine_->EffectiveSettings().size(), 150u) << "all that RocksDB has";
 }
 
+// 0 is no limit on the write buffers of all tables.
+TEST_F(RocksdbTest, ALimitOfWriteBuffersThatTheUserLiftsIsLifted) {
+  Open();
+  EXPECT_EQ(
+      std::stoull(Setting("db_write_buffer_size")),
+      std::stoull(Setting("write_buffer_size")) * std::stoull(Setting("max_write_buffer_number")));
+  options_.extra = {{"options", "db_write_buffer_size=0"}};
+  Open();
+  EXPECT_EQ(Setting("db_write_buffer_size"), "0");
+  options_.extra = {{"options", "db_write_buffer_size=3000000"}};
+  Open();
+  EXPECT_EQ(Setting("db_write_buffer_size"), "3000000");
+}
+
 TEST_F(RocksdbTest, AnOptionsFileGoesBeforeDefaultsAndBehindOptions) {
-  options_.extra = {{"options", "max_subcompactions=3;max_background_jobs=5"}};
+  options_.extra = {
+      {"options", "max_subcompactions=3;max_background_jobs=5;db_write_buffer_size=0"}};
   Open();
   Close();
   std::string file;
@@ -178,6 +193,7 @@ TEST_F(RocksdbTest, AnOptionsFileGoesBeforeDefaultsAndBehindOptions) {
   fs::remove(copy);
   EXPECT_EQ(Setting("max_subcompactions"), "3");
   EXPECT_EQ(Setting("max_background_jobs"), "6");
+  EXPECT_EQ(Setting("db_write_buffer_size"), "0") << "a file is not completed by our defaults";
   EXPECT_EQ(Setting("block_size"), "4096") << "the run's own";
 }
 

@@ -10,11 +10,15 @@
 #include <filesystem>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "device/account/kernel_account.h"
+#include "device/account/ledger.h"
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/registry.h"
 #include "tests/engine/account/closure_test.h"
 
@@ -220,6 +224,66 @@ TEST_P(ServerTest, ALazyLogIsSyncedOnceAnInterval) {
     if (each >= 0.5 && each <= 1.7) return;
   }
   ADD_FAILURE() << each << " syncs an interval";
+}
+
+// MariaDB takes a colon for the end of a directory's name in its list of temporary directories.
+TEST_P(ServerTest, ADirectoryMayHaveAColonInItsName) {
+  const std::unique_ptr<Engine> engine = OpenEngine(info().name, dir_ + "/at 12:30", options_);
+  PutIn(engine.get(), "k", "v");
+  EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
+}
+
+// Servers end sessions that rest, as clients do between the phases of a run, and the one that syncs
+// lazy commits when there are none.
+TEST_P(ServerTest, ASessionMayRestLongerThanTheServerAllows) {
+  const bool postgres = info().name == "postgres";
+  options_.durability = Durability::kLazy;
+  options_.extra["server_option"] = postgres ? "idle_session_timeout=50" : "wait_timeout=1";
+  Open();
+  Put("a", "1");
+  std::this_thread::sleep_for(std::chrono::milliseconds(postgres ? 300 : 1500));
+  Put("b", "2");
+  EXPECT_EQ(Get("a"), "1");
+  engine_->Settle();
+}
+
+// A ledger tells its kernel account the threads of servers. This account remembers them, and counts
+// nothing.
+class ServedThreads : public KernelAccount {
+ public:
+  void Attach(ThreadLedger*, int) override {}
+  void Detach(ThreadLedger*, int) override {}
+  void Serve(const ThreadLedger&, int tid) override {
+    LockGuard lock(mutex_);
+    threads_.insert(tid);
+  }
+  void RegisterFile(uint64_t, uint64_t, FileKind) override {}
+  bool RegisterJournal(uint64_t, uint64_t) override { return true; }
+  void AddCounts(LedgerCounts*) const override {}
+  size_t count() const {
+    LockGuard lock(mutex_);
+    return threads_.size();
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::set<int> threads_ GUARDED_BY(mutex_);
+};
+
+// What it writes of the log is charged to the syncs, and not to an unknown thread of the server.
+TEST_P(ServerTest, TheThreadThatSyncsLazyCommitsIsFollowed) {
+  Ledger& ledger = Ledger::Get();
+  const AccountDepth depth = ledger.depth();
+  ServedThreads served;
+  ledger.Configure(AccountDepth::kKernel, &served);
+  options_.durability = Durability::kLazy;
+  options_.lazy_interval_ms = 20;
+  Open();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (served.count() < 2 && std::chrono::steady_clock::now() < deadline) Put("k", "v");
+  Close();
+  ledger.Configure(depth, nullptr);
+  EXPECT_EQ(served.count(), 2u) << "the session's and that of the syncs";
 }
 
 // A cursor that is told the number of rows of its scan must get them with one statement, even when

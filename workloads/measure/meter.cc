@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/account/wire.h"
@@ -24,6 +25,10 @@ bool SameDevice(const DeviceStats& a, const DeviceStats& b) {
          a.write_bytes == b.write_bytes && b.in_flight == 0;
 }
 
+// Returns the growth of a counter. An engine may compute a counter from others that it does not read
+// at the same moment, and a server may begin to count anew: a counter that fell did not grow.
+uint64_t Growth(uint64_t before, uint64_t after) { return after - std::min(before, after); }
+
 // Returns the growth of the counters, and the values at the end of figures that can also fall.
 EngineCounters EngineDelta(const EngineCounters& before, EngineCounters after) {
   for (const auto counter :
@@ -31,14 +36,14 @@ EngineCounters EngineDelta(const EngineCounters& before, EngineCounters after) {
         &EngineCounters::block_read_bytes, &EngineCounters::blocks_written,
         &EngineCounters::block_write_bytes, &EngineCounters::log_payload_bytes,
         &EngineCounters::log_written_bytes}) {
-    if (after.*counter) *(after.*counter) -= (before.*counter).value_or(0);
+    if (after.*counter) after.*counter = Growth((before.*counter).value_or(0), *(after.*counter));
   }
   for (auto& [name, value] : after.more) {
     uint64_t base = 0;
     for (const auto& [old_name, old_value] : before.more) {
       if (old_name == name) base = old_value;
     }
-    value -= base;
+    value = Growth(base, value);
   }
   return after;
 }

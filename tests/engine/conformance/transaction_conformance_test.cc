@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -209,6 +210,47 @@ TEST_P(TransactionTest, ASessionThatEndsInsideATransactionRollsItBack) {
   EXPECT_EQ(Get("a"), kAbsent);
   Reopen();
   EXPECT_EQ(Get("a"), kAbsent);
+}
+
+// The library or the server may have rolled back the failed write alone, or all writes before it.
+TEST_P(TransactionTest, NothingIsKeptWhenAWriteHasFailed) {
+  // How a write of these engines fails when a transaction of the same thread has the row: for lmdb
+  // and mdbx any second writer of a thread is wrong.
+  const std::pair<std::string, std::string> at_once = {"conflict_wait_ms", "0"};
+  const std::pair<std::string, std::string> of_mariadb = {"server_option",
+                                                          "innodb_lock_wait_timeout=1"};
+  const std::map<std::string, std::map<std::string, std::string>> engines = {
+      {"innodb", {at_once, of_mariadb}},
+      {"lmdb", {}},
+      {"mdbx", {}},
+      {"mysql", {at_once, of_mariadb}},
+      {"postgres", {at_once, {"server_option", "lock_timeout=10"}}},
+      {"wiredtiger", {at_once}}};
+  const auto engine = engines.find(info().name);
+  if (engine == engines.end()) GTEST_SKIP() << "no row of another makes a write fail";
+  for (const auto& [name, value] : engine->second) options_.extra[name] = value;
+  Open();
+  Put("held", "0");
+  const std::unique_ptr<Session> holder = engine_->NewSession();
+  holder->Begin();
+  holder->Put(table_, "held", "1");
+  EXPECT_EQ(GetBy(holder.get(), table_, "held"), "1");  // its server has the write, and the lock
+  session_->Begin();
+  ErrorOf(Error::kRun, [&] {
+    // WiredTiger itself refuses a commit in which another write has succeeded.
+    if (info().name != "wiredtiger") Put("before", "1");
+    Put("held", "2");
+    Get("held");
+  });
+  holder->Rollback();
+  ErrorOf(Error::kRun, [&] { Put("after", "3"); });
+  const std::string sentence = ErrorOf(Error::kRun, [&] { session_->Commit(); });
+  EXPECT_NE(sentence.find("nothing of it is kept"), std::string::npos) << sentence;
+  EXPECT_EQ(Rows(table_), std::vector<std::string>{"held=0"});
+  session_->Begin();
+  Put("held", "4");
+  session_->Commit();
+  EXPECT_EQ(Rows(table_), std::vector<std::string>{"held=4"});
 }
 
 TEST_P(TransactionTest, ABigTransactionIsAllOrNothing) {

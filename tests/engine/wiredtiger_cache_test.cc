@@ -1,0 +1,108 @@
+// Tests what WiredTiger's cache holds, what its counters say of that, and when checkpoints are due.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "engines/registry.h"
+#include "tests/engine/engine_test.h"
+#include "tests/engine/wiredtiger_database.h"
+
+#ifdef TESTBED_HAVE_WIREDTIGER
+
+namespace testbed {
+namespace {
+
+class WiredtigerCacheTest : public WiredtigerTest {
+ protected:
+  // Makes a database whose values are longer than half a page, and reads each row once.
+  void OpenWithLargeValues() {
+    options_.extra["checkpoint_interval_s"] = "0";
+    options_.cache_bytes = 64 * kMiB;
+    Open();
+    Load(kRows, kValueSize);
+    engine_->Settle();
+    Open();
+    ReadAll();
+  }
+  void ReadAll() {
+    for (uint64_t row = 0; row < kRows; ++row) {
+      ASSERT_EQ(Get(RowKey(row)), RowValue(row, kValueSize));
+    }
+  }
+  static constexpr uint64_t kRows = 1000;
+  static constexpr size_t kValueSize = 6000;
+};
+
+TEST_F(WiredtigerCacheTest, LargeValuesAreReadOnce) {
+  OpenWithLargeValues();
+  const EngineCounters before = engine_->Counters();
+  ReadAll();
+  EXPECT_EQ(*engine_->Counters().block_reads, *before.block_reads);
+  EXPECT_EQ(Setting("table.leaf_value_max"), std::to_string(64 * kMiB));
+}
+
+// A value that the cache has no room for is still read and written.
+TEST_F(WiredtigerCacheTest, AValueMayBeLargerThanTheCache) {
+  options_.cache_bytes = 2 * kMiB;
+  Open();
+  const std::string value = RowValue(1, 6 * kMiB);
+  for (const char* key : {"a", "b", "c"}) session_->Put(table_, key, value);
+  engine_->Settle();
+  Open();
+  for (const char* key : {"a", "b", "c", "a"}) EXPECT_TRUE(Get(key) == value) << key;
+}
+
+// WiredTiger counts the read of an overflow item as a page read, but not as one that was asked of
+// the cache, so the hits fell in a phase of such reads.
+TEST_F(WiredtigerCacheTest, ReadsOfOverflowItemsAreMissesOfTheCache) {
+  options_.extra["leaf_value_max"] = "0";
+  OpenWithLargeValues();
+  options_.extra.erase("leaf_value_max");
+  Open();
+  EXPECT_EQ(Setting("table.leaf_value_max"), "0") << "a table keeps the value it was made with";
+  ReadAll();
+  const EngineCounters before = engine_->Counters();
+  ReadAll();
+  const EngineCounters after = engine_->Counters();
+  const uint64_t hits = *after.block_hits - *before.block_hits;
+  EXPECT_EQ(*after.block_reads - *before.block_reads, kRows);
+  EXPECT_EQ(*after.block_requests - *before.block_requests - hits, kRows);
+  EXPECT_GE(hits, kRows) << "the leaf of each row";
+  EXPECT_LE(hits, 5 * kRows);
+}
+
+// A checkpoint that the run asks for bounds the log as well as one that was due.
+TEST_F(WiredtigerCacheTest, ACheckpointRestartsTheDistanceToTheNext) {
+  constexpr uint64_t kDistance = 8 * kMiB;
+  options_.extra = {{"checkpoint_interval_s", "0"},
+                    {"checkpoint_log_bytes", std::to_string(kDistance)}};
+  options_.cache_bytes = 64 * kMiB;
+  Open();
+  uint64_t row = 0;
+  const auto log_up_to = [&](uint64_t bytes) {
+    const uint64_t begin = *engine_->Counters().log_written_bytes;
+    while (*engine_->Counters().log_written_bytes - begin < bytes) {
+      for (int i = 0; i < 20; ++i, ++row) session_->Put(table_, RowKey(row), RowValue(row, 2000));
+    }
+  };
+  log_up_to(kDistance * 3 / 4);
+  engine_->Checkpoint();
+  const uint64_t taken = More("checkpoints");
+  log_up_to(kDistance * 3 / 4);
+  // The thread that takes checkpoints looks each 100 ms whether one is due.
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  EXPECT_EQ(More("checkpoints"), taken);
+  log_up_to(kDistance / 2);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (More("checkpoints") == taken && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_GT(More("checkpoints"), taken);
+}
+
+}  // namespace
+}  // namespace testbed
+
+#endif  // TESTBED_HAVE_WIREDTIGER
