@@ -202,8 +202,7 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
   if (layout_.page_head) of_page.push_back(*layout_.page_head);
   const auto page = Read(R6, of_page, kWork, kWorkSize, by_flag);
   if (layout_.page_head) {
-    const Asm::Label is_head = code_.NewLabel();
-    const Asm::Label is_tail = code_.NewLabel();
+    const Asm::Label is_head = code_.NewLabel(), is_tail = code_.NewLabel();
     Get(R6, page[1]);
     code_.JumpIf(Asm::kAnyBit, R6, kTailBit, is_tail);
     code_.Jump(is_head);
@@ -224,8 +223,7 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
   // believe the pointer only if the inode points back.
   Get(R1, inode[1]);
   code_.JumpIf(Asm::kNe, R1, R6, by_flag);
-  const Asm::Label metadata = code_.NewLabel();
-  const Asm::Label other_file = code_.NewLabel();
+  const Asm::Label metadata = code_.NewLabel(), other_file = code_.NewLabel();
   Get(R2, bdev_dev_);
   Get(R1, inode[3]);
   code_.JumpIf(Asm::kEq, R1, R2, metadata);
@@ -252,12 +250,11 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
 
 // Sets R8 to the class of the request.
 void Writer::Classify() {
-  const Asm::Label elsewhere = code_.NewLabel();
+  code_.Move(R8, Code(FileKind::kOtherFile));
   Get(R1, bdev_dev_);
   code_.Move64(R2, target_.volume);
-  code_.JumpIf(Asm::kNe, R1, R2, elsewhere);
-  const Asm::Label not_empty = code_.NewLabel();
-  const Asm::Label not_journal = code_.NewLabel();
+  code_.JumpIf(Asm::kNe, R1, R2, classed_);
+  const Asm::Label not_empty = code_.NewLabel(), not_journal = code_.NewLabel();
   const Asm::Label by_flag = code_.NewLabel();
   Get(R1, size_);
   code_.JumpIf(Asm::kNe, R1, 0, not_empty);
@@ -275,9 +272,6 @@ void Writer::Classify() {
   code_.Move64(R1, layout_.meta_flag);
   code_.JumpIf(Asm::kAnyBit, R7, R1, classed_);
   code_.Move(R8, kKindOfCall);
-  code_.Jump(classed_);
-  code_.Bind(elsewhere);
-  code_.Move(R8, Code(FileKind::kOtherFile));
   code_.Bind(classed_);
 }
 
@@ -311,8 +305,7 @@ void Writer::CountInSlot() {
   const Asm::Label no_call = code_.NewLabel();
   const Asm::Label known_op = code_.NewLabel();
   if (event_.requests != 0) {
-    const Asm::Label write = code_.NewLabel();
-    const Asm::Label done = code_.NewLabel();
+    const Asm::Label write = code_.NewLabel(), done = code_.NewLabel();
     code_.Move(R1, event_.requests);
     code_.JumpIf(Asm::kAnyBit, R7, kWriteBit, write);
     code_.AtomicAdd(R9, offsetof(KernelSlot, reads), R1);
@@ -325,8 +318,7 @@ void Writer::CountInSlot() {
   code_.JumpIf(Asm::kLess, R8, kKinds, classed);
   // The lowest byte of KernelSlot::kind holds the kind of the call's reads. The next byte holds
   // that of its writes where it differs, and else 0 (MixedCallMark).
-  const Asm::Label writes = code_.NewLabel();
-  const Asm::Label loaded = code_.NewLabel();
+  const Asm::Label writes = code_.NewLabel(), loaded = code_.NewLabel();
   code_.JumpIf(Asm::kAnyBit, R7, kWriteBit, writes);
   code_.Load(Asm::k8, R8, R9, offsetof(KernelSlot, kind));
   code_.Jump(loaded);
@@ -361,8 +353,7 @@ uint64_t Word(const char* bytes) {
 
 // Sets R9 to the counts of the current thread's name and the class. Makes them if there are none.
 void Writer::FindForeign() {
-  const Asm::Label named = code_.NewLabel();
-  const Asm::Label found = code_.NewLabel();
+  const Asm::Label named = code_.NewLabel(), found = code_.NewLabel();
   PointTo(R1, kKey);
   code_.Move(R2, sizeof(ForeignKey::thread));
   code_.Call(BPF_FUNC_get_current_comm);

@@ -95,8 +95,7 @@ struct AccountEvent {
 };
 
 struct AccountTarget {
-  uint32_t device;  // kernel's dev_t of the whole disk
-  uint32_t volume;  // kernel's dev_t of the partition, or of the disk, that the file system lies on
+  uint32_t device, volume;  // kernel's dev_t of the whole disk, and of the file system's volume
   // Namespace whose thread ids `tids` holds; 0: the initial one, which is cheaper to ask for.
   uint64_t pid_namespace_dev = 0, pid_namespace_inode = 0;
   AccountMaps maps;

@@ -17,6 +17,7 @@
 #include "workloads/measure/gate.h"
 #include "workloads/measure/interval_surroundings.h"
 #include "workloads/measure/open_loop.h"
+#include "workloads/measure/operation_quota.h"
 #include "workloads/measure/worker.h"
 #include "workloads/trace/trace_recorder.h"
 
@@ -42,10 +43,9 @@ class Phase {
       : engine_(engine),
         workload_(workload),
         options_(options),
-        shared_(options.operations != 0 && workload.uneven()),
-        unclaimed_(options.operations),
         extra_(workload.extra_threads()),
         threads_(options.threads * workload.threads_per_client() + extra_),
+        quota_(options.operations, (threads_ - extra_) * options.queue_depth, workload.uneven()),
         clients_left_(threads_ - extra_),
         clock_(Clock::Get()),
         gate_(threads_, options.slices != nullptr) {
@@ -102,33 +102,12 @@ class Phase {
   bool AskedToStop() const { return options_.stop != nullptr && options_.stop(); }
   Interval Sample(double seconds);
   bool Stopping() const { return gate_.Stopping(); }
-  // Returns how many operations client `t` performs. With a queue depth above 1 each thread has
-  // several clients. A thread in addition to the clients works until they have ended. Uneven
-  // clients take theirs from unclaimed_.
-  uint64_t Quota(int t) const {
-    const int n = (threads_ - extra_) * options_.queue_depth;
-    if (options_.operations == 0 || t >= n || shared_) return UINT64_MAX;
-    const auto clients = static_cast<uint64_t>(n), number = static_cast<uint64_t>(t);
-    return options_.operations / clients + (number < options_.operations % clients);
-  }
-
-  // Returns how many of `n` prepared operations the thread may perform.
-  uint64_t Claim(uint64_t n) {
-    if (!shared_) return n;
-    uint64_t left = unclaimed_.load(), claimed;
-    do {
-      claimed = std::min(left, n);
-    } while (!unclaimed_.compare_exchange_weak(left, left - claimed));
-    return claimed;
-  }
-
   Engine& engine_;
   Workload& workload_;
   const PhaseOptions& options_;
-  const bool shared_;                // the clients share PhaseOptions::operations as they go
-  std::atomic<uint64_t> unclaimed_;  // those that no client has claimed
-  const int extra_;                  // threads in addition to those of the clients
-  const int threads_;                // all of them
+  const int extra_;    // threads in addition to those of the clients
+  const int threads_;  // all of them
+  OperationQuota quota_;
   const int sharers_ = Sharers();
   std::atomic<int> clients_left_;
   const Clock& clock_;
@@ -190,7 +169,7 @@ OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
 // Returns how many operations the thread was asked for and has not performed.
 template <bool kRated>
 uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
-  const uint64_t quota = Quota(t);
+  const uint64_t quota = quota_.Of(t);
   const std::vector<OpKind>& ops = workload_.ops();
   ThreadLedger& ledger = Ledger::ThisThread();
   const bool account = options_.account != AccountDepth::kOff;
@@ -200,7 +179,7 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
   while (done < quota && !Stopping()) {
     if (trace != nullptr) trace->Rest();
     const uint64_t making = kRated ? clock_.Now() : 0;
-    const size_t n = Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
+    const size_t n = quota_.Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
     if (n == 0) {
       // The other clients would soon run out too.
       if (!workload_.EndedBecause().empty()) gate_.Stop();
@@ -240,15 +219,14 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       }
     }
   }
-  if (!workload_.EndedBecause().empty()) return 0;
-  return shared_ ? unclaimed_ / static_cast<uint64_t>(threads_) : quota - done;
+  return workload_.EndedBecause().empty() ? quota_.Left(quota - done) : 0;
 }
 
 std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
   std::vector<Lane> lanes(static_cast<size_t>(options_.queue_depth));
   int number = t * options_.queue_depth;
   for (Lane& lane : lanes) {
-    lane.left = Quota(number);
+    lane.left = quota_.Of(number);
     lane.client = workload_.NewClient(session, number++, threads_ * options_.queue_depth);
     lane.client->set_consume(options_.consume);
   }

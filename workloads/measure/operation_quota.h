@@ -1,0 +1,54 @@
+// Divides the operations of a phase (--operations) among its clients: evenly in advance, or, among
+// clients that differ in how many they have, as they go.
+//
+//   OperationQuota quota(options.operations, clients, workload.uneven());
+//   uint64_t most = quota.Of(number);                // a client performs no more
+//   size_t n = quota.Claim(client.Generate(most));   // of those that it has prepared
+//
+// Thread-safe.
+#ifndef TESTBED_WORKLOADS_MEASURE_OPERATION_QUOTA_H_
+#define TESTBED_WORKLOADS_MEASURE_OPERATION_QUOTA_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace testbed {
+
+class OperationQuota {
+ public:
+  // 0 `operations` are no limit.
+  OperationQuota(uint64_t operations, int clients, bool uneven)
+      : operations_(operations),
+        clients_(static_cast<uint64_t>(clients)),
+        shared_(uneven && operations != 0),
+        unclaimed_(operations) {}
+
+  // Returns how many operations a client performs at most, as far as Claim grants them. A client
+  // whose number is not below `clients` has no limit.
+  uint64_t Of(int client) const {
+    const auto number = static_cast<uint64_t>(client);
+    if (operations_ == 0 || number >= clients_ || shared_) return UINT64_MAX;
+    return operations_ / clients_ + (number < operations_ % clients_);
+  }
+  // Returns how many of `n` prepared operations the client may perform.
+  uint64_t Claim(uint64_t n) {
+    if (!shared_) return n;
+    uint64_t left = unclaimed_.load(), claimed;
+    do {
+      claimed = std::min(left, n);
+    } while (!unclaimed_.compare_exchange_weak(left, left - claimed));
+    return claimed;
+  }
+  // Returns how many operations a client has left to do when it stops, with `own` left of Of.
+  uint64_t Left(uint64_t own) const { return shared_ ? unclaimed_.load() / clients_ : own; }
+
+ private:
+  const uint64_t operations_, clients_;
+  const bool shared_;                // the clients take operations as they go
+  std::atomic<uint64_t> unclaimed_;  // those that none has taken
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_WORKLOADS_MEASURE_OPERATION_QUOTA_H_
