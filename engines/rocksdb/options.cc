@@ -473,11 +473,9 @@ Capabilities RocksdbCapabilities() {
       {"tables", "key-prefix: one column family; column-families: one per table (key-prefix)"},
       {"target_file_size", "size of a table file (the write buffer, at least 4M)"},
       {"verify_checksums", "on, off: each read of a block verifies its checksum (on)"},
-      {"wal_bytes_per_sync",
-       "bytes of the log between two starts of its write-back; 0 = never (0)"},
+      {"wal_bytes_per_sync", "bytes of the log per start of its write-back; 0 = never (0)"},
       {"write_buffer_size",
-       "bytes of a write buffer (all together --ram / 8, at most half of what the cache leaves, at "
-       "most 128M)"},
+       "bytes of a write buffer (together --ram / 8, at most half the cache's rest and 128M)"},
   };
   return can;
 }

@@ -196,8 +196,8 @@ uint64_t Store::LogBytesOnDisk() const {
 }
 
 uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
-  const uint64_t bytes = cache_bytes / 100 * options_.compressed_cache_pct;
-  return bytes - bytes % CompressedCache::kParts;  // the pool gets the rest
+  constexpr uint64_t kParts = CompressedCache::kParts;  // of equal size; the pool has the rest
+  return cache_bytes / 100 * options_.compressed_cache_pct / kParts * kParts;
 }
 
 void Store::ResizeCache(uint64_t bytes) {

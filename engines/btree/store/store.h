@@ -78,16 +78,13 @@ struct StoreOptions {
   // grow to twice that. So this bounds the size of the log and of what recovery replays, except for
   // page images.
   uint64_t checkpoint_log_bytes = 256ull << 20;
-  // Bytes that a scan reads ahead at once, at most.
-  uint64_t scan_readahead_bytes = 128ull << 10;
+  uint64_t scan_readahead_bytes = 128ull << 10;  // bytes that a scan reads ahead at once, at most
   // Codec of pages that are written from now on. A database may have compressed pages only if it
   // was created with a codec. A codec is refused with mmap, with pages of 4096 bytes and with
   // TornPage::kAtomic.
   PageCodec compression = PageCodec::kNone;
-  // Share of cache_bytes for the cache of compressed pages, 0 to 95, if pages are compressed.
-  uint32_t compressed_cache_pct = 0;
-  // Bytes of rows in the change buffer, at most; 0 = no change buffer.
-  uint64_t change_buffer_bytes = 0;
+  uint32_t compressed_cache_pct = 0;  // share of cache_bytes for compressed pages, 0 to 95
+  uint64_t change_buffer_bytes = 0;   // bytes of rows in it, at most; 0 = no change buffer
   LogOptions log;
 };
 
