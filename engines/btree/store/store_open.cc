@@ -185,6 +185,11 @@ Store::~Store() {
   redo_.Attach(nullptr);
 }
 
+uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
+  const uint64_t bytes = cache_bytes / 100 * options_.compressed_cache_pct;
+  return bytes - bytes % CompressedCache::kParts;  // the pool gets the rest
+}
+
 // Makes the files of a new database. The data file gets its name last, so what a crash leaves
 // before that is no database, and the next Create makes it anew.
 void Store::Create() {
