@@ -280,16 +280,19 @@ std::vector<Selection> SelectionsOf(const Experiment& e, const std::string& expr
 
 // Once, the verdict on a finding was "not judged at this scale" for a label in a list that small
 // skips.
-TEST_P(ShippedFindingsTest, APartWithoutScalesIsJudgedAtSmall) {
+TEST_P(ShippedFindingsTest, APartIsJudgedAtTheScalesThatAskIt) {
   if (!AllEnginesAreHere()) GTEST_SKIP() << "cells of engines that are not here are not planned";
   const EveryRelease releases;
   const Experiment e = LoadExperiment(GetParam());
-  const std::vector<Cell> cells = PlanCells(e, {"small", {}, {}, {}, 1});
-  for (const Finding& finding : e.findings) {
-    for (const FindingPart& part : finding.parts) {
-      if (!part.scales.empty() || part.holds.empty()) continue;
-      for (const Selection& selection : SelectionsOf(e, part.holds)) {
-        EXPECT_EQ(UnplannedLabel(cells, selection), "") << finding.id << ": " << part.says;
+  for (const char* scale : {"small", "full"}) {
+    const std::vector<Cell> cells = PlanCells(e, {scale, {}, {}, {}, 1});
+    for (const Finding& finding : e.findings) {
+      for (const FindingPart& part : finding.parts) {
+        if (part.holds.empty() || !IsOneOf(e, scale, part.scales)) continue;
+        for (const Selection& selection : SelectionsOf(e, part.holds)) {
+          EXPECT_EQ(UnplannedLabel(cells, selection), "")
+              << finding.id << " at " << scale << ": " << part.says;
+        }
       }
     }
   }
