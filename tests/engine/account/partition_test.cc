@@ -30,6 +30,7 @@ class PartitionTest : public testing::Test {
     if (!Runs("truncate -s 64M " + image)) GTEST_SKIP() << "no image";
     loop_ = Said("losetup -f --show " + image);
     if (loop_.empty()) GTEST_SKIP() << "no loop device";
+    RemovePartitions();  // of a test that was killed
     for (const char* partition : {"1 2048 49152", "2 53248 49152"}) {
       if (!Runs("addpart " + loop_ + " " + partition)) GTEST_SKIP() << "no partitions";
     }
@@ -46,10 +47,15 @@ class PartitionTest : public testing::Test {
     Ledger::Get().Configure(AccountDepth::kFile, nullptr);
     account_.reset();
     for (const char* number : {"1", "2"}) Runs("umount " + directory_ + "/m" + number);
+    if (!loop_.empty()) RemovePartitions();
     if (!loop_.empty()) Runs("losetup -d " + loop_);
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
   }
 
+  // A loop device keeps its partitions for whoever uses it next.
+  void RemovePartitions() const {
+    for (const char* number : {"1", "2"}) Runs("delpart " + loop_ + " " + number);
+  }
   static bool Runs(const std::string& command) {
     return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
   }
