@@ -195,11 +195,6 @@ uint64_t Store::LogBytesOnDisk() const {
   return redo_.log() == nullptr ? 0 : redo_.log()->SizeOnDisk();
 }
 
-uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
-  constexpr uint64_t kParts = CompressedCache::kParts;  // of equal size; the pool has the rest
-  return cache_bytes / 100 * options_.compressed_cache_pct / kParts * kParts;
-}
-
 void Store::ResizeCache(uint64_t bytes) {
   const uint64_t compressed = CompressedCacheBytes(bytes);
   CompressedCache* cache = file_->compressed_cache();
