@@ -154,15 +154,16 @@ TEST_F(ExperimentRunTest, GoesOnWhereItWasInterrupted) {
 }
 
 // The test kills the process of the run in the second of two phases of 4 s.
+// The kill comes seconds after the end of the first phase, and seconds before that of the second.
 TEST_F(ExperimentRunTest, TheFinishedPhasesOfAKilledRunAreKept) {
   std::string text = kTwoCells;
-  text.replace(text.find("point-read\""), 10, "point-read:2");
+  text.replace(text.find("point-read\""), 10, "point-read 1s,point-read 8s");
   std::ofstream(directory_ / "mine.toml") << text;
   const std::string script =
       "( cd " + directory_.string() + "; " + TestbedBinary() +
       " experiment mine.toml --rounds 1 --quiet --only length=long --out o >out 2>err & pid=$!;"
       " for i in {1..600}; do grep -q loaded.*true o/databases/*/testbed.json && break; sleep 0.1;"
-      " done 2>/dev/null; sleep 6; pkill -KILL -P $pid; wait $pid; echo $? >code )";
+      " done 2>/dev/null; sleep 4; pkill -KILL -P $pid; wait $pid; echo $? >code )";
   ASSERT_EQ(std::system(("bash -c '" + script + "'").c_str()), 0);
   const std::string err = Read(directory_ / "err"), out = Read(directory_ / "out");
   EXPECT_EQ(Read(directory_ / "code"), "1\n") << err;
