@@ -79,13 +79,14 @@ class GivenMariadbTest : public GivenServerTest {
         << Read(directory_ / "log");
   }
 
-  // Returns the command of a server that writes to `log`.
+  // Returns the command of a server that writes to `log`. Its temporary files are its own: a server
+  // that starts removes those of all servers in their directory.
   std::string Mariadbd(const std::string& options) const {
     const std::string in = directory_.string();
     return std::string("PATH=$PATH:/usr/sbin mariadbd --no-defaults --innodb-log-file-size=8M ") +
            (::geteuid() == 0 ? "--user=root " : "") +
-           "--innodb-buffer-pool-size=16M --datadir=" + in + "/data --socket=" + in + "/socket " +
-           options + " >>" + in + "/log 2>&1";
+           "--innodb-buffer-pool-size=16M --datadir=" + in + "/data --tmpdir=" + in +
+           " --socket=" + in + "/socket " + options + " >>" + in + "/log 2>&1";
   }
 
   // Starts the server, and waits until it listens.
