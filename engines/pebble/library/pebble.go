@@ -360,6 +360,19 @@ func pebble_end_iterator(handle C.uintptr_t) {
 	_ = it.Close()
 }
 
+// valueHere returns the value of the row on which the iterator stands after a move that has found it, and else
+// PEBBLE_NOT_FOUND, unless an error ended the move.
+func (it *iterator) valueHere(found bool, sentence **C.char) ([]byte, C.PebbleCode) {
+	if !found {
+		if err := it.Error(); err != nil {
+			return nil, report(err, sentence)
+		}
+		return nil, C.PEBBLE_NOT_FOUND
+	}
+	value, err := it.ValueAndErr()
+	return value, report(err, sentence)
+}
+
 // pebble_move moves the iterator, and returns PEBBLE_NOT_FOUND when there is no row.
 //
 //export pebble_move
@@ -385,15 +398,9 @@ func pebble_move(handle C.uintptr_t, move C.PebbleMove, key C.PebbleBytes, row, 
 	case C.PEBBLE_STAY:
 		found = it.Valid()
 	}
-	if !found {
-		if err := it.Error(); err != nil {
-			return report(err, sentence)
-		}
-		return C.PEBBLE_NOT_FOUND
-	}
-	bytes, err := it.ValueAndErr()
-	if err != nil {
-		return report(err, sentence)
+	bytes, code := it.valueHere(found, sentence)
+	if code != C.PEBBLE_OK {
+		return code
 	}
 	*row = lend(it.Key(), &it.pins)
 	*value = lend(bytes, &it.pins)
@@ -419,15 +426,9 @@ func pebble_next_rows(handle C.uintptr_t, most C.uint32_t, buffer *C.char, room 
 			found = it.Next()
 		}
 		*stands = 0
-		if !found {
-			if err := it.Error(); err != nil {
-				return report(err, sentence)
-			}
-			return C.PEBBLE_NOT_FOUND
-		}
-		value, err := it.ValueAndErr()
-		if err != nil {
-			return report(err, sentence)
+		value, code := it.valueHere(found, sentence)
+		if code != C.PEBBLE_OK {
+			return code
 		}
 		key := it.Key()
 		if len(key)+len(value) > len(to) {
