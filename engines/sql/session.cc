@@ -256,9 +256,11 @@ void SqlSession::Erase(TableId table, std::string_view key) { Change(table, true
 void SqlSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Commit without Begin");
   if (failed_) {
-    const auto turn = store_->Turn();
-    const RequestMark mark(&served_);
-    Abandon();
+    {
+      const auto turn = store_->Turn();
+      const RequestMark mark(&served_);
+      Abandon();
+    }
     throw FailedBefore(store_->engine());
   }
   const bool begun = begun_;
