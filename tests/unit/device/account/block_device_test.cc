@@ -97,7 +97,8 @@ class FakeSysfs : public testing::Test {
 };
 
 TEST_F(FakeSysfs, DeviceMapperAndMdLieOnTheDisksBelowThem) {
-  const std::string a = Disk("sda"), b = Disk("sdb"), md = Disk("md0"), dm = Disk("dm-0");
+  const std::string a = Disk("sda"), md = Disk("md0"), dm = Disk("dm-0");
+  Disk("sdb");
   PutOn(md, Partition("sda", "sda1"));
   PutOn(md, Partition("sdb", "sdb1"));
   PutOn(dm, md);

@@ -50,7 +50,7 @@ class PageFileTest : public testing::Test {
     for (PageId id : ids) {
       std::memset(page.data(), content, kPageSize);
       Header(page.data())->id = id;
-      Header(page.data())->lsn = static_cast<Lsn>(content);
+      Header(page.data())->lsn = static_cast<unsigned char>(content);
       batch->Add(page.data());
     }
   }
