@@ -47,7 +47,7 @@ std::string WhyNotCovered(const BlockDevice& device);
 // The kernel's counts of all threads minus the device's own statistics, over one phase.
 struct Closure {
   int64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0;
-  bool at_rest = true;  // the device came to rest at both borders
+  bool at_rest = true;  // the device was at rest at both borders
 };
 
 struct Grade {
@@ -56,7 +56,7 @@ struct Grade {
 };
 
 // Returns the grade that the settings promise. With a `closure` it returns the grade of the phase:
-// at best B when a sum of the closure is not zero or the device did not come to rest.
+// at best B when a sum of the closure is not zero or the device was not at rest at a border.
 Grade DecideGrade(const InForce& in_force, const Closure* closure = nullptr);
 
 // Makes `*worst` the worse of the two grades, with the reasons of that grade. Of two equal grades

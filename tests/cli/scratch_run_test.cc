@@ -98,6 +98,14 @@ TEST_F(ScratchRunTest, ClosesExactly) {
       "--ram 64M");
 }
 
+// Phases of a list with `settle` follow each other without waiting, but a settle itself ends at
+// rest, so the phases before and after it have exact accounts.
+TEST_F(ScratchRunTest, PhasesAroundAListedSettleAreOfGradeA) {
+  RunOnScratch(
+      "--engine rocksdb --scratch auto --rows 50000 --operations 2000 --threads 2 --ram 64M "
+      "--workload insert,settle,point-read");
+}
+
 // RocksDB's buffers for a load are large, and none is needed at rest. Memory of theirs that the
 // allocator kept would be missing from both caches.
 TEST_F(ScratchRunTest, WhatAnEngineFreedGoesBackToTheSystem) {

@@ -168,7 +168,7 @@ std::string ClosureLines(const json& document) {
         RowName(run, phase, ""), c.at("reads").get<int64_t>(), Whole(reads),
         c.at("read_bytes").get<int64_t>(), c.at("writes").get<int64_t>(), Whole(writes),
         c.at("write_bytes").get<int64_t>(),
-        c.at("at_rest").get<bool>() ? "" : " (the device did not come to rest)",
+        c.at("at_rest").get<bool>() ? "" : " (the device was not at rest)",
         phase.contains("grade") ? " (grade " + FigureText(phase, "/grade") + ")" : "");
     const json none = json::array();
     double other = 0;

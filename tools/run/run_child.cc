@@ -114,6 +114,12 @@ Reading ChildRun::ReadBorder(bool at_once) const {
   return plan_.in_slices || at_once ? meter_->ReadNow() : meter_->Read();
 }
 
+// Returns whether the engine may still work for a phase before the current one. After a load or a
+// settle the meter has waited until the device was at rest.
+bool ChildRun::MayStillWork() const {
+  return last_kind_ && *last_kind_ != PhaseKind::kLoad && *last_kind_ != PhaseKind::kSettle;
+}
+
 // Returns whether no phase of the run comes after the current one.
 bool ChildRun::IsLast() const {
   const auto others = std::count_if(plan_.phases.begin(), plan_.phases.end(),
@@ -138,7 +144,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   ReturnFreeMemory();  // the caches of this phase may use what the last one freed
   const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
   const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
-  const Reading before = ReadBorder(follows);
+  const Reading before = ReadBorder(follows && MayStillWork());
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
     const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
@@ -240,7 +246,8 @@ void ChildRun::Step(const std::string& name, PhaseKind kind, OpKind op, const st
   ProgressLine progress(fmt::format("{} {}", plan_.label, name), options_.progress());
   progress.Say(what);
   PhaseRecord step{.name = name, .kind = kind};
-  const Reading before = ReadBorder(options_.at_once && kind == PhaseKind::kSettle);
+  const Reading before =
+      ReadBorder(options_.at_once && kind == PhaseKind::kSettle && MayStillWork());
   const CpuUse cpu_before = ReadCpuUse();
   const uint64_t start = clock.Now();
   {

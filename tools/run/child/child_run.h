@@ -68,6 +68,7 @@ class ChildRun {
   PhaseOptions MeasuredPhase(bool loads) const;
   std::optional<RateCurve> ShapeRate(PhaseOptions* phase) const;
   Reading ReadBorder(bool at_once) const;
+  bool MayStillWork() const;
   bool IsLast() const;
 
   const RunOptions& options_;
