@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 
 #include "tools/output/json_text.h"
@@ -96,6 +97,26 @@ std::map<std::string, std::string> RefusedOf(const json& document) {
   return refused;
 }
 
+// Returns whether the device had its readahead from --readahead on some side. Where it was refused,
+// the device had its own, and the sides are not compared.
+bool SetReadahead(const json& first, const json& second) {
+  bool set = false;
+  for (const json* document : {&first, &second}) {
+    if (RefusedOf(*document).contains("readahead")) return false;
+    set = set || !ValueAt(*document, {"options", "readahead"}).is_null();
+  }
+  return set;
+}
+
+// Makes the readahead of the device a setting. It is no fact of the machine where a run set it: the
+// device has it for the time of the run alone.
+void MakeReadaheadASetting(CompareTerms* terms) {
+  const auto is_readahead = [](const Difference& d) { return d.name == "device's read_ahead_kb"; };
+  std::copy_if(terms->machines.begin(), terms->machines.end(), std::back_inserter(terms->settings),
+               is_readahead);
+  std::erase_if(terms->machines, is_readahead);
+}
+
 void AddRefused(const json& first, const json& second, CompareTerms* terms) {
   const std::map<std::string, std::string> a = RefusedOf(first), b = RefusedOf(second);
   std::map<std::string, std::string> all = a;
@@ -126,6 +147,7 @@ CompareTerms TermsOf(const json& first, const json& second) {
     Add(name, ValueAt(a, {name.c_str()}), ValueAt(b, {name.c_str()}), &terms.settings);
   }
   AddMachines(first, second, &terms.machines);
+  if (SetReadahead(first, second)) MakeReadaheadASetting(&terms);
   AddRefused(first, second, &terms);
   return terms;
 }

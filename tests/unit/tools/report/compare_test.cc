@@ -270,6 +270,27 @@ TEST(CompareTermsTest, NameWhatDiffersAndWhatForbids) {
             "b cannot be compared, because its engine gave wrong answers in point-read");
 }
 
+// Sides with a --readahead of their own ran on one machine.
+TEST(CompareTermsTest, AReadaheadThatARunSetIsASetting) {
+  json first = Document({100});
+  first["device"] = {{"name", "a"},
+                     {"exclusive", true},
+                     {"queue", {{"read_ahead_kb", "8"}, {"rotational", "0"}}}};
+  json second = first;
+  second["device"]["queue"]["read_ahead_kb"] = "128";
+  EXPECT_FALSE(TermsOf(first, second).same_machine()) << "each is the machine's own";
+  first["options"]["readahead"] = 8192;
+  second["options"]["readahead"] = 131072;
+  EXPECT_TRUE(TermsOf(first, second).comparable());
+  EXPECT_THAT(TermsText(TermsOf(first, second)),
+              HasSubstr("setting differs: readahead: 8192 against 131072\n"
+                        "setting differs: device's read_ahead_kb: 8 against 128\n"));
+  second["options"]["readahead"] = nullptr;  // the device kept what it had
+  EXPECT_TRUE(TermsOf(first, second).comparable());
+  first["not_in_force"] = {{{"option", "readahead"}, {"why", "only root may"}}};
+  EXPECT_FALSE(TermsOf(first, second).same_machine()) << "--readahead was refused";
+}
+
 // Equal differences of several pairs are one line, with the number of the pairs unless all differ so.
 TEST(CompareTermsTest, OfSeveralPairsAreOneAccount) {
   const json first = Document({100});
