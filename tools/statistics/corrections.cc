@@ -66,9 +66,15 @@ std::vector<double> BenjaminiHochbergAdjusted(std::span<const double> p) {
 }
 
 void CorrectByHolm(std::span<Answer> answers) {
-  std::vector<Answer*> family = Correct(answers, HolmAdjusted);
+  // The order is that of the p-values before they are adjusted: adjusted ones are equal where a
+  // smaller one counts for the next, too.
+  std::vector<Answer*> family;
+  for (Answer& answer : answers) {
+    if (answer.reason != Reason::kNoValues) family.push_back(&answer);
+  }
   std::stable_sort(family.begin(), family.end(),
                    [](const Answer* x, const Answer* y) { return x->p < y->p; });
+  Correct(answers, HolmAdjusted);
   auto left = static_cast<double>(family.size());
   for (Answer* answer : family) {
     const bool rejected = answer->p <= answer->alpha;

@@ -253,6 +253,26 @@ TEST(CorrectionsTest, IntervalsHoldZeroExactlyWhenNoDifferenceIsTold) {
   }
 }
 
+// Of two p-values the larger one is adjusted to what the smaller one is, unless it is twice as large.
+TEST(CorrectionsTest, EqualAdjustedValuesHaveIntervalsInTheOrderOfTheirOwn) {
+  std::vector<Answer> answers;
+  for (double shift : {0.0233, 0.0265}) {
+    std::vector<double> b;
+    for (double rest : {-0.02, -0.01, 0.0, 0.01, 0.02}) b.push_back(100 * std::exp(shift + rest));
+    answers.push_back(Compare(Samples(std::vector<double>(5, 100), b), {}));
+  }
+  ASSERT_GT(answers[0].p, 0.025);
+  ASSERT_LT(answers[0].p, 0.05);
+  ASSERT_LT(answers[1].p, 0.025);
+  ASSERT_GT(2 * answers[1].p, answers[0].p);
+  CorrectByHolm(answers);
+  EXPECT_EQ(answers[0].p, answers[1].p);
+  for (const Answer& answer : answers) {
+    EXPECT_EQ(answer.outcome, Outcome::kMore);
+    EXPECT_GT(answer.low, 1);
+  }
+}
+
 TEST(SentenceTest, SaysWhatIsKnown) {
   const Metric rate = *FindMetric("rate"), p99 = *FindMetric("p99");
   Answer answer = Compare(Samples({100, 100, 100}, {104.1, 104.0, 104.2}), {});
