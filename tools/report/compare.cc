@@ -160,6 +160,20 @@ std::string ToldText(const ComparedRow& row, const CompareTerms& terms) {
                             : "settings were refused";
 }
 
+// Returns a line about the runs that failed; "" when none did. Such a run tells of the phases that
+// it had finished, and its load may be missing among those that are compared.
+std::string FailedRunsLine(const json& document) {
+  size_t failed = 0;
+  std::string why;
+  const json& runs = document.at("runs");
+  for (const json& run : runs) {
+    if (run.contains("error") && ++failed == 1) why = FigureText(run, "/error/sentence");
+  }
+  if (failed == 0) return "";
+  return fmt::format("! {} of {} runs failed, so the figures are of what was finished: {}\n",
+                     failed, runs.size(), why);
+}
+
 ComparedSide SideOf(const json& document) {
   return {DisturbancesOf(document), CommandForLoads(document)};
 }
@@ -203,7 +217,8 @@ const std::vector<std::string>& DefaultCompareMetrics() {
 }
 
 std::vector<std::string> DisturbancesOf(const json& document) {
-  std::vector<std::string> lines = {ForeignCpuLine(document), StealLine(document)};
+  std::vector<std::string> lines = {FailedRunsLine(document), ForeignCpuLine(document),
+                                    StealLine(document)};
   std::erase(lines, "");
   return lines;
 }

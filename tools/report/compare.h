@@ -41,11 +41,11 @@ struct JudgedCondition {
 
 // What is said of a side besides its cells.
 struct ComparedSide {
-  std::vector<std::string> disturbances;  // lines about what else took the processors
+  std::vector<std::string> disturbances;  // lines about failed runs and what else took processors
   std::string more_loads;                 // what would measure it anew, in several loads
 };
-// `document` needs of a results document no more than the command, and of its phases what
-// tools/report/foreign_cpu.h names.
+// `document` needs of a results document no more than its runs with their errors, and of their
+// phases what tools/report/foreign_cpu.h names.
 std::vector<std::string> DisturbancesOf(const nlohmann::json& document);
 
 struct CellComparison {
@@ -73,8 +73,9 @@ CellComparison CompareDocuments(const nlohmann::json& first, const nlohmann::jso
 void CheckCompared(const CellComparison& comparison, const std::string& first_file,
                    const std::string& second_file);
 
-// Returns lines on what else may explain a difference: other programs that used the processors, and
-// all that differs between the sides (TermsText). What is amiss has a "! " in its line.
+// Returns lines on what else may explain a difference: runs that failed, other programs that used
+// the processors, and all that differs between the sides (TermsText). What is amiss has a "! " in
+// its line.
 std::string CircumstancesText(const CellComparison& comparison);
 // Returns a sentence on each rate, in the order of the rows.
 struct RateSentence {

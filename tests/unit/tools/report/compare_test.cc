@@ -227,6 +227,18 @@ TEST(CompareDocumentsTest, WhatWasRefusedOnOneSideIsNotCalledTheEngines) {
   EXPECT_THAT(text, HasSubstr("slower"));
 }
 
+// The loads that a side finished may be those in which all went well.
+TEST(CompareDocumentsTest, RunsThatFailedAreTold) {
+  const json first = Document({100, 101, 99, 100});
+  json second = first;
+  EXPECT_EQ(CircumstancesText(CompareDocuments(first, second, {})), "");
+  second["runs"][3]["phases"] = json::array();
+  second["runs"][3]["error"] = {{"sentence", "the database is damaged"}, {"exit_code", 1}};
+  EXPECT_EQ(CircumstancesText(CompareDocuments(first, second, {})),
+            "second: ! 1 of 4 runs failed, so the figures are of what was finished: the database "
+            "is damaged\n");
+}
+
 TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {
   // Loads differ by 4 % in what they ask of the cache; the second side asks 0.1 % more on each.
   json first = Document({100, 101, 99}), second = Document({100, 101, 99});
