@@ -82,12 +82,30 @@ std::string ConditionText(const Condition& condition) {
   return fmt::format("{} {} {} %", condition.metric, condition.less ? '<' : '>', change);
 }
 
-Judgement Judge(const Condition& condition, const Answer& answer) {
-  if (answer.scale == Scale::kDifference) {
-    if (answer.outcome != Outcome::kSame || answer.center != 0) return Judgement::kUnknown;
+namespace {
+
+// Judges a condition on a metric that was 0 in some load. No ratio is needed where one side was 0
+// in all of them: the other one is then more than any change of 0, or 0 less than any part of it.
+Judgement JudgeDifference(const Condition& condition, const Answer& answer) {
+  if (answer.outcome == Outcome::kSame && answer.center == 0) {
     const bool holds = condition.less ? condition.change > 0 : condition.change < 0;
     return holds ? Judgement::kHolds : Judgement::kDoesNotHold;
   }
+  // Of the two-sided p-value half is that of the direction which was seen.
+  if (answer.p / 2 > answer.alpha) return Judgement::kUnknown;
+  if (answer.a == 0 && answer.center > 0) {
+    return condition.less ? Judgement::kDoesNotHold : Judgement::kHolds;
+  }
+  if (answer.b == 0 && answer.center < 0) {
+    return condition.less ? Judgement::kHolds : Judgement::kDoesNotHold;
+  }
+  return Judgement::kUnknown;
+}
+
+}  // namespace
+
+Judgement Judge(const Condition& condition, const Answer& answer) {
+  if (answer.scale == Scale::kDifference) return JudgeDifference(condition, answer);
   if (!std::isfinite(answer.standard_error) ||
       std::min(answer.loads_a, answer.loads_b) < kLeastLoads) {
     return Judgement::kUnknown;

@@ -60,7 +60,21 @@ TEST(ConditionTest, HoldsOnlyWhenItIsSure) {
   EXPECT_EQ(Judge(more, Of({100, 101, 100}, {120, 121, 120})), Judgement::kHolds);
   EXPECT_EQ(Judge(more, Of({100, 101, 100}, {101, 102, 101})), Judgement::kDoesNotHold);
   EXPECT_EQ(Judge(more, Of({0, 0, 0}, {0, 0, 0})), Judgement::kDoesNotHold);
-  EXPECT_EQ(Judge(more, Of({0, 0, 0}, {1, 1, 2})), Judgement::kUnknown);
+  EXPECT_EQ(Judge(more, Of({0, 0, 0}, {0, 1, 2})), Judgement::kUnknown);
+  EXPECT_EQ(Judge(more, Of({0, 1, 0}, {101, 102, 101})), Judgement::kUnknown);
+}
+
+// What was nothing has grown by more than any share of it, and what is gone has fallen by all.
+TEST(ConditionTest, IsJudgedWithoutARatioWhereOneSideIsZero) {
+  const Condition more = ParseCondition("--fail-if", "device_reads > 10%");
+  const Condition less = ParseCondition("--fail-if", "device_reads < -10%");
+  const Answer grown = Of({0, 0, 0}, {10, 11, 10}), gone = Of({10, 11, 10}, {0, 0, 0});
+  EXPECT_EQ(grown.scale, Scale::kDifference);
+  EXPECT_EQ(Judge(more, grown), Judgement::kHolds);
+  EXPECT_EQ(Judge(less, grown), Judgement::kDoesNotHold);
+  EXPECT_EQ(Judge(more, gone), Judgement::kDoesNotHold);
+  EXPECT_EQ(Judge(less, gone), Judgement::kHolds);
+  EXPECT_EQ(Judge(more, Of({0, 0}, {10, 10})), Judgement::kUnknown) << "two loads tell nothing";
 }
 
 }  // namespace
