@@ -43,16 +43,22 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
   return Compare(samples, options);
 }
 
-// Judges a condition in all cells. Each is judged at alpha divided by their number, so that the
-// condition is said to hold somewhere by mistake in at most alpha of comparisons (Bonferroni).
+// Judges a condition in all cells. It holds somewhere when it does at alpha divided by the number
+// of cells and of conditions, so that one or more are said to hold by mistake in at most alpha of
+// comparisons (Bonferroni). Not to hold, it is judged at alpha divided by the number of cells.
 JudgedCondition JudgeCondition(const Condition& condition, const std::vector<ComparedRow>& rows,
-                               bool comparable) {
+                               size_t conditions, bool comparable) {
   JudgedCondition judged{condition, Judgement::kUnknown, {}};
   std::map<Judgement, std::vector<std::string>> cells;
   for (const ComparedRow& row : rows) {
     Answer answer = row.answer;
     answer.alpha /= static_cast<double>(rows.size());
-    cells[comparable ? Judge(condition, answer) : Judgement::kUnknown].push_back(row.cell);
+    Judgement in_cell = comparable ? Judge(condition, answer) : Judgement::kUnknown;
+    if (in_cell == Judgement::kHolds) {
+      answer.alpha /= static_cast<double>(conditions);
+      in_cell = Judge(condition, answer);
+    }
+    cells[in_cell].push_back(row.cell);
   }
   for (Judgement judgement : {Judgement::kHolds, Judgement::kUnknown, Judgement::kDoesNotHold}) {
     if (cells[judgement].empty()) continue;
@@ -266,8 +272,9 @@ CellComparison CompareCells(const std::vector<DocumentCell>& first,
   ControlFalseDiscoveries(answers);
   for (size_t i = 0; i < answers.size(); ++i) comparison.rows[i].answer = answers[i];
   for (const Condition& condition : settings.fail_if) {
-    comparison.conditions.push_back(
-        JudgeCondition(condition, uncorrected[condition.metric], comparison.terms.comparable()));
+    comparison.conditions.push_back(JudgeCondition(condition, uncorrected[condition.metric],
+                                                   settings.fail_if.size(),
+                                                   comparison.terms.comparable()));
   }
   return comparison;
 }

@@ -412,6 +412,20 @@ TEST(CompareDocumentsTest, AConditionOnOneKindIsJudgedInItsCellsAlone) {
   }
 }
 
+// Each further condition is a further chance to be wrong. The p-value of this one is 0.037.
+TEST(CompareDocumentsTest, SeveralConditionsMakeNoMoreFalseAlarms) {
+  const json first = Document({100, 101, 99, 100});
+  const json second = Document({95.8, 0.958 * 101, 0.958 * 99, 95.8});
+  CompareSettings settings;
+  settings.fail_if = {Slower()};
+  EXPECT_EQ(CompareExitCode(CompareDocuments(first, second, settings)), 1);
+  settings.fail_if.push_back(ParseCondition("--fail-if", "p99 > 50%"));
+  const CellComparison comparison = CompareDocuments(first, second, settings);
+  EXPECT_EQ(comparison.conditions[0].judgement, Judgement::kUnknown);
+  EXPECT_EQ(comparison.conditions[1].judgement, Judgement::kDoesNotHold);
+  EXPECT_EQ(CompareExitCode(comparison), 3);
+}
+
 TEST(CompareDocumentsTest, WhatHasNothingInCommonIsRefused) {
   const json first = Document({100});
   json second = Document({100});
