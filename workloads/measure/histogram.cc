@@ -64,7 +64,10 @@ HistogramCounts HistogramCounts::Since(const HistogramCounts& before) const {
 
 uint64_t HistogramCounts::Percentile(double p) const {
   if (count_ == 0) return 0;
-  const auto wanted = static_cast<uint64_t>(std::ceil(p * static_cast<double>(count_)));
+  // 99.9 / 100 is slightly above 0.999, and its product with 1000 must not be more than 999.
+  constexpr double kRounding = 1e-12;
+  const double share = p * static_cast<double>(count_);
+  const auto wanted = static_cast<uint64_t>(std::ceil(share * (1 - kRounding)));
   uint64_t seen = 0;
   for (size_t i = 0; i < counts_.size(); ++i) {
     seen += counts_[i];

@@ -44,6 +44,19 @@ TEST(HistogramTest, PercentilesAgreeWithASortedList) {
   }
 }
 
+// --find-rate asks for the percentile that it reads as a number of per cent.
+TEST(HistogramTest, ARoundingErrorOfTheShareIsNoOtherValue) {
+  Histogram h;
+  h.Record(10, 999);
+  h.Record(50);
+  HistogramCounts counts;
+  counts.Add(h);
+  ASSERT_GT(99.9 / 100, 0.999);
+  EXPECT_EQ(counts.Percentile(99.9 / 100), 10u);
+  EXPECT_EQ(counts.Percentile(0.9995), 50u);
+  EXPECT_EQ(counts.Percentile(1), 50u);
+}
+
 TEST(HistogramTest, SinceIsWhatCameBetween) {
   Histogram h;
   h.Record(10);
