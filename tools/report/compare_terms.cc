@@ -139,6 +139,11 @@ CompareTerms TermsOf(const json& first, const json& second) {
   CompareTerms terms;
   Add("testbed", ValueAt(first, {"testbed"}), ValueAt(second, {"testbed"}), &terms.versions);
   Add("engine's version", EngineVersion(first), EngineVersion(second), &terms.versions);
+  // A debug build is slower than any other, and commits between two versions have the same number.
+  for (const char* part : {"commit", "compiler", "allocator", "type"}) {
+    Add(std::string("build's ") + part, ValueAt(first, {"build", part}),
+        ValueAt(second, {"build", part}), &terms.versions);
+  }
   const json& a = first.at("options");
   const json& b = second.at("options");
   json names = a;

@@ -270,6 +270,11 @@ TEST(CompareTermsTest, NameWhatDiffersAndWhatForbids) {
             "version differs: testbed: 1 against 2\n"
             "setting differs: cache_pct: 50 against 20\n");
   EXPECT_EQ(WhyNotComparable(first, second, "a", "b"), "");
+  json debug = first, release = first;
+  debug["build"] = {{"commit", "1f2e3d4"}, {"type", "Debug"}};
+  release["build"] = {{"commit", "1f2e3d4"}, {"type", "Release"}};
+  EXPECT_EQ(TermsText(TermsOf(debug, release)),
+            "version differs: build's type: Debug against Release\n");
   second["data"]["rows"] = 2000;
   EXPECT_EQ(WhyNotComparable(first, second, "a", "b"),
             "a and b cannot be compared, because their data differ: rows 1000 against 2000");
