@@ -52,8 +52,8 @@ std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answ
                    {"--time", fmt::format("{:.0f}s", std::ceil(kSpare * kLoads * each))});
   }
   command.insert(command.end(), {"--loads", std::to_string(kLoads)});
-  return fmt::format("{} loads of each side would be enough to tell:\n  testbed {}\n", kLoads,
-                     ShellLine(command));
+  return fmt::format("{} loads of each side would be enough, where they agree:\n  testbed {}\n",
+                     kLoads, ShellLine(command));
 }
 
 std::string SettingsText(const json& side) {
