@@ -188,7 +188,8 @@ json DifferencesJson(const CompareTerms& terms) {
   json all = json::array();
   for (const auto& [kind, differences] :
        {std::pair("version", &terms.versions), std::pair("setting", &terms.settings),
-        std::pair("machine", &terms.machines), std::pair("in force", &terms.refused)}) {
+        std::pair("machine", &terms.machines), std::pair("host", &terms.hosts),
+        std::pair("in force", &terms.refused)}) {
     for (const Difference& d : *differences) {
       all.push_back({{"kind", kind},
                      {"name", d.name},

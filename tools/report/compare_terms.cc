@@ -154,6 +154,8 @@ CompareTerms TermsOf(const json& first, const json& second) {
   AddMachines(first, second, &terms.machines);
   if (SetReadahead(first, second)) MakeReadaheadASetting(&terms);
   AddRefused(first, second, &terms);
+  const json host_a = ValueAt(first, {"host"}), host_b = ValueAt(second, {"host"});
+  if (host_a.is_string() && host_b.is_string()) Add("name", host_a, host_b, &terms.hosts);
   return terms;
 }
 
@@ -177,6 +179,7 @@ CompareTerms UnionOf(const std::vector<CompareTerms>& all) {
     add(one.settings, &terms.settings);
     add(one.machines, &terms.machines);
     add(one.refused, &terms.refused);
+    add(one.hosts, &terms.hosts);
     for (const std::string& refused : one.refused_on_both) {
       auto& known = terms.refused_on_both;
       if (std::find(known.begin(), known.end(), refused) == known.end()) known.push_back(refused);
@@ -220,7 +223,8 @@ std::string TermsText(const CompareTerms& terms) {
   std::string text;
   for (const auto& [what, differences] :
        {std::pair("version", &terms.versions), std::pair("setting", &terms.settings),
-        std::pair("machine", &terms.machines), std::pair("what was in force", &terms.refused)}) {
+        std::pair("machine", &terms.machines), std::pair("host", &terms.hosts),
+        std::pair("what was in force", &terms.refused)}) {
     std::map<std::string, size_t> lines;  // by name
     for (const Difference& d : *differences) {
       if (++lines[d.name] > kMostValues) continue;

@@ -17,6 +17,9 @@ struct Difference {
 
 struct CompareTerms {
   std::vector<Difference> versions, settings, machines;
+  // The hosts' names. Two machines may be alike in all of `machines` and yet differ in speed; one
+  // machine may have another name in each container.
+  std::vector<Difference> hosts;
   // Settings such as --ram that were refused (`not_in_force` of a document) on one side alone.
   std::vector<Difference> refused;
   std::vector<std::string> refused_on_both;  // "--ram: only root may"; both ran on the same terms

@@ -201,6 +201,21 @@ TEST(CompareDocumentsTest, MachinesDifferencesAreNotCalledTheEngines) {
   EXPECT_TRUE(CompareDocuments(first, second, {}).terms.same_machine());
 }
 
+// Hosts of one kind differ, too. A container's name says nothing, so the results are compared.
+TEST(CompareTermsTest, HostsOfOneKindAreNamed) {
+  json first = Document({100}), second = Document({100});
+  first["host"] = "n1";
+  EXPECT_EQ(TermsText(TermsOf(first, second)), "") << "the other host is not known";
+  second["host"] = "n2";
+  const CompareTerms terms = TermsOf(first, second);
+  EXPECT_TRUE(terms.comparable());
+  EXPECT_EQ(TermsText(UnionOf({terms, terms})), "host differs: name: n1 against n2\n");
+  const json differences =
+      ComparisonJson(CompareDocuments(first, second, {}), "a", "b")["differences"];
+  ASSERT_EQ(differences.size(), 1u);
+  EXPECT_EQ(differences[0]["kind"], "host");
+}
+
 // A run whose --ram was refused had all the memory of the machine.
 TEST(CompareDocumentsTest, WhatWasRefusedOnOneSideIsNotCalledTheEngines) {
   json first = Document({100, 101, 99, 100});
