@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
@@ -108,13 +109,20 @@ bool SetReadahead(const json& first, const json& second) {
   return set;
 }
 
-// Makes the readahead of the device a setting. It is no fact of the machine where a run set it: the
-// device has it for the time of the run alone.
-void MakeReadaheadASetting(CompareTerms* terms) {
-  const auto is_readahead = [](const Difference& d) { return d.name == "device's read_ahead_kb"; };
+// Returns whether the databases were on scratch devices with other file systems, as the user asked.
+bool AskedForFileSystems(const json& first, const json& second) {
+  const json a = ValueAt(first, {"options", "scratch_fs"});
+  const json b = ValueAt(second, {"options", "scratch_fs"});
+  return a.is_string() && b.is_string() && a != b;
+}
+
+// Makes these facts of the machine settings: they are what a run asked for, and the machine has
+// them for the time of the run alone.
+void MakeSettings(const std::set<std::string>& facts, CompareTerms* terms) {
+  const auto is_one = [&facts](const Difference& d) { return facts.contains(d.name); };
   std::copy_if(terms->machines.begin(), terms->machines.end(), std::back_inserter(terms->settings),
-               is_readahead);
-  std::erase_if(terms->machines, is_readahead);
+               is_one);
+  std::erase_if(terms->machines, is_one);
 }
 
 void AddRefused(const json& first, const json& second, CompareTerms* terms) {
@@ -152,7 +160,8 @@ CompareTerms TermsOf(const json& first, const json& second) {
     Add(name, ValueAt(a, {name.c_str()}), ValueAt(b, {name.c_str()}), &terms.settings);
   }
   AddMachines(first, second, &terms.machines);
-  if (SetReadahead(first, second)) MakeReadaheadASetting(&terms);
+  if (SetReadahead(first, second)) MakeSettings({"device's read_ahead_kb"}, &terms);
+  if (AskedForFileSystems(first, second)) MakeSettings({"file_system", "mount_options"}, &terms);
   AddRefused(first, second, &terms);
   const json host_a = ValueAt(first, {"host"}), host_b = ValueAt(second, {"host"});
   if (host_a.is_string() && host_b.is_string()) Add("name", host_a, host_b, &terms.hosts);

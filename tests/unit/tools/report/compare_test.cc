@@ -323,6 +323,20 @@ TEST(CompareTermsTest, AReadaheadThatARunSetIsASetting) {
   EXPECT_FALSE(TermsOf(first, second).same_machine()) << "--readahead was refused";
 }
 
+TEST(CompareTermsTest, AFileSystemThatARunAskedForIsASetting) {
+  json first = Document({100}), second = Document({100});
+  first["machine"]["file_system"] = "ext4";
+  second["machine"]["file_system"] = "xfs";
+  EXPECT_FALSE(TermsOf(first, second).same_machine());
+  first["options"]["scratch_fs"] = "ext4";
+  EXPECT_FALSE(TermsOf(first, second).same_machine()) << "the second has no scratch device";
+  second["options"]["scratch_fs"] = "xfs";
+  EXPECT_TRUE(TermsOf(first, second).comparable());
+  EXPECT_THAT(TermsText(TermsOf(first, second)),
+              HasSubstr("setting differs: scratch_fs: ext4 against xfs\n"
+                        "setting differs: file_system: ext4 against xfs\n"));
+}
+
 // Equal differences of several pairs are one line, with the number of the pairs unless all differ so.
 TEST(CompareTermsTest, OfSeveralPairsAreOneAccount) {
   const json first = Document({100});
