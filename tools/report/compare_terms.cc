@@ -56,6 +56,12 @@ bool NearlyEqual(const json& first, const json& second) {
   return a > 0 && b > 0 && std::max(a, b) < 1.02 * std::min(a, b);
 }
 
+// Returns an option's value as text. An option that a document has without a value was not given.
+std::string OptionText(const json& options, const std::string& name) {
+  if (options.contains(name) && options.at(name).is_null()) return "not set";
+  return ValueText(ValueAt(options, {name.c_str()}));
+}
+
 json EngineVersion(const json& document) {
   for (const json& run : document.at("runs")) {
     const json version = ValueAt(run, {"engine", "version"});
@@ -157,7 +163,8 @@ CompareTerms TermsOf(const json& first, const json& second) {
   json names = a;
   names.update(b);
   for (const auto& [name, value] : names.items()) {
-    Add(name, ValueAt(a, {name.c_str()}), ValueAt(b, {name.c_str()}), &terms.settings);
+    if (ValueAt(a, {name.c_str()}) == ValueAt(b, {name.c_str()})) continue;
+    terms.settings.push_back({name, OptionText(a, name), OptionText(b, name)});
   }
   AddMachines(first, second, &terms.machines);
   if (SetReadahead(first, second)) MakeSettings({"device's read_ahead_kb"}, &terms);

@@ -319,6 +319,7 @@ TEST(CompareTermsTest, AReadaheadThatARunSetIsASetting) {
                         "setting differs: device's read_ahead_kb: 8 against 128\n"));
   second["options"]["readahead"] = nullptr;  // the device kept what it had
   EXPECT_TRUE(TermsOf(first, second).comparable());
+  EXPECT_THAT(TermsText(TermsOf(first, second)), HasSubstr("readahead: 8192 against not set\n"));
   first["not_in_force"] = {{{"option", "readahead"}, {"why", "only root may"}}};
   EXPECT_FALSE(TermsOf(first, second).same_machine()) << "--readahead was refused";
 }
