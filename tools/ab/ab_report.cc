@@ -6,10 +6,12 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "device/error.h"
 #include "tools/command/command_words.h"
 #include "tools/output/json_text.h"
+#include "tools/report/figures.h"
 #include "tools/statistics/sentence.h"
 
 namespace testbed {
@@ -126,6 +128,27 @@ double MeanOf(const json& document, const std::string& side, const std::string& 
   return n == 0 ? std::nan("") : sum / n;
 }
 
+// Returns a note on the percentiles that most slices have too few operations for; "" when there are
+// none. Such a percentile is that of the slowest few of a slice, which are slower the more
+// operations a side does in it, whatever an operation takes.
+std::string FewOperationsNote(const json& document) {
+  std::string names;
+  for (const auto& [name, share] : {std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
+    size_t slices = 0, few = 0;
+    for (const json& sample : document.at("samples")) {
+      if (sample.at("block").get<int>() < 0 || !sample.at("metrics").contains(name)) continue;
+      ++slices;
+      if (!TellsPercentile(sample.at("count").get<double>(), share)) ++few;
+    }
+    if (2 * few > slices) names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "{}: most slices had too few operations for it, and it rises with the rate of a side then; a "
+      "longer --slice tells it",
+      names);
+}
+
 }  // namespace
 
 AbWords WordsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
@@ -151,6 +174,9 @@ AbWords WordsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
   }
   words.way = WayText(document);
   words.notes = document.at("notes").get<std::vector<std::string>>();
+  if (std::string note = FewOperationsNote(document); !note.empty()) {
+    words.notes.push_back(std::move(note));
+  }
   return words;
 }
 

@@ -348,6 +348,24 @@ TEST(AbAnswersTest, ManySidesAndConditionsMakeNoFalseAlarms) {
   EXPECT_GE(ShareOfCode(0, 4, 0, {"rate < -10 %", "engine_asks > 10 %"}), 0.95);
 }
 
+// The 99.9th percentile of 200 latencies is the slowest of them, and that of 800 alike is slower.
+TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
+  json document = Comparison(4, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    sample["metrics"].update({{"p99", 100}, {"p999", 200}});
+    sample["count"] = 2000;
+  }
+  const std::string of_p999 = "\np999: most slices had too few operations for it";
+  EXPECT_THAT(AbReportText(document), HasSubstr(of_p999));
+  for (json& sample : document["samples"]) sample["count"] = 500;
+  EXPECT_THAT(AbReportText(document), HasSubstr("\np99, p999: most slices had too few"));
+  for (json& sample : document["samples"]) sample["count"] = 20000;
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
+  // A whole run is as long as the user made it.
+  for (json& sample : document["samples"]) sample.update({{"count", 500}, {"block", -1}});
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
+}
+
 TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {
   json document = Comparison(1, 1, 0);
   document["loads"] = 0;
