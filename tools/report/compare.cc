@@ -43,6 +43,16 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
   return Compare(samples, options);
 }
 
+// Returns whether each run of both cells had enough operations for the metric, where it is a
+// percentile.
+bool HadEnough(const DocumentCell& first, const DocumentCell& second, const std::string& metric) {
+  static const std::map<std::string, double> kShares = {
+      {"p50", 0.5}, {"p99", 0.99}, {"p999", 0.999}};
+  const auto share = kShares.find(metric);
+  const double operations = std::min(first.least_operations, second.least_operations);
+  return share == kShares.end() || TellsPercentile(operations, share->second);
+}
+
 // Judges a condition in all cells. It holds somewhere when it does at alpha divided by the number
 // of cells and of conditions, so that one or more are said to hold by mistake in at most alpha of
 // comparisons (Bonferroni). Not to hold, it is judged at alpha divided by the number of cells.
@@ -263,6 +273,7 @@ CellComparison CompareCells(const std::vector<DocumentCell>& first,
       // A count that is 0 throughout would fill the table and say nothing.
       if (answer->a == 0 && answer->b == 0) continue;
       if (std::find(shown.begin(), shown.end(), metric.name) == shown.end()) continue;
+      if (!HadEnough(cell, *other->second, metric.name)) ++comparison.few_operations[metric.name];
       comparison.rows.push_back(uncorrected[metric.name].back());
       answers.push_back(*answer);
     }
@@ -359,6 +370,12 @@ std::string CircumstancesText(const CellComparison& comparison) {
   for (const auto& [which, side] :
        {std::pair("first", &comparison.first), std::pair("second", &comparison.second)}) {
     for (const std::string& line : side->disturbances) text += fmt::format("{}: {}", which, line);
+  }
+  for (const auto& [metric, rows] : comparison.few_operations) {
+    text += fmt::format(
+        "{}: in {} of the rows a run had too few operations for it, so that it rises with their "
+        "number\n",
+        metric, rows);
   }
   return text + TermsText(comparison.terms);
 }

@@ -7,6 +7,7 @@
 #ifndef TESTBED_TOOLS_REPORT_COMPARE_H_
 #define TESTBED_TOOLS_REPORT_COMPARE_H_
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -54,6 +55,9 @@ struct CellComparison {
   size_t cells = 0;               // that both sides have
   std::vector<ComparedRow> rows;  // corrected for the number of rows (ControlFalseDiscoveries)
   std::vector<std::string> only_first, only_second;  // cells that the other side lacks
+  // By percentile, the number of its rows that are of runs with too few operations for it
+  // (TellsPercentile). It is that of the slowest few then, and depends on their number.
+  std::map<std::string, size_t> few_operations;
   std::vector<JudgedCondition> conditions;
 };
 
@@ -74,8 +78,8 @@ void CheckCompared(const CellComparison& comparison, const std::string& first_fi
                    const std::string& second_file);
 
 // Returns lines on what else may explain a difference: runs that failed, other programs that used
-// the processors, and all that differs between the sides (TermsText). What is amiss has a "! " in
-// its line.
+// the processors, percentiles of few operations, and all that differs between the sides
+// (TermsText). What is amiss has a "! " in its line.
 std::string CircumstancesText(const CellComparison& comparison);
 // Returns a sentence on each rate, in the order of the rows.
 struct RateSentence {

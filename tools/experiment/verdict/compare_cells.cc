@@ -272,8 +272,11 @@ class Collector {
     for (const auto& [round, extract] : rounds) {
       for (const DocumentCell& cell : extract->cells) {
         const std::string full = name.empty() ? cell.name : name + ": " + cell.name;
-        if (index.emplace(full, to->size()).second) to->push_back({full, cell.operation, {}, {}});
+        if (index.emplace(full, to->size()).second) {
+          to->push_back({full, cell.operation, {}, cell.least_operations, {}});
+        }
         DocumentCell& all = (*to)[index[full]];
+        all.least_operations = std::min(all.least_operations, cell.least_operations);
         all.seeds[round] = cell.seeds.begin()->second;
         for (const auto& [metric, samples] : cell.samples) {
           int run = 0;

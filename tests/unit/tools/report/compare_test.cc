@@ -254,6 +254,21 @@ TEST(CompareDocumentsTest, RunsThatFailedAreTold) {
             "is damaged\n");
 }
 
+TEST(CompareDocumentsTest, PercentilesOfFewOperationsAreTold) {
+  const json first = Document({100, 101, 99});
+  json second = first;
+  CompareSettings settings;
+  settings.metrics = {"rate", "p50", "p99"};
+  EXPECT_TRUE(CompareDocuments(first, second, settings).few_operations.empty());
+  // Of 900 operations nine are slower than the percentile.
+  second["runs"][1]["phases"][0]["operations"][0]["count"] = 900;
+  second["runs"][1]["phases"][0]["count"] = 900;
+  const CellComparison comparison = CompareDocuments(first, second, settings);
+  EXPECT_THAT(comparison.few_operations, ElementsAre(testing::Pair("p99", 1u)));
+  EXPECT_THAT(CircumstancesText(comparison),
+              HasSubstr("p99: in 1 of the rows a run had too few operations for it"));
+}
+
 TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {
   // Loads differ by 4 % in what they ask of the cache; the second side asks 0.1 % more on each.
   json first = Document({100, 101, 99}), second = Document({100, 101, 99});
