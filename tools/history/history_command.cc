@@ -77,18 +77,26 @@ struct HistoryWords {
   bool as_csv = false;
 };
 
+// Returns why a result has no place in a history; "" when it has. What a failed run has left out
+// may be what went badly, so the others would not stand for the commit.
+std::string WhyNotAdded(const nlohmann::json& document) {
+  const nlohmann::json& runs = document.at("runs");
+  if (document.value("partial", false)) return "it was interrupted";
+  if (!PhasesWithWrongAnswers(document).empty()) return "its engine gave wrong answers";
+  if (std::any_of(runs.begin(), runs.end(),
+                  [](const nlohmann::json& run) { return run.contains("error"); })) {
+    return "a run of it failed";
+  }
+  return CellsOf(document).empty() ? "it measured nothing" : "";
+}
+
 int AddToHistory(const HistoryWords& words) {
   // All files are checked before the first is added.
   std::vector<HistoryEntry> entries;
   for (const std::string& file : words.files) {
     entries.push_back({words.branch, words.commit, ReadResults(file)});
-    const nlohmann::json& document = entries.back().document;
-    const std::vector<std::string> wrong = PhasesWithWrongAnswers(document);
-    const char* why = document.value("partial", false) ? "it was interrupted"
-                      : !wrong.empty()                 ? "its engine gave wrong answers"
-                      : CellsOf(document).empty()      ? "it measured nothing"
-                                                       : nullptr;
-    if (why != nullptr) {
+    const std::string why = WhyNotAdded(entries.back().document);
+    if (!why.empty()) {
       throw Error(Error::kUsage, fmt::format("{} is not added, because {}", file, why));
     }
   }
