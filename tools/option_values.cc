@@ -91,6 +91,34 @@ uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t 
   return static_cast<uint64_t>(bytes);
 }
 
+ValueSize ParseValueSize(const std::string& option, const std::string& text, uint64_t most) {
+  const size_t times = text.find('x');
+  if (times == std::string::npos) return {1, ParseSize(option, text, 0, most)};
+  constexpr uint64_t kLeastField = 16, kMostFields = 1000;
+  try {
+    const uint64_t fields = ParseCount(option, text.substr(0, times), 2, kMostFields);
+    const uint64_t size = ParseSize(option, text.substr(times + 1), kLeastField, most / fields);
+    return {static_cast<uint32_t>(fields), fields * size};
+  } catch (const Error&) {
+    RefuseValue(option, text,
+                fmt::format("a size up to {}, or FIELDSxSIZE, 2 to {} fields of {} bytes or more "
+                            "and {} in all, such as 10x100",
+                            ShortSize(most), kMostFields, kLeastField, ShortSize(most)));
+  }
+}
+
+std::map<std::string, double> ParseShares(const std::string& option, const std::string& text) {
+  std::map<std::string, double> shares;
+  for (const std::string& part : Split(text, ',')) {
+    const size_t equals = part.find('=');
+    if (equals == std::string::npos) {
+      RefuseValue(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
+    }
+    shares[part.substr(0, equals)] = ParseReal(option, part.substr(equals + 1), 0, 1e9);
+  }
+  return shares;
+}
+
 std::string ShortSize(uint64_t bytes) {
   static constexpr const char* kUnits[] = {"", "k", "M", "G", "T"};
   int unit = 0;

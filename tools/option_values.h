@@ -30,6 +30,17 @@ double ParseReal(const std::string& option, const std::string& text, double leas
 uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
                    uint64_t most);
 
+// Parses the size of a value up to `most` bytes: SIZE, or FIELDSxSIZE for 2 to 1000 fields of SIZE
+// bytes each.
+struct ValueSize {
+  uint32_t fields = 1;
+  uint64_t bytes = 0;  // of all fields
+};
+ValueSize ParseValueSize(const std::string& option, const std::string& text, uint64_t most);
+
+// Parses OPERATION=SHARE pairs that commas separate.
+std::map<std::string, double> ParseShares(const std::string& option, const std::string& text);
+
 // Returns `bytes` in the largest binary unit that it fills: "8k", "256M", "1.5G".
 std::string ShortSize(uint64_t bytes);
 

@@ -44,17 +44,6 @@ void SetCachePct(const std::string& option, const std::string& text, RunOptions*
   options->cache_pct = share;
 }
 
-void SetMix(const std::string& option, const std::string& text, WorkloadOptions* options) {
-  options->mix.clear();
-  for (const std::string& part : Split(text, ',')) {
-    const size_t equals = part.find('=');
-    if (equals == std::string::npos) {
-      RefuseValue(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
-    }
-    options->mix[part.substr(0, equals)] = ParseReal(option, part.substr(equals + 1), 0, 1e9);
-  }
-}
-
 const std::vector<std::pair<std::string, Advice>> kFileAdvice = {
     {"normal", Advice::kNormal}, {"random", Advice::kRandom}, {"sequential", Advice::kSequential}};
 const std::vector<std::pair<std::string, Advice>> kMmapAdvice = {
@@ -216,8 +205,14 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) { o.db_ratio = ParseReal(option, text, 0.01, 10000); });
   Add(app, "--key-size", "SIZE", "Bytes of a key [16, or what the workload has]",
       [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
-  Add(app, "--value-size", "SIZE", "Bytes of a value [400, or what the workload has]",
-      [&o](auto& option, auto& text) { o.data.value_size = ParseSize(option, text, 0, 64 << 20); });
+  Add(app, "--value-size", "SIZE",
+      "Bytes of a value; 10x100 gives it ten fields, of which an update reads the row and writes one "
+      "(mixed, ycsb-*) [400, or what the workload has]",
+      [&o](auto& option, auto& text) {
+        const ValueSize size = ParseValueSize(option, text, 64 << 20);
+        o.data.value_size = size.bytes;
+        o.data.fields = size.fields;
+      });
   Add(app, "--compressibility", "SHARE",
       "Share of a value's bytes that a compressor can remove, 0 to 1 [0.5]",
       [&o](auto& option, auto& text) { o.data.compressibility = ParseReal(option, text, 0, 1); });
@@ -321,7 +316,7 @@ void AddRowOptions(CLI::App& app, RunOptions& o) {
       });
   Add(app, "--mix", "LIST",
       "Shares of workload mixed, such as point-read=80,insert=20 [point-read=95,update=5]",
-      [&o](auto& option, auto& text) { SetMix(option, text, &o.workload); });
+      [&o](auto& option, auto& text) { o.workload.mix = ParseShares(option, text); });
   app.add_option_function<std::vector<std::string>>(
          "--workload-option",
          [&o](const std::vector<std::string>& settings) {

@@ -265,6 +265,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"databases", databases},
       {"key_size", data.key_size},
       {"value_size", data.value_size},
+      {"fields", data.fields},
       {"compressibility", data.compressibility},
       {"key_order", KeyOrderName(data.order)},
       {"keys", data.keys_file},

@@ -86,6 +86,12 @@ Dataset::Dataset(const DatasetOptions& options)
     throw Error(Error::kUsage, "--key-size " + std::to_string(options_.key_size) +
                                    " is too small; it accepts 8 bytes and more");
   }
+  if (options_.fields > 1 &&
+      (options_.value_size % options_.fields != 0 || field_size() < kHeader)) {
+    throw Error(Error::kUsage, "a value of " + std::to_string(options_.value_size) +
+                                   " bytes does not have " + std::to_string(options_.fields) +
+                                   " equal fields of 16 bytes or more; try --value-size 10x100");
+  }
   key_bytes_ = options_.rows * options_.key_size;
   if (options_.order == KeyOrder::kFile) LoadKeys();
   if (options_.rows == 0) throw Error(Error::kUsage, "--rows 0 makes no database; give 1 or more");
@@ -215,8 +221,19 @@ void Dataset::PoolPieces(uint64_t tag, size_t size, Take take) const {
 }
 
 void Dataset::SizedValue(uint64_t row, uint64_t version, size_t size, char* buffer) const {
-  if (size < kHeader) return ShortValue(row, version, size, buffer);
-  const uint64_t tag = Tag(row, version, size);
+  if (!HasFields(size)) return Piece(row, version, size, buffer);
+  for (uint32_t f = 0; f < options_.fields; ++f) {
+    Field(row, f, version, buffer + f * field_size());
+  }
+}
+
+void Dataset::Field(uint64_t row, uint32_t field, uint64_t version, char* buffer) const {
+  Piece(options_.fields > 1 ? FieldNumber(row, field) : row, version, field_size(), buffer);
+}
+
+void Dataset::Piece(uint64_t number, uint64_t version, size_t size, char* buffer) const {
+  if (size < kHeader) return ShortValue(number, version, size, buffer);
+  const uint64_t tag = Tag(number, version, size);
   std::memcpy(buffer, &tag, 8);
   std::memcpy(buffer + 8, &version, 8);
   buffer += kHeader;
@@ -238,22 +255,32 @@ void Dataset::ShortValue(uint64_t row, uint64_t version, size_t size, char* buff
 bool Dataset::Check(uint64_t row, std::string_view value) const {
   const size_t size = value.size();
   if (size != options_.value_size && size < kLeastSized) return false;
+  if (!HasFields(size)) return CheckPiece(row, value);
+  for (uint32_t f = 0; f < options_.fields; ++f) {
+    const std::string_view field = value.substr(f * field_size(), field_size());
+    if (!CheckPiece(FieldNumber(row, f), field)) return false;
+  }
+  return true;
+}
+
+bool Dataset::CheckPiece(uint64_t number, std::string_view piece) const {
+  const size_t size = piece.size();
   if (size < kHeader) {
-    const uint64_t none = Tag(row, 0, size);
+    const uint64_t none = Tag(number, 0, size);
     uint64_t version = 0;
     for (size_t i = 0; i < VersionBytes(size); ++i) {
-      const auto shown = static_cast<uint8_t>(value[i]);
+      const auto shown = static_cast<uint8_t>(piece[i]);
       version |= uint64_t{static_cast<uint8_t>(shown ^ (none >> (8 * i)))} << (8 * i);
     }
     char expected[kHeader];
-    ShortValue(row, version, size, expected);
-    return std::memcmp(expected, value.data(), size) == 0;
+    ShortValue(number, version, size, expected);
+    return std::memcmp(expected, piece.data(), size) == 0;
   }
   uint64_t tag, version;
-  std::memcpy(&tag, value.data(), 8);
-  std::memcpy(&version, value.data() + 8, 8);
-  if (tag != Tag(row, version, size)) return false;
-  const char* at = value.data() + kHeader;
+  std::memcpy(&tag, piece.data(), 8);
+  std::memcpy(&version, piece.data() + 8, 8);
+  if (tag != Tag(number, version, size)) return false;
+  const char* at = piece.data() + kHeader;
   bool same = true;
   PoolPieces(tag, size - kHeader, [&](const char* bytes, size_t n) {
     same = same && std::memcmp(at, bytes, n) == 0;

@@ -38,6 +38,7 @@ struct DatasetOptions {
   uint32_t indexes = 0;          // number of secondary indexes, 0 to 3
   uint64_t seed = 42;
   std::string keys_file;
+  uint32_t fields = 1;  // equal parts of a value, which updates write one by one
 };
 
 // Bytes of the longest line of a keys file. No engine takes a longer key.
@@ -46,7 +47,8 @@ inline constexpr size_t kMostKeyBytes = 8 << 20;
 class Dataset {
  public:
   // Reads keys_file when the order is kFile. Throws Error (kUsage) when key_size is below 8, rows
-  // is 0, or the keys file cannot be read, is empty, repeats a key, has one of more than
+  // is 0, value_size is no multiple of several fields or leaves a field less than 16 bytes, or the
+  // keys file cannot be read, is empty, repeats a key, has one of more than
   // kMostKeyBytes or is larger than half of the machine's memory. A file is refused while it is
   // read, so that it takes no more memory than its bytes up to then.
   explicit Dataset(const DatasetOptions& options);
@@ -92,7 +94,15 @@ class Dataset {
   // first bytes of a value depend on its size, so that Check refuses a value that was cut off.
   static constexpr size_t kLeastSized = 8;
   void SizedValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
-  // Returns whether `value` is this row's value in any version and size.
+  // Returns the number of fields of a value, and the bytes of each. The value of a version has all
+  // of its fields in that version.
+  uint32_t fields() const { return options_.fields; }
+  size_t field_size() const { return options_.value_size / options_.fields; }
+  // Writes field 0 .. fields() - 1 of the row's value of that version, field_size() bytes, to
+  // `buffer`. It begins field * field_size() bytes behind the begin of the value.
+  void Field(uint64_t row, uint32_t field, uint64_t version, char* buffer) const;
+  // Returns whether `value` is this row's value in any version and size. Each field may have a
+  // version of its own.
   bool Check(uint64_t row, std::string_view value) const;
 
  private:
@@ -103,6 +113,11 @@ class Dataset {
   void LoadKeys();
   void ReadKeys();
   void ShortValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
+  bool HasFields(size_t size) const { return options_.fields > 1 && size == options_.value_size; }
+  // A piece is a value without fields, or a field. Its number is that of the row or of the field.
+  static uint64_t FieldNumber(uint64_t row, uint32_t field) { return Mix64(row) + field; }
+  void Piece(uint64_t number, uint64_t version, size_t size, char* buffer) const;
+  bool CheckPiece(uint64_t number, std::string_view piece) const;
   // Calls `take` with the pieces of the pool that make up `size` bytes of a value with this tag.
   template <typename Take>
   void PoolPieces(uint64_t tag, size_t size, Take take) const;

@@ -212,6 +212,7 @@ json RehearsalIdentity(const RunOptions& options) {
                            "databases",
                            "key_size",
                            "value_size",
+                           "fields",
                            "compressibility",
                            "key_order",
                            "indexes",

@@ -95,6 +95,12 @@ std::vector<std::string> WorkloadsOn(const std::string& loader) {
   return names;
 }
 
+// Returns the size of a value as --value-size takes it: a number, or "10x100" for fields.
+nlohmann::json ValueSizeJson(const DatasetOptions& data) {
+  if (data.fields == 1) return data.value_size;
+  return fmt::format("{}x{}", data.fields, data.value_size / data.fields);
+}
+
 }  // namespace
 
 DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(options.dir) {
@@ -159,7 +165,7 @@ nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std
           {"rows", data.rows},
           {"databases", options.databases},
           {"key_size", data.key_size},
-          {"value_size", data.value_size},
+          {"value_size", ValueSizeJson(data)},
           {"key_order", KeyOrderName(data.order)},
           {"keys", IdentityOfFile("--keys", data.keys_file)},
           {"compressibility", data.compressibility},

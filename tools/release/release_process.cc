@@ -51,6 +51,7 @@ void VisitData(DatasetOptions& o, const Visit& visit) {
   visit("indexes", o.indexes);
   visit("seed", o.seed);
   visit("keys_file", o.keys_file);
+  visit("fields", o.fields);
 }
 
 template <typename Visit>

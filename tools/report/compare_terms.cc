@@ -212,6 +212,15 @@ std::string WhyNotComparable(const json& first, const json& second, const std::s
     return fmt::format("{} and {} cannot be compared, because their data differ: {} {} against {}",
                        first_file, second_file, what, ValueText(a), ValueText(b));
   }
+  const auto fields = [](const json& document) {
+    const json value = ValueAt(document, {"options", "fields"});
+    return value.is_null() ? json(1) : value;  // documents of before have values of one field
+  };
+  if (fields(first) != fields(second)) {
+    return fmt::format(
+        "{} and {} cannot be compared, because their data differ: values of {} against {} fields",
+        first_file, second_file, ValueText(fields(first)), ValueText(fields(second)));
+  }
   for (const char* option : {"key_size", "value_size", "key_order", "indexes"}) {
     const json a = ValueAt(first, {"options", option}), b = ValueAt(second, {"options", option});
     if (a == b) continue;

@@ -124,6 +124,7 @@ class MixedClient : public Client {
         Update(step);
         break;
       case kUpdate:
+        if (dataset_.fields() > 1) Read(step);
         Update(step);
         break;
       case kInsert:
@@ -148,6 +149,8 @@ class MixedClient : public Client {
         if (!found_) return false;
         [[fallthrough]];
       case kUpdate:
+        if (dataset_.fields() > 1 && !found_) return false;
+        [[fallthrough]];
       case kInsert:
         return session_.Get(tables_[0], step.keys[0], &value_) && dataset_.Check(step.row, value_);
       case kErase:
@@ -165,6 +168,7 @@ class MixedClient : public Client {
     uint64_t row;
     size_t held;         // index for Population::Client, for an insert or an erase
     uint32_t scan_rows;  // of a scan
+    uint32_t field;      // of an update, when values have several; else 0
     std::string_view keys[4];
     std::string_view value;
   };
@@ -231,9 +235,14 @@ class MixedClient : public Client {
       step->keys[k] = k == 0 ? dataset_.Key(step->row, at)
                              : dataset_.IndexKey(static_cast<uint32_t>(k - 1), step->row, at);
     }
-    const bool update = step->action == kUpdate || step->action == kReadModifyWrite;
-    if (update || step->action == kInsert) {
-      dataset_.Value(step->row, update ? ++version_ : 0, at);
+    if (step->action == kUpdate || step->action == kReadModifyWrite) {
+      step->field = dataset_.fields() == 1
+                        ? 0
+                        : static_cast<uint32_t>(chooser_.random().Below(dataset_.fields()));
+      dataset_.Field(step->row, step->field, ++version_, at);
+      step->value = {at, dataset_.field_size()};
+    } else if (step->action == kInsert) {
+      dataset_.Value(step->row, 0, at);
       step->value = {at, dataset_.options().value_size};
     }
   }
@@ -245,10 +254,21 @@ class MixedClient : public Client {
     totals_.not_found += !found_;
   }
 
+  // Writes the row with the step's field, which is the whole value when values have one. A row with
+  // fields must have been read. If it was not found as it should be, nothing is written, and Verify
+  // tells so.
   void Update(const Step& step) {
-    session_.Put(tables_[0], step.keys[0], step.value);
+    std::string_view value = step.value;
+    if (dataset_.fields() > 1) {
+      found_ = found_ && value_.size() == dataset_.options().value_size;
+      if (!found_) return;
+      row_.assign(value_);
+      row_.replace(step.field * step.value.size(), step.value.size(), step.value);
+      value = row_;
+    }
+    session_.Put(tables_[0], step.keys[0], value);
     ++totals_.rows_written;
-    totals_.user_bytes_written += step.keys[0].size() + step.value.size();
+    totals_.user_bytes_written += step.keys[0].size() + value.size();
   }
 
   // Inserts or erases a row and its index entries in one transaction.
@@ -284,7 +304,8 @@ class MixedClient : public Client {
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
   bool found_ = false;
   std::string_view value_;
-  KeptRows kept_;  // of a scan
+  std::string row_;  // that an update writes, when values have fields
+  KeptRows kept_;    // of a scan
 };
 
 WorkloadOptions WithPopulation(const WorkloadOptions& options,

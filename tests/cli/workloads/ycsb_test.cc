@@ -96,6 +96,22 @@ TEST_F(YcsbTest, TheCommandLineAndTheRecordComeFirst) {
   EXPECT_EQ(options["key_size"], 23);
 }
 
+TEST_F(YcsbTest, ValuesMayHaveFields) {
+  json document =
+      Measured("--rows 1000 --dir d --value-size 10x100 --workload ycsb-load,ycsb-a "
+               "--operations 2000");
+  EXPECT_EQ(document["options"]["value_size"], 1000);
+  EXPECT_EQ(document["options"]["fields"], 10);
+  const json& phase = document["runs"].back()["phases"].back();
+  EXPECT_EQ(phase["wrong"], 0);
+  EXPECT_EQ(phase["rows_read"], 2000) << "an update of a field reads its row";
+  EXPECT_LT(phase["rows_written"], 1200);
+  document = Measured("--dir d --reuse --workload ycsb-f --operations 500");
+  EXPECT_EQ(document["options"]["fields"], 10) << "by the record";
+  EXPECT_EQ(document["runs"].back()["phases"].back()["wrong"], 0);
+  ExpectRefused(Run("--dir d --reuse --workload ycsb-c --value-size 1000"), "--value-size 10x100");
+}
+
 TEST_F(YcsbTest, WorkloadsThatStandForDifferentValuesAreRefusedTogether) {
   const std::string words = "--engine btree --ram 64M --rows 1000 --workload insert,ycsb-a,ycsb-d";
   ExpectRefused(Run(words), "--workload ycsb-a stands for --distribution scrambled, and ycsb-d");

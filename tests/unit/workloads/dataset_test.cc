@@ -114,6 +114,45 @@ TEST(DatasetTest, VersionsDifferInShortValuesToo) {
   }
 }
 
+TEST(DatasetTest, FieldsHaveVersionsOfTheirOwn) {
+  DatasetOptions options = Small();
+  options.value_size = 1000;
+  options.fields = 10;
+  Dataset data(options);
+  ASSERT_EQ(data.field_size(), 100u);
+  std::string value(1000, '\0'), field(100, '\0'), other(1000, '\0');
+  data.Value(7, 0, value.data());
+  EXPECT_TRUE(data.Check(7, value));
+  EXPECT_FALSE(data.Check(8, value));
+  for (const uint32_t f : {0, 4, 9}) {
+    data.Field(7, f, 5 + f, field.data());
+    value.replace(f * 100, 100, field);
+    EXPECT_TRUE(data.Check(7, value)) << f;
+  }
+  data.Value(8, 0, other.data());
+  for (uint32_t f = 0; f < 10; ++f) {
+    std::string wrong = value;
+    wrong.replace(f * 100, 100, other, f * 100, 100);
+    EXPECT_FALSE(data.Check(7, wrong)) << "field " << f << " of another row";
+    wrong = value;
+    wrong.replace(f * 100, 100, value, (f + 1) % 10 * 100, 100);
+    EXPECT_FALSE(data.Check(7, wrong)) << "another field in the place of " << f;
+    wrong = value;
+    wrong[f * 100 + 50] = static_cast<char>(wrong[f * 100 + 50] ^ 1);
+    EXPECT_FALSE(data.Check(7, wrong)) << "a flipped bit in field " << f;
+  }
+  EXPECT_FALSE(data.Check(7, std::string_view(value).substr(0, 900)));
+}
+
+TEST(DatasetTest, FieldsAreEqualParts) {
+  for (const size_t size : {size_t{1001}, size_t{150}, size_t{0}}) {
+    DatasetOptions options = Small();
+    options.value_size = size;
+    options.fields = 10;
+    EXPECT_THROW(Dataset{options}, Error) << size;
+  }
+}
+
 TEST(DatasetTest, CompressibilityIsTheShareOfConstantBytes) {
   for (double share : {0.0, 0.25, 0.5, 1.0}) {
     DatasetOptions options = Small();

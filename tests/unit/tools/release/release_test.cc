@@ -146,7 +146,8 @@ RunOptions OtherOptions() {
             .compressibility = 0.25,
             .indexes = 2,
             .seed = 1ull << 63,
-            .keys_file = "k"};
+            .keys_file = "k",
+            .fields = 3};
   o.workload = {.rows_per_transaction = 2,
                 .distribution = Distribution::kZipfian,
                 .zipf_theta = 0.5,
