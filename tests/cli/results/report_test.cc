@@ -233,6 +233,17 @@ TEST_F(ReportTest, WhatIsNotInForceStandsAtTheTop) {
   EXPECT_EQ(text.find("note: --ram"), std::string::npos) << "it is told once";
 }
 
+// The sentence was on standard error alone, so that a file told nothing of the failure.
+TEST_F(ReportTest, ARunThatFailedStandsAtTheTop) {
+  json document = Document();
+  document["runs"].back()["error"] = {{"sentence", "9 of 30 answers\nwere wrong"},
+                                      {"exit_code", 1}};
+  const std::string text = Report(document);
+  EXPECT_THAT(text, StartsWith("! the run of 2 thr load 2 failed: 9 of 30 answers were wrong\n"));
+  document["runs"].back().erase("error");
+  EXPECT_THAT(Report(document), Not(HasSubstr("! the run of")));
+}
+
 // A percentile that few operations lie above is not shown.
 TEST_F(ReportTest, SmallRunsHideWhatTheyCannotTell) {
   json document = Document();
