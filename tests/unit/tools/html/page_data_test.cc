@@ -218,6 +218,20 @@ TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
             "threads; the first 24 of 30 curves");
 }
 
+// The page said of every stand-in that it is not counted, also where all parts of a finding are some.
+TEST(PageDataTest, StandInsAloneAreCounted) {
+  const auto text = [](const std::string& on_stand_in, const std::string& stand_in) {
+    json finding, part;
+    finding["on_stand_in"] = on_stand_in;
+    part["stand_in"] = stand_in;
+    finding["parts"].push_back(part);
+    return EvaluateOnPage(finding, "testbed.standInText(data, data.parts[0]);");
+  };
+  EXPECT_EQ(text("", "btree"), " (of btree, which stands in and is not counted)");
+  EXPECT_EQ(text("btree", "btree"), " (of btree, which stands in)");
+  EXPECT_EQ(text("", ""), "");
+}
+
 TEST(PageDataTest, FiguresPerOperationAreOfTheRunAlone) {
   json document = SmallDocument();
   Mixed(document)["rows_read"] = 60;
