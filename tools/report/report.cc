@@ -136,10 +136,10 @@ std::string EndedLines(const json& document) {
     for (const json& phase : run.at("phases")) {
       if (!phase.contains("ended_because") || phase.at("kind") == "tune") continue;
       text += fmt::format(
-          "{} ended after {:.3g} s and {} operations: {}; load more --rows, or give fewer "
+          "{} ended after {} s and {} operations: {}; load more --rows, or give fewer "
           "--operations or --seconds, or a shorter --warmup\n",
-          RowName(run, phase, ""), Number(phase, "/seconds", 0), FigureText(phase, "/count"),
-          FigureText(phase, "/ended_because"));
+          RowName(run, phase, ""), Short(Number(phase, "/seconds", 0)),
+          FigureText(phase, "/count"), FigureText(phase, "/ended_because"));
     }
   }
   return text;

@@ -244,6 +244,14 @@ TEST_F(ReportTest, ARunThatFailedStandsAtTheTop) {
   EXPECT_THAT(Report(document), Not(HasSubstr("! the run of")));
 }
 
+TEST_F(ReportTest, ALongTimeHasNoExponent) {
+  json document = Document();
+  json& phase = document["runs"][0]["phases"].back();
+  phase["seconds"] = 1234.4;
+  phase["ended_because"] = "no row is left";
+  EXPECT_THAT(Report(document), HasSubstr(" ended after 1234 s and "));
+}
+
 // A percentile that few operations lie above is not shown.
 TEST_F(ReportTest, SmallRunsHideWhatTheyCannotTell) {
   json document = Document();
