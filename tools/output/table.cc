@@ -182,7 +182,11 @@ std::string Count(uint64_t n) {
 }
 
 std::string Percent(double share) {
-  return std::isfinite(share) ? fmt::format("{:.1f} %", share * 100) : "-";
+  if (!std::isfinite(share)) return "-";
+  std::string text = fmt::format("{:.1f} %", share * 100);
+  if (share > 0 && text == "0.0 %") return "<0.1 %";
+  if (share < 1 && text == "100.0 %") return ">99.9 %";
+  return text;
 }
 
 }  // namespace testbed

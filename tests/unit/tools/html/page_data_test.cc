@@ -232,6 +232,20 @@ TEST(PageDataTest, StandInsAloneAreCounted) {
   EXPECT_EQ(text("", ""), "");
 }
 
+// A cache that missed one block of 2500 answered "100 %" of its requests.
+TEST(PageDataTest, WhatIsNotAllIsNotAHundredPerCent) {
+  const auto percent = [](const char* share) {
+    return EvaluateOnPage(json(), std::string("testbed.percent(") + share + ");");
+  };
+  EXPECT_EQ(percent("1"), "100 %");
+  EXPECT_EQ(percent("0.999"), "99.9 %");
+  EXPECT_EQ(percent("0.9996"), "99.96 %");
+  EXPECT_EQ(percent("0.99996"), "99.996 %");
+  EXPECT_EQ(percent("0.123"), "12.3 %");
+  EXPECT_EQ(percent("1.5"), "150 %");
+  EXPECT_EQ(percent("0"), "0 %");
+}
+
 TEST(PageDataTest, FiguresPerOperationAreOfTheRunAlone) {
   json document = SmallDocument();
   Mixed(document)["rows_read"] = 60;
