@@ -62,8 +62,8 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
   scale_ = header.value("scale", "");
   const json set = header.value("set", json::object());
   for (const auto& [name, value] : set.items()) {
-    circumstances_.set += fmt::format("{}--set {}={}", circumstances_.set.empty() ? "" : " ", name,
-                                      value.get<std::string>());
+    circumstances_.set += (circumstances_.set.empty() ? "" : " ") +
+                          ShellLine({"--set", name + "=" + value.get<std::string>()});
   }
   std::map<std::string, size_t> index;
   for (const Cell& cell : cells) {
