@@ -104,7 +104,7 @@ Values ArgumentsOf(const std::string& command) {
   }
   if (command == "completion") return {Plain("bash zsh fish")};
   if (command != "experiment") return {};
-  Values values{Plain("list show plan"), true};
+  Values values{Plain("list show plan cells run"), true};
   for (const auto& [name, text] : ShippedExperiments()) values.words.push_back({name, ""});
   return values;
 }
