@@ -16,6 +16,7 @@
 #include "tools/output/json_text.h"
 #include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
+#include "tools/report/report.h"
 #include "tools/statistics/corrections.h"
 #include "tools/statistics/document_cells.h"
 #include "tools/statistics/metrics.h"
@@ -161,7 +162,9 @@ std::string ToldText(const ComparedRow& row, const CompareTerms& terms) {
 }
 
 ComparedSide SideOf(const json& document) {
-  return {DisturbancesOf(document), CommandForLoads(document)};
+  ComparedSide side{FailedRunLines(document), CommandForLoads(document)};
+  for (std::string& line : DisturbancesOf(document)) side.disturbances.push_back(std::move(line));
+  return side;
 }
 
 json DifferencesJson(const CompareTerms& terms) {

@@ -41,7 +41,7 @@ struct JudgedCondition {
 
 // What is said of a side besides its cells.
 struct ComparedSide {
-  std::vector<std::string> disturbances;  // lines about what else took the processors
+  std::vector<std::string> disturbances;  // lines: runs that failed, what else took the processors
   std::string more_loads;                 // what would measure it anew, in several loads
 };
 // `document` needs of a results document no more than the command, and of its phases what

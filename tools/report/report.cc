@@ -93,19 +93,6 @@ std::string OrdinalText(const char* prefix, double number) {
   return number > 0 ? prefix + Whole(number + 1) : "";
 }
 
-// Returns a line for each run that failed: its tables have only the phases that it had finished.
-std::string FailedLines(const json& document) {
-  std::string text;
-  for (const json& run : document.at("runs")) {
-    if (!run.contains("error")) continue;
-    text += fmt::format("! the run of {} thr{}{} failed: {}\n", FigureText(run, "/threads"),
-                        OrdinalText(" load ", Number(run, "/load", 0)),
-                        OrdinalText(" #", Number(run, "/repeat", 0)),
-                        FigureText(run, "/error/sentence"));
-  }
-  return text;
-}
-
 // Returns a line with the worst grade of the runs, the reasons for it, and the figures that this
 // machine cannot give.
 std::string GradeLine(const json& document) {
@@ -296,6 +283,18 @@ std::string WhatElse(const std::string& text, const json& document) {
 
 }  // namespace
 
+std::vector<std::string> FailedRunLines(const json& document) {
+  std::vector<std::string> lines;
+  for (const json& run : document.at("runs")) {
+    if (!run.contains("error")) continue;
+    lines.push_back(fmt::format("! the run of {} thr{}{} failed: {}\n", FigureText(run, "/threads"),
+                                OrdinalText(" load ", Number(run, "/load", 0)),
+                                OrdinalText(" #", Number(run, "/repeat", 0)),
+                                FigureText(run, "/error/sentence")));
+  }
+  return lines;
+}
+
 std::string Doubts(const json& document) {
   std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
                      OtherAnswersLines(document);
@@ -320,7 +319,9 @@ std::string Remarks(const json& document) {
 }
 
 std::string ReportText(const json& document, const ReportStyle& style) {
-  const std::string head = FailedLines(document) + Doubts(document) + Header(document);
+  std::string head;
+  for (const std::string& line : FailedRunLines(document)) head += line;
+  head += Doubts(document) + Header(document);
   std::string tables;
   for (const Table& table : RunTables(document)) {
     if (table.empty()) continue;
