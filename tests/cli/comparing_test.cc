@@ -172,6 +172,11 @@ TEST_F(ComparingTest, HistoryKeepsWhatItHasAndRefusesTheRest) {
   Write("partial.json", partial, {1});
   ExpectRefused("history add night.json partial.json --commit c9 --branch b",
                 "partial.json is not added, because it was interrupted");
+  json failed = base_;
+  failed["runs"].back()["error"] = {{"sentence", "rows are missing"}, {"exit_code", 1}};
+  Write("failed.json", failed, {1});
+  ExpectRefused("history add failed.json --commit c9 --branch b",
+                "failed.json is not added, because one of its runs failed");
   ExpectRefused("history show --branch b", "has no result");  // night.json was not added either
   EXPECT_EQ(Read(directory_ / "testbed-history/notes.txt"), "mine");
   const auto entry = [&] {

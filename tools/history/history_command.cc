@@ -84,10 +84,11 @@ int AddToHistory(const HistoryWords& words) {
     entries.push_back({words.branch, words.commit, ReadResults(file)});
     const nlohmann::json& document = entries.back().document;
     const std::vector<std::string> wrong = PhasesWithWrongAnswers(document);
-    const char* why = document.value("partial", false) ? "it was interrupted"
-                      : !wrong.empty()                 ? "its engine gave wrong answers"
-                      : CellsOf(document).empty()      ? "it measured nothing"
-                                                       : nullptr;
+    const char* why = document.value("partial", false)    ? "it was interrupted"
+                      : !wrong.empty()                    ? "its engine gave wrong answers"
+                      : !FailedRunLines(document).empty() ? "one of its runs failed"
+                      : CellsOf(document).empty()         ? "it measured nothing"
+                                                          : nullptr;
     if (why != nullptr) {
       throw Error(Error::kUsage, fmt::format("{} is not added, because {}", file, why));
     }
