@@ -43,8 +43,8 @@ struct Stall {
 };
 std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds);
 
-// Returns a latency in microseconds with three digits and the unit that suits it, "3.16 ms"; "-" for
-// NaN.
+// Returns a latency in microseconds with three digits and the unit that suits it, "3.16 ms"; "-"
+// for NaN.
 std::string LatencyText(double us);
 
 }  // namespace testbed

@@ -13,8 +13,8 @@ std::string Megabytes(uint64_t bytes) {
   return fmt::format("{}M", std::max<uint64_t>(1, bytes >> 20));
 }
 
-// Returns what servers make of a buffer pool of this size; "" when it is one that all of them take. A
-// pool that is smaller than a chunk is a chunk of its own.
+// Returns what servers make of a buffer pool of this size; "" when it is one that all of them take.
+// A pool that is smaller than a chunk is a chunk of its own.
 std::string ChunksLine(uint64_t pool_bytes) {
   constexpr uint64_t kChunk = 128 << 20;
   if (pool_bytes <= kChunk || pool_bytes % kChunk == 0) return "";

@@ -218,7 +218,7 @@ TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
             "threads; the first 24 of 30 curves");
 }
 
-// The page said of every stand-in that it is not counted, also where all parts of a finding are some.
+// The page said of every stand-in that it is not counted, also where a finding has nothing else.
 TEST(PageDataTest, StandInsAloneAreCounted) {
   const auto text = [](const std::string& on_stand_in, const std::string& stand_in) {
     json finding, part;
