@@ -48,5 +48,19 @@ TEST_F(AdviseRunTest, AFinalistThatWasNotMeasuredComesFirst) {
   EXPECT_EQ(result.out.find("incomplete"), std::string::npos) << result.out;
 }
 
+// A database that is there has its page size, which --set cannot give: the axis sets it.
+TEST_F(AdviseRunTest, WhatWasNotAskedForIsNotMissing) {
+  const std::string words = "advise --engine null --ram 64M --seconds 0.1 --threads 1 --rounds 1 ";
+  const CommandResult set = Run(words + "--set page-size=8k --out set");
+  ExpectRefused(set, "choose among its values with --only page-size=LABEL");
+  const CommandResult result =
+      Run(words + "--set rows=500 --set warmup=0 --only page-size=8k --only 'reading=direct 50,"
+                  "buffered 20' --out adv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("advise: 2 cells to run"), std::string::npos) << result.err;
+  EXPECT_EQ(result.out.find("not run yet"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("incomplete"), std::string::npos) << result.out;
+}
+
 }  // namespace
 }  // namespace testbed

@@ -399,6 +399,8 @@ constexpr char kAdviseExamples[] =
     "  testbed advise --engine rocksdb --ram 1G\n"
     "  testbed advise --engine innodb --mix point-read=80,update=20 --read-iops 3000\n"
     "      for a mix, on a volume of 3000 reads a second (root)\n"
+    "  testbed advise --engine innodb --ram 1G --only page-size=16k\n"
+    "      for a data directory whose pages are as large as that\n"
     "  testbed advise --engine wiredtiger --ram 512M --set compression=zstd --set "
     "value-size=1000 "
     "\\\n      --set distribution=zipfian --set db-ratio=8\n";
@@ -459,6 +461,12 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
       ->add_option("--set", advice->set,
                    "Any other option of a run, to describe the workload; may be given again")
       ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  advise
+      ->add_option("--only", advice->only,
+                   "Measure only these values of page-size or reading, such as page-size=16k for a "
+                   "database that has that size; may be given again")
+      ->type_name("AXIS=LIST")
       ->allow_extra_args(false);
   advise
       ->add_option(
