@@ -25,10 +25,12 @@ std::string Padded(const std::string& text, size_t width, bool left) {
   return left ? text + spaces : spaces + text;
 }
 
-// Escapes what Markdown or HTML would take for markup.
+// Escapes what Markdown or HTML would take for markup, and what GitHub would take for the number of
+// an issue: "#2", the second run on a load.
 std::string MarkdownCell(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     switch (c) {
       case '<':
         out += "&lt;";
@@ -42,6 +44,9 @@ std::string MarkdownCell(const std::string& text) {
       case '\n':
       case '\r':
         out += ' ';
+        break;
+      case '#':
+        out += i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9' ? "#<!-- -->" : "#";
         break;
       default:
         if (std::string_view("|\\`*_[]").find(c) != std::string_view::npos) out += '\\';

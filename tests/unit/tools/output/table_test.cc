@@ -40,6 +40,15 @@ TEST(TableTest, AShareIsNeitherNothingNorAllUnlessItIs) {
   EXPECT_EQ(Percent(1), "100.0 %");
 }
 
+// GitHub makes "#2" a link to an issue, which then says that it was mentioned.
+TEST(TableTest, ARunIsNoIssueInMarkdown) {
+  Table table("Title", {"phase", "#"});
+  table.Row({"point-read, 8 thr #2", "1"});
+  const std::string text = table.Markdown(true);
+  EXPECT_THAT(text, HasSubstr("| point-read, 8 thr #<!-- -->2 | 1 |\n"));
+  EXPECT_THAT(text, HasSubstr("| phase | # |\n"));
+}
+
 TEST(TableTest, OneLineHasNoControls) {
   EXPECT_EQ(OneLine("a\n\x1b[2J\x7f"), "a  [2J ");
   EXPECT_EQ(OneLine("\u009b2J \u00e4 \u2013"), " 2J \u00e4 \u2013");
