@@ -66,6 +66,8 @@ def _is_store(path):
 def _document(path):
     try:
         document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise ResultsError(f"{path} is no JSON, or it is cut off: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None

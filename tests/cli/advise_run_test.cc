@@ -1,4 +1,7 @@
 // Tests that `testbed advise` goes on where a round of finals was interrupted.
+#include <sys/statfs.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -46,6 +49,37 @@ TEST_F(AdviseRunTest, AFinalistThatWasNotMeasuredComesFirst) {
   EXPECT_TRUE(std::filesystem::exists(missing)) << result.err;
   EXPECT_NE(result.out.find("by 3 rounds"), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("incomplete"), std::string::npos) << result.out;
+}
+
+// A database that is there has its page size, which --set cannot give: the axis sets it.
+TEST_F(AdviseRunTest, WhatWasNotAskedForIsNotMissing) {
+  const std::string words = "advise --engine null --ram 64M --seconds 0.1 --threads 1 --rounds 1 ";
+  const CommandResult set = Run(words + "--set page-size=8k --out set");
+  ExpectRefused(set, "choose among its values with --only page-size=LABEL");
+  const CommandResult result =
+      Run(words + "--set rows=500 --set warmup=0 --only page-size=8k --only 'reading=direct 50,"
+                  "buffered 20' --out adv");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.err.find("advise: 2 cells to run"), std::string::npos) << result.err;
+  EXPECT_EQ(result.out.find("not run yet"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("incomplete"), std::string::npos) << result.out;
+}
+
+// It was said after all measurements. A tmpfs has no device whose readahead could be set.
+TEST_F(AdviseRunTest, ThatThereWillBeNoAdviceIsSaidFirst) {
+  struct statfs about {};
+  constexpr long kTmpfs = 0x01021994;
+  if (::statfs("/dev/shm", &about) != 0 || about.f_type != kTmpfs) GTEST_SKIP() << "no tmpfs";
+  const std::string out = "/dev/shm/testbed_advise_" + std::to_string(::getpid());
+  const CommandResult result =
+      Run("advise --engine null --ram 64M --seconds 0.1 --threads 1 --rounds 1 --set rows=500 "
+          "--set warmup=0 --only page-size=8k --only 'reading=direct 50' --out " +
+          out);
+  std::filesystem::remove_all(out);
+  const size_t said = result.err.find("advise: there will be figures and no advice, because ");
+  ASSERT_NE(said, std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("--readahead: no block device", said), std::string::npos)
+      << result.err;
 }
 
 }  // namespace

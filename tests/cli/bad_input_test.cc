@@ -218,6 +218,9 @@ TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
   ExpectRefused(Run("experiment read-size --dir x"), "--dir");
   ExpectRefused(Run("advise"), "--engine");
   ExpectRefused(Run(""), "--engine");
+  // Advice was given for the default memory, because advise does not see what stands before it.
+  ExpectRefused(Run("--ram 1G advise --engine btree"), "--ram stands before advise");
+  ExpectRefused(Run("--wide report x.json"), "--wide stands before report");
 }
 
 TEST_F(BadInputTest, ACrashtestTakesNoOptionThatItIgnoresAndDoesNotOfferIt) {

@@ -130,6 +130,16 @@ TEST_F(HelpTest, WhatExamplesAndDocumentsNameExists) {
   EXPECT_GT(named, 100u);
 }
 
+// The manual page had the commands within others neither by their names nor by their options.
+TEST_F(HelpTest, TheManualPageHasEachCommand) {
+  const std::string page = Run("man").out;
+  for (const std::string& command : AllCommands()) {
+    if (command.starts_with("experiment ")) continue;  // words of one command
+    EXPECT_NE(page.find(".SS " + command + "\n"), std::string::npos) << command;
+  }
+  EXPECT_NE(page.find(".B \\-\\-benchmark "), std::string::npos) << "of results export";
+}
+
 TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = Run(std::string("completion ") + shell).out;
@@ -145,13 +155,15 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
       "bash -c 'source " + (directory_ / "bash").string() +
       "; complete_words() { COMP_WORDS=(testbed \"$@\"); COMP_CWORD=$#; _testbed; "
       "echo \"${COMPREPLY[@]}\"; }; complete_words --engine bt; complete_words --io direct,b; "
-      "complete_words experi; complete_words experiment show read-s; complete_words report --mark; "
+      "complete_words experi; complete_words experiment show read-s; "
+      "complete_words experiment cel; complete_words report --mark; "
       "complete_words results exp; complete_words history --st'";
   FILE* pipe = popen(bash.c_str(), "r");
   std::string out(4096, 0);
   out.resize(fread(out.data(), 1, out.size(), pipe));
   pclose(pipe);
-  EXPECT_EQ(out, "btree\ndirect,buffered\nexperiment\nread-size\n--markdown\nexport\n--store\n");
+  EXPECT_EQ(out,
+            "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n");
 }
 
 TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {

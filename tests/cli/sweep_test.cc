@@ -120,7 +120,9 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
   ExpectRefused(Run("--engine btree --page-size 4k,8k --json x"), "--json belongs to a single run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --dir d"), "--dir belongs to a single run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --ops 3"), "--ops is no option of a run");
-  ExpectRefused(Run("--page-size 4k,8k"), "engine");
+  ExpectRefused(Run("--page-size 4k,8k"), "--engine is missing");
+  ExpectRefused(Run("--ram 64M --rounds 3"), "--engine is missing");
+  ExpectRefused(Run("--forecast"), "--engine is missing");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --rows 10G --forecast --save no/s.toml"),
                 "--save no/s.toml cannot be written");
   EXPECT_TRUE(DirectoryIsEmpty());

@@ -170,6 +170,8 @@ class PlainTest(unittest.TestCase):
         for path in (self.directory / "none.json", SOURCE / "python"):
             with self.assertRaises(tr.ResultsError):
                 tr.rows(path)
+        with self.assertRaisesRegex(tr.ResultsError, "none.json cannot be read"):
+            tr.documents(self.directory / "none.json")
 
     def test_the_notebook_is_one(self):
         notebook = json.loads((SOURCE / "python/results.ipynb").read_text(encoding="utf-8"))

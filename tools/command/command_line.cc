@@ -136,6 +136,19 @@ void AddTextCommands(CLI::App& app, std::function<int()>* command) {
   });
 }
 
+// Throws Error (kUsage) when options of a run stand before a command, which does not see them.
+void RefuseOptionsBeforeCommand(const CLI::App& app) {
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  if (commands.empty()) return;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0) continue;
+    throw Error(Error::kUsage,
+                fmt::format("{0} stands before {1}, which does not see it there; give it after {1}, "
+                            "if that takes it (`testbed {1} --help`)",
+                            option->get_name(), commands.front()->get_name()));
+  }
+}
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == kExecuteRun) ExecuteSentRun(words);
@@ -183,6 +196,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     throw Error(Error::kUsage, ParseErrorText(app, e.what()));
   }
+  RefuseOptionsBeforeCommand(app);
   return command ? command() : RunCommand(run, words);
 }
 

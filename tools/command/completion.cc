@@ -104,7 +104,7 @@ Values ArgumentsOf(const std::string& command) {
   }
   if (command == "completion") return {Plain("bash zsh fish")};
   if (command != "experiment") return {};
-  Values values{Plain("list show plan"), true};
+  Values values{Plain("list show plan cells run"), true};
   for (const auto& [name, text] : ShippedExperiments()) values.words.push_back({name, ""});
   return values;
 }
@@ -355,6 +355,12 @@ std::string RoffOptions(const CLI::App& app) {
   return text;
 }
 
+// Returns the section of a command, which is called by the words of `path`.
+std::string RoffCommand(const CLI::App& command, const std::string& path) {
+  return fmt::format(".SS {}\n{}\n{}", Roff(path), Roff(command.get_description()),
+                     RoffOptions(command));
+}
+
 }  // namespace
 
 std::string Completion(const CLI::App& app, const std::string& shell) {
@@ -371,13 +377,16 @@ std::string ManPage(const CLI::App& app) {
       ".SH DESCRIPTION\n{}\n.SH OPTIONS\n{}.SH COMMANDS\n",
       Roff(app.get_description()), RoffOptions(app));
   for (const CLI::App* sub : app.get_subcommands(nullptr)) {
-    text += fmt::format(".SS {}\n{}\n{}", Roff(sub->get_name()), Roff(sub->get_description()),
-                        RoffOptions(*sub));
+    text += RoffCommand(*sub, sub->get_name());
+    for (const CLI::App* inner : sub->get_subcommands(nullptr)) {
+      text += RoffCommand(*inner, sub->get_name() + " " + inner->get_name());
+    }
   }
   text +=
       ".SH EXIT STATUS\n0 when all went well; 1 when a run failed; 2 for a wrong option or "
       "surroundings;"
-      " 130 when it was interrupted.\n.SH EXAMPLES\n.nf\n" +
+      " 130 when it was interrupted. Commands that answer a question (ab, compare, history check, "
+      "check) have codes for their answers, which their help tells.\n.SH EXAMPLES\n.nf\n" +
       Roff(app.get_footer()) + "\n.fi\n";
   return text;
 }

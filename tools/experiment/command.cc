@@ -1,14 +1,20 @@
 #include "tools/experiment/command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
+#include "device/account/block_device.h"
 #include "device/error.h"
+#include "device/machine/memory_budget.h"
 #include "device/os/signal_guard.h"
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/cluster_options.h"
@@ -29,6 +35,7 @@
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/run/run_checks.h"
+#include "tools/run/surroundings.h"
 
 namespace testbed {
 namespace {
@@ -100,12 +107,14 @@ void SettleOut(const Experiment& e, Arguments* a) {
   if (!a->fresh && dir.Exists()) a->plan.auto_ram = KeptAutoRam(dir.ReadHeader());
 }
 
+bool UsesScratch(const std::vector<Cell>& cells) {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const Cell& cell) { return cell.options.contains("scratch"); });
+}
+
 // Throws Error (kUsage) where the databases would lie on a disk without room for them.
 void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const Arguments& a) {
-  const bool scratch = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
-    return cell.options.contains("scratch");
-  });
-  if (scratch || forecast.cells == 0) return;
+  if (UsesScratch(cells) || forecast.cells == 0) return;
   const bool apart = !a.run.databases.empty();
   CheckRoom(forecast, apart ? a.run.databases : a.out, apart ? "--databases" : "--out");
 }
@@ -144,6 +153,27 @@ bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* di
     if (!RunExperiment(e, cells, *dir, a.run)) return false;
   }
   return true;
+}
+
+// Returns a line about the settings without which there will be no advice (RefusalText of
+// advise.cc) and which this user or machine refuses, before the measurements that take most of an
+// hour; "" when there is none. A scratch device has a readahead of its own.
+std::string WillRefuseText(const std::string& out, bool scratch) {
+  std::vector<std::string> refused;
+  constexpr uint64_t kProbe = 64 << 20;
+  std::string why;
+  if (MemoryBudget::Create(kProbe, &why) == nullptr) refused.push_back("--ram: " + why);
+  const auto device = BlockDevice::Find(ExistingDirectory(out));
+  const std::string knob = device ? device->sysfs() + "/queue/read_ahead_kb" : "";
+  if (!scratch && !device) refused.emplace_back("--readahead: no block device is known there");
+  if (!scratch && device && ::access(knob.c_str(), W_OK) != 0) {
+    refused.push_back(fmt::format("--readahead: {}: {}", knob, std::strerror(errno)));
+  }
+  if (refused.empty()) return "";
+  return fmt::format(
+      "advise: there will be figures and no advice, because not in force will be {}; `testbed "
+      "doctor` says what to change\n",
+      fmt::join(refused, "; "));
 }
 
 // Returns what the experiment itself writes in --out, and the files that it and its cells read.
@@ -206,6 +236,9 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   if (there && !fresh && forecast.cells != 0) (void)ResultSet::Read(a->out);
   // Whatever is refused is refused before this line, so that a refusal is one sentence.
   if (!a->run.quiet) fmt::print(stderr, "{}", ForecastText(forecast, e.name));
+  if (e.name == "advise" && forecast.cells != 0) {
+    fmt::print(stderr, "{}", WillRefuseText(a->out, UsesScratch(cells)));
+  }
   bool complete = RunCellsOfAll(e, cells, *a, dir, hosts.get());
   if (a->most_rounds != 0) complete = RunFinals(e, *a, a->most_rounds, &dir) && complete;
   // All cells are read, not only those that --only chose now: a claim is judged by the cells that
@@ -396,10 +429,12 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
 
 constexpr char kAdviseExamples[] =
     "\nExamples:\n"
-    "  testbed advise --engine rocksdb --ram 1G\n"
-    "  testbed advise --engine innodb --mix point-read=80,update=20 --read-iops 3000\n"
-    "      for a mix, on a volume of 3000 reads a second (root)\n"
-    "  testbed advise --engine wiredtiger --ram 512M --set compression=zstd --set "
+    "  sudo testbed advise --engine rocksdb --ram 1G\n"
+    "  sudo testbed advise --engine innodb --mix point-read=80,update=20 --read-iops 3000\n"
+    "      for a mix, on a volume of 3000 reads a second\n"
+    "  sudo testbed advise --engine innodb --ram 1G --only page-size=16k\n"
+    "      for a data directory whose pages are as large as that\n"
+    "  sudo testbed advise --engine wiredtiger --ram 512M --set compression=zstd --set "
     "value-size=1000 "
     "\\\n      --set distribution=zipfian --set db-ratio=8\n";
 
@@ -459,6 +494,12 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
       ->add_option("--set", advice->set,
                    "Any other option of a run, to describe the workload; may be given again")
       ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  advise
+      ->add_option("--only", advice->only,
+                   "Measure only these values of page-size or reading, such as page-size=16k for a "
+                   "database that has that size; may be given again")
+      ->type_name("AXIS=LIST")
       ->allow_extra_args(false);
   advise
       ->add_option(

@@ -42,8 +42,10 @@ nlohmann::json PartJson(const PartVerdict& part) {
 size_t OpenRuns(const ResultSet& results) {
   size_t open = 0;
   for (size_t i = 0; i < results.cells().size(); ++i) {
-    // Advice leaves out ways that have lost, and names those that it lacks itself.
-    if (results.experiment().name == "advise" && results.measured(i)) continue;
+    // Advice leaves out ways that have lost or that were not asked for, and names those that it
+    // lacks itself.
+    const bool advises = results.experiment().name == "advise";
+    if (advises && (results.measured(i) || !results.asked(i))) continue;
     for (int round = 1; results.cells()[i].runs() && round <= results.rounds(); ++round) {
       open += !results.finished(i, round);
     }

@@ -60,10 +60,13 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
     : experiment_(std::move(experiment)), metric_figures_(FiguresOfMetrics(experiment_)) {
   const json header = dir.Exists() ? dir.ReadHeader() : json::object();
   scale_ = header.value("scale", "");
+  for (const json& only : header.value("only", json::array())) {
+    asked_.push_back(only.get<Where>());
+  }
   const json set = header.value("set", json::object());
   for (const auto& [name, value] : set.items()) {
-    circumstances_.set += fmt::format("{}--set {}={}", circumstances_.set.empty() ? "" : " ", name,
-                                      value.get<std::string>());
+    circumstances_.set += (circumstances_.set.empty() ? "" : " ") +
+                          ShellLine({"--set", name + "=" + value.get<std::string>()});
   }
   std::map<std::string, size_t> index;
   for (const Cell& cell : cells) {
@@ -286,6 +289,12 @@ bool ResultSet::finished(size_t cell) const {
 bool ResultSet::measured(size_t cell) const {
   return std::any_of(runs_[cell].begin(), runs_[cell].end(),
                      [](const auto& repeats) { return !repeats.empty(); });
+}
+
+bool ResultSet::asked(size_t cell) const {
+  return asked_.empty() || std::any_of(asked_.begin(), asked_.end(), [&](const Where& only) {
+           return Matches(cells_[cell].labels, only);
+         });
 }
 
 size_t ResultSet::finished_runs() const {

@@ -72,6 +72,8 @@ class ResultSet {
   bool measured(size_t cell) const;  // in at least one round
   // Returns whether the cell is not finished in the round because its last run failed.
   bool failed(size_t cell, int round) const { return failed_.contains({cell, round}); }
+  // Returns whether a call asked for the cell. Calls with --only ask for some alone.
+  bool asked(size_t cell) const;
   size_t finished_runs() const;  // a run is a cell in a round
   size_t planned_runs() const;
   // Returns a sentence for each run that failed.
@@ -114,6 +116,7 @@ class ResultSet {
   std::string scale_;
   int rounds_ = 1;
   std::vector<Cell> cells_;
+  std::vector<Where> asked_;                             // of each call; none: all cells
   std::vector<std::vector<std::vector<Figures>>> runs_;  // by cell, round and repeat
   std::set<std::pair<size_t, int>> failed_;              // cell and round
   // The load that was read last. Cells that share a load follow each other.

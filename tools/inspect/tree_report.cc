@@ -93,7 +93,7 @@ std::string DiskText(const Inspection& inspection) {
   }
   if (inspection.holes > 0) {
     disk.Row({"holes behind compressed pages", "-" + Count(inspection.holes),
-              "-" + Percent(Ratio(inspection.holes, sum))});
+              Percent(-Ratio(inspection.holes, sum))});
   }
   disk.Row({"size on disk", Count(sum), Percent(1)});
   return disk.Text();

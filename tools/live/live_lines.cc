@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "tools/live/seconds.h"
 #include "tools/live/sparkline.h"
 #include "tools/output/table.h"
 #include "tools/report/figures.h"
@@ -19,11 +20,7 @@ std::string Bytes(uint64_t n) { return Size(static_cast<double>(n)); }
 
 std::string Rounded(double rate) { return std::isnan(rate) ? "-" : Whole(std::round(rate)); }
 
-std::string Latency(double us) {
-  if (std::isnan(us) || us <= 0) return "-";
-  if (us >= 1e6) return fmt::format("{:.3g} s", us / 1e6);
-  return us >= 1e3 ? fmt::format("{:.3g} ms", us / 1e3) : fmt::format("{:.3g} us", us);
-}
+std::string Latency(double us) { return us > 0 ? LatencyText(us) : "-"; }
 
 // Returns the first `columns` characters of the text, each of which may be several bytes of UTF-8.
 std::string Cut(const std::string& text, size_t columns) {

@@ -1,5 +1,7 @@
 #include "tools/live/seconds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -70,6 +72,19 @@ std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds) {
     }
   }
   return stalls;
+}
+
+std::string LatencyText(double us) {
+  constexpr double kRoundsUp = 999.5;  // from here on three digits would be 1e+03
+  if (std::isnan(us)) return "-";
+  double x = us;
+  const char* unit = "us";
+  for (const char* larger : {"ms", "s"}) {
+    if (x < kRoundsUp) break;
+    x /= 1000;
+    unit = larger;
+  }
+  return x < kRoundsUp ? fmt::format("{:.3g} {}", x, unit) : fmt::format("{:.0f} {}", x, unit);
 }
 
 }  // namespace testbed

@@ -43,6 +43,10 @@ struct Stall {
 };
 std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds);
 
+// Returns a latency in microseconds with three digits and the unit that suits it, "3.16 ms"; "-"
+// for NaN.
+std::string LatencyText(double us);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_LIVE_SECONDS_H_

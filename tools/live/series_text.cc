@@ -69,13 +69,6 @@ double Most(const std::vector<double>& values) {
   return most;
 }
 
-// Returns a latency with the unit that suits it.
-std::string LatencyText(double us) {
-  if (std::isnan(us)) return "-";
-  if (us >= 1e6) return fmt::format("{:.3g} s", us / 1e6);
-  return us >= 1e3 ? fmt::format("{:.3g} ms", us / 1e3) : fmt::format("{:.3g} us", us);
-}
-
 std::string CurveLines(const Curves& curves) {
   const double most_rate = Most(curves.rate), most_p99 = Most(curves.p99);
   double least_p99 = NAN;

@@ -25,10 +25,12 @@ std::string Padded(const std::string& text, size_t width, bool left) {
   return left ? text + spaces : spaces + text;
 }
 
-// Escapes what Markdown or HTML would take for markup.
+// Escapes what Markdown or HTML would take for markup, and what GitHub would take for the number of
+// an issue: "#2", the second run on a load.
 std::string MarkdownCell(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     switch (c) {
       case '<':
         out += "&lt;";
@@ -42,6 +44,9 @@ std::string MarkdownCell(const std::string& text) {
       case '\n':
       case '\r':
         out += ' ';
+        break;
+      case '#':
+        out += i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9' ? "#<!-- -->" : "#";
         break;
       default:
         if (std::string_view("|\\`*_[]").find(c) != std::string_view::npos) out += '\\';
@@ -182,7 +187,11 @@ std::string Count(uint64_t n) {
 }
 
 std::string Percent(double share) {
-  return std::isfinite(share) ? fmt::format("{:.1f} %", share * 100) : "-";
+  if (!std::isfinite(share)) return "-";
+  std::string text = fmt::format("{:.1f} %", share * 100);
+  if (share > 0 && text == "0.0 %") return "<0.1 %";
+  if (share < 1 && text == "100.0 %") return ">99.9 %";
+  return text;
 }
 
 }  // namespace testbed

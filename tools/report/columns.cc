@@ -268,7 +268,11 @@ const std::vector<ColumnMeaning>& ColumnMeanings() { return kMeanings; }
 
 std::string ExplainText(const std::string& asked) {
   const std::string word = Lower(asked);
-  std::string text = Lines([&](const ColumnMeaning& m) { return Lower(m.column) == word; });
+  // A latency may be named without its unit: p99 is a column of one table, and "p99 us" of others.
+  std::string text = Lines([&](const ColumnMeaning& m) {
+    const std::string column = Lower(m.column);
+    return column == word || column == word + " us";
+  });
   if (!text.empty()) return text;
   text = Lines([&](const ColumnMeaning& m) {
     return Lower(m.table).find(word) != std::string::npos ||

@@ -87,6 +87,12 @@ std::string Header(const json& document) {
   return text + "\n";
 }
 
+// Returns the number of a load or of a run, which count from 0, as the tables have it; "" for the
+// first.
+std::string OrdinalText(const char* prefix, double number) {
+  return number > 0 ? prefix + Whole(number + 1) : "";
+}
+
 // Returns a line with the worst grade of the runs, the reasons for it, and the figures that this
 // machine cannot give.
 std::string GradeLine(const json& document) {
@@ -117,10 +123,10 @@ std::string EndedLines(const json& document) {
     for (const json& phase : run.at("phases")) {
       if (!phase.contains("ended_because") || phase.at("kind") == "tune") continue;
       text += fmt::format(
-          "{} ended after {:.3g} s and {} operations: {}; load more --rows, or give fewer "
+          "{} ended after {} s and {} operations: {}; load more --rows, or give fewer "
           "--operations or --seconds, or a shorter --warmup\n",
-          RowName(run, phase, ""), Number(phase, "/seconds", 0), FigureText(phase, "/count"),
-          FigureText(phase, "/ended_because"));
+          RowName(run, phase, ""), Short(Number(phase, "/seconds", 0)),
+          FigureText(phase, "/count"), FigureText(phase, "/ended_because"));
     }
   }
   return text;
@@ -277,6 +283,18 @@ std::string WhatElse(const std::string& text, const json& document) {
 
 }  // namespace
 
+std::vector<std::string> FailedRunLines(const json& document) {
+  std::vector<std::string> lines;
+  for (const json& run : document.at("runs")) {
+    if (!run.contains("error")) continue;
+    lines.push_back(fmt::format("! the run of {} thr{}{} failed: {}\n", FigureText(run, "/threads"),
+                                OrdinalText(" load ", Number(run, "/load", 0)),
+                                OrdinalText(" #", Number(run, "/repeat", 0)),
+                                FigureText(run, "/error/sentence")));
+  }
+  return lines;
+}
+
 std::string Doubts(const json& document) {
   std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
                      OtherAnswersLines(document);
@@ -301,7 +319,9 @@ std::string Remarks(const json& document) {
 }
 
 std::string ReportText(const json& document, const ReportStyle& style) {
-  const std::string head = Doubts(document) + Header(document);
+  std::string head;
+  for (const std::string& line : FailedRunLines(document)) head += line;
+  head += Doubts(document) + Header(document);
   std::string tables;
   for (const Table& table : RunTables(document)) {
     if (table.empty()) continue;

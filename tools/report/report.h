@@ -15,6 +15,9 @@ namespace testbed {
 // Throws json::exception when the document lacks a part that every one has (ReadResults checks).
 std::string ReportText(const nlohmann::json& document, const ReportStyle& style = {});
 
+// Returns the lines with which the report begins, one for each run that failed: of such a run there
+// are only the phases that it had finished. Throws as ReportText does.
+std::vector<std::string> FailedRunLines(const nlohmann::json& document);
 // Returns the lines of the report that say what makes the figures of the document doubtful, each
 // with "! " before it: other programs or virtual machines used the processors, clients fell behind
 // their rate, a setting is not in force, a replay ran on another database, or the budget covers the

@@ -337,6 +337,7 @@ const RowTable& ResultRows() {
     AddIdentity(&all.columns);
     AddOperation(&all.columns);
     AddPhase(&all.columns);
+    AddPaths(ColumnOf::kRun, {"/error/sentence"}, &all.columns);
     AddOrigin(&all.columns);
     return all;
   }();

@@ -47,12 +47,13 @@ class BenchmarkRows {
 };
 
 // Returns the rows that are benchmarks: operations with a latency, of phases that load or measure and
-// came to their end.
+// came to their end, in runs that did not fail.
 std::vector<size_t> BenchmarkedRows(const BenchmarkRows& rows) {
   std::vector<size_t> benchmarked;
   for (size_t r = 0; r < rows.size(); ++r) {
     const std::string kind = rows.Text(r, "kind");
-    const bool whole = rows.Text(r, "phase_partial") != "1";
+    const bool whole =
+        rows.Text(r, "phase_partial") != "1" && rows.Text(r, "error_sentence").empty();
     if ((kind == "load" || kind == "measure") && whole &&
         rows.At(r, "latency_us_mean").is_number()) {
       benchmarked.push_back(r);
@@ -178,8 +179,9 @@ json BenchmarkJson(const QueryAnswer& answer) {
   const std::vector<size_t> benchmarked = BenchmarkedRows(rows);
   if (benchmarked.empty()) {
     throw Error(Error::kUsage,
-                "there is no operation with a latency in a phase that was finished among these "
-                "results, so there is nothing to export as a benchmark; choose others by --where");
+                "there is no operation with a latency in a phase that was finished, of a run that "
+                "did not fail, among these results, so there is nothing to export as a benchmark; "
+                "choose others by --where");
   }
   BenchmarkNames names(rows, VaryingColumns(rows, benchmarked));
   std::vector<std::string> order;                      // of the names

@@ -14,7 +14,8 @@
 #   publish INSTALL PREFIX   makes INSTALL the library's folder, by one rename, and prints PREFIX
 #
 # The folder is ${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/testbed}, outside the project's
-# build folder, so that `rm -rf build` costs no library. The caller sets $log before the first step.
+# build folder, so that `rm -rf build` costs no library; under sudo it is that of the user who called sudo,
+# if there is one. The caller sets $log before the first step.
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
 die() {
@@ -24,6 +25,16 @@ die() {
 
 home=${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}
 cache=${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$home/.cache}/testbed}
+# sudo makes root's home the home. Root takes the libraries of the user who called it, where there are some: both use one
+# build folder, which another path of WiredTiger would have configured and compiled anew at each change of the user.
+cache_owner=
+if ((EUID == 0)) && [[ -z ${TESTBED_CACHE_DIR:-} && -z ${XDG_CACHE_HOME:-} && -n ${SUDO_USER:-} ]]; then
+  home_of_user=$(getent passwd "$SUDO_USER" | cut -d: -f6) || home_of_user=
+  if [[ -n $home_of_user && -d $home_of_user/.cache/testbed ]]; then
+    cache=$home_of_user/.cache/testbed
+    cache_owner=$SUDO_USER
+  fi
+fi
 [[ $cache == /* ]] || cache=$PWD/$cache
 log=/dev/null # until the caller names a file
 trap 'exit 130' INT
@@ -43,6 +54,8 @@ enter_cache() {
   mkdir -p "$cache" ||
     die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
   exec 9>"$cache/.$name.lock"
+  # What root makes in a user's folder is the user's, who could not open the lock otherwise.
+  [[ -z $cache_owner ]] || chown -h -- "$cache_owner" "$cache/.$name.lock"
   if ! flock --nonblock 9; then
     say "waiting for another build of $what in $cache"
     flock 9
@@ -99,6 +112,7 @@ fetch_crate() {
 publish() {
   # A folder without the library is left from some accident, and would make the rename fail.
   rm -rf -- "$2"
+  [[ -z $cache_owner ]] || chown -hR -- "$cache_owner" "$1"
   mv -T -- "$1" "$2"
   rm -f -- "$log"
   echo "$2"

@@ -116,5 +116,22 @@ TEST_F(CsvTest, DocumentsOfOtherVersionsHaveTheSameColumns) {
   EXPECT_EQ(ParseCsv(other).at(0).at("option_seed"), "");
 }
 
+// The rows of a run that failed after its phases looked as those of any other.
+TEST_F(CsvTest, RowsTellThatTheirRunFailed) {
+  ASSERT_EQ(Run("--engine null --ram 64M --rows 500 --operations 100 --threads 1,2 --account off "
+                "--quiet --json run.json")
+                .code,
+            0);
+  json document = Json("run.json");
+  document["runs"].back()["error"] = {{"sentence", "rows are missing"}, {"exit_code", 1}};
+  std::ofstream(directory_ / "run.json") << document;
+  const CommandResult result = Run("report run.json --csv");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::string last = std::to_string(document["runs"].size() - 1);
+  for (const Record& record : ParseCsv(result.out)) {
+    EXPECT_EQ(record.at("error_sentence"), record.at("run") == last ? "rows are missing" : "");
+  }
+}
+
 }  // namespace
 }  // namespace testbed

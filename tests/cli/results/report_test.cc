@@ -162,6 +162,10 @@ TEST_F(ReportTest, EachColumnIsExplainedAndThePageIsUpToDate) {
   EXPECT_NE(one.find("kernel B/read: Bytes of such a request."), std::string::npos) << one;
   EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 3) << one;
   EXPECT_LE(LongestLine(Run("explain").out), 100u);
+  // The insert benchmark's p99 is the share of seconds above a rate, and hid the latency.
+  const std::string p99 = Run("explain p99").out;
+  EXPECT_NE(p99.find("Operations\n  p99 us: Percentile"), std::string::npos) << p99;
+  EXPECT_NE(p99.find("  p99: Rate that was exceeded"), std::string::npos) << p99;
 }
 
 // Requests of other programs, which the kernel account recognizes, must not count in any figure of
@@ -231,6 +235,25 @@ TEST_F(ReportTest, WhatIsNotInForceStandsAtTheTop) {
   EXPECT_LT(at, text.find("testbed 0.")) << text;
   EXPECT_NE(text.find("of ram 64M (not in"), std::string::npos) << text;
   EXPECT_EQ(text.find("note: --ram"), std::string::npos) << "it is told once";
+}
+
+// The sentence was on standard error alone, so that a file told nothing of the failure.
+TEST_F(ReportTest, ARunThatFailedStandsAtTheTop) {
+  json document = Document();
+  document["runs"].back()["error"] = {{"sentence", "9 of 30 answers\nwere wrong"},
+                                      {"exit_code", 1}};
+  const std::string text = Report(document);
+  EXPECT_THAT(text, StartsWith("! the run of 2 thr load 2 failed: 9 of 30 answers were wrong\n"));
+  document["runs"].back().erase("error");
+  EXPECT_THAT(Report(document), Not(HasSubstr("! the run of")));
+}
+
+TEST_F(ReportTest, ALongTimeHasNoExponent) {
+  json document = Document();
+  json& phase = document["runs"][0]["phases"].back();
+  phase["seconds"] = 1234.4;
+  phase["ended_because"] = "no row is left";
+  EXPECT_THAT(Report(document), HasSubstr(" ended after 1234 s and "));
 }
 
 // A percentile that few operations lie above is not shown.

@@ -175,6 +175,27 @@ TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   EXPECT_THAT(calls_, Not(HasSubstr(" sysbench")));
 }
 
+// Under sudo the home is root's, and so WiredTiger was built once more, and with it all of testbed.
+TEST_F(SetUpScriptsTest, UnderSudoTheLibrariesAreThoseOfTheUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "this needs root";
+  for (const char* file : {"setup/library.sh", "setup/build_wiredtiger.sh"}) {
+    fs::copy(fs::path(SourceDir()) / "tools" / file, directory_ / "tools" / file);
+  }
+  const std::string home = directory_ / "home";
+  Script("bin/getent", "[[ $2 == me ]] && echo \"me:x:1000:1000::" + home + ":/bin/sh\"\n");
+  const std::string where = "setup/build_wiredtiger.sh --where";
+  const std::string none = "TESTBED_CACHE_DIR= XDG_CACHE_HOME= HOME=/none ";
+  EXPECT_EQ(Tool(where, none + "SUDO_USER=me"), 0) << said_;
+  EXPECT_THAT(said_, testing::StartsWith("/none/.cache/testbed/wiredtiger-"));
+  fs::create_directories(directory_ / "home/.cache/testbed");
+  EXPECT_EQ(Tool(where, none + "SUDO_USER=me"), 0) << said_;
+  EXPECT_THAT(said_, testing::StartsWith(home + "/.cache/testbed/wiredtiger-"));
+  EXPECT_EQ(Tool(where, none + "SUDO_USER=nobody-here"), 0) << said_;
+  EXPECT_THAT(said_, testing::StartsWith("/none/.cache/testbed/wiredtiger-"));
+  EXPECT_EQ(Tool(where, none + "TESTBED_CACHE_DIR=/mine SUDO_USER=me"), 0) << said_;
+  EXPECT_THAT(said_, testing::StartsWith("/mine/wiredtiger-"));
+}
+
 TEST_F(SetUpScriptsTest, AnInstallationOfOnesOwnIsLinked) {
   fs::copy(fs::path(SourceDir()) / "tools/build_engine.sh", directory_ / "tools/build_engine.sh",
            fs::copy_options::overwrite_existing);

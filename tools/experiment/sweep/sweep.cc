@@ -212,7 +212,12 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
       AddOption(g, &options);
     }
   }
-  if (axes.empty() && options.contains("engine")) {  // a table needs an axis
+  const bool of_engines = std::any_of(axes.begin(), axes.end(),
+                                      [](const Axis& axis) { return axis.name == "engine"; });
+  if (!of_engines && !options.contains("engine")) {
+    RunOptions().Resolve();  // throws the Error of a run without an engine
+  }
+  if (axes.empty()) {  // a table needs an axis
     axes.push_back({"engine", {{options["engine"], {{"engine", options["engine"]}}}}});
     options.erase("engine");
   }

@@ -13,14 +13,25 @@ std::string Megabytes(uint64_t bytes) {
   return fmt::format("{}M", std::max<uint64_t>(1, bytes >> 20));
 }
 
+// Returns what servers make of a buffer pool of this size; "" when it is one that all of them take.
+// A pool that is smaller than a chunk is a chunk of its own.
+std::string ChunksLine(uint64_t pool_bytes) {
+  constexpr uint64_t kChunk = 128 << 20;
+  if (pool_bytes <= kChunk || pool_bytes % kChunk == 0) return "";
+  return "  # MySQL, and MariaDB before 10.8, round it up to a multiple of 128M (of\n"
+         "  # innodb_buffer_pool_chunk_size * innodb_buffer_pool_instances)\n";
+}
+
 std::string MyCnf(const AdvisedWay& way) {
   const bool known = way.page_size >= 4096 && way.page_size <= 65536;
   std::string text = fmt::format(
       "my.cnf\n"
       "  [mysqld]\n"
       "  innodb_buffer_pool_size = {}\n"
+      "{}"
       "  innodb_flush_method = {}\n",
-      Megabytes(way.cache_bytes), way.io == "direct" ? "O_DIRECT" : "fsync");
+      Megabytes(way.cache_bytes), ChunksLine(way.cache_bytes),
+      way.io == "direct" ? "O_DIRECT" : "fsync");
   if (known) {
     text += fmt::format("  innodb_page_size = {}   # only when the data directory is initialised\n",
                         ShortSize(way.page_size));

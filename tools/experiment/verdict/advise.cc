@@ -221,7 +221,7 @@ std::string MissingText(const ResultSet& results, size_t whole) {
   std::vector<std::string> missing;
   for (size_t i = 0; i < results.cells().size(); ++i) {
     const Cell& cell = results.cells()[i];
-    if (!cell.runs()) continue;
+    if (!cell.runs() || !results.asked(i)) continue;
     if (RoundsOf(results, i) < std::min<size_t>(kLeastRounds, results.rounds())) {
       missing.push_back("not measured in each round: " + cell.name);
     }

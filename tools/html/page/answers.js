@@ -154,6 +154,13 @@
     return says;
   };
 
+  // Returns the words on what a part of a finding was judged of, when that stands in for what was published; '' otherwise.
+  // Stand-ins count where the finding has no other parts.
+  testbed.standInText = function (finding, part) {
+    if (!part.stand_in) return '';
+    return ' (of ' + part.stand_in + ', which stands in' + (finding.on_stand_in ? ')' : ' and is not counted)');
+  };
+
   // Returns the sentences that answer the question above for a phase of a run of the document.
   testbed.answers = function (document, run, phase) {
     return [meanSentence(document, run, phase), rateSentence(run, phase), readSentence(phase), writeSentence(phase)].filter(function (s) { return s !== ''; });

@@ -50,10 +50,12 @@ var testbed = {};
     return scaled(us, ['µs', 'ms', 's'], 1000);
   }
 
-  // Returns 0.123 as 12.3 %.
+  // Returns 0.123 as 12.3 %. What is less than 1 is less than 100 %: of 0.99996 the distance to 1 has a digit.
   function percent(share) {
     if (share === null || share === undefined || !isFinite(share)) return '–';
-    return parseFloat((share * 100).toPrecision(share !== 0 && Math.abs(share) < 0.01 ? 1 : 3)) + ' %';
+    var rounded = parseFloat((share * 100).toPrecision(share !== 0 && Math.abs(share) < 0.01 ? 1 : 3));
+    if (share < 1 && rounded >= 100) rounded = parseFloat((100 - ((1 - share) * 100).toPrecision(1)).toPrecision(12));
+    return rounded + ' %';
   }
 
   // Returns 1000, 12000, 3e6 as an axis has them: 1k, 12k, 3M.

@@ -33,9 +33,7 @@
   }
 
   function finding(f) {
-    // Parts of stand-ins are counted where a finding has no others.
-    const counts = f.on_stand_in ? '' : ' and is not counted';
-    const parts = f.parts.map((part) => h('tr', {}, h('td', {class: 'wrap'}, line(part.says), part.stand_in ? h('em', {}, ` (of ${line(part.stand_in)}, which stands in${counts})`) : null,
+    const parts = f.parts.map((part) => h('tr', {}, h('td', {class: 'wrap'}, line(part.says), part.stand_in ? h('em', {}, line(testbed.standInText(f, part))) : null,
         part.false_if ? h('em', {}, ` (false if ${line(part.false_if)})`) : null),
       h('td', {class: 'wrap'}, line(part.published || '–')), h('td', {class: 'wrap'}, line(part.ours || '–')),
       h('td', {class: 'wrap'}, sign(part.outcome), ' ', line(confidenceOf(part)))));

@@ -39,6 +39,18 @@ TEST(AdviceConfigTest, MongodGetsACacheThatItTakes) {
                         "give advise the server's --ram\n"));
 }
 
+// MySQL makes 256M of a pool of 192M, which may be all of the memory.
+TEST(AdviceConfigTest, APoolThatServersRoundUpIsSaid) {
+  const auto my = [](uint64_t cache) {
+    return ConfigurationText({"innodb", "direct", 16384, cache, 1024 * kMega});
+  };
+  for (const uint64_t whole : {64, 128, 256, 512}) {
+    EXPECT_THAT(my(whole * kMega), Not(HasSubstr("round it up"))) << whole;
+  }
+  EXPECT_THAT(my(192 * kMega), HasSubstr("innodb_buffer_pool_size = 192M\n"
+                                         "  # MySQL, and MariaDB before 10.8, round it up"));
+}
+
 TEST(AdviceConfigTest, WhatDoesNotCarryOverIsSaid) {
   EXPECT_THAT(ConfigurationText({"wiredtiger", "direct", 8192, kMega, kMega}),
               HasSubstr("direct does not carry over"));

@@ -206,6 +206,9 @@ TEST_F(ExperimentDataTest, TheCommandMakesSuchResultsAnew) {
   mine.file = "my files/two.toml";
   EXPECT_EQ(command(mine, {"full", {{"value-size", "400"}}, {}, {}, 5}),
             "testbed experiment 'my files/two.toml' --scale full --set value-size=400 --rounds 5");
+  mine.name = "spaced";
+  EXPECT_EQ(command(mine, {"full", {{"label", "my runs"}}, {}, {}, 5}),
+            "testbed experiment 'my files/two.toml' --scale full --set 'label=my runs' --rounds 5");
   EXPECT_EQ(command(LoadExperiment("log-writes"), {"small", {}, {}, {}}),
             "testbed experiment log-writes --scale small");
   const std::vector<std::string> words = {"--engine", "btree,null", "--page-size",

@@ -218,6 +218,34 @@ TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
             "threads; the first 24 of 30 curves");
 }
 
+// The page said of every stand-in that it is not counted, also where a finding has nothing else.
+TEST(PageDataTest, StandInsAloneAreCounted) {
+  const auto text = [](const std::string& on_stand_in, const std::string& stand_in) {
+    json finding, part;
+    finding["on_stand_in"] = on_stand_in;
+    part["stand_in"] = stand_in;
+    finding["parts"].push_back(part);
+    return EvaluateOnPage(finding, "testbed.standInText(data, data.parts[0]);");
+  };
+  EXPECT_EQ(text("", "btree"), " (of btree, which stands in and is not counted)");
+  EXPECT_EQ(text("btree", "btree"), " (of btree, which stands in)");
+  EXPECT_EQ(text("", ""), "");
+}
+
+// A cache that missed one block of 2500 answered "100 %" of its requests.
+TEST(PageDataTest, WhatIsNotAllIsNotAHundredPerCent) {
+  const auto percent = [](const char* share) {
+    return EvaluateOnPage(json(), std::string("testbed.percent(") + share + ");");
+  };
+  EXPECT_EQ(percent("1"), "100 %");
+  EXPECT_EQ(percent("0.999"), "99.9 %");
+  EXPECT_EQ(percent("0.9996"), "99.96 %");
+  EXPECT_EQ(percent("0.99996"), "99.996 %");
+  EXPECT_EQ(percent("0.123"), "12.3 %");
+  EXPECT_EQ(percent("1.5"), "150 %");
+  EXPECT_EQ(percent("0"), "0 %");
+}
+
 TEST(PageDataTest, FiguresPerOperationAreOfTheRunAlone) {
   json document = SmallDocument();
   Mixed(document)["rows_read"] = 60;

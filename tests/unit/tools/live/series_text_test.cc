@@ -58,6 +58,19 @@ TEST(SecondsTest, AStallIsASecondBelowATenthOrWithAnOperationOfASecond) {
   EXPECT_EQ(stalls[0].max_us, 3e6);
 }
 
+// A latency of 999.7 us was printed as 1e+03 us.
+TEST(SecondsTest, ALatencyHasThreeDigitsAndNoExponent) {
+  EXPECT_EQ(LatencyText(NAN), "-");
+  EXPECT_EQ(LatencyText(0.948), "0.948 us");
+  EXPECT_EQ(LatencyText(999.4), "999 us");
+  EXPECT_EQ(LatencyText(999.7), "1 ms");
+  EXPECT_EQ(LatencyText(3160), "3.16 ms");
+  EXPECT_EQ(LatencyText(999400), "999 ms");
+  EXPECT_EQ(LatencyText(999700), "1 s");
+  EXPECT_EQ(LatencyText(3.02e6), "3.02 s");
+  EXPECT_EQ(LatencyText(1.2341e9), "1234 s");
+}
+
 TEST(SeriesTextTest, AnOperationThatEndsInTheRestOfAPhaseIsAStall) {
   json series = json::array();
   for (int i = 1; i <= 5; ++i) series.push_back(Second(i, 1000, 200));

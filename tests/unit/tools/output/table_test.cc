@@ -31,6 +31,24 @@ TEST(TableTest, AKeptColumnIsLeftOutLast) {
   EXPECT_THAT(Small().Keep({"steady"}).Text(1), HasSubstr("  phase       steady\n"));
 }
 
+TEST(TableTest, AShareIsNeitherNothingNorAllUnlessItIs) {
+  EXPECT_EQ(Percent(0), "0.0 %");
+  EXPECT_EQ(Percent(5.6e-5), "<0.1 %");
+  EXPECT_EQ(Percent(0.001), "0.1 %");
+  EXPECT_EQ(Percent(0.1234), "12.3 %");
+  EXPECT_EQ(Percent(0.9999), ">99.9 %");
+  EXPECT_EQ(Percent(1), "100.0 %");
+}
+
+// GitHub makes "#2" a link to an issue, which then says that it was mentioned.
+TEST(TableTest, ARunIsNoIssueInMarkdown) {
+  Table table("Title", {"phase", "#"});
+  table.Row({"point-read, 8 thr #2", "1"});
+  const std::string text = table.Markdown(true);
+  EXPECT_THAT(text, HasSubstr("| point-read, 8 thr #<!-- -->2 | 1 |\n"));
+  EXPECT_THAT(text, HasSubstr("| phase | # |\n"));
+}
+
 TEST(TableTest, OneLineHasNoControls) {
   EXPECT_EQ(OneLine("a\n\x1b[2J\x7f"), "a  [2J ");
   EXPECT_EQ(OneLine("\u009b2J \u00e4 \u2013"), " 2J \u00e4 \u2013");

@@ -290,6 +290,16 @@ TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {
   EXPECT_EQ(comparison.rows[0].answer.outcome, Outcome::kUnknown);
 }
 
+// A check of the whole database fails the run, and leaves the phases that it is about.
+TEST(CompareDocumentsTest, ARunThatFailedIsSaidAboveAll) {
+  const json first = Document({100, 101});
+  json second = first;
+  second["runs"][1]["error"] = {{"sentence", "rows are missing"}, {"exit_code", 1}};
+  const std::string text = ComparisonText(CompareDocuments(first, second, {}));
+  EXPECT_EQ(text.find("second: ! 1 of 2 runs failed"), 0u) << text;
+  EXPECT_THAT(text, Not(HasSubstr("first: !")));
+}
+
 TEST(CompareTermsTest, NameWhatDiffersAndWhatForbids) {
   const json first = Document({100});
   json second = Document({100});

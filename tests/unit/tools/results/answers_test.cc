@@ -115,6 +115,18 @@ TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
               testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
 }
 
+// An engine that gave wrong answers, which fails the run, was a benchmark as any other.
+TEST_F(BenchmarkTest, ARunThatFailedIsNoRepetition) {
+  Add(SmallDocument());
+  json failed = SmallDocument();
+  failed["options"]["seed"] = 43;
+  failed["runs"][0]["error"] = {{"sentence", "rows are missing"}, {"exit_code", 1}};
+  Add(failed);
+  const json exported = Export();
+  ASSERT_EQ(exported["benchmarks"].size(), 3u);
+  EXPECT_EQ(exported["benchmarks"][0]["repetitions"], 1);
+}
+
 TEST_F(BenchmarkTest, AnotherHostReleaseOrCommitIsNoRepetition) {
   Add(SmallDocument());
   json other = SmallDocument();
