@@ -117,10 +117,11 @@ ConnectOptions MysqlEngine::Target() const {
   ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
   options.as_text = settings_.access == Access::kSelect;
   // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
-  // another syncs lazy commits.
+  // another syncs lazy commits. A server may also be set to commit nothing by itself, or to begin
+  // the next transaction with each COMMIT; writes outside of a transaction would then be lost.
   options.setup =
       "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES', wait_timeout = "
-      "31536000";
+      "31536000, autocommit = 1, completion_type = 0";
   return options;
 }
 

@@ -247,6 +247,23 @@ TEST_P(ServerTest, ASessionMayRestLongerThanTheServerAllows) {
   engine_->Settle();
 }
 
+// What a server does with statements outside of a transaction is a setting of it, which its sessions
+// begin with.
+TEST_P(ServerTest, WritesAreCommittedWhateverTheServersSessionsBeginWith) {
+  if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL commits each statement by itself";
+  options_.extra["server_option"] = "autocommit=0;completion_type=CHAIN";
+  Open();
+  Put("a", "1");
+  session_->Begin();
+  Put("b", "2");
+  session_->Commit();
+  Put("c", "3");
+  Reopen();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("b"), "2");
+  EXPECT_EQ(Get("c"), "3");
+}
+
 // A ledger tells its kernel account the threads of servers. This account remembers them, and counts
 // nothing.
 class ServedThreads : public KernelAccount {
