@@ -114,6 +114,18 @@ TEST_P(ServerRunTest, AClientLibraryThatCannotBeLoadedIsOneSentence) {
   EXPECT_FALSE(fs::exists(directory_ / "db/db/cluster"));
 }
 
+// What the environment says of other servers must not lead the run to them, nor change its own.
+TEST_P(ServerRunTest, TheEnvironmentIsNotForItsOwnServer) {
+  const CommandResult result =
+      Run("--engine " + GetParam() + " --ram 256M --rows 100 --workload insert --quiet",
+          "PGHOSTADDR=127.0.0.1 PGPORT=1 PGDATABASE=other PGUSER=other PGREQUIREPEER=other "
+          "PGCHANNELBINDING=require PGTARGETSESSIONATTRS=standby PGSSLMODE=require "
+          "PGOPTIONS='-c default_transaction_read_only=on' MYSQL_UNIX_PORT=/nowhere "
+          "MYSQL_TCP_PORT=1 MYSQL_PWD=other timeout -k 1 100");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(Servers().empty());
+}
+
 TEST_P(ServerRunTest, AServerThatRefusesItsRunIsOneSentence) {
   if (GetParam() != "postgres") GTEST_SKIP() << "MariaDB has no option that makes it refuse root";
   const CommandResult result =
