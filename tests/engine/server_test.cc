@@ -247,8 +247,8 @@ TEST_P(ServerTest, ASessionMayRestLongerThanTheServerAllows) {
   engine_->Settle();
 }
 
-// What a server does with statements outside of a transaction is a setting of it, which its sessions
-// begin with.
+// What a server does with statements outside of a transaction is a setting of it, with which its
+// sessions begin.
 TEST_P(ServerTest, WritesAreCommittedWhateverTheServersSessionsBeginWith) {
   if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL commits each statement by itself";
   options_.extra["server_option"] = "autocommit=0;completion_type=CHAIN";

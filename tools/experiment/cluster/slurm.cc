@@ -57,6 +57,15 @@ ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* 
   return tasks;
 }
 
+std::string JobOfSbatch(const std::string& output) {
+  std::string job;
+  for (const std::string& line : SplitLines(output)) {
+    const std::string id = line.substr(0, line.find(';'));  // the name of a cluster may follow
+    if (!id.empty() && id.find_first_not_of("0123456789") == std::string::npos) job = id;
+  }
+  return job;
+}
+
 SlurmLauncher::SlurmLauncher(std::string out, std::string partition,
                              std::vector<std::string> options)
     : out_(std::move(out)),
@@ -101,8 +110,7 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
   if (!refused.empty()) words.push_back(fmt::format("--exclude={}", fmt::join(refused, ",")));
   for (const std::string& option : options_) words.push_back("--" + option);
   words.push_back("--wrap=" + script);
-  std::string id = RunProgram(words);
-  id = id.substr(0, id.find_first_not_of("0123456789"));
+  const std::string id = JobOfSbatch(RunProgram(words));
   if (id.empty()) throw Error(Error::kRun, "sbatch gave no number of a job");
   for (size_t i = 0; i < blocks.size(); ++i) {
     logs_[blocks[i]] = fmt::format("{}/logs/{}_{}.txt", out_, id, i);

@@ -188,6 +188,15 @@ TEST(SlurmTest, SqueueTellsTasks) {
   EXPECT_TRUE(TasksOfSqueue("", &ids).none());
 }
 
+// What a site or a warning says comes before the number, and the job is submitted all the same.
+TEST(SlurmTest, SbatchTellsTheJobAmongMessages) {
+  EXPECT_EQ(JobOfSbatch("12\n"), "12");
+  EXPECT_EQ(JobOfSbatch("12;west\n"), "12");
+  EXPECT_EQ(JobOfSbatch("sbatch: 40 nodes are free\nsbatch: warning: no time limit\n12\n"), "12");
+  EXPECT_EQ(JobOfSbatch("sbatch: 40 nodes are free\n"), "");
+  EXPECT_EQ(JobOfSbatch(""), "");
+}
+
 TEST(SlurmTest, WordsAreQuotedForAShell) {
   EXPECT_EQ(ShellCommand({"a b", "it's", "$x"}), "'a b' 'it'\\''s' '$x'");
 }
