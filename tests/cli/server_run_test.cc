@@ -191,7 +191,8 @@ TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
   ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / "db/db/testbed-postgres"); }));
   const std::string run =
       "--engine postgres --rows 1000 --workload insert,point-read --operations 100 --ram 64M "
-      "--quiet --json out.json --engine-option schema=other --engine-option 'connect=host=" +
+      "--read-iops 100000 --drop-caches --quiet --json out.json --engine-option schema=other "
+      "--engine-option 'connect=host=" +
       (directory_ / "db/db/cluster").string() + " user=testbed dbname=postgres'";
   const CommandResult result = Run(run), strict = Run(run + " --strict");
   ::kill(process, SIGKILL);
@@ -199,7 +200,10 @@ TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
   EXPECT_TRUE(Becomes([&] { return Servers().empty(); }, 20));
   ASSERT_EQ(result.code, 0) << result.err;
   const nlohmann::json document = Json("out.json");
+  ASSERT_EQ(document["not_in_force"].size(), 3u) << document["not_in_force"];
   EXPECT_EQ(document["not_in_force"][0]["option"], "ram");
+  EXPECT_EQ(document["not_in_force"][1]["option"], "read-iops");
+  EXPECT_EQ(document["not_in_force"][2]["option"], "drop-caches");
   const nlohmann::json& accounting = document["runs"][0]["accounting"];
   EXPECT_EQ(accounting["grade"], "C");
   EXPECT_NE(accounting["grade_reasons"].dump().find("connect"), std::string::npos);
