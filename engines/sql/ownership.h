@@ -27,7 +27,9 @@ struct SchemaMarker {
 // What a server has under the schema's name.
 struct FoundSchema {
   bool is_there = false;
-  std::optional<SchemaMarker> marker;  // nothing when it has no marker table
+  // Nothing when it has no marker table. Empty also when the server tells that testbed was making
+  // the schema and had not come to its marker table.
+  std::optional<SchemaMarker> marker;
 };
 
 struct SchemaOwner {

@@ -35,13 +35,14 @@ class GivenServerTest : public StartedCommandTest {
 
   // Runs a load as `me`, with a password, on the server of the URL.
   CommandResult Load(const std::string& engine, const std::string& url, const std::string& password,
-                     const std::string& durability = "sync") {
+                     const std::string& durability = "sync",
+                     const std::string& schema = "other") {
     const bool mysql = engine == "mysql";
     return Run("--engine " + engine + (mysql ? " --io direct --page-size 16k" : "") +
                    " --durability " + durability +
                    " --rows 500 --workload insert --account off --quiet --engine-option "
-                   "schema=other --connect '" +
-                   url + "'",
+                   "schema=" +
+                   schema + " --connect '" + url + "'",
                (mysql ? "MYSQL_PWD=" : "PGPASSWORD=") + password);
   }
 
@@ -131,6 +132,22 @@ TEST_F(GivenMariadbTest, ADurabilityThatIsNotTheServersIsRefused) {
             ": the server has innodb_flush_log_at_trx_commit = 1; give --durability sync");
   }
   const CommandResult good = Load("mysql", url, "right", "sync");
+  EXPECT_EQ(good.code, 0) << good.err;
+}
+
+// A run may be killed when it has made its database, and no table in it yet.
+TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
+  std::ofstream(directory_ / "made.sql") << Read(directory_ / "users.sql")
+                                         << "CREATE DATABASE cut_short COMMENT 'testbed';\n"
+                                         << "CREATE DATABASE filled COMMENT 'testbed';\n"
+                                         << "CREATE TABLE filled.t (a INT);\n"
+                                         << "CREATE DATABASE theirs;\n";
+  StartServer("--skip-networking --init-file=" + (directory_ / "made.sql").string());
+  const std::string url = "mysql://me@localhost/?socket=" + (directory_ / "socket").string();
+  for (const std::string schema : {"filled", "theirs"}) {
+    ExpectRefused(Load("mysql", url, "right", "sync", schema), schema + " of the server is not");
+  }
+  const CommandResult good = Load("mysql", url, "right", "sync", "cut_short");
   EXPECT_EQ(good.code, 0) << good.err;
 }
 
