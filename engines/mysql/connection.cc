@@ -121,7 +121,14 @@ void MyConnection::Connect() {
 // Returns the id of the thread that serves the connection, by the server's process list; 0 when it
 // is not of this machine, that is, when no thread here with that id is of a MariaDB.
 int MyConnection::FindServerThread() {
-  if (options_.socket.empty()) return 0;
+  // The URL, ~/.my.cnf or the library may name the socket, which a host that is not this one
+  // overrules.
+  sockaddr address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(static_cast<int>(client_.mysql_get_socket(handle())), &address, &size) != 0 ||
+      address.sa_family != AF_UNIX) {
+    return 0;
+  }
   const auto rows =
       Run("SELECT TID FROM information_schema.processlist WHERE ID = CONNECTION_ID()");
   if (rows.empty()) return 0;

@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <set>
@@ -301,6 +304,29 @@ TEST_P(ServerTest, TheThreadThatSyncsLazyCommitsIsFollowed) {
   Close();
   ledger.Configure(depth, nullptr);
   EXPECT_EQ(served.count(), 2u) << "the session's and that of the syncs";
+}
+
+// A URL need not name the socket of a server on this machine: ~/.my.cnf may, and the library knows
+// one itself.
+TEST_P(ServerTest, TheThreadBehindASocketThatTheUrlDoesNotNameIsFollowed) {
+  if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL has no such file";
+  Ledger& ledger = Ledger::Get();
+  const AccountDepth depth = ledger.depth();
+  ServedThreads served;
+  Open();
+  std::ofstream(dir_ + "/.my.cnf") << "[client]\nsocket=" << dir_ << "/cluster/mysqld.sock\n";
+  const char* const home = std::getenv("HOME");
+  const std::string before = home != nullptr ? home : "/";
+  ::setenv("HOME", dir_.c_str(), 1);
+  ledger.Configure(AccountDepth::kKernel, &served);
+  const size_t others = served.count();
+  {
+    const std::unique_ptr<Engine> engine = ConnectTo("mysql://root@localhost/", "by_file", "shelf");
+    PutIn(engine.get(), "k", "v");
+  }
+  ledger.Configure(depth, nullptr);
+  ::setenv("HOME", before.c_str(), 1);
+  EXPECT_GT(served.count(), others);
 }
 
 // A cursor that is told the number of rows of its scan must get them with one statement, even when
