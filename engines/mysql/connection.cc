@@ -93,6 +93,8 @@ void MyConnection::Connect() {
                            "requires TLS says the same: add ?tls=on to the URL";
     } else if (code == kTlsRequired) {
       how = "; add ?tls=on to the URL";
+    } else if (code == ER_CON_COUNT_ERROR || code == ER_TOO_MANY_USER_CONNECTIONS) {
+      how = kMoreConnections;
     }
     const std::string sentence =
         fmt::format("mysql cannot connect to {}: {} ({}){}", options_.shown,

@@ -60,11 +60,15 @@ PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()),
   if (libpq_.PQstatus(connection_) != CONNECTION_OK) {
     const std::string said = OneLine(libpq_.PQerrorMessage(connection_));
     libpq_.PQfinish(connection_);
-    const bool password = Says(said, "password") || Says(said, "fe_sendauth");
-    throw Error(
-        Error::kUsage,
-        fmt::format("postgres cannot connect to {}: {}{}", options_.shown, said,
-                    password ? "; the password is taken from PGPASSWORD or ~/.pgpass" : ""));
+    const char* how = "";
+    if (Says(said, "password") || Says(said, "fe_sendauth")) {
+      how = "; the password is taken from PGPASSWORD or ~/.pgpass";
+    } else if (Says(said, "too many clients") || Says(said, "connection slots are reserved") ||
+               Says(said, "too many connections")) {
+      how = kMoreConnections;
+    }
+    throw Error(Error::kUsage,
+                fmt::format("postgres cannot connect to {}: {}{}", options_.shown, said, how));
   }
   libpq_.PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
   try {

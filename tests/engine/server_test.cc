@@ -267,6 +267,17 @@ TEST_P(ServerTest, WritesAreCommittedWhateverTheServersSessionsBeginWith) {
   EXPECT_EQ(Get("c"), "3");
 }
 
+// Each thread of a run has a connection, and the sentence says what to do when there are too few.
+TEST_P(ServerTest, WithoutAFreeConnectionOneSentenceSaysWhatToDo) {
+  options_.extra["server_option"] = "max_connections=10";
+  Open();
+  std::vector<std::unique_ptr<Session>> sessions;
+  const std::string sentence = ErrorOf(Error::kUsage, [&] {
+    for (int i = 0; i < 30; ++i) sessions.push_back(engine_->NewSession());
+  });
+  EXPECT_NE(sentence.find("give fewer --threads"), std::string::npos) << sentence;
+}
+
 // A ledger tells its kernel account the threads of servers. This account remembers them, and counts
 // nothing.
 class ServedThreads : public KernelAccount {
