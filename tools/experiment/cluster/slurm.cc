@@ -19,6 +19,8 @@ namespace {
 
 // Slurm's MaxArraySize is 1001 unless the site has set another.
 constexpr size_t kMostTasks = 1000;
+// The keys of an array's blocks are one word of sbatch's, for which the kernel takes 128 KiB.
+constexpr size_t kMostBytes = 100000;
 
 std::string ProgramOf(const std::string& name) {
   const std::optional<std::string> path = FindProgram(name);
@@ -80,12 +82,23 @@ SlurmLauncher::SlurmLauncher(std::string out, std::string partition,
 void SlurmLauncher::Start(const std::vector<std::string>& command,
                           const std::vector<std::string>& blocks,
                           const std::set<std::string>& refused) {
-  for (size_t at = 0; at < blocks.size(); at += kMostTasks) {
-    const size_t end = std::min(at + kMostTasks, blocks.size());
-    Submit(
-        command,
-        {blocks.begin() + static_cast<ptrdiff_t>(at), blocks.begin() + static_cast<ptrdiff_t>(end)},
-        refused);
+  for (size_t at = 0, end = 0; at < blocks.size(); at = end) {
+    for (size_t bytes = 0; end < blocks.size() && end - at < kMostTasks; ++end) {
+      bytes += blocks[end].size() + 1;
+      if (bytes > kMostBytes && end != at) break;
+    }
+    try {
+      Submit(command,
+             {blocks.begin() + static_cast<ptrdiff_t>(at),
+              blocks.begin() + static_cast<ptrdiff_t>(end)},
+             refused);
+    } catch (const Error& error) {
+      if (at == 0) throw;
+      throw Error(error.kind(),
+                  fmt::format("{}; the {} blocks before are submitted and run on: the same command "
+                              "waits for them and then goes on, and scancel --name={} ends them",
+                              error.what(), at, name_));
+    }
   }
 }
 
