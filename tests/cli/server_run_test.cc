@@ -174,8 +174,11 @@ TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
 TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling) {
   std::vector<std::string> options = {"loose_innodb_flush_log_at_trx_commit=0",
                                       "loose-innodb-flush-log-at-trx=0",
-                                      "skip-innodb-doublewrite=1", "DATADIR=/nowhere"};
-  if (GetParam() == "postgres") options = {"FSYNC=off", "Synchronous-Commit=off"};
+                                      "skip-innodb-doublewrite=1", "DATADIR=/nowhere",
+                                      "innodb_log_file_buffering=ON"};
+  if (GetParam() == "postgres") {
+    options = {"FSYNC=off", "Synchronous-Commit=off", "debug_io_direct=data"};
+  }
   for (const std::string& option : options) {
     ExpectRefused(Run("--engine " + GetParam() + " --engine-option server_option=" + option),
                   "server_option=" + option + ": the run's own options");
