@@ -220,7 +220,8 @@ TEST_P(ServerRunTest, RefusesAPasswordAndWhatIsNoServer) {
   ExpectRefused(password, "password");
   EXPECT_EQ(password.err.find("secret"), std::string::npos);
   std::vector<std::string> wrong = {"mysql://me:s3cret/@h/", "mysql://me:s3cret?@h/", "me:s3cret@h",
-                                    "mysql://me@h/?password=s3cret"};
+                                    "mysql://me@h/?password=s3cret", "mysql://me@h:33o6/",
+                                    "mysql://me@h:4294970602/", "mysql://me@h/mine"};
   if (GetParam() == "postgres") {
     wrong = {"host=x user=me password = s3cret dbname=t", "host=x sslpassword=s3cret",
              "postgresql://h/?pass%77ord=s3cret", "host=x password='s3cret", "me:s3cret@h"};

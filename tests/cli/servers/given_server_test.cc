@@ -145,7 +145,7 @@ TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
                                          << "CREATE TABLE filled.t (a INT);\n"
                                          << "CREATE DATABASE theirs;\n";
   StartServer("--skip-networking --init-file=" + (directory_ / "made.sql").string());
-  const std::string url = "mysql://me@localhost/?socket=" + (directory_ / "socket").string();
+  const std::string url = "mysql://me@localhost?socket=" + (directory_ / "socket").string();
   for (const std::string schema : {"filled", "theirs"}) {
     ExpectRefused(Load("mysql", url, "right", "sync", schema), schema + " of the server is not");
   }
