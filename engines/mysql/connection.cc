@@ -101,7 +101,7 @@ void MyConnection::Connect() {
                     client_.mysql_error(handle()), code, how);
     if (code == CR_CONNECTION_ERROR || code == CR_CONN_HOST_ERROR || code == CR_SERVER_LOST ||
         code == CR_SERVER_GONE_ERROR) {
-      throw NoAnswer(sentence);
+      throw NoAnswer(sentence, options_.private_server);
     }
     throw Error(Error::kUsage, sentence);
   }

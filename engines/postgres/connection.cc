@@ -67,8 +67,13 @@ PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()),
                Says(said, "too many connections")) {
       how = kMoreConnections;
     }
-    throw Error(Error::kUsage,
-                fmt::format("postgres cannot connect to {}: {}{}", options_.shown, said, how));
+    // libpq asks "Is the server running locally ...?" where nothing listens at the socket.
+    const bool ended = options_.complaint && (Says(said, "Is the server running") ||
+                                              Says(said, "closed the connection unexpectedly") ||
+                                              Says(said, "the database system is shutting down"));
+    throw Error(ended ? Error::kIo : Error::kUsage,
+                fmt::format("postgres cannot connect to {}: {}{}", options_.shown, said, how),
+                ended ? EIO : 0);
   }
   libpq_.PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
   try {
