@@ -34,15 +34,24 @@ std::string ReadRecord(const std::string& path) {
   return id;
 }
 
+bool IsTemporary(const fs::path& dir) {
+  return std::any_of(dir.begin(), dir.end(),
+                     [](const fs::path& part) { return IsTemporaryName(part.string()); });
+}
+
 // Returns whether a temporary run on this host has left the schema behind, provided that no engine
 // holds its lock. For other directories it is not enough that they are gone: a directory may just
 // not be visible here (unmounted, in another container), and its database must not be lost.
 bool IsLeftover(const SchemaMarker& marker) {
   const fs::path dir = marker.directory;
   std::error_code unknown;
-  return marker.host == HostName() && !fs::exists(dir, unknown) && !unknown &&
-         std::any_of(dir.begin(), dir.end(),
-                     [](const fs::path& part) { return IsTemporaryName(part.string()); });
+  return marker.host == HostName() && !fs::exists(dir, unknown) && !unknown && IsTemporary(dir);
+}
+
+// Returns whether an earlier load of the run that has the temporary directory made the schema. The
+// run has emptied the directory since, and nobody else has one of that name.
+bool IsOfEarlierLoad(const SchemaMarker& marker, const std::string& dir) {
+  return marker.host == HostName() && marker.directory == dir && IsTemporary(dir);
 }
 
 }  // namespace
@@ -109,7 +118,7 @@ bool SchemaOwner::MustMake(const FoundSchema& found) const {
                             "load it anew with --fresh",
                             kind, schema, dir));
   }
-  if (replace || IsLeftover(*marker)) return true;
+  if (replace || IsLeftover(*marker) || IsOfEarlierLoad(*marker, dir)) return true;
   throw Error(Error::kUsage,
               fmt::format("{} {} of the server holds a database of testbed that belongs to {} on "
                           "{}: give --fresh to replace it, or --engine-option schema=NAME",

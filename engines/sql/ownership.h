@@ -47,7 +47,7 @@ struct SchemaOwner {
   // lock, which the server gives to one connection at a time; the engine then keeps it. Returns
   // false when the schema is the directory's. Returns true when it is to be made: there is none,
   // the making of the one that is there was cut short, `replace` asks for a new one, or a temporary
-  // run on this host left the one that is there.
+  // run on this host left the one that is there, or made it for an earlier load of its own.
   // Throws Error (kUsage) when the schema belongs to another directory, when that of this directory
   // is gone, or when a living run holds the lock. It waits a while for the lock of a killed run,
   // whose connections the server ends in a moment.

@@ -194,7 +194,8 @@ TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
   ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / "db/db/testbed-postgres"); }));
   const std::string run =
       "--engine postgres --rows 1000 --workload insert,point-read --operations 100 --ram 64M "
-      "--read-iops 100000 --drop-caches --quiet --json out.json --engine-option schema=other "
+      "--read-iops 100000 --drop-caches --repeat 2 --quiet --json out.json "
+      "--engine-option schema=other "
       "--engine-option 'connect=host=" +
       (directory_ / "db/db/cluster").string() + " user=testbed dbname=postgres'";
   const CommandResult result = Run(run), strict = Run(run + " --strict");

@@ -31,6 +31,18 @@ TEST_F(SchemaOwnerTest, ASchemaWhoseMakingWasCutShortIsMadeAnew) {
   EXPECT_TRUE(Take({true, SchemaMarker{}}));
 }
 
+// A run with --repeat empties its temporary directory before each load. Any other directory may be
+// empty because it is not mounted.
+TEST_F(SchemaOwnerTest, TheNextLoadOfATemporaryRunReplacesTheOneBefore) {
+  EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), owner_.dir}}), Error);
+  const std::string of_test = owner_.dir;
+  owner_.dir += "/testbed-0123456789abcdef.tmp/db";
+  EXPECT_TRUE(Take({true, SchemaMarker{"1", HostName(), owner_.dir}}));
+  EXPECT_THROW(Take({true, SchemaMarker{"1", "another", owner_.dir}}), Error);
+  EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), of_test}}), Error);
+  owner_.dir = of_test;
+}
+
 TEST_F(SchemaOwnerTest, OnlyTheSchemaOfTheRecordIsTheDirectorys) {
   EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), "/another"}}), Error);
   owner_.WriteRecord("1");
