@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
+#include "device/os/signal_guard.h"
 #include "device/os/temporary_dir.h"
 
 namespace testbed {
@@ -82,6 +83,7 @@ bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
   const auto deadline =
       std::chrono::steady_clock::now() + (leftover ? kPatienceWithLeftover : kPatienceWithKilled);
   while (!try_lock()) {
+    if (StopRequested()) throw Stopped("while it waited for " + kind + " " + schema);
     if (std::chrono::steady_clock::now() > deadline) {
       const std::string whose =
           !found.marker || found.marker->id.empty()

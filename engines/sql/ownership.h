@@ -50,7 +50,7 @@ struct SchemaOwner {
   // run on this host left the one that is there, or made it for an earlier load of its own.
   // Throws Error (kUsage) when the schema belongs to another directory, when that of this directory
   // is gone, or when a living run holds the lock. It waits a while for the lock of a killed run,
-  // whose connections the server ends in a moment.
+  // whose connections the server ends in a moment, and throws Stopped when the run should end.
   bool Take(const std::function<FoundSchema()>& find, const std::function<bool()>& try_lock) const;
   // Writes the record, durably. Throws Error (kIo).
   void WriteRecord(const std::string& id) const;

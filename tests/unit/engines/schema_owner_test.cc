@@ -1,11 +1,13 @@
 // Tests which schemas of a server a directory may take.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <filesystem>
 #include <string>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "engines/sql/ownership.h"
 
 namespace testbed {
@@ -41,6 +43,12 @@ TEST_F(SchemaOwnerTest, TheNextLoadOfATemporaryRunReplacesTheOneBefore) {
   EXPECT_THROW(Take({true, SchemaMarker{"1", "another", owner_.dir}}), Error);
   EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), of_test}}), Error);
   owner_.dir = of_test;
+}
+
+TEST_F(SchemaOwnerTest, AnInterruptEndsTheWaitForTheLock) {
+  const SignalGuard signals;
+  ::raise(SIGINT);
+  EXPECT_THROW(owner_.Take([] { return FoundSchema{}; }, [] { return false; }), Stopped);
 }
 
 TEST_F(SchemaOwnerTest, OnlyTheSchemaOfTheRecordIsTheDirectorys) {
