@@ -220,6 +220,9 @@ TEST_P(ServerRunTest, RefusesAPasswordAndWhatIsNoServer) {
       "--engine " + GetParam() + " --engine-option connect=" + scheme + "://me:secret@127.0.0.1/");
   ExpectRefused(password, "password");
   EXPECT_EQ(password.err.find("secret"), std::string::npos);
+  ExpectRefused(Run("--engine " + GetParam() + " --cache-pct most --connect " + scheme +
+                    "://me@127.0.0.1/"),
+                "--cache-pct most measures");
   std::vector<std::string> wrong = {"mysql://me:s3cret/@h/", "mysql://me:s3cret?@h/", "me:s3cret@h",
                                     "mysql://me@h/?password=s3cret", "mysql://me@h:33o6/",
                                     "mysql://me@h:4294970602/", "mysql://me@h/mine"};
