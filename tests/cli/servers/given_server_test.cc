@@ -37,8 +37,7 @@ class GivenServerTest : public StartedCommandTest {
 
   // Runs a load as `me`, with a password, on the server of the URL.
   CommandResult Load(const std::string& engine, const std::string& url, const std::string& password,
-                     const std::string& durability = "sync",
-                     const std::string& schema = "other") {
+                     const std::string& durability = "sync", const std::string& schema = "other") {
     const bool mysql = engine == "mysql";
     return Run("--engine " + engine + (mysql ? " --io direct --page-size 16k" : "") +
                    " --durability " + durability +
