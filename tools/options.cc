@@ -174,7 +174,8 @@ void AddDeviceOptions(CLI::App& app, RunOptions& o) {
       "sets no limit (root) [0]",
       [&o](auto& option, auto& text) { o.read_iops = ParseCount(option, text, 0, 1000000000); });
   app.add_flag("--strict", o.strict,
-               "Refuse to run when --ram, --readahead or --read-iops cannot be enforced");
+               "Refuse to run when --ram, --readahead, --read-iops or --drop-caches cannot be "
+               "enforced");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "device/error.h"
+#include "engines/elsewhere.h"
 #include "engines/log_settings.h"
 #include "engines/registry.h"
 #include "tools/command/usage_text.h"
@@ -218,6 +219,11 @@ void RunOptions::CheckSearchedCache(const Capabilities& can) const {
     throw Error(Error::kUsage, engine_name +
                                    " cannot resize its cache while it runs, which "
                                    "--cache-pct auto takes; give a number");
+  }
+  if (cache_most && WorksElsewhere(engine_name, engine)) {
+    throw Error(Error::kUsage,
+                "--cache-pct most measures the memory that the engine takes, and the server of "
+                "--connect has memory of its own; give a number or leave it out");
   }
   if (!cache_most || !reuse || !can.cache || !copy_of.empty()) return;
   for (const std::string& name : workloads) {

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <mysqld_error.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -37,11 +40,23 @@ std::vector<std::string> PartsOf(const std::string& sql) {
   return parts;
 }
 
+// Ends the wait for a host that has answered nothing for two minutes, as when the network between
+// is gone; else it would last for hours. A server that works on a statement answers, as its kernel
+// does. On a Unix socket this does nothing.
+void NoticeALostHost(int socket) {
+  constexpr int kOn = 1, kIdle = 30, kInterval = 10, kPatience = 120000;  // seconds, then ms
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kIdle, sizeof kIdle);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kInterval, sizeof kInterval);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &kPatience, sizeof kPatience);
+}
+
 }  // namespace
 
 MyConnection::MyConnection(const ConnectOptions& options)
     : MariadbHandle(LoadClient(), "mysql"), client_(LoadClient()), options_(options) {
   Connect();
+  NoticeALostHost(static_cast<int>(client_.mysql_get_socket(handle())));
   server_thread_ = FindServerThread();
   const bool tls = client_.mysql_get_ssl_cipher(handle()) != nullptr;
   wire_.emplace(static_cast<int>(client_.mysql_get_socket(handle())),
@@ -78,13 +93,15 @@ void MyConnection::Connect() {
                            "requires TLS says the same: add ?tls=on to the URL";
     } else if (code == kTlsRequired) {
       how = "; add ?tls=on to the URL";
+    } else if (code == ER_CON_COUNT_ERROR || code == ER_TOO_MANY_USER_CONNECTIONS) {
+      how = kMoreConnections;
     }
     const std::string sentence =
         fmt::format("mysql cannot connect to {}: {} ({}){}", options_.shown,
                     client_.mysql_error(handle()), code, how);
     if (code == CR_CONNECTION_ERROR || code == CR_CONN_HOST_ERROR || code == CR_SERVER_LOST ||
         code == CR_SERVER_GONE_ERROR) {
-      throw NoAnswer(sentence);
+      throw NoAnswer(sentence, options_.private_server);
     }
     throw Error(Error::kUsage, sentence);
   }
@@ -106,7 +123,14 @@ void MyConnection::Connect() {
 // Returns the id of the thread that serves the connection, by the server's process list; 0 when it
 // is not of this machine, that is, when no thread here with that id is of a MariaDB.
 int MyConnection::FindServerThread() {
-  if (options_.socket.empty()) return 0;
+  // The URL, ~/.my.cnf or the library may name the socket, which a host that is not this one
+  // overrules.
+  sockaddr address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(static_cast<int>(client_.mysql_get_socket(handle())), &address, &size) != 0 ||
+      address.sa_family != AF_UNIX) {
+    return 0;
+  }
   const auto rows =
       Run("SELECT TID FROM information_schema.processlist WHERE ID = CONNECTION_ID()");
   if (rows.empty()) return 0;

@@ -3,6 +3,7 @@
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
+#include <cerrno>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -32,7 +33,9 @@ struct ConnectOptions {
 // The server does not answer, or not yet: a server that has just been started may do so later.
 class NoAnswer : public Error {
  public:
-  explicit NoAnswer(const std::string& sentence) : Error(kUsage, sentence) {}
+  // `of_run`: the run has started the server, which then has ended.
+  NoAnswer(const std::string& sentence, bool of_run)
+      : Error(of_run ? kIo : kUsage, sentence, of_run ? EIO : 0) {}
 };
 
 class MyConnection : public SqlConnection, private MariadbHandle {

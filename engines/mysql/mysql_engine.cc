@@ -35,6 +35,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
 constexpr char kMarker[] = "testbed_marker";
+constexpr char kComment[] = "testbed";  // of a database, which MariaDB has from 10.5 on
 constexpr char kCheckpoint[] = "SET GLOBAL innodb_log_checkpoint_now = 1";
 
 class MysqlEngine : public Engine {
@@ -117,10 +118,11 @@ ConnectOptions MysqlEngine::Target() const {
   ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
   options.as_text = settings_.access == Access::kSelect;
   // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
-  // another syncs lazy commits.
+  // another syncs lazy commits. A server may also be set to commit nothing by itself, or to begin
+  // the next transaction with each COMMIT; writes outside of a transaction would then be lost.
   options.setup =
       "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES', wait_timeout = "
-      "31536000";
+      "31536000, autocommit = 1, completion_type = 0";
   return options;
 }
 
@@ -167,11 +169,11 @@ void MysqlEngine::CheckGivenServer() {
 FoundSchema MysqlEngine::FindSchema() {
   const std::string marker = fmt::format("`{}`.{}", schema_, kMarker);
   FoundSchema found;
-  found.is_there =
-      !store_
-           ->AskOne(fmt::format(
-               "SELECT 1 FROM information_schema.schemata WHERE schema_name = '{}'", schema_))
-           .empty();
+  const auto schemas = store_->Ask(
+      fmt::format("SELECT schema_name /*M!100500 , schema_comment */ FROM "
+                  "information_schema.schemata WHERE schema_name = '{}'",
+                  schema_));
+  found.is_there = !schemas.empty();
   if (!store_
            ->AskOne(
                fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
@@ -181,6 +183,13 @@ FoundSchema MysqlEngine::FindSchema() {
     const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
     found.marker.emplace();
     if (!rows.empty()) *found.marker = {rows[0][0], rows[0][1], rows[0][2]};
+  } else if (found.is_there && schemas[0].size() > 1 && schemas[0][1] == kComment &&
+             store_
+                 ->AskOne(fmt::format(
+                     "SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' LIMIT 1",
+                     schema_))
+                 .empty()) {
+    found.marker.emplace();  // a run was killed before it had made the marker's table
   }
   return found;
 }
@@ -203,7 +212,8 @@ void MysqlEngine::MakeSchema() {
     return digits + "'";
   };
   store_->Ask(fmt::format("DROP DATABASE IF EXISTS `{}`", schema_));
-  store_->Ask(fmt::format("CREATE DATABASE `{}`", schema_));
+  // One statement makes the database and says whose it is, before it has a table.
+  store_->Ask(fmt::format("CREATE DATABASE `{}` /*M!100500 COMMENT '{}' */", schema_, kComment));
   store_->Ask(
       fmt::format("CREATE TABLE `{}`.{} (id VARBINARY(64), host VARBINARY(256), directory "
                   "VARBINARY(4096)) ENGINE=InnoDB",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -51,11 +52,9 @@ ConnectOptions ParseUrl(const std::string& url) {
   }
   rest = rest.substr(scheme + 3);
   ConnectOptions target;
-  std::string before = TakeUntil(&rest, '/');
-  if (const size_t question = before.find('?'); question != std::string::npos) {
-    rest = before.substr(question);
-    before = before.substr(0, question);
-  }
+  const size_t end = std::min(rest.find_first_of("/?"), rest.size());
+  std::string before = rest.substr(0, end);
+  rest.erase(0, rest.substr(end, 1) == "/" ? end + 1 : end);
   if (const size_t at = before.find('@'); at != std::string::npos) {
     target.user = before.substr(0, at);
     before = before.substr(at + 1);
@@ -67,10 +66,17 @@ ConnectOptions ParseUrl(const std::string& url) {
   }
   target.host = TakeUntil(&before, ':');
   if (!before.empty()) {
-    target.port = static_cast<unsigned>(std::strtoul(before.c_str(), nullptr, 10));
+    const bool number =
+        before.size() <= 5 && before.find_first_not_of("0123456789") == std::string::npos;
+    target.port = number ? static_cast<unsigned>(std::strtoul(before.c_str(), nullptr, 10)) : 0;
     if (target.port == 0 || target.port > 65535) Refuse("connect", "URL", "its port is no number");
   }
   const size_t question = rest.find('?');
+  if (question != 0 && !rest.empty()) {
+    Refuse("connect", "URL",
+           "it takes no database behind the host; --engine-option schema=NAME names the one that "
+           "the tables are in");
+  }
   std::string settings = question == std::string::npos ? "" : rest.substr(question + 1);
   while (!settings.empty()) {
     std::string value = TakeUntil(&settings, '&');

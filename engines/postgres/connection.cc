@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 namespace testbed::postgres {
@@ -15,9 +17,18 @@ namespace {
 constexpr size_t kMostInPipeline = 128, kMostBytesInPipeline = 256 << 10;
 constexpr int kOldestVersion = 120000;  // generated columns
 
-// The parameters of a connection.
-constexpr const char* kKeywords[] = {"dbname", "fallback_application_name", "connect_timeout",
-                                     nullptr};
+// The parameters of a connection. Those before dbname, which the target may give itself, end the
+// wait for a host that has answered nothing for two minutes, as when the network between is gone;
+// without them it would last for hours. A server that works on a statement answers, as its kernel
+// does.
+constexpr const char* kKeywords[] = {
+    "keepalives_idle",           "keepalives_interval", "tcp_user_timeout", "dbname",
+    "fallback_application_name", "connect_timeout",     nullptr};
+using Values = std::array<const char*, std::size(kKeywords)>;
+
+Values ValuesOf(const ConnectOptions& options) {
+  return {"30", "10", "120000", options.target.c_str(), "testbed", "20", nullptr};
+}
 
 // Returns a message of the server or of libpq as one line.
 std::string OneLine(const char* message) {
@@ -40,22 +51,29 @@ bool Says(const std::string& message, const char* words) {
 }  // namespace
 
 PGPing Ping(const ConnectOptions& options) {
-  const char* const values[] = {options.target.c_str(), "testbed", "20", nullptr};
-  return LoadLibpq().PQpingParams(kKeywords, values, 1);
+  return LoadLibpq().PQpingParams(kKeywords, ValuesOf(options).data(), 1);
 }
 
 PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()), options_(options) {
-  const char* const values[] = {options_.target.c_str(), "testbed", "20", nullptr};
-  connection_ = libpq_.PQconnectdbParams(kKeywords, values, 1);
+  connection_ = libpq_.PQconnectdbParams(kKeywords, ValuesOf(options_).data(), 1);
   if (connection_ == nullptr) throw Error::NoMemory("for a connection of postgres");
   if (libpq_.PQstatus(connection_) != CONNECTION_OK) {
     const std::string said = OneLine(libpq_.PQerrorMessage(connection_));
     libpq_.PQfinish(connection_);
-    const bool password = Says(said, "password") || Says(said, "fe_sendauth");
-    throw Error(
-        Error::kUsage,
-        fmt::format("postgres cannot connect to {}: {}{}", options_.shown, said,
-                    password ? "; the password is taken from PGPASSWORD or ~/.pgpass" : ""));
+    const char* how = "";
+    if (Says(said, "password") || Says(said, "fe_sendauth")) {
+      how = "; the password is taken from PGPASSWORD or ~/.pgpass";
+    } else if (Says(said, "too many clients") || Says(said, "connection slots are reserved") ||
+               Says(said, "too many connections")) {
+      how = kMoreConnections;
+    }
+    // libpq asks "Is the server running locally ...?" where nothing listens at the socket.
+    const bool ended = options_.complaint && (Says(said, "Is the server running") ||
+                                              Says(said, "closed the connection unexpectedly") ||
+                                              Says(said, "the database system is shutting down"));
+    throw Error(ended ? Error::kIo : Error::kUsage,
+                fmt::format("postgres cannot connect to {}: {}{}", options_.shown, said, how),
+                ended ? EIO : 0);
   }
   libpq_.PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
   try {

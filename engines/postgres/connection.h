@@ -20,7 +20,7 @@ struct ConnectOptions {
   std::string shown;   // the server's name in errors
   std::string setup;   // statements that each connection begins with
   // Returns the server's last complaint, for the sentence about a connection that was lost; empty:
-  // it is not known.
+  // it is not known. No function: the run has not started the server.
   std::function<std::string()> complaint;
 };
 
@@ -30,7 +30,8 @@ PGPing Ping(const ConnectOptions& options);
 
 class PgConnection : public SqlConnection {
  public:
-  // Throws Error: kUsage when the server refuses the user or is too old, kIo when there is none.
+  // Throws Error: kUsage when the server refuses the user or is too old, or there is none; kIo when
+  // the server of the run's own is there no more.
   explicit PgConnection(const ConnectOptions& options);
   ~PgConnection() override;
   PgConnection(const PgConnection&) = delete;

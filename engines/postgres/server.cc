@@ -291,10 +291,13 @@ void PrivateServer::FailToOpen() const {
 
 ConnectOptions PrivateServer::connect() const {
   ConnectOptions options;
-  // The path through the descriptor is short, however long that of the directory is.
+  // The path through the descriptor is short, however long that of the directory is. The library
+  // takes what is not given here from the environment (PGHOSTADDR, PGOPTIONS), which is meant for
+  // other servers: an address would lead to one of them.
   options.target = fmt::format(
-      "host=/proc/self/fd/{} port=5432 user=testbed dbname=postgres sslmode=disable "
-      "gssencmode=disable",
+      "host=/proc/self/fd/{} hostaddr='' port=5432 user=testbed dbname=postgres sslmode=disable "
+      "gssencmode=disable channel_binding=disable requirepeer='' target_session_attrs=any "
+      "options=''",
       cluster_fd_);
   options.shown = "the server in " + dir_;
   options.setup = SessionSetup(settings_);

@@ -45,6 +45,11 @@ struct SqlParameter {
   std::optional<uint64_t> number;
 };
 
+// What a sentence about a server without a free connection ends with.
+inline constexpr char kMoreConnections[] =
+    "; give fewer --threads, or let the server have more connections (--engine-option "
+    "server_option=max_connections=N, where the run starts it)";
+
 using SqlStatement = uint32_t;  // index of a prepared statement of one connection
 
 class SqlConnection {

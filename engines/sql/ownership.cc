@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
+#include "device/os/signal_guard.h"
 #include "device/os/temporary_dir.h"
 
 namespace testbed {
@@ -34,15 +35,24 @@ std::string ReadRecord(const std::string& path) {
   return id;
 }
 
+bool IsTemporary(const fs::path& dir) {
+  return std::any_of(dir.begin(), dir.end(),
+                     [](const fs::path& part) { return IsTemporaryName(part.string()); });
+}
+
 // Returns whether a temporary run on this host has left the schema behind, provided that no engine
 // holds its lock. For other directories it is not enough that they are gone: a directory may just
 // not be visible here (unmounted, in another container), and its database must not be lost.
 bool IsLeftover(const SchemaMarker& marker) {
   const fs::path dir = marker.directory;
   std::error_code unknown;
-  return marker.host == HostName() && !fs::exists(dir, unknown) && !unknown &&
-         std::any_of(dir.begin(), dir.end(),
-                     [](const fs::path& part) { return IsTemporaryName(part.string()); });
+  return marker.host == HostName() && !fs::exists(dir, unknown) && !unknown && IsTemporary(dir);
+}
+
+// Returns whether an earlier load of the run that has the temporary directory made the schema. The
+// run has emptied the directory since, and nobody else has one of that name.
+bool IsOfEarlierLoad(const SchemaMarker& marker, const std::string& dir) {
+  return marker.host == HostName() && marker.directory == dir && IsTemporary(dir);
 }
 
 }  // namespace
@@ -73,6 +83,7 @@ bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
   const auto deadline =
       std::chrono::steady_clock::now() + (leftover ? kPatienceWithLeftover : kPatienceWithKilled);
   while (!try_lock()) {
+    if (StopRequested()) throw Stopped("while it waited for " + kind + " " + schema);
     if (std::chrono::steady_clock::now() > deadline) {
       const std::string whose =
           !found.marker || found.marker->id.empty()
@@ -109,7 +120,7 @@ bool SchemaOwner::MustMake(const FoundSchema& found) const {
                             "load it anew with --fresh",
                             kind, schema, dir));
   }
-  if (replace || IsLeftover(*marker)) return true;
+  if (replace || IsLeftover(*marker) || IsOfEarlierLoad(*marker, dir)) return true;
   throw Error(Error::kUsage,
               fmt::format("{} {} of the server holds a database of testbed that belongs to {} on "
                           "{}: give --fresh to replace it, or --engine-option schema=NAME",

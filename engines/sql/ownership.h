@@ -27,7 +27,9 @@ struct SchemaMarker {
 // What a server has under the schema's name.
 struct FoundSchema {
   bool is_there = false;
-  std::optional<SchemaMarker> marker;  // nothing when it has no marker table
+  // Nothing when it has no marker table. Empty also when the server tells that testbed was making
+  // the schema and had not come to its marker table.
+  std::optional<SchemaMarker> marker;
 };
 
 struct SchemaOwner {
@@ -45,10 +47,10 @@ struct SchemaOwner {
   // lock, which the server gives to one connection at a time; the engine then keeps it. Returns
   // false when the schema is the directory's. Returns true when it is to be made: there is none,
   // the making of the one that is there was cut short, `replace` asks for a new one, or a temporary
-  // run on this host left the one that is there.
+  // run on this host left the one that is there, or made it for an earlier load of its own.
   // Throws Error (kUsage) when the schema belongs to another directory, when that of this directory
   // is gone, or when a living run holds the lock. It waits a while for the lock of a killed run,
-  // whose connections the server ends in a moment.
+  // whose connections the server ends in a moment, and throws Stopped when the run should end.
   bool Take(const std::function<FoundSchema()>& find, const std::function<bool()>& try_lock) const;
   // Writes the record, durably. Throws Error (kIo).
   void WriteRecord(const std::string& id) const;

@@ -230,13 +230,17 @@ TEST_F(BadInputTest, ACrashtestTakesNoOptionThatItIgnoresAndDoesNotOfferIt) {
   ExpectRefused(Run(crashtest + "--read-iops 10"), "takes no --read-iops");
   ExpectRefused(Run(crashtest + "--readahead 4k"), "takes no --readahead");
   ExpectRefused(Run(crashtest + "--strict"), "takes no --strict");
+  const std::string url = "mysql://me@localhost/";
+  ExpectRefused(Run(crashtest + "--connect " + url), "takes no --connect");
+  ExpectRefused(Run(crashtest + "--engine-option connect=" + url), "takes no --connect");
   for (const char* share : {"most", "auto", "auto:20"}) {
     ExpectRefused(Run(crashtest + "--cache-pct " + share), "--cache-pct takes a number");
   }
   for (const char* crashes : {"--power-cuts", "--disk-cuts", "--disk-errors"}) {
     ExpectRefused(Run(crashtest + "--dir d " + crashes + " 1"), "leave out --dir");
   }
-  for (const char* refused : {"--reuse", "--readahead", "--read-iops", "--strict", "rehearsals"}) {
+  for (const char* refused :
+       {"--reuse", "--readahead", "--read-iops", "--strict", "--connect", "rehearsals"}) {
     EXPECT_EQ(help.find(refused), std::string::npos) << refused;
   }
   EXPECT_NE(help.find("--fresh"), std::string::npos);

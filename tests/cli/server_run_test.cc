@@ -114,6 +114,18 @@ TEST_P(ServerRunTest, AClientLibraryThatCannotBeLoadedIsOneSentence) {
   EXPECT_FALSE(fs::exists(directory_ / "db/db/cluster"));
 }
 
+// What the environment says of other servers must not lead the run to them, nor change its own.
+TEST_P(ServerRunTest, TheEnvironmentIsNotForItsOwnServer) {
+  const CommandResult result =
+      Run("--engine " + GetParam() + " --ram 256M --rows 100 --workload insert --quiet",
+          "PGHOSTADDR=127.0.0.1 PGPORT=1 PGDATABASE=other PGUSER=other PGREQUIREPEER=other "
+          "PGCHANNELBINDING=require PGTARGETSESSIONATTRS=standby PGSSLMODE=require "
+          "PGOPTIONS='-c default_transaction_read_only=on' MYSQL_UNIX_PORT=/nowhere "
+          "MYSQL_TCP_PORT=1 MYSQL_PWD=other timeout -k 1 100");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(Servers().empty());
+}
+
 TEST_P(ServerRunTest, AServerThatRefusesItsRunIsOneSentence) {
   if (GetParam() != "postgres") GTEST_SKIP() << "MariaDB has no option that makes it refuse root";
   const CommandResult result =
@@ -162,8 +174,11 @@ TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
 TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling) {
   std::vector<std::string> options = {"loose_innodb_flush_log_at_trx_commit=0",
                                       "loose-innodb-flush-log-at-trx=0",
-                                      "skip-innodb-doublewrite=1", "DATADIR=/nowhere"};
-  if (GetParam() == "postgres") options = {"FSYNC=off", "Synchronous-Commit=off"};
+                                      "skip-innodb-doublewrite=1", "DATADIR=/nowhere",
+                                      "innodb_log_file_buffering=ON"};
+  if (GetParam() == "postgres") {
+    options = {"FSYNC=off", "Synchronous-Commit=off", "debug_io_direct=data"};
+  }
   for (const std::string& option : options) {
     ExpectRefused(Run("--engine " + GetParam() + " --engine-option server_option=" + option),
                   "server_option=" + option + ": the run's own options");
@@ -179,7 +194,9 @@ TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
   ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / "db/db/testbed-postgres"); }));
   const std::string run =
       "--engine postgres --rows 1000 --workload insert,point-read --operations 100 --ram 64M "
-      "--quiet --json out.json --engine-option schema=other --engine-option 'connect=host=" +
+      "--read-iops 100000 --drop-caches --repeat 2 --quiet --json out.json "
+      "--engine-option schema=other "
+      "--engine-option 'connect=host=" +
       (directory_ / "db/db/cluster").string() + " user=testbed dbname=postgres'";
   const CommandResult result = Run(run), strict = Run(run + " --strict");
   ::kill(process, SIGKILL);
@@ -187,7 +204,10 @@ TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
   EXPECT_TRUE(Becomes([&] { return Servers().empty(); }, 20));
   ASSERT_EQ(result.code, 0) << result.err;
   const nlohmann::json document = Json("out.json");
+  ASSERT_EQ(document["not_in_force"].size(), 3u) << document["not_in_force"];
   EXPECT_EQ(document["not_in_force"][0]["option"], "ram");
+  EXPECT_EQ(document["not_in_force"][1]["option"], "read-iops");
+  EXPECT_EQ(document["not_in_force"][2]["option"], "drop-caches");
   const nlohmann::json& accounting = document["runs"][0]["accounting"];
   EXPECT_EQ(accounting["grade"], "C");
   EXPECT_NE(accounting["grade_reasons"].dump().find("connect"), std::string::npos);
@@ -200,8 +220,12 @@ TEST_P(ServerRunTest, RefusesAPasswordAndWhatIsNoServer) {
       "--engine " + GetParam() + " --engine-option connect=" + scheme + "://me:secret@127.0.0.1/");
   ExpectRefused(password, "password");
   EXPECT_EQ(password.err.find("secret"), std::string::npos);
+  ExpectRefused(Run("--engine " + GetParam() + " --cache-pct most --connect " + scheme +
+                    "://me@127.0.0.1/"),
+                "--cache-pct most measures");
   std::vector<std::string> wrong = {"mysql://me:s3cret/@h/", "mysql://me:s3cret?@h/", "me:s3cret@h",
-                                    "mysql://me@h/?password=s3cret"};
+                                    "mysql://me@h/?password=s3cret", "mysql://me@h:33o6/",
+                                    "mysql://me@h:4294970602/", "mysql://me@h/mine"};
   if (GetParam() == "postgres") {
     wrong = {"host=x user=me password = s3cret dbname=t", "host=x sslpassword=s3cret",
              "postgresql://h/?pass%77ord=s3cret", "host=x password='s3cret", "me:s3cret@h"};

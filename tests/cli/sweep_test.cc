@@ -128,6 +128,22 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+#ifdef TESTBED_HAVE_MYSQL
+// A cell whose options are refused is left out, and its options would be kept with those of the
+// others.
+TEST_F(SweepTest, NoSweepStoresAPassword) {
+  for (const std::string where : {"--save s.toml", "--out s", "--forecast"}) {
+    for (const std::string option : {"--connect ", "--engine-option connect="}) {
+      const CommandResult result = Run("--engine mysql,btree " + option +
+                                       "mysql://me:s3cret@127.0.0.1/ --rows 100 " + where);
+      ExpectRefused(result, "takes no password");
+      EXPECT_EQ((result.out + result.err).find("s3cret"), std::string::npos) << result.err;
+    }
+  }
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+#endif
+
 // An error of an experiment file names the line and calls options as the file does.
 TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
   const auto expect = [&](const std::string& text, const std::string& error) {

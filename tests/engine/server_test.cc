@@ -5,9 +5,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <set>
@@ -84,6 +87,8 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
     for (int i = 0; i < 1000; ++i) Put("k" + std::to_string(i), "v");
   });
   EXPECT_NE(sentence.find("lost"), std::string::npos) << sentence;
+  // A later phase begins with connections of its own; what it meets is no mistake of the user's.
+  ErrorOf(Error::kIo, [&] { engine_->NewSession(); });
   Close();
   Open();
   EXPECT_EQ(Get("k"), "v");
@@ -247,6 +252,34 @@ TEST_P(ServerTest, ASessionMayRestLongerThanTheServerAllows) {
   engine_->Settle();
 }
 
+// What a server does with statements outside of a transaction is a setting of it, with which its
+// sessions begin.
+TEST_P(ServerTest, WritesAreCommittedWhateverTheServersSessionsBeginWith) {
+  if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL commits each statement by itself";
+  options_.extra["server_option"] = "autocommit=0;completion_type=CHAIN";
+  Open();
+  Put("a", "1");
+  session_->Begin();
+  Put("b", "2");
+  session_->Commit();
+  Put("c", "3");
+  Reopen();
+  EXPECT_EQ(Get("a"), "1");
+  EXPECT_EQ(Get("b"), "2");
+  EXPECT_EQ(Get("c"), "3");
+}
+
+// Each thread of a run has a connection, and the sentence says what to do when there are too few.
+TEST_P(ServerTest, WithoutAFreeConnectionOneSentenceSaysWhatToDo) {
+  options_.extra["server_option"] = "max_connections=10";
+  Open();
+  std::vector<std::unique_ptr<Session>> sessions;
+  const std::string sentence = ErrorOf(Error::kUsage, [&] {
+    for (int i = 0; i < 30; ++i) sessions.push_back(engine_->NewSession());
+  });
+  EXPECT_NE(sentence.find("give fewer --threads"), std::string::npos) << sentence;
+}
+
 // A ledger tells its kernel account the threads of servers. This account remembers them, and counts
 // nothing.
 class ServedThreads : public KernelAccount {
@@ -284,6 +317,29 @@ TEST_P(ServerTest, TheThreadThatSyncsLazyCommitsIsFollowed) {
   Close();
   ledger.Configure(depth, nullptr);
   EXPECT_EQ(served.count(), 2u) << "the session's and that of the syncs";
+}
+
+// A URL need not name the socket of a server on this machine: ~/.my.cnf may, and the library knows
+// one itself.
+TEST_P(ServerTest, TheThreadBehindASocketThatTheUrlDoesNotNameIsFollowed) {
+  if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL has no such file";
+  Ledger& ledger = Ledger::Get();
+  const AccountDepth depth = ledger.depth();
+  ServedThreads served;
+  Open();
+  std::ofstream(dir_ + "/.my.cnf") << "[client]\nsocket=" << dir_ << "/cluster/mysqld.sock\n";
+  const char* const home = std::getenv("HOME");
+  const std::string before = home != nullptr ? home : "/";
+  ::setenv("HOME", dir_.c_str(), 1);
+  ledger.Configure(AccountDepth::kKernel, &served);
+  const size_t others = served.count();
+  {
+    const std::unique_ptr<Engine> engine = ConnectTo("mysql://root@localhost/", "by_file", "shelf");
+    PutIn(engine.get(), "k", "v");
+  }
+  ledger.Configure(depth, nullptr);
+  ::setenv("HOME", before.c_str(), 1);
+  EXPECT_GT(served.count(), others);
 }
 
 // A cursor that is told the number of rows of its scan must get them with one statement, even when

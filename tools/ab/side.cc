@@ -114,7 +114,14 @@ void AddVariable(const std::string& option, const std::string& word, AbSide* sid
     throw Error(Error::kUsage,
                 fmt::format("{}: env:{} is not accepted; give env:NAME=VALUE", option, word));
   }
-  side->environment[word.substr(0, equals)] = word.substr(equals + 1);
+  const std::string name = word.substr(0, equals);
+  if (name == "MYSQL_PWD" || name == "PGPASSWORD") {
+    throw Error(Error::kUsage,
+                fmt::format("{}: env:{} is not accepted, as the words of a side are printed and "
+                            "stored; set it in the environment of testbed itself",
+                            option, name));
+  }
+  side->environment[name] = word.substr(equals + 1);
 }
 
 }  // namespace

@@ -78,6 +78,12 @@ void CheckIgnored(const CrashtestOptions& options) {
                 "crashtest measures no share of the memory, so its --cache-pct takes a number and "
                 "neither most nor auto");
   }
+  // The clients' death is no crash to such a server, nor does it lie on the disk that fails.
+  if (!run.connect.empty() || run.engine.extra.contains("connect")) {
+    throw Error(Error::kUsage,
+                "crashtest crashes the server that it starts, and one that runs already would not "
+                "notice, so it takes no --connect; leave it out");
+  }
   for (const auto& [given, option] :
        {std::pair(run.readahead_bytes.has_value(), "--readahead"),
         std::pair(run.read_iops != 0, "--read-iops"), std::pair(run.strict, "--strict")}) {
@@ -107,7 +113,7 @@ void DescribeOptionsOfRun(CLI::App* crashtest) {
   crashtest->get_option("--dir")->description(
       "Directory of the database with --kills, kept after the test; without it a temporary one "
       "below the current directory is used, and kept after a failure");
-  for (const char* refused : {"--reuse", "--readahead", "--read-iops", "--strict"}) {
+  for (const char* refused : {"--reuse", "--readahead", "--read-iops", "--strict", "--connect"}) {
     crashtest->get_option(refused)->group("");
   }
 }

@@ -11,11 +11,13 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "device/account/block_device.h"
 #include "device/error.h"
 #include "device/machine/memory_budget.h"
 #include "device/os/signal_guard.h"
+#include "engines/registry.h"
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/coordinator.h"
@@ -212,7 +214,34 @@ bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Ar
   return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = TaskOptions(a)});
 }
 
+void RefusePasswordIn(const OptionMap& options) {
+  for (const char* name : {"connect", "engine-option.connect"}) {
+    const auto url = options.find(name);
+    if (url == options.end()) continue;
+    for (const EngineInfo& info : Engines()) {
+      if (!info.capabilities.server) continue;
+      EngineOptions one = DefaultEngineOptions(info);
+      one.extra = {{"connect", url->second}};
+      try {
+        CheckEngineOptions(info, one);
+      } catch (const Error& error) {
+        // Whatever else an engine refuses is told of the cells that have it.
+        if (std::string_view(error.what()).find("takes no password") != std::string::npos) throw;
+      }
+    }
+  }
+}
+
+// Throws Error (kUsage) when the experiment names a server by a URL with a password. Its text is
+// stored as a whole, and a cell whose engine refuses the URL is only left out.
+void RefusePasswords(const Experiment& e, const PlanOptions& plan) {
+  RefusePasswordIn(e.options);
+  RefusePasswordIn(plan.set);
+  for (const auto& [engine, options] : e.engine_options) RefusePasswordIn(options);
+}
+
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
+  RefusePasswords(e, a->plan);
   std::unique_ptr<Launcher> hosts;
   if (!a->cluster.on.empty()) {
     a->out = fs::absolute(a->out).lexically_normal();
@@ -258,6 +287,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
 // Runs the cells or blocks that the user names, beside other processes. `kept` is whether the
 // results directory was there, and the experiment is the one that it has.
 int RunSome(const Experiment& e, const std::vector<Cell>& cells, bool kept, const Arguments& a) {
+  RefusePasswords(e, a.plan);
   const bool blocks = !a.cluster.blocks.empty();
   const std::vector<Cell> chosen =
       CellsOfKeys(cells, blocks ? a.cluster.blocks : a.cluster.cells, blocks);
@@ -343,6 +373,7 @@ std::string DirectoryOfSweep(const std::string& text) {
 int RunSweep(const Sweep& sweep) {
   const RunOptions& o = sweep.output;
   const Experiment& e = sweep.experiment;
+  RefusePasswords(e, {});
   if (!o.save_file.empty()) {
     const std::vector<OutputFile> files = {
         {"--save", o.save_file, [&sweep] { return sweep.saved; }}};

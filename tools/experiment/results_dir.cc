@@ -230,6 +230,19 @@ void CheckFolders(const std::string& dir) {
   }
 }
 
+// Throws Error (kUsage) when a process holds a claim in the directory. It runs on another host: a
+// lock of a directory reaches no further than the own one, and a claim does.
+void CheckUnclaimed(const std::string& dir) {
+  for (const fs::path& file : EntriesOf(fs::path(dir) / "claims")) {
+    const std::string name = file.filename();
+    if (name.ends_with(".json") || !IsOurs("claims", file) || Claim::Try(file)) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--out {} is used by another testbed now ({}), which runs {}; wait for "
+                            "its end or choose another directory",
+                            dir, Claim::Holder(file), name));
+  }
+}
+
 // Throws Error (kUsage) when the directory holds something, but no experiment.
 void CheckTakesResults(const std::string& path, bool beside_others) {
   // In this order, as another process may make the experiment meanwhile.
@@ -256,6 +269,7 @@ void ResultsDir::Create(const Experiment& e, const PlanOptions& options, bool be
   CheckFolders(path_);
   lock_ = DirLock();  // releases the lock of an earlier call
   lock_ = DirLock(path_, "--out");
+  CheckUnclaimed(path_);
   Open(e, options);
 }
 
@@ -335,6 +349,7 @@ void ResultsDir::Remove() const {
   CheckOutputDirectory("--out", path_);
   CheckFolders(path_);
   const DirLock unused(path_, "--out");
+  CheckUnclaimed(path_);
   for (const char* folder : kResultsFolders) {
     if (folder != std::string("databases")) RemoveDocuments(path_, folder);
   }

@@ -26,6 +26,10 @@ constexpr uint64_t kSanitizerBytes = 0;
 
 constexpr char kOfServer[] =
     "the server of --engine-option connect has memory of its own, which testbed does not set";
+constexpr char kReadsOfServer[] =
+    "the server of --engine-option connect reads for itself, and testbed does not slow it down";
+constexpr char kFilesOfServer[] =
+    "the server of --engine-option connect has the database's files, and keeps its caches";
 
 // Records that the machine refused a setting that the user asked for: as a note for readers, and in
 // "not_in_force", by its option, for programs. `side` is empty unless it is of one side alone.
@@ -41,12 +45,19 @@ void NotInForce(const std::string& option, const std::string& how, const std::st
 }  // namespace
 
 void CheckServerMemory(const RunOptions& options, const std::string& side, json* document) {
-  if (options.ram_bytes == 0 || !WorksElsewhere(options.engine_name, options.engine)) return;
-  if (options.strict) {
-    throw Error(Error::kUsage, fmt::format("{}--ram cannot be enforced: {}",
-                                           side.empty() ? "" : "side " + side + ": ", kOfServer));
-  }
-  NotInForce("ram", "is not enforced, caches may hold more", kOfServer, side, document);
+  if (!WorksElsewhere(options.engine_name, options.engine)) return;
+  const auto check = [&](bool given, const char* option, const char* how, const char* why) {
+    if (!given) return;
+    if (options.strict) {
+      throw Error(Error::kUsage,
+                  fmt::format("{}--{} cannot be enforced: {}",
+                              side.empty() ? "" : "side " + side + ": ", option, why));
+    }
+    NotInForce(option, how, why, side, document);
+  };
+  check(options.ram_bytes != 0, "ram", "is not enforced, caches may hold more", kOfServer);
+  check(options.read_iops != 0, "read-iops", "is not enforced", kReadsOfServer);
+  check(options.drop_caches, "drop-caches", "drops nothing", kFilesOfServer);
 }
 
 uint64_t SanitizerBytes() { return kSanitizerBytes; }
@@ -129,10 +140,10 @@ void Surroundings::Finish(json* document) {
 }
 
 void Surroundings::CheckBudget(json* document) {
-  if (options_.ram_bytes == 0) return;
   if (WorksElsewhere(options_.engine_name, options_.engine)) {
     return CheckServerMemory(options_, "", document);
   }
+  if (options_.ram_bytes == 0) return;
   std::string why;
   if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
@@ -141,7 +152,9 @@ void Surroundings::CheckBudget(json* document) {
 
 std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
                                                     std::string* why) const {
-  if (options_.read_iops == 0) return nullptr;
+  if (options_.read_iops == 0 || WorksElsewhere(options_.engine_name, options_.engine)) {
+    return nullptr;
+  }
   const std::optional<BlockDevice> device = BlockDevice::Find(ExistingDirectory(Where()));
   if (device) return ReadLimit::Create(*device, options_.read_iops, budget, why);
   *why = "the database's file system has no block device";
@@ -149,7 +162,8 @@ std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
 }
 
 void Surroundings::CheckReadLimit(json* document) {
-  if (options_.read_iops == 0) return;
+  // CheckServerMemory has told of a server that the limit does not reach.
+  if (options_.read_iops == 0 || WorksElsewhere(options_.engine_name, options_.engine)) return;
   std::string why;
   if (LimitReads(NewBudget().get(), &why) != nullptr) return;
   if (options_.strict) throw Error(Error::kUsage, "--read-iops cannot be enforced: " + why);

@@ -326,6 +326,9 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine null --a '' --b key-size=20" + reads), "cannot be compared");
   ExpectRefused(Run("ab --engine null --a '' --b engine=nul" + reads), "side b");
   ExpectRefused(Run("ab --engine null --a '' --b nonsense" + reads), "--b: nonsense");
+  const CommandResult password = Run("ab --engine null --a '' --b env:PGPASSWORD=s3cret" + reads);
+  ExpectRefused(password, "env:PGPASSWORD is not accepted");
+  EXPECT_EQ(password.err.find("s3cret"), std::string::npos) << password.err;
   ExpectRefused(Run("ab --engine null --a '' --b '\"'" + reads), "quote");
   ExpectRefused(Run("ab --engine null --a '' --b '' --dir d" + reads), "--dir");
   ExpectRefused(Run("ab --engine null --a '' --b '' --repeat 2" + reads), "--repeat");

@@ -45,6 +45,7 @@ for ((i = 0; i <= last; ++i)); do echo PENDING >tasks/${id}_$i; done
     rm -f tasks/${id}_$i
   done
 ) </dev/null >/dev/null 2>&1 &
+echo "sbatch: the nodes of this site are fast" >&2
 echo $id
 )sh";
 constexpr char kSqueue[] = R"sh(#!/bin/bash
@@ -57,6 +58,7 @@ done
 )sh";
 constexpr char kScancel[] = R"sh(#!/bin/bash
 cd "$FAKE"
+rm busy 2>/dev/null && exit 1
 echo "$*" >>cancelled
 rm -f tasks/*
 kill -TERM "$(cat running)" 2>/dev/null
@@ -157,6 +159,7 @@ TEST_F(CoordinatorTest, AnInterruptCancelsAndTheSameCommandGoesOn) {
   WriteSweep(2);
   const pid_t command = Start(kCommand, "env " + Environment());
   ASSERT_TRUE(Becomes([&] { return !Cells("o").empty(); }, 60));
+  std::ofstream(fake() / "busy") << "the scheduler fails once\n";
   ::kill(command, SIGINT);
   const int status = AwaitChild(command);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;

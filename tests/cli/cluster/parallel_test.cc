@@ -1,6 +1,7 @@
 // `--on ssh:HOSTS` by GNU parallel, with a program in the place of ssh that runs the tasks here under the
 // name of the host.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "device/os/child_process.h"
 #include "tests/cli/cluster/small_sweep.h"
@@ -15,6 +16,7 @@ shift
 [[ $1 != -- ]] || shift
 grep -qx "$host" "$FAKE/dead" 2>/dev/null && exit 255
 echo "$host" >>"$FAKE/called"
+cut -d' ' -f6 /proc/$$/stat >>"$FAKE/sessions"
 # sshd gives each command the SHELL of its user, which GNU parallel asks for on the host.
 SLURMD_NODENAME=$host SHELL=/bin/sh exec sh -c "$*"
 )sh";
@@ -45,6 +47,10 @@ TEST_F(ParallelTest, RunsEachBlockOnOneOfTheHosts) {
     hosts.insert(of_block.begin(), of_block.end());
   }
   EXPECT_EQ(hosts, (std::set<std::string>{"n1", "n2"}));
+  // In another session ssh has no terminal, on which it would ask for a password and wait for ever.
+  const std::string sessions = "\n" + Read(directory_ / "sessions");
+  EXPECT_EQ(sessions.find("\n" + std::to_string(::getsid(0)) + "\n"), std::string::npos)
+      << sessions;
   ASSERT_EQ(Run("experiment sweep.toml --quiet --out local").code, 0);
   EXPECT_EQ(Counts("o"), Counts("local"));
 }

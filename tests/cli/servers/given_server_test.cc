@@ -9,9 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "tests/cli/started_command.h"
@@ -35,13 +37,13 @@ class GivenServerTest : public StartedCommandTest {
 
   // Runs a load as `me`, with a password, on the server of the URL.
   CommandResult Load(const std::string& engine, const std::string& url, const std::string& password,
-                     const std::string& durability = "sync") {
+                     const std::string& durability = "sync", const std::string& schema = "other") {
     const bool mysql = engine == "mysql";
     return Run("--engine " + engine + (mysql ? " --io direct --page-size 16k" : "") +
                    " --durability " + durability +
                    " --rows 500 --workload insert --account off --quiet --engine-option "
-                   "schema=other --connect '" +
-                   url + "'",
+                   "schema=" +
+                   schema + " --connect '" + url + "'",
                (mysql ? "MYSQL_PWD=" : "PGPASSWORD=") + password);
   }
 
@@ -132,6 +134,53 @@ TEST_F(GivenMariadbTest, ADurabilityThatIsNotTheServersIsRefused) {
   }
   const CommandResult good = Load("mysql", url, "right", "sync");
   EXPECT_EQ(good.code, 0) << good.err;
+}
+
+// A run may be killed when it has made its database, and no table in it yet.
+TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
+  std::ofstream(directory_ / "made.sql") << Read(directory_ / "users.sql")
+                                         << "CREATE DATABASE cut_short COMMENT 'testbed';\n"
+                                         << "CREATE DATABASE filled COMMENT 'testbed';\n"
+                                         << "CREATE TABLE filled.t (a INT);\n"
+                                         << "CREATE DATABASE theirs;\n";
+  StartServer("--skip-networking --init-file=" + (directory_ / "made.sql").string());
+  const std::string url = "mysql://me@localhost?socket=" + (directory_ / "socket").string();
+  for (const std::string schema : {"filled", "theirs"}) {
+    ExpectRefused(Load("mysql", url, "right", "sync", schema), schema + " of the server is not");
+  }
+  const CommandResult good = Load("mysql", url, "right", "sync", "cut_short");
+  EXPECT_EQ(good.code, 0) << good.err;
+}
+
+// A host that the network no longer reaches never answers, and never ends the connection. The
+// kernel asks it from time to time, and the connection that holds the schema's lock rests.
+TEST_F(GivenMariadbTest, AConnectionThatRestsAsksWhetherItsHostIsThere) {
+  const unsigned port = FreePort();
+  StartServer("--bind-address=127.0.0.1 --port=" + std::to_string(port) +
+              " --init-file=" + (directory_ / "users.sql").string());
+  const pid_t run = Start(
+      "--engine mysql --io direct --page-size 16k --durability sync --rows 3000000 --workload "
+      "insert --account off --quiet --connect mysql://me@127.0.0.1:" +
+          std::to_string(port) + "/",
+      "env MYSQL_PWD=right");
+  // A line has the local and the remote address, the state, two queues, and the timer that runs,
+  // with the time to it in hundredths of a second (proc_net_tcp).
+  const auto asks = [&] {
+    std::istringstream lines(Read("/proc/net/tcp"));
+    for (std::string line; std::getline(lines, line);) {
+      unsigned remote = 0, state = 0, timer = 0;
+      unsigned long time = 0;
+      if (std::sscanf(line.c_str(), " %*u: %*x:%*x %*x:%x %x %*x:%*x %x:%lx", &remote, &state,
+                      &timer, &time) != 4) {
+        continue;
+      }
+      if (remote == port && state == 1 && timer == 2 && time <= 3000) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(Becomes(asks));
+  ::kill(run, SIGKILL);
+  ::waitpid(run, nullptr, 0);
 }
 
 // The client's library would go on without TLS.

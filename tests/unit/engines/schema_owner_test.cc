@@ -1,11 +1,13 @@
 // Tests which schemas of a server a directory may take.
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <filesystem>
 #include <string>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "engines/sql/ownership.h"
 
 namespace testbed {
@@ -29,6 +31,24 @@ class SchemaOwnerTest : public testing::Test {
 TEST_F(SchemaOwnerTest, ASchemaWhoseMakingWasCutShortIsMadeAnew) {
   EXPECT_TRUE(Take({}));
   EXPECT_TRUE(Take({true, SchemaMarker{}}));
+}
+
+// A run with --repeat empties its temporary directory before each load. Any other directory may be
+// empty because it is not mounted.
+TEST_F(SchemaOwnerTest, TheNextLoadOfATemporaryRunReplacesTheOneBefore) {
+  EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), owner_.dir}}), Error);
+  const std::string of_test = owner_.dir;
+  owner_.dir += "/testbed-0123456789abcdef.tmp/db";
+  EXPECT_TRUE(Take({true, SchemaMarker{"1", HostName(), owner_.dir}}));
+  EXPECT_THROW(Take({true, SchemaMarker{"1", "another", owner_.dir}}), Error);
+  EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), of_test}}), Error);
+  owner_.dir = of_test;
+}
+
+TEST_F(SchemaOwnerTest, AnInterruptEndsTheWaitForTheLock) {
+  const SignalGuard signals;
+  ::raise(SIGTERM);  // a shell may have it ignore SIGINT
+  EXPECT_THROW(owner_.Take([] { return FoundSchema{}; }, [] { return false; }), Stopped);
 }
 
 TEST_F(SchemaOwnerTest, OnlyTheSchemaOfTheRecordIsTheDirectorys) {

@@ -141,12 +141,20 @@ void Coordinator::Watch() {
   }
 }
 
+// Cancels the tasks and waits for their end, for a minute in all. A scheduler that is busy is asked
+// again: what it does not cancel would run on, and nobody would wait for it.
 void Coordinator::Cancel() {
   progress_.Clear();
   Say("interrupted; cancelling what runs on other hosts");
-  launcher_->Cancel();
   const auto end = Clock::now() + std::chrono::minutes(1);
-  while (!launcher_->Look().none() && Clock::now() < end) {
+  for (bool cancelled = false;;) {
+    try {
+      if (!cancelled) launcher_->Cancel();
+      cancelled = true;
+      if (launcher_->Look().none() || Clock::now() >= end) return;
+    } catch (const Error&) {
+      if (Clock::now() >= end) throw;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
 }

@@ -34,7 +34,9 @@ bool IsHost(const std::string& login, const std::string& host) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  ::setpgid(0, 0);  // Ctrl-C is for testbed, which cancels the tasks in their turn
+  // Ctrl-C is for testbed, which cancels the tasks in their turn. Nor has the session a terminal,
+  // on which ssh would wait for a password or for a yes to a host's key.
+  ::setsid();
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(log, 1);
   ::dup2(log, 2);

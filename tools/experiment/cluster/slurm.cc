@@ -19,6 +19,8 @@ namespace {
 
 // Slurm's MaxArraySize is 1001 unless the site has set another.
 constexpr size_t kMostTasks = 1000;
+// The keys of an array's blocks are one word of sbatch's, for which the kernel takes 128 KiB.
+constexpr size_t kMostBytes = 100000;
 
 std::string ProgramOf(const std::string& name) {
   const std::optional<std::string> path = FindProgram(name);
@@ -57,6 +59,15 @@ ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* 
   return tasks;
 }
 
+std::string JobOfSbatch(const std::string& output) {
+  std::string job;
+  for (const std::string& line : SplitLines(output)) {
+    const std::string id = line.substr(0, line.find(';'));  // the name of a cluster may follow
+    if (!id.empty() && id.find_first_not_of("0123456789") == std::string::npos) job = id;
+  }
+  return job;
+}
+
 SlurmLauncher::SlurmLauncher(std::string out, std::string partition,
                              std::vector<std::string> options)
     : out_(std::move(out)),
@@ -71,12 +82,23 @@ SlurmLauncher::SlurmLauncher(std::string out, std::string partition,
 void SlurmLauncher::Start(const std::vector<std::string>& command,
                           const std::vector<std::string>& blocks,
                           const std::set<std::string>& refused) {
-  for (size_t at = 0; at < blocks.size(); at += kMostTasks) {
-    const size_t end = std::min(at + kMostTasks, blocks.size());
-    Submit(
-        command,
-        {blocks.begin() + static_cast<ptrdiff_t>(at), blocks.begin() + static_cast<ptrdiff_t>(end)},
-        refused);
+  for (size_t at = 0, end = 0; at < blocks.size(); at = end) {
+    for (size_t bytes = 0; end < blocks.size() && end - at < kMostTasks; ++end) {
+      bytes += blocks[end].size() + 1;
+      if (bytes > kMostBytes && end != at) break;
+    }
+    try {
+      Submit(command,
+             {blocks.begin() + static_cast<ptrdiff_t>(at),
+              blocks.begin() + static_cast<ptrdiff_t>(end)},
+             refused);
+    } catch (const Error& error) {
+      if (at == 0) throw;
+      throw Error(error.kind(),
+                  fmt::format("{}; the {} blocks before are submitted and run on: the same command "
+                              "waits for them and then goes on, and scancel --name={} ends them",
+                              error.what(), at, name_));
+    }
   }
 }
 
@@ -101,8 +123,7 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
   if (!refused.empty()) words.push_back(fmt::format("--exclude={}", fmt::join(refused, ",")));
   for (const std::string& option : options_) words.push_back("--" + option);
   words.push_back("--wrap=" + script);
-  std::string id = RunProgram(words);
-  id = id.substr(0, id.find_first_not_of("0123456789"));
+  const std::string id = JobOfSbatch(RunProgram(words));
   if (id.empty()) throw Error(Error::kRun, "sbatch gave no number of a job");
   for (size_t i = 0; i < blocks.size(); ++i) {
     logs_[blocks[i]] = fmt::format("{}/logs/{}_{}.txt", out_, id, i);

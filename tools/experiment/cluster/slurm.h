@@ -17,6 +17,10 @@ namespace testbed {
 inline constexpr char kSqueueFormat[] = "%i|%T|%N|%r";
 ClusterTasks TasksOfSqueue(const std::string& output, std::vector<std::string>* ids);
 
+// Returns the number of the job in the output of sbatch --parsable, among whose lines there may be
+// messages of the site and warnings; an empty string when there is none.
+std::string JobOfSbatch(const std::string& output);
+
 class SlurmLauncher : public Launcher {
  public:
   // `options` are more options of sbatch(1), without dashes. Throws Error (kUsage) when Slurm's

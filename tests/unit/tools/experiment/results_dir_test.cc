@@ -18,6 +18,7 @@
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
+#include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/plan.h"
 #include "tools/experiment/results.h"
 #include "tools/output/json_text.h"
@@ -113,6 +114,22 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   fs::create_directory(Place(".testbed-scratch-0123456789abcdef"));
   Write(".testbed-scratch-0123456789abcdee.img", "");
   dir_.reset();  // gives the lock back
+  ResultsDir(path_ + "/o").Remove();
+  EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
+}
+
+// A task that a killed command has left on another host would write into results that are begun
+// anew.
+TEST_F(ResultsDirTest, WhatAProcessOnAnotherHostRunsIsLeftToIt) {
+  dir_.reset();  // another host does not see the lock of the directory
+  {
+    const std::optional<Claim> claim = Claim::Try(Place("claims/round-1"));
+    ASSERT_TRUE(claim.has_value());
+    EXPECT_THAT(ErrorOf([this] { ResultsDir(path_ + "/o").Remove(); }), HasSubstr("runs round-1"));
+    EXPECT_THAT(ErrorOf([this] { ResultsDir(path_ + "/o").Create(Small(), {"full", {}, {}, {}}); }),
+                HasSubstr("runs round-1"));
+  }
+  EXPECT_TRUE(fs::exists(Place("experiment.json")));
   ResultsDir(path_ + "/o").Remove();
   EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
 }

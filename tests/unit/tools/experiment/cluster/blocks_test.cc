@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -186,6 +188,38 @@ TEST(SlurmTest, SqueueTellsTasks) {
   EXPECT_EQ(tasks.why_waiting, "Priority");
   EXPECT_THAT(ids, ElementsAre("12", "13"));
   EXPECT_TRUE(TasksOfSqueue("", &ids).none());
+}
+
+// What a site or a warning says comes before the number, and the job is submitted all the same.
+TEST(SlurmTest, SbatchTellsTheJobAmongMessages) {
+  EXPECT_EQ(JobOfSbatch("12\n"), "12");
+  EXPECT_EQ(JobOfSbatch("12;west\n"), "12");
+  EXPECT_EQ(JobOfSbatch("sbatch: 40 nodes are free\nsbatch: warning: no time limit\n12\n"), "12");
+  EXPECT_EQ(JobOfSbatch("sbatch: 40 nodes are free\n"), "");
+  EXPECT_EQ(JobOfSbatch(""), "");
+}
+
+// The kernel takes no word of more than 128 KiB, and a site may not take all jobs. What it has
+// taken runs, and is told.
+TEST(SlurmTest, ALongListIsSeveralArraysAndThoseThatWereTakenAreTold) {
+  std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  for (const char* name : {"sbatch", "squeue", "scancel"}) {
+    const std::string program = directory + "/" + name;
+    std::ofstream(program) << "#!/bin/sh\ncd " << directory
+                           << "\necho >>calls\n[ $(wc -l <calls) -lt 3 ] && echo 7 && exit\n"
+                           << "echo too many jobs\nexit 1\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+  const char* const path = std::getenv("PATH");
+  const std::string before = path != nullptr ? path : "/usr/bin:/bin";
+  ::setenv("PATH", (directory + ":" + before).c_str(), 1);
+  SlurmLauncher launcher(directory, "", {});
+  ::setenv("PATH", before.c_str(), 1);
+  const std::vector<std::string> blocks(1500, std::string(149, 'b'));
+  const std::string sentence = ErrorOf([&] { launcher.Start({"testbed"}, blocks, {}); });
+  EXPECT_THAT(sentence, HasSubstr("too many jobs; the 1332 blocks before are submitted"));
+  std::filesystem::remove_all(directory);
 }
 
 TEST(SlurmTest, WordsAreQuotedForAShell) {
