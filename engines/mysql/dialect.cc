@@ -14,11 +14,15 @@ const char* AccessName(Access access) {
   return kNames[static_cast<size_t>(access)];
 }
 
+const char* StorageName(Storage storage) {
+  return storage == Storage::kInnodb ? "innodb" : "rocksdb";
+}
+
 std::vector<std::string> Dialect::MakeTable(const SqlTable& table) const {
   return {
       fmt::format("CREATE TABLE IF NOT EXISTS {} (k VARBINARY({}) NOT NULL PRIMARY KEY, v "
-                  "LONGBLOB NOT NULL) ENGINE=InnoDB ROW_FORMAT=DYNAMIC",
-                  table.name, key_size_)};
+                  "LONGBLOB NOT NULL) ENGINE={} ROW_FORMAT=DYNAMIC",
+                  table.name, key_size_, StorageName(storage_))};
 }
 
 std::vector<std::string> Dialect::MakeIndex(const SqlTable& index,

@@ -1,4 +1,4 @@
-// MariaDB's SQL for the tables and indexes of engines/sql, on InnoDB.
+// MariaDB's SQL for the tables and indexes of engines/sql, on InnoDB or, tables alone, on MyRocks.
 //
 // An index is over an invisible virtual column. InnoDB adds the primary key to each of its entries,
 // so the index alone answers a query.
@@ -22,10 +22,15 @@ namespace testbed::mysql {
 enum class Access : uint8_t { kPrepared, kSelect, kHandler };
 const char* AccessName(Access access);
 
+// Which storage engine of the server keeps the tables.
+enum class Storage : uint8_t { kInnodb, kRocksdb };
+const char* StorageName(Storage storage);
+
 class Dialect : public SqlDialect {
  public:
   // `key_size` is the longest key in bytes.
-  Dialect(size_t key_size, Access access) : key_size_(key_size), access_(access) {}
+  Dialect(size_t key_size, Access access, Storage storage)
+      : key_size_(key_size), access_(access), storage_(storage) {}
   std::string Quote(const std::string& name) const override { return "`" + name + "`"; }
   std::vector<std::string> MakeTable(const SqlTable& table) const override;
   std::vector<std::string> MakeIndex(const SqlTable& index,
@@ -48,6 +53,7 @@ class Dialect : public SqlDialect {
 
   const size_t key_size_;
   const Access access_;
+  const Storage storage_;
 };
 
 }  // namespace testbed::mysql

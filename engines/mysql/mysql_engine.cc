@@ -19,6 +19,7 @@
 #include "engines/lazy_sync.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
+#include "engines/mysql/myrocks.h"
 #include "engines/mysql/server.h"
 #include "engines/mysql/settings.h"
 #include "engines/sql/mariadb_files.h"
@@ -45,7 +46,7 @@ class MysqlEngine : public Engine {
 
   std::string name() const override { return "mysql"; }
   TableId OpenTable(const std::string& table) override { return store_->OpenTable(table); }
-  bool KeepsIndexes() const override { return true; }
+  bool KeepsIndexes() const override { return settings_.storage == Storage::kInnodb; }
   TableId OpenIndex(const std::string& index, TableId table,
                     const std::vector<IndexPart>& parts) override {
     return store_->OpenIndex(index, table, parts);
@@ -70,7 +71,9 @@ class MysqlEngine : public Engine {
   void WriteAll();
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
-  // Returns the numbers of the server's status by name, Innodb_NAME as NAME, Com_NAME as com_NAME.
+  bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
+  // Returns the numbers of the server's status by name, Innodb_NAME or Rocksdb_NAME as NAME, Com_NAME
+  // as com_NAME.
   std::map<std::string, uint64_t> Status() const;
 
   const std::string dir_;
@@ -95,12 +98,14 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   if (settings_.is_private) {
     server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());
   }
-  // A table whose first page was never written cannot be recovered, so a checkpoint follows its
+  // InnoDB cannot recover a table whose first page was never written, so a checkpoint follows its
   // creation.
-  const std::function<void()> made =
-      server_ != nullptr ? [this] { store_->Ask(kCheckpoint); } : std::function<void()>();
+  const std::function<void()> made = server_ != nullptr && !IsRocksdb()
+                                         ? [this] { store_->Ask(kCheckpoint); }
+                                         : std::function<void()>();
   store_ = std::make_unique<SqlStore>(
-      "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access), schema_,
+      "mysql",
+      std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access, settings_.storage), schema_,
       SqlLimits{mariadb::kMaxKeySize, mariadb::kMaxValueSize, settings_.conflict_wait_ms},
       [this] { return std::make_unique<MyConnection>(Target()); }, made);
   if (server_ == nullptr) CheckGivenServer();
@@ -216,8 +221,8 @@ void MysqlEngine::MakeSchema() {
   store_->Ask(fmt::format("CREATE DATABASE `{}` /*M!100500 COMMENT '{}' */", schema_, kComment));
   store_->Ask(
       fmt::format("CREATE TABLE `{}`.{} (id VARBINARY(64), host VARBINARY(256), directory "
-                  "VARBINARY(4096)) ENGINE=InnoDB",
-                  schema_, kMarker));
+                  "VARBINARY(4096)) ENGINE={}",
+                  schema_, kMarker, StorageName(settings_.storage)));
   store_->Ask(fmt::format("INSERT INTO `{}`.{} VALUES ('{}', {}, {})", schema_, kMarker, id,
                           hex(HostName()), hex(dir_)));
   WriteAll();
@@ -226,6 +231,10 @@ void MysqlEngine::MakeSchema() {
 
 void MysqlEngine::WriteAll() {
   if (!may_checkpoint_) return;
+  if (IsRocksdb()) {
+    store_->Ask("SET GLOBAL rocksdb_force_flush_memtable_now = 1");
+    return;
+  }
   try {
     do {
       store_->Ask(kCheckpoint);
@@ -237,6 +246,9 @@ void MysqlEngine::WriteAll() {
 }
 
 void MysqlEngine::Settle() {
+  if (IsRocksdb()) {
+    return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
+  }
   mariadb::AwaitPurge([this] { return Status()["history_list_length"]; });
   WriteAll();
 }
@@ -264,12 +276,15 @@ std::map<std::string, std::string> MysqlEngine::Variables() const {
 
 std::map<std::string, uint64_t> MysqlEngine::Status() const {
   std::map<std::string, uint64_t> status;
-  for (const SqlConnection::Row& row :
-       store_->Ask("SHOW GLOBAL STATUS WHERE Variable_name LIKE 'Innodb%' OR Variable_name IN "
-                   "('Com_select', 'Com_ha_read', 'Com_stmt_execute')")) {
+  const std::string prefix = IsRocksdb() ? "Rocksdb_" : "Innodb_";
+  for (const SqlConnection::Row& row : store_->Ask(fmt::format(
+           "SHOW GLOBAL STATUS WHERE Variable_name LIKE '{}%' OR Variable_name IN ('Com_select', "
+           "'Com_ha_read', 'Com_stmt_execute')",
+           prefix))) {
     const std::string &name = row[0], &value = row[1];
     if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) continue;
-    status[name.starts_with("Com") ? "com" + name.substr(3) : name.substr(7)] = std::stoull(value);
+    status[name.starts_with("Com") ? "com" + name.substr(3) : name.substr(prefix.size())] =
+        std::stoull(value);
   }
   return status;
 }
@@ -277,6 +292,7 @@ std::map<std::string, uint64_t> MysqlEngine::Status() const {
 std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings() const {
   std::vector<std::pair<std::string, std::string>> all = {
       {"access", AccessName(settings_.access)},
+      {"storage", StorageName(settings_.storage)},
       {"durability", DurabilityName(settings_.durability)},
       {"lazy_interval_ms", std::to_string(settings_.lazy_interval_ms)},
       {"server", server_ != nullptr ? "private" : "given by connect"},
@@ -285,7 +301,7 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
   if (server_ != nullptr) all.emplace_back("program", settings_.program);
   const std::map<std::string, std::string> variables = Variables();
   for (const auto& [name, value] : variables) {
-    const bool told = name.starts_with("innodb_") || name == "version" ||
+    const bool told = name.starts_with(IsRocksdb() ? "rocksdb_" : "innodb_") || name == "version" ||
                       name == "thread_handling" || name == "max_connections" || name == "log_bin" ||
                       name == "sync_binlog" || name == "skip_networking" ||
                       name == "query_cache_size";
@@ -302,6 +318,14 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
 
 EngineCounters MysqlEngine::Counters() const {
   std::map<std::string, uint64_t> status = Status();
+  if (IsRocksdb()) {
+    EngineCounters c = myrocks::Counters(status);
+    const std::string held =
+        store_->AskOne("SELECT value FROM information_schema.rocksdb_dbstats WHERE stat_type = "
+                       "'DB_BLOCK_CACHE_USAGE'");
+    c.cache_bytes = std::strtoull(held.c_str(), nullptr, 10);
+    return c;
+  }
   EngineCounters c = mariadb::BlockCounters(&status, settings_.page_size);
   for (const char* name :
        {"dblwr_pages_written", "dblwr_writes", "log_writes", "log_write_requests", "log_waits",
@@ -323,7 +347,8 @@ EngineCounters MysqlEngine::Counters() const {
 DiskSize MysqlEngine::SizeOnDisk() const {
   if (server_ != nullptr) {
     return DiskSizeOf(dir_, [](const std::string& path) {
-      return path.find("/ib_logfile") != std::string::npos;
+      return path.find("/ib_logfile") != std::string::npos ||
+             (path.find(myrocks::kDirectory) != std::string::npos && path.ends_with(".log"));
     });
   }
   DiskSize size;
@@ -345,6 +370,7 @@ std::vector<std::string> Files() {
         "testbed/*.ibd"}) {
     files.push_back(std::string("cluster/") + file);
   }
+  for (const std::string& file : myrocks::Files()) files.push_back("cluster/" + file);
   return files;
 }
 

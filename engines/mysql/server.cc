@@ -14,8 +14,10 @@
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/interrupted.h"
 #include "device/os/signal_guard.h"
+#include "engines/mysql/myrocks.h"
 #include "engines/sql/mariadb_files.h"
 
 namespace testbed::mysql {
@@ -27,6 +29,11 @@ constexpr std::chrono::milliseconds kPoll(5);
 constexpr std::chrono::seconds kPatience(600);       // for the page writes of a shutdown
 constexpr std::chrono::seconds kAnswerPatience(60);  // of a server that has its socket
 constexpr char kSocket[] = "mysqld.sock";
+
+// Returns the kind of a file by its path in the server's directory.
+FileKind KindOf(const std::string& path) {
+  return path.starts_with(myrocks::kDirectory) ? myrocks::KindOfFile(path) : mariadb::KindOf(path);
+}
 
 }  // namespace
 
@@ -42,9 +49,7 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
                     "another --dir, or --fresh",
                     cluster()));
   }
-  // The server would make missing files anew, although they may lie in a directory that is not
-  // mounted now.
-  if (!is_new) mariadb::CheckFilesThere(cluster(), true);
+  if (!is_new) CheckFiles();
   if (const std::optional<uint32_t> size = mariadb::PageSizeOf(cluster());
       size && *size != settings_.page_size) {
     throw Error(Error::kUsage,
@@ -65,6 +70,24 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
   } catch (...) {
     End();
     throw;
+  }
+}
+
+void PrivateServer::CheckFiles() const {
+  const bool rocksdb = IsThere(cluster() + "/" + std::string(myrocks::kDirectory));
+  const bool innodb = !rocksdb && IsThere(cluster() + "/ibdata1");
+  if (settings_.storage == Storage::kInnodb ? rocksdb : innodb) {
+    throw Error(Error::kUsage,
+                fmt::format("the database in {} has its tables in {}: give --engine mysql:{}, or "
+                            "load it anew with --fresh",
+                            dir_, rocksdb ? "MyRocks" : "InnoDB", rocksdb ? "rocksdb" : "mariadb"));
+  }
+  // The server would make missing files anew, although they may lie in a directory that is not
+  // mounted now.
+  if (settings_.storage == Storage::kInnodb) {
+    mariadb::CheckFilesThere(cluster(), true);
+  } else {
+    myrocks::CheckFilesThere(cluster());
   }
 }
 
@@ -116,11 +139,13 @@ void PrivateServer::Start() {
   while (::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) WaitForStart();
   // All threads of the server have the program's name. All but the threads of connections write
   // only data files with direct IO.
-  for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk"}) {
+  for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk",
+                           "rocksdb:low", "rocksdb:high", "myrocks-bg", "myrocks-mc"}) {
     RegisterThreads(name, FileKind::kData);
   }
-  files_ = std::make_unique<FileWatch>(cluster(), mariadb::KindOf);
+  files_ = std::make_unique<FileWatch>(cluster(), KindOf);
   AwaitAnswer();
+  if (settings_.storage == Storage::kRocksdb) return;
   log_fd_ = ::open((cluster() + "/ib_logfile0").c_str(), O_RDONLY | O_CLOEXEC);
   if (log_fd_ < 0) throw Error::Io("open", cluster() + "/ib_logfile0", errno);
 }
@@ -159,6 +184,7 @@ ConnectOptions PrivateServer::connect() const {
 }
 
 void PrivateServer::SyncLog() const {
+  if (settings_.storage == Storage::kRocksdb) return myrocks::SyncLogs(cluster());
   if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
     throw Error::Io("sync", cluster() + "/ib_logfile0", errno);
 }

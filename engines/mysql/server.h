@@ -35,10 +35,12 @@ class PrivateServer {
   void Keep() { discard_ = false; }
 
   ConnectOptions connect() const;
-  // Syncs the log file, which the server has written. Throws Error (kIo). Thread-safe.
+  // Syncs the log files, which the server has written. Throws Error (kIo). Thread-safe.
   void SyncLog() const;
 
  private:
+  // Throws Error when files are missing, or are of another storage engine.
+  void CheckFiles() const;
   void End();
   std::string cluster() const { return dir_ + "/cluster"; }
   std::string log() const { return dir_ + "/server.log"; }

@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "device/os/child_process.h"
 #include "engines/extra_options.h"
+#include "engines/mysql/myrocks.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::mysql {
@@ -23,9 +24,9 @@ constexpr std::string_view kOwn[] = {"socket", "port",     "bind-address", "skip
                                      "user",   "pid-file", "log-error",    "thread-handling"};
 
 // Options that only a private server can honour.
-constexpr const char* kOfPrivateServer[] = {"server",          "program",      "log_file_size",
-                                            "log_buffer_size", "doublewrite",  "io_capacity",
-                                            "lru_scan_depth",  "server_option"};
+constexpr const char* kOfPrivateServer[] = {
+    "server",      "program",        "log_file_size", "log_buffer_size", "doublewrite",
+    "io_capacity", "lru_scan_depth", "server_option", "plugins",         "write_buffer_size"};
 
 [[noreturn]] void Refuse(const std::string& option, const std::string& value,
                          const std::string& why) {
@@ -108,21 +109,39 @@ std::string Program(const EngineOptions& options, const ExtraOptions& extra) {
               "mariadb-server-core, or give --engine-option connect=URL or program=PATH");
 }
 
-// Returns the arguments of a private server.
-std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra) {
+// Returns the arguments for a server that keeps its tables in InnoDB.
+std::vector<std::string> InnodbArguments(const EngineOptions& options, const ExtraOptions& extra) {
+  for (const char* of_myrocks : {"plugins", "write_buffer_size"}) {
+    if (!extra.Has(of_myrocks)) continue;
+    Refuse(of_myrocks, options.extra.at(of_myrocks), "it is an option of --engine mysql:rocksdb");
+  }
   std::vector<std::string> all =
       mariadb::SharedArguments(options, mariadb::MakeSizes(options, extra));
   for (const char* fixed :
        {"innodb-read-ahead-threshold=0", "innodb-random-read-ahead=0", "innodb-flush-neighbors=0",
-        "innodb-adaptive-hash-index=0", "loose-innodb-change-buffering=none",
-        // Each connection has a thread of its own, to which its work is charged.
+        "innodb-adaptive-hash-index=0", "loose-innodb-change-buffering=none"}) {
+    all.push_back(std::string("--") + fixed);
+  }
+  return all;
+}
+
+// Returns the arguments of a private server.
+std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
+                                   const Settings& settings) {
+  const bool innodb = settings.storage == Storage::kInnodb;
+  std::vector<std::string> all = innodb ? InnodbArguments(options, extra)
+                                        : myrocks::Arguments(options, extra, settings.program);
+  for (const char* fixed :
+       {// Each connection has a thread of its own, to which its work is charged.
         "thread-handling=one-thread-per-connection", "skip-networking=1", "skip-log-bin=1",
         "skip-name-resolve=1", "performance-schema=0", "max-connections=500"}) {
     all.push_back(std::string("--") + fixed);
   }
   if (extra.Has("server_option")) {
+    std::vector<std::string_view> own(std::begin(kOwn), std::end(kOwn));
+    own.insert(own.end(), myrocks::kOwnOptions.begin(), myrocks::kOwnOptions.end());
     for (std::string& option :
-         mariadb::ServerOptions("mysql", options.extra.at("server_option"), kOwn)) {
+         mariadb::ServerOptions("mysql", options.extra.at("server_option"), own)) {
       all.push_back(std::move(option));
     }
   }
@@ -165,10 +184,16 @@ Settings MakeSettings(const EngineOptions& options) {
     }
     return s;
   }
-  (void)extra.Choice("server", "mariadb", {"mariadb"});
-  mariadb::CheckCache("mysql", options);
-  s.server = Arguments(options, extra);
+  if (extra.Choice("server", "mariadb", {"mariadb", "rocksdb"}) == "rocksdb") {
+    s.storage = Storage::kRocksdb;
+    if (s.access == Access::kHandler) {
+      Refuse("access", "handler", "MyRocks has no HANDLER; it accepts prepared, select");
+    }
+  } else {
+    mariadb::CheckCache("mysql", options);
+  }
   s.program = Program(options, extra);
+  s.server = Arguments(options, extra, s);
   return s;
 }
 
@@ -190,10 +215,15 @@ Capabilities MysqlCapabilities() {
       {"connect",
        "URL of a server that runs already, mysql://user@host:port/?socket=PATH&tls=on; the "
        "password comes from MYSQL_PWD or ~/.my.cnf"},
-      {"server", "mariadb: which server the run starts (mariadb)"},
+      {"server",
+       "mariadb, rocksdb: which server the run starts; rocksdb is a MariaDB that keeps its tables in "
+       "MyRocks instead of InnoDB (mariadb)"},
       {"access",
        "prepared: rows are read by a prepared SELECT; select: all statements are sent as text; "
        "handler: rows are read by HANDLER ... READ, and by SELECT through an index (prepared)"},
+      {"plugins", "directory with MyRocks, ha_rocksdb.so, for server=rocksdb (the server's own)"},
+      {"write_buffer_size",
+       "size of each of MyRocks' two memtables, for server=rocksdb (--ram / 16, up to 64M)"},
       {"program", "path of the mariadbd that the run starts (Debian's)"},
       {"schema", "database of the server that the tables are in (testbed)"},
   };

@@ -19,6 +19,7 @@ struct Settings {
   std::string program;  // path of mariadbd, for a private server
   std::string schema = "testbed";
   Access access = Access::kPrepared;
+  Storage storage = Storage::kInnodb;
   IoMode io = IoMode::kBuffered;
   Durability durability = Durability::kLazy;
   uint32_t page_size = 16384;

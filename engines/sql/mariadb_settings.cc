@@ -152,9 +152,26 @@ std::vector<std::pair<std::string, std::string>> SharedOptions() {
   };
 }
 
+std::vector<std::string> GeneralArguments() {
+  std::vector<std::string> all;
+  const auto add = [&](const char* name, const auto& value) {
+    all.push_back(fmt::format("--{}={}", name, value));
+  };
+  add("transaction-isolation", "READ-COMMITTED");
+  add("sql-mode", "STRICT_ALL_TABLES");
+  add("max-allowed-packet", 64 * kMiB);
+  add("max-prepared-stmt-count", 1000000);
+  // Features that the run does not use get little memory.
+  add("key-buffer-size", 8);
+  add("aria-pagecache-buffer-size", 131072);
+  add("query-cache-size", 0);
+  add("table-open-cache", 2000);
+  return all;
+}
+
 std::vector<std::string> SharedArguments(const EngineOptions& options, const Sizes& sizes) {
   const bool direct = options.io == IoMode::kDirect;
-  std::vector<std::string> all;
+  std::vector<std::string> all = GeneralArguments();
   const auto add = [&](const char* name, const auto& value) {
     all.push_back(fmt::format("--{}={}", name, value));
   };
@@ -178,16 +195,7 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
   add("innodb-buffer-pool-dump-at-shutdown", 0);
   add("innodb-buffer-pool-load-at-startup", 0);
   add("innodb-strict-mode", 1);
-  add("transaction-isolation", "READ-COMMITTED");
-  add("sql-mode", "STRICT_ALL_TABLES");
-  add("max-allowed-packet", 64 * kMiB);
-  add("max-prepared-stmt-count", 1000000);
-  // Features that the run does not use get little memory.
-  add("key-buffer-size", 8);
-  add("aria-pagecache-buffer-size", 131072);
-  add("query-cache-size", 0);
   add("innodb-open-files", 500);
-  add("table-open-cache", 2000);
   add("innodb-ft-cache-size", 1600000);
   return all;
 }

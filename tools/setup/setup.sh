@@ -135,10 +135,10 @@ servers_of_words() {
     done < <(settings_of_words "${settings[@]}")
     # An option of a sweep takes a list. The form of an engine is a server: mysql:mariadb, postgres:postgres@15.
     while IFS= read -r word; do
-      word=${word#mysql:}
+      [[ $word == rocksdb && -n $server ]] && word=mariadb # with its plugin MyRocks, which nobody installs unasked
       word=${word#postgres:}
       case $word in
-        mysql | mariadb*) echo mariadb ;;
+        mysql | mysql:mariadb* | mysql:rocksdb | mariadb*) echo mariadb ;;
         postgres | postgres@*) echo "$word" ;;
       esac
     done < <(tr , '\n' <<<"${server:-$names}")

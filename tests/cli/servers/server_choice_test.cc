@@ -110,6 +110,9 @@ TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
   EXPECT_EQ(servers("--engine postgres --server=postgres@15"), "postgres@15 ");
   EXPECT_EQ(servers("crashtest --engine=postgres"), "postgres ");
   EXPECT_EQ(servers("--engine mysql:mariadb,btree,postgres:postgres@15"), "mariadb postgres@15 ");
+  EXPECT_EQ(servers("--engine mysql:rocksdb"), "mariadb ");
+  EXPECT_EQ(servers("--engine mysql --server rocksdb"), "mariadb ");
+  EXPECT_EQ(servers("--engine rocksdb,btree"), "");
   EXPECT_EQ(servers("--engine mysql --connect mysql://me@db/"), "");
   EXPECT_EQ(servers("--engine postgres --engine-option connect=host=x"), "");
   EXPECT_EQ(servers("--engine mysql --engine-option program=/opt/mariadbd"), "");

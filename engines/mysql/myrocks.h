@@ -1,0 +1,54 @@
+// MyRocks is the storage engine of MariaDB that keeps tables in RocksDB. These functions are what
+// differs for a private server with tables in it (--engine mysql:rocksdb), whose InnoDB is off.
+//
+// MyRocks has neither the generated columns of which engines/mysql/dialect.h makes indexes, nor
+// HANDLER. It is a plugin of the server, which Debian has as a package of its own.
+#ifndef TESTBED_ENGINES_MYSQL_MYROCKS_H_
+#define TESTBED_ENGINES_MYSQL_MYROCKS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/account/operations.h"
+#include "engines/engine.h"
+#include "engines/extra_options.h"
+
+namespace testbed::mysql::myrocks {
+
+// The directory of RocksDB's files, in the server's directory.
+inline constexpr std::string_view kDirectory = "#rocksdb";
+
+// Returns the arguments of a private server. The cache is RocksDB's block cache. The memtables are
+// beside it, as with the rocksdb engine. `program` is the path of the server, whose plugins are used
+// unless the option `plugins` names their directory. Throws Error (kUsage) when the plugin is not
+// installed, and for options that MyRocks does not have.
+std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
+                                   const std::string& program);
+// Options of the server that the run's own options decide, as mariadb::ServerOptions takes them.
+extern const std::vector<std::string_view> kOwnOptions;
+
+// Returns the kind of a file in kDirectory by its name.
+FileKind KindOfFile(std::string_view name);
+// Returns the files by their paths in the server's directory, in the form of EngineInfo::files.
+std::vector<std::string> Files();
+// Throws Error (kCorruption), which names the file, when `cluster`, the server's directory, has no
+// database of RocksDB.
+void CheckFilesThere(const std::string& cluster);
+// Syncs the logs in `cluster`, which the server has written. Throws Error (kIo). Thread-safe.
+void SyncLogs(const std::string& cluster);
+
+// Returns the counters that follow from the server's status, whose names are without "Rocksdb_".
+EngineCounters Counters(const std::map<std::string, uint64_t>& status);
+
+// Has the server write its memtables, and waits until no compaction runs or is due. `ask` runs a
+// statement and returns the first value of its answer.
+void Settle(const std::function<std::string(const std::string&)>& ask);
+
+}  // namespace testbed::mysql::myrocks
+
+#endif  // TESTBED_ENGINES_MYSQL_MYROCKS_H_
