@@ -164,6 +164,16 @@ void MysqlEngine::CheckGivenServer() {
            "innodb_flush_log_at_trx_commit", flush,
            fmt::format("--durability {}", DurabilityName(has)));
   }
+  // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's log
+  // has them. With nosync it syncs no file.
+  if (has != Durability::kNone && variables["log_bin"] == "ON" && variables["sync_binlog"] != "1") {
+    refuse(fmt::format("--durability {}", DurabilityName(has)), "sync_binlog",
+           variables["sync_binlog"], "that server sync_binlog = 1");
+  }
+  if (has != Durability::kNone && method == "nosync") {
+    refuse(fmt::format("--durability {}", DurabilityName(has)), "innodb_flush_method", method,
+           "that server fsync or O_DIRECT");
+  }
   if (has == Durability::kLazy &&
       std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings_.lazy_interval_ms) {
     refuse(fmt::format("--lazy-interval {}", settings_.lazy_interval_ms),

@@ -136,6 +136,16 @@ TEST_F(GivenMariadbTest, ADurabilityThatIsNotTheServersIsRefused) {
   EXPECT_EQ(good.code, 0) << good.err;
 }
 
+// After a power cut the server would roll back what its binary log lacks.
+TEST_F(GivenMariadbTest, ABinaryLogThatIsNotSyncedIsNoSyncOfCommits) {
+  StartServer("--skip-networking --log-bin --sync-binlog=0 --init-file=" +
+              (directory_ / "users.sql").string());
+  const std::string url = "mysql://me@localhost/?socket=" + (directory_ / "socket").string();
+  ExpectRefused(Load("mysql", url, "right", "sync"),
+                "--durability sync: the server has sync_binlog = 0; give that server "
+                "sync_binlog = 1");
+}
+
 // A run may be killed when it has made its database, and no table in it yet.
 TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
   std::ofstream(directory_ / "made.sql") << Read(directory_ / "users.sql")
