@@ -42,6 +42,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.library = {
       // Pebble takes the memory of memtables out of the cache that it is given.
       {"cache_bytes", s.cache_bytes + s.memtable_bytes},
+      {"cache_for_memtables", s.memtable_bytes},
       {"block_bytes", options.page_size},
       {"index_block_bytes", extra.Bytes("index_block_size", 256 * kKiB, kKiB, kGiB)},
       {"compression", options.compression},
