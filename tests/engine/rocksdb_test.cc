@@ -197,12 +197,46 @@ TEST_F(RocksdbTest, AnOptionsFileGoesBeforeDefaultsAndBehindOptions) {
   EXPECT_EQ(Setting("block_size"), "4096") << "the run's own";
 }
 
+// RocksDB has three more options by which data are compressed, each for a part of them.
+TEST_F(RocksdbTest, AnOptionsFileDoesNotCompressAgainstTheRun) {
+  Open();
+  Close();
+  std::string file;
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    const std::string path = entry.path();
+    if (entry.path().filename().string().starts_with("OPTIONS") && path > file) file = path;
+  }
+  const std::string copy = dir_ + ".options";
+  std::ofstream to(copy);
+  std::ifstream from(file);
+  for (std::string line; std::getline(from, line);) {
+    for (const auto& [name, value] : std::map<std::string, std::string>{
+             {"  bottommost_compression=", "kSnappyCompression"},
+             {"  compression_per_level=", "kNoCompression:kSnappyCompression"},
+             {"  blob_compression_type=", "kSnappyCompression"}}) {
+      if (line.starts_with(name)) line = name + value;
+    }
+    to << line << '\n';
+  }
+  to.close();
+  fs::remove_all(dir_);
+  options_.extra = {{"options_file", copy}};
+  Open();
+  fs::remove(copy);
+  EXPECT_EQ(Setting("compression"), "kNoCompression");
+  EXPECT_EQ(Setting("compression_per_level").find("kSnappy"), std::string::npos);
+  EXPECT_EQ(Setting("bottommost_compression"), "kDisableCompressionOption");
+  EXPECT_EQ(Setting("blob_compression_type"), "kNoCompression");
+}
+
 TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   Refusal("options", "nosuch=1");
   Refusal("options", "max_open_files=many");
   Refusal("options", "{");
   Refusal("options_file", "/nonexistent");
   for (const char* own : {"use_direct_reads=true", "compression=kZSTD", "wal_dir=/tmp",
+                          "compression_per_level=kNoCompression:kSnappyCompression",
+                          "bottommost_compression=kZSTD", "blob_compression_type=kZSTD",
                           "block_based_table_factory={block_size=16k}",
                           "comparator=rocksdb.ReverseBytewiseComparator"}) {
     const std::string sentence = Refusal("options", own);
