@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "device/account/ledger.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
@@ -290,6 +291,31 @@ TEST_F(RocksdbTest, IndexAndFilterAreInTheCachesFigure) {
   };
   EXPECT_GT(held("on"), 0.8);
   EXPECT_LT(held("off"), 0.8);
+}
+
+// RocksDB asks the file system to read ahead, which leaves that to the kernel. Where it takes the
+// file system for one that cannot, it reads many blocks at once into a buffer of its own.
+TEST_F(RocksdbTest, AScanOfBufferedFilesReadsEachBlockByItself) {
+  Open();
+  Load(engine_->OpenTable("t"), 20000);
+  engine_->Settle();
+  Open();
+  const TableId table = engine_->OpenTable("t");
+  const OpKind scan = DefineOp("rocksdb-scan", Ground::kForeground);
+  uint64_t requests = 0, before = 0, misses = 0;
+  session_->BlockCounts(&requests, &before);
+  const LedgerCounts counts = Ledger::Get().Counts();
+  int rows = 0;
+  {
+    IoScope scope(scan);
+    const auto cursor = session_->NewCursor(table);
+    for (bool on = cursor->First(); on; on = cursor->Next()) ++rows;
+  }
+  session_->BlockCounts(&requests, &misses);
+  const LedgerCounts delta = Ledger::Get().Counts() - counts;
+  EXPECT_EQ(rows, 20000);
+  EXPECT_GT(misses - before, 400u);
+  EXPECT_GE(delta.ops[scan.id].file[static_cast<size_t>(FileKind::kData)].reads, misses - before);
 }
 
 // Universal compaction may report a pending compaction although no runs can be merged. The engine
