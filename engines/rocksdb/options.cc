@@ -507,6 +507,7 @@ std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db
   const auto flag = [](bool on) { return on ? "on" : "off"; };
   std::vector<std::pair<std::string, std::string>> out;
   out.emplace_back("version", rocksdb::GetRocksVersionAsString());
+  out.emplace_back("assertions", flag(RocksdbHasAssertions()));
   // The file has lines "name=value" under the names of their sections. The options of the default
   // column family stand for all families.
   std::string name;

@@ -39,7 +39,18 @@
 #include <rocksdb/secondary_cache.h>
 #endif
 
+// RocksDB has this class only if it was compiled with assertions, and then its operations also pass
+// the hooks of its own tests. Debian 12's library is such a one.
+namespace rocksdb {
+class SyncPoint {
+ public:
+  __attribute__((weak)) static SyncPoint* GetInstance();
+};
+}  // namespace rocksdb
+
 namespace testbed {
+
+inline bool RocksdbHasAssertions() { return &rocksdb::SyncPoint::GetInstance != nullptr; }
 
 // These constants say what the release has.
 constexpr bool kRocksdbHasClockCache = TESTBED_ROCKSDB_FROM(7, 8);    // HyperClockCache

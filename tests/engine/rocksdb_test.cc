@@ -1,5 +1,6 @@
 // Tests what is special to RocksDB: where it keeps its tables, options in its own syntax, and the
 // memory of index and filter blocks. The conformance suite tests its behaviour as an engine.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -159,6 +160,15 @@ TEST_F(RocksdbTest, OptionsInRocksdbsOwnSyntaxAreInForce) {
   EXPECT_EQ(Setting("block_restart_interval"), "5");
   EXPECT_EQ(Setting("block_size"), "8192") << "what it does not name stays";
   EXPECT_GT(engine_->EffectiveSettings().size(), 150u) << "all that RocksDB has";
+}
+
+// Assertions cost time, so a report must have whether the library has them. One that has them
+// exports a class of RocksDB's own tests.
+TEST_F(RocksdbTest, ALibraryWithAssertionsSaysSo) {
+  Open();
+  const bool has = ::dlsym(RTLD_DEFAULT, "_ZN7rocksdb9SyncPoint11GetInstanceEv") != nullptr;
+  EXPECT_EQ(Setting("assertions"), has ? "on" : "off");
+  EXPECT_EQ(FindEngine("rocksdb").summary.find("assertions") != std::string::npos, has);
 }
 
 // 0 is no limit on the write buffers of all tables.
