@@ -1,11 +1,15 @@
 #include "engines/mdbx/environment.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "device/account/ledger.h"
 #include "device/file/directory.h"
@@ -80,9 +84,52 @@ void Environment::Open() {
                             dir_, info.mi_dxb_pagesize, settings_.page_size, info.mi_dxb_pagesize));
   }
   settings_.map_size = info.mi_geo.upper;
+  Check(::mdbx_env_get_fd(env_, &fd_), kOpening);
+  FindMapping();
+  Advise();
   watch_.emplace(DataFile(dir_), FileKind::kData);
   longest_key_ = static_cast<size_t>(::mdbx_env_get_maxkeysize_ex(env_, MDBX_DB_DEFAULTS));
   longest_value_ = static_cast<size_t>(::mdbx_env_get_maxvalsize_ex(env_, MDBX_DB_DEFAULTS));
+}
+
+// libmdbx does not tell where the mapping lies, so this looks it up. A line of the list is
+// "begin-end permissions offset device inode    path"; a mapping whose parts have different advice
+// is several lines. The largest mapping of the file is libmdbx's: others are made to measure it.
+void Environment::FindMapping() {
+  const std::string file = fs::canonical(DataFile(dir_)).string();
+  const std::string ending = " " + file;
+  std::ifstream maps("/proc/self/maps");
+  uintptr_t begin = 0, end = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (!line.ends_with(ending)) continue;
+    char* rest = nullptr;
+    const uintptr_t first = std::strtoull(line.c_str(), &rest, 16);
+    if (first != end) begin = first;
+    end = std::strtoull(rest + 1, nullptr, 16);
+    if (end - begin <= mapping_bytes_) continue;
+    mapping_ = begin;
+    mapping_bytes_ = end - begin;
+  }
+  if (mapping_bytes_ == 0) {
+    throw Error(Error::kRun, "mdbx: /proc/self/maps has no mapping of " + file);
+  }
+}
+
+// Asks for the length alone, as a stat that asks for the times makes the next write slower
+// (CheckHasName in device/file/directory.cc).
+uint64_t Environment::BytesToAdvise() const {
+  if (settings_.advice != Advice::kNormal) return 0;
+  struct statx st;
+  return ::statx(fd_, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0 ? st.stx_size : 0;
+}
+
+// By itself libmdbx asks the kernel for all of the file when it opens it, if the machine has that
+// much free memory, and else advises "random" (dxb_set_readahead in 0.14.4). With MDBX_NORDAHEAD it
+// always advises "random", at the opening and for each part by which the file grows, so "normal" is
+// given after that. The mapping has addresses for the largest file from the beginning.
+void Environment::Advise() const {
+  if (settings_.advice != Advice::kNormal) return;
+  ::madvise(reinterpret_cast<void*>(mapping_), mapping_bytes_, MADV_NORMAL);
 }
 
 // Registers the files, which libmdbx opens itself, so that the block IO that the kernel reports can
@@ -149,6 +196,7 @@ MDBX_txn* Environment::BeginWrite() {
     failure_.ThrowIfAny();
   }
   writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  bytes_before_write_.store(BytesToAdvise(), std::memory_order_relaxed);
   return txn;
 }
 
@@ -156,6 +204,7 @@ MDBX_txn* Environment::BeginWrite() {
 // pages of a small commit through the page cache with O_DSYNC, so such a write is a sync, too.
 void Environment::CommitWrite(MDBX_txn* txn) {
   writer_.store({}, std::memory_order_relaxed);  // libmdbx lets the next writer in early
+  const uint64_t bytes_before = bytes_before_write_.load(std::memory_order_relaxed);
   CallMark mark(FileKind::kData);
   int code = MDBX_SUCCESS;
   failure_.Commit([&] {
@@ -163,13 +212,16 @@ void Environment::CommitWrite(MDBX_txn* txn) {
     if (code > 0 && settings_.durability != Durability::kNone) [[unlikely]]
       failure_.NoteCommit("mdbx, committing in", dir_, code, &*watch_);
   });
+  if (BytesToAdvise() != bytes_before) Advise();
   Check(code, "committing");
   commits_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void Environment::AbortWrite(MDBX_txn* txn) {
   writer_.store({}, std::memory_order_relaxed);
+  const uint64_t bytes_before = bytes_before_write_.load(std::memory_order_relaxed);
   ::mdbx_txn_abort(txn);
+  if (BytesToAdvise() != bytes_before) Advise();
 }
 
 void Environment::CheckWriter() const {

@@ -82,6 +82,10 @@ class Environment {
  private:
   friend class Snapshot;
   void Open();
+  void FindMapping();
+  // Returns the length of the data file if its growth changes the advice of the mapping, else 0.
+  uint64_t BytesToAdvise() const;
+  void Advise() const;  // gives the mapping the run's advice
   void RegisterFiles() const;
   void SyncFile();
 
@@ -91,7 +95,11 @@ class Environment {
   std::optional<WriteBackWatch> watch_;  // watches the data file
   MDBX_env* env_ = nullptr;
   size_t longest_key_ = 0, longest_value_ = 0;
-  std::atomic<std::thread::id> writer_{};  // the thread that has the write transaction
+  int fd_ = -1;                                  // libmdbx's descriptor of the data file
+  uintptr_t mapping_ = 0;                        // address of the mapping of the data file
+  size_t mapping_bytes_ = 0;                     // its length
+  std::atomic<uint64_t> bytes_before_write_{0};  // BytesToAdvise when the last write began
+  std::atomic<std::thread::id> writer_{};        // the thread that has the write transaction
   std::atomic<uint64_t> commits_{0};
 
   Mutex opening_;        // lets one thread at a time open a table; locked before mutex_

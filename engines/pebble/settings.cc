@@ -42,6 +42,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.library = {
       // Pebble takes the memory of memtables out of the cache that it is given.
       {"cache_bytes", s.cache_bytes + s.memtable_bytes},
+      {"cache_for_memtables", s.memtable_bytes},
       {"block_bytes", options.page_size},
       {"index_block_bytes", extra.Bytes("index_block_size", 256 * kKiB, kKiB, kGiB)},
       {"compression", options.compression},
@@ -84,7 +85,8 @@ Capabilities PebbleCapabilities() {
       {"bytes_per_sync", "bytes of a table between two starts of its write-back (512k)"},
       {"columnar_blocks", "on, off: blocks hold keys by column, as in CockroachDB (on)"},
       {"index_block_size", "bytes of an index block (256k)"},
-      {"last_level_filter", "on, off: tables of the last level have a filter (on)"},
+      {"last_level_filter",
+       "on, off: tables of the last level have a filter, which a get does not read (on)"},
       {"level0_stop", "sublevels of level 0 that stop writers (1000)"},
       {"level0_trigger", "sublevels of level 0 that start a compaction (2)"},
       {"max_compactions", "compactions at once (processors, at least 2)"},

@@ -399,7 +399,7 @@ IOStatus RocksdbFileSystem::NewLogger(const std::string& path, const IOOptions&,
 void RocksdbFileSystem::SupportedOps(int64_t& supported) {
   // Asynchronous reads are declined: a block read is charged to the operation that runs on the
   // reading thread, and an asynchronous read has no such thread.
-  supported = 0;
+  supported = kRocksdbPrefetch;
 }
 
 }  // namespace testbed

@@ -262,6 +262,7 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   db.db_paths.clear();
   db.db_log_dir.clear();
   db.wal_dir.clear();
+  db.row_cache = nullptr;  // it would be memory beside the cache
   // Tables are opened on the thread that opens the database, which pays for it.
   db.max_file_opening_threads = 1;
   // Timers start no work, and nothing is retried without the run's knowledge.
@@ -271,6 +272,9 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   db.keep_log_file_num = 2;
   rocksdb::ColumnFamilyOptions& table = out->table;
   table.compression = CompressionNames().at(options.compression);
+  table.compression_per_level.clear();
+  table.bottommost_compression = rocksdb::kDisableCompressionOption;
+  table.blob_compression_type = table.compression;
   table.paranoid_file_checks = false;  // would read every new table again: not IO of the workload
   table.force_consistency_checks = true;
   table.inplace_update_support = false;
@@ -305,6 +309,7 @@ std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
       {"db_paths", from.db.db_paths.size() != to.db.db_paths.size()},
       {"db_log_dir", from.db.db_log_dir != to.db.db_log_dir},
       {"wal_dir", from.db.wal_dir != to.db.wal_dir},
+      {"row_cache", from.db.row_cache != to.db.row_cache},
       {"max_file_opening_threads",
        from.db.max_file_opening_threads != to.db.max_file_opening_threads},
       {"stats_dump_period_sec", from.db.stats_dump_period_sec != to.db.stats_dump_period_sec},
@@ -314,6 +319,10 @@ std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
        from.db.max_bgerror_resume_count != to.db.max_bgerror_resume_count},
       {"keep_log_file_num", from.db.keep_log_file_num != to.db.keep_log_file_num},
       {"compression", from.table.compression != to.table.compression},
+      {"compression_per_level", from.table.compression_per_level != to.table.compression_per_level},
+      {"bottommost_compression",
+       from.table.bottommost_compression != to.table.bottommost_compression},
+      {"blob_compression_type", from.table.blob_compression_type != to.table.blob_compression_type},
       {"paranoid_file_checks", from.table.paranoid_file_checks != to.table.paranoid_file_checks},
       {"force_consistency_checks",
        from.table.force_consistency_checks != to.table.force_consistency_checks},
@@ -498,6 +507,7 @@ std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db
   const auto flag = [](bool on) { return on ? "on" : "off"; };
   std::vector<std::pair<std::string, std::string>> out;
   out.emplace_back("version", rocksdb::GetRocksVersionAsString());
+  out.emplace_back("assertions", flag(RocksdbHasAssertions()));
   // The file has lines "name=value" under the names of their sections. The options of the default
   // column family stand for all families.
   std::string name;

@@ -279,6 +279,7 @@ EngineInfo RocksdbEngineInfo() {
   EngineInfo info;
   info.name = "rocksdb";
   info.summary = "log-structured merge tree; its files run through our file layer";
+  if (RocksdbHasAssertions()) info.summary += "; this library has assertions, which cost time";
   info.version = rocksdb::GetRocksVersionAsString();
   info.capabilities = RocksdbCapabilities();
   info.files = {"CURRENT",   "IDENTITY",    "LOCK",        "LOG",

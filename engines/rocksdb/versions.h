@@ -39,7 +39,18 @@
 #include <rocksdb/secondary_cache.h>
 #endif
 
+// RocksDB has this class only if it was compiled with assertions, and then its operations also pass
+// the hooks of its own tests. Debian 12's library is such a one.
+namespace rocksdb {
+class SyncPoint {
+ public:
+  __attribute__((weak)) static SyncPoint* GetInstance();
+};
+}  // namespace rocksdb
+
 namespace testbed {
+
+inline bool RocksdbHasAssertions() { return &rocksdb::SyncPoint::GetInstance != nullptr; }
 
 // These constants say what the release has.
 constexpr bool kRocksdbHasClockCache = TESTBED_ROCKSDB_FROM(7, 8);    // HyperClockCache
@@ -140,7 +151,20 @@ class RocksdbStatistics : public rocksdb::Statistics {
 
 #if TESTBED_ROCKSDB_FROM(8, 10)
 using RocksdbFileSystemBase = rocksdb::FileSystemWrapper;
+// Returns the bit by which a file system says that it can read ahead; 0 when the release asks any
+// file system to. A release after 10.4 began to ask only those that say so, so this looks for the
+// bit and not for a release's number.
+template <typename Ops>
+constexpr int64_t RocksdbPrefetchOf() {
+  if constexpr (requires { Ops::kFSPrefetch; }) {
+    return int64_t{1} << Ops::kFSPrefetch;
+  } else {
+    return 0;
+  }
+}
+constexpr int64_t kRocksdbPrefetch = RocksdbPrefetchOf<rocksdb::FSSupportedOps>();
 #else
+constexpr int64_t kRocksdbPrefetch = 0;
 class RocksdbFileSystemBase : public rocksdb::FileSystemWrapper {
  public:
   using FileSystemWrapper::FileSystemWrapper;

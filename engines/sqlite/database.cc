@@ -100,7 +100,7 @@ Database::~Database() {
   // fails, the next opening does it.
   writer_.reset();
   try {
-    if (settings_.durability != Durability::kNone) vfs_->SyncData();
+    SyncFiles();
   } catch (const std::exception&) {
     // A destructor cannot report an error.
   }
@@ -320,13 +320,20 @@ void Database::Checkpoint() {
       }
       if (code != SQLITE_OK && code != SQLITE_BUSY) writer->Fail(code, "a checkpoint");
     }
-    vfs_->SyncLog();
-    vfs_->SyncData();
+    SyncFiles();
   } catch (...) {
     EndWrite(false);
     throw;
   }
   EndWrite(false);
+}
+
+// With durability none SQLite has synced no file, and no removal of one. A log or a journal that is
+// gone would be replayed if a power cut brought a part of it back.
+void Database::SyncFiles() const {
+  vfs_->SyncLog();
+  vfs_->SyncData();
+  if (settings_.durability == Durability::kNone) SyncDirectory(dir_);
 }
 
 void Database::SyncLazily() {

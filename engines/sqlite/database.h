@@ -43,7 +43,7 @@ class Database {
   // Opens the database in `dir`, creating it when `dir` holds none and Settings::create is set.
   // Throws Error when it cannot; then no file of a new database is left.
   Database(const std::string& dir, const Settings& settings);
-  // Empties the write-ahead log, which makes all commits durable unless durability is kNone.
+  // Empties the write-ahead log and makes all commits durable.
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -88,6 +88,7 @@ class Database {
   void CheckHeader() const;
   // Makes the files of a database that was not closed in order agree with the device.
   void MakeFilesDurable() const;
+  void SyncFiles() const;
   void CheckpointInCommit();
   std::string NameOf(TableId table) const;
 

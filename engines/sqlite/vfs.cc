@@ -405,7 +405,9 @@ void Vfs::LockOut(OpenFile* database) const {
 }
 
 void Vfs::SyncLog() {
-  if (const std::shared_ptr<OpenFile> log = Find(WalFile(options_.dir))) log->SyncIfWritten();
+  for (const std::string& path : {WalFile(options_.dir), JournalFile(options_.dir)}) {
+    if (const std::shared_ptr<OpenFile> log = Find(path)) log->SyncIfWritten();
+  }
 }
 
 void Vfs::SyncData() {

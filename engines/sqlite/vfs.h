@@ -101,7 +101,7 @@ class Vfs {
   const Options& options() const { return options_; }
 
   // Both make written bytes durable and throw Error when they cannot.
-  void SyncLog();   // syncs the write-ahead log, if it is open
+  void SyncLog();   // syncs the write-ahead log and the rollback journal, if they are open
   void SyncData();  // syncs the database
   // Waits until a connection gave up a lock of the database, but at most this long.
   void WaitForLocks(std::chrono::milliseconds most) const;

@@ -141,6 +141,8 @@ constexpr Decided kOfConnection[] = {
     {"log", "--durability and the engine options log_file_max, log_prealloc and log_zero_fill"},
     {"transaction_sync", "--durability and the engine option log_sync"},
     {"checkpoint_sync", "--durability"},
+    // A checkpoint by a thread of WiredTiger would be charged to eviction.
+    {"checkpoint", "the engine options checkpoint_interval_s and checkpoint_log_bytes"},
     {"cache_size", "--ram and --cache-pct"},
     {"shared_cache", "--ram and --cache-pct"},
     {"eviction", "the engine options eviction_threads_min and eviction_threads_max"},
@@ -160,6 +162,9 @@ constexpr Decided kOfConnection[] = {
 constexpr Decided kOfTable[] = {{"leaf_page_max", "--page-size"},
                                 {"block_compressor", "--compression"},
                                 {"log", "--durability"},
+                                // FileSystem ignores the hint, and has no sync that does not wait.
+                                {"access_pattern_hint", kOfFiles},
+                                {"os_cache_dirty_max", kAdapter},
                                 {"key_format", kAdapter},
                                 {"value_format", kAdapter},
                                 {"columns", kAdapter},

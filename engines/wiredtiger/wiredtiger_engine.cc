@@ -192,12 +192,13 @@ class WiredtigerEngine : public Engine {
   // When the last checkpoint began, of whichever thread.
   std::atomic<std::chrono::steady_clock::time_point> last_checkpoint_;
   std::atomic<uint64_t> log_bytes_at_checkpoint_{0};
+  std::atomic<uint64_t> cache_bytes_;  // size of the cache, which ResizeCache changes
   std::unique_ptr<Periodic> checkpointer_;
   std::unique_ptr<LazySync> flusher_;
 };
 
 WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& options)
-    : dir_(dir), database_(MakeSettings(options)) {
+    : dir_(dir), database_(MakeSettings(options)), cache_bytes_(options.cache_bytes) {
   IoScope scope(kOpen);
   thread_state.application = true;
   CheckFilesThere(dir);
@@ -233,7 +234,9 @@ WiredtigerEngine::~WiredtigerEngine() {
 bool WiredtigerEngine::ResizeCache(uint64_t bytes) {
   const auto set = [this](uint64_t to) {
     const std::string config = "cache_size=" + std::to_string(to);
-    return database_.connection->reconfigure(database_.connection, config.c_str()) == 0;
+    if (database_.connection->reconfigure(database_.connection, config.c_str()) != 0) return false;
+    cache_bytes_ = to;
+    return true;
   };
   // A smaller cache is emptied first (Engine::ResizeCache). The eviction threads do that, so this
   // waits for them, up to a second.
@@ -432,6 +435,9 @@ std::vector<std::pair<std::string, std::string>> WiredtigerEngine::EffectiveSett
   all.emplace_back("checkpoint_log_bytes", std::to_string(settings.checkpoint_log_bytes));
   all.emplace_back("conflict_wait_ms", std::to_string(settings.conflict_wait_ms));
   Flatten("", settings.connection, &all);
+  for (auto& [name, value] : all) {
+    if (name == "cache_size") value = std::to_string(cache_bytes_.load());
+  }
   std::string table = settings.table;
   // The catalogue has the configuration that a table was created with, including all defaults.
   WT_SESSION* session = database_.OpenSession();

@@ -140,6 +140,16 @@ TEST_F(InnodbTest, TemporaryFilesAreInTheDatabasesDirectory) {
   }
 }
 
+// From 11.0 on these say how files are written, as innodb_flush_method did; --io decides that.
+TEST_F(InnodbTest, TheIoModeIsNoOptionOfTheServer) {
+  for (const std::string name : {"innodb_data_file_buffering", "innodb_data_file_write_through",
+                                 "innodb_log_file_buffering", "innodb_log_file_write_through"}) {
+    options_.extra = {{"server_option", name + "=ON"}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find("the run's own options"), std::string::npos) << sentence;
+  }
+}
+
 // The database keeps its key_block_size. A later opening need not give it, and a wrong value is
 // refused, because counts of bytes depend on it.
 TEST_F(InnodbTest, ADatabaseKeepsItsKeyBlockSize) {

@@ -114,6 +114,30 @@ TEST_F(PebbleTest, AFlushThatFailsEndsTheCommits) {
   Open();  // and it closes
 }
 
+// Pebble takes the memory of memtables out of its cache, and the first memtable is a small one.
+TEST_F(PebbleTest, BlocksDoNotTakeTheRoomOfMemtables) {
+  constexpr uint64_t kRows = 40000;
+  options_.extra["memtable_size"] = "8M";
+  options_.durability = Durability::kNone;
+  Open();
+  for (uint64_t row = 0; row < kRows;) {
+    session_->Begin();
+    for (const uint64_t end = row + 500; row < end; ++row) {
+      session_->Put(table_, RowKey(row), RowValue(row, 300));
+    }
+    session_->Commit();
+  }
+  engine_->Settle();
+  Open();
+  std::string_view value;
+  for (uint64_t row = 0; row < kRows; ++row) {
+    ASSERT_TRUE(session_->Get(table_, RowKey(row), &value)) << row;
+  }
+  const uint64_t held = engine_->Counters().cache_bytes.value_or(0);
+  EXPECT_LE(held, options_.cache_bytes + kMiB);
+  EXPECT_GT(held, options_.cache_bytes / 2);
+}
+
 TEST_F(PebbleTest, AMissingManifestIsNamed) {
   Open();
   ASSERT_TRUE(Put(1));

@@ -1,5 +1,6 @@
 // Tests what is special to RocksDB: where it keeps its tables, options in its own syntax, and the
 // memory of index and filter blocks. The conformance suite tests its behaviour as an engine.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "device/account/ledger.h"
 #include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
@@ -160,6 +162,15 @@ TEST_F(RocksdbTest, OptionsInRocksdbsOwnSyntaxAreInForce) {
   EXPECT_GT(engine_->EffectiveSettings().size(), 150u) << "all that RocksDB has";
 }
 
+// Assertions cost time, so a report must have whether the library has them. One that has them
+// exports a class of RocksDB's own tests.
+TEST_F(RocksdbTest, ALibraryWithAssertionsSaysSo) {
+  Open();
+  const bool has = ::dlsym(RTLD_DEFAULT, "_ZN7rocksdb9SyncPoint11GetInstanceEv") != nullptr;
+  EXPECT_EQ(Setting("assertions"), has ? "on" : "off");
+  EXPECT_EQ(FindEngine("rocksdb").summary.find("assertions") != std::string::npos, has);
+}
+
 // 0 is no limit on the write buffers of all tables.
 TEST_F(RocksdbTest, ALimitOfWriteBuffersThatTheUserLiftsIsLifted) {
   Open();
@@ -197,12 +208,46 @@ TEST_F(RocksdbTest, AnOptionsFileGoesBeforeDefaultsAndBehindOptions) {
   EXPECT_EQ(Setting("block_size"), "4096") << "the run's own";
 }
 
+// RocksDB has three more options by which data are compressed, each for a part of them.
+TEST_F(RocksdbTest, AnOptionsFileDoesNotCompressAgainstTheRun) {
+  Open();
+  Close();
+  std::string file;
+  for (const auto& entry : fs::directory_iterator(dir_)) {
+    const std::string path = entry.path();
+    if (entry.path().filename().string().starts_with("OPTIONS") && path > file) file = path;
+  }
+  const std::string copy = dir_ + ".options";
+  std::ofstream to(copy);
+  std::ifstream from(file);
+  for (std::string line; std::getline(from, line);) {
+    for (const auto& [name, value] : std::map<std::string, std::string>{
+             {"  bottommost_compression=", "kSnappyCompression"},
+             {"  compression_per_level=", "kNoCompression:kSnappyCompression"},
+             {"  blob_compression_type=", "kSnappyCompression"}}) {
+      if (line.starts_with(name)) line = name + value;
+    }
+    to << line << '\n';
+  }
+  to.close();
+  fs::remove_all(dir_);
+  options_.extra = {{"options_file", copy}};
+  Open();
+  fs::remove(copy);
+  EXPECT_EQ(Setting("compression"), "kNoCompression");
+  EXPECT_EQ(Setting("compression_per_level").find("kSnappy"), std::string::npos);
+  EXPECT_EQ(Setting("bottommost_compression"), "kDisableCompressionOption");
+  EXPECT_EQ(Setting("blob_compression_type"), "kNoCompression");
+}
+
 TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   Refusal("options", "nosuch=1");
   Refusal("options", "max_open_files=many");
   Refusal("options", "{");
   Refusal("options_file", "/nonexistent");
   for (const char* own : {"use_direct_reads=true", "compression=kZSTD", "wal_dir=/tmp",
+                          "compression_per_level=kNoCompression:kSnappyCompression",
+                          "bottommost_compression=kZSTD", "blob_compression_type=kZSTD",
                           "block_based_table_factory={block_size=16k}",
                           "comparator=rocksdb.ReverseBytewiseComparator"}) {
     const std::string sentence = Refusal("options", own);
@@ -256,6 +301,31 @@ TEST_F(RocksdbTest, IndexAndFilterAreInTheCachesFigure) {
   };
   EXPECT_GT(held("on"), 0.8);
   EXPECT_LT(held("off"), 0.8);
+}
+
+// RocksDB asks the file system to read ahead, which leaves that to the kernel. Where it takes the
+// file system for one that cannot, it reads many blocks at once into a buffer of its own.
+TEST_F(RocksdbTest, AScanOfBufferedFilesReadsEachBlockByItself) {
+  Open();
+  Load(engine_->OpenTable("t"), 20000);
+  engine_->Settle();
+  Open();
+  const TableId table = engine_->OpenTable("t");
+  const OpKind scan = DefineOp("rocksdb-scan", Ground::kForeground);
+  uint64_t requests = 0, before = 0, misses = 0;
+  session_->BlockCounts(&requests, &before);
+  const LedgerCounts counts = Ledger::Get().Counts();
+  int rows = 0;
+  {
+    IoScope scope(scan);
+    const auto cursor = session_->NewCursor(table);
+    for (bool on = cursor->First(); on; on = cursor->Next()) ++rows;
+  }
+  session_->BlockCounts(&requests, &misses);
+  const LedgerCounts delta = Ledger::Get().Counts() - counts;
+  EXPECT_EQ(rows, 20000);
+  EXPECT_GT(misses - before, 400u);
+  EXPECT_GE(delta.ops[scan.id].file[static_cast<size_t>(FileKind::kData)].reads, misses - before);
 }
 
 // Universal compaction may report a pending compaction although no runs can be merged. The engine

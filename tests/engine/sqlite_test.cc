@@ -419,6 +419,21 @@ TEST_F(SqliteTest, AFailedCallLosesNoStatement) {
   EXPECT_FALSE(fs::exists(database() + "-wal")) << "a connection stays open";
 }
 
+// SQLite itself syncs nothing with durability none.
+TEST_F(SqliteTest, ACleanCloseIsDurableWithoutDurabilityToo) {
+  const auto data = static_cast<size_t>(FileKind::kData);
+  for (const char* journal : {"wal", "delete", "truncate", "persist"}) {
+    SCOPED_TRACE(journal);
+    options_.extra = {{"journal", journal}};
+    Open();
+    Load(100, 100);
+    const LedgerCounts before = Ledger::Get().Counts();
+    Close();
+    const LedgerCounts delta = Ledger::Get().Counts() - before;
+    EXPECT_EQ(delta.ops[kOpen.id].file[data].syncs, 1u);
+  }
+}
+
 // The writes of a checkpoint within a commit must be charged to the checkpoint, and not to the
 // commit.
 TEST_F(SqliteTest, ACheckpointInACommitIsChargedToItself) {

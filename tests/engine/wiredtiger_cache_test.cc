@@ -43,6 +43,15 @@ TEST_F(WiredtigerCacheTest, LargeValuesAreReadOnce) {
   EXPECT_EQ(Setting("table.leaf_value_max"), std::to_string(64 * kMiB));
 }
 
+TEST_F(WiredtigerCacheTest, TheSizeInForceIsThatOfTheLastChange) {
+  Open();
+  EXPECT_EQ(Setting("cache_size"), std::to_string(options_.cache_bytes));
+  for (const uint64_t size : {8 * kMiB, 3 * kMiB}) {
+    ASSERT_TRUE(engine_->ResizeCache(size));
+    EXPECT_EQ(Setting("cache_size"), std::to_string(size));
+  }
+}
+
 // A value that the cache has no room for is still read and written.
 TEST_F(WiredtigerCacheTest, AValueMayBeLargerThanTheCache) {
   options_.cache_bytes = 2 * kMiB;

@@ -290,9 +290,15 @@ TEST_F(WiredtigerTest, TextThatUndoesAnOptionOfTheRunIsRefused) {
     options_.extra = {{option, text}};
     return ErrorOf(Error::kUsage, [&] { Open(); });
   };
-  for (const std::string key : {"transaction_sync", "log", "cache_size", "direct_io"}) {
+  for (const std::string key :
+       {"transaction_sync", "log", "cache_size", "direct_io", "checkpoint"}) {
     const std::string said = refusal("connection_config", "hash=(buckets=64)," + key + "=(x=1)");
     EXPECT_NE(said.find(key + "=(x=1): it follows from"), std::string::npos) << said;
+  }
+  // These two say something to the file system, which is testbed's.
+  for (const std::string text : {"access_pattern_hint=random", "os_cache_dirty_max=1M"}) {
+    const std::string said = refusal("table_config", text);
+    EXPECT_NE(said.find(text + ": it follows from"), std::string::npos) << said;
   }
   const std::string said = refusal("table_config", "split_pct=80,leaf_page_max=64k");
   EXPECT_NE(said.find("leaf_page_max=64k: it follows from"), std::string::npos) << said;

@@ -36,6 +36,7 @@ type database struct {
 	options *pebble.Options
 	write   *pebble.WriteOptions
 	events  events
+	balance *balance
 }
 
 // A session has the writes of a transaction, and holds the values that its last call returned.
@@ -133,6 +134,7 @@ func pebble_open(dir, settings C.PebbleBytes, host *C.PebbleHost, opened *C.uint
 	cache := pebble.NewCache(wanted.CacheBytes)
 	defer cache.Unref()
 	db.options.Cache = cache
+	db.balance = newBalance(cache, wanted.CacheForMemtables)
 	var err error
 	if db.DB, err = pebble.Open(path, db.options); err != nil {
 		return report(err, sentence)
@@ -141,6 +143,7 @@ func pebble_open(dir, settings C.PebbleBytes, host *C.PebbleHost, opened *C.uint
 		_ = db.DB.Close()
 		return report(err, sentence)
 	}
+	db.balance.start(db.DB)
 	*opened = C.uintptr_t(cgo.NewHandle(db))
 	return C.PEBBLE_OK
 }
@@ -152,6 +155,7 @@ func pebble_close(handle C.uintptr_t, sentence **C.char) (code C.PebbleCode) {
 	defer guard(&code, sentence)
 	db := cgo.Handle(handle).Value().(*database)
 	cgo.Handle(handle).Delete()
+	db.balance.stop()
 	err := db.DB.Close()
 	if failure := db.failed(); failure != nil {
 		err = failure

@@ -12,6 +12,7 @@ import (
 // Settings is what the engine asks for, as JSON. docs/engines/pebble.md says where the engine's values are from.
 type Settings struct {
 	CacheBytes              int64  `json:"cache_bytes"`
+	CacheForMemtables       int64  `json:"cache_for_memtables"` // of these bytes
 	BlockBytes              int    `json:"block_bytes"`
 	IndexBlockBytes         int    `json:"index_block_bytes"`
 	Compression             string `json:"compression"`
@@ -92,6 +93,8 @@ func (s *Settings) options(db *database) *pebble.Options {
 			},
 			DataCorruption:  func(pebble.DataCorruptionInfo) {}, // whoever reads the block is told
 			WriteStallBegin: func(pebble.WriteStallBeginInfo) { db.events.stalls.Add(1) },
+			FlushBegin:      func(pebble.FlushInfo) { db.balance.note() },
+			FlushEnd:        func(pebble.FlushInfo) { db.balance.note() },
 		},
 	}
 	o.Experimental.EnableColumnarBlocks = func() bool { return s.ColumnarBlocks }

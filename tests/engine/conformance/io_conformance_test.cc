@@ -23,16 +23,18 @@ constexpr uint64_t kCacheSlack = 1 << 20;
 
 class IoTest : public EngineTest {
  protected:
-  // Makes random point reads, and checks each answer.
+  // Makes random point reads, of other rows with each call, and checks each answer.
   void ReadRandomRows(uint64_t rows, size_t value_size, int count) {
-    std::mt19937_64 random(301);
     std::string_view value;
     for (int i = 0; i < count; ++i) {
-      const uint64_t row = random() % rows;
+      const uint64_t row = random_() % rows;
       ASSERT_TRUE(session_->Get(table_, RowKey(row), &value));
       ASSERT_EQ(value, RowValue(row, value_size));
     }
   }
+
+ private:
+  std::mt19937_64 random_{301};
 };
 
 // Returns the open flags of the process's descriptors of the given files.
