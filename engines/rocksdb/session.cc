@@ -188,8 +188,14 @@ void RocksdbSession::Write(rocksdb::WriteBatch* batch) {
   Check(db_->Write(write_options_, batch), "rocksdb could not commit");
 }
 
+void RocksdbSession::KeepFromParking(std::string_view* bytes, std::string* copy) const {
+  if (in_transaction_ && !cursors_.empty()) *bytes = copy->assign(*bytes);
+}
+
 void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
   const RocksdbTable& table = Table(id);
+  KeepFromParking(&key, &key_copy_);
+  KeepFromParking(&value, &value_copy_);
   const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
     for (RocksdbCursor* cursor : cursors_) cursor->Park();
@@ -203,6 +209,7 @@ void RocksdbSession::Put(TableId id, std::string_view key, std::string_view valu
 
 void RocksdbSession::Erase(TableId id, std::string_view key) {
   const RocksdbTable& table = Table(id);
+  KeepFromParking(&key, &key_copy_);
   const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
     for (RocksdbCursor* cursor : cursors_) cursor->Park();
@@ -273,17 +280,24 @@ bool RocksdbCursor::OnRow() {
   return on_row_;
 }
 
+// The key may be that of the cursor's own row, whose bytes Renew frees.
+rocksdb::Slice RocksdbCursor::Wanted(std::string_view key) {
+  return wanted_key_.assign(table_.prefix).append(key);
+}
+
 bool RocksdbCursor::Seek(std::string_view key) {
   BlockMeter meter(session_->counts_);
+  const rocksdb::Slice row = Wanted(key);
   Renew();
-  iterator_->Seek(session_->KeyIn(table_, key));
+  iterator_->Seek(row);
   return OnRow();
 }
 
 bool RocksdbCursor::SeekForPrev(std::string_view key) {
   BlockMeter meter(session_->counts_);
+  const rocksdb::Slice row = Wanted(key);
   Renew();
-  iterator_->SeekForPrev(session_->KeyIn(table_, key));
+  iterator_->SeekForPrev(row);
   return OnRow();
 }
 

@@ -316,7 +316,9 @@ bool WiredtigerCursor::Arrive(int code) {
 }
 
 bool WiredtigerCursor::Near(std::string_view key, bool forward) {
-  WT_ITEM item = Item(key);
+  // The key may lie in the page of the cursor's own row, which the search releases.
+  parked_key_ = key;
+  WT_ITEM item = Item(parked_key_);
   cursor_->set_key(cursor_, &item);
   int where = 0;
   int code = cursor_->search_near(cursor_, &where);
