@@ -16,6 +16,13 @@ die() { printf 'embedding: %s\n' "$*" >&2; exit 1; }
 # expect WHAT EXPECTED FOUND
 expect() { [[ $2 == "$3" ]] || die "$1: expected"$'\n'"$2"$'\n'"and found"$'\n'"$3"; }
 
+# The fields of the Debian package name packages alone: dpkg refuses a package with anything else in them.
+name='[a-z0-9][a-z0-9+.-]+'
+for field in DEPENDS RECOMMENDS; do
+  packages=$(sed -n "s/^set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_$field \"\(.*\)\")\$/\1/p" "$build_dir/CPackConfig.cmake")
+  [[ $packages =~ ^$name(, $name)*$ ]] || die "libtestbed-dev: the field $field is \"$packages\""
+done
+
 # It is moved after it was installed: nothing in it may say where it was.
 cmake --install "$build_dir" --prefix "$work/first/prefix" --component development >"$work/install.log"
 mv -- "$work/first/prefix" "$work/prefix"
