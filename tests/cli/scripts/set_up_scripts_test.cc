@@ -1,9 +1,11 @@
-// Tests what tools/run.sh, tools/nightly.sh and tools/build_engine.sh do about releases of engines and
-// experiments, in a small tree of their own. The compilers, the program and what they would build are
-// stand-ins, scripts that write down how they were called.
+// Tests what tools/run.sh, tools/nightly.sh and tools/build_engine.sh do about releases of engines
+// and experiments, and tools/test.sh about tests that fail, in a small tree of their own. The
+// compilers, ctest, the program and what they would build are stand-ins, scripts that write down how
+// they were called.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -49,8 +51,8 @@ class SetUpScriptsTest : public CommandTest {
     CommandTest::SetUp();
     const fs::path tools = fs::path(SourceDir()) / "tools";
     fs::create_directories(directory_ / "tools/setup");
-    for (const char* file : {"run.sh", "nightly.sh", "setup/setup.sh", "setup/engine_releases",
-                             "setup/own_folder.sh"}) {
+    for (const char* file : {"run.sh", "test.sh", "nightly.sh", "setup/setup.sh",
+                             "setup/engine_releases", "setup/own_folder.sh"}) {
       fs::copy(tools / file, directory_ / "tools" / file);
     }
     for (const char* name : {"broken", "mine", "none"}) {
@@ -112,6 +114,27 @@ TEST_F(SetUpScriptsTest, WhatIsNoReleaseIsLeftToTheProgram) {
   EXPECT_EQ(calls_, "testbed --engine rocksdb@9.9.3\n") << "it looks in another directory";
   EXPECT_EQ(Tool("run.sh --engine rocksdb@6.20.3"), 1) << said_;
   EXPECT_EQ(calls_, "build rocksdb 6.20.3\n") << "nothing runs when the build has failed";
+}
+
+// ctest fails when no test has the name, and would then run the failures of an earlier call again.
+TEST_F(SetUpScriptsTest, TestsThatAreNotThereAreNoSuccess) {
+  Script("bin/ctest",
+         "echo \"ctest $*\" >>\"$CALLS\"\n[[ $* == *\" -N \"* || $* == *--rerun-failed* ]]\n");
+  const std::string failures = "build/release/Testing/Temporary/LastTestsFailed.log";
+  Write(failures, "7:Earlier.Failure\n");
+  fs::last_write_time(directory_ / failures,
+                      fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(Tool("test.sh -R NoSuchTest"), 1) << said_;
+  EXPECT_THAT(calls_, HasSubstr("-R NoSuchTest\n"));
+  EXPECT_THAT(calls_, Not(HasSubstr("--rerun-failed")));
+}
+
+TEST_F(SetUpScriptsTest, WordsThatTheTestsWouldNotHeedAreRefused) {
+  for (const std::string option : {"--all", "--asan"}) {
+    EXPECT_EQ(Tool("test.sh " + option + " -L unit"), 2);
+    EXPECT_THAT(said_, HasSubstr(option + " takes no further words, not '-L'"));
+    EXPECT_EQ(calls_, "");
+  }
 }
 
 TEST_F(SetUpScriptsTest, ANightlyRunLeavesOutWhatCannotBePlanned) {
