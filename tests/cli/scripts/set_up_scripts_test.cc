@@ -178,6 +178,29 @@ TEST_F(SetUpScriptsTest, ANightlyRunTestsAllReleasesAndAnInstallationOfOnesOwn) 
   }
 }
 
+TEST_F(SetUpScriptsTest, ANightlyRunFindsAnEngineThatWasLeftOut) {
+  Write("CMakePresets.json",
+        "{\"name\": \"without-rocksdb\", \"inherits\": \"release\"}\n"
+        "{\"name\": \"without-documents\", \"inherits\": \"release\"}\n"
+        "{\"name\": \"own-engines\", \"inherits\": \"release\"}\n");
+  const auto lists = [&](const std::string& preset, const std::string& names) {
+    Script("build/" + preset + "/testbed",
+           "[[ $1 != list ]] || printf '  %s  what it is\\n' " + names + "\n");
+  };
+  const std::string part = "nightly.sh --only without-engines --out o";
+  for (const char* preset : {"without-rocksdb", "without-documents", "own-engines"}) {
+    lists(preset, "btree");
+  }
+  EXPECT_EQ(Tool(part), 0) << Read(directory_ / "o/without-engines.log");
+  lists("without-documents", "btree rocksdb document-load");
+  lists("own-engines", "btree rocksdb");
+  EXPECT_EQ(Tool(part), 1) << said_;
+  const std::string log = Read(directory_ / "o/without-engines.log");
+  EXPECT_THAT(log, HasSubstr("without-documents has document-load, which it was built without"));
+  EXPECT_THAT(log, HasSubstr("own-engines has rocksdb, which it was built without"));
+  EXPECT_THAT(log, Not(HasSubstr("without-documents has rocksdb")));
+}
+
 // No package is installed, to dpkg-query.
 TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   Script("bin/dpkg-query", "exit 1\n");
