@@ -2,6 +2,7 @@
 // and experiments, and tools/test.sh about tests that fail, in a small tree of their own. The
 // compilers, ctest, the program and what they would build are stand-ins, scripts that write down how
 // they were called.
+#include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 
 #include "tests/cli/command.h"
@@ -236,6 +239,39 @@ TEST_F(SetUpScriptsTest, AnInstallationOfOnesOwnIsLinked) {
   }
   EXPECT_THAT(description, HasSubstr("testbed_release(rocksdb \"" + prefix + "\" FOLDER rocksdb-"));
   EXPECT_THAT(description, HasSubstr(" PREFIX \"" + prefix + "\""));
+}
+
+// Returns whether one of the patterns, with ':' between them, is that of the suite.
+bool AnyMatches(const std::string& patterns, const std::string& suite) {
+  std::istringstream list(patterns);
+  for (std::string pattern; std::getline(list, pattern, ':');) {
+    if (::fnmatch(pattern.c_str(), suite.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+// A test that takes the distance between the places of its faults is run at each place nightly.
+TEST(FaultSweepTest, HasEachTestThatSweeps) {
+  std::ifstream script(SourceDir() + "/tools/crashtest/fault_sweep.sh");
+  const std::string begin = "faults='";
+  std::string line;
+  while (std::getline(script, line) && !line.starts_with(begin)) continue;
+  const std::string patterns = line.substr(begin.size(), line.rfind('\'') - begin.size());
+  int tests = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(SourceDir() + "/tests/unit")) {
+    if (entry.path().extension() != ".cc") continue;
+    std::ifstream source(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(source), {}};
+    if (text.find("getenv(\"TESTBED_FAULT_STRIDE\")") == std::string::npos) continue;
+    for (size_t at = text.find("\nTEST_"); at != std::string::npos;
+         at = text.find("\nTEST_", at + 1)) {
+      const size_t name = text.find('(', at) + 1;
+      const std::string suite = text.substr(name, text.find(',', name) - name);
+      EXPECT_TRUE(AnyMatches(patterns, suite)) << suite << " of " << entry.path();
+      ++tests;
+    }
+  }
+  EXPECT_GE(tests, 10);
 }
 
 }  // namespace
