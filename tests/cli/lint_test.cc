@@ -87,6 +87,14 @@ TEST_F(LintTest, AnEngineThatKnowsAnotherIsFound) {
                "may not know the engine one");
 }
 
+TEST_F(LintTest, AWorkloadThatKnowsAnEngineIsFound) {
+  Write("engines/null/null_engine.h", "int null_engine;\n");
+  Write("engines/one/one.h", "int one;\n");
+  Write("workloads/harness.cc", "#include \"engines/null/null_engine.h\"\n");
+  ExpectBroken("floors", "workloads/rows/rows.cc", "#include \"engines/one/one.h\"\n",
+               "workloads/ knows Engine and Session, not the engine one");
+}
+
 TEST_F(LintTest, ALongFunctionIsFound) {
   std::string function = "int F(int x) {\n";
   for (int i = 0; i < 60; ++i) function += "  ++x;\n";
