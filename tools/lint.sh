@@ -168,6 +168,7 @@ main() {
         (($# > 1)) || usage "--only takes a list of rules: ${rules[*]}"
         chosen=1
         IFS=, read -ra list <<<"$2"
+        ((${#list[@]} > 0)) || usage "--only takes a list of rules: ${rules[*]}"
         for rule in "${list[@]}"; do
           [[ " ${rules[*]} " == *" $rule "* ]] || usage "there is no rule '$rule'; there are ${rules[*]}"
         done

@@ -192,6 +192,18 @@ TEST_F(LintTest, OnlyChangedFilesAreLookedAt) {
   EXPECT_EQ(Lint("links", &text, " --changed nosuch"), 2) << text;
 }
 
+TEST_F(LintTest, ATreeThatGitIgnoresIsLookedAt) {
+  ASSERT_EQ(std::system(("git -C " + directory_.string() + " init --quiet").c_str()), 0);
+  Write(".gitignore", "*\n");
+  ExpectBroken("links", "docs/other.md", "[there](nowhere.md)\n", "nowhere.md, which is not there");
+}
+
+TEST_F(LintTest, AnEmptyListOfRulesIsRefused) {
+  std::string text;
+  EXPECT_EQ(Lint("''", &text), 2);
+  EXPECT_NE(text.find("--only takes a list of rules: floors sizes"), std::string::npos) << text;
+}
+
 TEST_F(LintTest, ARuleThatIsNotThereIsRefused) {
   std::string text;
   EXPECT_EQ(Lint("nonsense", &text), 2);
