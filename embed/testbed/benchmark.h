@@ -21,7 +21,8 @@
 // are the operation's calls of files, for engines whose calls are counted. background_write_bytes is
 // what the engine's own threads wrote to files in the same time. As root, kernel_reads,
 // kernel_read_bytes, kernel_writes and kernel_write_bytes are the block requests that the operation's
-// threads made. docs/accounting.md says what each level counts.
+// threads made; they are left out when there were more threads than the account counts (512).
+// docs/accounting.md says what each level counts.
 //
 // Public here: BenchmarkRun, TESTBED_BENCHMARK and TESTBED_BENCHMARK_EACH.
 #ifndef TESTBED_BENCHMARK_H_
@@ -39,6 +40,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "device/account/block_device.h"
@@ -95,16 +97,20 @@ class BenchmarkPlace {
       throw Error::Io("make a directory", pattern, errno);
     }
     directory_ = pattern;
-    CountBlocks();
+    account_ = Account(directory_);
     engine = OpenEngine(engine_name, directory_, options);
     table = engine->OpenTable("default");
   }
+  // Leaves files that cannot be removed, because a destructor calls it.
   void Close() {
     engine.reset();
-    if (!directory_.empty()) std::filesystem::remove_all(std::exchange(directory_, ""));
+    std::error_code ignored;
+    if (!directory_.empty()) std::filesystem::remove_all(std::exchange(directory_, ""), ignored);
   }
   // Returns what was counted since the call began to measure.
   LedgerCounts Counts() const { return Ledger::Get().Counts() - before_; }
+  // Returns whether no thread was left without a slot in the kernel account.
+  bool AllThreadsCounted() const { return account_ == nullptr || account_->Refused() == 0; }
   OpKind op() const { return op_; }
 
   const std::string engine_name;
@@ -112,16 +118,17 @@ class BenchmarkPlace {
   TableId table = 0;
 
  private:
-  // Counts block requests from now on, if this user may. The account lasts as long as the process.
-  void CountBlocks() const {
-    static const auto* const account = [this] {
+  // Counts block requests from the first call on, if this user may; else returns null. The account
+  // lasts as long as the process.
+  static const KernelAccount* Account(const std::string& directory) {
+    static const KernelAccount* const account = [&directory]() -> const KernelAccount* {
       std::string why_not;
-      const auto device = BlockDevice::Find(directory_);
+      const auto device = BlockDevice::Find(directory);
       auto* started = device ? KernelAccount::Start(*device, &why_not).release() : nullptr;
       if (started != nullptr) Ledger::Get().Configure(AccountDepth::kKernel, started);
       return started;
     }();
-    (void)account;
+    return account;
   }
 
   const std::string name_;
@@ -132,6 +139,7 @@ class BenchmarkPlace {
   int inside_ = 0, left_ = 0;
   std::exception_ptr error_;
   LedgerCounts before_;
+  const KernelAccount* account_ = nullptr;
 };
 
 // One call of a benchmark on one of its threads. Not thread-safe: each thread has its own.
@@ -211,7 +219,7 @@ class BenchmarkRun {
       per_operation("syncs", calls.syncs);
       per_operation("background_write_bytes", background);
     }
-    if (Ledger::Get().depth() < AccountDepth::kKernel) return;
+    if (Ledger::Get().depth() < AccountDepth::kKernel || !place_.AllThreadsCounted()) return;
     const BlockCounts blocks = own.KernelTotal();
     per_operation("kernel_reads", blocks.reads);
     per_operation("kernel_read_bytes", blocks.read_bytes);
