@@ -119,6 +119,20 @@ TEST_F(SetUpScriptsTest, WhatIsNoReleaseIsLeftToTheProgram) {
   EXPECT_EQ(calls_, "build rocksdb 6.20.3\n") << "nothing runs when the build has failed";
 }
 
+TEST_F(SetUpScriptsTest, AnEngineWhoseLibraryWasBuiltSinceJoinsTheBuild) {
+  const std::string prefix = directory_ / "mdbx";
+  Script("tools/setup/build_mdbx.sh", "[[ $1 != --where ]] || echo " + prefix + "\n");
+  Script("bin/cmake", "echo \"cmake $*\" >>\"$CALLS\"\n");
+  EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
+  EXPECT_THAT(calls_, Not(HasSubstr("cmake "))) << "the library is not there";
+  Write("mdbx/lib/libmdbx.a", "");
+  EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("cmake --preset release"));
+  Write("build/release/build.ninja", "build testbed: link " + prefix + "/lib/libmdbx.a\n");
+  EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
+  EXPECT_THAT(calls_, Not(HasSubstr("cmake "))) << "the build has the engine";
+}
+
 // ctest fails when no test has the name, and would then run the failures of an earlier call again.
 TEST_F(SetUpScriptsTest, TestsThatAreNotThereAreNoSuccess) {
   Script("bin/ctest",
