@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <new>
@@ -176,7 +177,9 @@ testbed_status testbed_open(const char* engine, const char* dir, const char* con
   }
   return Guarded([&] {
     auto handle = std::make_unique<testbed_engine>();
-    handle->engine = OpenEngine(engine, dir, OptionsOf(FindEngine(engine), options));
+    // The program may change its working directory while the database is open.
+    const std::string place = *dir == '\0' ? dir : std::filesystem::absolute(dir).string();
+    handle->engine = OpenEngine(engine, place, OptionsOf(FindEngine(engine), options));
     *opened = handle.release();
     return TESTBED_OK;
   });

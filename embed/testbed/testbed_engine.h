@@ -72,8 +72,9 @@ TESTBED_EXPORT const char* testbed_version(void);
 // one, and when there is no memory.
 TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 
-// Opens the database in `dir` and creates it when there is none. `options` is null, or a list of
-// "name=value" that ends with null:
+// Opens the database in `dir` and creates it when there is none. A relative `dir` is looked up in
+// the working directory of this call alone. `options` is null, or a list of "name=value" that ends
+// with null:
 //   create=0              does not create a database
 //   io=direct|buffered|mmap
 //   page_size=BYTES  cache_bytes=BYTES  ram_bytes=BYTES

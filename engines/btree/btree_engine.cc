@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <utility>
 
 #include "device/error.h"
@@ -366,7 +367,9 @@ EngineInfo BtreeEngineInfo() {
 }
 
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
-  return OpenEngine(BtreeEngineInfo(), dir, options);
+  // The program may change its working directory while the database is open.
+  const std::string place = dir.empty() ? dir : std::filesystem::absolute(dir).string();
+  return OpenEngine(BtreeEngineInfo(), place, options);
 }
 
 }  // namespace testbed

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -63,6 +64,20 @@ TEST(EmbeddedBtree, TwoDatabasesShareNothing) {
   EXPECT_EQ(Rows(engines[1].get(), "second"), 600);
   engines[0] = OpenBtree(dir.path() + "/first", Small());
   EXPECT_EQ(Rows(engines[0].get(), "first"), 600);
+}
+
+TEST(EmbeddedBtree, OutlivesAChangeOfTheWorkingDirectory) {
+  const OwnDir dir;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  {
+    const auto engine = OpenBtree("database", Small());
+    std::filesystem::current_path("/");
+    EXPECT_NO_THROW(Write(engine.get(), "a", "value"));
+    EXPECT_NO_THROW(engine->Checkpoint());
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(Rows(OpenBtree(dir.path() + "/database", Small()).get(), "value"), 300);
 }
 
 TEST(EmbeddedBtree, LeavesSignalsAlone) {
