@@ -108,6 +108,22 @@ TEST(EmbeddedBtree, MisuseIsAnError) {
   EXPECT_TRUE(session->Get(table, "a", &value));
 }
 
+TEST(OwnEngine, ThatLacksWhatAllEnginesHaveIsRefused) {
+  const auto refused = [](void (*take)(EngineInfo*)) {
+    EngineInfo info = BtreeEngineInfo();
+    info.name = "alder";
+    take(&info);
+    EXPECT_THROW(AddEngine(info), Error);
+  };
+  refused([](EngineInfo* info) { info->name.clear(); });
+  refused([](EngineInfo* info) { info->recognises = nullptr; });
+  refused([](EngineInfo* info) { info->open = nullptr; });
+  refused([](EngineInfo* info) { info->capabilities.io_modes.clear(); });
+  refused([](EngineInfo* info) { info->capabilities.durabilities.clear(); });
+  refused([](EngineInfo* info) { info->capabilities.compressions.clear(); });
+  EXPECT_THROW(FindEngine("alder"), Error);
+}
+
 TEST(OwnEngine, IsOpenedByNameAndItsNameIsItsOwn) {
   const OwnDir dir;
   EngineInfo info = BtreeEngineInfo();
