@@ -84,7 +84,8 @@ testbed_status Guarded(Work work) {
   }
 }
 
-// Returns the status of a close after which the handle is gone. TESTBED_USAGE would say that it is not.
+// Returns the status of a close after which the handle is gone. TESTBED_USAGE would say that it is
+// not.
 testbed_status StatusOfClosed(testbed_status status) {
   return status == TESTBED_USAGE ? TESTBED_FAILED : status;
 }

@@ -15,14 +15,15 @@
 //
 // google-benchmark calls the function several times, until the time is long enough; each call has a
 // database of its own in the working directory, which is removed after it. ->Iterations(N) calls it
-// once. With ->Threads(N) it is called on N threads that share one database and have a session each.
+// once. With ->Threads(N) it is called on N threads that share one database and have a session
+// each.
 //
 // Counters, of one operation: file_reads, file_read_bytes, file_writes, file_write_bytes and syncs
-// are the operation's calls of files, for engines whose calls are counted. background_write_bytes is
-// what the engine's own threads wrote to files in the same time. As root, kernel_reads,
-// kernel_read_bytes, kernel_writes and kernel_write_bytes are the block requests that the operation's
-// threads made; they are left out when there were more threads than the account counts (512).
-// docs/accounting.md says what each level counts.
+// are the operation's calls of files, for engines whose calls are counted. background_write_bytes
+// is what the engine's own threads wrote to files in the same time. As root, kernel_reads,
+// kernel_read_bytes, kernel_writes and kernel_write_bytes are the block requests that the
+// operation's threads made; they are left out when there were more threads than the account counts
+// (512). docs/accounting.md says what each level counts.
 //
 // Public here: BenchmarkRun, TESTBED_BENCHMARK and TESTBED_BENCHMARK_EACH.
 #ifndef TESTBED_BENCHMARK_H_
@@ -82,8 +83,8 @@ class BenchmarkPlace {
     if (error_ != nullptr) std::rethrow_exception(error_);
   }
 
-  // Called by each thread of a call at its end. The last one gets true, when all threads but it have
-  // ended, and then closes the database.
+  // Called by each thread of a call at its end. The last one gets true, when all threads but it
+  // have ended, and then closes the database.
   bool Leave(int threads) {
     const std::lock_guard lock(mutex_);
     if (++left_ < threads) return false;
@@ -155,8 +156,9 @@ class BenchmarkRun {
   const std::string& engine_name() const { return place_.engine_name; }
 
   // Opens a new database with the options, or those that the engine has by default and a cache of
-  // 256 MiB, lets `load` fill it in a transaction on the first thread, and brings it to rest. Call it
-  // once, before anything below. Throws Error; TESTBED_BENCHMARK reports it as the benchmark's error.
+  // 256 MiB, lets `load` fill it in a transaction on the first thread, and brings it to rest. Call
+  // it once, before anything below. Throws Error; TESTBED_BENCHMARK reports it as the benchmark's
+  // error.
   void Open(const std::function<void(Session&)>& load = nullptr) {
     EngineOptions options = DefaultEngineOptions(FindEngine(engine_name()));
     options.cache_bytes = 256 << 20;
@@ -180,8 +182,8 @@ class BenchmarkRun {
   TableId table() const { return place_.table; }
   Session& session() { return *session_; }  // of this thread
 
-  // Calls the operation for each iteration of the benchmark, and charges what it reads and writes to
-  // the benchmark's name. An operation of some nanoseconds is the longer by those of an IoScope.
+  // Calls the operation for each iteration of the benchmark, and charges what it reads and writes
+  // to the benchmark's name. An operation of some nanoseconds is the longer by those of an IoScope.
   template <class Operation>
   void Measure(Operation operation) {
     const OpKind op = place_.op();
