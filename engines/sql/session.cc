@@ -105,7 +105,8 @@ bool SqlSession::Get(TableId table, std::string_view key, std::string_view* valu
   return found;
 }
 
-// PostgreSQL ends a transaction at any error, and answers its COMMIT by a rollback that is no error.
+// PostgreSQL ends a transaction at any error, and answers its COMMIT by a rollback that is no
+// error.
 template <typename Work>
 void SqlSession::Read(const Work& work) {
   try {
