@@ -1,7 +1,7 @@
 // Tests what tools/run.sh, tools/nightly.sh and tools/build_engine.sh do about releases of engines
 // and experiments, and tools/test.sh about tests that fail, in a small tree of their own. The
-// compilers, ctest, the program and what they would build are stand-ins, scripts that write down how
-// they were called.
+// compilers, ctest, the program and what they would build are stand-ins, scripts that write down
+// how they were called.
 #include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,8 +77,8 @@ class SetUpScriptsTest : public CommandTest {
     Write(name, "#!/bin/bash\n" + text);
     fs::permissions(directory_ / name, fs::perms::owner_all);
   }
-  // Returns the exit code of a script of the tree. Sets calls_ to what the stand-ins wrote down, and
-  // said_ to what the script printed.
+  // Returns the exit code of a script of the tree. Sets calls_ to what the stand-ins wrote down,
+  // and said_ to what the script printed.
   int Tool(const std::string& words, const std::string& environment = "") {
     const std::string calls = directory_ / "calls", said = directory_ / "said";
     fs::remove(calls);
