@@ -270,7 +270,8 @@ TEST(CompareTermsTest, NameWhatDiffersAndWhatForbids) {
             "b cannot be compared, because its engine gave wrong answers in point-read");
 }
 
-// Equal differences of several pairs are one line, with the number of the pairs unless all differ so.
+// Equal differences of several pairs are one line, with the number of the pairs unless all differ
+// so.
 TEST(CompareTermsTest, OfSeveralPairsAreOneAccount) {
   const json first = Document({100});
   std::vector<CompareTerms> terms;
