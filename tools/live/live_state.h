@@ -1,5 +1,5 @@
-// What is known of a run while it lasts: the phase under way and its seconds so far. The screen, the
-// lines and the metrics are made from it.
+// What is known of a run while it lasts: the phase under way and its seconds so far. The screen,
+// the lines and the metrics are made from it.
 //
 //   LiveState state;
 //   state.Begin("btree, 8 threads", "point-read", now);
