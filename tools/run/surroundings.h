@@ -18,8 +18,8 @@
 
 namespace testbed {
 
-// Returns the memory that a sanitizer needs for itself (shadow memory, red zones, quarantine), which
-// is added to a budget because --ram does not cover it; 0 in other builds.
+// Returns the memory that a sanitizer needs for itself (shadow memory, red zones, quarantine),
+// which is added to a budget because --ram does not cover it; 0 in other builds.
 uint64_t SanitizerBytes();
 
 // Returns the directory that will hold the database, or its nearest existing parent.
@@ -29,9 +29,9 @@ std::string ExistingDirectory(const std::string& path);
 // document (docs/results.md).
 nlohmann::json MachineJson(const std::string& where, bool exclusive_device);
 
-// Notes in *document that --ram does not bound the server that does the engine's work elsewhere, if one
-// does. `side` is the label of a side of a comparison, or empty. Throws Error (kUsage) when --strict is
-// given. *document has "notes" and "not_in_force".
+// Notes in *document that --ram does not bound the server that does the engine's work elsewhere, if
+// one does. `side` is the label of a side of a comparison, or empty. Throws Error (kUsage) when
+// --strict is given. *document has "notes" and "not_in_force".
 void CheckServerMemory(const RunOptions& options, const std::string& side,
                        nlohmann::json* document);
 
