@@ -2,7 +2,7 @@
 # Checks the rules of the house that a machine can check:
 #
 #   floors      includes go down only, between floors, rooms and engines
-#   sizes       files with their header, functions, folders
+#   sizes       files with their header, functions, folders, columns of comments
 #   names       types are given once, and what is in the unnamed namespaces of a folder
 #   links       what the documents point at is there
 #   format      clang-format

@@ -107,6 +107,12 @@ TEST_F(LintTest, ALongFileIsFound) {
   ExpectBroken("sizes", "device/long.cc", file, "601 lines with its header");
 }
 
+TEST_F(LintTest, AWideCommentIsFound) {
+  Write("device/narrow.cc", "// " + std::string(97, 'a') + "\nint narrow;\n");
+  ExpectBroken("sizes", "device/wide.cc", "int wide;  // " + std::string(90, 'a') + "\n",
+               "device/wide.cc:1: a comment has 104 columns");
+}
+
 TEST_F(LintTest, AWideFolderIsFound) {
   for (int i = 0; i < 25; ++i) Write("docs/wide/" + std::to_string(i) + ".md", "# A\n");
   ExpectBroken("sizes", "docs/wide/more.md", "# A\n", "26 files side by side", "docs/wide");
