@@ -105,7 +105,11 @@ part_without_engines() {
 # with pipefail a program that writes on after that would be a build without the engine.
 has_engine() { grep -q "^ *$1 " <<<"$("$build_dir/release/testbed" list)"; }
 
-part_extension() { "$source_dir/tests/extension/check.sh"; }
+# The set-up gives its lock back, because the script builds in a folder of its own.
+part_extension() {
+  (set_up) || return
+  "$source_dir/tests/extension/check.sh"
+}
 
 part_faults() {
   local bad=0
@@ -166,6 +170,7 @@ part_pebble() {
 
 part_planted_bugs() {
   command -v git >/dev/null || cannot "git is not installed" || return
+  (set_up) || return
   "$source_dir/tools/crashtest/planted_bugs.sh"
 }
 

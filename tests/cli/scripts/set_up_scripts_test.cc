@@ -236,6 +236,11 @@ TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   }
   EXPECT_THAT(calls_, HasSubstr(" libgtest-dev "));
   EXPECT_THAT(calls_, Not(HasSubstr(" sysbench")));
+  // Each of these is a job of its own in .github/workflows/nightly.yml, on a machine without cmake.
+  for (const std::string part : {"extension", "planted-bugs"}) {
+    (void)Tool("nightly.sh --only " + part + " --out o", "TESTBED_SKIP_PACKAGES=");
+    EXPECT_THAT(calls_, HasSubstr(" cmake ")) << part;
+  }
 }
 
 TEST_F(SetUpScriptsTest, AnInstallationOfOnesOwnIsLinked) {
