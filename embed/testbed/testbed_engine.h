@@ -29,6 +29,8 @@
 //
 // Threads. Many threads may use an engine at once. Only one thread at a time may use a session and
 // its cursors, so each thread opens a session of its own. testbed_error() is the calling thread's.
+// With lmdb and mdbx a transaction that has written must end, and its session be closed, on the
+// thread of its first write: their lock is that thread's.
 //
 // Keys compare as unsigned bytes. Keys and values may hold any bytes, zeros too.
 #ifndef TESTBED_ENGINE_C_H_
