@@ -24,8 +24,9 @@
 // closes it: cursors before their session, sessions before their engine. A close in another order
 // returns TESTBED_USAGE and changes nothing; after a close with any other status, an error too, the
 // handle is gone. Bytes that a call returns belong to the library; the call says how long they stay
-// valid. Bytes that are passed in are copied before the call returns. A null handle or a null place
-// for a result is TESTBED_USAGE, but a close of null does nothing.
+// valid. Bytes that are passed in are copied before the call returns; they may be bytes that the
+// last call on the session or cursor returned. A null handle or a null place for a result is
+// TESTBED_USAGE, but a close of null does nothing.
 //
 // Threads. Many threads may use an engine at once. Only one thread at a time may use a session and
 // its cursors, so each thread opens a session of its own. testbed_error() is the calling thread's.

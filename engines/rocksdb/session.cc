@@ -77,8 +77,9 @@ void RocksdbSession::LearnTables(TableId wanted) {
   }
 }
 
+// The key may be the value that Get returned last, or that of a cursor's row, both of which a call
+// lets go of.
 rocksdb::Slice RocksdbSession::KeyIn(const RocksdbTable& table, std::string_view key) {
-  if (table.prefix.empty()) return ToSlice(key);
   key_.assign(table.prefix).append(key);
   return key_;
 }
@@ -188,16 +189,12 @@ void RocksdbSession::Write(rocksdb::WriteBatch* batch) {
   Check(db_->Write(write_options_, batch), "rocksdb could not commit");
 }
 
-void RocksdbSession::KeepFromParking(std::string_view* bytes, std::string* copy) const {
-  if (in_transaction_ && !cursors_.empty()) *bytes = copy->assign(*bytes);
-}
-
 void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
   const RocksdbTable& table = Table(id);
-  KeepFromParking(&key, &key_copy_);
-  KeepFromParking(&value, &value_copy_);
   const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
+    // The value may be that of a cursor's row.
+    if (!cursors_.empty()) value = value_copy_.assign(value);
     for (RocksdbCursor* cursor : cursors_) cursor->Park();
     Check(Pending()->Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
     return;
@@ -209,7 +206,6 @@ void RocksdbSession::Put(TableId id, std::string_view key, std::string_view valu
 
 void RocksdbSession::Erase(TableId id, std::string_view key) {
   const RocksdbTable& table = Table(id);
-  KeepFromParking(&key, &key_copy_);
   const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
     for (RocksdbCursor* cursor : cursors_) cursor->Park();

@@ -59,12 +59,9 @@ class RocksdbSession : public Session {
       LearnTables(table);
     return tables_[table];
   }
-  // Returns the key with the table's prefix, as the column family holds it. Valid until the next
-  // call.
+  // Returns a copy of the key with the table's prefix, as the column family holds it. Valid until
+  // the next call.
   rocksdb::Slice KeyIn(const RocksdbTable& table, std::string_view key);
-  // Copies *bytes, the key or the value of a write, to *copy when the write parks cursors, because
-  // the bytes may be those of a row that a cursor returned.
-  void KeepFromParking(std::string_view* bytes, std::string* copy) const;
   // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
   void LearnTables(TableId wanted);
   // Commits the batch. Throws Error when RocksDB fails or an earlier lazy sync has failed.
@@ -91,7 +88,7 @@ class RocksdbSession : public Session {
   std::vector<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
   std::vector<rocksdb::Status> multi_statuses_;
-  std::string key_copy_, value_copy_;
+  std::string value_copy_;
   bool in_transaction_ = false;
   bool indexed_ = false;  // the transaction's writes are in index_, not in batch_
   rocksdb::WriteBatch batch_;
