@@ -54,7 +54,6 @@ class Load {
   bool AwaitReady(int side);
   void Blocks(double seconds, bool keep);
   void Block(const std::vector<int>& order, bool keep);
-  void Grant(int side);
   void AwaitSlices(std::vector<int> sides, bool keep);
   void TakeAll();
   void Finish(int side);
