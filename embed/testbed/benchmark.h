@@ -23,7 +23,7 @@
 // is what the engine's own threads wrote to files in the same time. As root, kernel_reads,
 // kernel_read_bytes, kernel_writes and kernel_write_bytes are the block requests that the
 // operation's threads made; they are left out when there were more threads than the account counts
-// (512). docs/accounting.md says what each level counts.
+// (KernelAccount::kDefaultThreads). docs/accounting.md says what each level counts.
 //
 // Public here: BenchmarkRun, TESTBED_BENCHMARK and TESTBED_BENCHMARK_EACH.
 #ifndef TESTBED_BENCHMARK_H_
