@@ -145,6 +145,13 @@ TEST_F(LintTest, APathThatIsNotInTheTreeIsFound) {
   ExpectBroken("links", "docs/other.md", "See `device/nothing.h`.\n", "device/nothing.h");
 }
 
+TEST_F(LintTest, APathOfTheEmbeddersFoldersThatIsNotInTheTreeIsFound) {
+  for (const std::string path : {"embed/nothing.h", "examples/nothing.cc", ".github/nothing.yml"}) {
+    fs::remove(directory_ / "docs/other.md");
+    ExpectBroken("links", "docs/other.md", "See `" + path + "`.\n", path);
+  }
+}
+
 TEST_F(LintTest, AnotherLayoutIsFound) {
   ExpectBroken("format", "device/layout.cc", "int  F ( ) { return 1 ; }\n", "clang-format");
 }
