@@ -27,6 +27,7 @@ done
 cmake --install "$build_dir" --prefix "$work/first/prefix" --component development >"$work/install.log"
 mv -- "$work/first/prefix" "$work/prefix"
 prefix=$work/prefix
+[[ -f $prefix/share/doc/libtestbed-dev/LICENSE && -f $prefix/share/doc/libtestbed-dev/LICENSES/GPL-3.0-only.txt ]] || die "the licences are not installed"
 cmake -S "$source_dir/examples" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_C_FLAGS="$flags" >"$work/configure.log" 2>&1 || { cat -- "$work/configure.log"; die "examples/ cannot be configured"; }
 ninja -C "$work/build" >"$work/build.log" 2>&1 || { cat -- "$work/build.log"; die "examples/ cannot be built"; }
