@@ -193,6 +193,20 @@ TEST_P(RowTest, ReopeningKeepsEveryRow) {
   }
 }
 
+TEST_P(RowRuleTest, ATableThatThreadsOpenAtOnceHasOneNumber) {
+  Open();
+  for (int round = 0; round < 5; ++round) {
+    const std::string name = "new" + std::to_string(round);
+    std::vector<TableId> numbers(4);
+    std::vector<std::thread> threads;
+    for (TableId& number : numbers) {
+      threads.emplace_back([&, to = &number] { *to = engine_->OpenTable(name); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(std::count(numbers.begin(), numbers.end(), numbers[0]), 4) << name;
+  }
+}
+
 TEST_P(RowRuleTest, ManyTablesAreApart) {
   Open();
   constexpr int kTables = 24;
