@@ -59,6 +59,10 @@ def main():
     parser.add_argument("--time", type=float, default=60, help="seconds of one comparison at most")
     parser.add_argument("--dir", type=pathlib.Path, default=pathlib.Path("ab-false-alarms"))
     options = parser.parse_args()
+    if options.comparisons < 1:
+        parser.error(f"--comparisons {options.comparisons} is not accepted; give 1 or more")
+    if not 0 < options.time < math.inf:
+        parser.error(f"--time {options.time:g} is not accepted; give seconds above 0")
     options.dir = options.dir.resolve()
     options.dir.mkdir(exist_ok=True)
     counts = collections.defaultdict(collections.Counter)

@@ -134,6 +134,13 @@ def main():
     parser.add_argument("--equal-time", type=float, default=0, help="seconds of one comparison with equal sides; 0: leave these out")
     parser.add_argument("--repeats", type=int, default=10)
     options = parser.parse_args()
+    if options.repeats < 1:
+        parser.error(f"--repeats {options.repeats} is not accepted; give 1 or more")
+    if not 0 < options.limit < math.inf or not 0 <= options.equal_time < math.inf:
+        parser.error("--limit takes seconds above 0, and --equal-time seconds from 0")
+    for slowdown in options.slowdowns:
+        if not 0 < slowdown < 100:
+            parser.error(f"--slowdowns {slowdown:g} is not accepted; give per cents between 0 and 100")
     met = []
     with tempfile.TemporaryDirectory(dir=".", prefix="ab-power-") as directory:
         for work in options.work:

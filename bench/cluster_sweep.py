@@ -31,7 +31,13 @@ def arguments():
                         help="seconds until a dead host's block is waiting again [420: Slurm's defaults]")
     parser.add_argument("--start", type=float, default=3, help="seconds that a task takes to start [3]")
     parser.add_argument("--seeds", type=int, default=20, help="[20]")
-    return parser.parse_args()
+    args = parser.parse_args()
+    for name in ("settings", "rounds", "hosts", "seeds"):
+        if getattr(args, name) < 1:
+            parser.error(f"--{name} {getattr(args, name)} is not accepted; give 1 or more")
+    if args.deaths < 0:
+        parser.error(f"--deaths {args.deaths:g} is not accepted; give 0 or more")
+    return args
 
 
 def blocks_of(args, rng, parts):
@@ -46,8 +52,8 @@ def blocks_of(args, rng, parts):
 
 
 def simulate(args, rng, blocks, longest_first):
-    """Returns the hours until all is done, the share of the hosts' time that was of use, and the cells that
-    were measured twice."""
+    """Returns the hours until all is done (infinite when all hosts die before), the share of the hosts' time
+    that was of use, and the cells that were measured twice."""
     waiting = list(blocks)
     if longest_first:
         # What is known before is a forecast, which is off by a third either way.
@@ -86,6 +92,8 @@ def simulate(args, rng, blocks, longest_first):
             passed += seconds * speed[host]
             twice += passed <= at
         heapq.heappush(events, (at + args.notice, 1, host, block))
+    if done < len(blocks):
+        end = math.inf  # all hosts have died before
     return end / 3600, useful / (end * args.hosts), twice
 
 

@@ -155,6 +155,9 @@ def main():
         return
     if options.testbed is None:
         parser.error("--testbed is needed, the program to measure with")
+    known = settings_of_engines()[0]
+    if unknown := set(options.engines or ()) - set(known):
+        parser.error(f"--engines {', '.join(sorted(unknown))} has no settings; there are {', '.join(known)}")
     measure(options)
 
 

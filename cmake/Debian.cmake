@@ -2,6 +2,15 @@
 # after a build of the targets testbed, testbed_man and testbed_development. dpkg-shlibdeps (Debian: dpkg-dev) finds
 # the libraries that programs need; a package of static libraries names its own: it depends on those of the components
 # account and btree, and recommends those of the build's engines that Debian has.
+include(GNUInstallDirs)
+# Who is given a binary is given its licences, too, by a package or by cmake --install.
+function(testbed_install_licences component package)
+  set(folder ${CMAKE_INSTALL_DATADIR}/doc/${package})
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md DESTINATION ${folder} COMPONENT ${component})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/LICENSES DESTINATION ${folder} COMPONENT ${component})
+endfunction()
+testbed_install_licences(command testbed)
+testbed_install_licences(development libtestbed-dev)
 set(CPACK_PACKAGE_NAME testbed)
 set(CPACK_PACKAGE_CONTACT "The testbed developers <testbed@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
@@ -22,9 +31,13 @@ foreach(library IN LISTS libraries)
   get_property(words GLOBAL PROPERTY TESTBED_LIBRARY_${name})
   if(words)
     list(GET words 3 package)
-    list(APPEND packages ${package})
+    if(NOT package MATCHES "/")  # a script of this tree builds the library, and Debian has none
+      list(APPEND packages ${package})
+    endif()
   elseif(library MATCHES "^RocksDB::" AND NOT ROCKSDB_ROOT)
     list(APPEND packages librocksdb-dev)
+  elseif(library MATCHES "^ZLIB::")
+    list(APPEND packages zlib1g-dev)
   endif()
 endforeach()
 list(REMOVE_DUPLICATES packages)

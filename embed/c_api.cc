@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <new>
@@ -83,7 +84,8 @@ testbed_status Guarded(Work work) {
   }
 }
 
-// Returns the status of a close after which the handle is gone. TESTBED_USAGE would say that it is not.
+// Returns the status of a close after which the handle is gone. TESTBED_USAGE would say that it is
+// not.
 testbed_status StatusOfClosed(testbed_status status) {
   return status == TESTBED_USAGE ? TESTBED_FAILED : status;
 }
@@ -176,7 +178,9 @@ testbed_status testbed_open(const char* engine, const char* dir, const char* con
   }
   return Guarded([&] {
     auto handle = std::make_unique<testbed_engine>();
-    handle->engine = OpenEngine(engine, dir, OptionsOf(FindEngine(engine), options));
+    // The program may change its working directory while the database is open.
+    const std::string place = *dir == '\0' ? dir : std::filesystem::absolute(dir).string();
+    handle->engine = OpenEngine(engine, place, OptionsOf(FindEngine(engine), options));
     *opened = handle.release();
     return TESTBED_OK;
   });

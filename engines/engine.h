@@ -169,7 +169,8 @@ struct FoundRow {
 using TakeRow = std::function<void(size_t i, const FoundRow& row)>;
 
 // A Session is one thread's connection to the engine. Not thread-safe: only one thread may use it.
-// A write outside Begin and Commit is a transaction of its own.
+// A write outside Begin and Commit is a transaction of its own. The keys and the value of a call
+// may be bytes that the last call of the session, or of a cursor of it, has returned.
 class Session {
  public:
   virtual ~Session() = default;
@@ -211,15 +212,21 @@ class Session {
   // then `take` for each row.
   void TakeEachOfMultiGet(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take);
+  // Returns `bytes`, a key or a value of a call, in a place that the call does not change: copies
+  // them to *copy when they are among `lent`, which the call replaces.
+  static std::string_view Apart(std::string_view bytes, std::string_view lent, std::string* copy);
 
  private:
-  std::vector<std::string> copies_;  // the values that the default MultiGet returns
-  std::vector<FoundRow> taken_;      // the rows of TakeEachOfMultiGet
+  // The values that the default MultiGet returns, and those that it returned before, which may be
+  // its keys now.
+  std::vector<std::string> copies_, before_;
+  std::vector<FoundRow> taken_;  // the rows of TakeEachOfMultiGet
 };
 
 inline void Session::MultiGet(TableId table, std::span<const std::string_view> keys,
                               std::vector<FoundRow>* rows) {
   rows->resize(keys.size());
+  std::swap(copies_, before_);
   if (copies_.size() < keys.size()) copies_.resize(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {
     FoundRow& row = (*rows)[i];
@@ -242,6 +249,16 @@ inline void Session::TakeEachOfMultiGet(TableId table, std::span<const std::stri
                                         const TakeRow& take) {
   MultiGet(table, keys, &taken_);
   for (size_t i = 0; i < keys.size(); ++i) take(i, taken_[i]);
+}
+
+inline std::string_view Session::Apart(std::string_view bytes, std::string_view lent,
+                                       std::string* copy) {
+  const std::less<const char*> before;
+  if (bytes.empty() || lent.empty() || !before(bytes.data(), lent.data() + lent.size()) ||
+      !before(lent.data(), bytes.data() + bytes.size())) {
+    return bytes;
+  }
+  return copy->assign(bytes);
 }
 
 // An Engine is an open database. Thread-safe. Destroy its sessions and cursors first. The

@@ -21,6 +21,13 @@ std::vector<EngineInfo>& AllEngines() {
 const std::vector<EngineInfo>& Engines() { return AllEngines(); }
 
 void AddEngine(EngineInfo info) {
+  const Capabilities& can = info.capabilities;
+  if (info.name.empty() || !info.recognises || !info.open || can.io_modes.empty() ||
+      can.durabilities.empty() || can.compressions.empty()) {
+    throw Error(Error::kUsage, "the engine \"" + info.name +
+                                   "\" must have a name, recognises, open, and in its capabilities "
+                                   "io_modes, durabilities and compressions");
+  }
   for (const EngineInfo& other : AllEngines()) {
     if (other.name == info.name) {
       throw Error(Error::kUsage, "there is an engine " + info.name + " already: name yours anew");

@@ -62,7 +62,8 @@ const std::vector<EngineInfo>& Engines();
 
 // Adds an engine of the program's own; from then on it can be named like the others. Call it before
 // other threads use the registry, as it may move what Engines() has returned. Throws Error (kUsage)
-// when another engine has this name.
+// when another engine has this name, and when `info` lacks its name, recognises or open, or its
+// capabilities name no IO mode, no durability or no compression ("none" is one).
 void AddEngine(EngineInfo info);
 
 // Returns the words with ", " between them, as messages list what is accepted.

@@ -260,6 +260,7 @@ void SnapshotSession<Library>::EndTransaction(bool commit) {
 template <typename Library>
 bool SnapshotSession<Library>::Get(TableId table, std::string_view key, std::string_view* value) {
   const Table found_in = Find(table);
+  key = Apart(key, lent_, &key_copy_);
   if (write_ == nullptr) snapshot_.Refresh();
   std::string_view found;
   const int code =

@@ -1,6 +1,6 @@
 // A key-value store on testbed::btree.
 //
-//   key_value_store DIRECTORY put KEY VALUE [KEY VALUE ...]     in one transaction, durable when it returns
+//   key_value_store DIRECTORY put KEY VALUE [KEY VALUE ...]   one transaction, durable at the end
 //   key_value_store DIRECTORY get KEY
 //   key_value_store DIRECTORY erase KEY
 //   key_value_store DIRECTORY list [FIRST KEY]

@@ -1,5 +1,5 @@
-// Benchmarks of one's own on every engine of the build, by google-benchmark, with the ledger's counts of
-// an operation as counters. The databases are in the working directory while it runs.
+// Benchmarks of one's own on every engine of the build, by google-benchmark, with the ledger's
+// counts of an operation as counters. The databases are in the working directory while it runs.
 //
 //   own_benchmark --benchmark_filter=btree --benchmark_counters_tabular=true
 #include <testbed/benchmark.h>

@@ -1,4 +1,5 @@
-// A program that brings an engine of its own (shelf/shelf.cc) and uses it by name, like those of the build.
+// A program that brings an engine of its own (shelf/shelf.cc) and uses it by name, like those of
+// the build.
 #include <testbed/engines.h>
 
 #include <iostream>

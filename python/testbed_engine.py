@@ -12,8 +12,8 @@
                 print(key, value)
 
 Keys and values are bytes (or bytearray, memoryview); get returns None for a key that is absent. A failure is an Error, with the library's sentence and its
-status. An engine may be used by many threads; a session is one thread's. The library is libtestbed_engine.so.0.1, or the file that
-the environment variable TESTBED_ENGINE_LIBRARY names.
+status; a name with a zero byte is a ValueError. An engine may be used by many threads; a session is one thread's. The library is
+libtestbed_engine.so.0.1, or the file that the environment variable TESTBED_ENGINE_LIBRARY names.
 """
 import contextlib
 import ctypes
@@ -44,6 +44,13 @@ def _bytes(data):
     # bytes(5) would be five zero bytes, and bytes([1, 2]) those two: only what is bytes already is taken.
     data = data if isinstance(data, bytes) else bytes(memoryview(data))
     return ctypes.c_char_p(data), ctypes.c_size_t(len(data))
+
+
+def _name(data):
+    # A name would end at its first zero byte, and another table or directory would be opened.
+    if b"\0" in data:
+        raise ValueError(f"{data!r} has a zero byte, and names have none")
+    return data
 
 
 class _Places:
@@ -82,7 +89,7 @@ class _Handle:
 class Engine(_Handle):
     def table(self, name):
         number = ctypes.c_uint32()
-        _call("open_table", self._handle, name.encode(), ctypes.byref(number))
+        _call("open_table", self._handle, _name(name.encode()), ctypes.byref(number))
         return number
 
     def session(self):
@@ -127,8 +134,9 @@ class Session(_Handle):
 
 def open(engine, directory, **options):
     """Opens the database; options as of testbed_open: cache_bytes=1 << 28, durability="sync", create=0, ..."""
-    words = [f"{name}={int(value) if isinstance(value, bool) else value}".encode() for name, value in options.items()]
-    return Engine("close", "open", engine.encode(), os.fsencode(directory), (ctypes.c_char_p * (len(words) + 1))(*words, None))
+    words = [_name(f"{name}={int(value) if isinstance(value, bool) else value}".encode()) for name, value in options.items()]
+    names = _name(engine.encode()), _name(os.fsencode(directory))
+    return Engine("close", "open", *names, (ctypes.c_char_p * (len(words) + 1))(*words, None))
 
 
 def engines():

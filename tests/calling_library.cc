@@ -1,5 +1,5 @@
-// A shared library that sends and receives, as the client library of a database server does: the unit
-// tests load it and replace its calls.
+// A shared library that sends and receives, as the client library of a database server does: the
+// unit tests load it and replace its calls.
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 // Where the program under test and the source tree lie. Only paths.cc is compiled with the paths of
-// one build folder, so that a compiler cache can serve the other files of the tests to each checkout.
+// one build folder, so that a compiler cache can serve the other files of the tests to each
+// checkout.
 #ifndef TESTBED_TESTS_PATHS_H_
 #define TESTBED_TESTS_PATHS_H_
 

@@ -2,7 +2,7 @@
 # Checks the rules of the house that a machine can check:
 #
 #   floors      includes go down only, between floors, rooms and engines
-#   sizes       files with their header, functions, folders
+#   sizes       files with their header, functions, folders, columns of comments
 #   names       types are given once, and what is in the unnamed namespaces of a folder
 #   links       what the documents point at is there
 #   format      clang-format
@@ -168,6 +168,7 @@ main() {
         (($# > 1)) || usage "--only takes a list of rules: ${rules[*]}"
         chosen=1
         IFS=, read -ra list <<<"$2"
+        ((${#list[@]} > 0)) || usage "--only takes a list of rules: ${rules[*]}"
         for rule in "${list[@]}"; do
           [[ " ${rules[*]} " == *" $rule "* ]] || usage "there is no rule '$rule'; there are ${rules[*]}"
         done

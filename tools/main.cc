@@ -1,9 +1,13 @@
 // The testbed command.
+#include <signal.h>
+
 #include "device/os/signal_guard.h"
 #include "tools/command/command_line.h"
 #include "tools/output/standard_streams.h"
 
 int main(int argc, char** argv) {
+  // A parent that ignores the signal hands that on, and the system then forgets how children ended.
+  ::signal(SIGCHLD, SIG_DFL);
   const testbed::SignalGuard signals;  // outlives all writes, as they may raise SIGPIPE
   testbed::StandardStreams streams;
   return streams.Close(testbed::RunCommandLine(argc, argv));

@@ -11,6 +11,7 @@
 #                  (TESTBED_EVERY_IO_MODE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own, 50 kills and 20 power cuts of each server that is installed
+#   pebble         the tests of the engine pebble in every IO mode, 100 kills and, as root, 20 power cuts (Go)
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py): those that
 #                  tests/mutants/results.json knows, or TESTBED_MUTANTS (default 4) drawn in each file
@@ -67,24 +68,48 @@ part_tidy() {
   "$source_dir/tools/lint.sh" --strict --only threads,tidy
 }
 
+# left_out_by PRESET PRESETS...: prints what the program of the preset must not list, one name a line. Our own engines
+# alone are what remains when each engine is left out that has a preset for that.
+left_out_by() {
+  case $1 in
+    without-documents) echo document-load ;;
+    without-*) echo "${1#without-}" ;;
+    *)
+      shift
+      printf '%s\n' "$@" | sed -n '/^without-documents$/d;s/^without-//p'
+      ;;
+  esac
+}
+
 # Builds the program by each preset that leaves something out, and asks it for its engines.
 part_without_engines() {
-  local preset presets bad=0
+  local preset presets list name bad=0
   set_up || return
   mapfile -t presets < <(sed -n 's/.*"name": "\(without-[a-z]*\|own-engines\)", "inherits".*/\1/p' "$source_dir/CMakePresets.json")
   for preset in "${presets[@]}"; do
     (build "$preset" testbed) || { bad=1; continue; }
-    "$build_dir/$preset/testbed" list || bad=1
-    if "$build_dir/$preset/testbed" list | grep -q "^ *${preset#without-} "; then
-      say "$preset has an engine that it was built without"
-      bad=1
-    fi
+    list=$("$build_dir/$preset/testbed" list) || bad=1
+    printf '%s\n' "$list"
+    while read -r name; do
+      if grep -q "^ *$name " <<<"$list"; then
+        say "$preset has $name, which it was built without"
+        bad=1
+      fi
+    done < <(left_out_by "$preset" "${presets[@]}")
     (cd -- "$out" && "$build_dir/$preset/testbed" --engine btree --ram 64M --rows 1000 --seconds 1 --quiet) || bad=1
   done
   return "$bad"
 }
 
-part_extension() { "$source_dir/tests/extension/check.sh"; }
+# has_engine NAME: whether the release build has the engine. Not list | grep -q: grep ends at the first match, and
+# with pipefail a program that writes on after that would be a build without the engine.
+has_engine() { grep -q "^ *$1 " <<<"$("$build_dir/release/testbed" list)"; }
+
+# The set-up gives its lock back, because the script builds in a folder of its own.
+part_extension() {
+  (set_up) || return
+  "$source_dir/tests/extension/check.sh"
+}
 
 part_faults() {
   local bad=0
@@ -105,7 +130,7 @@ part_crashes() {
   done
   crash_servers || bad=1
   for engine in btree fractal mmapv1 lmdb innodb sqlite mdbx; do
-    "$build_dir/release/testbed" list | grep -q "^ *$engine " || continue
+    has_engine "$engine" || continue
     (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 20 --quiet \
       --durability lazy --lazy-interval 300) || bad=1
   done
@@ -118,7 +143,7 @@ crash_servers() {
   local engine bad=0 cuts=()
   ((EUID != 0)) || cuts=(--power-cuts 20)
   for engine in mysql postgres; do
-    if ! "$build_dir/release/testbed" list | grep -q "^ *$engine "; then
+    if ! has_engine "$engine"; then
       say "this build has no $engine"
     elif [[ -n $(package_of_server "${engine/mysql/mariadb}") ]]; then
       say "no server for $engine is installed"
@@ -145,6 +170,7 @@ part_pebble() {
 
 part_planted_bugs() {
   command -v git >/dev/null || cannot "git is not installed" || return
+  (set_up) || return
   "$source_dir/tools/crashtest/planted_bugs.sh"
 }
 

@@ -60,12 +60,12 @@ struct RunOptions {
 
   std::vector<std::string> workloads = {"insert", "point-read"};
   // What --workload gives to the workloads that do not load, in their order; empty: nothing to any.
-  // Lengths and rates, where 0 means that --seconds or --rate decides; how a rate changes whose mean
-  // phase_rates has (tools/rate/rate_text.h), or ""; WorkloadOptions::popular_rows.
+  // Lengths and rates, where 0 means that --seconds or --rate decides; how a rate changes whose
+  // mean phase_rates has (tools/rate/rate_text.h), or ""; WorkloadOptions::popular_rows.
   std::vector<double> phase_seconds, phase_rates;
   std::vector<std::string> phase_curves;
   std::vector<uint32_t> phase_popular;
-  // The phases follow each other at once, without a warm-up or settling that the list does not name.
+  // Phases follow each other at once, without a warm-up or settling that the list does not name.
   bool at_once = false;
   std::vector<int> threads = {8};
   int queue_depth = 1;
@@ -87,9 +87,9 @@ struct RunOptions {
   // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
   // empty: rehearsals are not kept.
   std::string rehearsals_dir;
-  // Directory of the database that the one in dir, which is used with reuse, is a copy of: it is put
-  // back after each rehearsal and before each run but the first, as a workload that writes changes
-  // it. Empty: it is no copy.
+  // Directory of the database that the one in dir, which is used with reuse, is a copy of: it is
+  // put back after each rehearsal and before each run but the first, as a workload that writes
+  // changes it. Empty: it is no copy.
   std::string copy_of;
   std::string record_file;  // file of the recorded trace; empty: no recording
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output

@@ -1,5 +1,5 @@
-// ParseRunOptions, and RunOptions::Resolve: options that are left open get values from the others, and
-// combinations that contradict each other are refused.
+// ParseRunOptions, and RunOptions::Resolve: options that are left open get values from the others,
+// and combinations that contradict each other are refused.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -48,8 +48,8 @@ const WorkloadInfo& FindKnownWorkload(const std::string& name) {
   }
 }
 
-// Splits the release from the engine's name: --engine rocksdb@10.4.2. The release of this program itself,
-// when it is the program of a release, is left out.
+// Splits the release from the engine's name: --engine rocksdb@10.4.2. The release of this program
+// itself, when it is the program of a release, is left out.
 void RunOptions::ResolveRelease() {
   const NamedEngine named = SplitRelease(engine_name);
   (void)FindKnownEngine(named.engine);

@@ -11,10 +11,11 @@
 #   tools/test.sh -R Ledger -V
 #
 # Tests that need root, a loop device or a kernel facility that is not there are skipped, and
-# ctest's closing lines name them. Exit code 0 when no test failed. CTEST_PARALLEL_LEVEL sets how
-# many tests run at once (default: one more than there are processors). A test that fails beside others is run once more
-# alone, and named if it passes then; a crash test is not, because what it loses once is lost. Logs of
-# the builds are in build/log/.
+# ctest's closing lines name them. Exit code 0 when no test failed, 2 when words were given that it
+# would not heed. CTEST_PARALLEL_LEVEL sets how many tests run at once (default: one more than there
+# are processors). A test that fails beside others is run once more alone, and named if it passes
+# then; a crash test is not, because what it loses once is lost. Logs of the builds are in
+# build/log/.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
@@ -49,13 +50,18 @@ crash_tests() {
 # run_tests PRESET [ctest arguments]
 run_tests() {
   local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(($(nproc) + 1))} failed=()
+  local failures=$build_dir/$preset/Testing/Temporary/LastTestsFailed.log begun=$log_dir/testing.begun
   shift
+  : >"$begun"
   say "testing ($preset, $jobs at a time)"
   run_ctest "$preset" --parallel "$jobs" "$@" && return
   ((jobs > 1)) || return
-  mapfile -t failed < <(sed 's/^[0-9]*://' "$build_dir/$preset/Testing/Temporary/LastTestsFailed.log")
+  # ctest writes the file when a test has failed, and keeps that of an earlier call when none was run.
+  [[ ! $failures -ot $begun ]] || return
+  mapfile -t failed < <(sed 's/^[0-9]*://' "$failures")
   ((${#failed[@]} > 0)) || return
-  if crash_tests "$preset" | grep -qxF -f <(printf '%s\n' "${failed[@]}"); then return 1; fi
+  # Not grep -q: it ends at the first match, and with pipefail a writer that it leaves is a failure.
+  if crash_tests "$preset" | grep -xF -f <(printf '%s\n' "${failed[@]}") >/dev/null; then return 1; fi
   say "running alone what failed beside other tests:"
   printf '    %s\n' "${failed[@]}" >&2
   run_ctest "$preset" --rerun-failed --parallel 1 || return
@@ -70,6 +76,12 @@ main() {
     -h | --help)
       sed -n '2,/^set -/{/^set -/d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
       exit
+      ;;
+    --all | --asan)
+      (($# == 1)) || {
+        say "$1 takes no further words, not '$2'; without it, they are those of ctest"
+        exit 2
+      }
       ;;
   esac
   # Under --addr-no-randomize from here on, for the sanitizers: their builds run the test programs

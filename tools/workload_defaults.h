@@ -1,7 +1,7 @@
 // The values that a workload, such as those of YCSB, gives to options of the run.
 //
-// Functions throw Error (kUsage) when two of the workloads stand for different values. Workloads that
-// are not known are left to RunOptions::Resolve. All of it is thread-safe.
+// Functions throw Error (kUsage) when two of the workloads stand for different values. Workloads
+// that are not known are left to RunOptions::Resolve. All of it is thread-safe.
 #ifndef TESTBED_TOOLS_WORKLOAD_DEFAULTS_H_
 #define TESTBED_TOOLS_WORKLOAD_DEFAULTS_H_
 

@@ -3,10 +3,10 @@
 // IO is counted on five levels that must add up (docs/accounting.md): operations (the runner),
 // engine (cache hits and misses, an engine's own counters), file (device/file/file.h), kernel (the
 // block requests that each thread caused, device/account/kernel_account.h) and device (the device's
-// own statistics, device/account/block_device.h). What goes between a database server and its client
-// is counted beside them (wire, device/account/wire.h). This header holds what joins them: the scope that
-// says which operation is running on a thread, and each thread's counters of the file and kernel
-// levels. Kinds of operations are in operations.h, counts as values in counts.h.
+// own statistics, device/account/block_device.h). What goes between a database server and its
+// client is counted beside them (wire, device/account/wire.h). This header holds what joins them:
+// the scope that says which operation is running on a thread, and each thread's counters of the
+// file and kernel levels. Kinds of operations are in operations.h, counts as values in counts.h.
 //
 //   const OpKind kPointRead = DefineOp("point-read", Ground::kForeground);
 //   const LedgerCounts before = Ledger::Get().Counts();

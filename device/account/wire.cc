@@ -15,8 +15,8 @@
 namespace testbed {
 namespace {
 
-// What is known of a socket, by its number. A library closes the socket of a connection that is lost,
-// so that a number may have a second WireSocket before the first one ends.
+// What is known of a socket, by its number. A library closes the socket of a connection that is
+// lost, so that a number may have a second WireSocket before the first one ends.
 struct Socket {
   std::atomic<uint8_t> owners{0};  // WireSockets
   std::atomic<bool> awaits_answer{false};

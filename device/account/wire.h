@@ -1,15 +1,16 @@
-// The wire level of the account: what the client library of a database server sends and receives for
-// an operation, and how often it waits for an answer.
+// The wire level of the account: what the client library of a database server sends and receives
+// for an operation, and how often it waits for an answer.
 //
 //   void* const library = ::dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
 //   const bool watched = WatchWire(library);                  // once, after it was loaded
 //   const WireSocket socket(PQsocket(connection), watched);   // counts from here on
 //
 // The library's calls of send, recv, write and read are counted as they return, by functions that
-// device/os/library/library_calls.h has put in their place, and charged to the operation that runs on
-// the calling thread (device/account/ledger.h). So the count is of the bytes that the socket took and
-// gave, those of an encryption included, and costs some nanoseconds a call. A round trip is counted when bytes are received for the first time after some
-// were sent: statements that are sent together make one.
+// device/os/library/library_calls.h has put in their place, and charged to the operation that runs
+// on the calling thread (device/account/ledger.h). So the count is of the bytes that the socket
+// took and gave, those of an encryption included, and costs some nanoseconds a call. A round trip
+// is counted when bytes are received for the first time after some were sent: statements that are
+// sent together make one.
 //
 // Sockets that no WireSocket stands for are not counted, so that making a connection is not.
 #ifndef TESTBED_DEVICE_ACCOUNT_WIRE_H_
@@ -25,8 +26,8 @@ bool WatchWire(void* library);
 // and there was one. Where it is false, the wire's counts mean nothing. Thread-safe.
 bool CountsWire();
 
-// A socket whose bytes are counted while the object lives. Different sockets may be used by different
-// threads, one socket by one thread at a time.
+// A socket whose bytes are counted while the object lives. Different sockets may be used by
+// different threads, one socket by one thread at a time.
 class WireSocket {
  public:
   // `fd` must stay open as long as the object lives. `watched`: WatchWire has returned true for all

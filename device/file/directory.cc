@@ -114,8 +114,8 @@ void RemoveFile(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error::Io("remove", path, errno);
 }
 
-// Asks for the links alone. After a stat that asks for the times, the next write gives the file new ones,
-// which took a sixth of the rate of synced commits (multigrain timestamps, since Linux 6.13).
+// Asks for the links alone. After a stat that asks for the times, the next write gives the file new
+// ones, which took a sixth of the rate of synced commits (multigrain timestamps, since Linux 6.13).
 void CheckHasName(int fd, const std::string& path) {
   struct statx st;
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_NLINK, &st) != 0) throw Error::Io("stat", path, errno);

@@ -20,8 +20,9 @@ namespace testbed {
 std::string AllocatorName();
 
 // Makes malloc return freed memory to the system, and keep little of `ram_bytes`, the memory of the
-// process (0: not bounded), for its threads. A limit that a variable of the environment sets, by the
-// allocator's own name for it, is left as it is. Called once, before the first thread is started.
+// process (0: not bounded), for its threads. A limit that a variable of the environment sets, by
+// the allocator's own name for it, is left as it is. Called once, before the first thread is
+// started.
 void SettleAllocator(uint64_t ram_bytes);
 
 // Returns whole free pages, of all threads, to the system. Takes milliseconds.

@@ -30,8 +30,8 @@ struct CpuSeconds {
 // of 10 ms.
 CpuSeconds CpuOfRun();
 
-// Returns the names of all threads (/proc/PID/task/TID/comm) of processes that are neither this one nor
-// a server of the run, nor descend from these.
+// Returns the names of all threads (/proc/PID/task/TID/comm) of processes that are neither this one
+// nor a server of the run, nor descend from these.
 std::set<std::string> ThreadsOfOtherPrograms();
 
 // AddServer makes the process with this id a server of the run, and RemoveServer ends that.

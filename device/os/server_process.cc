@@ -131,8 +131,12 @@ ServerProcess::~ServerProcess() {
 
 void ServerProcess::Signal(int signal) { ::kill(kill_group_ ? -pid_ : pid_, signal); }
 
+// A program that ignores SIGCHLD, or waits for any of its children, learns here alone that the
+// server has ended: its status is lost and counts as 0.
 bool ServerProcess::Ended() {
-  if (ended_ || ::waitpid(pid_, &status_, WNOHANG) != pid_) return ended_;
+  if (ended_) return true;
+  const pid_t ended = ::waitpid(pid_, &status_, WNOHANG);
+  if (ended == 0 || (ended < 0 && errno != ECHILD)) return false;
   RemoveServer(pid_);
   ended_ = true;
   return true;

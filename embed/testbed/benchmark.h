@@ -15,13 +15,15 @@
 //
 // google-benchmark calls the function several times, until the time is long enough; each call has a
 // database of its own in the working directory, which is removed after it. ->Iterations(N) calls it
-// once. With ->Threads(N) it is called on N threads that share one database and have a session each.
+// once. With ->Threads(N) it is called on N threads that share one database and have a session
+// each.
 //
 // Counters, of one operation: file_reads, file_read_bytes, file_writes, file_write_bytes and syncs
-// are the operation's calls of files, for engines whose calls are counted. background_write_bytes is
-// what the engine's own threads wrote to files in the same time. As root, kernel_reads,
-// kernel_read_bytes, kernel_writes and kernel_write_bytes are the block requests that the operation's
-// threads made. docs/accounting.md says what each level counts.
+// are the operation's calls of files, for engines whose calls are counted. background_write_bytes
+// is what the engine's own threads wrote to files in the same time. As root, kernel_reads,
+// kernel_read_bytes, kernel_writes and kernel_write_bytes are the block requests that the
+// operation's threads made; they are left out when there were more threads than the account counts
+// (KernelAccount::kDefaultThreads). docs/accounting.md says what each level counts.
 //
 // Public here: BenchmarkRun, TESTBED_BENCHMARK and TESTBED_BENCHMARK_EACH.
 #ifndef TESTBED_BENCHMARK_H_
@@ -39,6 +41,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "device/account/block_device.h"
@@ -80,8 +83,8 @@ class BenchmarkPlace {
     if (error_ != nullptr) std::rethrow_exception(error_);
   }
 
-  // Called by each thread of a call at its end. The last one gets true, when all threads but it have
-  // ended, and then closes the database.
+  // Called by each thread of a call at its end. The last one gets true, when all threads but it
+  // have ended, and then closes the database.
   bool Leave(int threads) {
     const std::lock_guard lock(mutex_);
     if (++left_ < threads) return false;
@@ -95,16 +98,20 @@ class BenchmarkPlace {
       throw Error::Io("make a directory", pattern, errno);
     }
     directory_ = pattern;
-    CountBlocks();
+    account_ = Account(directory_);
     engine = OpenEngine(engine_name, directory_, options);
     table = engine->OpenTable("default");
   }
+  // Leaves files that cannot be removed, because a destructor calls it.
   void Close() {
     engine.reset();
-    if (!directory_.empty()) std::filesystem::remove_all(std::exchange(directory_, ""));
+    std::error_code ignored;
+    if (!directory_.empty()) std::filesystem::remove_all(std::exchange(directory_, ""), ignored);
   }
   // Returns what was counted since the call began to measure.
   LedgerCounts Counts() const { return Ledger::Get().Counts() - before_; }
+  // Returns whether no thread was left without a slot in the kernel account.
+  bool AllThreadsCounted() const { return account_ == nullptr || account_->Refused() == 0; }
   OpKind op() const { return op_; }
 
   const std::string engine_name;
@@ -112,16 +119,17 @@ class BenchmarkPlace {
   TableId table = 0;
 
  private:
-  // Counts block requests from now on, if this user may. The account lasts as long as the process.
-  void CountBlocks() const {
-    static const auto* const account = [this] {
+  // Counts block requests from the first call on, if this user may; else returns null. The account
+  // lasts as long as the process.
+  static const KernelAccount* Account(const std::string& directory) {
+    static const KernelAccount* const account = [&directory]() -> const KernelAccount* {
       std::string why_not;
-      const auto device = BlockDevice::Find(directory_);
+      const auto device = BlockDevice::Find(directory);
       auto* started = device ? KernelAccount::Start(*device, &why_not).release() : nullptr;
       if (started != nullptr) Ledger::Get().Configure(AccountDepth::kKernel, started);
       return started;
     }();
-    (void)account;
+    return account;
   }
 
   const std::string name_;
@@ -132,6 +140,7 @@ class BenchmarkPlace {
   int inside_ = 0, left_ = 0;
   std::exception_ptr error_;
   LedgerCounts before_;
+  const KernelAccount* account_ = nullptr;
 };
 
 // One call of a benchmark on one of its threads. Not thread-safe: each thread has its own.
@@ -147,8 +156,9 @@ class BenchmarkRun {
   const std::string& engine_name() const { return place_.engine_name; }
 
   // Opens a new database with the options, or those that the engine has by default and a cache of
-  // 256 MiB, lets `load` fill it in a transaction on the first thread, and brings it to rest. Call it
-  // once, before anything below. Throws Error; TESTBED_BENCHMARK reports it as the benchmark's error.
+  // 256 MiB, lets `load` fill it in a transaction on the first thread, and brings it to rest. Call
+  // it once, before anything below. Throws Error; TESTBED_BENCHMARK reports it as the benchmark's
+  // error.
   void Open(const std::function<void(Session&)>& load = nullptr) {
     EngineOptions options = DefaultEngineOptions(FindEngine(engine_name()));
     options.cache_bytes = 256 << 20;
@@ -172,8 +182,8 @@ class BenchmarkRun {
   TableId table() const { return place_.table; }
   Session& session() { return *session_; }  // of this thread
 
-  // Calls the operation for each iteration of the benchmark, and charges what it reads and writes to
-  // the benchmark's name. An operation of some nanoseconds is the longer by those of an IoScope.
+  // Calls the operation for each iteration of the benchmark, and charges what it reads and writes
+  // to the benchmark's name. An operation of some nanoseconds is the longer by those of an IoScope.
   template <class Operation>
   void Measure(Operation operation) {
     const OpKind op = place_.op();
@@ -211,7 +221,7 @@ class BenchmarkRun {
       per_operation("syncs", calls.syncs);
       per_operation("background_write_bytes", background);
     }
-    if (Ledger::Get().depth() < AccountDepth::kKernel) return;
+    if (Ledger::Get().depth() < AccountDepth::kKernel || !place_.AllThreadsCounted()) return;
     const BlockCounts blocks = own.KernelTotal();
     per_operation("kernel_reads", blocks.reads);
     per_operation("kernel_read_bytes", blocks.read_bytes);

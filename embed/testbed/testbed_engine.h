@@ -24,11 +24,14 @@
 // closes it: cursors before their session, sessions before their engine. A close in another order
 // returns TESTBED_USAGE and changes nothing; after a close with any other status, an error too, the
 // handle is gone. Bytes that a call returns belong to the library; the call says how long they stay
-// valid. Bytes that are passed in are copied before the call returns. A null handle or a null place
-// for a result is TESTBED_USAGE, but a close of null does nothing.
+// valid. Bytes that are passed in are copied before the call returns; they may be bytes that the
+// last call on the session or cursor returned. A null handle or a null place for a result is
+// TESTBED_USAGE, but a close of null does nothing.
 //
 // Threads. Many threads may use an engine at once. Only one thread at a time may use a session and
 // its cursors, so each thread opens a session of its own. testbed_error() is the calling thread's.
+// With lmdb and mdbx a transaction that has written must end, and its session be closed, on the
+// thread of its first write: their lock is that thread's.
 //
 // Keys compare as unsigned bytes. Keys and values may hold any bytes, zeros too.
 #ifndef TESTBED_ENGINE_C_H_
@@ -72,8 +75,9 @@ TESTBED_EXPORT const char* testbed_version(void);
 // one, and when there is no memory.
 TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 
-// Opens the database in `dir` and creates it when there is none. `options` is null, or a list of
-// "name=value" that ends with null:
+// Opens the database in `dir` and creates it when there is none. A relative `dir` is looked up in
+// the working directory of this call alone. `options` is null, or a list of "name=value" that ends
+// with null:
 //   create=0              does not create a database
 //   io=direct|buffered|mmap
 //   page_size=BYTES  cache_bytes=BYTES  ram_bytes=BYTES

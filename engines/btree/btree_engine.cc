@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <utility>
 
 #include "device/error.h"
@@ -56,34 +57,24 @@ class BtreeSession : public Session {
         return !write->erase;
       }
     }
-    const bool found = client_.Get(tree, key, &value_);
+    const bool found = client_.Get(tree, Apart(key, value_, &key_copy_), &value_);
     *value = value_;
     return found;
   }
 
   void MultiGet(TableId table, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override {
-    if (!Together(keys.size())) return Session::MultiGet(table, keys, rows);
-    Table(table);
-    rows->resize(keys.size());
-    try {
-      for (uint32_t i = 0; i < keys.size(); ++i) multi_->Start(i, table, keys[i], nullptr);
-      for (size_t ended = 0; ended < keys.size(); ++ended) {
-        FoundRow row;
-        const uint32_t i = multi_->Finish(&row.found, &row.value);
-        (*rows)[i] = row;
-      }
-    } catch (...) {
-      // The queue's destructor ends the reads that are still in flight, whose pages are latched.
-      multi_.reset();
-      throw;
-    }
+    KeepKeys(keys);
+    if (!Together(keys.size())) return Session::MultiGet(table, multi_keys_, rows);
+    GetTogether(table, rows);
   }
 
   void TakeEach(TableId table, std::span<const std::string_view> keys,
                 const TakeRow& take) override {
-    if (!Together(keys.size())) return Session::TakeEach(table, keys, take);
-    TakeEachOfMultiGet(table, keys, take);
+    KeepKeys(keys);
+    if (!Together(keys.size())) return Session::TakeEach(table, multi_keys_, take);
+    GetTogether(table, &multi_rows_);
+    for (size_t i = 0; i < multi_rows_.size(); ++i) take(i, multi_rows_[i]);
   }
 
   void Put(TableId table, std::string_view key, std::string_view value) override {
@@ -115,6 +106,37 @@ class BtreeSession : public Session {
   }
 
  private:
+  // Copies the keys to multi_keys_, as they may be values that the queue's slots hold.
+  void KeepKeys(std::span<const std::string_view> keys) {
+    size_t bytes = 0;
+    for (const std::string_view key : keys) bytes += key.size();
+    multi_bytes_.clear();
+    multi_bytes_.reserve(bytes);  // so that no append moves the keys before it
+    multi_keys_.clear();
+    for (const std::string_view key : keys) {
+      multi_keys_.emplace_back(multi_bytes_.data() + multi_bytes_.size(), key.size());
+      multi_bytes_.append(key);
+    }
+  }
+  // Looks multi_keys_ up, all of them in flight together.
+  void GetTogether(TableId table, std::vector<FoundRow>* rows) {
+    Table(table);
+    rows->resize(multi_keys_.size());
+    try {
+      for (uint32_t i = 0; i < multi_keys_.size(); ++i) {
+        multi_->Start(i, table, multi_keys_[i], nullptr);
+      }
+      for (size_t ended = 0; ended < multi_keys_.size(); ++ended) {
+        FoundRow row;
+        const uint32_t i = multi_->Finish(&row.found, &row.value);
+        (*rows)[i] = row;
+      }
+    } catch (...) {
+      // The queue's destructor ends the reads that are still in flight, whose pages are latched.
+      multi_.reset();
+      throw;
+    }
+  }
   // Returns whether MultiGet keeps the reads of so many keys in flight together. If so, multi_ has
   // enough slots.
   bool Together(size_t keys) { return keys >= 2 && PrepareQueue(keys); }
@@ -169,8 +191,12 @@ class BtreeSession : public Session {
   btree::StoreClient client_;
   btree::SessionState state_;
   bool in_transaction_ = false;
-  std::string value_;
+  std::string value_, key_copy_;
   static constexpr size_t kMostTogether = 1024;
+  // Keys and rows of MultiGet and TakeEach; multi_keys_ point into multi_bytes_.
+  std::string multi_bytes_;
+  std::vector<std::string_view> multi_keys_;
+  std::vector<FoundRow> multi_rows_;
   std::unique_ptr<btree::BtreeReadQueue> multi_;  // the queue of MultiGet
   uint32_t multi_slots_ = 0;
 };
@@ -366,7 +392,9 @@ EngineInfo BtreeEngineInfo() {
 }
 
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
-  return OpenEngine(BtreeEngineInfo(), dir, options);
+  // The program may change its working directory while the database is open.
+  const std::string place = dir.empty() ? dir : std::filesystem::absolute(dir).string();
+  return OpenEngine(BtreeEngineInfo(), place, options);
 }
 
 }  // namespace testbed

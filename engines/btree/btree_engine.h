@@ -12,10 +12,10 @@ namespace testbed {
 
 EngineInfo BtreeEngineInfo();
 
-// Opens the database in `dir`, and creates it when there is none and options.create is set. Throws
-// Error: kUsage for options that the engine cannot honour, for a database that is open already, and
-// for one that does not exist; kCorruption for a damaged database; kIo when the system refuses.
-// Thread-safe.
+// Opens the database in `dir`, and creates it when there is none and options.create is set. A
+// relative `dir` is looked up in the working directory of this call alone. Throws Error: kUsage for
+// options that the engine cannot honour, for a database that is open already, and for one that does
+// not exist; kCorruption for a damaged database; kIo when the system refuses. Thread-safe.
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options);
 
 }  // namespace testbed

@@ -276,8 +276,10 @@ std::optional<TableId> Server::Find(const std::string& name) const {
 
 TableId Server::Add(const std::string& name, TableInfo info) {
   RegisterFiles();
-  if (const std::optional<TableId> known = Find(name)) return *known;
   LockGuard lock(mutex_);
+  // Another thread may have added the name since this one looked for it.
+  const auto known = std::find(names_.begin(), names_.end(), name);
+  if (known != names_.end()) return static_cast<TableId>(known - names_.begin());
   const auto id = static_cast<TableId>(names_.size());
   if (info.column.empty()) info.table = id;
   names_.push_back(name);

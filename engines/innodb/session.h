@@ -57,9 +57,9 @@ class InnodbSession : public Session, private HandlerOwner {
   struct TableChanges {
     std::shared_ptr<std::shared_mutex> shape;
   };
-  // Runs `work`, which uses the connection, on a thread that may send statements (Server::Call). When
-  // `work` meets a table that is getting an index, it runs again afterwards. The connection is free in
-  // between, because OpenIndex has each session close its HANDLER.
+  // Runs `work`, which uses the connection, on a thread that may send statements (Server::Call).
+  // When `work` meets a table that is getting an index, it runs again afterwards. The connection is
+  // free in between, because OpenIndex has each session close its HANDLER.
   template <typename Work>
   void Call(Work&& work) {
     for (;;) {

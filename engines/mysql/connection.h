@@ -1,5 +1,6 @@
-// A MyConnection is a connection to MariaDB by its client library: prepared statements in the binary
-// protocol, or statements as text with the parameters in it. A statement is executed when it is sent.
+// A MyConnection is a connection to MariaDB by its client library: prepared statements in the
+// binary protocol, or statements as text with the parameters in it. A statement is executed when it
+// is sent.
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 

@@ -4,8 +4,8 @@
 // so the index alone answers a query.
 //
 // By HANDLER a session opens a table once, and then reads it by its key past SQL's optimiser. An
-// index is read by SELECT all the same: a HANDLER returns whole rows, for which it would look up each
-// of them, and takes no position within the rows of one value of the index.
+// index is read by SELECT all the same: a HANDLER returns whole rows, for which it would look up
+// each of them, and takes no position within the rows of one value of the index.
 #ifndef TESTBED_ENGINES_MYSQL_DIALECT_H_
 #define TESTBED_ENGINES_MYSQL_DIALECT_H_
 
@@ -17,8 +17,8 @@
 
 namespace testbed::mysql {
 
-// How rows are read: by SELECT or HANDLER, prepared, or by SELECT as text. In kSelect writes are sent
-// as text, too, as by a client that prepares nothing.
+// How rows are read: by SELECT or HANDLER, prepared, or by SELECT as text. In kSelect writes are
+// sent as text, too, as by a client that prepares nothing.
 enum class Access : uint8_t { kPrepared, kSelect, kHandler };
 const char* AccessName(Access access);
 

@@ -157,7 +157,8 @@ void PrivateServer::WaitForStart() {
   std::this_thread::sleep_for(kPoll);
 }
 
-// Waits until the server lets the run connect. What it refuses once it answers, it refuses for ever.
+// Waits until the server lets the run connect. What it refuses once it answers, it refuses for
+// ever.
 void PrivateServer::AwaitAnswer() {
   const auto deadline = std::chrono::steady_clock::now() + kAnswerPatience;
   for (;;) {

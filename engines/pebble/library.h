@@ -1,4 +1,5 @@
-// A Library is Pebble, loaded at run time: the shared library that engines/pebble/library builds in Go.
+// A Library is Pebble, loaded at run time: the shared library that engines/pebble/library builds in
+// Go.
 //
 //   Library& library = Library::Get();
 //   library.Run("flushing its memtables",

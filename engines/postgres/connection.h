@@ -24,8 +24,8 @@ struct ConnectOptions {
   std::function<std::string()> complaint;
 };
 
-// Returns PQPING_REJECT when the server is still starting, PQPING_NO_RESPONSE when none answers, and
-// another value when it lets clients connect, or refuses them for another reason.
+// Returns PQPING_REJECT when the server is still starting, PQPING_NO_RESPONSE when none answers,
+// and another value when it lets clients connect, or refuses them for another reason.
 PGPing Ping(const ConnectOptions& options);
 
 class PgConnection : public SqlConnection {

@@ -220,8 +220,8 @@ void PrivateServer::Launch(const ServerCommand& command) {
   // start.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
-    // A killed server leaves its socket behind, and one that is about to end still has it. Either would
-    // look as if this server listened.
+    // A killed server leaves its socket behind, and one that is about to end still has it. Either
+    // would look as if this server listened.
     if (::unlinkat(cluster_fd_, kSocket, 0) != 0 && errno != ENOENT)
       throw Error::Io("remove", cluster() + "/" + kSocket, errno);
     process_ = std::make_unique<ServerProcess>(command);

@@ -77,8 +77,9 @@ void RocksdbSession::LearnTables(TableId wanted) {
   }
 }
 
+// The key may be the value that Get returned last, or that of a cursor's row, both of which a call
+// lets go of.
 rocksdb::Slice RocksdbSession::KeyIn(const RocksdbTable& table, std::string_view key) {
-  if (table.prefix.empty()) return ToSlice(key);
   key_.assign(table.prefix).append(key);
   return key_;
 }
@@ -192,6 +193,8 @@ void RocksdbSession::Put(TableId id, std::string_view key, std::string_view valu
   const RocksdbTable& table = Table(id);
   const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
+    // The value may be that of a cursor's row.
+    if (!cursors_.empty()) value = value_copy_.assign(value);
     for (RocksdbCursor* cursor : cursors_) cursor->Park();
     Check(Pending()->Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
     return;
@@ -273,17 +276,24 @@ bool RocksdbCursor::OnRow() {
   return on_row_;
 }
 
+// The key may be that of the cursor's own row, whose bytes Renew frees.
+rocksdb::Slice RocksdbCursor::Wanted(std::string_view key) {
+  return wanted_key_.assign(table_.prefix).append(key);
+}
+
 bool RocksdbCursor::Seek(std::string_view key) {
   BlockMeter meter(session_->counts_);
+  const rocksdb::Slice row = Wanted(key);
   Renew();
-  iterator_->Seek(session_->KeyIn(table_, key));
+  iterator_->Seek(row);
   return OnRow();
 }
 
 bool RocksdbCursor::SeekForPrev(std::string_view key) {
   BlockMeter meter(session_->counts_);
+  const rocksdb::Slice row = Wanted(key);
   Renew();
-  iterator_->SeekForPrev(session_->KeyIn(table_, key));
+  iterator_->SeekForPrev(row);
   return OnRow();
 }
 

@@ -59,8 +59,8 @@ class RocksdbSession : public Session {
       LearnTables(table);
     return tables_[table];
   }
-  // Returns the key with the table's prefix, as the column family holds it. Valid until the next
-  // call.
+  // Returns a copy of the key with the table's prefix, as the column family holds it. Valid until
+  // the next call.
   rocksdb::Slice KeyIn(const RocksdbTable& table, std::string_view key);
   // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
   void LearnTables(TableId wanted);
@@ -88,6 +88,7 @@ class RocksdbSession : public Session {
   std::vector<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
   std::vector<rocksdb::Status> multi_statuses_;
+  std::string value_copy_;
   bool in_transaction_ = false;
   bool indexed_ = false;  // the transaction's writes are in index_, not in batch_
   rocksdb::WriteBatch batch_;
@@ -120,6 +121,8 @@ class RocksdbCursor : public Cursor {
 
  private:
   void Renew();  // makes the iterator show all rows that are committed now
+  // Returns a copy of the key with the table's prefix. Valid until the next call.
+  rocksdb::Slice Wanted(std::string_view key);
   // Updates on_row_ and returns it. Throws Error when the iterator stopped because of an error.
   bool OnRow();
 
@@ -134,6 +137,7 @@ class RocksdbCursor : public Cursor {
   // The cursor stands on a row; when it is parked, its row is that of parked_key_.
   bool on_row_ = false;
   std::string parked_key_;
+  std::string wanted_key_;  // result of the last Wanted
 };
 
 }  // namespace testbed

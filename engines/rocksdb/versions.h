@@ -2,7 +2,8 @@
 // The rest of the adapter is written for the newest of them and names no release.
 //
 //   if (!kRocksdbHasClockCache) RefuseForRelease("cache_type=hyper-clock", "lru");
-//   Check(OpenRocksdb(options, dir, families, &handles, &db), "rocksdb could not open its database");
+//   Check(OpenRocksdb(options, dir, families, &handles, &db),
+//         "rocksdb could not open its database");
 //
 // A class here that stands between RocksDB's interface and the adapter declares the functions that
 // older releases lack, so that the adapter may override them in every release; these releases never

@@ -43,14 +43,14 @@ class SqlDialect {
                                              const std::vector<IndexPart>& parts) const = 0;
   virtual std::string HasIndex(const SqlTable& index) const = 0;  // returns a row if it is there
 
-  // Statements with which a session's connection opens a table before it reads from it for the first
-  // time, and lets go of it again. While a table is open its shape cannot change. Empty: there is
-  // nothing to open, as in most dialects.
+  // Statements with which a session's connection opens a table before it reads from it for the
+  // first time, and lets go of it again. While a table is open its shape cannot change. Empty:
+  // there is nothing to open, as in most dialects.
   virtual std::string OpenForReads(const SqlTable& table) const { return {}; }
   virtual std::string CloseForReads(const SqlTable& table) const { return {}; }
 
-  // These return the SQL of prepared statements. Get has the parameter k, or for an index its column
-  // and k, and returns v as the column ValueColumn, counted from 0.
+  // These return the SQL of prepared statements. Get has the parameter k, or for an index its
+  // column and k, and returns v as the column ValueColumn, counted from 0.
   virtual std::string Get(const SqlTable& table) const = 0;
   virtual size_t ValueColumn(const SqlTable& table) const { return 0; }
   virtual std::string Put(const SqlTable& table) const = 0;    // k, v

@@ -1,5 +1,5 @@
-// The files of a data directory of MariaDB, and functions that inspect it without a server. A server
-// would write as soon as it runs, even if it then finds that a file is missing.
+// The files of a data directory of MariaDB, and functions that inspect it without a server. A
+// server would write as soon as it runs, even if it then finds that a file is missing.
 #ifndef TESTBED_ENGINES_SQL_MARIADB_FILES_H_
 #define TESTBED_ENGINES_SQL_MARIADB_FILES_H_
 

@@ -100,12 +100,15 @@ void SqlSession::Begin() {
 
 bool SqlSession::Get(TableId table, std::string_view key, std::string_view* value) {
   const auto turn = store_->Turn();
+  key = Apart(key, lent_, &key_copy_);
   bool found = false;
   Read([&] { found = Find(table, key, value); });
+  if (found) lent_ = *value;
   return found;
 }
 
-// PostgreSQL ends a transaction at any error, and answers its COMMIT by a rollback that is no error.
+// PostgreSQL ends a transaction at any error, and answers its COMMIT by a rollback that is no
+// error.
 template <typename Work>
 void SqlSession::Read(const Work& work) {
   try {
@@ -137,7 +140,13 @@ bool SqlSession::Find(TableId table, std::string_view key, std::string_view* val
 void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
   const auto turn = store_->Turn();
-  Read([&] { FindEach(table, keys, take); });
+  const bool is_lent = std::any_of(keys.begin(), keys.end(), [this](std::string_view key) {
+    return Apart(key, lent_, &key_copy_).data() != key.data();
+  });
+  if (!is_lent) return Read([&] { FindEach(table, keys, take); });
+  const std::vector<std::string> copies(keys.begin(), keys.end());
+  const std::vector<std::string_view> kept(copies.begin(), copies.end());
+  Read([&] { FindEach(table, kept, take); });
 }
 
 void SqlSession::FindEach(TableId table, std::span<const std::string_view> keys,
@@ -164,6 +173,7 @@ void SqlSession::MultiGet(TableId table, std::span<const std::string_view> keys,
                           std::vector<FoundRow>* rows) {
   rows->assign(keys.size(), {});
   ends_.resize(keys.size());
+  std::swap(values_, before_);
   values_.clear();
   TakeEach(table, keys, [this, rows](size_t i, const FoundRow& row) {
     (*rows)[i].found = row.found;
@@ -221,6 +231,8 @@ void SqlSession::Change(TableId table, bool erase, std::string_view key, std::st
                             store_->engine(), limits.max_key_size, limits.max_value_size,
                             key.size(), value.size()));
   }
+  key = Apart(key, lent_, &key_copy_);
+  value = Apart(value, lent_, &value_copy_);
   const auto turn = store_->Turn();
   if (const Table& known = Known(table); !known.about.column.empty()) {
     throw Error(Error::kUsage, store_->engine() + " keeps index " + known.about.column + " itself");

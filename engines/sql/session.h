@@ -99,7 +99,9 @@ class SqlSession : public Session, private SqlTableReader {
   bool failed_ = false;                          // a statement of the transaction has failed
   std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
   uint64_t changes_ = 0;                         // grows with each write and rollback
-  std::string values_;                           // the values that MultiGet returns
+  std::string_view lent_;                        // what Get returned last
+  std::string key_copy_, value_copy_;            // of bytes of it
+  std::string values_, before_;                  // what MultiGet returns, and returned before
   std::vector<size_t> ends_;                     // the end of each of these in values_
 };
 

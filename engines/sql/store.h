@@ -24,8 +24,8 @@ namespace testbed {
 class SqlTableReader {
  public:
   virtual ~SqlTableReader() = default;
-  // Closes the table that it has open for reads (SqlDialect::CloseForReads). Called by another thread
-  // while no session has a turn.
+  // Closes the table that it has open for reads (SqlDialect::CloseForReads). Called by another
+  // thread while no session has a turn.
   virtual void LetGo(TableId table) = 0;
 };
 
@@ -49,9 +49,9 @@ class SqlStore {
   std::vector<std::string> TableNames() const;
 
   std::unique_ptr<SqlConnection> Connect() const { return connect_(); }
-  // Where the dialect opens tables for reads, a session joins before its first turn and leaves after
-  // its last, and uses its connection only as long as it holds a turn. A table can then get an index:
-  // OpenIndex waits for the turns, and has all sessions let go of the table.
+  // Where the dialect opens tables for reads, a session joins before its first turn and leaves
+  // after its last, and uses its connection only as long as it holds a turn. A table can then get
+  // an index: OpenIndex waits for the turns, and has all sessions let go of the table.
   void Join(SqlTableReader* reader);
   void Leave(SqlTableReader* reader);
   std::shared_lock<std::shared_mutex> Turn() {

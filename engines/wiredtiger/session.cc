@@ -191,6 +191,7 @@ void WiredtigerSession::Rollback() {
 
 bool WiredtigerSession::Get(TableId table, std::string_view key, std::string_view* value) {
   const Call call(this);
+  key = Apart(key, lent_, &key_copy_);
   Enter();
   WT_CURSOR* cursor = TableCursor(table);
   WT_ITEM item = Item(key);
@@ -202,7 +203,7 @@ bool WiredtigerSession::Get(TableId table, std::string_view key, std::string_vie
       code = cursor->get_value(cursor, &found);
       if (code == 0) {
         pinned_ = cursor;
-        *value = View(found);
+        lent_ = *value = View(found);
         return true;
       }
     }
@@ -244,10 +245,12 @@ void WiredtigerSession::Do(const WriteBuffer::Write& write) {
 }
 
 void WiredtigerSession::Put(TableId table, std::string_view key, std::string_view value) {
-  Do({table, false, key, value});
+  Do({table, false, Apart(key, lent_, &key_copy_), Apart(value, lent_, &value_copy_)});
 }
 
-void WiredtigerSession::Erase(TableId table, std::string_view key) { Do({table, true, key, {}}); }
+void WiredtigerSession::Erase(TableId table, std::string_view key) {
+  Do({table, true, Apart(key, lent_, &key_copy_), {}});
+}
 
 void WiredtigerSession::RollbackKeepingPositions() {
   for (WiredtigerCursor* walk : walks_) walk->Park();
@@ -316,7 +319,9 @@ bool WiredtigerCursor::Arrive(int code) {
 }
 
 bool WiredtigerCursor::Near(std::string_view key, bool forward) {
-  WT_ITEM item = Item(key);
+  // The key may lie in the page of the cursor's own row, which the search releases.
+  parked_key_ = key;
+  WT_ITEM item = Item(parked_key_);
   cursor_->set_key(cursor_, &item);
   int where = 0;
   int code = cursor_->search_near(cursor_, &where);

@@ -160,6 +160,8 @@ class WiredtigerSession : public Session {
   std::vector<WT_CURSOR*> cursors_;  // for gets and writes, by TableId; null: not opened yet
   std::vector<WT_CURSOR*> spare_;    // for the next Cursor, by TableId; null: none
   WT_CURSOR* pinned_ = nullptr;      // pins the value that Get returned last; null: none
+  std::string_view lent_;            // that value; it may be gone when nothing is pinned
+  std::string key_copy_, value_copy_;
   bool in_transaction_ = false;
   bool failed_ = false;      // a write of the transaction has failed
   uint64_t data_reads_ = 0;  // number of reads from data files by the session's calls

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/error.h"
 #include "engines/registry.h"
 
 namespace testbed {
@@ -33,7 +34,13 @@ class Shelf : public Engine {
   DiskSize SizeOnDisk() const override { return {}; }
 
   std::mutex& mutex() { return mutex_; }
-  Rows& rows(TableId table) { return *tables_[table]; }
+  // Returns the rows of a table. The caller holds the mutex.
+  Rows& rows(TableId table) {
+    if (table >= tables_.size()) {
+      throw Error(Error::kRun, "shelf: table " + std::to_string(table) + " was not opened");
+    }
+    return *tables_[table];
+  }
 
  private:
   std::mutex mutex_;
@@ -44,7 +51,7 @@ class Shelf : public Engine {
 // A cursor that copies each row on which it stops, so that it holds no lock between its calls.
 class ShelfCursor : public Cursor {
  public:
-  ShelfCursor(Shelf* shelf, TableId table) : shelf_(shelf), rows_(shelf->rows(table)) {}
+  ShelfCursor(Shelf* shelf, const Rows& rows) : shelf_(shelf), rows_(rows) {}
   bool Seek(std::string_view key) override {
     std::lock_guard lock(shelf_->mutex());
     return Take(rows_.lower_bound(key));
@@ -110,7 +117,8 @@ class ShelfSession : public Session {
     shelf_->rows(table).erase(std::string(key));
   }
   std::unique_ptr<Cursor> NewCursor(TableId table) override {
-    return std::make_unique<ShelfCursor>(shelf_, table);
+    std::lock_guard lock(shelf_->mutex());
+    return std::make_unique<ShelfCursor>(shelf_, shelf_->rows(table));
   }
 
  private:

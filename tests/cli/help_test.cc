@@ -51,8 +51,8 @@ class HelpTest : public CommandTest {
     return names;
   }
 
-  // Returns the names of all commands, subcommands as "results add", with `of` before them. The words
-  // of `experiment` are named in its help only as what it takes.
+  // Returns the names of all commands, subcommands as "results add", with `of` before them. The
+  // words of `experiment` are named in its help only as what it takes.
   std::vector<std::string> AllCommands(const std::string& of = "") {
     std::vector<std::string> all, names = Commands(of);
     if (of == "experiment") names = {"list", "show", "plan", "cells", "run"};

@@ -107,6 +107,14 @@ TEST_F(KilledParentTest, ACrashtestThatWrites) {
   CleanAndExpectEmpty();
 }
 
+// A program that ignores the ends of its children hands that on to those that it executes.
+TEST_F(KilledParentTest, UnderAProgramThatIgnoresItsChildren) {
+  const CommandResult result =
+      Run("crashtest --engine btree --kills 1 --longest-ms 50 --writers 1 --quiet",
+          "env --ignore-signal=CHLD");
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+}
+
 TEST_F(KilledParentTest, AnExperiment) {
   const pid_t process =
       Start("experiment read-size --scale tiny --set seconds=60 --out results --quiet");

@@ -87,6 +87,14 @@ TEST_F(LintTest, AnEngineThatKnowsAnotherIsFound) {
                "may not know the engine one");
 }
 
+TEST_F(LintTest, AWorkloadThatKnowsAnEngineIsFound) {
+  Write("engines/null/null_engine.h", "int null_engine;\n");
+  Write("engines/one/one.h", "int one;\n");
+  Write("workloads/harness.cc", "#include \"engines/null/null_engine.h\"\n");
+  ExpectBroken("floors", "workloads/rows/rows.cc", "#include \"engines/one/one.h\"\n",
+               "workloads/ knows Engine and Session, not the engine one");
+}
+
 TEST_F(LintTest, ALongFunctionIsFound) {
   std::string function = "int F(int x) {\n";
   for (int i = 0; i < 60; ++i) function += "  ++x;\n";
@@ -97,6 +105,12 @@ TEST_F(LintTest, ALongFileIsFound) {
   std::string file;
   for (int i = 0; i < 601; ++i) file += "int i" + std::to_string(i) + ";\n";
   ExpectBroken("sizes", "device/long.cc", file, "601 lines with its header");
+}
+
+TEST_F(LintTest, AWideCommentIsFound) {
+  Write("device/narrow.cc", "// " + std::string(97, 'a') + "\nint narrow;\n");
+  ExpectBroken("sizes", "device/wide.cc", "int wide;  // " + std::string(90, 'a') + "\n",
+               "device/wide.cc:1: a comment has 104 columns");
 }
 
 TEST_F(LintTest, AWideFolderIsFound) {
@@ -129,6 +143,13 @@ TEST_F(LintTest, ALinkToAHeadingThatIsNotThereIsFound) {
 
 TEST_F(LintTest, APathThatIsNotInTheTreeIsFound) {
   ExpectBroken("links", "docs/other.md", "See `device/nothing.h`.\n", "device/nothing.h");
+}
+
+TEST_F(LintTest, APathOfTheEmbeddersFoldersThatIsNotInTheTreeIsFound) {
+  for (const std::string path : {"embed/nothing.h", "examples/nothing.cc", ".github/nothing.yml"}) {
+    fs::remove(directory_ / "docs/other.md");
+    ExpectBroken("links", "docs/other.md", "See `" + path + "`.\n", path);
+  }
 }
 
 TEST_F(LintTest, AnotherLayoutIsFound) {
@@ -182,6 +203,18 @@ TEST_F(LintTest, OnlyChangedFilesAreLookedAt) {
   EXPECT_NE(text.find("page.md"), std::string::npos) << text;
   EXPECT_EQ(text.find("old.md"), std::string::npos) << text;
   EXPECT_EQ(Lint("links", &text, " --changed nosuch"), 2) << text;
+}
+
+TEST_F(LintTest, ATreeThatGitIgnoresIsLookedAt) {
+  ASSERT_EQ(std::system(("git -C " + directory_.string() + " init --quiet").c_str()), 0);
+  Write(".gitignore", "*\n");
+  ExpectBroken("links", "docs/other.md", "[there](nowhere.md)\n", "nowhere.md, which is not there");
+}
+
+TEST_F(LintTest, AnEmptyListOfRulesIsRefused) {
+  std::string text;
+  EXPECT_EQ(Lint("''", &text), 2);
+  EXPECT_NE(text.find("--only takes a list of rules: floors sizes"), std::string::npos) << text;
 }
 
 TEST_F(LintTest, ARuleThatIsNotThereIsRefused) {

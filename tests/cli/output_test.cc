@@ -77,8 +77,8 @@ TEST_F(OutputTest, AnInterruptedRunWithoutAReaderKeepsItsResults) {
   FAIL() << "no interrupt left a result with reads";
 }
 
-// The second load cannot begin: while the first run goes on, its directory of files is exchanged for a
-// link to it, which testbed did not make and removes for no new load.
+// The second load cannot begin: while the first run goes on, its directory of files is exchanged
+// for a link to it, which testbed did not make and removes for no new load.
 TEST_F(OutputTest, AnErrorBetweenTwoRunsKeepsTheRunsBeforeIt) {
   const std::filesystem::path d = directory_ / "d";
   int code = 0;

@@ -174,8 +174,8 @@ TEST_F(ScratchRunTest, InnodbReadsWholePages) {
   }
 }
 
-// A server's thread works for one connection, so what it reads is charged to the read that waits for
-// it, and must be what the server itself counts.
+// A server's thread works for one connection, so what it reads is charged to the read that waits
+// for it, and must be what the server itself counts.
 TEST_F(ScratchRunTest, ReadsOfAServerAreThoseThatItCounts) {
   if (!HasEngine("mysql")) GTEST_SKIP() << "no mysql here";
   RunOnScratch(

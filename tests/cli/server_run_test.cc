@@ -70,8 +70,8 @@ TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
   for (const pid_t left : Servers()) ::kill(left, SIGKILL);
 }
 
-// The first phase is worth its time, so its figures must be in the results, which say what ended the
-// second.
+// The first phase is worth its time, so its figures must be in the results, which say what ended
+// the second.
 TEST_P(ServerRunTest, AServerThatIsKilledInTheSecondPhaseLeavesTheFirst) {
   std::future<CommandResult> run = std::async(std::launch::async, [this] {
     return Run("--engine " + GetParam() +

@@ -16,10 +16,18 @@ die() { printf 'embedding: %s\n' "$*" >&2; exit 1; }
 # expect WHAT EXPECTED FOUND
 expect() { [[ $2 == "$3" ]] || die "$1: expected"$'\n'"$2"$'\n'"and found"$'\n'"$3"; }
 
+# The fields of the Debian package name packages alone: dpkg refuses a package with anything else in them.
+name='[a-z0-9][a-z0-9+.-]+'
+for field in DEPENDS RECOMMENDS; do
+  packages=$(sed -n "s/^set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_$field \"\(.*\)\")\$/\1/p" "$build_dir/CPackConfig.cmake")
+  [[ $packages =~ ^$name(, $name)*$ ]] || die "libtestbed-dev: the field $field is \"$packages\""
+done
+
 # It is moved after it was installed: nothing in it may say where it was.
 cmake --install "$build_dir" --prefix "$work/first/prefix" --component development >"$work/install.log"
 mv -- "$work/first/prefix" "$work/prefix"
 prefix=$work/prefix
+[[ -f $prefix/share/doc/libtestbed-dev/LICENSE && -f $prefix/share/doc/libtestbed-dev/LICENSES/GPL-3.0-only.txt ]] || die "the licences are not installed"
 cmake -S "$source_dir/examples" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_C_FLAGS="$flags" >"$work/configure.log" 2>&1 || { cat -- "$work/configure.log"; die "examples/ cannot be configured"; }
 ninja -C "$work/build" >"$work/build.log" 2>&1 || { cat -- "$work/build.log"; die "examples/ cannot be built"; }
@@ -99,5 +107,12 @@ if command -v pkg-config >/dev/null; then
   # shellcheck disable=SC2046,SC2086
   "${CXX:-g++}" -std=c++20 $flags "$source_dir/examples/key_value_store.cc" -o by_pkg_config $(pkg-config --cflags --libs testbed-btree)
   expect "the program built by pkg-config" 1815 "$(./by_pkg_config "$work/store" get ada)"
+  # A build with a sanitizer has no shared library.
+  if [[ -f $PKG_CONFIG_PATH/testbed-engine.pc ]]; then
+    # shellcheck disable=SC2046
+    "${CC:-gcc}" "$source_dir/examples/key_value_store.c" -o c_by_pkg_config $(pkg-config --cflags --libs testbed-engine)
+    shared=$(dirname -- "$(find "$prefix" -name libtestbed_engine.so)")
+    grep -qx 'ada: 1815' <<<"$(LD_LIBRARY_PATH=$shared ./c_by_pkg_config btree "$work/shared")" || die "the C program with the shared library fails"
+  fi
 fi
 echo "embedding: ok"

@@ -221,8 +221,8 @@ TEST_F(InnodbTest, ACacheThatIsTooSmallIsRefusedByName) {
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/db"));
 }
 
-// A session that opens a table's HANDLER and the making of an index wait for each other's locks, unless one
-// gives way.
+// A session that opens a table's HANDLER and the making of an index wait for each other's locks,
+// unless one gives way.
 TEST_F(InnodbTest, TablesAreReadForTheFirstTimeWhileTheyGetIndexes) {
   const std::unique_ptr<Engine> engine = Open();
   constexpr int kTables = 12, kReaders = 4;

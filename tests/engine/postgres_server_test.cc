@@ -189,8 +189,8 @@ TEST_P(PostgresServerTest, WritesAnewWhoIsAdmittedWheneverItStarts) {
   EXPECT_EQ(TextOf(other), "theirs");
 }
 
-// The server of a killed run, or one whose power was cut, may still be ending: its process is there, and so
-// is its socket.
+// The server of a killed run, or one whose power was cut, may still be ending: its process is
+// there, and so is its socket.
 TEST_P(PostgresServerTest, WaitsForTheEndOfTheServerBefore) {
   Open();
   Put("k", "v");

@@ -328,6 +328,34 @@ TEST_F(RocksdbTest, AScanOfBufferedFilesReadsEachBlockByItself) {
   EXPECT_GE(delta.ops[scan.id].file[static_cast<size_t>(FileKind::kData)].reads, misses - before);
 }
 
+// A flush replaces RocksDB's iterator, and frees the bytes of the row on which the cursor stands.
+TEST_F(RocksdbTest, SeeksAndWritesTakeTheRowOfACursor) {
+  Open();
+  const TableId table = engine_->OpenTable("t");
+  const std::string key(60, 'k');  // too long for the iterator's own buffer
+  const std::string value = RowValue(1, 5000);
+  session_->Put(table, key, value);
+  const auto cursor = session_->NewCursor(table);
+  const auto other = engine_->NewSession();
+  for (int round = 0; round < 4; ++round) {
+    ASSERT_TRUE(cursor->Seek("b"));
+    other->Put(table, "a" + std::to_string(round), "another row");
+    engine_->Flush();
+    const bool on =
+        round % 2 == 0 ? cursor->Seek(cursor->key()) : cursor->SeekForPrev(cursor->key());
+    ASSERT_TRUE(on);
+    EXPECT_EQ(cursor->key(), key);
+  }
+  session_->Begin();
+  session_->Put(table, cursor->key(), cursor->value());
+  ASSERT_TRUE(cursor->Seek("b"));
+  EXPECT_EQ(cursor->value(), value);
+  session_->Erase(table, cursor->key());
+  EXPECT_FALSE(cursor->Seek("b"));
+  session_->Rollback();
+  EXPECT_EQ(Get(table, key), value);
+}
+
 // Universal compaction may report a pending compaction although no runs can be merged. The engine
 // must then count as at rest.
 TEST_F(RocksdbTest, ComesToRestThoughACompactionStaysPending) {

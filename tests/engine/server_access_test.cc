@@ -1,5 +1,5 @@
-// RowMap are the same by each way of access to a server (--engine-option access): what a session reads by
-// SELECT, prepared or as text, and by HANDLER is what was written.
+// RowMap are the same by each way of access to a server (--engine-option access): what a session
+// reads by SELECT, prepared or as text, and by HANDLER is what was written.
 #include <gtest/gtest.h>
 
 #include <map>

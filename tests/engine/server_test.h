@@ -1,5 +1,5 @@
-// The tests of what only the engines that speak to a server promise: a test's own database has a private
-// server, to which others connect.
+// The tests of what only the engines that speak to a server promise: a test's own database has a
+// private server, to which others connect.
 #ifndef TESTBED_TESTS_ENGINE_SERVER_TEST_H_
 #define TESTBED_TESTS_ENGINE_SERVER_TEST_H_
 

@@ -1,5 +1,5 @@
-// The wire level of the account against what goes between: a relay that stands between client and server
-// counts the same bytes, and knows nothing of the account.
+// The wire level of the account against what goes between: a relay that stands between client and
+// server counts the same bytes, and knows nothing of the account.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -28,6 +28,7 @@ phase = {phase["name"]: phase for phase in run["phases"]}["every-row"]
 assert phase["rows_read"] == 20 * 2000, phase["rows_read"]
 PYTHON
 done
-"$build_dir/testbed" list | grep -q '^  shelf '
-"$build_dir/testbed" list | grep -q '^  every-row '
+"$build_dir/testbed" list >list.txt
+grep -q '^  shelf ' list.txt
+grep -q '^  every-row ' list.txt
 echo "an engine and a workload joined by their folders alone"

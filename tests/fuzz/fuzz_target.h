@@ -15,7 +15,8 @@
 //   "libFuzzer"), which searches for inputs that reach new code:
 //
 //     cmake --preset fuzz && cmake --build --preset fuzz --target testbed_fuzz_operations
-//     build/fuzz/tests/testbed_fuzz_operations -max_total_time=1800 found tests/fuzz/corpus/operations
+//     target=build/fuzz/tests/testbed_fuzz_operations
+//     mkdir -p found && $target -max_total_time=1800 found tests/fuzz/corpus/operations
 #ifndef TESTBED_TESTS_FUZZ_FUZZ_TARGET_H_
 #define TESTBED_TESTS_FUZZ_FUZZ_TARGET_H_
 

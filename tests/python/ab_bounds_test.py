@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests that bench/ab_false_alarms.py and bench/ab_power.py end with 1 when their bound is missed, and with 0 when it is met. A program that
-answers as it is told stands for testbed.
+answers as it is told stands for testbed. Tests that bench/cluster_sweep.py says of a sweep that cannot end that it does not.
 
 Usage: ab_bounds_test.py DIRECTORY     (DIRECTORY is made)
 """
@@ -79,6 +79,31 @@ class BoundsTest(unittest.TestCase):
     def test_the_ratio_must_be_five_times_more_exact(self):
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2"), 0)
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2", drift=0.1), 1)
+
+    def test_numbers_of_which_no_figure_can_be_made_are_refused(self):
+        for script, words in (
+                ("ab_false_alarms.py", ["--comparisons", "0"]), ("ab_false_alarms.py", ["--time", "0"]), ("ab_power.py", ["--repeats", "0"]),
+                ("ab_power.py", ["--slowdowns", "100"]), ("ab_power.py", ["--limit", "-1"])):
+            result = self.run_bench(script, ["same"], *words)
+            self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+            self.assertIn(words[0], result.stderr.splitlines()[-1])
+            self.assertNotIn("Traceback", result.stderr)
+
+
+class SweepTest(unittest.TestCase):
+    def sweep(self, *words):
+        return subprocess.run([sys.executable, str(SOURCE / "bench/cluster_sweep.py"), *words], check=False, capture_output=True, text=True)
+
+    def test_a_sweep_whose_hosts_all_die_is_never_done(self):
+        result = self.sweep("--settings", "10", "--rounds", "1", "--hosts", "1", "--slow", "0", "--deaths", "100000", "--seeds", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = result.stdout.splitlines()[2:]
+        self.assertEqual([" inf " in row for row in rows], [True] * 8, result.stdout)
+
+    def test_no_hosts_are_refused(self):
+        result = self.sweep("--hosts", "0")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--hosts 0 is not accepted", result.stderr)
 
 
 if __name__ == "__main__":

@@ -80,6 +80,22 @@ class EngineTest(unittest.TestCase):
             session.put(table, bytearray(b"b"), memoryview(b"xyz")[::2])
             self.assertEqual(list(session.scan(table)), [(b"b", b"xz")])
 
+    def test_the_library_that_is_looked_for_is_of_this_release(self):
+        release = ".".join(testbed_engine.version.split(".")[:2])
+        module = (SOURCE / "python/testbed_engine.py").read_text(encoding="utf-8")
+        self.assertIn(f'"libtestbed_engine.so.{release}"', module)
+
+    def test_names_end_at_no_zero_byte(self):
+        with self.assertRaisesRegex(ValueError, "zero byte"):
+            testbed_engine.open("btree", os.path.join(self.directory, "a\0b"))
+        for words in ({"durability": "sync\0"}, {"io\0": "mmap"}):
+            with self.assertRaisesRegex(ValueError, "zero byte"):
+                testbed_engine.open("btree", self.directory, **words)
+        self.assertEqual(os.listdir(self.directory), [])
+        with testbed_engine.open("btree", self.directory) as engine:
+            with self.assertRaisesRegex(ValueError, "zero byte"):
+                engine.table("t\0u")
+
     def test_a_handle_is_gone_after_its_close(self):
         engine = testbed_engine.open("btree", self.directory)
         session = engine.session()

@@ -35,8 +35,9 @@ struct AbOptions {
   std::vector<std::string> kinds;
   std::string json_file;
 
-  // Returns the metrics that the comparison is made for, apart from those of --fail-if: the rate, or,
-  // where the user sets that, p99. Of several kinds of operation it is p99 of each. Kinds are resolved.
+  // Returns the metrics that the comparison is made for, apart from those of --fail-if: the rate,
+  // or, where the user sets that, p99. Of several kinds of operation it is p99 of each. Kinds are
+  // resolved.
   std::vector<std::string> Asked() const;
 
   // Computes the settings that the user left open, on each side and in `common`. Throws Error
@@ -53,8 +54,8 @@ struct AbOptions {
   // Returns whether seconds() ends the comparison, too. A number of loads that was given without a
   // time is made, however long that takes.
   bool time_ends() const { return time || loads == 0; }
-  // Returns whether the process of each side executes its program anew (RunStart). When one side must,
-  // because it has variables or is a release, all do: a process that is forked alone has the
+  // Returns whether the process of each side executes its program anew (RunStart). When one side
+  // must, because it has variables or is a release, all do: a process that is forked alone has the
   // addresses and the heap of this one, which may make it faster or slower.
   bool executes() const;
 

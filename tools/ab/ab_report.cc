@@ -37,7 +37,8 @@ std::string JudgementText(const Judged& judged) {
 }
 
 // Returns the command that would make enough loads, when too few were made of a metric that was
-// asked for. A comparison that failed or was stopped gets none: it was not the loads that it lacked.
+// asked for. A comparison that failed or was stopped gets none: it was not the loads that it
+// lacked.
 std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answers) {
   constexpr int kLoads = 5;  // the least are enough only when they agree well
   const bool few = std::any_of(answers.begin(), answers.end(), [](const AbAnswer& answer) {

@@ -42,8 +42,8 @@ struct AbWords {
 // `answers` are those of AbAnswers(document), here and below.
 AbWords WordsOfAb(const nlohmann::json& document, const std::vector<AbAnswer>& answers);
 
-// Return the tables: the metrics, a row for each answer; the counters that moved; and what each side
-// did at rest, while other sides had their slices. The last two may be empty.
+// Return the tables: the metrics, a row for each answer; the counters that moved; and what each
+// side did at rest, while other sides had their slices. The last two may be empty.
 Table MetricsOfAb(const nlohmann::json& document, const std::vector<AbAnswer>& answers);
 Table MovedOfAb(const nlohmann::json& document);
 Table RestOfAb(const nlohmann::json& document);

@@ -1,11 +1,12 @@
-// What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from the
-// document, so that a stored comparison is answered as a running one.
+// What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from
+// the document, so that a stored comparison is answered as a running one.
 //
 // Side "a" is the base; each other side is compared with it. The rate (p99 where the user set the
-// rate), and the metrics of --fail-if, are what the comparison was made for: with two sides each is tested at the whole
-// level; with more, each is corrected by Holm for the number of sides. All other metrics are
-// corrected by Holm together. The conditions of --fail-if are judged apart from these answers
-// (JudgeConditions). Samples of the last load are used only when every side finished it.
+// rate), and the metrics of --fail-if, are what the comparison was made for: with two sides each is
+// tested at the whole level; with more, each is corrected by Holm for the number of sides. All
+// other metrics are corrected by Holm together. The conditions of --fail-if are judged apart from
+// these answers (JudgeConditions). Samples of the last load are used only when every side finished
+// it.
 #ifndef TESTBED_TOOLS_AB_ANSWERS_H_
 #define TESTBED_TOOLS_AB_ANSWERS_H_
 
@@ -32,9 +33,10 @@ struct AbAnswer {
   Answer answer;
 };
 
-// Returns the answers by side, and for each in the order of Metrics(), with the metrics of each kind
-// of operation after those of the whole; metrics that were measured on neither side, or are 0 on
-// both, are left out. One that no load has of both sides is answered by Reason::kNoValues. All functions here throw nlohmann::json::exception for what is no comparison.
+// Returns the answers by side, and for each in the order of Metrics(), with the metrics of each
+// kind of operation after those of the whole; metrics that were measured on neither side, or are 0
+// on both, are left out. One that no load has of both sides is answered by Reason::kNoValues. All
+// functions here throw nlohmann::json::exception for what is no comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 
 // Returns the answers about the metrics that were asked for, alone and quickly.

@@ -39,8 +39,8 @@ double LeastSeconds(const AbOptions& options) {
 }
 
 // Returns the seconds for which the sides of a load, which took `load_seconds` to be loaded, are
-// measured together. With --loads they fill the time that the load has. Otherwise they are as long as
-// the loading took, since the sample size is the number of loads, but at least a few blocks, and
+// measured together. With --loads they fill the time that the load has. Otherwise they are as long
+// as the loading took, since the sample size is the number of loads, but at least a few blocks, and
 // neither so long that --time allows too few loads, nor so short that it allows more than
 // statistics/looks.h can use.
 double MeasuredSeconds(const AbOptions& options, double load_seconds, double whole_seconds) {

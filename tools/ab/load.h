@@ -41,8 +41,8 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Loads and measures all sides. When a side fails, the others go on to their end. Throws Error when
-  // the first side of the first load cannot be started.
+  // Loads and measures all sides. When a side fails, the others go on to their end. Throws Error
+  // when the first side of the first load cannot be started.
   LoadResult Run();
   // Returns the least seconds that the slices of a load take, those of the warm-up included.
   static double ShortestMeasured(const AbOptions& options);
@@ -54,7 +54,6 @@ class Load {
   bool AwaitReady(int side);
   void Blocks(double seconds, bool keep);
   void Block(const std::vector<int>& order, bool keep);
-  void Grant(int side);
   void AwaitSlices(std::vector<int> sides, bool keep);
   void TakeAll();
   void Finish(int side);

@@ -12,9 +12,9 @@ namespace testbed {
 
 // Returns the counts of an "account" as a flat object of numbers, summed over all causes: the
 // engine's ("block_requests", "block_reads", and its own as "engine.NAME"), those of the file, the
-// kernel and the device level ("file_reads", "kernel_read_bytes", "device_writes", ...), those of the
-// wire ("wire_round_trips"), processor time and context switches. Levels that the account does not
-// have, and counters that the engine does not have, are left out; a count of 0 is not.
+// kernel and the device level ("file_reads", "kernel_read_bytes", "device_writes", ...), those of
+// the wire ("wire_round_trips"), processor time and context switches. Levels that the account does
+// not have, and counters that the engine does not have, are left out; a count of 0 is not.
 nlohmann::json FlatCounters(const nlohmann::json& account);
 
 // Where a sample belongs.
@@ -28,10 +28,10 @@ struct SamplePlace {
 // measured apart. The sample of a slice has the "rest" before it, without counts of 0.
 nlohmann::json SampleJson(const SamplePlace& place, const nlohmann::json& phase, size_t kinds);
 
-// Takes what the device counted out of the sample of a slice whose `account` this is, because another
-// side used the device at the same time: the counters of the device, and, unless the account tells
-// the requests of other programs apart, the metrics that are made of them. Returns whether a metric
-// was taken out.
+// Takes what the device counted out of the sample of a slice whose `account` this is, because
+// another side used the device at the same time: the counters of the device, and, unless the
+// account tells the requests of other programs apart, the metrics that are made of them. Returns
+// whether a metric was taken out.
 bool LeaveOutSharedDevice(const nlohmann::json& account, nlohmann::json* sample);
 
 }  // namespace testbed

@@ -19,8 +19,8 @@ namespace testbed {
 class Schedule {
  public:
   Schedule(int sides, uint64_t seed) : sides_(sides), random_(seed) {}
-  // Returns the sides in the order of the next block, in which each takes one slice: in random order
-  // first, in the reverse of it next, and so on.
+  // Returns the sides in the order of the next block, in which each takes one slice: in random
+  // order first, in the reverse of it next, and so on.
   std::vector<int> NextBlock();
   // Returns the sides in random order.
   std::vector<int> Shuffled();

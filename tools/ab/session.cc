@@ -145,8 +145,8 @@ void AbSession::MakePlaces() {
   document_.update(MachineJson(where, surroundings_->exclusive_device()));
 }
 
-// Returns the seconds that another load takes at least. With --loads the slices of a load fill the time
-// that is left for it, and may be as few as they can be.
+// Returns the seconds that another load takes at least. With --loads the slices of a load fill the
+// time that is left for it, and may be as few as they can be.
 double AbSession::NextSeconds() const {
   const double loads = document_["loads"].get<int>();
   const double each = Elapsed() / loads;

@@ -2,8 +2,8 @@
 //
 //   --a 'engine=rocksdb' --b 'engine=rocksdb engine-option=bloom_bits=0 env:LD_PRELOAD=/opt/lib.so'
 //
-// The text of a side is a list of words: OPTION=VALUE for an option of the command line (without its
-// dashes; VALUE is true or false for a flag), env:NAME=VALUE for a variable of its process's
+// The text of a side is a list of words: OPTION=VALUE for an option of the command line (without
+// its dashes; VALUE is true or false for a flag), env:NAME=VALUE for a variable of its process's
 // environment, and @FILE for a file that holds more words, in which # begins a comment. Words are
 // separated by white space; single or double quotes keep white space in a word.
 #ifndef TESTBED_TOOLS_AB_SIDE_H_

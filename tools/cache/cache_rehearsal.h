@@ -39,8 +39,8 @@ double NeededBytes(const Rehearsal& rehearsal);
 // 95 %.
 double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, double goal_bytes);
 
-// Rehearses at most four times, until a share needs all but a few percent of ram_bytes, or less than
-// half of the cache is filled (filled_bytes 0: not known). Returns the
+// Rehearses at most four times, until a share needs all but a few percent of ram_bytes, or less
+// than half of the cache is filled (filled_bytes 0: not known). Returns the
 // rehearsals in order. *chosen becomes the largest share that stayed within the memory, in percent.
 // It is lowered when a rehearsal with a share of about that size exceeded the memory, since an
 // allocator's gaps differ from run to run (fractal: by 30 of 256 MB). Throws Error (kUsage) when no
@@ -81,8 +81,8 @@ void LowerShare(nlohmann::json* rehearsals);
 nlohmann::json RehearsalsJson(const std::vector<Rehearsal>& rehearsals, double chosen_pct);
 
 // Returns the rehearsals that a run with the same identity kept below options.rehearsals_dir; null
-// when there are none, they are damaged, or rehearsals are not kept. Throws Error when their file is
-// no regular file or cannot be read.
+// when there are none, they are damaged, or rehearsals are not kept. Throws Error when their file
+// is no regular file or cannot be read.
 nlohmann::json KeptRehearsals(const RunOptions& options);
 
 // Returns whether the document is one that KeepRehearsals wrote, under this name.

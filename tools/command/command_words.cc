@@ -48,7 +48,8 @@ void AddSettings(const json& settings, const std::string& option,
 
 // Appends the engine's own options of the record, unless the words name another engine. A variant
 // of the engine is such an option; it is left out when the words name the engine, because they then
-// name the variant as well. The server is another; --server and --connect replace that of the record.
+// name the variant as well. The server is another; --server and --connect replace that of the
+// record.
 void AddEngineSettings(const json& record, const std::vector<std::string>& words,
                        std::vector<std::string>* more) {
   json settings = record.value("engine_options", json::object());

@@ -43,8 +43,8 @@ struct CrashShared {
   std::atomic<uint64_t> checkpoints;  // number of checkpoints begun
   // The last durations, in microseconds. They let the parent aim its crashes.
   std::atomic<uint64_t> open_us, close_us, checkpoint_us;
-  // The results of the verifier. `verified` is set at its end, so that a library that ends the process
-  // with exit code 0 does not pass for it.
+  // The results of the verifier. `verified` is set at its end, so that a library that ends the
+  // process with exit code 0 does not pass for it.
   std::atomic<bool> verified;
   uint64_t rows, unacknowledged;
   char failure[kMessage];

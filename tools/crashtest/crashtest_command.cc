@@ -64,8 +64,8 @@ int Crashtest(const CrashtestOptions& options) {
   return result.stopped ? kStoppedExitCode : 0;
 }
 
-// Throws Error (kUsage) for an option of a run that no crash test follows. Resolve must not come first:
-// it would ask for more of such an option, such as a --dir for --reuse.
+// Throws Error (kUsage) for an option of a run that no crash test follows. Resolve must not come
+// first: it would ask for more of such an option, such as a --dir for --reuse.
 void CheckIgnored(const CrashtestOptions& options) {
   const RunOptions& run = options.run;
   if (run.reuse) {

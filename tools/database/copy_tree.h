@@ -1,5 +1,5 @@
-// Copies of whole directories: an experiment copies the database that its cells share for a cell that
-// writes to it, and a test that damages a database puts it back.
+// Copies of whole directories: an experiment copies the database that its cells share for a cell
+// that writes to it, and a test that damages a database puts it back.
 //
 //   CopyTree(dir_, saved);
 //   ... damage a file of dir_ ...
@@ -18,16 +18,16 @@
 namespace testbed {
 
 // Copies the regular files and directories below `from` to `to`, which is made when it is missing.
-// Files of the same names are overwritten, symbolic links of these names are refused, and other files
-// in `to` stay. A copy that a signal stops (StopRequested) is not whole. Throws Error::kIo.
+// Files of the same names are overwritten, symbolic links of these names are refused, and other
+// files in `to` stay. A copy that a signal stops (StopRequested) is not whole. Throws Error::kIo.
 void CopyTree(const std::string& from, const std::string& to);
 
 // Copies one file. A file `to` is replaced. Throws Error::kIo.
 void CopyWithHoles(const std::string& from, const std::string& to);
 
-// Copies a database that testbed made to `to`, in place of one that an interrupted experiment has left
-// there. The copy's record says that it is loaded when all of its files are there. Throws Error: kUsage
-// when `to` holds files that are not testbed's, or one of the two is in use; kIo.
+// Copies a database that testbed made to `to`, in place of one that an interrupted experiment has
+// left there. The copy's record says that it is loaded when all of its files are there. Throws
+// Error: kUsage when `to` holds files that are not testbed's, or one of the two is in use; kIo.
 void CopyDatabase(const std::string& from, const std::string& to);
 
 }  // namespace testbed

@@ -34,8 +34,8 @@ namespace testbed {
 // (kUsage) when that file cannot be read.
 nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads);
 
-// Throws Error (kUsage), which names the workloads that fit, when the database in `dir`, whose record
-// is `record`, was loaded by another loader than the one that `workload` needs.
+// Throws Error (kUsage), which names the workloads that fit, when the database in `dir`, whose
+// record is `record`, was loaded by another loader than the one that `workload` needs.
 void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload,
                        const std::string& dir);
 
@@ -54,7 +54,8 @@ class DatabaseDir {
   void Prepare();
   // Records durably that the database is loaded. Throws Error (kIo).
   void RecordLoaded();
-  // Records durably that the database is not loaded, before its files are replaced. Throws Error (kIo).
+  // Records durably that the database is not loaded, before its files are replaced. Throws Error
+  // (kIo).
   void RecordUnloaded();
   // Returns the rows that the database holds according to its record (workloads/population.h,
   // ToJson); null when they are not known.

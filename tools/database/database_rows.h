@@ -10,9 +10,9 @@
 
 namespace testbed {
 
-// Returns the loader of the database that the document's workloads used: "insert", whose rows are those
-// that --rows, --key-size, --value-size and --keys describe, or one that makes rows of its own. Returns
-// an empty string when no workload tells, or this build knows none of them.
+// Returns the loader of the database that the document's workloads used: "insert", whose rows are
+// those that --rows, --key-size, --value-size and --keys describe, or one that makes rows of its
+// own. Returns an empty string when no workload tells, or this build knows none of them.
 std::string LoaderOf(const nlohmann::json& document);
 
 // Returns the number of rows after each phase of the run; nothing where it is not known. For a run
@@ -21,8 +21,9 @@ std::string LoaderOf(const nlohmann::json& document);
 std::vector<std::optional<double>> RowsAfterPhases(const nlohmann::json& document,
                                                    const nlohmann::json& run);
 
-// Returns the mean size of a row's key, value and index entries in bytes, as user_bytes_written counts
-// them; nothing unless --rows or --keys made the rows, since other workloads make rows of their own.
+// Returns the mean size of a row's key, value and index entries in bytes, as user_bytes_written
+// counts them; nothing unless --rows or --keys made the rows, since other workloads make rows of
+// their own.
 std::optional<double> MeanRowBytes(const nlohmann::json& document);
 
 }  // namespace testbed

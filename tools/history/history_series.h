@@ -25,8 +25,8 @@ struct HistorySeries {
   std::string title;   // "btree point-read, 8 thr"; " (settings 2)" follows in group 1
   std::string metric;  // a name of Metrics()
   std::vector<HistoryPoint> points;
-  // Whether it goes on: it has a result of the newest commit of its engine and workload, and no other
-  // series that was asked for with the same settings, as on another kernel, has a newer one.
+  // Whether it goes on: it has a result of the newest commit of its engine and workload, and no
+  // other series that was asked for with the same settings, as on another kernel, has a newer one.
   bool goes_on = true;
 };
 
@@ -47,8 +47,8 @@ constexpr size_t kMostBefore = 30;
 // Compares the last `last` points of each series with up to kMostBefore points before them, each
 // point one value (Welch), corrected for the number of series (ControlFalseDiscoveries). The answer
 // for a series with fewer than kLeastLoads points on a side is Reason::kFewLoads. Series that are 0
-// throughout are left out, and so are those that do not go on: nothing that is done now would change
-// their answer.
+// throughout are left out, and so are those that do not go on: nothing that is done now would
+// change their answer.
 std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, size_t last);
 
 // Returns whether the answer says that the metric got worse: slower, or more of a cost.

@@ -18,9 +18,9 @@ struct ChangePoint {
   size_t index = 0;              // of the point in its series
 };
 
-// Writes a CSV file for each cell (seriesN.csv, with a column for each metric) and otava.yaml, which
-// names them as tests, into an existing directory. Returns the names of the files. Throws Error
-// (kIo).
+// Writes a CSV file for each cell (seriesN.csv, with a column for each metric) and otava.yaml,
+// which names them as tests, into an existing directory. Returns the names of the files. Throws
+// Error (kIo).
 std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& series,
                                          const std::string& directory);
 

@@ -35,8 +35,8 @@ nlohmann::json AbComparisonJson(const std::string& source, const nlohmann::json&
 //  "answer", "scale", "a", "b", "effect", "low" and "high"; "until" is the margin;
 // - "lacking": a text on the loads that are too few; empty when there are enough.
 //
-// Returns null when they have no cell in common. Throws nlohmann::json::exception when a document is
-// damaged.
+// Returns null when they have no cell in common. Throws nlohmann::json::exception when a document
+// is damaged.
 nlohmann::json DocumentsComparisonJson(const std::string& first_source, const nlohmann::json& first,
                                        const std::string& second_source,
                                        const nlohmann::json& second);

@@ -1,5 +1,5 @@
-// Turns results documents (docs/results.md) into the data of a page: the documents as they are, with
-// the parts that only a plot needs made smaller.
+// Turns results documents (docs/results.md) into the data of a page: the documents as they are,
+// with the parts that only a plot needs made smaller.
 //
 //   PageData data;
 //   data.AddDocument("run.json", ReadResults("run.json"));
@@ -18,14 +18,14 @@ namespace testbed {
 // Collects what a page shows. Every figure keeps its JSON pointer of the document, so that a reader
 // can look it up. What differs from the document:
 //
-// - "series" has a list for each figure in place of an object for each second. A series of more than
-//   kMostSeconds entries is thinned: neighbours are joined, counts added, percentiles and maxima
-//   the largest of them; "joined" says how many. "stalls" are those of its single seconds
+// - "series" has a list for each figure in place of an object for each second. A series of more
+//   than kMostSeconds entries is thinned: neighbours are joined, counts added, percentiles and
+//   maxima the largest of them; "joined" says how many. "stalls" are those of its single seconds
 //   (tools/live/seconds.h): "from" and "to", the lowest "rate", and "worst", the slowest operation.
 // - An operation has "latency_curve", pairs of a percentile (0 to 1) and microseconds, in place of
 //   its histograms: from the intended start where that is known.
-// - "doubts" and "remarks" are the lines of the report that it prints above its tables, each without
-//   its "! ", and below them (Doubts and Remarks of report.h).
+// - "doubts" and "remarks" are the lines of the report that it prints above its tables, each
+//   without its "! ", and below them (Doubts and Remarks of report.h).
 // - "data" is absent unless the loader `insert` made the rows: the other loaders make their own.
 // - "effective", "machine" and "device" are indexes into "shared", which holds equal ones once.
 // - A phase of the search of --cache-pct auto or --find-rate has only its name and kind.

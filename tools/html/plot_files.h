@@ -1,5 +1,6 @@
-// Writes the plots of a page as files, for papers and posts. The plots are those of the page: the same
-// library makes them from the same data, in a small JavaScript engine (Duktape) and without a browser.
+// Writes the plots of a page as files, for papers and posts. The plots are those of the page: the
+// same library makes them from the same data, in a small JavaScript engine (Duktape) and without a
+// browser.
 #ifndef TESTBED_TOOLS_HTML_PLOT_FILES_H_
 #define TESTBED_TOOLS_HTML_PLOT_FILES_H_
 
@@ -16,13 +17,13 @@ struct PlotFile {
   std::string svg;
 };
 
-// Returns all plots of `data` (page_data.h) as SVG, `width` pixels wide, in their order on the page.
-// Throws Error (kRun) when a plot cannot be made.
+// Returns all plots of `data` (page_data.h) as SVG, `width` pixels wide, in their order on the
+// page. Throws Error (kRun) when a plot cannot be made.
 std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width);
 
 // Returns the value of a JavaScript expression, as text, in which `data` is known as `data` and all
-// functions of the plot modules can be called, but for those that draw. So tests ask what the page says of results. Throws
-// Error (kRun) when it fails.
+// functions of the plot modules can be called, but for those that draw. So tests ask what the page
+// says of results. Throws Error (kRun) when it fails.
 std::string EvaluateOnPage(const nlohmann::json& data, const std::string& expression);
 
 // Throws Error (kUsage) unless the program rsvg-convert, which makes PNG out of SVG, is installed.

@@ -40,7 +40,8 @@ std::vector<std::string> SomeJsonFiles(const std::string& directory) {
 // because two are compared with each other.
 class PageReader {
  public:
-  // Adds results, or a comparison (`testbed ab`). Throws Error (kUsage) when the file holds neither.
+  // Adds results, or a comparison (`testbed ab`). Throws Error (kUsage) when the file holds
+  // neither.
   void AddFile(const std::string& path) {
     try {
       DocumentFile file = ReadDocumentFile(path);

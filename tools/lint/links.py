@@ -12,7 +12,7 @@ import tree
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # `device/log/log.cc`, `tools/test.sh --all`: paths from the root of the tree, to a file or a folder.
-PATH = re.compile(r"(?<![\w/.-])((?:bench|cmake|device|docs|engines|tests|tools|workloads)/[\w./-]*[\w/])")
+PATH = re.compile(r"(?<![\w/.-])((?:bench|cmake|device|docs|embed|engines|examples|\.github|python|tests|third_party|tools|workloads)/[\w./-]*[\w/])")
 
 
 def headings(text):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that no file (with its header) has more than 600 lines, no function more than 60, no folder more than 25 files.
+"""Checks that no file (with its header) has more than 600 lines, no function more than 60, no folder more than 25 files, no comment more than 100 columns.
 
 Usage: sizes.py SOURCE_DIR [FILE...]   (all files of the tree when none is named)
 Prints one line for each that has; exit code 1 when there is one. Functions are told by the layout that clang-format gives them: a line that ends
@@ -12,7 +12,9 @@ import sys
 
 import tree
 
-MOST_LINES, MOST_FUNCTION, MOST_FILES = 600, 60, 25
+MOST_LINES, MOST_FUNCTION, MOST_FILES, MOST_COLUMNS = 600, 60, 25, 100
+# clang-format keeps the columns of code, and leaves comments as they are.
+COMMENT = re.compile(r"(^|\s)//")
 NOT_FUNCTION = re.compile(r"^\s*(namespace|struct|class|union|enum|extern|inline namespace|template)\b(?!.*\)\s*(const|override|noexcept)*\s*\{$)|=\s*\{$|^\s*(public|private|protected):")
 
 
@@ -64,6 +66,9 @@ def main():
         modules[name.rsplit(".", 1)[0]] += len(lines) - 1
         if named and name not in named:
             continue
+        for number, line in enumerate(lines, 1):
+            if len(line) > MOST_COLUMNS and COMMENT.search(line):
+                say(f"{name}:{number}: a comment has {len(line)} columns; at most {MOST_COLUMNS}")
         for line, function, count in functions(lines):
             if count > MOST_FUNCTION:
                 say(f"{name}:{line}: the function {function} has {count} lines; at most {MOST_FUNCTION}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the files of the tree: what git knows and does not ignore, or, in a tree without git, what lies outside build/.
+"""Lists the files of the tree: what git knows and does not ignore; in a tree without git, or that git ignores as a whole, what lies outside build/.
 
 Usage: tree.py SOURCE_DIR [--changed COMMIT] [PATTERN...]   ("*.h"; all files when none is given)
 """
@@ -20,7 +20,7 @@ def files(root, patterns=(), changed=None):
         names = (_git(root, "diff", "--name-only", changed) or []) + (_git(root, "ls-files", "--others", "--exclude-standard") or [])
     else:
         names = _git(root, "ls-files", "--cached", "--others", "--exclude-standard")
-    if names is None:
+    if names is None or (not names and not changed):
         names = []
         for folder, below, here in os.walk(root):
             below[:] = [name for name in below if not name.startswith(("build", ".git", ".cache"))]

@@ -22,7 +22,8 @@ struct LiveLine {
   Kind kind = Kind::kPlain;
 };
 
-// Returns the lines of the screen, at most `rows` of them: those that decide come first. Thread-safe.
+// Returns the lines of the screen, at most `rows` of them: those that decide come first.
+// Thread-safe.
 std::vector<LiveLine> LiveLines(const LiveState& state, double now, const LiveLook& look);
 
 // Returns the last second in one line; with a report overdue, how long the run has stood still.

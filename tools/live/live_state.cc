@@ -27,7 +27,6 @@ void LiveState::Add(const SecondReport& second, double now) {
   seconds_.push_back(added);
   if (seconds_.size() > kMostSeconds) seconds_.pop_front();
   stalled_ = IsStalled(added, MedianRate({seconds_.begin(), seconds_.end()}));
-  if (stalled_) stalled_seconds_ += second.length;
 }
 
 std::vector<Stall> LiveState::Stalls() const {

@@ -1,5 +1,5 @@
-// What is known of a run while it lasts: the phase under way and its seconds so far. The screen, the
-// lines and the metrics are made from it.
+// What is known of a run while it lasts: the phase under way and its seconds so far. The screen,
+// the lines and the metrics are made from it.
 //
 //   LiveState state;
 //   state.Begin("btree, 8 threads", "point-read", now);
@@ -37,10 +37,8 @@ class LiveState {
   const std::deque<PhaseSecond>& seconds() const { return seconds_; }
   // Returns the stalls among the seconds that are kept.
   std::vector<Stall> Stalls() const;
-  // `stalled` returns whether the last second was stalled, `stalled_seconds` how many seconds of
-  // the phase were.
+  // Returns whether the last second was stalled.
   bool stalled() const { return stalled_; }
-  double stalled_seconds() const { return stalled_seconds_; }
   // Returns the seconds since the phase began.
   double Passed(double now) const { return now - began_; }
   // Returns the seconds since the phase began or last reported a second.
@@ -56,7 +54,6 @@ class LiveState {
   std::optional<SecondReport> last_;
   std::deque<PhaseSecond> seconds_;
   bool stalled_ = false;
-  double stalled_seconds_ = 0;
 };
 
 }  // namespace testbed

@@ -1,5 +1,5 @@
-// Serves OpenMetrics over HTTP (CivetWeb) from a process of its own, so that neither the run nor its
-// parent spends time or memory on it.
+// Serves OpenMetrics over HTTP (CivetWeb) from a process of its own, so that neither the run nor
+// its parent spends time or memory on it.
 //
 //   MetricsServer server({.address = "127.0.0.1", .port = 9100}, "0.1.0");
 //   server.Begin({.engine = "btree", .threads = 8}, "point-read");

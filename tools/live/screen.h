@@ -7,8 +7,8 @@
 //   }
 //
 // The terminal is put back by the destructor, and also when the process crashes, exits, or is ended
-// by a signal that SignalGuard handles; only kill -9 leaves it as it is (`reset` helps). At most one
-// object lives at a time. Not thread-safe.
+// by a signal that SignalGuard handles; only kill -9 leaves it as it is (`reset` helps). At most
+// one object lives at a time. Not thread-safe.
 #ifndef TESTBED_TOOLS_LIVE_SCREEN_H_
 #define TESTBED_TOOLS_LIVE_SCREEN_H_
 

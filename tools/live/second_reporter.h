@@ -1,5 +1,5 @@
-// Makes the SecondReport of each second of a phase in the process that runs it, and offers it to the
-// parent.
+// Makes the SecondReport of each second of a phase in the process that runs it, and offers it to
+// the parent.
 //
 //   SecondReporter reporter("point-read", workload.ops(), account, TrySend);
 //   options.progress = [&](const PhaseOptions::Progress& p) { reporter.Second(p); };

@@ -14,8 +14,8 @@ namespace testbed {
 // A second of this length or more has a rate; a shorter one is a rest at the end of its phase.
 constexpr double kShortestForRate = 0.3;
 
-// A second of a phase. It is longer when the whole process stood still, so that it could not end its
-// second in time; the last one of a phase may be shorter.
+// A second of a phase. It is longer when the whole process stood still, so that it could not end
+// its second in time; the last one of a phase may be shorter.
 struct PhaseSecond {
   double from = 0, to = 0;  // seconds since the phase began
   double operations = 0;

@@ -1,6 +1,6 @@
 // Comma-separated values as RFC 4180 has them: a header with the names of the columns, a record a
-// line, text with commas, quotes or line breaks in quotes. Numbers are raw: no units, no grouping of
-// digits. What is not known is empty. Bytes that are no UTF-8 stand as \xHH, as in JSON.
+// line, text with commas, quotes or line breaks in quotes. Numbers are raw: no units, no grouping
+// of digits. What is not known is empty. Bytes that are no UTF-8 stand as \xHH, as in JSON.
 //
 //   Csv csv({"phase", "rate"});
 //   csv.Row({CsvText("insert"), CsvNumber(204447.25)});

@@ -18,8 +18,8 @@ namespace testbed {
 // line.
 std::string JsonText(const nlohmann::json& document, int indent = -1);
 // Returns the document that the text holds; when the text is not JSON, or is nested deeper than 500
-// levels, a document for which is_discarded() is true. A file's text is read to a bound by InputFile
-// (device/file/input_file.h).
+// levels, a document for which is_discarded() is true. A file's text is read to a bound by
+// InputFile (device/file/input_file.h).
 nlohmann::json ParseJson(std::string_view text);
 
 // Returns the text as valid UTF-8: the bytes that JSON text writes as \xHH written so. The other

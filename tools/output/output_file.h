@@ -5,7 +5,8 @@
 //
 //   CheckOutputFiles({{"--json", json_file}, {"--csv", csv_file}});
 //   ...
-//   WriteOutputs({{"--json", json_file, [&] { return JsonText(document); }}}, ReportText(document));
+//   WriteOutputs({{"--json", json_file, [&] { return JsonText(document); }}},
+//                ReportText(document));
 //
 // The path "-" stands for standard output; a file of that name is "./-".
 #ifndef TESTBED_TOOLS_OUTPUT_OUTPUT_FILE_H_
@@ -36,7 +37,8 @@ CLI::Option* AddFileOption(CLI::App& app, const std::string& option, std::string
 // The files and directories that a command uses besides its outputs, and that no output may
 // replace. Empty names are ignored.
 struct InUse {
-  // Directories of databases, with all that lies below them; of a --dir only its record and its db/.
+  // Directories of databases, with all that lies below them; of a --dir only its record and its
+  // db/.
   std::vector<std::string> databases = {};
   // Files that are read; "-" is standard input. A directory stands for the *.json below it.
   std::vector<std::string> inputs = {};

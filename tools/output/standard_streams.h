@@ -1,5 +1,5 @@
-// Standard output and standard error of the program, whose readers may go away: `testbed ... | head`
-// closes the pipe while a run goes on.
+// Standard output and standard error of the program, whose readers may go away: `testbed ... |
+// head` closes the pipe while a run goes on.
 //
 //   int main() {
 //     StandardStreams streams;      // before anything is printed
@@ -22,8 +22,8 @@ class StandardStreams {
   StandardStreams(const StandardStreams&) = delete;
   StandardStreams& operator=(const StandardStreams&) = delete;
   // Writes what is still buffered. Returns `code`; when standard output could not be written for
-  // another reason than a reader that went away, such as a full disk or a descriptor that was closed from
-  // the start, says so on standard error and returns 1 instead of 0.
+  // another reason than a reader that went away, such as a full disk or a descriptor that was
+  // closed from the start, says so on standard error and returns 1 instead of 0.
   int Close(int code);
 };
 

@@ -10,8 +10,8 @@
 // lowest that missed it the search halves the ratio until they are within 5 % of each other. All
 // steps run on one open database, so that nothing differs between them but the rate.
 //
-// A search supposes that latency rises with the rate. Where it does not (a background task that runs
-// in one step only), the steps show it.
+// A search supposes that latency rises with the rate. Where it does not (a background task that
+// runs in one step only), the steps show it.
 #ifndef TESTBED_TOOLS_RATE_RATE_SEARCH_H_
 #define TESTBED_TOOLS_RATE_RATE_SEARCH_H_
 

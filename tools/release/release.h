@@ -1,6 +1,6 @@
-// Releases of an engine beside the one that is linked into this program. Each has a program of its own,
-// the same testbed linked with that release's library (tools/build_engine.sh, cmake/Releases.cmake),
-// which executes the runs of an engine that is named with its release:
+// Releases of an engine beside the one that is linked into this program. Each has a program of its
+// own, the same testbed linked with that release's library (tools/build_engine.sh,
+// cmake/Releases.cmake), which executes the runs of an engine that is named with its release:
 //
 //   const NamedEngine named = SplitRelease("rocksdb@10.4.2");       // "rocksdb", "10.4.2"
 //   const EngineRelease& release = FindRelease(named.engine, named.release);
@@ -9,8 +9,9 @@
 // A release is a number as in tools/setup/engine_releases, the word latest, which is the last of
 // them, or the path of an installation of the user's own (rocksdb@/opt/rocksdb).
 //
-// The programs lie in releases/*/testbed beside this program, or below the directory that the environment
-// variable TESTBED_RELEASES names; release.json beside each says what it is. Thread-safe.
+// The programs lie in releases/*/testbed beside this program, or below the directory that the
+// environment variable TESTBED_RELEASES names; release.json beside each says what it is.
+// Thread-safe.
 #ifndef TESTBED_TOOLS_RELEASE_RELEASE_H_
 #define TESTBED_TOOLS_RELEASE_RELEASE_H_
 
@@ -54,8 +55,8 @@ const std::vector<KnownRelease>& KnownReleases();
 // nothing for testbed itself.
 std::optional<EngineRelease> OwnRelease();
 
-// Returns the installed release of that name. Throws Error (kUsage) with one sentence that names the command
-// that builds it, or the releases that there are.
+// Returns the installed release of that name. Throws Error (kUsage) with one sentence that names
+// the command that builds it, or the releases that there are.
 EngineRelease FindRelease(const std::string& engine, const std::string& release);
 
 // Executes (execve) the program of the release that `words` name by --engine NAME@RELEASE, with the

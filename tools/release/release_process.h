@@ -1,7 +1,7 @@
 // Executes runs of another release of an engine: the program of the release
 // (tools/release/release.h) is the child of the run (run_process.h). A run of this release with an
-// environment of its own is executed by this program in the same way. The child gets the options and the
-// plan as the first line of its pipe,
+// environment of its own is executed by this program in the same way. The child gets the options
+// and the plan as the first line of its pipe,
 //
 //   {"commit": ..., "options": {...}, "plan": {...}}
 //
@@ -31,8 +31,8 @@ RunOptions ReadSentOptions(const nlohmann::json& line);
 // The path of this program, even when another file has taken its name since it was started.
 inline constexpr char kThisProgram[] = "/proc/self/exe";
 
-// Executes the program, which is a release's or this one, in the process forked for it, with the two
-// ends of the pipes. Never returns.
+// Executes the program, which is a release's or this one, in the process forked for it, with the
+// two ends of the pipes. Never returns.
 [[noreturn]] void ExecuteRunProgram(const std::string& program, int from_parent, int to_parent);
 
 // Throws Error (kUsage) with the release's own sentence when it does not accept the options. With

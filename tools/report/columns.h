@@ -1,5 +1,5 @@
-// What each column of each table of a report means: `testbed explain` prints it, and docs/columns.md
-// is made from it. A test compares the list with the tables. Thread-safe.
+// What each column of each table of a report means: `testbed explain` prints it, and
+// docs/columns.md is made from it. A test compares the list with the tables. Thread-safe.
 #ifndef TESTBED_TOOLS_REPORT_COLUMNS_H_
 #define TESTBED_TOOLS_REPORT_COLUMNS_H_
 

@@ -79,9 +79,9 @@ JudgedCondition JudgeCondition(const Condition& condition, const std::vector<Com
   return judged;
 }
 
-// Returns the words of a run on a loaded database with those that load it: its loader, and the settings
-// that the run had from the record of the database. `words` have a workload that loads nothing, or
-// none, with which a run loads by itself.
+// Returns the words of a run on a loaded database with those that load it: its loader, and the
+// settings that the run had from the record of the database. `words` have a workload that loads
+// nothing, or none, with which a run loads by itself.
 std::vector<std::string> WithLoad(const json& document, const std::string& loader,
                                   std::vector<std::string> words) {
   json record = document.value("options", json::object());
@@ -146,8 +146,8 @@ std::string ConditionLine(const JudgedCondition& judged) {
                      named ? SomeCells(judged.cells) : "");
 }
 
-// Returns a sentence for the rate of each cell; of many cells their count, and sentences for the rates
-// that differ.
+// Returns a sentence for the rate of each cell; of many cells their count, and sentences for the
+// rates that differ.
 std::string AnswerLines(const CellComparison& comparison) {
   const bool many = comparison.cells > kMostSentences;
   std::map<Outcome, int> counts;

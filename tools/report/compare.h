@@ -1,6 +1,6 @@
 // Compares the cells of two sides by the statistics of tools/statistics: each metric of each cell
-// that both have, over their loads. A side is a results document (docs/results.md), or a directory of
-// them (tools/experiment/verdict/compare_cells.h). docs/comparing.md says how it is done.
+// that both have, over their loads. A side is a results document (docs/results.md), or a directory
+// of them (tools/experiment/verdict/compare_cells.h). docs/comparing.md says how it is done.
 //
 //   const CellComparison comparison = CompareDocuments(first, second, {.metrics = {"rate"}});
 //   fmt::print("{}", ComparisonText(comparison));
@@ -72,8 +72,8 @@ CellComparison CompareCells(const std::vector<DocumentCell>& first,
 CellComparison CompareDocuments(const nlohmann::json& first, const nlohmann::json& second,
                                 const CompareSettings& settings);
 
-// Throws Error (kUsage), which names the files or directories, when the sides have no cell in common,
-// or none with the metric of a condition.
+// Throws Error (kUsage), which names the files or directories, when the sides have no cell in
+// common, or none with the metric of a condition.
 void CheckCompared(const CellComparison& comparison, const std::string& first_file,
                    const std::string& second_file);
 
@@ -87,8 +87,8 @@ struct RateSentence {
   bool told = false;
 };
 std::vector<RateSentence> RateSentences(const CellComparison& comparison);
-// Returns lines with the commands that would measure the loads that a side lacks; an empty text when
-// both have enough.
+// Returns lines with the commands that would measure the loads that a side lacks; an empty text
+// when both have enough.
 std::string LackingLoadsText(const CellComparison& comparison);
 // Above this number of cells a text counts the answers about rates, and has sentences for the
 // differences alone.

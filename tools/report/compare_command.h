@@ -1,5 +1,5 @@
-// `testbed compare` says which of two results is faster, and how sure that is: of two files, or of two
-// directories of experiments or sweeps.
+// `testbed compare` says which of two results is faster, and how sure that is: of two files, or of
+// two directories of experiments or sweeps.
 #ifndef TESTBED_TOOLS_REPORT_COMPARE_COMMAND_H_
 #define TESTBED_TOOLS_REPORT_COMPARE_COMMAND_H_
 

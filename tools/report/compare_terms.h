@@ -34,7 +34,8 @@ struct CompareTerms {
 // Returns the terms. Throws nlohmann::json::exception when a document is damaged.
 CompareTerms TermsOf(const nlohmann::json& first, const nlohmann::json& second);
 
-// Returns the terms of all of several pairs: what differs in any of them. Equal differences are one.
+// Returns the terms of all of several pairs: what differs in any of them. Equal differences are
+// one.
 CompareTerms UnionOf(const std::vector<CompareTerms>& all);
 
 // Returns a sentence, which names the files, that says why the documents cannot be compared: other
@@ -42,8 +43,9 @@ CompareTerms UnionOf(const std::vector<CompareTerms>& all);
 std::string WhyNotComparable(const nlohmann::json& first, const nlohmann::json& second,
                              const std::string& first_file, const std::string& second_file);
 
-// Returns the lines that name what differs, with the number of the cells unless all differ so; at most
-// kMostValues lines of a name, and a line for its others. Returns an empty string when nothing differs.
+// Returns the lines that name what differs, with the number of the cells unless all differ so; at
+// most kMostValues lines of a name, and a line for its others. Returns an empty string when nothing
+// differs.
 constexpr size_t kMostValues = 3;
 std::string TermsText(const CompareTerms& terms);
 

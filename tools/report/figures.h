@@ -15,16 +15,16 @@ namespace testbed {
 
 // Returns the number at a JSON pointer; `otherwise` when there is none.
 double Number(const nlohmann::json& j, const std::string& pointer, double otherwise = NAN);
-// Returns the string at a JSON pointer, or the JSON text of what is there, on one line: a document may
-// come from elsewhere. "-" when nothing is there.
+// Returns the string at a JSON pointer, or the JSON text of what is there, on one line: a document
+// may come from elsewhere. "-" when nothing is there.
 std::string FigureText(const nlohmann::json& j, const std::string& pointer);
 
 // These return a size ("8k") and a count ("1,234") of a double; "-" when it is neither.
 std::string Size(double bytes);
 std::string Whole(double n);
 
-// Returns the first cell of a phase's rows, which is the same in every table, on one line: "insert, 8
-// thr load 2".
+// Returns the first cell of a phase's rows, which is the same in every table, on one line: "insert,
+// 8 thr load 2".
 std::string RowName(const nlohmann::json& run, const nlohmann::json& phase,
                     const std::string& operation);
 
@@ -39,8 +39,8 @@ void ForEachPhase(const nlohmann::json& document, Function function) {
   }
 }
 
-// Returns whether so many operations tell the percentile of this share (0.99 for p99): at least ten of
-// them took longer. Reports have "-" in place of other percentiles.
+// Returns whether so many operations tell the percentile of this share (0.99 for p99): at least ten
+// of them took longer. Reports have "-" in place of other percentiles.
 bool TellsPercentile(double operations, double share);
 
 // Returns the entry of the account's causes with this name; null when there is none.
@@ -57,9 +57,9 @@ double SumOfCauses(const nlohmann::json& phase, const std::string& level, const 
   return sum;
 }
 
-// Returns the size of a phase's database without the files of its write-ahead log; NaN when it is not
-// known. Sizes of rows and growth are computed from this: a log is as large as checkpoints let it
-// grow, or as the engine allocates it ahead, whatever the rows take.
+// Returns the size of a phase's database without the files of its write-ahead log; NaN when it is
+// not known. Sizes of rows and growth are computed from this: a log is as large as checkpoints let
+// it grow, or as the engine allocates it ahead, whatever the rows take.
 double PhaseDataBytes(const nlohmann::json& phase);
 
 // Requests of a device over a phase.

@@ -39,8 +39,9 @@ DocumentFile ReadDocumentFile(const std::string& path);
 // Returns the results document that the file holds. Throws Error (kUsage) as ReadResults does.
 nlohmann::json ResultsOf(DocumentFile file);
 
-// Reads a results file; the path "-" is standard input. Throws Error (kUsage) when the file cannot be read, is not a results file,
-// has a schema that this version does not know, or lacks something that the functions here print.
+// Reads a results file; the path "-" is standard input. Throws Error (kUsage) when the file cannot
+// be read, is not a results file, has a schema that this version does not know, or lacks something
+// that the functions here print.
 nlohmann::json ReadResults(const std::string& path);
 
 // Returns the JSON files of a directory, in the order of their names. Throws Error (kUsage) when it

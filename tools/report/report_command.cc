@@ -73,8 +73,8 @@ void AddTextForms(CLI::App* report, TextForms* forms) {
   report->add_flag("--command", forms->command, "Print the command that repeats the runs");
 }
 
-// Throws Error (kUsage) when several forms were asked for: one report is printed, and a page or plots
-// are written instead of one. --wide and --markdown are of the tables, and go together.
+// Throws Error (kUsage) when several forms were asked for: one report is printed, and a page or
+// plots are written instead of one. --wide and --markdown are of the tables, and go together.
 void CheckOneForm(const TextForms& forms, const PageOutputs& page) {
   std::vector<std::string> given;
   const auto add = [&given](bool is, const char* option) {

@@ -46,8 +46,8 @@ class BenchmarkRows {
   std::map<std::string, size_t> columns_;
 };
 
-// Returns the rows that are benchmarks: operations with a latency, of phases that load or measure and
-// came to their end, in runs that did not fail.
+// Returns the rows that are benchmarks: operations with a latency, of phases that load or measure
+// and came to their end, in runs that did not fail.
 std::vector<size_t> BenchmarkedRows(const BenchmarkRows& rows) {
   std::vector<size_t> benchmarked;
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -62,9 +62,9 @@ std::vector<size_t> BenchmarkedRows(const BenchmarkRows& rows) {
   return benchmarked;
 }
 
-// Returns the columns that have several values and tell benchmarks from each other: options, and what
-// the runs were made of and on. The seed, which differs by load, and the workload, which the phase's
-// name tells, are left out.
+// Returns the columns that have several values and tell benchmarks from each other: options, and
+// what the runs were made of and on. The seed, which differs by load, and the workload, which the
+// phase's name tells, are left out.
 std::vector<std::string> VaryingColumns(const BenchmarkRows& rows,
                                         const std::vector<size_t>& benchmarked) {
   std::vector<std::string> varying;

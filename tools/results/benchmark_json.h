@@ -1,5 +1,5 @@
-// Results in the JSON of google-benchmark (https://github.com/google/benchmark, docs/tools.md), so that
-// its compare.py sets two of them side by side. Thread-safe.
+// Results in the JSON of google-benchmark (https://github.com/google/benchmark, docs/tools.md), so
+// that its compare.py sets two of them side by side. Thread-safe.
 #ifndef TESTBED_TOOLS_RESULTS_BENCHMARK_JSON_H_
 #define TESTBED_TOOLS_RESULTS_BENCHMARK_JSON_H_
 
@@ -17,11 +17,11 @@ namespace testbed {
 //   each option that has several values among the rows. Rows of one name are its repetitions.
 // - "iterations" is the count; "real_time" the mean latency, "cpu_time" the processor time of the
 //   process by operation of the phase, both in us; "items_per_second" the rate of all clients.
-// - Other numbers are counters: percentiles of the latency, and reads and bytes per operation. What is
-//   not known is left out.
+// - Other numbers are counters: percentiles of the latency, and reads and bytes per operation. What
+//   is not known is left out.
 //
-// `rows` are in the order of their documents, runs and phases. Throws Error (kUsage) when no row has
-// a latency.
+// `rows` are in the order of their documents, runs and phases. Throws Error (kUsage) when no row
+// has a latency.
 nlohmann::json BenchmarkJson(const QueryAnswer& rows);
 
 }  // namespace testbed

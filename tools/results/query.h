@@ -1,5 +1,5 @@
-// Questions to a results store (store.h), in SQL that only reads, and their answers as a table for a
-// terminal, as CSV and as JSON.
+// Questions to a results store (store.h), in SQL that only reads, and their answers as a table for
+// a terminal, as CSV and as JSON.
 //
 //   const QueryAnswer answer = AskStore("results.db", "SELECT phase, rate FROM results");
 //   fmt::print("{}", AnswerTable(answer, 100));

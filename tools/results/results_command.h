@@ -1,4 +1,5 @@
-// `testbed results`: keeps the results of all runs in one SQLite file, and answers questions to them.
+// `testbed results`: keeps the results of all runs in one SQLite file, and answers questions to
+// them.
 #ifndef TESTBED_TOOLS_RESULTS_RESULTS_COMMAND_H_
 #define TESTBED_TOOLS_RESULTS_RESULTS_COMMAND_H_
 

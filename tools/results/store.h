@@ -13,8 +13,8 @@
 // The file names itself by kStoreApplication and kStoreVersion; other programs' files are refused
 // and never written to. A document is added in one transaction, so a killed process leaves it whole
 // or not at all, and several processes may add and read at the same time. A store of an earlier
-// testbed gets the columns that it lacks; one whose columns have another meaning has another version
-// and is refused.
+// testbed gets the columns that it lacks; one whose columns have another meaning has another
+// version and is refused.
 //
 // Not thread-safe. Functions throw Error: kUsage for what is no store, kIo when it cannot be read
 // or written, and what SqliteFile throws.

@@ -54,8 +54,8 @@ int Refused(const RunOptions& options, const std::string& dir, int fd) {
   return 0;
 }
 
-// Returns what the child writes into the pipe until it closes it. Passes a request to stop on to the
-// child, which may wait for a server.
+// Returns what the child writes into the pipe until it closes it. Passes a request to stop on to
+// the child, which may wait for a server.
 std::string ReadUntilStopped(int pipe, pid_t child) {
   constexpr int kLookMs = 50;
   std::string text;

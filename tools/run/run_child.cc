@@ -97,9 +97,9 @@ PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
   return phase;
 }
 
-// Returns how the rate of the measured phase changes, if it does, and makes its mean the rate of the
-// phase. A warm-up, and trials of a cache, have the mean of whole periods, because a curve belongs to
-// a whole phase.
+// Returns how the rate of the measured phase changes, if it does, and makes its mean the rate of
+// the phase. A warm-up, and trials of a cache, have the mean of whole periods, because a curve
+// belongs to a whole phase.
 std::optional<RateCurve> ChildRun::ShapeRate(PhaseOptions* phase) const {
   const std::optional<RateCurve> curve =
       ParseRateCurve(options_.OwnCurve(current_), phase->seconds);

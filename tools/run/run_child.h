@@ -47,9 +47,9 @@ struct RunTalk {
 // Returns whether the plan's workloads work on the rows of a Dataset, which a Population tracks.
 bool HasPopulation(const RunPlan& plan);
 
-// Runs the plan in this process and returns its document without "phases", which `report` was given.
-// Never throws: an error becomes "error" of the document. The run ends early, and its document is
-// marked partial, once `stop` returns true.
+// Runs the plan in this process and returns its document without "phases", which `report` was
+// given. Never throws: an error becomes "error" of the document. The run ends early, and its
+// document is marked partial, once `stop` returns true.
 //
 // With --live or --metrics `talk.offer` gets each second of a phase (second_reporter.h).
 //

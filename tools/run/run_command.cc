@@ -53,8 +53,8 @@ bool ReadsOnly(const std::string& workload) { return FindWorkload(workload).read
 
 void PutBack(const RunOptions& options, DatabaseDir* dir);
 
-// Returns an exception as the error of a run, with the exit code that it would have ended the command
-// with.
+// Returns an exception as the error of a run, with the exit code that it would have ended the
+// command with.
 json ErrorJson(const std::exception& e) {
   if (const auto* of_file = dynamic_cast<const fs::filesystem_error*>(&e)) {
     return {{"sentence", fmt::format("{} cannot be used: {}", of_file->path1().string(),
@@ -83,8 +83,8 @@ class Runs {
         document_(*document) {}
   ~Runs() { UseLoad(0); }
 
-  // An error between two runs, such as a directory that can no longer be prepared, becomes a run that
-  // failed, so that it costs no run that has ended. Throws only while there is none.
+  // An error between two runs, such as a directory that can no longer be prepared, becomes a run
+  // that failed, so that it costs no run that has ended. Throws only while there is none.
   void Execute() {
     try {
       for (int load = 0; load < options_.repeat; ++load) {
@@ -257,8 +257,8 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
 
 // Runs one rehearsal of --cache-pct most with the share `cache_pct`, in the run's own directory.
 // With --reuse it uses the database of that directory, since then all phases only read, or the
-// database is a copy that is put back. The rehearsal's budget is a quarter larger than the run's, so
-// that a share that is too large gets measured before the kernel kills it.
+// database is a copy that is put back. The rehearsal's budget is a quarter larger than the run's,
+// so that a share that is too large gets measured before the kernel kills it.
 Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, DatabaseDir* dir,
                    double cache_pct, LiveView* live) {
   options.engine.cache_bytes =

@@ -159,8 +159,8 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
   if (!work.details.is_null()) (*phase)["details"] = work.details;
 }
 
-// Removes the figures of the device from a phase's seconds where its statistics are not known: 0 would
-// be a figure.
+// Removes the figures of the device from a phase's seconds where its statistics are not known: 0
+// would be a figure.
 void DropDevice(json* phase) {
   for (json& second : (*phase)["series"]) {
     for (const char* figure :

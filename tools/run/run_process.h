@@ -1,14 +1,14 @@
 // Executes one run in a child process, so that the run has a memory budget of its own and its crash
-// does not end the program. For another release of the engine the child is the program of that release
-// (tools/release/release_process.h), and this program is executed anew for a run with an environment
-// of its own (RunStart). Parent and child talk in lines of JSON over two pipes.
+// does not end the program. For another release of the engine the child is the program of that
+// release (tools/release/release_process.h), and this program is executed anew for a run with an
+// environment of its own (RunStart). Parent and child talk in lines of JSON over two pipes.
 //
 // The child sends {"run": ..., "begins": NAME} before each phase, {"phase": ...} after it,
 // {"loaded": true} when the database is loaded and at rest, {"slice": ...} after a slice, and
-// {"run": ..., "ended": true} as its last line. With --live or --metrics it sends {"second": ...} of
-// each second, unless the parent is behind with reading. The parent answers {"loaded": true} with {"noted":
-// true}. With RunPlan::in_slices the child sends {"ready": true} when it waits for a slice of its
-// last phase, and the parent answers {"slice": SECONDS} or {"end": true}.
+// {"run": ..., "ended": true} as its last line. With --live or --metrics it sends {"second": ...}
+// of each second, unless the parent is behind with reading. The parent answers {"loaded": true}
+// with {"noted": true}. With RunPlan::in_slices the child sends {"ready": true} when it waits for a
+// slice of its last phase, and the parent answers {"slice": SECONDS} or {"end": true}.
 #ifndef TESTBED_TOOLS_RUN_RUN_PROCESS_H_
 #define TESTBED_TOOLS_RUN_RUN_PROCESS_H_
 
@@ -65,9 +65,9 @@ nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
 
 // How the child of a run begins.
 struct RunStart {
-  // The child executes this program anew, or the release's, in place of going on with the memory that
-  // it was forked with. The dynamic linker, the allocator and the C library read their environment
-  // when a program is executed, and never again.
+  // The child executes this program anew, or the release's, in place of going on with the memory
+  // that it was forked with. The dynamic linker, the allocator and the C library read their
+  // environment when a program is executed, and never again.
   bool execute = false;
   std::map<std::string, std::string> environment;  // further variables; they need `execute`
 };

@@ -18,8 +18,8 @@
 
 namespace testbed {
 
-// Returns the memory that a sanitizer needs for itself (shadow memory, red zones, quarantine), which
-// is added to a budget because --ram does not cover it; 0 in other builds.
+// Returns the memory that a sanitizer needs for itself (shadow memory, red zones, quarantine),
+// which is added to a budget because --ram does not cover it; 0 in other builds.
 uint64_t SanitizerBytes();
 
 // Returns the directory that will hold the database, or its nearest existing parent.

@@ -289,6 +289,14 @@ release_lock() { exec 9>&-; }
 # cached PRESET VARIABLE: what a build folder was configured with, empty if it was not.
 cached() { sed -n "s/^$2:[^=]*=//p" "$build_dir/$1/CMakeCache.txt" 2>/dev/null || true; }
 
+# has_mdbx PRESET: whether the build has the engine mdbx, unless its library is not there or somebody has decided.
+has_mdbx() {
+  local prefix
+  [[ $(cached "$1" TESTBED_MDBX) != OFF && -z $(cached "$1" MDBX_ROOT) ]] || return 0
+  prefix=$("$source_dir/tools/setup/build_mdbx.sh" --where 2>/dev/null) || return 0
+  [[ ! -f $prefix/lib/libmdbx.a ]] || grep -qF -- "$prefix/lib/libmdbx.a" "$build_dir/$1/build.ninja"
+}
+
 # Is the build folder configured, with the libraries that are wanted now? Another WiredTiger than
 # ours, which somebody gave to cmake by hand, is left alone; one of the cache folder is not, it may
 # be of an older recipe.
@@ -297,6 +305,7 @@ is_configured() {
   [[ -f $build_dir/$1/build.ninja ]] || return 1
   [[ -z $with_tests || $(cached "$1" TESTBED_TESTS) != OFF ]] || return 1
   [[ -z ${ROCKSDB_ROOT:-} || $(cached "$1" ROCKSDB_ROOT) == "$ROCKSDB_ROOT" ]] || return 1
+  has_mdbx "$1" || return 1
   wiredtiger=$(cached "$1" WIREDTIGER_ROOT)
   [[ $wiredtiger == "$wiredtiger_root" ]] && return
   [[ -z ${WIREDTIGER_ROOT:-} && -d $wiredtiger && $wiredtiger != */wiredtiger-*-* ]]

@@ -73,8 +73,8 @@ std::vector<std::string> ParseMetricNames(const std::string& option, const std::
 }
 
 std::string ConditionText(const Condition& condition) {
-  // ParseCondition takes no exponent, and at most nine decimals. Fifteen digits leave out the rounding
-  // error of the product.
+  // ParseCondition takes no exponent, and at most nine decimals. Fifteen digits leave out the
+  // rounding error of the product.
   const double percent = std::stod(fmt::format("{:.15g}", condition.change * 100));
   std::string change = fmt::format("{:.9f}", percent);
   change.erase(change.find_last_not_of('0') + 1);

@@ -1,4 +1,5 @@
-// Conditions on the change of a metric from A to B, as --fail-if has them: "rate < -3%". Thread-safe.
+// Conditions on the change of a metric from A to B, as --fail-if has them: "rate < -3%".
+// Thread-safe.
 #ifndef TESTBED_TOOLS_STATISTICS_CONDITION_H_
 #define TESTBED_TOOLS_STATISTICS_CONDITION_H_
 
@@ -19,8 +20,8 @@ struct Condition {
 // Error (kUsage) that it throws for any other text, and for a change of -100 % or less.
 Condition ParseCondition(const std::string& option, const std::string& text);
 
-// Parses "2%" or "2", more than 0 and at most 100 per cent, and returns 0.02. Throws Error (kUsage),
-// which names the option.
+// Parses "2%" or "2", more than 0 and at most 100 per cent, and returns 0.02. Throws Error
+// (kUsage), which names the option.
 double ParseMargin(const std::string& option, const std::string& text);
 // Parses names of metrics, separated by commas, or "all". Returns none for an empty text. Throws
 // Error (kUsage), which names the option.

@@ -10,8 +10,8 @@
 
 namespace testbed {
 
-// Reads the whole trace and returns what docs/trace-format.md lists under "trace info". Throws Error
-// (kUsage) when a block is damaged.
+// Reads the whole trace and returns what docs/trace-format.md lists under "trace info". Throws
+// Error (kUsage) when a block is damaged.
 nlohmann::json TraceInfo(const TraceFile& file);
 
 // Returns the document that TraceInfo returned as tables.

@@ -68,8 +68,8 @@ bool ParseOwnRate(std::string_view text, Entry* entry) {
   return true;
 }
 
-// Parses NAME[:TIMES] [LENGTH] [~N] [@ RATE] or, for a workload that reads a trace, NAME:FILE, where
-// FILE may have blanks. `text` has no blanks in front.
+// Parses NAME[:TIMES] [LENGTH] [~N] [@ RATE] or, for a workload that reads a trace, NAME:FILE,
+// where FILE may have blanks. `text` has no blanks in front.
 Entry ParseEntry(const std::string& option, std::string_view text) {
   Entry entry;
   const std::string_view whole = Trimmed(text);

@@ -25,8 +25,8 @@ void SetWorkloads(const std::string& option, const std::string& text, RunOptions
 // out.
 std::string WorkloadText(const RunOptions& options);
 
-// Throws Error (kUsage) when a workload that ends by itself has a length of its own, or one that sets
-// the starts of its operations has a rate, of its own or by --rate.
+// Throws Error (kUsage) when a workload that ends by itself has a length of its own, or one that
+// sets the starts of its operations has a rate, of its own or by --rate.
 void CheckOwnPhases(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
 }  // namespace testbed

@@ -48,7 +48,8 @@ void Wait(pid_t child) {
 }  // namespace
 
 CpuProfile::CpuProfile() {
-  // The samples go into memory that has no name, so that a run that is killed leaves no file behind.
+  // The samples go into memory that has no name, so that a run that is killed leaves no file
+  // behind.
   samples_ = memfd_create("perf samples", MFD_CLOEXEC);
   if (samples_ < 0) {
     why_ = Error::Io("memfd_create", "for perf's samples", errno).what();

@@ -2,7 +2,7 @@
 // index: sorted runs go to a temporary file and are merged when they are read.
 //
 //   IbSorter sorter(path, entry_size, 100000);
-//   for (const IbSorter::Entry& entry : entries) sorter.Add(entry);  // writes a run when the memory is full
+//   for (const IbSorter::Entry& entry : entries) sorter.Add(entry);  // writes a run when full
 //   sorter.Finish();
 //   while (sorter.Next(&entry)) ...                                  // in order
 //
@@ -26,7 +26,8 @@ class IbSorter {
   struct Entry {
     char bytes[IbSchema::kMaxIndexKeySize];
   };
-  // `path` begins the temporary file's name. The sorter keeps up to `entries_in_memory` entries in memory.
+  // `path` begins the temporary file's name. The sorter keeps up to `entries_in_memory` entries in
+  // memory.
   IbSorter(std::string path, size_t entry_size, size_t entries_in_memory);
 
   // Adds an entry. Throws Error (kIo) when a run cannot be written.

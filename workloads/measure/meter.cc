@@ -25,8 +25,8 @@ bool SameDevice(const DeviceStats& a, const DeviceStats& b) {
          a.write_bytes == b.write_bytes && b.in_flight == 0;
 }
 
-// Returns the growth of a counter. An engine may compute a counter from others that it does not read
-// at the same moment, and a server may begin to count anew: a counter that fell did not grow.
+// Returns the growth of a counter. An engine may compute a counter from others that it does not
+// read at the same moment, and a server may begin to count anew: a counter that fell did not grow.
 uint64_t Growth(uint64_t before, uint64_t after) { return after - std::min(before, after); }
 
 // Returns the growth of the counters, and the values at the end of figures that can also fall.

@@ -173,9 +173,9 @@ class MixedClient : public Client {
     std::string_view value;
   };
 
-  // Chooses actions and rows for the next steps, until a step finds no row. Where the latest rows are
-  // read most, a batch ends with its insert, whose row may then be read. Returns how many steps it
-  // planned. 0 means that other clients hold the rows, or that the phase ends.
+  // Chooses actions and rows for the next steps, until a step finds no row. Where the latest rows
+  // are read most, a batch ends with its insert, whose row may then be read. Returns how many steps
+  // it planned. 0 means that other clients hold the rows, or that the phase ends.
   size_t Plan(size_t max) {
     if (phase_.missed.load() != kActions) return 0;
     std::optional<Population::Batch> batch;

@@ -8,8 +8,8 @@
 namespace testbed {
 
 WorkloadInfo MultiGetInfo();
-// Makes the workload with the name `name`, for a workload that is a preset of this one. `name` must live as
-// long as the workload.
+// Makes the workload with the name `name`, for a workload that is a preset of this one. `name` must
+// live as long as the workload.
 std::unique_ptr<Workload> MakeMultiGetAs(const char* name, std::shared_ptr<const Dataset> dataset,
                                          const WorkloadOptions& options);
 

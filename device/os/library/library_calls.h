@@ -21,9 +21,9 @@ struct LibraryCall {
 };
 
 // Replaces the functions that the library calls, and returns how many of `calls` it calls; 0 where
-// the machine's libraries have tables that this does not know. `library` is what dlopen has returned,
-// and is not closed afterwards. The library's other threads may call the functions meanwhile. Not
-// thread-safe for the same library.
+// the machine's libraries have tables that this does not know. `library` is what dlopen has
+// returned, and is not closed afterwards. The library's other threads may call the functions
+// meanwhile. Not thread-safe for the same library.
 size_t ReplaceCalls(void* library, std::span<const LibraryCall> calls);
 
 }  // namespace testbed

@@ -220,7 +220,8 @@ std::string CheckpointPath(const std::string& dir, int which) {
 uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state) {
   CheckpointHeader header = {};
   header.magic = kCheckpointMagic;
-  // Without witness pages it is what earlier programs read, so that a refused opening changes nothing.
+  // Without witness pages it is what earlier programs read, so that a refused opening changes
+  // nothing.
   header.version = state.witnesses.empty() ? kFormatVersion : kCheckpointVersion;
   header.page_size = page_size;
   header.database = state.database;

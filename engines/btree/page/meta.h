@@ -59,8 +59,8 @@ struct CheckpointState {
 
 // Sets the witness pages of `state`, whose redo point and map must be set. They are the last pages
 // in `written` that are in use and have an LSN up to the redo point; `written` has pages that were
-// written and synced since the checkpoint `before`. When there are none, the state takes the witness
-// pages of `before` that are still in use.
+// written and synced since the checkpoint `before`. When there are none, the state takes the
+// witness pages of `before` that are still in use.
 void SetWitnesses(std::vector<WitnessPage> written, const CheckpointState& before,
                   CheckpointState* state);
 

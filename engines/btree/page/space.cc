@@ -84,9 +84,9 @@ void Space::GrowBy(uint64_t pages) {
 
 uint64_t Space::PromiseForSplits(uint64_t writes, uint64_t bytes) {
   // A leaf is split because it was full before, or because the commit has filled it, for which it
-  // takes at least a quarter of a page of the commit's bytes. A leaf that is split at its end leaves
-  // a full one behind, which may be split once more. Each split adds a key to the parent, which may
-  // be split for it.
+  // takes at least a quarter of a page of the commit's bytes. A leaf that is split at its end
+  // leaves a full one behind, which may be split once more. Each split adds a key to the parent,
+  // which may be split for it.
   uint64_t pages = 2 * writes;
   {
     LockGuard lock(mutex_);

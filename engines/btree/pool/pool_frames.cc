@@ -240,8 +240,8 @@ void Pool::Resize(uint64_t bytes) {
   DropMemoryAhead();
   std::optional<Clock::time_point> give_up;
   while (ActiveFrames() > limit_) {
-    // After a failed write the pool may keep more frames than `limit_`, and TakeFrame would make new
-    // ones; only frames that exist can be taken away.
+    // After a failed write the pool may keep more frames than `limit_`, and TakeFrame would make
+    // new ones; only frames that exist can be taken away.
     uint32_t index = kNone;
     if (free_.empty()) {
       index = TryPolicy();

@@ -100,7 +100,6 @@ class BtreeCursor : public Cursor {
   bool Begin(std::string_view key, bool forward, bool beyond);  // starts a walk at `key`
   bool Step(bool forward);
   bool Choose();
-  bool ChooseLast();
   void SetOverlay(std::string_view key, bool forward, bool beyond);
   void StepOverlay();
   void StandAt(size_t position);  // sets overlay_ and overlay_on_

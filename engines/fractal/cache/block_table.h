@@ -48,7 +48,6 @@ class FreeSpace {
   bool Reserve(uint64_t offset, uint64_t bytes);
   uint64_t end() const { return end_; }  // end of the last range that was ever allocated
   uint64_t free_bytes() const { return free_bytes_; }
-  const std::map<uint64_t, uint64_t>& by_offset() const { return by_offset_; }
 
  private:
   void Insert(uint64_t offset, uint64_t bytes);

@@ -115,8 +115,8 @@ TEST_F(AbTest, ADuetBindsTheSidesToProcessorsThatTheyExchange) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// Equal sides that must agree within a thousandth of a per cent are not told, so that the comparison
-// goes on to its last load.
+// Equal sides that must agree within a thousandth of a per cent are not told, so that the
+// comparison goes on to its last load.
 TEST_F(AbTest, ProgressHasALineForEachIntervalWithTheAnswerSoFar) {
   const CommandResult result =
       Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 9s "
@@ -181,8 +181,8 @@ TEST_F(AbTest, RoundsLoadAnewForEachRun) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-// What is set after the fork is not among the variables with which a program was executed, and comes
-// too late for the dynamic linker and the allocator.
+// What is set after the fork is not among the variables with which a program was executed, and
+// comes too late for the dynamic linker and the allocator.
 TEST_F(AbTest, ASideIsExecutedWithItsVariables) {
   const pid_t process = Start(
       "ab --engine null --a '' --b env:OF_THIS_SIDE=yes --rows 1000 --threads 1 --workload "

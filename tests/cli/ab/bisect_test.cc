@@ -19,8 +19,8 @@ using testing::HasSubstr;
 
 class BisectTest : public CommandTest {
  protected:
-  // Runs a script in the test's directory, with testbed in the path, and without the settings of git
-  // that the user has. Returns its exit code; its output is in `said_`.
+  // Runs a script in the test's directory, with testbed in the path, and without the settings of
+  // git that the user has. Returns its exit code; its output is in `said_`.
   int Bash(const std::string& script) {
     const std::string said = directory_.string() + ".said";
     std::ofstream(directory_.string() + ".bash") << script;
@@ -46,8 +46,8 @@ class BisectTest : public CommandTest {
   std::string said_;
 };
 
-// Returns the script of the document that calls `testbed ab`: the block of code that begins with the
-// name of the shell.
+// Returns the script of the document that calls `testbed ab`: the block of code that begins with
+// the name of the shell.
 std::string ScriptOfDocument(const std::string& document) {
   std::istringstream lines(document);
   std::string script;

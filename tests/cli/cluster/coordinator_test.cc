@@ -1,5 +1,5 @@
-// `--on slurm` with programs in Slurm's place that run the tasks here, one after the other: what is asked
-// of the scheduler, and what becomes of its answers.
+// `--on slurm` with programs in Slurm's place that run the tasks here, one after the other: what is
+// asked of the scheduler, and what becomes of its answers.
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -9,8 +9,8 @@
 namespace testbed {
 namespace {
 
-// A task's state is a file of its id; a new sbatch runs after the ones before. Tasks run on n1 and n2 in
-// turn, but for hosts that are excluded. A host in the file `unfit` refuses its tasks.
+// A task's state is a file of its id; a new sbatch runs after the ones before. Tasks run on n1 and
+// n2 in turn, but for hosts that are excluded. A host in the file `unfit` refuses its tasks.
 constexpr char kSbatch[] = R"sh(#!/bin/bash
 cd "$FAKE"
 echo "$*" >>asked

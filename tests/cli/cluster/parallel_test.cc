@@ -1,5 +1,5 @@
-// `--on ssh:HOSTS` by GNU parallel, with a program in the place of ssh that runs the tasks here under the
-// name of the host.
+// `--on ssh:HOSTS` by GNU parallel, with a program in the place of ssh that runs the tasks here
+// under the name of the host.
 #include <sys/stat.h>
 #include <unistd.h>
 

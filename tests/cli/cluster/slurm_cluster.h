@@ -1,6 +1,6 @@
-// A Slurm of its own for a test: slurmctld and three nodes, each a slurmd of this host, in the test's
-// directory and on free ports. A guard process starts them and ends them with all that they have started,
-// when the test ends or dies in whatever way.
+// A Slurm of its own for a test: slurmctld and three nodes, each a slurmd of this host, in the
+// test's directory and on free ports. A guard process starts them and ends them with all that they
+// have started, when the test ends or dies in whatever way.
 #ifndef TESTBED_TESTS_CLI_CLUSTER_SLURM_CLUSTER_H_
 #define TESTBED_TESTS_CLI_CLUSTER_SLURM_CLUSTER_H_
 
@@ -31,7 +31,8 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const std::string stat = ReadLine(entry.path() / "stat");
-    // The name of the program in parentheses may hold spaces; the parent is the second word after it.
+    // The name of the program in parentheses may hold spaces; the parent is the second word after
+    // it.
     const size_t end = stat.rfind(')');
     if (end == std::string::npos) continue;
     const std::vector<std::string> words = SplitWords(stat.substr(end + 1));
@@ -173,8 +174,8 @@ class SlurmCluster {
     ::_exit(127);
   }
 
-  // Starts the daemons, whose orphans become this process's children, and kills all of them when the
-  // other end of the pipe is closed.
+  // Starts the daemons, whose orphans become this process's children, and kills all of them when
+  // the other end of the pipe is closed.
   [[noreturn]] void Guard(int fd) const {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     ::setsid();

@@ -26,7 +26,8 @@ class SlurmTest : public SweepTest {
   std::optional<SlurmCluster> slurm_;
 };
 
-// Returns a host that has finished one of the two cells of a block; an empty string when there is none.
+// Returns a host that has finished one of the two cells of a block; an empty string when there is
+// none.
 std::string InTheMiddle(const std::map<std::string, nlohmann::json>& cells) {
   std::map<std::string, std::set<std::string>> blocks;
   std::map<std::string, std::string> hosts;

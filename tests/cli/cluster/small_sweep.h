@@ -1,5 +1,5 @@
-// A small experiment for tests of many hosts, whose counts follow from the seed alone, and a fixture that
-// compares the counts of two results directories.
+// A small experiment for tests of many hosts, whose counts follow from the seed alone, and a
+// fixture that compares the counts of two results directories.
 #ifndef TESTBED_TESTS_CLI_CLUSTER_SMALL_SWEEP_H_
 #define TESTBED_TESTS_CLI_CLUSTER_SMALL_SWEEP_H_
 
@@ -15,8 +15,8 @@
 
 namespace testbed {
 
-// Returns an experiment of two cells a round. The reads of each take `seconds` on every machine, because they
-// have a rate.
+// Returns an experiment of two cells a round. The reads of each take `seconds` on every machine,
+// because they have a rate.
 inline std::string SweepText(int seconds) {
   return R"toml(
 name = "sweep"
@@ -64,7 +64,8 @@ class SweepTest : public StartedCommandTest {
     return cells;
   }
 
-  // Returns what each cell has counted: operations, rows, and blocks in the engine and at its files.
+  // Returns what each cell has counted: operations, rows, and blocks in the engine and at its
+  // files.
   std::map<std::string, nlohmann::json> Counts(const std::string& out) {
     std::map<std::string, nlohmann::json> counts;
     for (const auto& [name, document] : Cells(out)) {

@@ -1,12 +1,17 @@
-// Tests what tools/run.sh, tools/nightly.sh and tools/build_engine.sh do about releases of engines and
-// experiments, in a small tree of their own. The compilers, the program and what they would build are
-// stand-ins, scripts that write down how they were called.
+// Tests what tools/run.sh, tools/nightly.sh and tools/build_engine.sh do about releases of engines
+// and experiments, and tools/test.sh about tests that fail, in a small tree of their own. The
+// compilers, ctest, the program and what they would build are stand-ins, scripts that write down
+// how they were called.
+#include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
 
 #include "tests/cli/command.h"
@@ -49,8 +54,8 @@ class SetUpScriptsTest : public CommandTest {
     CommandTest::SetUp();
     const fs::path tools = fs::path(SourceDir()) / "tools";
     fs::create_directories(directory_ / "tools/setup");
-    for (const char* file : {"run.sh", "nightly.sh", "setup/setup.sh", "setup/engine_releases",
-                             "setup/own_folder.sh"}) {
+    for (const char* file : {"run.sh", "test.sh", "nightly.sh", "setup/setup.sh",
+                             "setup/engine_releases", "setup/own_folder.sh"}) {
       fs::copy(tools / file, directory_ / "tools" / file);
     }
     for (const char* name : {"broken", "mine", "none"}) {
@@ -72,8 +77,8 @@ class SetUpScriptsTest : public CommandTest {
     Write(name, "#!/bin/bash\n" + text);
     fs::permissions(directory_ / name, fs::perms::owner_all);
   }
-  // Returns the exit code of a script of the tree. Sets calls_ to what the stand-ins wrote down, and
-  // said_ to what the script printed.
+  // Returns the exit code of a script of the tree. Sets calls_ to what the stand-ins wrote down,
+  // and said_ to what the script printed.
   int Tool(const std::string& words, const std::string& environment = "") {
     const std::string calls = directory_ / "calls", said = directory_ / "said";
     fs::remove(calls);
@@ -112,6 +117,41 @@ TEST_F(SetUpScriptsTest, WhatIsNoReleaseIsLeftToTheProgram) {
   EXPECT_EQ(calls_, "testbed --engine rocksdb@9.9.3\n") << "it looks in another directory";
   EXPECT_EQ(Tool("run.sh --engine rocksdb@6.20.3"), 1) << said_;
   EXPECT_EQ(calls_, "build rocksdb 6.20.3\n") << "nothing runs when the build has failed";
+}
+
+TEST_F(SetUpScriptsTest, AnEngineWhoseLibraryWasBuiltSinceJoinsTheBuild) {
+  const std::string prefix = directory_ / "mdbx";
+  Script("tools/setup/build_mdbx.sh", "[[ $1 != --where ]] || echo " + prefix + "\n");
+  Script("bin/cmake", "echo \"cmake $*\" >>\"$CALLS\"\n");
+  EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
+  EXPECT_THAT(calls_, Not(HasSubstr("cmake "))) << "the library is not there";
+  Write("mdbx/lib/libmdbx.a", "");
+  EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("cmake --preset release"));
+  Write("build/release/build.ninja", "build testbed: link " + prefix + "/lib/libmdbx.a\n");
+  EXPECT_EQ(Tool("run.sh --version"), 0) << said_;
+  EXPECT_THAT(calls_, Not(HasSubstr("cmake "))) << "the build has the engine";
+}
+
+// ctest fails when no test has the name, and would then run the failures of an earlier call again.
+TEST_F(SetUpScriptsTest, TestsThatAreNotThereAreNoSuccess) {
+  Script("bin/ctest",
+         "echo \"ctest $*\" >>\"$CALLS\"\n[[ $* == *\" -N \"* || $* == *--rerun-failed* ]]\n");
+  const std::string failures = "build/release/Testing/Temporary/LastTestsFailed.log";
+  Write(failures, "7:Earlier.Failure\n");
+  fs::last_write_time(directory_ / failures,
+                      fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(Tool("test.sh -R NoSuchTest"), 1) << said_;
+  EXPECT_THAT(calls_, HasSubstr("-R NoSuchTest\n"));
+  EXPECT_THAT(calls_, Not(HasSubstr("--rerun-failed")));
+}
+
+TEST_F(SetUpScriptsTest, WordsThatTheTestsWouldNotHeedAreRefused) {
+  for (const std::string option : {"--all", "--asan"}) {
+    EXPECT_EQ(Tool("test.sh " + option + " -L unit"), 2);
+    EXPECT_THAT(said_, HasSubstr(option + " takes no further words, not '-L'"));
+    EXPECT_EQ(calls_, "");
+  }
 }
 
 TEST_F(SetUpScriptsTest, ANightlyRunLeavesOutWhatCannotBePlanned) {
@@ -155,6 +195,29 @@ TEST_F(SetUpScriptsTest, ANightlyRunTestsAllReleasesAndAnInstallationOfOnesOwn) 
   }
 }
 
+TEST_F(SetUpScriptsTest, ANightlyRunFindsAnEngineThatWasLeftOut) {
+  Write("CMakePresets.json",
+        "{\"name\": \"without-rocksdb\", \"inherits\": \"release\"}\n"
+        "{\"name\": \"without-documents\", \"inherits\": \"release\"}\n"
+        "{\"name\": \"own-engines\", \"inherits\": \"release\"}\n");
+  const auto lists = [&](const std::string& preset, const std::string& names) {
+    Script("build/" + preset + "/testbed",
+           "[[ $1 != list ]] || printf '  %s  what it is\\n' " + names + "\n");
+  };
+  const std::string part = "nightly.sh --only without-engines --out o";
+  for (const char* preset : {"without-rocksdb", "without-documents", "own-engines"}) {
+    lists(preset, "btree");
+  }
+  EXPECT_EQ(Tool(part), 0) << Read(directory_ / "o/without-engines.log");
+  lists("without-documents", "btree rocksdb document-load");
+  lists("own-engines", "btree rocksdb");
+  EXPECT_EQ(Tool(part), 1) << said_;
+  const std::string log = Read(directory_ / "o/without-engines.log");
+  EXPECT_THAT(log, HasSubstr("without-documents has document-load, which it was built without"));
+  EXPECT_THAT(log, HasSubstr("own-engines has rocksdb, which it was built without"));
+  EXPECT_THAT(log, Not(HasSubstr("without-documents has rocksdb")));
+}
+
 // No package is installed, to dpkg-query.
 TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   Script("bin/dpkg-query", "exit 1\n");
@@ -173,6 +236,11 @@ TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   }
   EXPECT_THAT(calls_, HasSubstr(" libgtest-dev "));
   EXPECT_THAT(calls_, Not(HasSubstr(" sysbench")));
+  // Each of these is a job of its own in .github/workflows/nightly.yml, on a machine without cmake.
+  for (const std::string part : {"extension", "planted-bugs"}) {
+    (void)Tool("nightly.sh --only " + part + " --out o", "TESTBED_SKIP_PACKAGES=");
+    EXPECT_THAT(calls_, HasSubstr(" cmake ")) << part;
+  }
 }
 
 // Under sudo the home is root's, and so WiredTiger was built once more, and with it all of testbed.
@@ -211,6 +279,39 @@ TEST_F(SetUpScriptsTest, AnInstallationOfOnesOwnIsLinked) {
   }
   EXPECT_THAT(description, HasSubstr("testbed_release(rocksdb \"" + prefix + "\" FOLDER rocksdb-"));
   EXPECT_THAT(description, HasSubstr(" PREFIX \"" + prefix + "\""));
+}
+
+// Returns whether one of the patterns, with ':' between them, is that of the suite.
+bool AnyMatches(const std::string& patterns, const std::string& suite) {
+  std::istringstream list(patterns);
+  for (std::string pattern; std::getline(list, pattern, ':');) {
+    if (::fnmatch(pattern.c_str(), suite.c_str(), 0) == 0) return true;
+  }
+  return false;
+}
+
+// A test that takes the distance between the places of its faults is run at each place nightly.
+TEST(FaultSweepTest, HasEachTestThatSweeps) {
+  std::ifstream script(SourceDir() + "/tools/crashtest/fault_sweep.sh");
+  const std::string begin = "faults='";
+  std::string line;
+  while (std::getline(script, line) && !line.starts_with(begin)) continue;
+  const std::string patterns = line.substr(begin.size(), line.rfind('\'') - begin.size());
+  int tests = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(SourceDir() + "/tests/unit")) {
+    if (entry.path().extension() != ".cc") continue;
+    std::ifstream source(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(source), {}};
+    if (text.find("getenv(\"TESTBED_FAULT_STRIDE\")") == std::string::npos) continue;
+    for (size_t at = text.find("\nTEST_"); at != std::string::npos;
+         at = text.find("\nTEST_", at + 1)) {
+      const size_t name = text.find('(', at) + 1;
+      const std::string suite = text.substr(name, text.find(',', name) - name);
+      EXPECT_TRUE(AnyMatches(patterns, suite)) << suite << " of " << entry.path();
+      ++tests;
+    }
+  }
+  EXPECT_GE(tests, 10);
 }
 
 }  // namespace

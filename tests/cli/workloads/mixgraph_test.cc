@@ -1,5 +1,5 @@
-// Tests mixgraph by the real program: shares of its operations, answers, details, its rate, and that
-// what it writes is known to other workloads.
+// Tests mixgraph by the real program: shares of its operations, answers, details, its rate, and
+// that what it writes is known to other workloads.
 #include <string>
 
 #include "tests/cli/command.h"
@@ -63,7 +63,8 @@ TEST_F(MixgraphTest, TheSineIsAnOpenLoop) {
       "--workload fillseq,mixgraph --threads 2 --seconds 0.5 --workload-option sine_mix_rate=on "
       "--workload-option sine_a=0 --workload-option sine_d=1000",
       "mixgraph");
-  // No machine exceeds the rate, as a closed loop would by far. One that stalls at the end does less.
+  // No machine exceeds the rate, as a closed loop would by far. One that stalls at the end does
+  // less.
   EXPECT_LE(phase["count"].get<double>(), 1000 * phase["seconds"].get<double>() + 10);
   EXPECT_GT(phase["count"], 100);
   EXPECT_TRUE(phase["operations"][0].contains("latency_from_intended_us"));

@@ -130,6 +130,37 @@ TEST_P(RowRuleTest, KeysAndValuesAreAnyBytesAndKeysOrderAsUnsignedBytes) {
   }
 }
 
+// So a secondary index is read: its values are the keys of the rows. Short values and long ones lie
+// in different places.
+TEST_P(RowRuleTest, WhatACallReturnedMayBeGivenToTheNext) {
+  Open();
+  const std::vector<std::string> names = {"ada", "a name that is longer than a short string", "b"};
+  for (uint64_t i = 0; i < names.size(); ++i) {
+    Put(std::to_string(i), names[i]);
+    Put(names[i], RowValue(i, 300));
+  }
+  std::string_view value;
+  for (uint64_t i = 0; i < names.size(); ++i) {
+    ASSERT_TRUE(session_->Get(table_, std::to_string(i), &value));
+    ASSERT_TRUE(session_->Get(table_, value, &value)) << names[i];
+    EXPECT_EQ(value, RowValue(i, 300));
+    Put("copy", value);
+    EXPECT_EQ(Get("copy"), RowValue(i, 300));
+  }
+  std::vector<FoundRow> rows;
+  const std::vector<std::string_view> numbers = {"0", "1", "2"};
+  session_->MultiGet(table_, numbers, &rows);
+  const std::vector<std::string_view> found = {rows[2].value, rows[0].value, rows[1].value};
+  session_->MultiGet(table_, found, &rows);
+  for (uint64_t i = 0; i < names.size(); ++i) {
+    ASSERT_TRUE(rows[i].found);
+    EXPECT_EQ(rows[i].value, RowValue((i + 2) % 3, 300));
+  }
+  ASSERT_TRUE(session_->Get(table_, "1", &value));
+  session_->Erase(table_, value);
+  EXPECT_EQ(Get(names[1]), kAbsent);
+}
+
 // The value of a Get may pin a page and a snapshot until the next call of the session. Here that is
 // the one that makes the cursor.
 TEST_P(RowRuleTest, ACursorSeesWhatOthersHaveCommittedSinceTheLastGet) {
@@ -159,6 +190,20 @@ TEST_P(RowTest, ReopeningKeepsEveryRow) {
     }
     if (pass == 0) engine_->Flush();
     if (pass == 1) engine_->Settle();
+  }
+}
+
+TEST_P(RowRuleTest, ATableThatThreadsOpenAtOnceHasOneNumber) {
+  Open();
+  for (int round = 0; round < 5; ++round) {
+    const std::string name = "new" + std::to_string(round);
+    std::vector<TableId> numbers(4);
+    std::vector<std::thread> threads;
+    for (TableId& number : numbers) {
+      threads.emplace_back([&, to = &number] { *to = engine_->OpenTable(name); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(std::count(numbers.begin(), numbers.end(), numbers[0]), 4) << name;
   }
 }
 

@@ -1,7 +1,7 @@
-// Tests files that are missing, cut, too long, older than the others, or have a flipped bit. An engine of
-// ours whose pages have checksums must report the damage, or answer rightly. It must never take damaged
-// rows for absent. Where it refuses to open it must change nothing: with the file back in its place, all
-// rows must be found.
+// Tests files that are missing, cut, too long, older than the others, or have a flipped bit. An
+// engine of ours whose pages have checksums must report the damage, or answer rightly. It must
+// never take damaged rows for absent. Where it refuses to open it must change nothing: with the
+// file back in its place, all rows must be found.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -175,6 +175,22 @@ TEST_P(ScanTest, SeeksFindTheNearestRow) {
   ASSERT_FALSE(cursor->Prev());
 }
 
+TEST_P(ScanTest, ASeekTakesTheKeyThatItsCursorReturned) {
+  Open();
+  constexpr uint64_t kRows = 100;
+  Load(kRows, 300);
+  std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+  uint64_t row = 0;
+  for (bool on = cursor->First(); on; on = cursor->Next(), ++row) {
+    const bool found =
+        row % 2 == 0 ? cursor->Seek(cursor->key()) : cursor->SeekForPrev(cursor->key());
+    ASSERT_TRUE(found);
+    ASSERT_EQ(cursor->key(), RowKey(row));
+    ASSERT_EQ(cursor->value(), RowValue(row, 300));
+  }
+  EXPECT_EQ(row, kRows);
+}
+
 TEST_P(ScanTest, AgreesWithAModelUnderRandomWritesAndMoves) {
   std::vector<uint64_t> seeds = {301};
   if (std::getenv("TESTBED_EVERY_IO_MODE") != nullptr) seeds = {301, 302, 303};

@@ -213,6 +213,27 @@ TEST(CApiClose, SaysThatCommitsAreNotDurable) {
   EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
 }
 
+TEST(CApiOpen, TheWorkingDirectoryMayChange) {
+  const OwnDir dir;
+  const std::filesystem::path before = std::filesystem::current_path();
+  const char* options[] = {"cache_bytes=16M", nullptr};
+  testbed_engine* engine = nullptr;
+  testbed_session* session = nullptr;
+  testbed_table table = 0;
+  std::filesystem::current_path(dir.path());
+  const testbed_status opened = testbed_open("btree", "database", options, &engine);
+  std::filesystem::current_path("/");
+  EXPECT_EQ(opened, TESTBED_OK) << testbed_error();
+  if (opened == TESTBED_OK) {
+    EXPECT_EQ(testbed_open_table(engine, "rows", &table), TESTBED_OK) << testbed_error();
+    EXPECT_EQ(testbed_session_open(engine, &session), TESTBED_OK);
+    EXPECT_EQ(Put(session, table, "a", "1"), TESTBED_OK) << testbed_error();
+    EXPECT_EQ(testbed_session_close(session), TESTBED_OK);
+    EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+  }
+  std::filesystem::current_path(before);
+}
+
 TEST(CApiOpen, WrongOptionsMakeNothing) {
   const OwnDir dir;
   const std::string path = dir.path() + "/database";

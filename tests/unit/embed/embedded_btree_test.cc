@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -65,6 +66,20 @@ TEST(EmbeddedBtree, TwoDatabasesShareNothing) {
   EXPECT_EQ(Rows(engines[0].get(), "first"), 600);
 }
 
+TEST(EmbeddedBtree, OutlivesAChangeOfTheWorkingDirectory) {
+  const OwnDir dir;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  {
+    const auto engine = OpenBtree("database", Small());
+    std::filesystem::current_path("/");
+    EXPECT_NO_THROW(Write(engine.get(), "a", "value"));
+    EXPECT_NO_THROW(engine->Checkpoint());
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(Rows(OpenBtree(dir.path() + "/database", Small()).get(), "value"), 300);
+}
+
 TEST(EmbeddedBtree, LeavesSignalsAlone) {
   const OwnDir dir;
   const auto before = Handlers();
@@ -91,6 +106,22 @@ TEST(EmbeddedBtree, MisuseIsAnError) {
   EXPECT_THROW(session->Put(table, std::string(60000, 'k'), ""), Error);
   session->Put(table, "a", "1");
   EXPECT_TRUE(session->Get(table, "a", &value));
+}
+
+TEST(OwnEngine, ThatLacksWhatAllEnginesHaveIsRefused) {
+  const auto refused = [](void (*take)(EngineInfo*)) {
+    EngineInfo info = BtreeEngineInfo();
+    info.name = "alder";
+    take(&info);
+    EXPECT_THROW(AddEngine(info), Error);
+  };
+  refused([](EngineInfo* info) { info->name.clear(); });
+  refused([](EngineInfo* info) { info->recognises = nullptr; });
+  refused([](EngineInfo* info) { info->open = nullptr; });
+  refused([](EngineInfo* info) { info->capabilities.io_modes.clear(); });
+  refused([](EngineInfo* info) { info->capabilities.durabilities.clear(); });
+  refused([](EngineInfo* info) { info->capabilities.compressions.clear(); });
+  EXPECT_THROW(FindEngine("alder"), Error);
 }
 
 TEST(OwnEngine, IsOpenedByNameAndItsNameIsItsOwn) {

@@ -1,5 +1,5 @@
-// Tests the C API on engines that fail: one whose commit fails and leaves its transaction open, and one
-// that refuses to roll back and to take a checkpoint.
+// Tests the C API on engines that fail: one whose commit fails and leaves its transaction open, and
+// one that refuses to roll back and to take a checkpoint.
 #include <gtest/gtest.h>
 
 #include <cerrno>

@@ -5,7 +5,9 @@
 //   const uint64_t executions = model.Explore([&](MemoryModel::Run& run) {
 //     auto word = std::make_shared<ModelAtomic<uint64_t>>(0);
 //     run.Thread([=] { word->store(1, std::memory_order_release); });
-//     run.Thread([word, &run] { run.Check(word->load(std::memory_order_acquire) <= 1, "0 or 1"); });
+//     run.Thread([word, &run] {
+//       run.Check(word->load(std::memory_order_acquire) <= 1, "0 or 1");
+//     });
 //   });
 //   EXPECT_EQ(model.failure(), "");
 //

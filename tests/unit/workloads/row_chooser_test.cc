@@ -102,7 +102,8 @@ size_t CountCommon(const std::set<uint64_t>& a, const std::set<uint64_t>& b) {
       std::count_if(a.begin(), a.end(), [&](uint64_t row) { return b.contains(row); }));
 }
 
-// Of 20 rows of 1000 at random, 0.4 are among 20 others; 4 or more are with a probability of 0.06 %.
+// Of 20 rows of 1000 at random, 0.4 are among 20 others; 4 or more are with a probability of
+// 0.06 %.
 TEST(RowChooserTest, OtherPopularRowsAreAmongTheFirstOnesByChanceAlone) {
   for (const Distribution distribution :
        {Distribution::kZipfian, Distribution::kScrambled, Distribution::kHot}) {

@@ -1,9 +1,9 @@
 // The intended start times of the operations of an open loop (--rate).
 //
 // Starts are drawn at a rate of one a unit, and a unit becomes time by the curve of the rate: the
-// start drawn at n is due when the integral of the rate reaches n. From even units that gives starts
-// whose number up to each moment is that integral, and from units with exponential gaps a Poisson
-// process whose rate varies: the method of inversion (Cinlar, "Introduction to Stochastic
+// start drawn at n is due when the integral of the rate reaches n. From even units that gives
+// starts whose number up to each moment is that integral, and from units with exponential gaps a
+// Poisson process whose rate varies: the method of inversion (Cinlar, "Introduction to Stochastic
 // Processes", 1975, section 4.7). Whether the operations keep up has no influence on either.
 #ifndef TESTBED_WORKLOADS_MEASURE_ARRIVALS_ARRIVALS_H_
 #define TESTBED_WORKLOADS_MEASURE_ARRIVALS_ARRIVALS_H_

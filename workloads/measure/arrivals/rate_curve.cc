@@ -73,9 +73,9 @@ double RateCurve::SecondsOf(double n) const {
   return start + burst_ + (rest - in_burst) / a_;
 }
 
-// Returns the time in a period at which the integral of a wave reaches n. In angles that is Kepler's
-// equation, x - e sin x = m. Newton's method solves it, between bounds that it may not leave, because
-// the derivative is 0 where the rate is.
+// Returns the time in a period at which the integral of a wave reaches n. In angles that is
+// Kepler's equation, x - e sin x = m. Newton's method solves it, between bounds that it may not
+// leave, because the derivative is 0 where the rate is.
 double RateCurve::WaveSecondsOf(double n) const {
   constexpr int kMostSteps = 60;
   constexpr double kExact = 1e-12;

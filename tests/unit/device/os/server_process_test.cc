@@ -82,6 +82,18 @@ TEST_F(ServerProcessTest, AGuardedProgramGetsItsSignalsAndTellsItsExitCode) {
   }
 }
 
+// A program that embeds an engine may ignore the ends of its children.
+TEST_F(ServerProcessTest, ItsEndIsSeenWhereTheSystemForgetsChildren) {
+  ::signal(SIGCHLD, SIG_IGN);
+  {
+    ServerProcess server(Shell("exec sleep 600"));
+    EXPECT_FALSE(server.Ended());
+    EXPECT_TRUE(server.End(SIGTERM, std::chrono::seconds(10)));
+    EXPECT_TRUE(server.Ended());
+  }
+  ::signal(SIGCHLD, SIG_DFL);
+}
+
 // Another program of that user could make the server use the rights that it kept.
 TEST_F(ServerProcessTest, AUserInRootsPlaceGetsNoneOfItsRights) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";

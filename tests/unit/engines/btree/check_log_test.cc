@@ -74,8 +74,8 @@ TEST_F(BtreeCheckLogTest, ATransactionWithoutItsEndNeverHappened) {
   EXPECT_EQ(result.replay->unfinished, 1u);
 }
 
-// A checkpoint reads the log's end while a transaction appends its parts, and finds no commit active
-// when it has waited for the list of clients.
+// A checkpoint reads the log's end while a transaction appends its parts, and finds no commit
+// active when it has waited for the list of clients.
 TEST_F(BtreeCheckLogTest, ARedoPointBetweenThePartsOfATransactionPassesItOver) {
   MakeDatabase(100);
   RunAndCrash([&] {

@@ -139,8 +139,8 @@ TEST_P(FullDiskTest, OpensWithEveryAcknowledgedCommit) {
       ASSERT_GE(acknowledged, 0);
       refused += 60 - acknowledged;
     }
-    // The model counts a file with its length, holes included. A compressed data file that a kill left longer
-    // than its pages need may take all commits.
+    // The model counts a file with its length, holes included. A compressed data file that a kill
+    // left longer than its pages need may take all commits.
     if (std::string_view(GetParam().name).find("lz4") == std::string_view::npos) {
       EXPECT_GT(refused, 20);
     }

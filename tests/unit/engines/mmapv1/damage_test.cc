@@ -95,7 +95,8 @@ TEST_F(Mmapv1DamageTest, AFileThatWasCutOrIsAnothersIsAnError) {
   ExpectRefused("another file in its place");
 }
 
-// A file without a header that holds nothing is accepted (undone_files_test.cc). This one holds rows.
+// A file without a header that holds nothing is accepted (undone_files_test.cc). This one holds
+// rows.
 TEST_F(Mmapv1DamageTest, AFileThatLostItsHeaderIsAnError) {
   for (const bool crashed : {false, true}) {
     MakeDatabase(crashed, crashed);

@@ -69,7 +69,8 @@ class Mmapv1Test : public testing::Test {
   EngineOptions options_;
 };
 
-// A database without threads and journal. With the shared view every change is in the files at once.
+// A database without threads and journal. With the shared view every change is in the files at
+// once.
 class Mmapv1FilesTest : public Mmapv1Test {
  protected:
   void OpenFiles(DataFile::Views views = DataFile::kSharedView) {

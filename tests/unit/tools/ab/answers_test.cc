@@ -120,8 +120,8 @@ TEST(AbAnswersTest, NamesTheCountersThatMoved) {
   EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);
 }
 
-// An engine that does not count something has not counted 0 of it. A counter that a side has in some
-// samples was 0 in the others.
+// An engine that does not count something has not counted 0 of it. A counter that a side has in
+// some samples was 0 in the others.
 TEST(AbAnswersTest, ACounterThatOneEngineLacksHasNotMoved) {
   json document = Comparison(8, 1, 0.001);
   for (json& sample : document["samples"]) {

@@ -69,7 +69,8 @@ TEST(CacheRehearsalTest, TheMostAtAMomentBoundsTheShareWhereItIsFarFromTheMean) 
   EXPECT_LT(Find(&wild), 0.85 * Find(&calm));
 }
 
-// A larger cache would be as empty, and an engine may size its other memory by what the cache leaves.
+// A larger cache would be as empty, and an engine may size its other memory by what the cache
+// leaves.
 TEST(CacheRehearsalTest, ACacheThatStaysHalfEmptyIsNotMadeLarger) {
   FakeEngine engine;
   engine.database = 40 * kMiB;

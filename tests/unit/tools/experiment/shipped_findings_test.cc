@@ -269,8 +269,8 @@ std::vector<Selection> SelectionsOf(const Experiment& e, const std::string& expr
   return statement.selections();
 }
 
-// Expects that the scale has the cells of each part that it asks. Once, the verdict on a finding was
-// "not judged at this scale" for a label in a list that small skips.
+// Expects that the scale has the cells of each part that it asks. Once, the verdict on a finding
+// was "not judged at this scale" for a label in a list that small skips.
 void ExpectJudged(const Experiment& e, const std::string& scale, const std::vector<Cell>& cells) {
   for (const Finding& finding : e.findings) {
     for (const FindingPart& part : finding.parts) {

@@ -1,5 +1,5 @@
-// Tests that a stall is found at its second, in short and in long phases, and that documents without
-// seconds are no trouble.
+// Tests that a stall is found at its second, in short and in long phases, and that documents
+// without seconds are no trouble.
 #include "tools/live/series_text.h"
 
 #include <gtest/gtest.h>

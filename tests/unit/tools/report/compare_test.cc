@@ -363,7 +363,8 @@ TEST(CompareTermsTest, AFileSystemThatARunAskedForIsASetting) {
                         "setting differs: file_system: ext4 against xfs\n"));
 }
 
-// Equal differences of several pairs are one line, with the number of the pairs unless all differ so.
+// Equal differences of several pairs are one line, with the number of the pairs unless all differ
+// so.
 TEST(CompareTermsTest, OfSeveralPairsAreOneAccount) {
   const json first = Document({100});
   std::vector<CompareTerms> terms;

@@ -1,4 +1,5 @@
-// Tests the tables of a run: which requests of the device are its own, and which percentiles are told.
+// Tests the tables of a run: which requests of the device are its own, and which percentiles are
+// told.
 #include "tools/report/run_tables.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// A small results document that the tests of the store share: one run with a load, a measured phase of
-// two operations and three seconds, and a settle step.
+// A small results document that the tests of the store share: one run with a load, a measured phase
+// of two operations and three seconds, and a settle step.
 #ifndef TESTBED_TESTS_UNIT_TOOLS_RESULTS_SMALL_DOCUMENT_H_
 #define TESTBED_TESTS_UNIT_TOOLS_RESULTS_SMALL_DOCUMENT_H_
 

@@ -1,5 +1,5 @@
-// Tests the list of --workload: names, numbers of times, files of traces, and the lengths and rates of
-// phases.
+// Tests the list of --workload: names, numbers of times, files of traces, and the lengths and rates
+// of phases.
 #include "tools/trace/workload_list.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// Tests that the workloads with several kinds of operation know which of them their options ask for.
+// Tests that the workloads with several kinds of operation know which of them their options ask
+// for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
