@@ -1,5 +1,6 @@
 // Tests that a replay makes the same calls of the engine as the recorded workload: it announces the
-// lengths of walks to its cursors, and looks up the keys of a call together.
+// lengths of walks to its cursors, and looks up the keys of a call together. Its checks must find
+// wrong rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,10 +8,12 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/measure/runner.h"
+#include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/trace/trace_recorder.h"
 #include "workloads/trace/walk_lengths.h"
@@ -48,6 +51,26 @@ class ReplayTest : public testing::Test {
     WorkloadOptions options;
     options.extra = {{"trace", path_}};
     return Run(engine_, FindWorkload("replay").make(dataset_, options).get(), nullptr);
+  }
+
+  // Replays the trace on rows of a data set, and checks every operation.
+  PhaseResult ReplayChecked() {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    options.population = std::make_shared<Population>(dataset_);
+    PhaseOptions phase;
+    phase.verify_every = 1;
+    return RunPhase(engine_, *FindWorkload("replay").make(dataset_, options), phase);
+  }
+  // Gives each row a value of another size than those of the data set.
+  void ResizeRows() {
+    char key[64];
+    std::string value(40, ' ');
+    LyingEngine::Table& table = engine_.table(engine_.OpenTable(kMainTable));
+    for (uint64_t row = 0; row < dataset_->rows(); ++row) {
+      dataset_->SizedValue(row, 0, value.size(), value.data());
+      table[std::string(dataset_->Key(row, key))] = value;
+    }
   }
 
   LyingEngine engine_;
@@ -92,6 +115,27 @@ TEST_F(ReplayTest, TheKeysOfACallAreAskedForTogether) {
   EXPECT_EQ(recorded.takes, 200u);
   EXPECT_EQ(replayed.takes, 200u);
   EXPECT_EQ(replayed.gets, recorded.gets);
+}
+
+TEST_F(ReplayTest, AWrongRowIsFoundWhicheverCallGaveIt) {
+  using Lie = LyingEngine::Lie;
+  WorkloadOptions scans;
+  scans.mix = {{"scan", 1}};
+  scans.scan_rows = 7;
+  const std::vector<std::pair<std::string, WorkloadOptions>> recorded = {
+      {"mixed", scans}, {"multi-get", WorkloadOptions()}, {"point-read", WorkloadOptions()}};
+  for (const bool resized : {false, true}) {
+    if (resized) ResizeRows();
+    for (const auto& [name, options] : recorded) {
+      Record(name, options);
+      const PhaseResult right = ReplayChecked();
+      EXPECT_EQ(right.verified, 200u) << name;
+      EXPECT_EQ(right.wrong, 0u) << name << ": " << right.first_wrong;
+      engine_.lie = Lie::kWrongValue;
+      EXPECT_EQ(ReplayChecked().wrong, 200u) << name;
+      engine_.lie = Lie::kNone;
+    }
+  }
 }
 
 class WalkLengthsTest : public testing::Test {
