@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,22 @@ TEST_F(TraceTest, OperationsOfAllClientsComeBackInTheOrderOfTheirStarts) {
     }
   }
   EXPECT_FALSE(stream.Next(&operation));
+}
+
+// Each thread of a replay by keys reads all of the trace. With copies of their own, as many threads
+// as clients would take the square of that many blocks.
+TEST_F(TraceTest, ReadersOfABlockShareItsBytes) {
+  WritePuts(2, 30000);
+  const TraceFile file(path_);
+  ASSERT_GT(file.blocks().size(), 2u);
+  std::shared_ptr<const std::string> one = file.Read(0);
+  const std::string bytes = *one;
+  EXPECT_EQ(file.Read(0).get(), one.get());
+  EXPECT_NE(file.Read(1).get(), one.get());
+  const std::weak_ptr<const std::string> last = one;
+  one.reset();
+  EXPECT_TRUE(last.expired()) << "the file keeps no block that nobody reads";
+  EXPECT_EQ(*file.Read(0), bytes);
 }
 
 TEST_F(TraceTest, EachCallOfASessionIsRecordedOnce) {
