@@ -121,6 +121,8 @@ class MixedClient : public Client {
         break;
       case kReadModifyWrite:
         Read(step);
+        // The write makes the value that was read invalid.
+        if (found_ && kept_.keeps()) kept_.Add(step.keys[0], value_);
         Update(step);
         break;
       case kUpdate:
@@ -145,7 +147,7 @@ class MixedClient : public Client {
       case kRead:
         return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
       case kReadModifyWrite:
-        if (!found_) return false;
+        if (kept_.size() != 1 || !dataset_.Check(step.row, kept_.value(0))) return false;
         [[fallthrough]];
       case kUpdate:
       case kInsert:
@@ -284,7 +286,7 @@ class MixedClient : public Client {
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
   bool found_ = false;
   std::string_view value_;
-  KeptRows kept_;  // of a scan
+  KeptRows kept_;  // of a scan, or the one that a read-modify-write has read
 };
 
 WorkloadOptions WithPopulation(const WorkloadOptions& options,

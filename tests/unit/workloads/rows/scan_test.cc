@@ -113,6 +113,14 @@ TEST_F(ScanTest, EachKindOfWrongScanIsCounted) {
   }
 }
 
+// The row that a read-modify-write leaves is right, whatever it has read.
+TEST_F(ScanTest, AWrongValueThatAReadModifyWriteReadsIsFound) {
+  EXPECT_EQ(Run("mixed", Mix({{"read-modify-write", 1}}, 1), 100, 1).wrong, 0u);
+  engine_.lie = Lie::kWrongOld;
+  // Each phase has a session of its own, which has written none of the rows at first.
+  EXPECT_GT(Run("mixed", Mix({{"read-modify-write", 1}}, 1), 100, 1).wrong, 50u);
+}
+
 // The check of a short scan must find out from the rows themselves whether the scan reached the end
 // of the table.
 TEST_F(ScanTest, AScanThatEndsTooSoonIsWrong) {
