@@ -287,6 +287,25 @@ TEST_F(TraceTest, WhatNoReaderWouldTakeIsNotRecorded) {
   EXPECT_GT(recorded, kMostBlockBytes - kMostBlockBytes / 100);
 }
 
+// A load from the trace would make room for a value of that size.
+TEST_F(TraceTest, AnAnswerOfImpossibleSizeIsRefused) {
+  for (const uint64_t size : {kMostTraceValue, kMostTraceValue + 1, UINT64_MAX - 2}) {
+    TraceWriter writer(path_);
+    TraceFacts facts;
+    facts.kinds = {"point-read"};
+    facts.tables = {{0, "default", {}, {}}};
+    facts.clients = 1;
+    facts.operations = 1;
+    TraceClient client(writer, 0);
+    client.Begin(0, 0);
+    client.Get(0, "a", {TraceAnswer::kFound, size});
+    client.End();
+    client.Finish();
+    writer.Finish(facts);
+    EXPECT_EQ(Refusal().empty(), size == kMostTraceValue) << Refusal();
+  }
+}
+
 TEST_F(TraceTest, TablesThatATraceCannotNameAreRefused) {
   LyingEngine engine;
   TraceRecorder recorder("", engine, "w", {});
