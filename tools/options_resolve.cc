@@ -75,6 +75,29 @@ void RunOptions::ResolveVariant() {
   engine_name = info.name;
 }
 
+namespace {
+
+// Returns the number of rows: of the keys of --keys, of --rows, or as many as --db-ratio asks for.
+uint64_t ResolvedRows(const RunOptions& options) {
+  if (options.data.order == KeyOrder::kFile) {
+    const uint64_t keys = Dataset(options.data).rows();
+    if (!options.rows || *options.rows == keys) return keys;
+    throw Error(Error::kUsage,
+                fmt::format("--rows {} is not the number of keys in --keys {}, which is {}; leave "
+                            "--rows out",
+                            *options.rows, options.data.keys_file, keys));
+  }
+  if (options.rows) return *options.rows;
+  if (options.ram_bytes == 0) {
+    throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
+  }
+  const auto bytes = options.db_ratio * static_cast<double>(options.ram_bytes);
+  return std::max<uint64_t>(
+      1, static_cast<uint64_t>(bytes) / (options.data.key_size + options.data.value_size));
+}
+
+}  // namespace
+
 uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases, uint64_t log_bytes) {
   constexpr uint64_t kLeastLogs = 640ull << 20;
   const uint64_t logs = std::max(kLeastLogs, log_bytes + log_bytes / 4);
@@ -109,17 +132,7 @@ void RunOptions::Resolve() {
   engine.page_size = page_size.value_or(defaults.page_size);
   engine.ram_bytes = ram_bytes;
   ResolveCache(info.capabilities);
-  const size_t row_bytes = data.key_size + data.value_size;
-  if (data.order == KeyOrder::kFile) {
-    data.rows = Dataset(data).rows();
-  } else if (rows) {
-    data.rows = *rows;
-  } else if (ram_bytes == 0) {
-    throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
-  } else {
-    data.rows = std::max<uint64_t>(
-        1, static_cast<uint64_t>(db_ratio * static_cast<double>(ram_bytes)) / row_bytes);
-  }
+  data.rows = ResolvedRows(*this);
   if (scratch_auto) {
     const auto dataset = std::make_shared<const Dataset>(data);
     scratch_bytes = ScratchBytesFor(DataBytes(workloads, dataset, workload), databases,

@@ -255,6 +255,19 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// The rows of a file of keys, and their order, follow from the file.
+TEST_F(BadInputTest, OtherRowsThanThoseOfAFileOfKeysAreRefused) {
+  std::ofstream(directory_ / "keys") << "one\ntwo\nthree\n";
+  const std::string keys = "--engine btree --ram 64M --dir d --keys keys ";
+  ExpectRefused(Run(keys + "--rows 2"), "--rows 2 is not the number of keys in --keys keys");
+  for (const char* order : {"random", "permuted", "sequential"}) {
+    ExpectRefused(Run(keys + "--key-order " + order), "--key-order asks for one");
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "d"));
+  const CommandResult same = Run(keys + "--rows 3 --workload insert --threads 1 --quiet");
+  EXPECT_EQ(same.code, 0) << same.err;
+}
+
 // Databases without a table would still take their parts of the memory, and a row and its index
 // entries would be in different databases.
 // The pages of an engine that maps its files can only be dropped while it is closed.
