@@ -55,6 +55,10 @@ struct WorkloadOptions {
   std::shared_ptr<Population> population;
 };
 
+// The most bytes of keys and values that a client prepares at once, unless a single operation has
+// more. They are memory of the run, beside what is measured.
+inline constexpr size_t kBatchBytes = 1 << 20;
+
 // One thread's part of a workload. Not thread-safe.
 class Client {
  public:

@@ -98,11 +98,12 @@ class MixedClient : public Client {
             Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
         key_room_(dataset_.max_key_size() + 8),
         room_(key_room_ * tables_.size() + dataset_.options().value_size),
-        buffer_(kBatch * room_) {}
+        batch_(std::clamp<size_t>(kBatchBytes / room_, 1, kBatch)),
+        buffer_(batch_ * room_) {}
 
   size_t Generate(size_t max) override {
     size_t n = 0;
-    while ((n = Plan(std::min(max, kBatch))) == 0 && phase_.missed.load() == kActions) {
+    while ((n = Plan(std::min(max, batch_))) == 0 && phase_.missed.load() == kActions) {
       // Other clients hold the rows that this client needs, until their next batches.
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
@@ -281,6 +282,7 @@ class MixedClient : public Client {
   RowChooser chooser_;
   uint64_t version_;  // version of the last update; each phase on a database begins at another
   const size_t key_room_, room_;
+  const size_t batch_;  // operations that are prepared at once
   std::vector<char> buffer_;
   Step steps_[kBatch];
   std::optional<Action> next_;  // an action that was drawn but has found no row yet

@@ -54,11 +54,14 @@ class ReplayClient : public Client {
 
   size_t Generate(size_t max) override {
     max = std::min(max, kBatch);
-    size_t n = 0;
-    while (n < max && stream_.Next(&steps_[n].operation)) {
-      if (!phase_.options.by_key || Mine(steps_[n].operation)) ++n;
+    size_t n = 0, bytes = 0;
+    while (n < max && bytes < kBatchBytes && stream_.Next(&steps_[n].operation)) {
+      if (phase_.options.by_key && !Mine(steps_[n].operation)) continue;
+      steps_[n].values = bytes;
+      bytes += PutBytes(steps_[n].operation);
+      ++n;
     }
-    MakeValues(n);
+    MakeValues(n, bytes);
     for (size_t i = 0; i < n; ++i) {
       FindRows(&steps_[i]);
       lengths_.Find(steps_[i].operation, &steps_[i].walks);
@@ -183,17 +186,20 @@ class ReplayClient : public Client {
     return hash % threads_ == thread_;
   }
 
-  void MakeValues(size_t n) {
+  // Returns the bytes of the values that the operation puts.
+  static size_t PutBytes(const TraceOperation& operation) {
     size_t bytes = 0;
-    for (size_t i = 0; i < n; ++i) {
-      for (const TraceCall& call : steps_[i].operation.calls) {
-        if (call.kind == TraceCallKind::kPut) bytes += call.number;
-      }
+    for (const TraceCall& call : operation.calls) {
+      if (call.kind == TraceCallKind::kPut) bytes += call.number;
     }
+    return bytes;
+  }
+
+  // Makes the values of the first `n` steps, which have that many bytes together.
+  void MakeValues(size_t n, size_t bytes) {
     if (buffer_.size() < bytes) buffer_.resize(bytes);
-    size_t at = 0;
     for (size_t i = 0; i < n; ++i) {
-      steps_[i].values = at;
+      size_t at = steps_[i].values;
       for (const TraceCall& call : steps_[i].operation.calls) {
         if (call.kind != TraceCallKind::kPut) continue;
         values_.Make(call.key, call.number, buffer_.data() + at);

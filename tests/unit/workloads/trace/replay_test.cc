@@ -15,7 +15,9 @@
 #include "workloads/measure/runner.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
+#include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_recorder.h"
+#include "workloads/trace/trace_writer.h"
 #include "workloads/trace/walk_lengths.h"
 
 namespace testbed {
@@ -53,6 +55,39 @@ class ReplayTest : public testing::Test {
     return Run(engine_, FindWorkload("replay").make(dataset_, options).get(), nullptr);
   }
 
+  // Writes a trace of operations that put a value of `bytes` bytes each.
+  void WritePuts(uint64_t puts, uint64_t bytes) {
+    TraceWriter writer(path_);
+    TraceClient client(writer, 0);
+    for (uint64_t i = 0; i < puts; ++i) {
+      client.Begin(0, i);
+      client.Put(0, "key" + std::to_string(i), bytes);
+      client.End();
+    }
+    client.Finish();
+    TraceFacts facts;
+    facts.kinds = {"update"};
+    facts.tables = {{0, kMainTable, {}, {}}};
+    facts.clients = 1;
+    facts.operations = puts;
+    facts.calls = client.calls();
+    writer.Finish(facts);
+  }
+  // Performs the trace and returns how many operations were prepared at once, batch by batch.
+  std::vector<size_t> Batches(const std::string& name) {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options);
+    workload->OpenTables(engine_);
+    const std::unique_ptr<Session> session = engine_.NewSession();
+    const std::unique_ptr<Client> client = workload->NewClient(*session, 0, 1);
+    std::vector<size_t> batches;
+    while (const size_t n = client->Generate(64)) {
+      for (size_t i = 0; i < n; ++i) client->Execute(i);
+      batches.push_back(n);
+    }
+    return batches;
+  }
   // Replays the trace on rows of a data set, and checks every operation.
   PhaseResult ReplayChecked() {
     WorkloadOptions options;
@@ -136,6 +171,13 @@ TEST_F(ReplayTest, AWrongRowIsFoundWhicheverCallGaveIt) {
       engine_.lie = Lie::kNone;
     }
   }
+}
+
+TEST_F(ReplayTest, LargeValuesArePreparedAFewAtATime) {
+  WritePuts(10, 300'000);
+  EXPECT_THAT(Batches("replay-load"), ElementsAre(4, 4, 2));
+  EXPECT_THAT(Batches("replay"), ElementsAre(4, 4, 2));
+  EXPECT_EQ(engine_.table(engine_.OpenTable(kMainTable)).at("key9").size(), 300'000u);
 }
 
 class WalkLengthsTest : public testing::Test {
