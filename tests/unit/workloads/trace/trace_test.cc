@@ -306,6 +306,27 @@ TEST_F(TraceTest, AnAnswerOfImpossibleSizeIsRefused) {
   }
 }
 
+// A thousand buffers of the usual size would take as much memory as --ram has by default.
+TEST_F(TraceTest, TheBuffersOfManyClientsAreSmaller) {
+  for (const bool many : {false, true}) {
+    LyingEngine engine;
+    TraceRecorder recorder(path_, engine, "w", {DefineOp("read", Ground::kForeground)});
+    recorder.engine().OpenTable("default");
+    recorder.MakeClients(many ? 1000 : 100);
+    TraceClient& client = recorder.client(0);
+    for (uint64_t n = 0; n < 1000; ++n) {
+      client.Begin(0, n);
+      client.Get(0, Key(0, n) + std::string(80, 'k'), true, 10);
+      client.End();
+      client.Rest();
+    }
+    recorder.Finish();
+    const TraceFile file(path_);
+    EXPECT_EQ(file.facts().operations, 1000u);
+    EXPECT_EQ(file.blocks().size() > 1, many) << file.blocks().size();
+  }
+}
+
 TEST_F(TraceTest, TablesThatATraceCannotNameAreRefused) {
   LyingEngine engine;
   TraceRecorder recorder("", engine, "w", {});
