@@ -226,7 +226,7 @@ void TraceRecorder::Finish() {
     facts_.last_ns = std::max(facts_.last_ns, client->last_ns());
     for (size_t k = 0; k < kTraceCalls; ++k) facts_.calls[k] += client->calls()[k];
   }
-  writer_.Finish(facts_);
+  if (facts_.operations != 0) writer_.Finish(facts_);
 }
 
 }  // namespace testbed

@@ -151,6 +151,21 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
   ExpectAnswersAsRecorded(by_key);
 }
 
+// The phase that is reported is recorded, and not the warm-up before it.
+TEST_F(TraceCommandTest, ASearchForARateRecordsThePhaseThatItReports) {
+  const CommandResult result =
+      Run("--engine null --ram 64M --rows 1000 --threads 1 --seconds 0.1 --warmup 0.1 --account "
+          "file --quiet --json run.json --workload insert,point-read --find-rate 'p50 < 2ms' "
+          "--record a.trace");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json document = Json("run.json");
+  const json& measured = document["runs"].back()["phases"].back();
+  EXPECT_EQ(measured["kind"], "measure");
+  const CommandResult info = Run("trace info a.trace --json info.json");
+  ASSERT_EQ(info.code, 0) << info.err;
+  EXPECT_EQ(Json("info.json")["operations"], measured["count"]);
+}
+
 // Operations that are far apart and cost nothing begin when they are due, on a busy machine too.
 TEST_F(TraceCommandTest, AReplayAtSpeedOneKeepsItsScheduleWithinAMillisecondAtTheMedian) {
   const std::string words = "--engine null --rows 1000 --threads 1 --workload insert,";

@@ -327,6 +327,18 @@ TEST_F(TraceTest, TheBuffersOfManyClientsAreSmaller) {
   }
 }
 
+TEST_F(TraceTest, ARecordingWithoutOperationsLeavesTheTraceThatWasThere) {
+  WritePuts(1, 10);
+  {
+    LyingEngine engine;
+    TraceRecorder recorder(path_, engine, "w", {DefineOp("read", Ground::kForeground)});
+    recorder.MakeClients(2);
+    recorder.Finish();
+  }
+  EXPECT_EQ(TraceFile(path_).facts().operations, 10u);
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+}
+
 TEST_F(TraceTest, TablesThatATraceCannotNameAreRefused) {
   LyingEngine engine;
   TraceRecorder recorder("", engine, "w", {});
