@@ -253,7 +253,7 @@ class ReplayClient : public Client {
               kept_.keeps() && table == phase_.main_table};
     session_.TakeEach(table, {asked_.keys, call.number}, [this](size_t i, const FoundRow& row) {
       if (row.found) consume_(row.value);
-      if (row.found && asked_.keeps) kept_.Add(asked_.keys[i], row.value);
+      if (row.found && asked_.keeps) kept_.AddFew(asked_.keys[i], row.value);
       Count(row.found, row.value.size(), asked_.answers[i]);
     });
   }
@@ -335,7 +335,7 @@ class ReplayClient : public Client {
     ++totals_.rows_read;
     const std::string_view value = place.cursor->value();
     consume_(value);
-    if (place.of_main && kept_.keeps()) kept_.Add(place.cursor->key(), value);
+    if (place.of_main && kept_.keeps()) kept_.AddFew(place.cursor->key(), value);
   }
 
   struct Checked {

@@ -160,6 +160,37 @@ TEST_F(ScanTest, WhatIsNotCheckedIsNotKept) {
   EXPECT_EQ(kept.size(), 0u);
 }
 
+// Copies of the rows of long scans would take more memory than a run has.
+TEST(KeptRowsTest, OfManyRowsTheFirstAreKept) {
+  KeptRows kept;
+  const std::string value(1000, 'v');
+  for (const size_t rows : {size_t{5000}, size_t{3}}) {
+    kept.Begin(true);
+    for (size_t i = 0; i < rows; ++i) kept.AddFew(std::to_string(10000 + i), value);
+    EXPECT_EQ(kept.size() + kept.left_out(), rows);
+    EXPECT_LE(kept.size(), 1050u);
+    EXPECT_EQ(kept.key(2), "10002");
+    EXPECT_EQ(kept.last_key(), std::to_string(10000 + rows - 1));
+  }
+  EXPECT_EQ(kept.left_out(), 0u);
+}
+
+TEST_F(ScanTest, ALongScanIsCheckedByTheRowsThatItBeganWith) {
+  DatasetOptions data;
+  data.rows = 4000;
+  data.value_size = 1000;
+  dataset_ = std::make_shared<const Dataset>(data);
+  engine_.table(engine_.OpenTable(kMainTable)).clear();
+  Run("insert", {});
+  const PhaseResult right = Run("mixed", Mix({{"scan", 1}}, 3000), 20, 1);
+  EXPECT_EQ(right.verified, 20u);
+  EXPECT_EQ(right.wrong, 0u) << right.first_wrong;
+  for (const Lie lie : {Lie::kWrongValue, Lie::kWrongFirst}) {
+    engine_.lie = lie;
+    EXPECT_EQ(Run("mixed", Mix({{"scan", 1}}, 3000), 20, 1).wrong, 20u) << static_cast<int>(lie);
+  }
+}
+
 TEST_F(ScanTest, MultiGetChecksEachRowOfItsCall) {
   WorkloadOptions options;
   options.hit_ratio = 0.7;
