@@ -263,6 +263,9 @@ TEST_F(BadInputTest, OtherRowsThanThoseOfAFileOfKeysAreRefused) {
   for (const char* order : {"random", "permuted", "sequential"}) {
     ExpectRefused(Run(keys + "--key-order " + order), "--key-order asks for one");
   }
+  // ycsb-d has no --mix that could be left out.
+  ExpectRefused(Run(keys + "--workload ycsb-load,ycsb-d"), "--workload ycsb-d inserts rows");
+  ExpectRefused(Run(keys + "--workload insert,mixed --mix insert=1"), "--workload mixed inserts");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "d"));
   const CommandResult same = Run(keys + "--rows 3 --workload insert --threads 1 --quiet");
   EXPECT_EQ(same.code, 0) << same.err;

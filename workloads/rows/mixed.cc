@@ -307,8 +307,9 @@ class Mixed : public Workload {
         options_(WithPopulation(options, dataset_)),
         phase_{*dataset_, options_, ParseMix(options.mix), {scan_length, options.scan_rows}, {}} {
     if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
-      throw Error(Error::kUsage,
-                  "--mix insert needs keys beyond those of --keys; leave one of them");
+      throw Error(Error::kUsage, "--workload " + name_ +
+                                     " inserts rows, and a file of keys has none for them; leave "
+                                     "out --keys, or the inserts");
     }
     if (phase_.May(kRead)) CheckHitRatio(*dataset_, options_);
     for (const char* name : kActionNames) ops_.push_back(DefineOp(name, Ground::kForeground));
