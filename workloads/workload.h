@@ -172,7 +172,8 @@ class Workload {
   // give the same operations. `session` must outlive the client.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
   // Called after all clients have ended, outside the measured time. Checks the database as a whole
-  // and returns a sentence about the first error, or an empty string.
+  // and returns a sentence about the first error, or an empty string. A check that reads for long
+  // ends, with an empty string, when the run is asked to stop (StopRequested).
   virtual std::string CheckDatabase(Engine& engine) { return {}; }
   // Returns whether CheckDatabase looks at the database after a phase that is no load.
   virtual bool checks() const { return false; }

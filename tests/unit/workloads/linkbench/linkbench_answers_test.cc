@@ -1,9 +1,11 @@
 // Tests how LinkBench's requesters read links and lists, and that their checks find wrong answers.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <memory>
 #include <string>
 
+#include "device/os/signal_guard.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/linkbench/access.h"
 #include "workloads/measure/runner.h"
@@ -56,6 +58,24 @@ class LinkbenchAnswersTest : public testing::Test {
 
 TEST_F(LinkbenchAnswersTest, RightAnswersAreFoundRight) {
   for (const Op op : {kGetLink, kGetLinkList, kCountLink}) EXPECT_EQ(Wrong(op, Lie::kNone, 100), 0);
+}
+
+TEST_F(LinkbenchAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
+  DatasetOptions data;
+  data.rows = 300;
+  const std::unique_ptr<Workload> workload =
+      FindWorkload("linkbench").make(std::make_shared<const Dataset>(data), {});
+  workload->OpenTables(engine_);
+  engine_.steps = 0;
+  EXPECT_EQ(workload->CheckDatabase(engine_), "");
+  EXPECT_TRUE(workload->Details().contains("check"));
+  EXPECT_GT(engine_.steps, 600u);
+  const SignalGuard signals;
+  ::raise(SIGINT);
+  engine_.steps = 0;
+  EXPECT_EQ(workload->CheckDatabase(engine_), "");
+  EXPECT_FALSE(workload->Details().contains("check"));
+  EXPECT_EQ(engine_.steps, 0u);
 }
 
 TEST_F(LinkbenchAnswersTest, WrongListsAreCounted) {
