@@ -51,7 +51,10 @@ void SetMix(const std::string& option, const std::string& text, WorkloadOptions*
     if (equals == std::string::npos) {
       RefuseValue(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
     }
-    options->mix[part.substr(0, equals)] = ParseReal(option, part.substr(equals + 1), 0, 1e9);
+    const double share = ParseReal(option, part.substr(equals + 1), 0, 1e9);
+    if (!options->mix.emplace(part.substr(0, equals), share).second) {
+      RefuseValue(option, text, "each operation once");
+    }
   }
 }
 

@@ -90,6 +90,7 @@ const BadValue kBadValues[] = {
     {"--mix", "point-read"},
     {"--mix", "fly=3", "--workload insert,mixed"},
     {"--mix", "update=0", "--workload insert,mixed"},
+    {"--mix", "update=1,point-read=3,update=2", "--workload insert,mixed"},
     {"--verify", "some"},
     {"--verify-every", "-1"},
     {"--consume", "all"},
