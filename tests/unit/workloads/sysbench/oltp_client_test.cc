@@ -109,6 +109,18 @@ TEST_F(OltpAnswersTest, ARangeTellsItsLengthAndStepsNoFurther) {
   EXPECT_GT(result.totals.rows_read, 4u * 50 * 17);
 }
 
+// The statements of a transaction may be ten thousand, with room for a row each.
+TEST_F(OltpAnswersTest, LongTransactionsArePreparedOneAtATime) {
+  const std::unique_ptr<Session> session = engine_.NewSession();
+  for (const size_t selects : {size_t{10}, size_t{10000}}) {
+    options_.extra["point_selects"] = std::to_string(selects);
+    const std::unique_ptr<Workload> workload =
+        FindWorkload("oltp-read-only").make(dataset_, options_);
+    workload->OpenTables(engine_);
+    EXPECT_EQ(workload->NewClient(*session, 0, 1)->Generate(64), selects == 10 ? 16u : 1u);
+  }
+}
+
 // The walk over a large database takes hours.
 TEST_F(OltpAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
   options_.extra["check"] = "on";
