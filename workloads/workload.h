@@ -168,6 +168,9 @@ class Workload {
   // Opens the tables for `clients` clients. The runner calls this one; workloads that have tables
   // for each client override it.
   virtual void OpenClientTables(Engine& engine, int clients) { OpenTables(engine); }
+  // Opens the tables for CheckDatabase alone, once other phases have followed: the engine may be
+  // another object since. Changes nothing in the database.
+  virtual void OpenForCheck(Engine& engine, int clients) { OpenClientTables(engine, clients); }
   // Returns the client of thread number `thread` of `threads`. The same numbers and the same seed
   // give the same operations. `session` must outlive the client.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;

@@ -81,6 +81,7 @@ class Oltp : public Workload {
     phase_.FindWhole(engine);
     phase_.empty.store(false);
   }
+  void OpenForCheck(Engine& engine, int) override { phase_.tables.Open(engine, settings_.tables); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return NewOltpClient(phase_, session, thread);
   }

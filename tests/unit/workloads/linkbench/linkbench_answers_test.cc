@@ -78,6 +78,34 @@ TEST_F(LinkbenchAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
   EXPECT_EQ(engine_.steps, 0u);
 }
 
+TEST_F(LinkbenchAnswersTest, ACheckAfterOtherPhasesIsNoPhaseOfItsOwn) {
+  DatasetOptions data;
+  data.rows = 300;
+  const auto dataset = std::make_shared<const Dataset>(data);
+  const std::unique_ptr<Workload> next = FindWorkload("linkbench").make(dataset, {});
+  workload_->OpenForCheck(engine_, 1);
+  next->OpenTables(engine_);
+  EXPECT_EQ(next->Details()["phase"], 2) << "after that of the fixture";
+  next->OpenForCheck(engine_, 1);
+  EXPECT_EQ(next->CheckDatabase(engine_), "");
+}
+
+// In linkbench-load,linkbench-index,linkbench-check the check of the index comes last.
+TEST(LinkbenchIndexCheckTest, TheIndexIsCheckedWhenItIsThere) {
+  DatasetOptions data;
+  data.rows = 300;
+  const auto dataset = std::make_shared<const Dataset>(data);
+  WorkloadOptions options;
+  options.extra = {{"covering_index", "after"}};
+  LyingEngine engine;
+  const std::unique_ptr<Workload> load = FindWorkload("linkbench-load").make(dataset, options),
+                                  index = FindWorkload("linkbench-index").make(dataset, options);
+  RunPhase(engine, *load, {.verify_every = 0});
+  RunPhase(engine, *index, {.verify_every = 0});
+  EXPECT_NO_THROW(index->OpenForCheck(engine, 1));
+  EXPECT_EQ(index->CheckDatabase(engine), "");
+}
+
 TEST_F(LinkbenchAnswersTest, WrongListsAreCounted) {
   for (const Lie lie : {Lie::kWrongValue, Lie::kEmptyCursor}) {
     EXPECT_GT(Wrong(kGetLinkList, lie, 100), 40) << static_cast<int>(lie);
