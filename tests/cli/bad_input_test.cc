@@ -300,6 +300,9 @@ TEST_F(BadInputTest, TheMostOfNoMemoryOrBesideASizeIsRefused) {
   ExpectRefused(Run("--engine btree --cache-pct most --cache-size 16M"),
                 "--cache-pct most divides --ram");
   ExpectRefused(Run("--engine btree --cache-pct most:50"), "most");
+  // What such a workload writes can be written only once.
+  ExpectRefused(Run("--engine btree --ram 64M --rows 1000 --cache-pct auto --workload ib.i0,ib.x"),
+                "--cache-pct auto performs a workload several times, and --workload ib.x writes");
   ASSERT_EQ(Run("--engine btree --dir d --workload insert --rows 1000 --ram 64M").code, 0);
   const CommandResult reuse =
       Run("--engine btree --dir d --reuse --workload mixed --rows 1000 --ram 64M --cache-pct most");

@@ -41,6 +41,16 @@ void CheckReads(const RunOptions& options) {
   }
 }
 
+// Throws Error (kUsage) when --cache-pct auto would try the workload on a database that holds what
+// the workload is to write.
+void CheckTrials(const RunOptions& options, const WorkloadInfo& info, const Workload& workload) {
+  if (!options.cache_auto || info.loads || !workload.writes() || workload.operations() == 0) return;
+  throw Error(Error::kUsage,
+              fmt::format("--cache-pct auto performs a workload several times, and --workload {} "
+                          "writes until it ends by itself; give a number",
+                          info.name));
+}
+
 // Opens the engine with a new database in `dir` and closes it. Writes the engine's sentence to `fd`
 // when it refuses an option. Other failures are ignored: the run itself will report them.
 int Refused(const RunOptions& options, const std::string& dir, int fd) {
@@ -79,7 +89,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckReads(options);
   // Making a workload checks its options.
   for (const std::string& name : options.workloads) {
-    FindWorkload(name).make(dataset, options.workload);
+    CheckTrials(options, FindWorkload(name), *FindWorkload(name).make(dataset, options.workload));
   }
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckDatabases(options.workloads, *dataset, options.workload, options.databases);
