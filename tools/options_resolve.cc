@@ -134,6 +134,11 @@ void RunOptions::Resolve() {
   ResolveCache(info.capabilities);
   data.rows = ResolvedRows(*this);
   if (scratch_auto) {
+    if (std::find(workloads.begin(), workloads.end(), "replay-load") != workloads.end()) {
+      throw Error(Error::kUsage,
+                  "--scratch auto makes room for the data, and what the trace of replay-load holds "
+                  "is not known; give --scratch a size");
+    }
     const auto dataset = std::make_shared<const Dataset>(data);
     scratch_bytes = ScratchBytesFor(DataBytes(workloads, dataset, workload), databases,
                                     CheckpointLogBytes(engine));

@@ -307,6 +307,8 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   std::ofstream(directory_ / "text")
       << "not a trace, but a text of some length, as it happens to be";
   ExpectRefused(Run(run + "replay:text"), "trace text: is no trace");
+  ExpectRefused(Run("--engine btree --scratch auto --workload replay-load:text"),
+                "give --scratch a size");
   ExpectRefused(Run("trace import --format csv text -o out"), "no header with a column key");
   ExpectRefused(Run("trace import --format rocksdb --clients 8 text -o out"), "RocksDB notes none");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
