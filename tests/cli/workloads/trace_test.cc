@@ -151,6 +151,23 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
   ExpectAnswersAsRecorded(by_key);
 }
 
+TEST_F(TraceCommandTest, ASweepReplaysWithAThreadForEachClientOfTheTrace) {
+  Phase(
+      "--engine btree --rows 500 --threads 3 --workload insert,point-read --operations 300 "
+      "--record a.trace",
+      "point-read");
+  const CommandResult sweep =
+      Run("--engine btree --rows 500 --ram 64M --account file --quiet --page-size 4k,8k "
+          "--workload insert,replay:a.trace --out s");
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  int cells = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "s/cells")) {
+    EXPECT_EQ(json::parse(Read(entry.path()))["runs"].back()["threads"], 3);
+    ++cells;
+  }
+  EXPECT_EQ(cells, 2);
+}
+
 // The phase that is reported is recorded, and not the warm-up before it.
 TEST_F(TraceCommandTest, ASearchForARateRecordsThePhaseThatItReports) {
   const CommandResult result =
