@@ -77,16 +77,38 @@ void RunOptions::ResolveVariant() {
 
 namespace {
 
+// Throws Error (kUsage) when the engine takes no keys as long as the longest of the rows, or as the
+// entries of their indexes.
+void CheckLongestKey(const RunOptions& options, const Capabilities& can, size_t longest) {
+  // The limit is that of the smallest page. Longer keys may fit where pages have several sizes, and
+  // the engine refuses those that do not.
+  if (can.min_page_size != can.max_page_size) return;
+  constexpr size_t kAttribute = 8;  // bytes of an entry before the row's key
+  const bool indexed = options.data.indexes > 0;
+  const size_t bytes = longest + (indexed ? kAttribute : 0);
+  if (bytes <= can.max_key_size) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} takes keys of {} bytes at most, and {} {}; give shorter keys",
+                          options.engine_name, can.max_key_size,
+                          indexed ? "the entries of --indexes have" : "--keys asks for", bytes));
+}
+
 // Returns the number of rows: of the keys of --keys, of --rows, or as many as --db-ratio asks for.
-uint64_t ResolvedRows(const RunOptions& options) {
+// Checks the lengths of their keys.
+uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   if (options.data.order == KeyOrder::kFile) {
-    const uint64_t keys = Dataset(options.data).rows();
+    const Dataset dataset(options.data);
+    // A data set has room for keys that do not exist, which are one byte longer than the others.
+    const size_t absent = options.workload.hit_ratio < 1 ? 1 : 0;
+    CheckLongestKey(options, can, dataset.max_key_size() - 1 + absent);
+    const uint64_t keys = dataset.rows();
     if (!options.rows || *options.rows == keys) return keys;
     throw Error(Error::kUsage,
                 fmt::format("--rows {} is not the number of keys in --keys {}, which is {}; leave "
                             "--rows out",
                             *options.rows, options.data.keys_file, keys));
   }
+  if (options.data.indexes > 0) CheckLongestKey(options, can, options.data.key_size);
   if (options.rows) return *options.rows;
   if (options.ram_bytes == 0) {
     throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
@@ -132,7 +154,7 @@ void RunOptions::Resolve() {
   engine.page_size = page_size.value_or(defaults.page_size);
   engine.ram_bytes = ram_bytes;
   ResolveCache(info.capabilities);
-  data.rows = ResolvedRows(*this);
+  data.rows = ResolvedRows(*this, info.capabilities);
   if (scratch_auto) {
     if (std::find(workloads.begin(), workloads.end(), "replay-load") != workloads.end()) {
       throw Error(Error::kUsage,

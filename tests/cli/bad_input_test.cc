@@ -321,6 +321,18 @@ TEST_F(BadInputTest, WhatAnEngineWithoutACacheCannotHonourIsRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// The load would fail at the first long key.
+TEST_F(BadInputTest, KeysThatAnEngineCannotHoldAreRefusedBeforeTheLoad) {
+  if (!HasEngine("lmdb")) GTEST_SKIP() << "no lmdb in this build";
+  const std::string lmdb = "--engine lmdb --ram 64M --dir d ";
+  ExpectRefused(Run(lmdb + "--rows 100 --key-size 508 --indexes 1"),
+                "the entries of --indexes have 516");
+  std::ofstream(directory_ / "keys") << "short\n" << std::string(600, 'k') << "\n";
+  ExpectRefused(Run(lmdb + "--keys keys"), "--keys asks for 600");
+  ExpectRefused(Run(lmdb + "--keys keys --hit-ratio 0.5"), "--keys asks for 601");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "d"));
+}
+
 TEST_F(BadInputTest, AMissingDatabaseToReuseIsNamedAndNotMade) {
   ExpectRefused(Run("--engine btree --reuse --dir nosuch --workload point-read"), "nosuch");
   EXPECT_TRUE(DirectoryIsEmpty());
