@@ -121,7 +121,7 @@ std::vector<WorkloadInfo> DbBenchInfos() {
        .loads = false,
        .make = MakeSeekRandom,
        .reads_only = true,
-       .run_options = {MixedRunOptions().front()},
+       .run_options = MixedRunOptions(),
        .defaults = {{"scan-rows", "1"}}},
       {.name = "multireadrandom",
        .summary = "db_bench's: multi-get",

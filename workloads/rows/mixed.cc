@@ -72,7 +72,6 @@ struct MixedPhase {
   const WorkloadOptions& options;
   const Mix mix;
   const ScanLengths scan_lengths;
-  const bool whole_updates;  // an update writes its row without a look at it
   std::vector<TableId> tables;
   uint64_t number = 0;  // of this phase on the database (Population::BeginPhase)
   // The action for which no row was left, which ends the phase; kActions while the phase goes on.
@@ -122,12 +121,12 @@ class MixedClient : public Client {
         Read(step);
         break;
       case kReadModifyWrite:
+        Read(step);
+        // The write makes the value that was read invalid.
+        if (found_ && kept_.keeps()) kept_.Add(step.keys[0], value_);
+        Update(step);
+        break;
       case kUpdate:
-        if (ReadsBefore(step.action)) {
-          Read(step);
-          // The write makes the value that was read invalid.
-          if (found_ && kept_.keeps()) kept_.Add(step.keys[0], value_);
-        }
         Update(step);
         break;
       case kInsert:
@@ -149,12 +148,9 @@ class MixedClient : public Client {
       case kRead:
         return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
       case kReadModifyWrite:
-      case kUpdate:
-        if (ReadsBefore(step.action) &&
-            (kept_.size() != 1 || !dataset_.Check(step.row, kept_.value(0)))) {
-          return false;
-        }
+        if (kept_.size() != 1 || !dataset_.Check(step.row, kept_.value(0))) return false;
         [[fallthrough]];
+      case kUpdate:
       case kInsert:
         return session_.Get(tables_[0], step.keys[0], &value_) && dataset_.Check(step.row, value_);
       case kErase:
@@ -245,11 +241,6 @@ class MixedClient : public Client {
     }
   }
 
-  // Returns whether the operation, which updates a row, reads it before.
-  bool ReadsBefore(Action action) const {
-    return action == kReadModifyWrite || !phase_.whole_updates;
-  }
-
   void Read(const Step& step) {
     found_ = session_.Get(tables_[0], step.keys[0], &value_);
     if (found_) consume_(value_);
@@ -297,7 +288,7 @@ class MixedClient : public Client {
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
   bool found_ = false;
   std::string_view value_;
-  KeptRows kept_;  // of a scan, or the one that was read before its update
+  KeptRows kept_;  // of a scan, or the one that a read-modify-write has read
 };
 
 WorkloadOptions WithPopulation(const WorkloadOptions& options,
@@ -309,17 +300,12 @@ WorkloadOptions WithPopulation(const WorkloadOptions& options,
 
 class Mixed : public Workload {
  public:
-  Mixed(const char* name, const std::string& scan_length, bool whole_updates,
-        std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
+  Mixed(const char* name, const std::string& scan_length, std::shared_ptr<const Dataset> dataset,
+        const WorkloadOptions& options)
       : name_(name),
         dataset_(std::move(dataset)),
         options_(WithPopulation(options, dataset_)),
-        phase_{*dataset_,
-               options_,
-               ParseMix(options.mix),
-               {scan_length, options.scan_rows},
-               whole_updates,
-               {}} {
+        phase_{*dataset_, options_, ParseMix(options.mix), {scan_length, options.scan_rows}, {}} {
     if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
       throw Error(Error::kUsage, "--workload " + name_ +
                                      " inserts rows, and a file of keys has none for them; leave "
@@ -386,20 +372,16 @@ std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,
 std::unique_ptr<Workload> MakeMixedAs(const char* name, bool uniform_scans,
                                       std::shared_ptr<const Dataset> dataset,
                                       const WorkloadOptions& options) {
-  const ExtraOptions given(name, options.extra, "--workload-option");
-  const std::string length = given.Choice("scan_length", uniform_scans ? "uniform" : "fixed",
-                                          {"fixed", "uniform", "zipfian"});
-  return std::make_unique<Mixed>(name, length, given.Flag("writeallfields", true),
-                                 std::move(dataset), options);
+  const std::string length = ExtraOptions(name, options.extra, "--workload-option")
+                                 .Choice("scan_length", uniform_scans ? "uniform" : "fixed",
+                                         {"fixed", "uniform", "zipfian"});
+  return std::make_unique<Mixed>(name, length, std::move(dataset), options);
 }
 
 std::vector<std::pair<std::string, std::string>> MixedRunOptions() {
   return {{"scan_length",
            "fixed: a scan takes --scan-rows rows; uniform, zipfian: it takes 1 to --scan-rows, "
-           "few more often than many with zipfian (fixed; ycsb-e: uniform)"},
-          {"writeallfields",
-           "false: an update gets its row before it writes it, as a client must that changes one "
-           "field of it (true)"}};
+           "few more often than many with zipfian (fixed; ycsb-e: uniform)"}};
 }
 
 }  // namespace testbed

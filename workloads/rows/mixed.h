@@ -24,7 +24,7 @@ std::unique_ptr<Workload> MakeMixed(std::shared_ptr<const Dataset> dataset,
 std::unique_ptr<Workload> MakeMixedAs(const char* name, bool uniform_scans,
                                       std::shared_ptr<const Dataset> dataset,
                                       const WorkloadOptions& options);
-// Returns the run options of all such workloads, for WorkloadInfo. The first is that of scans.
+// Returns the run options of all such workloads, for WorkloadInfo.
 std::vector<std::pair<std::string, std::string>> MixedRunOptions();
 
 }  // namespace testbed

@@ -121,23 +121,6 @@ TEST_F(ScanTest, AWrongValueThatAReadModifyWriteReadsIsFound) {
   EXPECT_GT(Run("mixed", Mix({{"read-modify-write", 1}}, 1), 100, 1).wrong, 50u);
 }
 
-TEST_F(ScanTest, AnUpdateOfOneFieldReadsItsRowFirst) {
-  WorkloadOptions options = Mix({{"update", 1}}, 1);
-  engine_.gets = 0;
-  EXPECT_EQ(Run("mixed", options, 100).totals.rows_read, 0u);
-  EXPECT_EQ(engine_.gets, 0u);
-  options.extra = {{"writeallfields", "false"}};
-  for (const char* workload : {"mixed", "ycsb-a"}) {
-    engine_.gets = 0;
-    const PhaseResult result = Run(workload, options, 100);
-    EXPECT_EQ(result.totals.rows_read, 100u) << workload;
-    EXPECT_EQ(engine_.gets, 100u) << workload;
-  }
-  EXPECT_EQ(Run("mixed", options, 100, 1).wrong, 0u);
-  engine_.lie = Lie::kWrongOld;
-  EXPECT_GT(Run("mixed", options, 100, 1).wrong, 50u);
-}
-
 // The check of a short scan must find out from the rows themselves whether the scan reached the end
 // of the table.
 TEST_F(ScanTest, AScanThatEndsTooSoonIsWrong) {
