@@ -114,7 +114,10 @@ std::map<std::string, double> ParseShares(const std::string& option, const std::
     if (equals == std::string::npos) {
       RefuseValue(option, text, "operation=share pairs, such as point-read=80,update=15,insert=5");
     }
-    shares[part.substr(0, equals)] = ParseReal(option, part.substr(equals + 1), 0, 1e9);
+    const double share = ParseReal(option, part.substr(equals + 1), 0, 1e9);
+    if (!shares.emplace(part.substr(0, equals), share).second) {
+      RefuseValue(option, text, "each operation once");
+    }
   }
   return shares;
 }

@@ -38,7 +38,7 @@ struct ValueSize {
 };
 ValueSize ParseValueSize(const std::string& option, const std::string& text, uint64_t most);
 
-// Parses OPERATION=SHARE pairs that commas separate.
+// Parses OPERATION=SHARE pairs that commas separate. Each operation may be there once.
 std::map<std::string, double> ParseShares(const std::string& option, const std::string& text);
 
 // Returns `bytes` in the largest binary unit that it fills: "8k", "256M", "1.5G".

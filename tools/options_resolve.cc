@@ -76,6 +76,51 @@ void RunOptions::ResolveVariant() {
   engine_name = info.name;
 }
 
+namespace {
+
+// Throws Error (kUsage) when the engine takes no keys as long as the longest of the rows, or as the
+// entries of their indexes.
+void CheckLongestKey(const RunOptions& options, const Capabilities& can, size_t longest) {
+  // The limit is that of the smallest page. Longer keys may fit where pages have several sizes, and
+  // the engine refuses those that do not.
+  if (can.min_page_size != can.max_page_size) return;
+  constexpr size_t kAttribute = 8;  // bytes of an entry before the row's key
+  const bool indexed = options.data.indexes > 0;
+  const size_t bytes = longest + (indexed ? kAttribute : 0);
+  if (bytes <= can.max_key_size) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} takes keys of {} bytes at most, and {} {}; give shorter keys",
+                          options.engine_name, can.max_key_size,
+                          indexed ? "the entries of --indexes have" : "--keys asks for", bytes));
+}
+
+// Returns the number of rows: of the keys of --keys, of --rows, or as many as --db-ratio asks for.
+// Checks the lengths of their keys.
+uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
+  if (options.data.order == KeyOrder::kFile) {
+    const Dataset dataset(options.data);
+    // A data set has room for keys that do not exist, which are one byte longer than the others.
+    const size_t absent = options.workload.hit_ratio < 1 ? 1 : 0;
+    CheckLongestKey(options, can, dataset.max_key_size() - 1 + absent);
+    const uint64_t keys = dataset.rows();
+    if (!options.rows || *options.rows == keys) return keys;
+    throw Error(Error::kUsage,
+                fmt::format("--rows {} is not the number of keys in --keys {}, which is {}; leave "
+                            "--rows out",
+                            *options.rows, options.data.keys_file, keys));
+  }
+  if (options.data.indexes > 0) CheckLongestKey(options, can, options.data.key_size);
+  if (options.rows) return *options.rows;
+  if (options.ram_bytes == 0) {
+    throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
+  }
+  const auto bytes = options.db_ratio * static_cast<double>(options.ram_bytes);
+  return std::max<uint64_t>(
+      1, static_cast<uint64_t>(bytes) / (options.data.key_size + options.data.value_size));
+}
+
+}  // namespace
+
 uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases, uint64_t log_bytes) {
   constexpr uint64_t kLeastLogs = 640ull << 20;
   const uint64_t logs = std::max(kLeastLogs, log_bytes + log_bytes / 4);
@@ -110,18 +155,13 @@ void RunOptions::Resolve() {
   engine.page_size = page_size.value_or(defaults.page_size);
   engine.ram_bytes = ram_bytes;
   ResolveCache(info.capabilities);
-  const size_t row_bytes = data.key_size + data.value_size;
-  if (data.order == KeyOrder::kFile) {
-    data.rows = Dataset(data).rows();
-  } else if (rows) {
-    data.rows = *rows;
-  } else if (ram_bytes == 0) {
-    throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
-  } else {
-    data.rows = std::max<uint64_t>(
-        1, static_cast<uint64_t>(db_ratio * static_cast<double>(ram_bytes)) / row_bytes);
-  }
+  data.rows = ResolvedRows(*this, info.capabilities);
   if (scratch_auto) {
+    if (std::find(workloads.begin(), workloads.end(), "replay-load") != workloads.end()) {
+      throw Error(Error::kUsage,
+                  "--scratch auto makes room for the data, and what the trace of replay-load holds "
+                  "is not known; give --scratch a size");
+    }
     const auto dataset = std::make_shared<const Dataset>(data);
     scratch_bytes = ScratchBytesFor(DataBytes(workloads, dataset, workload), databases,
                                     CheckpointLogBytes(engine));

@@ -15,6 +15,11 @@ namespace testbed {
 std::map<std::string, std::string> WorkloadDefaults(
     const std::vector<std::string>& workloads,
     const std::function<bool(const std::string& name)>& given) {
+  if (given("keys") && given("key-order")) {
+    throw Error(Error::kUsage,
+                "--keys inserts the keys of a file in the order of the file, and --key-order asks "
+                "for one; leave one of them out");
+  }
   std::map<std::string, std::string> values, of;  // by option: the value, and its workload
   for (const WorkloadInfo& info : Workloads()) {
     if (std::find(workloads.begin(), workloads.end(), info.name) == workloads.end()) continue;

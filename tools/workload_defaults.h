@@ -15,7 +15,8 @@
 namespace testbed {
 
 // Returns the options that the workloads have values for (WorkloadInfo::defaults), by name without
-// dashes. Options that the user gave, for which `given` returns true, are left out.
+// dashes. Options that the user gave, for which `given` returns true, are left out. Throws Error
+// (kUsage) when the user gave both keys and key-order, too.
 std::map<std::string, std::string> WorkloadDefaults(
     const std::vector<std::string>& workloads,
     const std::function<bool(const std::string& name)>& given);

@@ -55,6 +55,10 @@ struct WorkloadOptions {
   std::shared_ptr<Population> population;
 };
 
+// The most bytes of keys and values that a client prepares at once, unless a single operation has
+// more. They are memory of the run, beside what is measured.
+inline constexpr size_t kBatchBytes = 1 << 20;
+
 // One thread's part of a workload. Not thread-safe.
 class Client {
  public:
@@ -164,11 +168,15 @@ class Workload {
   // Opens the tables for `clients` clients. The runner calls this one; workloads that have tables
   // for each client override it.
   virtual void OpenClientTables(Engine& engine, int clients) { OpenTables(engine); }
+  // Opens the tables for CheckDatabase alone, once other phases have followed: the engine may be
+  // another object since. Changes nothing in the database.
+  virtual void OpenForCheck(Engine& engine, int clients) { OpenClientTables(engine, clients); }
   // Returns the client of thread number `thread` of `threads`. The same numbers and the same seed
   // give the same operations. `session` must outlive the client.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
   // Called after all clients have ended, outside the measured time. Checks the database as a whole
-  // and returns a sentence about the first error, or an empty string.
+  // and returns a sentence about the first error, or an empty string. A check that reads for long
+  // ends, with an empty string, when the run is asked to stop (StopRequested).
   virtual std::string CheckDatabase(Engine& engine) { return {}; }
   // Returns whether CheckDatabase looks at the database after a phase that is no load.
   virtual bool checks() const { return false; }

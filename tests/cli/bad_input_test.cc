@@ -93,6 +93,7 @@ const BadValue kBadValues[] = {
     {"--mix", "point-read"},
     {"--mix", "fly=3", "--workload insert,mixed"},
     {"--mix", "update=0", "--workload insert,mixed"},
+    {"--mix", "update=1,point-read=3,update=2", "--workload insert,mixed"},
     {"--verify", "some"},
     {"--verify-every", "-1"},
     {"--consume", "all"},
@@ -265,6 +266,22 @@ TEST_F(BadInputTest, CombinationsThatCannotBeAreRefused) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+// The rows of a file of keys, and their order, follow from the file.
+TEST_F(BadInputTest, OtherRowsThanThoseOfAFileOfKeysAreRefused) {
+  std::ofstream(directory_ / "keys") << "one\ntwo\nthree\n";
+  const std::string keys = "--engine btree --ram 64M --dir d --keys keys ";
+  ExpectRefused(Run(keys + "--rows 2"), "--rows 2 is not the number of keys in --keys keys");
+  for (const char* order : {"random", "permuted", "sequential"}) {
+    ExpectRefused(Run(keys + "--key-order " + order), "--key-order asks for one");
+  }
+  // ycsb-d has no --mix that could be left out.
+  ExpectRefused(Run(keys + "--workload ycsb-load,ycsb-d"), "--workload ycsb-d inserts rows");
+  ExpectRefused(Run(keys + "--workload insert,mixed --mix insert=1"), "--workload mixed inserts");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "d"));
+  const CommandResult same = Run(keys + "--rows 3 --workload insert --threads 1 --quiet");
+  EXPECT_EQ(same.code, 0) << same.err;
+}
+
 // Databases without a table would still take their parts of the memory, and a row and its index
 // entries would be in different databases.
 // The pages of an engine that maps its files can only be dropped while it is closed.
@@ -293,6 +310,9 @@ TEST_F(BadInputTest, TheMostOfNoMemoryOrBesideASizeIsRefused) {
   ExpectRefused(Run("--engine btree --cache-pct most --cache-size 16M"),
                 "--cache-pct most divides --ram");
   ExpectRefused(Run("--engine btree --cache-pct most:50"), "most");
+  // What such a workload writes can be written only once.
+  ExpectRefused(Run("--engine btree --ram 64M --rows 1000 --cache-pct auto --workload ib.i0,ib.x"),
+                "--cache-pct auto performs a workload several times, and --workload ib.x writes");
   ASSERT_EQ(Run("--engine btree --dir d --workload insert --rows 1000 --ram 64M").code, 0);
   const CommandResult reuse =
       Run("--engine btree --dir d --reuse --workload mixed --rows 1000 --ram 64M --cache-pct most");
@@ -309,6 +329,18 @@ TEST_F(BadInputTest, WhatAnEngineWithoutACacheCannotHonourIsRefused) {
     ExpectRefused(Run(std::string("--engine lmdb ") + option), name);
   }
   EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// The load would fail at the first long key.
+TEST_F(BadInputTest, KeysThatAnEngineCannotHoldAreRefusedBeforeTheLoad) {
+  if (!HasEngine("lmdb")) GTEST_SKIP() << "no lmdb in this build";
+  const std::string lmdb = "--engine lmdb --ram 64M --dir d ";
+  ExpectRefused(Run(lmdb + "--rows 100 --key-size 508 --indexes 1"),
+                "the entries of --indexes have 516");
+  std::ofstream(directory_ / "keys") << "short\n" << std::string(600, 'k') << "\n";
+  ExpectRefused(Run(lmdb + "--keys keys"), "--keys asks for 600");
+  ExpectRefused(Run(lmdb + "--keys keys --hit-ratio 0.5"), "--keys asks for 601");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "d"));
 }
 
 TEST_F(BadInputTest, AMissingDatabaseToReuseIsNamedAndNotMade) {

@@ -53,6 +53,14 @@ void ExpectTotalsAreSums(const json& phase) {
   }
 }
 
+// The check of the step comes at the end of the run, when the indexes are there.
+TEST_F(InsertBenchmarkRunTest, IndexesMayBeTheLastThingBeforeASettle) {
+  const CommandResult result =
+      Run("--engine btree --json run.json --workload ib.i0,ib.x,settle" + kSettings + "1");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_FALSE(Json("run.json")["runs"].back().contains("error"));
+}
+
 TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds) {
   const CommandResult result =
       Run("--engine btree --dir d --json run.json --workload "

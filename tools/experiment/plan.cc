@@ -15,6 +15,7 @@
 #include "engines/registry.h"
 #include "tools/database/database_dir.h"
 #include "tools/output/json_text.h"
+#include "tools/trace/trace_options.h"
 #include "tools/workload_defaults.h"
 #include "workloads/random.h"
 #include "workloads/registry.h"
@@ -154,9 +155,15 @@ void CheckThreads(const OptionMap& options, const char* instead) {
 void AddWorkloadDefaults(OptionMap* options) {
   const auto workload = options->find("workload");
   if (workload == options->end()) return;
-  const RunOptions run = ParseRunOptions({"--workload", workload->second});
+  RunOptions run = ParseRunOptions({"--workload", workload->second});
   const auto given = [&](const std::string& name) { return options->contains(name); };
+  const bool has_threads = given("threads");
   options->merge(WorkloadDefaults(run.workloads, given));
+  if (has_threads || !run.workload.extra.contains("trace")) return;
+  // A replay has as many threads as its trace has clients.
+  run.threads.clear();
+  ApplyTraceThreads({}, &run);
+  if (!run.threads.empty()) (*options)["threads"] = std::to_string(run.threads.front());
 }
 
 // Returns the name of the engine, without variant and release, that the first of the maps names; ""

@@ -76,7 +76,7 @@ void CheckRateWorkloads(const RunOptions& options, const std::shared_ptr<const D
           workload->timed() ? "sets the starts of its operations itself" : "ends by itself"));
     }
     std::set<std::string> own;
-    for (const OpKind op : workload->ops()) own.insert(OpName(op));
+    for (const OpKind op : workload->planned_ops()) own.insert(OpName(op));
     if (limit.operation.empty() || own.contains(limit.operation)) continue;
     RefuseWith(fmt::format("{} names an operation that --workload {} does not have; it has {}",
                            limit.Text(), name, fmt::join(own, ", ")));

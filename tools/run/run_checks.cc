@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <filesystem>
@@ -38,6 +39,16 @@ void CheckReads(const RunOptions& options) {
                             "one that only loads, such as {}",
                             name, options.engine_name, LoaderText(FindWorkload(name))));
   }
+}
+
+// Throws Error (kUsage) when --cache-pct auto would try the workload on a database that holds what
+// the workload is to write.
+void CheckTrials(const RunOptions& options, const WorkloadInfo& info, const Workload& workload) {
+  if (!options.cache_auto || info.loads || !workload.writes() || workload.operations() == 0) return;
+  throw Error(Error::kUsage,
+              fmt::format("--cache-pct auto performs a workload several times, and --workload {} "
+                          "writes until it ends by itself; give a number",
+                          info.name));
 }
 
 // Opens the engine with a new database in `dir` and closes it. Writes the engine's sentence to `fd`
@@ -78,7 +89,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckReads(options);
   // Making a workload checks its options.
   for (const std::string& name : options.workloads) {
-    FindWorkload(name).make(dataset, options.workload);
+    CheckTrials(options, FindWorkload(name), *FindWorkload(name).make(dataset, options.workload));
   }
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckDatabases(options.workloads, *dataset, options.workload, options.databases);
@@ -89,8 +100,23 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckReplayedTrace(options);
 }
 
+namespace {
+
+// Returns whether the database takes at least the bytes of its keys and values (DataBytes): not if
+// the engine keeps nothing or compresses, nor if the rows are those of a trace, whose bytes are not
+// known.
+bool TakesItsBytes(const RunOptions& options) {
+  if (!FindEngine(options.engine_name).capabilities.persistent) return false;
+  if (options.engine.compression != "none") return false;
+  return std::find(options.workloads.begin(), options.workloads.end(), "replay-load") ==
+         options.workloads.end();
+}
+
+}  // namespace
+
 void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
                 const std::string& where, uint64_t databases) {
+  if (!TakesItsBytes(options)) return;
   const uint64_t need = databases * DataBytes(options.workloads, dataset, options.workload);
   std::error_code error;
   const fs::space_info space = fs::space(where, error);

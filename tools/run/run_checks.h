@@ -17,7 +17,8 @@ namespace testbed {
 void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
 // Throws Error (kUsage) when the file system of the directory `where` has less space than
-// `databases` databases of the dataset need.
+// `databases` databases of the dataset need. What those need that are compressed, or loaded from a
+// trace, is not known.
 void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
                 const std::string& where, uint64_t databases = 1);
 

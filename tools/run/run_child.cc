@@ -215,7 +215,7 @@ std::string ChildRun::Check(Workload& workload) {
 // The engine may have been opened anew since that phase.
 void ChildRun::CheckUnchecked() {
   if (!unchecked_) return;
-  unchecked_->OpenClientTables(*engine_, plan_.threads);
+  unchecked_->OpenForCheck(*engine_, plan_.threads);
   if (const std::string wrong = Check(*unchecked_); !wrong.empty()) throw Error(Error::kRun, wrong);
 }
 

@@ -52,14 +52,20 @@ class RocksdbImporter {
 
   uint64_t Read(std::istream& in) {
     std::string payload;
-    while (ReadRecord(in, &payload)) {
+    bool ended = false;
+    while (!ended && ReadRecord(in, &payload)) {
+      ended = type_ == kEndRecord;
       if (record_ == 1) {
         CheckHead(payload);
-      } else if (type_ == kEndRecord) {
-        break;
-      } else {
+      } else if (!ended) {
         Take(payload);
       }
+    }
+    // DB::EndTrace writes the record of the end. A program that died has not called it.
+    if (!ended) {
+      Refuse(record_ == 0 ? "is no trace of RocksDB"
+                          : "is the last, and the record that ends a trace is missing: the copy or "
+                            "the recording is not whole");
     }
     const uint64_t operations = builder_.Finish();
     if (operations == 0) Refuse("and the trace holds no operations");

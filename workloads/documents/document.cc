@@ -144,6 +144,11 @@ class DocumentLoad : public Workload {
     return (dataset_->rows() + rows_per_transaction_ - 1) / rows_per_transaction_;
   }
   bool writes() const override { return true; }
+  uint64_t AddedBytes() const override {
+    std::string longest;
+    settings_.NewCodec()->Encode(static_cast<int64_t>(dataset_->rows()), &longest);
+    return dataset_->key_bytes() + dataset_->rows() * longest.size();
+  }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<LoadClient>(*dataset_, settings_, session, table_,

@@ -185,6 +185,9 @@ class IbX : public Workload {
   void OpenClientTables(Engine& engine, int clients) override {
     tables_.Open(engine, clients, IbTables::kUnindexed, name_);
   }
+  void OpenForCheck(Engine& engine, int clients) override {
+    tables_.Open(engine, clients, IbTables::kRows, name_);
+  }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return std::make_unique<IbBuilder>(tables_, static_cast<uint32_t>(thread), session, Work(),
                                        options_, directory_);

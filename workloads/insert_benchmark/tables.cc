@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed {
 namespace {
@@ -186,6 +187,7 @@ std::string IbTables::CheckRows(Session& session, uint32_t owner, uint64_t every
   uint64_t rows = 0, last = 0;
   std::unique_ptr<Cursor> cursor = session.NewCursor(set(owner).rows);
   for (bool on = cursor->First(); on; on = cursor->Next(), ++rows) {
+    if (StopRequested()) return {};
     const bool sized = cursor->key().size() == IbSchema::kKeySize;
     const uint64_t id = sized ? IbGet(cursor->key().data(), IbSchema::kKeySize) : 0;
     if (!Belongs(id, owner) || id <= last) {
@@ -215,6 +217,7 @@ std::string IbTables::CheckIndex(Session& session, uint32_t owner, uint32_t inde
   std::string last;
   std::unique_ptr<Cursor> cursor = session.NewCursor(set(owner).indexes[index]);
   for (bool on = cursor->First(); on; on = cursor->Next(), ++entries) {
+    if (StopRequested()) return {};
     const std::string_view found = cursor->key();
     const uint64_t id = found.size() < IbSchema::kKeySize ? 0 : IbSchema::IdOfIndexKey(found);
     if (!Belongs(id, owner) || found <= last) {

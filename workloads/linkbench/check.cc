@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "device/os/signal_guard.h"
 #include "workloads/random.h"
 
 namespace testbed::linkbench {
@@ -47,6 +48,7 @@ class Checker {
     for (auto walk :
          {&Checker::WalkNodes, &Checker::WalkLinks, &Checker::WalkIndex, &Checker::WalkCounts}) {
       if (std::string wrong = (this->*walk)(); !wrong.empty()) return wrong;
+      if (StopRequested()) return {};  // the walk may not have come to its end
     }
     found_.done = true;
     if (link_sum_ != index_sum_ || found_.links != found_.index_entries) {
@@ -60,6 +62,7 @@ class Checker {
   std::string WalkNodes() {
     auto cursor = session_->NewCursor(tables_.node);
     for (bool on = cursor->First(); on; on = cursor->Next()) {
+      if (StopRequested()) return {};
       NodeRow row;
       const uint64_t id = GetNumber(cursor->key(), 0, 8);
       if (!ReadNode(cursor->value(), &row) || !content_.CheckNode(id, row)) {
@@ -76,6 +79,7 @@ class Checker {
     LinkId group{};
     uint64_t visible = 0;
     for (bool on = cursor->First(); on; on = cursor->Next()) {
+      if (StopRequested()) return {};
       const LinkId id = ReadLinkKey(cursor->key(), settings_.id1_first);
       LinkRow row;
       if (!ReadLink(cursor->value(), &row) || row.visibility > kVisible ||
@@ -105,6 +109,7 @@ class Checker {
   std::string WalkIndex() {
     auto cursor = session_->NewCursor(tables_.index);
     for (bool on = cursor->First(); on; on = cursor->Next()) {
+      if (StopRequested()) return {};
       LinkRow row;
       LinkId id;
       if (!ReadEntry(*cursor, &id, &row)) return "an entry of the index has no value";
@@ -125,6 +130,7 @@ class Checker {
   std::string WalkCounts() {
     auto cursor = session_->NewCursor(tables_.count);
     for (bool on = cursor->First(); on; on = cursor->Next()) {
+      if (StopRequested()) return {};
       CountRow row;
       const uint64_t id = GetNumber(cursor->key(), 0, 8), type = GetNumber(cursor->key(), 8, 8);
       if (!ReadCount(cursor->value(), &row)) {

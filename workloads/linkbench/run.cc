@@ -49,6 +49,10 @@ class Run : public Workload {
     }
   }
 
+  void OpenForCheck(Engine& engine, int) override {
+    state_.tables = linkbench::OpenTables(engine);
+  }
+
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<RunClient>(&state_, session, thread, threads);
   }

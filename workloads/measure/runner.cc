@@ -177,8 +177,8 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
   while (done < quota && !Stopping()) {
-    if (trace != nullptr) trace->Rest();
     const uint64_t making = kRated ? clock_.Now() : 0;
+    if (trace != nullptr) trace->Rest();
     const size_t n = quota_.Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
     if (n == 0) {
       // The other clients would soon run out too.

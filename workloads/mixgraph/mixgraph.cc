@@ -42,7 +42,8 @@ class MixgraphClient : public Client {
         version_(Mix64(phase.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
         key_room_(phase.dataset.max_key_size()),
         room_(key_room_ + phase.options.max_value_size),
-        buffer_(kBatch * room_) {}
+        batch_(std::clamp<size_t>(kBatchBytes / room_, 1, kBatch)),
+        buffer_(batch_ * room_) {}
   ~MixgraphClient() override {
     phase_.puts += puts_;
     phase_.value_bytes += value_bytes_;
@@ -51,7 +52,7 @@ class MixgraphClient : public Client {
   }
 
   size_t Generate(size_t max) override {
-    const size_t n = std::min(max, kBatch);
+    const size_t n = std::min(max, batch_);
     for (size_t i = 0; i < n; ++i) Prepare(&steps_[i], buffer_.data() + i * room_);
     return n;
   }
@@ -135,6 +136,7 @@ class MixgraphClient : public Client {
   mixgraph::SineTimes times_;
   uint64_t version_;
   const size_t key_room_, room_;
+  const size_t batch_;  // operations that are prepared at once
   std::vector<char> buffer_;
   Step steps_[kBatch];
   bool found_ = false;

@@ -109,6 +109,11 @@ class Insert : public Workload {
     return (dataset_->rows() + rows_per_transaction_ - 1) / rows_per_transaction_;
   }
   bool writes() const override { return true; }
+  uint64_t AddedBytes() const override {
+    constexpr uint64_t kAttribute = 8;  // bytes of an entry before the row's key
+    const uint64_t entries = dataset_->key_bytes() + kAttribute * dataset_->rows();
+    return dataset_->key_bytes() + dataset_->value_bytes() + dataset_->options().indexes * entries;
+  }
   void OpenTables(Engine& engine) override { tables_ = OpenDatasetTables(engine, *dataset_); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<InsertClient>(*dataset_, session, tables_, rows_per_transaction_,

@@ -2,7 +2,8 @@
 // that is not checked keeps nothing, because a copy of its rows would be part of its latency.
 //
 // Execute calls Begin and, where keeps() tells so, Add for each row that it finds. Verify looks at
-// the rows from 0 to size().
+// the rows from 0 to size(). An operation that may find any number of rows calls AddFew, because
+// the copies are memory of the run.
 #ifndef TESTBED_WORKLOADS_ROWS_KEPT_ROWS_H_
 #define TESTBED_WORKLOADS_ROWS_KEPT_ROWS_H_
 
@@ -22,6 +23,7 @@ class KeptRows {
     if (!keeps_) return;
     rows_.clear();
     bytes_.clear();
+    left_out_ = 0;
   }
   // Returns whether the rows of this operation are kept.
   bool keeps() const { return keeps_; }
@@ -31,7 +33,20 @@ class KeptRows {
     bytes_.append(value);
   }
 
+  // Adds the row, unless those before it have kFewBytes already. Of the rows that are left out it
+  // keeps the number, and the key of the last one.
+  void AddFew(std::string_view key, std::string_view value) {
+    if (bytes_.size() < kFewBytes) return Add(key, value);
+    ++left_out_;
+    last_key_.assign(key);
+  }
+
   size_t size() const { return rows_.size(); }
+  size_t left_out() const { return left_out_; }
+  // Returns the key of the last row, kept or left out. Requires size() > 0.
+  std::string_view last_key() const {
+    return left_out_ == 0 ? key(size() - 1) : std::string_view(last_key_);
+  }
   std::string_view key(size_t i) const {
     return std::string_view(bytes_).substr(rows_[i].at, rows_[i].key);
   }
@@ -40,6 +55,7 @@ class KeptRows {
   }
 
  private:
+  static constexpr size_t kFewBytes = 1 << 20;
   struct Row {
     size_t at, key, value;  // where it begins in bytes_; sizes of its key and value
   };
@@ -47,6 +63,8 @@ class KeptRows {
   bool keeps_ = false;
   std::string bytes_;
   std::vector<Row> rows_;
+  size_t left_out_ = 0;
+  std::string last_key_;  // of the rows that were left out
 };
 
 }  // namespace testbed

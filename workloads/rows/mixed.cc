@@ -98,11 +98,12 @@ class MixedClient : public Client {
             Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
         key_room_(dataset_.max_key_size() + 8),
         room_(key_room_ * tables_.size() + dataset_.options().value_size),
-        buffer_(kBatch * room_) {}
+        batch_(std::clamp<size_t>(kBatchBytes / room_, 1, kBatch)),
+        buffer_(batch_ * room_) {}
 
   size_t Generate(size_t max) override {
     size_t n = 0;
-    while ((n = Plan(std::min(max, kBatch))) == 0 && phase_.missed.load() == kActions) {
+    while ((n = Plan(std::min(max, batch_))) == 0 && phase_.missed.load() == kActions) {
       // Other clients hold the rows that this client needs, until their next batches.
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
@@ -120,11 +121,12 @@ class MixedClient : public Client {
         Read(step);
         break;
       case kReadModifyWrite:
-        Read(step);
-        Update(step);
-        break;
       case kUpdate:
-        if (dataset_.fields() > 1) Read(step);
+        if (ReadsBefore(step.action)) {
+          Read(step);
+          // The write makes the value that was read invalid.
+          if (found_ && kept_.keeps()) kept_.Add(step.keys[0], value_);
+        }
         Update(step);
         break;
       case kInsert:
@@ -146,10 +148,11 @@ class MixedClient : public Client {
       case kRead:
         return step.exists ? found_ && dataset_.Check(step.row, value_) : !found_;
       case kReadModifyWrite:
-        if (!found_) return false;
-        [[fallthrough]];
       case kUpdate:
-        if (dataset_.fields() > 1 && !found_) return false;
+        if (ReadsBefore(step.action) &&
+            (kept_.size() != 1 || !dataset_.Check(step.row, kept_.value(0)))) {
+          return false;
+        }
         [[fallthrough]];
       case kInsert:
         return session_.Get(tables_[0], step.keys[0], &value_) && dataset_.Check(step.row, value_);
@@ -247,6 +250,11 @@ class MixedClient : public Client {
     }
   }
 
+  // Returns whether the action, which updates a row, reads it before.
+  bool ReadsBefore(Action action) const {
+    return action == kReadModifyWrite || dataset_.fields() > 1;
+  }
+
   void Read(const Step& step) {
     found_ = session_.Get(tables_[0], step.keys[0], &value_);
     if (found_) consume_(value_);
@@ -255,13 +263,11 @@ class MixedClient : public Client {
   }
 
   // Writes the row with the step's field, which is the whole value when values have one. A row with
-  // fields must have been read. If it was not found as it should be, nothing is written, and Verify
-  // tells so.
+  // fields must have been read. If it was not found, or has another size, nothing is written.
   void Update(const Step& step) {
     std::string_view value = step.value;
     if (dataset_.fields() > 1) {
-      found_ = found_ && value_.size() == dataset_.options().value_size;
-      if (!found_) return;
+      if (!found_ || value_.size() != dataset_.options().value_size) return;
       row_.assign(value_);
       row_.replace(step.field * step.value.size(), step.value.size(), step.value);
       value = row_;
@@ -299,13 +305,14 @@ class MixedClient : public Client {
   RowChooser chooser_;
   uint64_t version_;  // version of the last update; each phase on a database begins at another
   const size_t key_room_, room_;
+  const size_t batch_;  // operations that are prepared at once
   std::vector<char> buffer_;
   Step steps_[kBatch];
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
   bool found_ = false;
   std::string_view value_;
   std::string row_;  // that an update writes, when values have fields
-  KeptRows kept_;    // of a scan
+  KeptRows kept_;    // of a scan, or the one that was read before its update
 };
 
 WorkloadOptions WithPopulation(const WorkloadOptions& options,
@@ -324,8 +331,9 @@ class Mixed : public Workload {
         options_(WithPopulation(options, dataset_)),
         phase_{*dataset_, options_, ParseMix(options.mix), {scan_length, options.scan_rows}, {}} {
     if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
-      throw Error(Error::kUsage,
-                  "--mix insert needs keys beyond those of --keys; leave one of them");
+      throw Error(Error::kUsage, "--workload " + name_ +
+                                     " inserts rows, and a file of keys has none for them; leave "
+                                     "out --keys, or the inserts");
     }
     if (phase_.May(kRead)) CheckHitRatio(*dataset_, options_);
     for (const char* name : kActionNames) ops_.push_back(DefineOp(name, Ground::kForeground));

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "device/os/signal_guard.h"
 #include "workloads/sysbench/schema.h"
 
 namespace testbed::sysbench {
@@ -99,7 +100,10 @@ class Load : public Workload {
     return std::make_unique<LoadClient>(settings_, tables_, session, thread, threads);
   }
   std::string CheckDatabase(Engine& engine) override {
-    return settings_.check ? tables_.Check(engine, &rows_) : "";
+    if (!settings_.check) return "";
+    std::string wrong = tables_.Check(engine, &rows_);
+    if (StopRequested()) rows_ = 0;  // not all of them may have been counted
+    return wrong;
   }
   nlohmann::json Details() const override {
     if (rows_ == 0) return {};

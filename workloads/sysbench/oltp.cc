@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "device/os/signal_guard.h"
 #include "workloads/sysbench/oltp_client.h"
 
 namespace testbed::sysbench {
@@ -80,6 +81,7 @@ class Oltp : public Workload {
     phase_.FindWhole(engine);
     phase_.empty.store(false);
   }
+  void OpenForCheck(Engine& engine, int) override { phase_.tables.Open(engine, settings_.tables); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return NewOltpClient(phase_, session, thread);
   }
@@ -88,7 +90,10 @@ class Oltp : public Workload {
   }
   bool checks() const override { return writes_ && settings_.check; }
   std::string CheckDatabase(Engine& engine) override {
-    return writes_ && settings_.check ? phase_.tables.Check(engine, &rows_.emplace(0)) : "";
+    if (!writes_ || !settings_.check) return "";
+    std::string wrong = phase_.tables.Check(engine, &rows_.emplace(0));
+    if (StopRequested()) rows_.reset();  // not all of them may have been counted
+    return wrong;
   }
   nlohmann::json Details() const override {
     nlohmann::json details = {{"statements", phase_.statements.size()}};

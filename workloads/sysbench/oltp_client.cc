@@ -17,11 +17,14 @@ class OltpClient : public Client {
         tables_(phase.tables),
         ids_(phase.settings,
              Mix64(phase.settings.seed + 0x6f6c7470) + static_cast<uint64_t>(thread)),
-        statements_(kBatch * phase.statements.size()) {}
+        batch_(std::clamp<size_t>(
+            kBatchBytes / (sizeof(Statement) * std::max<size_t>(1, phase.statements.size())), 1,
+            kBatch)),
+        statements_(batch_ * phase.statements.size()) {}
 
   size_t Generate(size_t max) override {
     if (NothingIsLeft()) return 0;
-    max = std::min(max, kBatch);
+    max = std::min(max, batch_);
     const size_t each = phase_.statements.size();
     for (size_t i = 0; i < max * each; ++i) Draw(i % each, &statements_[i]);
     return max;
@@ -300,6 +303,7 @@ class OltpClient : public Client {
   Session& session_;
   const Tables& tables_;
   Ids ids_;
+  const size_t batch_;  // operations that are prepared at once
   std::vector<Statement> statements_;
   std::vector<size_t> held_;  // locks
   std::vector<std::string> sorted_;

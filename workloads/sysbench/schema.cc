@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "engines/extra_options.h"
 
 namespace testbed::sysbench {
@@ -192,6 +193,7 @@ std::string Tables::Check(Engine& engine, uint64_t* rows) const {
     uint64_t in_table = 0, in_index = 0, table_sum = 0, index_sum = 0;
     const std::unique_ptr<Cursor> row = session->NewCursor(all[t].rows);
     for (bool on = row->First(); on; on = row->Next(), ++in_table) {
+      if (StopRequested()) return {};
       const uint32_t id = BigEndian(row->key());
       const std::string_view value = row->value();
       if (!CheckRow(id, value)) {
@@ -201,6 +203,7 @@ std::string Tables::Check(Engine& engine, uint64_t* rows) const {
     }
     const std::unique_ptr<Cursor> entry = session->NewCursor(all[t].index);
     for (bool on = entry->First(); on; on = entry->Next(), ++in_index) {
+      if (StopRequested()) return {};
       const std::string_view key = entry->key();
       index_sum += Mix64(uint64_t{BigEndian(key)} << 32 | BigEndian(key.substr(kKBytes)));
     }

@@ -87,8 +87,8 @@ struct Tables {
   // false before a phase that deletes rows.
   void RecordWhole(Session& session, bool whole) const;
   bool Whole(Session& session) const;
-  // Reads all rows and entries. Adds the number of rows to *rows. Returns a sentence about the
-  // first error, or an empty string.
+  // Reads all rows and entries, unless the run is asked to stop before. Adds the number of rows to
+  // *rows. Returns a sentence about the first error, or an empty string.
   std::string Check(Engine& engine, uint64_t* rows) const;
 };
 

@@ -9,6 +9,7 @@
 #include "device/error.h"
 #include "engines/extra_options.h"
 #include "workloads/population.h"
+#include "workloads/rows/kept_rows.h"
 #include "workloads/trace/row_presence.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/value_maker.h"
@@ -29,7 +30,8 @@ struct ReplayPhase {
   const ReplayOptions& options;
   std::vector<TableId> tables;  // tables of the engine, by their numbers in the trace
   bool rows_of_dataset = false;
-  TableId main_table = 0;
+  static constexpr TableId kNoTable = UINT32_MAX;
+  TableId main_table = kNoTable;  // of the engine; kNoTable when the trace does not name it
   Answers answers;
   std::unique_ptr<RowPresence> presence;  // null when it is not known which rows exist
 };
@@ -52,11 +54,14 @@ class ReplayClient : public Client {
 
   size_t Generate(size_t max) override {
     max = std::min(max, kBatch);
-    size_t n = 0;
-    while (n < max && stream_.Next(&steps_[n].operation)) {
-      if (!phase_.options.by_key || Mine(steps_[n].operation)) ++n;
+    size_t n = 0, bytes = 0;
+    while (n < max && bytes < kBatchBytes && stream_.Next(&steps_[n].operation)) {
+      if (phase_.options.by_key && !Mine(steps_[n].operation)) continue;
+      steps_[n].values = bytes;
+      bytes += PutBytes(steps_[n].operation);
+      ++n;
     }
-    MakeValues(n);
+    MakeValues(n, bytes);
     for (size_t i = 0; i < n; ++i) {
       FindRows(&steps_[i]);
       lengths_.Find(steps_[i].operation, &steps_[i].walks);
@@ -72,6 +77,7 @@ class ReplayClient : public Client {
 
   void Execute(size_t i) override {
     const Step& step = steps_[i];
+    kept_.Begin(to_verify_);
     if (step.rows.empty()) return Perform(step);
     // A transaction that an earlier operation began may hold locks of the engine already, so taking
     // a Hold could deadlock.
@@ -83,13 +89,14 @@ class ReplayClient : public Client {
     Perform(step);
   }
 
-  // Returns whether the last get found a value of its row, for rows of a data set. Whether the row
-  // exists is not checked, because it depends on the other clients.
+  // Returns whether the rows that the operation found have values of their own, for rows of a data
+  // set: the row of a get that was the last call, those of multi-gets, and those whose values a
+  // cursor gave. Whether a row exists is not checked, because it depends on the other clients.
   bool Verify(size_t) override {
-    if (!phase_.rows_of_dataset || checked_.key.empty()) return true;
-    if (checked_.value.size() != phase_.dataset.options().value_size) return true;
-    const std::optional<uint64_t> row = phase_.dataset.RowOf(checked_.key);
-    return !row || phase_.dataset.Check(*row, checked_.value);
+    if (!phase_.rows_of_dataset) return true;
+    bool right = checked_.key.empty() || IsOwn(checked_.key, checked_.value);
+    for (size_t k = 0; k < kept_.size() && right; ++k) right = IsOwn(kept_.key(k), kept_.value(k));
+    return right;
   }
 
  private:
@@ -105,6 +112,15 @@ class ReplayClient : public Client {
     uint64_t row;
     bool insert;
   };
+
+  // Returns whether the value is one of the key's row, as far as its bytes tell the row.
+  bool IsOwn(std::string_view key, std::string_view value) const {
+    const Dataset& dataset = phase_.dataset;
+    const size_t size = value.size();
+    if (size < Dataset::kLeastSized && size != dataset.options().value_size) return true;
+    const std::optional<uint64_t> row = dataset.RowOf(key);
+    return !row || dataset.Check(*row, value);
+  }
 
   void Perform(const Step& step) {
     const TraceOperation& operation = step.operation;
@@ -170,17 +186,20 @@ class ReplayClient : public Client {
     return hash % threads_ == thread_;
   }
 
-  void MakeValues(size_t n) {
+  // Returns the bytes of the values that the operation puts.
+  static size_t PutBytes(const TraceOperation& operation) {
     size_t bytes = 0;
-    for (size_t i = 0; i < n; ++i) {
-      for (const TraceCall& call : steps_[i].operation.calls) {
-        if (call.kind == TraceCallKind::kPut) bytes += call.number;
-      }
+    for (const TraceCall& call : operation.calls) {
+      if (call.kind == TraceCallKind::kPut) bytes += call.number;
     }
+    return bytes;
+  }
+
+  // Makes the values of the first `n` steps, which have that many bytes together.
+  void MakeValues(size_t n, size_t bytes) {
     if (buffer_.size() < bytes) buffer_.resize(bytes);
-    size_t at = 0;
     for (size_t i = 0; i < n; ++i) {
-      steps_[i].values = at;
+      size_t at = steps_[i].values;
       for (const TraceCall& call : steps_[i].operation.calls) {
         if (call.kind != TraceCallKind::kPut) continue;
         values_.Make(call.key, call.number, buffer_.data() + at);
@@ -230,12 +249,13 @@ class ReplayClient : public Client {
   }
 
   void MultiGet(TableId table, const TraceOperation& operation, const TraceCall& call) {
-    const TraceAnswer* const answers = operation.answers.data() + call.first;
-    session_.TakeEach(table, {operation.keys.data() + call.first, call.number},
-                      [this, answers](size_t i, const FoundRow& row) {
-                        if (row.found) consume_(row.value);
-                        Count(row.found, row.value.size(), answers[i]);
-                      });
+    asked_ = {operation.keys.data() + call.first, operation.answers.data() + call.first,
+              kept_.keeps() && table == phase_.main_table};
+    session_.TakeEach(table, {asked_.keys, call.number}, [this](size_t i, const FoundRow& row) {
+      if (row.found) consume_(row.value);
+      if (row.found && asked_.keeps) kept_.AddFew(asked_.keys[i], row.value);
+      Count(row.found, row.value.size(), asked_.answers[i]);
+    });
   }
 
   void Count(bool found, size_t size, const TraceAnswer& answer) {
@@ -256,7 +276,8 @@ class ReplayClient : public Client {
     if (cursors_.size() <= call.cursor) cursors_.resize(call.cursor + 1);
     Place& place = cursors_[call.cursor];
     if (call.kind == TraceCallKind::kOpenCursor) {
-      place = {session_.NewCursor(phase_.tables[call.table]), false};
+      const TableId table = phase_.tables[call.table];
+      place = {session_.NewCursor(table), false, table == phase_.main_table};
       return;
     }
     if (call.kind == TraceCallKind::kCloseCursor) {
@@ -273,6 +294,7 @@ class ReplayClient : public Client {
   struct Place {
     std::unique_ptr<Cursor> cursor;
     bool on_row = false;
+    bool of_main = false;  // the cursor walks over the main table
   };
 
   void Move(const TraceCall& call, Place* place) {
@@ -288,7 +310,7 @@ class ReplayClient : public Client {
       case kLast:
         return Arrive(cursor.Last(), false, place);
       case kValue:
-        if (place->on_row) TakeValue(cursor);
+        if (place->on_row) TakeValue(*place);
         return;
       default:
         break;
@@ -306,16 +328,24 @@ class ReplayClient : public Client {
     place->on_row = on_row;
     if (!on_row) return;
     consume_(place->cursor->key());
-    if (value) TakeValue(*place->cursor);
+    if (value) TakeValue(*place);
   }
   // Counts the row as read, since its value was asked for.
-  void TakeValue(const Cursor& cursor) {
+  void TakeValue(const Place& place) {
     ++totals_.rows_read;
-    consume_(cursor.value());
+    const std::string_view value = place.cursor->value();
+    consume_(value);
+    if (place.of_main && kept_.keeps()) kept_.AddFew(place.cursor->key(), value);
   }
 
   struct Checked {
     std::string_view key, value;
+  };
+  // The multi-get under way. A function that captures the client alone needs no memory of its own.
+  struct Asked {
+    const std::string_view* keys = nullptr;
+    const TraceAnswer* answers = nullptr;
+    bool keeps = false;  // the rows that it finds are kept
   };
 
   ReplayPhase& phase_;
@@ -328,6 +358,8 @@ class ReplayClient : public Client {
   std::vector<Place> cursors_;
   WalkLengths lengths_;
   Checked checked_;  // the last get, if no call came after it
+  Asked asked_;
+  KeptRows kept_;  // of multi-gets and cursors
   bool in_transaction_ = false;
   std::vector<Change> changes_;  // of the open transaction
   uint64_t same_ = 0, other_ = 0, unknown_ = 0;
@@ -341,7 +373,8 @@ class Replay : public Workload {
         file_(options_.trace),
         population_(options.population),
         seed_(options.seed),
-        phase_{file_, *dataset_, options_, {}, population_ != nullptr, 0, {}, nullptr} {
+        phase_{file_, *dataset_, options_, {}, population_ != nullptr, ReplayPhase::kNoTable,
+               {}, nullptr} {
     for (const std::string& kind : file_.facts().kinds) {
       ops_.push_back(DefineOp(kind, Ground::kForeground));
     }

@@ -78,15 +78,19 @@ class ReplayLoadClient : public Client {
     next_ = 0;
     while (rows_.size() < rows && stream_.Next(&operation_)) Take();
   }
-  // Adds the rows before `end` that do not exist yet to the batch, each once.
+  // Adds the rows before `end` that do not exist yet to the batch, each once, as far as there is
+  // room for their values.
   void TakeMissing(size_t end) {
     const IoScope scope(kLookUp);
     std::set<std::pair<TableId, std::string_view>> taken;
-    for (; next_ < end; ++next_) {
+    uint64_t bytes = 0;
+    for (; next_ < end && bytes < kBatchBytes; ++next_) {
       const WantedRow& row = rows_[next_];
       std::string_view value;
       if (!taken.emplace(row.table, row.key).second) continue;
-      if (!session_.Get(row.table, row.key, &value)) batch_.push_back(row);
+      if (session_.Get(row.table, row.key, &value)) continue;
+      batch_.push_back(row);
+      bytes += row.size;
     }
   }
   // Adds the rows that the calls of the operation name.

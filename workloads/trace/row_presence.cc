@@ -19,23 +19,35 @@ RowPresence::RowPresence(const Population& population, bool ordered)
 }
 
 bool RowPresence::Insert(uint64_t row) {
-  if (row < loaded_) {
-    const uint64_t bit = uint64_t{1} << (row % 64);
-    return (there_[row / 64].fetch_or(bit) & bit) == 0;
-  }
-  Stripe& stripe = stripes_[StripeOf(row)];
+  const uint64_t word = row / 64, bit = uint64_t{1} << (row % 64);
+  if (row < loaded_) return (there_[word].fetch_or(bit) & bit) == 0;
+  Stripe& stripe = stripes_[StripeOf(word)];
   const LockGuard lock(stripe.mutex);
-  return stripe.added.insert(row).second;
+  uint64_t& rows = stripe.added[word];
+  const bool is_new = (rows & bit) == 0;
+  rows |= bit;
+  return is_new;
 }
 
 bool RowPresence::Erase(uint64_t row) {
-  if (row < loaded_) {
-    const uint64_t bit = uint64_t{1} << (row % 64);
-    return (there_[row / 64].fetch_and(~bit) & bit) != 0;
-  }
-  Stripe& stripe = stripes_[StripeOf(row)];
+  const uint64_t word = row / 64, bit = uint64_t{1} << (row % 64);
+  if (row < loaded_) return (there_[word].fetch_and(~bit) & bit) != 0;
+  Stripe& stripe = stripes_[StripeOf(word)];
   const LockGuard lock(stripe.mutex);
-  return stripe.added.erase(row) != 0;
+  const auto rows = stripe.added.find(word);
+  if (rows == stripe.added.end() || (rows->second & bit) == 0) return false;
+  rows->second &= ~bit;
+  if (rows->second == 0) stripe.added.erase(rows);
+  return true;
+}
+
+size_t RowPresence::AddedWords() {
+  size_t words = 0;
+  for (Stripe& stripe : stripes_) {
+    const LockGuard lock(stripe.mutex);
+    words += stripe.added.size();
+  }
+  return words;
 }
 
 RowPresence::Hold::Hold(RowPresence& presence, const std::vector<uint64_t>& rows)

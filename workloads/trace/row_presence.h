@@ -18,7 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "device/os/mutex.h"
@@ -36,6 +36,9 @@ class RowPresence {
   // whether it did.
   bool Insert(uint64_t row);
   bool Erase(uint64_t row);
+  // Returns how many words of 64 rows hold the rows beyond those of the load. Each takes some 50
+  // bytes of the run's memory.
+  size_t AddedWords();
 
   // Holds the rows that the caller is about to write, while it lives. Does nothing unless
   // `ordered`. A thread may have only one, and must hold no lock of the engine when it makes it, so
@@ -57,7 +60,8 @@ class RowPresence {
   struct Stripe {
     std::mutex held;  // by a Hold; the analysis cannot check it across functions
     Mutex mutex;
-    std::unordered_set<uint64_t> added GUARDED_BY(mutex);  // rows beyond those of the load
+    // Rows beyond those of the load, whose numbers follow each other: a bit each, by row / 64.
+    std::unordered_map<uint64_t, uint64_t> added GUARDED_BY(mutex);
   };
   static size_t StripeOf(uint64_t row) { return Mix64(row) % kStripes; }
 

@@ -9,10 +9,11 @@
 
 namespace testbed {
 
-TraceClient::TraceClient(TraceWriter& writer, uint32_t number)
+TraceClient::TraceClient(TraceWriter& writer, uint32_t number, size_t block_bytes)
     : writer_(writer),
       number_(number),
-      buffer_(2 * kBlockBytes),
+      block_bytes_(block_bytes),
+      buffer_(2 * block_bytes),
       at_(buffer_.data()),
       end_(at_ + buffer_.size()) {}
 

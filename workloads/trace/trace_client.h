@@ -32,8 +32,9 @@ class TraceWriter;
 
 class alignas(128) TraceClient {
  public:
-  // `writer` must outlive the object.
-  TraceClient(TraceWriter& writer, uint32_t number);
+  // `writer` must outlive the object. The client hands a block to it when the block has
+  // `block_bytes` bytes, and has room for two of these.
+  TraceClient(TraceWriter& writer, uint32_t number, size_t block_bytes = kBlockBytes);
   TraceClient(const TraceClient&) = delete;
   TraceClient& operator=(const TraceClient&) = delete;
 
@@ -119,7 +120,7 @@ class alignas(128) TraceClient {
   // Hands a full buffer to the writer, and waits for the writer when it is far behind. Throws Error
   // when the writer has failed.
   void Rest() {
-    if (Size() >= kBlockBytes) HandOver();
+    if (Size() >= block_bytes_) HandOver();
   }
   // Hands the rest to the writer.
   void Finish() {
@@ -186,6 +187,7 @@ class alignas(128) TraceClient {
 
   TraceWriter& writer_;
   const uint32_t number_;
+  const size_t block_bytes_;
   std::vector<char> buffer_;
   char* at_;
   char* end_;

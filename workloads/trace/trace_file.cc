@@ -120,6 +120,8 @@ void TraceFile::TakeIndex(const std::string& raw, uint64_t end) {
     blocks_.push_back(entry);
   }
   if (operations != facts_.operations) wrong("the number of operations");
+  const LockGuard lock(mutex_);
+  held_.resize(blocks_.size());
 }
 
 void TraceFile::ReadStored(size_t i, std::string* stored) const {
@@ -138,12 +140,20 @@ void TraceFile::ReadStored(size_t i, std::string* stored) const {
 }
 
 std::shared_ptr<const std::string> TraceFile::Read(size_t i) const {
+  {
+    const LockGuard lock(mutex_);
+    if (std::shared_ptr<const std::string> held = held_[i].lock()) return held;
+  }
   std::string stored;
   ReadStored(i, &stored);
   auto raw = std::make_shared<std::string>();
   if (!Unpack(stored, blocks_[i].raw_bytes, raw.get())) {
     Refuse(fmt::format("is damaged: block {} of {} cannot be unpacked", i + 1, blocks_.size()));
   }
+  const LockGuard lock(mutex_);
+  // Another thread may have been faster.
+  if (std::shared_ptr<const std::string> held = held_[i].lock()) return held;
+  held_[i] = raw;
   return raw;
 }
 

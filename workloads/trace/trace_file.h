@@ -15,11 +15,12 @@
 #include <vector>
 
 #include "device/file/file.h"
+#include "device/os/mutex.h"
 #include "workloads/trace/trace_format.h"
 
 namespace testbed {
 
-// Immutable after construction and thread-safe.
+// Thread-safe; its contents do not change after construction.
 class TraceFile {
  public:
   // Reads and checks the facts and the index, not the blocks.
@@ -29,7 +30,8 @@ class TraceFile {
   const TraceFacts& facts() const { return facts_; }
   const std::vector<BlockEntry>& blocks() const { return blocks_; }
 
-  // Returns the unpacked bytes of block `i`. Throws when its checksum is wrong.
+  // Returns the unpacked bytes of block `i`. Threads that read the same block share its bytes while
+  // any of them holds them. Throws when its checksum is wrong.
   std::shared_ptr<const std::string> Read(size_t i) const;
   // Checks the checksums of all blocks.
   void CheckBlocks() const;
@@ -47,6 +49,9 @@ class TraceFile {
   uint64_t bytes_ = 0;
   TraceFacts facts_;
   std::vector<BlockEntry> blocks_;
+  mutable Mutex mutex_;
+  // By block: the unpacked bytes, as long as a thread holds them.
+  mutable std::vector<std::weak_ptr<const std::string>> held_ GUARDED_BY(mutex_);
 };
 
 // Returns the operations of some clients in the order of their starts. Operations of the same

@@ -127,6 +127,7 @@ TraceAnswer OperationDecoder::Answer() {
   const uint64_t number = decoder_.Number();
   if (number == 0) return {};
   if (number == 1) return {TraceAnswer::kAbsent, 0};
+  if (number - 2 > kMostTraceValue) Refuse("a value is too long");
   return {TraceAnswer::kFound, number - 2};
 }
 

@@ -28,8 +28,8 @@ inline constexpr size_t kTraceHeadBytes = 16;   // magic, version, 4 bytes of ze
 inline constexpr size_t kBlockHeadBytes = 40;   // BlockEntry, sizes, checksum
 inline constexpr size_t kTraceTailBytes = 40;   // place and sizes of the index, checksum, magic
 inline constexpr size_t kIndexEntryBytes = 32;  // BlockEntry
-// A client hands its block to the writer when it has kBlockBytes bytes. A reader accepts at most
-// kMostBlockBytes.
+// A client hands its block to the writer when it has kBlockBytes bytes, or fewer where there are
+// many clients. A reader accepts at most kMostBlockBytes.
 inline constexpr size_t kBlockBytes = 128 << 10;
 inline constexpr size_t kMostBlockBytes = 256 << 20;
 inline constexpr size_t kMostTraceKinds = 24;

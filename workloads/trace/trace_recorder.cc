@@ -203,9 +203,13 @@ TraceRecorder::~TraceRecorder() = default;
 Engine& TraceRecorder::engine() { return *engine_; }
 
 void TraceRecorder::MakeClients(int clients) {
+  // The buffers are memory of the run that is recorded.
+  constexpr size_t kOfAllClients = 32 << 20, kLeastBlock = 8 << 10;
+  const auto block = std::clamp<size_t>(kOfAllClients / 2 / static_cast<size_t>(clients),
+                                        kLeastBlock, kBlockBytes);
   clients_.clear();
   for (int i = 0; i < clients; ++i) {
-    clients_.push_back(std::make_unique<TraceClient>(writer_, static_cast<uint32_t>(i)));
+    clients_.push_back(std::make_unique<TraceClient>(writer_, static_cast<uint32_t>(i), block));
   }
 }
 
@@ -222,7 +226,7 @@ void TraceRecorder::Finish() {
     facts_.last_ns = std::max(facts_.last_ns, client->last_ns());
     for (size_t k = 0; k < kTraceCalls; ++k) facts_.calls[k] += client->calls()[k];
   }
-  writer_.Finish(facts_);
+  if (facts_.operations != 0) writer_.Finish(facts_);
 }
 
 }  // namespace testbed

@@ -39,7 +39,9 @@ class TraceRecorder {
   TraceClient& client(int i) { return *clients_[static_cast<size_t>(i)]; }
   // Returns a session that records its calls for client `i`, and passes them on.
   std::unique_ptr<Session> Wrap(std::unique_ptr<Session> session, int i);
-  // Completes the file. Call it when all sessions are closed. Throws Error (kRun).
+  // Completes the file. Call it when all sessions are closed. A recording without operations, as of
+  // a phase that was stopped before it began, leaves no file, and a trace of that name stays.
+  // Throws Error (kRun).
   void Finish();
 
  private:

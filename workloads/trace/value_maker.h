@@ -4,6 +4,7 @@
 #define TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -12,7 +13,8 @@
 
 namespace testbed {
 
-// Not thread-safe.
+// Not thread-safe; a client each has its own. Those of a data set share the bytes that they cut
+// values from.
 class ValueMaker {
  public:
   // `version` must differ in each phase that writes to the database, because an engine may leave
@@ -28,7 +30,7 @@ class ValueMaker {
 
   const Dataset& dataset_;
   uint64_t version_;
-  std::vector<char> pool_;
+  const std::shared_ptr<const std::vector<char>> pool_;
 };
 
 }  // namespace testbed

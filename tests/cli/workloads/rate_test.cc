@@ -98,6 +98,10 @@ TEST_F(RateCommandTest, WhatCannotBeSearchedIsRefused) {
   ExpectRefused(Run(find + "--workload insert"), "--find-rate needs a workload that does not load");
   ExpectRefused(Run("--engine btree --rows 1000 --find-rate 'fly p99 < 5ms'"),
                 "fly p99 < 5ms names an operation that --workload point-read does not have");
+  ExpectRefused(Run("--engine btree --rows 1000 --workload insert,ycsb-c --find-rate 'update p99 < "
+                    "5ms'"),
+                "update p99 < 5ms names an operation that --workload ycsb-c does not have; it has "
+                "point-read");
   ExpectRefused(Run("ab --engine btree --a io=direct --b io=buffered --find-rate 'p99 < 5ms'"),
                 "--find-rate");
   EXPECT_TRUE(DirectoryIsEmpty());

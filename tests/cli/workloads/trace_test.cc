@@ -151,6 +151,38 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
   ExpectAnswersAsRecorded(by_key);
 }
 
+TEST_F(TraceCommandTest, ASweepReplaysWithAThreadForEachClientOfTheTrace) {
+  Phase(
+      "--engine btree --rows 500 --threads 3 --workload insert,point-read --operations 300 "
+      "--record a.trace",
+      "point-read");
+  const CommandResult sweep =
+      Run("--engine btree --rows 500 --ram 64M --account file --quiet --page-size 4k,8k "
+          "--workload insert,replay:a.trace --out s");
+  ASSERT_EQ(sweep.code, 0) << sweep.err;
+  int cells = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "s/cells")) {
+    EXPECT_EQ(json::parse(Read(entry.path()))["runs"].back()["threads"], 3);
+    ++cells;
+  }
+  EXPECT_EQ(cells, 2);
+}
+
+// The phase that is reported is recorded, and not the warm-up before it.
+TEST_F(TraceCommandTest, ASearchForARateRecordsThePhaseThatItReports) {
+  const CommandResult result =
+      Run("--engine null --ram 64M --rows 1000 --threads 1 --seconds 0.1 --warmup 0.1 --account "
+          "file --quiet --json run.json --workload insert,point-read --find-rate 'p50 < 2ms' "
+          "--record a.trace");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json document = Json("run.json");
+  const json& measured = document["runs"].back()["phases"].back();
+  EXPECT_EQ(measured["kind"], "measure");
+  const CommandResult info = Run("trace info a.trace --json info.json");
+  ASSERT_EQ(info.code, 0) << info.err;
+  EXPECT_EQ(Json("info.json")["operations"], measured["count"]);
+}
+
 // Operations that are far apart and cost nothing begin when they are due, on a busy machine too.
 TEST_F(TraceCommandTest, AReplayAtSpeedOneKeepsItsScheduleWithinAMillisecondAtTheMedian) {
   const std::string words = "--engine null --rows 1000 --threads 1 --workload insert,";
@@ -292,6 +324,8 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   std::ofstream(directory_ / "text")
       << "not a trace, but a text of some length, as it happens to be";
   ExpectRefused(Run(run + "replay:text"), "trace text: is no trace");
+  ExpectRefused(Run("--engine btree --scratch auto --workload replay-load:text"),
+                "give --scratch a size");
   ExpectRefused(Run("trace import --format csv text -o out"), "no header with a column key");
   ExpectRefused(Run("trace import --format rocksdb --clients 8 text -o out"), "RocksDB notes none");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ class LyingEngine : public Engine {
     kShortWalk,    // a cursor ends after a step
     kLeftOut,      // a step leaves a row out
     kNotFound,     // a Get finds no row
+    kWrongOld,     // the last byte of each value is another one until the row is written anew
   };
   Lie lie = Lie::kNone;
   uint64_t seeks = 0, steps = 0;   // calls that positioned and that moved a cursor
@@ -49,8 +51,8 @@ class LyingEngine : public Engine {
   Table& table(TableId id) { return tables_[id]; }
 
  private:
-  std::string Told(std::string value) const {
-    if (lie == Lie::kWrongValue && !value.empty()) {
+  std::string Told(std::string value, bool is_old = false) const {
+    if ((lie == Lie::kWrongValue || (lie == Lie::kWrongOld && is_old)) && !value.empty()) {
       value.back() = static_cast<char>(value.back() ^ 1);
     }
     return value;
@@ -125,7 +127,7 @@ class LyingEngine : public Engine {
       const auto at = table.find(std::string(key));
       value_ = "of another call";
       if (engine_.lie == Lie::kNotFound || at == table.end()) return false;
-      value_ = engine_.Told(at->second);
+      value_ = engine_.Told(at->second, !written_.contains({id, at->first}));
       *value = value_;
       return true;
     }
@@ -136,6 +138,7 @@ class LyingEngine : public Engine {
     }
     void Put(TableId id, std::string_view key, std::string_view value) override {
       engine_.table(id)[std::string(key)] = value;
+      written_.emplace(id, key);
     }
     void Erase(TableId id, std::string_view key) override {
       engine_.table(id).erase(std::string(key));
@@ -147,6 +150,7 @@ class LyingEngine : public Engine {
    private:
     LyingEngine& engine_;
     std::string value_;
+    std::set<std::pair<TableId, std::string>> written_;  // rows that the session has put
   };
 
   std::map<std::string, TableId> ids_;

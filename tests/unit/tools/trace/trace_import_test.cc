@@ -158,6 +158,11 @@ TEST_F(TraceImportTest, DamagedTracesOfRocksdbAreRefused) {
   const std::string whole = RocksdbTrace("rocksdb-multi-get");
   EXPECT_THAT(Refusal(whole.substr(0, whole.size() - 40), rocksdb), HasSubstr("ends within it"));
   EXPECT_THAT(Refusal("key,time\n", rocksdb), HasSubstr("is no trace of RocksDB"));
+  EXPECT_THAT(Refusal("", rocksdb), HasSubstr("is no trace of RocksDB"));
+  // The record of the end has no payload. A file without it ends with a whole record.
+  constexpr size_t kEndBytes = 13;
+  EXPECT_THAT(Refusal(whole.substr(0, whole.size() - kEndBytes), rocksdb),
+              HasSubstr("the record that ends a trace is missing"));
   std::string old = whole;
   old[old.find("0.2")] = '7';
   EXPECT_THAT(Refusal(old, rocksdb), HasSubstr("another version than 0.2"));

@@ -81,6 +81,17 @@ TEST_F(DocumentTest, LoadsEachDocumentOnceAndFindsItInEveryFormat) {
   }
 }
 
+// --scratch auto makes a device for these bytes.
+TEST_F(DocumentTest, TheLoadTellsHowManyBytesItsDocumentsTake) {
+  for (const std::string& format : DocumentFormats()) {
+    options_.extra = {{"format", format}, {"attributes", "300"}};
+    const std::unique_ptr<Workload> load = DocumentLoadInfo().make(dataset_, options_);
+    const PhaseResult result = RunPhase(*engine_, *load, PhaseOptions());
+    const auto written = static_cast<double>(result.totals.user_bytes_written);
+    EXPECT_NEAR(static_cast<double>(load->AddedBytes()), written, written / 20) << format;
+  }
+}
+
 TEST_F(DocumentTest, AYThatNoDocumentHasMatchesNothing) {
   Load();
   options_.hit_ratio = 0.25;

@@ -1,9 +1,11 @@
 // Tests how LinkBench's requesters read links and lists, and that their checks find wrong answers.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <memory>
 #include <string>
 
+#include "device/os/signal_guard.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/linkbench/access.h"
 #include "workloads/measure/runner.h"
@@ -56,6 +58,52 @@ class LinkbenchAnswersTest : public testing::Test {
 
 TEST_F(LinkbenchAnswersTest, RightAnswersAreFoundRight) {
   for (const Op op : {kGetLink, kGetLinkList, kCountLink}) EXPECT_EQ(Wrong(op, Lie::kNone, 100), 0);
+}
+
+TEST_F(LinkbenchAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
+  DatasetOptions data;
+  data.rows = 300;
+  const std::unique_ptr<Workload> workload =
+      FindWorkload("linkbench").make(std::make_shared<const Dataset>(data), {});
+  workload->OpenTables(engine_);
+  engine_.steps = 0;
+  EXPECT_EQ(workload->CheckDatabase(engine_), "");
+  EXPECT_TRUE(workload->Details().contains("check"));
+  EXPECT_GT(engine_.steps, 600u);
+  const SignalGuard signals;
+  ::raise(SIGINT);
+  engine_.steps = 0;
+  EXPECT_EQ(workload->CheckDatabase(engine_), "");
+  EXPECT_FALSE(workload->Details().contains("check"));
+  EXPECT_EQ(engine_.steps, 0u);
+}
+
+TEST_F(LinkbenchAnswersTest, ACheckAfterOtherPhasesIsNoPhaseOfItsOwn) {
+  DatasetOptions data;
+  data.rows = 300;
+  const auto dataset = std::make_shared<const Dataset>(data);
+  const std::unique_ptr<Workload> next = FindWorkload("linkbench").make(dataset, {});
+  workload_->OpenForCheck(engine_, 1);
+  next->OpenTables(engine_);
+  EXPECT_EQ(next->Details()["phase"], 2) << "after that of the fixture";
+  next->OpenForCheck(engine_, 1);
+  EXPECT_EQ(next->CheckDatabase(engine_), "");
+}
+
+// In linkbench-load,linkbench-index,linkbench-check the check of the index comes last.
+TEST(LinkbenchIndexCheckTest, TheIndexIsCheckedWhenItIsThere) {
+  DatasetOptions data;
+  data.rows = 300;
+  const auto dataset = std::make_shared<const Dataset>(data);
+  WorkloadOptions options;
+  options.extra = {{"covering_index", "after"}};
+  LyingEngine engine;
+  const std::unique_ptr<Workload> load = FindWorkload("linkbench-load").make(dataset, options),
+                                  index = FindWorkload("linkbench-index").make(dataset, options);
+  RunPhase(engine, *load, {.verify_every = 0});
+  RunPhase(engine, *index, {.verify_every = 0});
+  EXPECT_NO_THROW(index->OpenForCheck(engine, 1));
+  EXPECT_EQ(index->CheckDatabase(engine), "");
 }
 
 TEST_F(LinkbenchAnswersTest, WrongListsAreCounted) {

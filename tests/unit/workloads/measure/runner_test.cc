@@ -36,6 +36,11 @@ TEST_F(RunnerTest, InsertLoadsEveryRowAndIndexEntryOnce) {
   }
 }
 
+TEST_F(RunnerTest, InsertTellsTheBytesOfItsIndexEntriesBesideThoseOfTheRows) {
+  const std::unique_ptr<Workload> insert = FindWorkload("insert").make(dataset_, {});
+  EXPECT_EQ(insert->AddedBytes(), 5000u * (16 + 50 + 2 * 24));
+}
+
 TEST_F(RunnerTest, CountsExactlyTheOperationsAskedFor) {
   Load(1, 100);
   PhaseOptions phase;

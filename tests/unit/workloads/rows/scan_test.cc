@@ -113,6 +113,14 @@ TEST_F(ScanTest, EachKindOfWrongScanIsCounted) {
   }
 }
 
+// The row that a read-modify-write leaves is right, whatever it has read.
+TEST_F(ScanTest, AWrongValueThatAReadModifyWriteReadsIsFound) {
+  EXPECT_EQ(Run("mixed", Mix({{"read-modify-write", 1}}, 1), 100, 1).wrong, 0u);
+  engine_.lie = Lie::kWrongOld;
+  // Each phase has a session of its own, which has written none of the rows at first.
+  EXPECT_GT(Run("mixed", Mix({{"read-modify-write", 1}}, 1), 100, 1).wrong, 50u);
+}
+
 // The check of a short scan must find out from the rows themselves whether the scan reached the end
 // of the table.
 TEST_F(ScanTest, AScanThatEndsTooSoonIsWrong) {
@@ -150,6 +158,37 @@ TEST_F(ScanTest, WhatIsNotCheckedIsNotKept) {
   EXPECT_FALSE(kept.keeps());
   kept.Begin(true);
   EXPECT_EQ(kept.size(), 0u);
+}
+
+// Copies of the rows of long scans would take more memory than a run has.
+TEST(KeptRowsTest, OfManyRowsTheFirstAreKept) {
+  KeptRows kept;
+  const std::string value(1000, 'v');
+  for (const size_t rows : {size_t{5000}, size_t{3}}) {
+    kept.Begin(true);
+    for (size_t i = 0; i < rows; ++i) kept.AddFew(std::to_string(10000 + i), value);
+    EXPECT_EQ(kept.size() + kept.left_out(), rows);
+    EXPECT_LE(kept.size(), 1050u);
+    EXPECT_EQ(kept.key(2), "10002");
+    EXPECT_EQ(kept.last_key(), std::to_string(10000 + rows - 1));
+  }
+  EXPECT_EQ(kept.left_out(), 0u);
+}
+
+TEST_F(ScanTest, ALongScanIsCheckedByTheRowsThatItBeganWith) {
+  DatasetOptions data;
+  data.rows = 4000;
+  data.value_size = 1000;
+  dataset_ = std::make_shared<const Dataset>(data);
+  engine_.table(engine_.OpenTable(kMainTable)).clear();
+  Run("insert", {});
+  const PhaseResult right = Run("mixed", Mix({{"scan", 1}}, 3000), 20, 1);
+  EXPECT_EQ(right.verified, 20u);
+  EXPECT_EQ(right.wrong, 0u) << right.first_wrong;
+  for (const Lie lie : {Lie::kWrongValue, Lie::kWrongFirst}) {
+    engine_.lie = lie;
+    EXPECT_EQ(Run("mixed", Mix({{"scan", 1}}, 3000), 20, 1).wrong, 20u) << static_cast<int>(lie);
+  }
 }
 
 TEST_F(ScanTest, MultiGetChecksEachRowOfItsCall) {

@@ -3,6 +3,7 @@
 #include "workloads/sysbench/oltp_client.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/measure/runner.h"
 #include "workloads/registry.h"
@@ -105,6 +107,36 @@ TEST_F(OltpAnswersTest, ARangeTellsItsLengthAndStepsNoFurther) {
   EXPECT_EQ(engine_.expected, std::vector<uint64_t>(4 * 50, 20));
   EXPECT_LE(engine_.steps, 4u * 50 * 19);
   EXPECT_GT(result.totals.rows_read, 4u * 50 * 17);
+}
+
+// The statements of a transaction may be ten thousand, with room for a row each.
+TEST_F(OltpAnswersTest, LongTransactionsArePreparedOneAtATime) {
+  const std::unique_ptr<Session> session = engine_.NewSession();
+  for (const size_t selects : {size_t{10}, size_t{10000}}) {
+    options_.extra["point_selects"] = std::to_string(selects);
+    const std::unique_ptr<Workload> workload =
+        FindWorkload("oltp-read-only").make(dataset_, options_);
+    workload->OpenTables(engine_);
+    EXPECT_EQ(workload->NewClient(*session, 0, 1)->Generate(64), selects == 10 ? 16u : 1u);
+  }
+}
+
+// The walk over a large database takes hours.
+TEST_F(OltpAnswersTest, ARequestToStopEndsTheCheckOfTheDatabase) {
+  options_.extra["check"] = "on";
+  const std::unique_ptr<Workload> workload =
+      FindWorkload("oltp-update-index").make(dataset_, options_);
+  workload->OpenTables(engine_);
+  engine_.steps = 0;
+  EXPECT_EQ(workload->CheckDatabase(engine_), "");
+  EXPECT_EQ(workload->Details()["table_rows"], 400);
+  EXPECT_GE(engine_.steps, 800u);
+  const SignalGuard signals;
+  ::raise(SIGINT);
+  engine_.steps = 0;
+  EXPECT_EQ(workload->CheckDatabase(engine_), "");
+  EXPECT_FALSE(workload->Details().contains("table_rows"));
+  EXPECT_EQ(engine_.steps, 0u);
 }
 
 TEST_F(OltpAnswersTest, EachKindOfWrongAnswerIsCounted) {

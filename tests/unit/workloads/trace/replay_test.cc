@@ -1,5 +1,6 @@
 // Tests that a replay makes the same calls of the engine as the recorded workload: it announces the
-// lengths of walks to its cursors, and looks up the keys of a call together.
+// lengths of walks to its cursors, and looks up the keys of a call together. Its checks must find
+// wrong rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,12 +8,16 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/measure/runner.h"
+#include "workloads/population.h"
 #include "workloads/registry.h"
+#include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_recorder.h"
+#include "workloads/trace/trace_writer.h"
 #include "workloads/trace/walk_lengths.h"
 
 namespace testbed {
@@ -48,6 +53,59 @@ class ReplayTest : public testing::Test {
     WorkloadOptions options;
     options.extra = {{"trace", path_}};
     return Run(engine_, FindWorkload("replay").make(dataset_, options).get(), nullptr);
+  }
+
+  // Writes a trace of operations that put a value of `bytes` bytes each.
+  void WritePuts(uint64_t puts, uint64_t bytes) {
+    TraceWriter writer(path_);
+    TraceClient client(writer, 0);
+    for (uint64_t i = 0; i < puts; ++i) {
+      client.Begin(0, i);
+      client.Put(0, "key" + std::to_string(i), bytes);
+      client.End();
+    }
+    client.Finish();
+    TraceFacts facts;
+    facts.kinds = {"update"};
+    facts.tables = {{0, kMainTable, {}, {}}};
+    facts.clients = 1;
+    facts.operations = puts;
+    facts.calls = client.calls();
+    writer.Finish(facts);
+  }
+  // Performs the trace and returns how many operations were prepared at once, batch by batch.
+  std::vector<size_t> Batches(const std::string& name) {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options);
+    workload->OpenTables(engine_);
+    const std::unique_ptr<Session> session = engine_.NewSession();
+    const std::unique_ptr<Client> client = workload->NewClient(*session, 0, 1);
+    std::vector<size_t> batches;
+    while (const size_t n = client->Generate(64)) {
+      for (size_t i = 0; i < n; ++i) client->Execute(i);
+      batches.push_back(n);
+    }
+    return batches;
+  }
+  // Replays the trace on rows of a data set, and checks every operation.
+  PhaseResult ReplayChecked() {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    options.population = std::make_shared<Population>(dataset_);
+    PhaseOptions phase;
+    phase.verify_every = 1;
+    return RunPhase(engine_, *FindWorkload("replay").make(dataset_, options), phase);
+  }
+  // Gives each row a value of another size than those of the data set.
+  void ResizeRows() {
+    char key[64];
+    std::string value(40, ' ');
+    LyingEngine::Table& table = engine_.table(engine_.OpenTable(kMainTable));
+    for (uint64_t row = 0; row < dataset_->rows(); ++row) {
+      dataset_->SizedValue(row, 0, value.size(), value.data());
+      table[std::string(dataset_->Key(row, key))] = value;
+    }
   }
 
   LyingEngine engine_;
@@ -92,6 +150,34 @@ TEST_F(ReplayTest, TheKeysOfACallAreAskedForTogether) {
   EXPECT_EQ(recorded.takes, 200u);
   EXPECT_EQ(replayed.takes, 200u);
   EXPECT_EQ(replayed.gets, recorded.gets);
+}
+
+TEST_F(ReplayTest, AWrongRowIsFoundWhicheverCallGaveIt) {
+  using Lie = LyingEngine::Lie;
+  WorkloadOptions scans;
+  scans.mix = {{"scan", 1}};
+  scans.scan_rows = 7;
+  const std::vector<std::pair<std::string, WorkloadOptions>> recorded = {
+      {"mixed", scans}, {"multi-get", WorkloadOptions()}, {"point-read", WorkloadOptions()}};
+  for (const bool resized : {false, true}) {
+    if (resized) ResizeRows();
+    for (const auto& [name, options] : recorded) {
+      Record(name, options);
+      const PhaseResult right = ReplayChecked();
+      EXPECT_EQ(right.verified, 200u) << name;
+      EXPECT_EQ(right.wrong, 0u) << name << ": " << right.first_wrong;
+      engine_.lie = Lie::kWrongValue;
+      EXPECT_EQ(ReplayChecked().wrong, 200u) << name;
+      engine_.lie = Lie::kNone;
+    }
+  }
+}
+
+TEST_F(ReplayTest, LargeValuesArePreparedAFewAtATime) {
+  WritePuts(10, 300'000);
+  EXPECT_THAT(Batches("replay-load"), ElementsAre(4, 4, 2));
+  EXPECT_THAT(Batches("replay"), ElementsAre(4, 4, 2));
+  EXPECT_EQ(engine_.table(engine_.OpenTable(kMainTable)).at("key9").size(), 300'000u);
 }
 
 class WalkLengthsTest : public testing::Test {

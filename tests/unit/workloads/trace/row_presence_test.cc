@@ -43,6 +43,20 @@ TEST(RowPresenceTest, BeginsWithTheRowsOfThePopulation) {
   EXPECT_FALSE(rows.Erase(3));
 }
 
+// A replay of 100 million operations may insert millions of rows.
+TEST(RowPresenceTest, RowsBeyondTheLoadTakeABitEachAndGiveItBack) {
+  const Population population(Rows(70));  // its last word has rows of the load and others
+  RowPresence rows(population, false);
+  for (uint64_t row = 70; row < 6400; ++row) ASSERT_TRUE(rows.Insert(row)) << row;
+  for (uint64_t row = 0; row < 6400; ++row) ASSERT_FALSE(rows.Insert(row)) << row;
+  EXPECT_EQ(rows.AddedWords(), 99u);
+  for (uint64_t row = 70; row < 6400; row += 2) ASSERT_TRUE(rows.Erase(row)) << row;
+  for (uint64_t row = 70; row < 6400; ++row) ASSERT_EQ(rows.Erase(row), row % 2 == 1) << row;
+  EXPECT_EQ(rows.AddedWords(), 0u);
+  EXPECT_TRUE(rows.Erase(69));
+  EXPECT_TRUE(rows.Insert(6399));
+}
+
 TEST(RowPresenceTest, CountsWhatIsThereWhenClientsPutAndEraseTheSameRows) {
   constexpr uint64_t kRows = 20000;
   const Population population(Rows(kRows));

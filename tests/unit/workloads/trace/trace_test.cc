@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,22 @@ TEST_F(TraceTest, OperationsOfAllClientsComeBackInTheOrderOfTheirStarts) {
     }
   }
   EXPECT_FALSE(stream.Next(&operation));
+}
+
+// Each thread of a replay by keys reads all of the trace. With copies of their own, as many threads
+// as clients would take the square of that many blocks.
+TEST_F(TraceTest, ReadersOfABlockShareItsBytes) {
+  WritePuts(2, 30000);
+  const TraceFile file(path_);
+  ASSERT_GT(file.blocks().size(), 2u);
+  std::shared_ptr<const std::string> one = file.Read(0);
+  const std::string bytes = *one;
+  EXPECT_EQ(file.Read(0).get(), one.get());
+  EXPECT_NE(file.Read(1).get(), one.get());
+  const std::weak_ptr<const std::string> last = one;
+  one.reset();
+  EXPECT_TRUE(last.expired()) << "the file keeps no block that nobody reads";
+  EXPECT_EQ(*file.Read(0), bytes);
 }
 
 TEST_F(TraceTest, EachCallOfASessionIsRecordedOnce) {
@@ -268,6 +285,58 @@ TEST_F(TraceTest, WhatNoReaderWouldTakeIsNotRecorded) {
               }),
               HasSubstr("more than 256 MB"));
   EXPECT_GT(recorded, kMostBlockBytes - kMostBlockBytes / 100);
+}
+
+// A load from the trace would make room for a value of that size.
+TEST_F(TraceTest, AnAnswerOfImpossibleSizeIsRefused) {
+  for (const uint64_t size : {kMostTraceValue, kMostTraceValue + 1, UINT64_MAX - 2}) {
+    TraceWriter writer(path_);
+    TraceFacts facts;
+    facts.kinds = {"point-read"};
+    facts.tables = {{0, "default", {}, {}}};
+    facts.clients = 1;
+    facts.operations = 1;
+    TraceClient client(writer, 0);
+    client.Begin(0, 0);
+    client.Get(0, "a", {TraceAnswer::kFound, size});
+    client.End();
+    client.Finish();
+    writer.Finish(facts);
+    EXPECT_EQ(Refusal().empty(), size == kMostTraceValue) << Refusal();
+  }
+}
+
+// A thousand buffers of the usual size would take as much memory as --ram has by default.
+TEST_F(TraceTest, TheBuffersOfManyClientsAreSmaller) {
+  for (const bool many : {false, true}) {
+    LyingEngine engine;
+    TraceRecorder recorder(path_, engine, "w", {DefineOp("read", Ground::kForeground)});
+    recorder.engine().OpenTable("default");
+    recorder.MakeClients(many ? 1000 : 100);
+    TraceClient& client = recorder.client(0);
+    for (uint64_t n = 0; n < 1000; ++n) {
+      client.Begin(0, n);
+      client.Get(0, Key(0, n) + std::string(80, 'k'), true, 10);
+      client.End();
+      client.Rest();
+    }
+    recorder.Finish();
+    const TraceFile file(path_);
+    EXPECT_EQ(file.facts().operations, 1000u);
+    EXPECT_EQ(file.blocks().size() > 1, many) << file.blocks().size();
+  }
+}
+
+TEST_F(TraceTest, ARecordingWithoutOperationsLeavesTheTraceThatWasThere) {
+  WritePuts(1, 10);
+  {
+    LyingEngine engine;
+    TraceRecorder recorder(path_, engine, "w", {DefineOp("read", Ground::kForeground)});
+    recorder.MakeClients(2);
+    recorder.Finish();
+  }
+  EXPECT_EQ(TraceFile(path_).facts().operations, 10u);
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
 }
 
 TEST_F(TraceTest, TablesThatATraceCannotNameAreRefused) {
