@@ -1,0 +1,134 @@
+// Tests the rule of Session that a transaction in which a write has failed commits nothing, and
+// that a write that is refused does no harm. The writes fail for want of memory.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "tests/unit/engines/failing_new.h"
+
+namespace testbed {
+namespace {
+
+class FailedWriteTest : public testing::TestWithParam<const char*> {
+ protected:
+  FailedWriteTest() {
+    std::string pattern = std::filesystem::current_path() / "failed_write_test_XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+  }
+  ~FailedWriteTest() override {
+    FailingNew::Clear();
+    engine_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+  void SetUp() override {
+    const std::string name = GetParam();
+    EngineOptions options = DefaultEngineOptions(FindEngine(name));
+    options.durability = Durability::kNone;
+    if (name == "mmapv1") {
+      options.extra = {{"small_files", "on"}, {"first_file_size", "1M"}, {"preallocate", "off"}};
+    } else {
+      options.extra = {{"log_segment", "1M"}};
+    }
+    engine_ = OpenEngine(name, dir_, options);
+    table_ = engine_->OpenTable("t");
+  }
+  std::vector<std::string> Keys() {
+    const std::unique_ptr<Session> session = engine_->NewSession();
+    const std::unique_ptr<Cursor> cursor = session->NewCursor(table_);
+    std::vector<std::string> keys;
+    for (bool on = cursor->First(); on; on = cursor->Next()) keys.emplace_back(cursor->key());
+    return keys;
+  }
+  static void ExpectRefused(Error::Kind kind, const std::string& part,
+                            const std::function<void()>& call) {
+    try {
+      call();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), kind) << error.what();
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+    }
+  }
+
+  std::string dir_;
+  std::unique_ptr<Engine> engine_;
+  TableId table_ = 0;
+};
+
+// Each allocation of a transaction's writes fails in turn, in a new session each time.
+TEST_P(FailedWriteTest, NothingOfItsTransactionIsCommitted) {
+  std::vector<std::string> keys;
+  for (int row = 0; row < 300; ++row) keys.push_back("row " + std::to_string(1000 + row));
+  const std::string value(500, 'v');
+  engine_->NewSession()->Put(table_, "kept", "0");
+  int failures = 0;
+  bool failed = true;
+  for (int64_t allocations = 0; failed && allocations < 1000; ++allocations) {
+    SCOPED_TRACE(allocations);
+    const std::unique_ptr<Session> session = engine_->NewSession();
+    session->Begin();
+    bool threw = false;
+    FailingNew::Set(allocations);
+    try {
+      for (const std::string& key : keys) session->Put(table_, key, value);
+    } catch (const std::exception&) {
+      threw = true;
+    }
+    failed = FailingNew::Clear();
+    if (!threw) {
+      session->Rollback();
+      continue;
+    }
+    ++failures;
+    const std::string kept = "nothing of it is kept";
+    ExpectRefused(Error::kRun, kept, [&] { session->Put(table_, "after", "1"); });
+    ExpectRefused(Error::kRun, kept, [&] { session->Erase(table_, "kept"); });
+    ExpectRefused(Error::kRun, kept, [&] { session->Commit(); });
+    ASSERT_EQ(Keys(), std::vector<std::string>{"kept"});
+    session->Begin();
+    session->Put(table_, "kept", "2");
+    session->Commit();
+  }
+  EXPECT_FALSE(failed);
+  EXPECT_GT(failures, 5);
+}
+
+TEST_P(FailedWriteTest, ARollbackAfterItEndsTheTransaction) {
+  const std::string value(500, 'v');
+  const std::unique_ptr<Session> session = engine_->NewSession();
+  session->Begin();
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session->Put(table_, "row", value));
+  FailingNew::Clear();
+  session->Rollback();
+  session->Begin();
+  session->Put(table_, "row", value);
+  session->Commit();
+  EXPECT_EQ(Keys(), std::vector<std::string>{"row"});
+}
+
+TEST_P(FailedWriteTest, AWriteThatIsRefusedDoesNoHarm) {
+  const std::string key(70'000, 'k');
+  const std::unique_ptr<Session> session = engine_->NewSession();
+  session->Begin();
+  session->Put(table_, "before", "1");
+  ExpectRefused(Error::kUsage, "70000", [&] { session->Put(table_, key, "1"); });
+  session->Put(table_, "later", "1");
+  session->Commit();
+  EXPECT_EQ(Keys(), (std::vector<std::string>{"before", "later"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, FailedWriteTest, testing::Values("btree", "fractal", "mmapv1"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace testbed
