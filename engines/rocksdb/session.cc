@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/error.h"
+#include "engines/failed_before.h"
 #include "engines/rocksdb/block_tickers.h"
 #include "engines/rocksdb/errors.h"
 #include "engines/rocksdb/rocksdb_engine.h"
@@ -166,6 +167,7 @@ void RocksdbSession::Commit() {
     RocksdbSession* session;
     ~End() { session->EndTransaction(); }
   } end{this};
+  if (failed_) throw FailedBefore("rocksdb");
   if (HasOwnWrites()) Write(indexed_ ? index_.GetWriteBatch() : &batch_);
 }
 
@@ -178,7 +180,7 @@ void RocksdbSession::EndTransaction() {
   for (RocksdbCursor* cursor : cursors_) cursor->ParkOwn();
   if (indexed_) index_.Clear();
   indexed_ = false;
-  in_transaction_ = false;
+  in_transaction_ = failed_ = false;
 }
 
 void RocksdbSession::Write(rocksdb::WriteBatch* batch) {
@@ -188,14 +190,36 @@ void RocksdbSession::Write(rocksdb::WriteBatch* batch) {
   Check(db_->Write(write_options_, batch), "rocksdb could not commit");
 }
 
+template <typename AddWrite>
+void RocksdbSession::WriteInTransaction(const RocksdbTable& table, std::string_view key,
+                                        std::string_view value, const AddWrite& add,
+                                        const char* what) {
+  if (failed_) throw FailedBefore("rocksdb");
+  try {
+    // The key and the value may be bytes of an iterator, which Park destroys, or of the batch
+    // itself, which grows.
+    if (!cursors_.empty()) {
+      key = key_copy_.assign(key);
+      value = value_copy_.assign(value);
+      for (RocksdbCursor* cursor : cursors_) cursor->Park();
+    }
+    Check(add(KeyIn(table, key), ToSlice(value)), what);
+  } catch (...) {
+    failed_ = true;  // the batch may have a part of the row
+    throw;
+  }
+}
+
 void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
   const RocksdbTable& table = Table(id);
-  const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
-    for (RocksdbCursor* cursor : cursors_) cursor->Park();
-    Check(Pending()->Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
+    const auto put = [&](const rocksdb::Slice& row, const rocksdb::Slice& bytes) {
+      return Pending()->Put(table.family, row, bytes);
+    };
+    WriteInTransaction(table, key, value, put, "rocksdb could not put a row");
     return;
   }
+  const rocksdb::Slice row = KeyIn(table, key);
   batch_.Clear();
   Check(batch_.Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
   Write(&batch_);
@@ -203,12 +227,14 @@ void RocksdbSession::Put(TableId id, std::string_view key, std::string_view valu
 
 void RocksdbSession::Erase(TableId id, std::string_view key) {
   const RocksdbTable& table = Table(id);
-  const rocksdb::Slice row = KeyIn(table, key);
   if (in_transaction_) {
-    for (RocksdbCursor* cursor : cursors_) cursor->Park();
-    Check(Pending()->Delete(table.family, row), "rocksdb could not erase a row");
+    const auto erase = [&](const rocksdb::Slice& row, const rocksdb::Slice&) {
+      return Pending()->Delete(table.family, row);
+    };
+    WriteInTransaction(table, key, {}, erase, "rocksdb could not erase a row");
     return;
   }
+  const rocksdb::Slice row = KeyIn(table, key);
   batch_.Clear();
   Check(batch_.Delete(table.family, row), "rocksdb could not erase a row");
   Write(&batch_);
