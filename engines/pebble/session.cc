@@ -1,8 +1,10 @@
 #include "engines/pebble/session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "device/error.h"
+#include "engines/failed_before.h"
 #include "engines/pebble/pebble_engine.h"
 
 namespace testbed::pebble {
@@ -57,13 +59,22 @@ void PebbleSession::Begin() {
 void PebbleSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, "pebble: Commit without Begin");
   in_transaction_ = false;
+  if (std::exchange(failed_, false)) {
+    DropWrites();
+    throw FailedBefore("pebble");
+  }
   CommitWrites();
 }
 
 void PebbleSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, "pebble: Rollback without Begin");
+  in_transaction_ = failed_ = false;
+  DropWrites();
+}
+
+void PebbleSession::DropWrites() {
   for (PebbleCursor* cursor : cursors_) cursor->Park();
-  in_transaction_ = wrote_ = false;
+  wrote_ = false;
   handle_.Rollback();
 }
 
@@ -75,7 +86,17 @@ void PebbleSession::CommitWrites() {
   engine_->Committed(handle_.Commit());
 }
 
-void PebbleSession::Wrote() {
+template <typename Change>
+void PebbleSession::Write(const Change& change) {
+  if (failed_) throw FailedBefore("pebble");
+  try {
+    // The bytes may be ones that a cursor returned, so the cursors are parked after the copy.
+    change();
+    for (PebbleCursor* cursor : cursors_) cursor->Park();
+  } catch (...) {
+    failed_ = in_transaction_;
+    throw;
+  }
   wrote_ = true;
   if (!in_transaction_) CommitWrites();
 }
@@ -111,16 +132,13 @@ void PebbleSession::MultiGet(TableId id, std::span<const std::string_view> keys,
 }
 
 void PebbleSession::Put(TableId table, std::string_view key, std::string_view value) {
-  // The value may be one that a cursor returned, so it is copied before the cursors are parked.
-  handle_.Put(KeyIn(Find(table), key), value);
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
-  Wrote();
+  const Table& to = Find(table);
+  Write([&] { handle_.Put(KeyIn(to, key), value); });
 }
 
 void PebbleSession::Erase(TableId table, std::string_view key) {
-  handle_.Erase(KeyIn(Find(table), key));
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
-  Wrote();
+  const Table& from = Find(table);
+  Write([&] { handle_.Erase(KeyIn(from, key)); });
 }
 
 std::unique_ptr<Cursor> PebbleSession::NewCursor(TableId table) {

@@ -83,9 +83,12 @@ class PebbleSession : public Session {
   std::string_view KeyIn(const Table& table, std::string_view key) {
     return key_.assign(table.prefix).append(key);
   }
-  // Ends a write: commits it outside of a transaction.
-  void Wrote();
+  // Calls `change`, which writes a row, and commits it outside of a transaction. Throws Error
+  // (kRun) when a write of the transaction has failed before.
+  template <typename Change>
+  void Write(const Change& change);
   void CommitWrites();
+  void DropWrites();
 
   PebbleEngine* const engine_;
   SessionHandle handle_;
@@ -95,6 +98,7 @@ class PebbleSession : public Session {
   std::string multi_bytes_;
   std::vector<PebbleBytes> multi_keys_, multi_values_;
   bool in_transaction_ = false;
+  bool failed_ = false;                 // a write of the transaction has failed
   bool wrote_ = false;                  // the transaction has writes
   std::vector<PebbleCursor*> cursors_;  // all open cursors of the session
 };

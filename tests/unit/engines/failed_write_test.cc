@@ -37,11 +37,13 @@ class FailedWriteTest : public testing::TestWithParam<const char*> {
                      [&](const EngineInfo& info) { return info.name == name; })) {
       GTEST_SKIP() << "this build has no " << name;
     }
-    EngineOptions options = DefaultEngineOptions(FindEngine(name));
+    const EngineInfo& engine = FindEngine(name);
+    if (engine.missing != nullptr && !engine.missing().empty()) GTEST_SKIP() << engine.missing();
+    EngineOptions options = DefaultEngineOptions(engine);
     options.durability = Durability::kNone;
     if (name == "mmapv1") {
       options.extra = {{"small_files", "on"}, {"first_file_size", "1M"}, {"preallocate", "off"}};
-    } else if (name != "rocksdb") {
+    } else if (name == "btree" || name == "fractal") {
       options.extra = {{"log_segment", "1M"}};
     }
     engine_ = OpenEngine(name, dir_, options);
@@ -65,6 +67,8 @@ class FailedWriteTest : public testing::TestWithParam<const char*> {
     }
   }
 
+  // A session that copies it needs memory for it.
+  const std::string kLongKey = "a row with a key that is too long for the inside of a string ";
   std::string dir_;
   std::unique_ptr<Engine> engine_;
   TableId table_ = 0;
@@ -73,7 +77,7 @@ class FailedWriteTest : public testing::TestWithParam<const char*> {
 // Each allocation of a transaction's writes fails in turn, in a new session each time.
 TEST_P(FailedWriteTest, NothingOfItsTransactionIsCommitted) {
   std::vector<std::string> keys;
-  for (int row = 0; row < 300; ++row) keys.push_back("row " + std::to_string(1000 + row));
+  for (int row = 0; row < 300; ++row) keys.push_back(kLongKey + std::to_string(1000 + row));
   const std::string value(500, 'v');
   engine_->NewSession()->Put(table_, "kept", "0");
   int failures = 0;
@@ -105,7 +109,8 @@ TEST_P(FailedWriteTest, NothingOfItsTransactionIsCommitted) {
     session->Commit();
   }
   EXPECT_FALSE(failed);
-  EXPECT_GT(failures, 5);
+  // Pebble has the rows in memory of Go.
+  EXPECT_GT(failures, std::string(GetParam()) == "pebble" ? 0 : 5);
 }
 
 TEST_P(FailedWriteTest, ARollbackAfterItEndsTheTransaction) {
@@ -113,13 +118,13 @@ TEST_P(FailedWriteTest, ARollbackAfterItEndsTheTransaction) {
   const std::unique_ptr<Session> session = engine_->NewSession();
   session->Begin();
   FailingNew::Set(0);
-  EXPECT_ANY_THROW(session->Put(table_, "row", value));
+  EXPECT_ANY_THROW(session->Put(table_, kLongKey, value));
   FailingNew::Clear();
   session->Rollback();
   session->Begin();
-  session->Put(table_, "row", value);
+  session->Put(table_, kLongKey, value);
   session->Commit();
-  EXPECT_EQ(Keys(), std::vector<std::string>{"row"});
+  EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
 }
 
 TEST_P(FailedWriteTest, AWriteThatIsRefusedDoesNoHarm) {
@@ -137,7 +142,7 @@ TEST_P(FailedWriteTest, AWriteThatIsRefusedDoesNoHarm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, FailedWriteTest,
-                         testing::Values("btree", "fractal", "mmapv1", "rocksdb"),
+                         testing::Values("btree", "fractal", "mmapv1", "pebble", "rocksdb"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
