@@ -54,7 +54,7 @@ struct EngineOptions {
   // buffers and the distance between checkpoints; 0 = not bounded.
   uint64_t ram_bytes = 0;
   Durability durability = Durability::kLazy;
-  uint32_t lazy_interval_ms = 100;
+  uint32_t lazy_interval_ms = 100;   // with kLazy at least 1
   std::string compression = "none";  // a name from Capabilities::compressions
   // Settings that only this engine has, under its own names: --engine-option name=value.
   std::map<std::string, std::string> extra;
