@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "device/log/log_reader.h"
 #include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
 #include "engines/fractal/cache/meta.h"
 #include "engines/fractal/log_record.h"
 #include "engines/fractal/node/node_image.h"
@@ -254,12 +255,14 @@ void Checker::CheckInner(const Node& node, const BlockPlace& place,
 }
 
 void Checker::Progress() {
+  if (StopRequested()) inspection_->stopped = true;
   if (options_.progress) options_.progress(++done_, blocks_.size());
 }
 
 // Returns the drawing of the node when it is in one of the `drawn` levels.
 std::optional<TreePage> Checker::WalkNode(BlockId block, uint32_t level, const KeyRange& range,
                                           uint32_t drawn) {
+  if (inspection_->stopped) return std::nullopt;
   const auto at = blocks_.find(block);
   const std::string name = "block " + std::to_string(block);
   if (at == blocks_.end()) {
@@ -315,6 +318,7 @@ std::optional<TreePage> Checker::WalkNode(BlockId block, uint32_t level, const K
 
 void Checker::WalkTables(const std::vector<TableEntry>& tables) {
   for (const TableEntry& table : tables) {
+    if (inspection_->stopped) break;
     if (!options_.table.empty() && options_.table != table.name) continue;
     TreeStats stats;
     stats.table = table_ = table.name;
@@ -353,7 +357,7 @@ void Checker::Run() {
   CheckSpace();
   CheckLog();
   WalkTables(tables);
-  if (options_.table.empty()) {
+  if (options_.table.empty() && !inspection_->stopped) {
     for (const auto& [block, place] : blocks_) {
       if (!reached_.contains(block) && inspection_->faults.count == 0) {
         AddFault(place.offset, "block " + std::to_string(block) + " belongs to no table");

@@ -3,6 +3,7 @@
 #include "engines/fractal/check.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <chrono>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "device/error.h"
 #include "device/file/durable.h"
+#include "device/os/signal_guard.h"
 #include "engines/fractal/cache/meta.h"
 #include "tests/unit/engines/fractal/small_store.h"
 
@@ -132,6 +134,18 @@ TEST_F(FractalCheckTest, FaultsAreToldThoughTheLogIsGone) {
   const Header header = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
   Flip(header.table_offset + 20);
   EXPECT_GT(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
+}
+
+TEST_F(FractalCheckTest, ASignalEndsItBeforeItHasSeenAll) {
+  Load(20000, false);
+  const uint64_t rows = InspectDatabase(dir_, InspectOptions()).trees[0].rows;
+  const SignalGuard signals;
+  ::raise(SIGINT);
+  const Inspection result = InspectDatabase(dir_, InspectOptions());
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.faults.count, 0u);
+  ASSERT_EQ(result.trees.size(), 1u);
+  EXPECT_LT(result.trees[0].rows, rows);
 }
 
 TEST_F(FractalCheckTest, WhatIsNoDatabaseOrInUseIsRefused) {
