@@ -28,6 +28,11 @@ struct KeyRange {
   bool Has(std::string_view key) const { return key >= low && (!high || key < *high); }
 };
 
+// Returns what is wrong with a part of the data file that the device does not deliver.
+std::string Unreadable(const std::string& what, const Error& error) {
+  return what + " cannot be read: " + error.what();
+}
+
 // Returns the bytes of the log's files, as far as they are there. CheckLog reports a log that is
 // not.
 uint64_t LogBytes(const std::string& path) {
@@ -91,7 +96,13 @@ bool Checker::ReadHeaders() {
   bool found = false;
   std::vector<std::pair<int, std::string>> broken;
   for (const int slot : {0, 1}) {
-    const HeaderSlot read = ReadHeaderSlot(file_.get(), slot);
+    HeaderSlot read;
+    try {
+      read = ReadHeaderSlot(file_.get(), slot);
+    } catch (const Error& e) {
+      AddFault(slot * kHeaderSlot, Unreadable("the header", e));
+      continue;
+    }
     if (read.empty) continue;
     if (!read.fault.empty()) {
       broken.emplace_back(slot, read.fault);
@@ -105,7 +116,7 @@ bool Checker::ReadHeaders() {
     AddFault(slot * kHeaderSlot, why, found && header_.number % 2 != static_cast<uint64_t>(slot));
   }
   // A database gets its name when its first header is in place.
-  if (!found && broken.empty()) AddFault(0, "neither slot has a header");
+  if (!found && inspection_->faults.count == 0) AddFault(0, "neither slot has a header");
   if (found && header_.version > kFormatVersion) {
     throw Error(Error::kUsage, "the fractal database in " + dir_ + " has a newer format");
   }
@@ -168,8 +179,14 @@ void Checker::CheckLog() {
 
 bool Checker::ReadNode(BlockId block, const BlockPlace& place, Node* node) {
   std::string bytes(place.bytes, '\0');
-  const size_t got = file_->ReadSome(place.offset, bytes.data(), bytes.size());
   const std::string name = "block " + std::to_string(block) + ": ";
+  size_t got = 0;
+  try {
+    got = file_->ReadSome(place.offset, bytes.data(), bytes.size());
+  } catch (const Error& e) {
+    AddFault(place.offset, name + Unreadable("it", e));
+    return false;
+  }
   if (got < bytes.size()) {
     AddFault(place.offset, name + "it is cut off by the end of the file");
     return false;
@@ -345,8 +362,12 @@ void Checker::Run() {
   inspection_->page_size = header_.page_size;
   std::vector<TableEntry> tables;
   std::string why;
-  if (!ReadTable(file_.get(), header_, &tables, &blocks_, &why)) {
-    return AddFault(header_.table_offset, why);
+  try {
+    if (!ReadTable(file_.get(), header_, &tables, &blocks_, &why)) {
+      return AddFault(header_.table_offset, why);
+    }
+  } catch (const Error& e) {
+    return AddFault(header_.table_offset, Unreadable("the translation table", e));
   }
   const bool known = std::any_of(tables.begin(), tables.end(),
                                  [this](const TableEntry& t) { return t.name == options_.table; });
