@@ -127,6 +127,21 @@ TEST_P(FailedWriteTest, ARollbackAfterItEndsTheTransaction) {
   EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
 }
 
+TEST_P(FailedWriteTest, ItsCommitEndsItAlsoWithoutMemoryForTheError) {
+  const std::string value(500, 'v');
+  const std::unique_ptr<Session> session = engine_->NewSession();
+  session->Begin();
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session->Put(table_, kLongKey, value));
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session->Commit());
+  FailingNew::Clear();
+  session->Begin();
+  session->Put(table_, kLongKey, value);
+  session->Commit();
+  EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
+}
+
 TEST_P(FailedWriteTest, AWriteThatIsRefusedDoesNoHarm) {
   const std::string key(70'000, 'k');
   if (FindEngine(GetParam()).capabilities.max_key_size >= key.size()) {
@@ -142,7 +157,8 @@ TEST_P(FailedWriteTest, AWriteThatIsRefusedDoesNoHarm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, FailedWriteTest,
-                         testing::Values("btree", "fractal", "mmapv1", "pebble", "rocksdb"),
+                         testing::Values("btree", "fractal", "mmapv1", "pebble", "rocksdb",
+                                         "wiredtiger"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
