@@ -129,23 +129,26 @@ void SqliteSession::Write(TableId table, Query query, std::string_view key,
   // After a failed write SQLite may have rolled the whole transaction back, and later writes would
   // be transactions of their own.
   if (failed_) throw FailedBefore("sqlite");
-  ParkCursors();
   const bool first = writer_ == nullptr;
-  if (first) {
-    writer_ = database_->BeginWrite();
-    writer_before_ = writer_->LockedCounts();
-  }
   try {
+    key = Steady(key, &key_copy_);
+    const std::string_view bytes =
+        value == nullptr ? std::string_view() : Steady(*value, &value_copy_);
+    ParkCursors();
+    if (first) {
+      writer_ = database_->BeginWrite();
+      writer_before_ = writer_->LockedCounts();
+    }
     Connection::Call call(writer_);
     if (first && in_transaction_) writer_->Begin();
     Statement write = writer_->Take(table, query);
     write.BindBlob(1, key);
-    if (value != nullptr) write.BindBlob(2, *value);
+    if (value != nullptr) write.BindBlob(2, bytes);
     write.Step("writing a row");
     writer_->Give(std::move(write));
   } catch (...) {
     failed_ = in_transaction_;
-    if (!in_transaction_) EndWrite(false);
+    if (!in_transaction_ && writer_ != nullptr) EndWrite(false);
     throw;
   }
   if (!in_transaction_) EndWrite(true);
@@ -156,12 +159,11 @@ void SqliteSession::Put(TableId table, std::string_view key, std::string_view va
     throw Error(Error::kUsage, fmt::format("sqlite takes keys of up to {} bytes here, not of {}",
                                            kLongestKey, key.size()));
   }
-  value = Steady(value, &value_copy_);
-  Write(table, Query::kPut, Steady(key, &key_copy_), &value);
+  Write(table, Query::kPut, key, &value);
 }
 
 void SqliteSession::Erase(TableId table, std::string_view key) {
-  Write(table, Query::kErase, Steady(key, &key_copy_), nullptr);
+  Write(table, Query::kErase, key, nullptr);
 }
 
 std::unique_ptr<Cursor> SqliteSession::NewCursor(TableId table) {

@@ -161,5 +161,25 @@ INSTANTIATE_TEST_SUITE_P(Engines, FailedWriteTest,
                                          "wiredtiger"),
                          [](const auto& info) { return std::string(info.param); });
 
+// A write has the session's cursors remember their rows, and finds no memory for that.
+class FailedParkTest : public FailedWriteTest {};
+
+TEST_P(FailedParkTest, NothingOfItsTransactionIsCommitted) {
+  engine_->NewSession()->Put(table_, kLongKey, "0");
+  const std::unique_ptr<Session> session = engine_->NewSession();
+  session->Begin();
+  session->Put(table_, "a", "1");
+  const std::unique_ptr<Cursor> cursor = session->NewCursor(table_);
+  ASSERT_TRUE(cursor->Seek(kLongKey));
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session->Put(table_, "b", "2"));
+  FailingNew::Clear();
+  ExpectRefused(Error::kRun, "nothing of it is kept", [&] { session->Commit(); });
+  EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, FailedParkTest, testing::Values("lmdb", "mdbx", "sqlite"),
+                         [](const auto& info) { return std::string(info.param); });
+
 }  // namespace
 }  // namespace testbed
