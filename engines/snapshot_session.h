@@ -188,8 +188,10 @@ class SnapshotCursor : public Cursor {
     value_ = {};
     key_ = {};
   }
-  void LeaveTransaction() {  // before the transaction ends
-    Park();
+  // Before the transaction ends. Park was called; it has remembered the row unless it found no
+  // memory, and then the cursor leaves the row.
+  void LeaveTransaction() {
+    if (state_ == State::kOnRow) state_ = State::kNowhere;
     if (on_write_ != nullptr) Library::Close(std::exchange(on_write_, nullptr));
     Release();
   }
@@ -250,8 +252,15 @@ void SnapshotSession<Library>::EndTransaction(bool commit) {
   const bool refused = std::exchange(failed_, false) && commit;
   ReleaseGet();
   if (write_ != nullptr) {
-    for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
     Txn* const txn = std::exchange(write_, nullptr);
+    try {
+      for (SnapshotCursor<Library>* walk : walks_) walk->Park();
+    } catch (...) {
+      for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
+      env_->AbortWrite(txn);
+      throw;
+    }
+    for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
     commit && !refused ? env_->CommitWrite(txn) : env_->AbortWrite(txn);
   }
   if (refused) throw FailedBefore(Name());

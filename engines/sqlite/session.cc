@@ -70,18 +70,20 @@ void SqliteSession::EndWrite(bool committed) {
 void SqliteSession::EndTransaction(bool commit) {
   in_transaction_ = false;
   const bool failed = std::exchange(failed_, false);
-  if (writer_ != nullptr) ParkCursors();
   if (commit && failed) {
-    if (writer_ != nullptr) EndTransaction(false);
+    EndTransaction(false);
     throw FailedBefore("sqlite");
   }
   if (writer_ == nullptr) return;
   try {
+    ParkCursors();
     Connection::Call call(writer_);
     commit ? writer_->Commit() : writer_->Rollback();
   } catch (...) {
     {
       Connection::Call call(writer_);
+      // A cursor that found no memory for its row would read on in the next writer's transaction.
+      for (SqliteCursor* cursor : cursors_) cursor->Leave();
       try {
         writer_->Rollback();
       } catch (const Error&) {
@@ -206,6 +208,13 @@ void SqliteCursor::Park() {
   parked_key_ = key_;
   Stop();
   state_ = State::kParked;
+}
+
+void SqliteCursor::Leave() {
+  if (state_ != State::kOnRow) return;
+  state_ = State::kNowhere;
+  key_ = value_ = {};
+  statement_.Reset();
 }
 
 bool SqliteCursor::Start(Query query, std::string_view key) {

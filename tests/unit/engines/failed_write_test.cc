@@ -161,7 +161,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, FailedWriteTest,
                                          "wiredtiger"),
                          [](const auto& info) { return std::string(info.param); });
 
-// A write has the session's cursors remember their rows, and finds no memory for that.
+// Writes and ends of a transaction have the session's cursors remember their rows, and find no
+// memory for that.
 class FailedParkTest : public FailedWriteTest {};
 
 TEST_P(FailedParkTest, NothingOfItsTransactionIsCommitted) {
@@ -176,6 +177,23 @@ TEST_P(FailedParkTest, NothingOfItsTransactionIsCommitted) {
   FailingNew::Clear();
   ExpectRefused(Error::kRun, "nothing of it is kept", [&] { session->Commit(); });
   EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
+}
+
+// Other transactions wait for the end of this one.
+TEST_P(FailedParkTest, ATransactionEndsAlsoWhenItsCommitHasNoMemory) {
+  engine_->NewSession()->Put(table_, kLongKey, "0");
+  const std::unique_ptr<Session> session = engine_->NewSession();
+  session->Begin();
+  session->Put(table_, "a", "1");
+  const std::unique_ptr<Cursor> cursor = session->NewCursor(table_);
+  ASSERT_TRUE(cursor->Seek(kLongKey));
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session->Commit());
+  FailingNew::Clear();
+  engine_->NewSession()->Put(table_, "b", "2");
+  EXPECT_EQ(Keys(), (std::vector<std::string>{kLongKey, "b"}));
+  ASSERT_TRUE(cursor->Seek("b"));
+  EXPECT_FALSE(cursor->Next());
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, FailedParkTest, testing::Values("lmdb", "mdbx", "sqlite"),
