@@ -167,17 +167,24 @@ void RocksdbSession::Commit() {
     RocksdbSession* session;
     ~End() { session->EndTransaction(); }
   } end{this};
+  for (RocksdbCursor* cursor : cursors_) cursor->ParkOwn();
   if (failed_) throw FailedBefore("rocksdb");
   if (HasOwnWrites()) Write(indexed_ ? index_.GetWriteBatch() : &batch_);
 }
 
 void RocksdbSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, "rocksdb: Rollback without Begin");
+  try {
+    for (RocksdbCursor* cursor : cursors_) cursor->ParkOwn();
+  } catch (...) {
+    EndTransaction();
+    throw;
+  }
   EndTransaction();
 }
 
 void RocksdbSession::EndTransaction() {
-  for (RocksdbCursor* cursor : cursors_) cursor->ParkOwn();
+  for (RocksdbCursor* cursor : cursors_) cursor->LeaveOwn();
   if (indexed_) index_.Clear();
   indexed_ = false;
   in_transaction_ = failed_ = false;

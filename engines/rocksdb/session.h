@@ -125,6 +125,13 @@ class RocksdbCursor : public Cursor {
   void ParkOwn() {
     if (over_own_writes_) Park();
   }
+  // Leaves the row and destroys the iterator where ParkOwn found no memory to remember the row.
+  void LeaveOwn() {
+    if (!over_own_writes_ || iterator_ == nullptr) return;
+    iterator_.reset();
+    parked_ = true;
+    on_row_ = false;
+  }
 
  private:
   void Renew();  // makes the iterator show all rows that are committed now

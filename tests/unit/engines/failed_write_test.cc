@@ -196,7 +196,8 @@ TEST_P(FailedParkTest, ATransactionEndsAlsoWhenItsCommitHasNoMemory) {
   EXPECT_FALSE(cursor->Next());
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, FailedParkTest, testing::Values("lmdb", "mdbx", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Engines, FailedParkTest,
+                         testing::Values("lmdb", "mdbx", "rocksdb", "sqlite"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
