@@ -60,6 +60,7 @@ void PebbleSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, "pebble: Commit without Begin");
   in_transaction_ = false;
   if (std::exchange(failed_, false)) {
+    ParkCursors();
     DropWrites();
     throw FailedBefore("pebble");
   }
@@ -69,18 +70,28 @@ void PebbleSession::Commit() {
 void PebbleSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, "pebble: Rollback without Begin");
   in_transaction_ = failed_ = false;
+  ParkCursors();
   DropWrites();
 }
 
 void PebbleSession::DropWrites() {
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
+  for (PebbleCursor* cursor : cursors_) cursor->Leave();
   wrote_ = false;
   handle_.Rollback();
 }
 
+void PebbleSession::ParkCursors() {
+  try {
+    for (PebbleCursor* cursor : cursors_) cursor->Park();
+  } catch (...) {
+    DropWrites();
+    throw;
+  }
+}
+
 void PebbleSession::CommitWrites() {
   if (!wrote_) return;
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
+  ParkCursors();
   wrote_ = false;
   engine_->CheckLazySync();
   engine_->Committed(handle_.Commit());
@@ -95,6 +106,7 @@ void PebbleSession::Write(const Change& change) {
     for (PebbleCursor* cursor : cursors_) cursor->Park();
   } catch (...) {
     failed_ = in_transaction_;
+    if (!in_transaction_) handle_.Rollback();  // no cursor reads the row
     throw;
   }
   wrote_ = true;
@@ -152,12 +164,12 @@ PebbleCursor::PebbleCursor(PebbleSession* session, TableId table)
 
 PebbleCursor::~PebbleCursor() {
   if (session_ == nullptr) return;
-  Park();
+  Leave();
   std::erase(session_->cursors_, this);
 }
 
 void PebbleCursor::Detach() {
-  Park();
+  Leave();
   session_ = nullptr;
 }
 
@@ -169,6 +181,12 @@ void PebbleCursor::Park() {
   parked_ = true;
   key_ = value_ = {};
   ForgetFetched();
+}
+
+void PebbleCursor::Leave() {
+  if (iterator_ == 0) return;
+  on_row_ = false;
+  Park();
 }
 
 void PebbleCursor::Renew() {

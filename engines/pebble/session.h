@@ -88,6 +88,9 @@ class PebbleSession : public Session {
   template <typename Change>
   void Write(const Change& change);
   void CommitWrites();
+  // Has the cursors remember their rows. When it finds no memory for one, it drops the writes.
+  void ParkCursors();
+  // Drops the writes of the transaction. A cursor that is not parked leaves its row.
   void DropWrites();
 
   PebbleEngine* const engine_;
@@ -123,6 +126,8 @@ class PebbleCursor : public Cursor {
   // Remembers the cursor's position and ends its iterator. The session calls Park before it changes
   // the transaction's writes or ends them, as Pebble's iterators must not outlive their batch.
   void Park();
+  // Leaves the row and ends the iterator, for which it needs no memory.
+  void Leave();
   // Called when the session is destroyed before the cursor.
   void Detach();
 

@@ -190,14 +190,15 @@ TEST_P(FailedParkTest, ATransactionEndsAlsoWhenItsCommitHasNoMemory) {
   FailingNew::Set(0);
   EXPECT_ANY_THROW(session->Commit());
   FailingNew::Clear();
-  engine_->NewSession()->Put(table_, "b", "2");
-  EXPECT_EQ(Keys(), (std::vector<std::string>{kLongKey, "b"}));
-  ASSERT_TRUE(cursor->Seek("b"));
+  session->Put(table_, "b", "2");
+  engine_->NewSession()->Put(table_, "c", "3");
+  EXPECT_EQ(Keys(), (std::vector<std::string>{kLongKey, "b", "c"}));
+  ASSERT_TRUE(cursor->Seek("c"));
   EXPECT_FALSE(cursor->Next());
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, FailedParkTest,
-                         testing::Values("lmdb", "mdbx", "rocksdb", "sqlite"),
+                         testing::Values("lmdb", "mdbx", "pebble", "rocksdb", "sqlite"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
