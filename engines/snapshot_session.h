@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,6 +99,8 @@ class SnapshotSession : public Session {
   }
   Table Find(TableId table) { return table < tables_.size() ? tables_[table] : Learn(table); }
   Table Learn(TableId table);
+  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  Table FindToWrite(TableId table);
   void CheckRow(std::string_view key, std::string_view value) const;
   // Calls change(txn, key, value), which returns the library's code. `txn` is the write transaction
   // of the session's transaction; outside Begin and Commit it is a new one, which Write commits.
@@ -215,6 +218,16 @@ typename Library::Table SnapshotSession<Library>::Learn(TableId table) {
     throw Error(Error::kUsage, fmt::format("table {} of {} is not open", table, Library::kName));
   }
   return tables_[table];
+}
+
+template <typename Library>
+typename Library::Table SnapshotSession<Library>::FindToWrite(TableId table) {
+  try {
+    return Find(table);
+  } catch (const std::bad_alloc&) {
+    failed_ = in_transaction_;
+    throw;
+  }
 }
 
 template <typename Library>
@@ -345,7 +358,7 @@ void SnapshotSession<Library>::Write(std::string_view key, std::string_view valu
 template <typename Library>
 void SnapshotSession<Library>::Put(TableId table, std::string_view key, std::string_view value) {
   CheckRow(key, value);
-  const Table to = Find(table);
+  const Table to = FindToWrite(table);
   Write(key, value, [to](Txn* txn, std::string_view row, std::string_view bytes) {
     return Library::Put(txn, to, row, bytes);
   });
@@ -353,7 +366,7 @@ void SnapshotSession<Library>::Put(TableId table, std::string_view key, std::str
 
 template <typename Library>
 void SnapshotSession<Library>::Erase(TableId table, std::string_view key) {
-  const Table from = Find(table);
+  const Table from = FindToWrite(table);
   Write(key, {}, [from](Txn* txn, std::string_view row, std::string_view) {
     const int code = Library::Erase(txn, from, row);
     return code == Library::kNotFound || code == Library::kBadSize ? 0 : code;

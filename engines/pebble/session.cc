@@ -1,6 +1,7 @@
 #include "engines/pebble/session.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "device/error.h"
@@ -49,6 +50,15 @@ void PebbleSession::LearnTables(TableId wanted) {
   if (wanted < tables_.size()) return;
   throw Error(Error::kUsage,
               "pebble has no table number " + std::to_string(wanted) + ": open it first");
+}
+
+const Table& PebbleSession::TableToWrite(TableId table) {
+  try {
+    return Find(table);
+  } catch (const std::bad_alloc&) {
+    failed_ = in_transaction_;
+    throw;
+  }
 }
 
 void PebbleSession::Begin() {
@@ -144,12 +154,12 @@ void PebbleSession::MultiGet(TableId id, std::span<const std::string_view> keys,
 }
 
 void PebbleSession::Put(TableId table, std::string_view key, std::string_view value) {
-  const Table& to = Find(table);
+  const Table& to = TableToWrite(table);
   Write([&] { handle_.Put(KeyIn(to, key), value); });
 }
 
 void PebbleSession::Erase(TableId table, std::string_view key) {
-  const Table& from = Find(table);
+  const Table& from = TableToWrite(table);
   Write([&] { handle_.Erase(KeyIn(from, key)); });
 }
 

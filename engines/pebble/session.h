@@ -77,6 +77,8 @@ class PebbleSession : public Session {
       LearnTables(table);
     return tables_[table];
   }
+  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  const Table& TableToWrite(TableId table);
   // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
   void LearnTables(TableId wanted);
   // Returns the key with the table's prefix. Valid until the next call.

@@ -1,6 +1,7 @@
 #include "engines/rocksdb/session.h"
 
 #include <algorithm>
+#include <new>
 
 #include "device/error.h"
 #include "engines/failed_before.h"
@@ -75,6 +76,15 @@ void RocksdbSession::LearnTables(TableId wanted) {
   if (wanted >= tables_.size()) {
     throw Error(Error::kUsage,
                 "rocksdb has no table number " + std::to_string(wanted) + ": open it first");
+  }
+}
+
+const RocksdbTable& RocksdbSession::TableToWrite(TableId table) {
+  try {
+    return Table(table);
+  } catch (const std::bad_alloc&) {
+    failed_ = in_transaction_;
+    throw;
   }
 }
 
@@ -218,7 +228,7 @@ void RocksdbSession::WriteInTransaction(const RocksdbTable& table, std::string_v
 }
 
 void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
-  const RocksdbTable& table = Table(id);
+  const RocksdbTable& table = TableToWrite(id);
   if (in_transaction_) {
     const auto put = [&](const rocksdb::Slice& row, const rocksdb::Slice& bytes) {
       return Pending()->Put(table.family, row, bytes);
@@ -233,7 +243,7 @@ void RocksdbSession::Put(TableId id, std::string_view key, std::string_view valu
 }
 
 void RocksdbSession::Erase(TableId id, std::string_view key) {
-  const RocksdbTable& table = Table(id);
+  const RocksdbTable& table = TableToWrite(id);
   if (in_transaction_) {
     const auto erase = [&](const rocksdb::Slice& row, const rocksdb::Slice&) {
       return Pending()->Delete(table.family, row);

@@ -59,6 +59,8 @@ class RocksdbSession : public Session {
       LearnTables(table);
     return tables_[table];
   }
+  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  const RocksdbTable& TableToWrite(TableId table);
   // Returns the key with the table's prefix, as the column family holds it. Valid until the next
   // call.
   rocksdb::Slice KeyIn(const RocksdbTable& table, std::string_view key);

@@ -179,6 +179,23 @@ TEST_P(FailedParkTest, NothingOfItsTransactionIsCommitted) {
   EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
 }
 
+// A session learns of a table, or prepares its statements, when it first writes there.
+TEST_P(FailedParkTest, NorAfterTheFirstWriteOfASessionHasFailed) {
+  const std::unique_ptr<Session> session = engine_->NewSession();
+  session->Begin();
+  bool threw = false;
+  FailingNew::Set(0);
+  try {
+    session->Put(table_, kLongKey, "1");
+  } catch (const std::exception&) {
+    threw = true;
+  }
+  FailingNew::Clear();
+  if (!threw) GTEST_SKIP() << GetParam() << " needs no memory for it";
+  ExpectRefused(Error::kRun, "nothing of it is kept", [&] { session->Commit(); });
+  EXPECT_EQ(Keys(), std::vector<std::string>());
+}
+
 // Other transactions wait for the end of this one.
 TEST_P(FailedParkTest, ATransactionEndsAlsoWhenItsCommitHasNoMemory) {
   engine_->NewSession()->Put(table_, kLongKey, "0");
