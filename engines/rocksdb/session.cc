@@ -158,8 +158,13 @@ rocksdb::WriteBatchBase* RocksdbSession::Pending() {
 
 void RocksdbSession::IndexOwnWrites() {
   if (indexed_) return;
-  Copier copier(tables_, &index_);
-  Check(batch_.Iterate(&copier), "rocksdb could not index a transaction's writes");
+  try {
+    Copier copier(tables_, &index_);
+    Check(batch_.Iterate(&copier), "rocksdb could not index a transaction's writes");
+  } catch (...) {
+    index_.Clear();  // the next transaction would commit what is there
+    throw;
+  }
   batch_.Clear();
   indexed_ = true;
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/error.h"
@@ -140,6 +141,34 @@ TEST_P(FailedWriteTest, ItsCommitEndsItAlsoWithoutMemoryForTheError) {
   session->Put(table_, kLongKey, value);
   session->Commit();
   EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
+}
+
+// A read of a transaction's own writes may need an index of them.
+TEST_P(FailedWriteTest, AReadThatFindsNoMemoryLeavesNoWritesToTheNextTransaction) {
+  const std::string value(500, 'v');
+  for (int64_t allocations = 0; allocations < 8; ++allocations) {
+    SCOPED_TRACE(allocations);
+    const std::unique_ptr<Session> session = engine_->NewSession();
+    session->Begin();
+    for (int row = 0; row < 50; ++row) {
+      session->Put(table_, kLongKey + std::to_string(1000 + row), value);
+    }
+    const std::string first = kLongKey + "1000";
+    std::string_view found;
+    FailingNew::Set(allocations);
+    try {
+      session->Get(table_, first, &found);
+    } catch (const std::exception&) {
+      // The session goes on.
+    }
+    FailingNew::Clear();
+    session->Rollback();
+    session->Begin();
+    session->Put(table_, "kept", "1");
+    EXPECT_TRUE(session->Get(table_, "kept", &found));
+    session->Commit();
+    ASSERT_EQ(Keys(), std::vector<std::string>{"kept"});
+  }
 }
 
 TEST_P(FailedWriteTest, AWriteThatIsRefusedDoesNoHarm) {
