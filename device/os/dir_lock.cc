@@ -75,15 +75,15 @@ void CheckLockedDirectory(const std::string& path) {
       ESTALE);
 }
 
-DirLock::DirLock(const std::string& dir, const std::string& option)
-    : fd_(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+// An exception of the body ends in the destructor, which unlocks the directory.
+DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() {
+  fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) throw Error::Io("open", dir, errno);
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
     TheLocked().Add(fd_, dir);
     return;
   }
   const int code = errno;
-  ::close(fd_);
   if (code != EWOULDBLOCK) throw Error::Io("lock", dir, code);
   throw Error(Error::kUsage, option + " " + dir +
                                  " is used by another testbed now; wait for its end or choose "

@@ -7,11 +7,13 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "device/error.h"
+#include "tests/unit/engines/failing_new.h"
 
 namespace testbed {
 namespace {
@@ -111,6 +113,14 @@ TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
   waitpid(child, nullptr, 0);
   EXPECT_NO_THROW(DirLock(dir_, "--dir"));
   close(ready[0]), close(ready[1]);
+}
+
+TEST_F(DirLockTest, IsGivenBackWhenThereIsNoMemoryForIt) {
+  const std::string option = "--dir";
+  FailingNew::Set(0);
+  EXPECT_THROW(DirLock(dir_, option), std::bad_alloc);
+  FailingNew::Clear();
+  EXPECT_NO_THROW(DirLock(dir_, option));
 }
 
 TEST_F(DirLockTest, ADirectoryThatIsMissingIsNamed) {
