@@ -19,14 +19,14 @@ namespace {
 
 struct Locked {
   int fd;
-  std::string name;  // without a slash at the end
+  std::string name;  // without a slash at the end, unless it is the root
 };
 
 // The directories that this process has locked.
 class LockedDirectories {
  public:
   void Add(int fd, std::string name) {
-    while (name.ends_with('/')) name.pop_back();
+    while (name.size() > 1 && name.ends_with('/')) name.pop_back();
     LockGuard guard(mutex_);
     all_.push_back({fd, std::move(name)});
   }
@@ -39,7 +39,7 @@ class LockedDirectories {
   std::optional<Locked> Above(const std::string& path) {
     LockGuard guard(mutex_);
     for (auto one = all_.rbegin(); one != all_.rend(); ++one) {
-      const size_t size = one->name.size();
+      const size_t size = one->name == "/" ? 0 : one->name.size();
       if (path.starts_with(one->name) && (path.size() == size || path[size] == '/')) return *one;
     }
     return std::nullopt;

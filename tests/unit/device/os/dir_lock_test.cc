@@ -97,6 +97,13 @@ TEST_F(DirLockTest, ANameThatLeadsElsewhereByNowIsRefused) {
   std::filesystem::rename(elsewhere, dir_);
 }
 
+TEST_F(DirLockTest, TheRootIsADirectoryLikeOthers) {
+  const DirLock lock("/", "--dir");
+  EXPECT_NO_THROW(CheckLockedDirectory("/"));
+  EXPECT_NO_THROW(CheckLockedDirectory("/db/file"));
+  EXPECT_NO_THROW(CheckLockedDirectory(dir_ + "/file"));
+}
+
 TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
