@@ -54,7 +54,7 @@ struct EngineOptions {
   // buffers and the distance between checkpoints; 0 = not bounded.
   uint64_t ram_bytes = 0;
   Durability durability = Durability::kLazy;
-  uint32_t lazy_interval_ms = 100;
+  uint32_t lazy_interval_ms = 100;   // with kLazy at least 1
   std::string compression = "none";  // a name from Capabilities::compressions
   // Settings that only this engine has, under its own names: --engine-option name=value.
   std::map<std::string, std::string> extra;
@@ -177,6 +177,10 @@ class Session {
   // Begin throws Error inside a transaction; Commit and Rollback throw Error outside a transaction.
   // Commit returns when the transaction is as durable as EngineOptions::durability demands. It ends
   // the transaction even when it throws.
+  // A transaction in which a write has failed commits nothing, and its Commit says so: it throws
+  // Error (kRun), as each later write of the transaction does (engines/failed_before.h). A write
+  // that is refused for what it was given (a key or a value that is too long, a table that is not
+  // open) has not failed: it changes nothing, and the transaction goes on without it.
   virtual void Begin() = 0;
   virtual void Commit() = 0;
   virtual void Rollback() = 0;

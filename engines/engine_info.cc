@@ -99,6 +99,12 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
   const Capabilities& can = info.capabilities;
   CheckOneOf(info.name, "--io", options.io, can.io_modes, IoModeName);
   CheckOneOf(info.name, "--durability", options.durability, can.durabilities, DurabilityName);
+  if (options.durability == Durability::kLazy && options.lazy_interval_ms == 0) {
+    throw Error(Error::kUsage,
+                info.name +
+                    " cannot honour --lazy-interval 0: give it 1 or more milliseconds, or "
+                    "--durability sync, with which a commit is durable when it returns");
+  }
   CheckOneOf(info.name, "--compression", options.compression, can.compressions,
              [](const std::string& s) { return s; });
   if (options.io == IoMode::kMmap) {

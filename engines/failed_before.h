@@ -1,6 +1,7 @@
-// FailedBefore is the error of a transaction in which a write has failed. The library or the server
-// may have rolled back that write alone or the whole transaction, and would take later writes for a
-// transaction of their own, so nothing of it may be committed.
+// FailedBefore is the error of a transaction in which a write has failed: by the rule of Session
+// (engines/engine.h) nothing of it may be committed. A library or a server may have rolled back
+// that write alone or the whole transaction, and would take later writes for a transaction of their
+// own.
 //
 //   if (failed_) throw FailedBefore("innodb");   // in a write, and in Commit after its rollback
 #ifndef TESTBED_ENGINES_FAILED_BEFORE_H_

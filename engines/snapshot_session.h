@@ -34,6 +34,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -98,12 +99,14 @@ class SnapshotSession : public Session {
   }
   Table Find(TableId table) { return table < tables_.size() ? tables_[table] : Learn(table); }
   Table Learn(TableId table);
+  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  Table FindToWrite(TableId table);
   void CheckRow(std::string_view key, std::string_view value) const;
-  // Calls change(txn), which returns the library's code. `txn` is the write transaction of the
-  // session's transaction; outside Begin and Commit it is a new one, which Write commits. Throws
-  // Error when `change` fails.
+  // Calls change(txn, key, value), which returns the library's code. `txn` is the write transaction
+  // of the session's transaction; outside Begin and Commit it is a new one, which Write commits.
+  // Throws Error when `change` fails.
   template <typename Change>
-  void Write(Change&& change);
+  void Write(std::string_view key, std::string_view value, const Change& change);
   void EndTransaction(bool commit);
   // ReleaseGet releases the pages that Get has read. ReleaseAll also releases those of the cursors.
   void ReleaseGet() {
@@ -188,8 +191,10 @@ class SnapshotCursor : public Cursor {
     value_ = {};
     key_ = {};
   }
-  void LeaveTransaction() {  // before the transaction ends
-    Park();
+  // Before the transaction ends. Park was called; it has remembered the row unless it found no
+  // memory, and then the cursor leaves the row.
+  void LeaveTransaction() {
+    if (state_ == State::kOnRow) state_ = State::kNowhere;
     if (on_write_ != nullptr) Library::Close(std::exchange(on_write_, nullptr));
     Release();
   }
@@ -213,6 +218,16 @@ typename Library::Table SnapshotSession<Library>::Learn(TableId table) {
     throw Error(Error::kUsage, fmt::format("table {} of {} is not open", table, Library::kName));
   }
   return tables_[table];
+}
+
+template <typename Library>
+typename Library::Table SnapshotSession<Library>::FindToWrite(TableId table) {
+  try {
+    return Find(table);
+  } catch (const std::bad_alloc&) {
+    failed_ = in_transaction_;
+    throw;
+  }
 }
 
 template <typename Library>
@@ -250,8 +265,15 @@ void SnapshotSession<Library>::EndTransaction(bool commit) {
   const bool refused = std::exchange(failed_, false) && commit;
   ReleaseGet();
   if (write_ != nullptr) {
-    for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
     Txn* const txn = std::exchange(write_, nullptr);
+    try {
+      for (SnapshotCursor<Library>* walk : walks_) walk->Park();
+    } catch (...) {
+      for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
+      env_->AbortWrite(txn);
+      throw;
+    }
+    for (SnapshotCursor<Library>* walk : walks_) walk->LeaveTransaction();
     commit && !refused ? env_->CommitWrite(txn) : env_->AbortWrite(txn);
   }
   if (refused) throw FailedBefore(Name());
@@ -308,20 +330,23 @@ void SnapshotSession<Library>::TakeEach(TableId table, std::span<const std::stri
 
 template <typename Library>
 template <typename Change>
-void SnapshotSession<Library>::Write(Change&& change) {
+void SnapshotSession<Library>::Write(std::string_view key, std::string_view value,
+                                     const Change& change) {
   if (failed_) throw FailedBefore(Name());
   if (write_ != nullptr) env_->CheckWriter();
-  for (SnapshotCursor<Library>* walk : walks_) walk->Park();
-  // The key and value may be bytes that this session has read, so their pages are released only
-  // after the write.
-  struct Release {
-    SnapshotSession* session;
-    ~Release() { session->ReleaseAll(); }
-  } release{this};
   try {
+    key = Steady(key, &key_copy_);
+    value = Steady(value, &value_copy_);
+    for (SnapshotCursor<Library>* walk : walks_) walk->Park();
+    // The key and value may be bytes that this session has read, so their pages are released only
+    // after the write.
+    struct Release {
+      SnapshotSession* session;
+      ~Release() { session->ReleaseAll(); }
+    } release{this};
     Txn* txn = write_ != nullptr ? write_ : env_->BeginWrite();
     if (in_transaction_) write_ = txn;
-    const int code = change(txn);
+    const int code = change(txn, key, value);
     if (code != 0 && !in_transaction_) env_->AbortWrite(txn);
     if (code != 0) env_->Fail(code, "writing a row");
     if (!in_transaction_) env_->CommitWrite(txn);
@@ -334,18 +359,17 @@ void SnapshotSession<Library>::Write(Change&& change) {
 template <typename Library>
 void SnapshotSession<Library>::Put(TableId table, std::string_view key, std::string_view value) {
   CheckRow(key, value);
-  const Table to = Find(table);
-  key = Steady(key, &key_copy_);
-  value = Steady(value, &value_copy_);
-  Write([&](Txn* txn) { return Library::Put(txn, to, key, value); });
+  const Table to = FindToWrite(table);
+  Write(key, value, [to](Txn* txn, std::string_view row, std::string_view bytes) {
+    return Library::Put(txn, to, row, bytes);
+  });
 }
 
 template <typename Library>
 void SnapshotSession<Library>::Erase(TableId table, std::string_view key) {
-  const Table from = Find(table);
-  key = Steady(key, &key_copy_);
-  Write([&](Txn* txn) {
-    const int code = Library::Erase(txn, from, key);
+  const Table from = FindToWrite(table);
+  Write(key, {}, [from](Txn* txn, std::string_view row, std::string_view) {
+    const int code = Library::Erase(txn, from, row);
     return code == Library::kNotFound || code == Library::kBadSize ? 0 : code;
   });
 }

@@ -78,7 +78,9 @@ const RowWrite* WriteSet::Find(TableId table, std::string_view key) const {
 void WriteSet::Clear() {
   constexpr size_t kKeptSlots = 16384, kKeptBlocks = 16;
   if (slots_.size() > kKeptSlots) {
-    std::vector<uint32_t>(kKeptSlots).swap(slots_);
+    // This asks for no memory but to give some back, and shrink_to_fit throws nothing.
+    slots_.assign(kKeptSlots, 0);
+    slots_.shrink_to_fit();
     std::vector<RowWrite>().swap(rows_);
     std::vector<uint32_t>().swap(sorted_);
   } else if (rows_.size() * 8 > slots_.size()) {
@@ -101,6 +103,8 @@ void WriteSet::Clear() {
 const std::vector<uint32_t>& WriteSet::Sorted() const {
   const size_t had = sorted_.size();
   if (had == rows_.size()) return sorted_;
+  // Rows that were added before the memory ended would pass for sorted ones in the next call.
+  sorted_.reserve(rows_.capacity());
   for (size_t i = had; i < rows_.size(); ++i) sorted_.push_back(static_cast<uint32_t>(i));
   const auto less = [this](uint32_t a, uint32_t b) {
     return Precedes(rows_[a], rows_[b].table, rows_[b].key);

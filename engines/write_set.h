@@ -50,12 +50,13 @@ class WriteSet {
   // the next Set or Clear; the bytes of its key and value stay valid until the row is written again
   // or Clear is called.
   const RowWrite* Find(TableId table, std::string_view key) const;
-  void Clear();
+  void Clear();  // throws nothing
   // Returns the writes in the order in which their rows were first written, each with its hash.
   // Valid until the next Set or Clear.
   const std::vector<RowWrite>& rows() const { return rows_; }
 
   // Returns the indexes of rows() in the order of table and key. Valid until the next Set or Clear.
+  // Throws std::bad_alloc, and then the order is found by the next call.
   const std::vector<uint32_t>& Sorted() const;
   // Returns the position in Sorted() of the first row at or after the key; with `beyond`, of the
   // first row after it.

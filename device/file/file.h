@@ -27,6 +27,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -144,8 +145,9 @@ class File {
     if (sync_error_) throw Error(*sync_error_);
     try {
       call();
-    } catch (const Error& error) {
-      sync_error_ = error;
+    } catch (const std::exception& error) {
+      // For want of memory the call may not even have made the error of the sync that failed.
+      sync_error_ = Error::Of(error);
       throw;
     }
   }

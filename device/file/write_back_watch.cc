@@ -1,5 +1,7 @@
 #include "device/file/write_back_watch.h"
 
+#include <exception>
+
 namespace testbed {
 
 WriteBackWatch::WriteBackWatch(const std::string& path, FileKind kind) {
@@ -14,8 +16,8 @@ void WriteBackWatch::Check() {
   if (!failed_) {
     try {
       file_->CheckWriteBack();
-    } catch (const Error& error) {
-      failed_ = error;
+    } catch (const std::exception& error) {
+      failed_ = Error::Of(error);  // the system tells of the failure once, also without memory
     }
   }
   if (failed_) throw Error(*failed_);

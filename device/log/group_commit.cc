@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <limits>
 #include <new>
 #include <utility>
@@ -70,7 +71,7 @@ Log::Impl::~Impl() {
   }
   try {
     WaitDurable(end_);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     // The log is dead, and each thread that waited for these bytes got the error.
   }
 }
@@ -203,7 +204,11 @@ void Log::Impl::WriteSealed(uint64_t first, uint64_t last) {
     Group& group = Slot(i);
     WriteGroup(group);
     AlignedBuffer smaller;  // replaces memory that was enlarged for a long record
-    if (group.memory.size() > group_bytes_) smaller = AlignedBuffer(group_bytes_);
+    try {
+      if (group.memory.size() > group_bytes_) smaller = AlignedBuffer(group_bytes_);
+    } catch (const std::bad_alloc&) {
+      // The group keeps the memory that it has. It is in the file, so nothing has failed.
+    }
     LockGuard lock(latch_);
     if (smaller.size() != 0) group.memory = std::move(smaller);
     tail_ = i + 1;

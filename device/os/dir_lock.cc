@@ -19,14 +19,14 @@ namespace {
 
 struct Locked {
   int fd;
-  std::string name;  // without a slash at the end
+  std::string name;  // without a slash at the end, unless it is the root
 };
 
 // The directories that this process has locked.
 class LockedDirectories {
  public:
   void Add(int fd, std::string name) {
-    while (name.ends_with('/')) name.pop_back();
+    while (name.size() > 1 && name.ends_with('/')) name.pop_back();
     LockGuard guard(mutex_);
     all_.push_back({fd, std::move(name)});
   }
@@ -39,7 +39,7 @@ class LockedDirectories {
   std::optional<Locked> Above(const std::string& path) {
     LockGuard guard(mutex_);
     for (auto one = all_.rbegin(); one != all_.rend(); ++one) {
-      const size_t size = one->name.size();
+      const size_t size = one->name == "/" ? 0 : one->name.size();
       if (path.starts_with(one->name) && (path.size() == size || path[size] == '/')) return *one;
     }
     return std::nullopt;
@@ -75,15 +75,15 @@ void CheckLockedDirectory(const std::string& path) {
       ESTALE);
 }
 
-DirLock::DirLock(const std::string& dir, const std::string& option)
-    : fd_(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+// An exception of the body ends in the destructor, which unlocks the directory.
+DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() {
+  fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) throw Error::Io("open", dir, errno);
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
     TheLocked().Add(fd_, dir);
     return;
   }
   const int code = errno;
-  ::close(fd_);
   if (code != EWOULDBLOCK) throw Error::Io("lock", dir, code);
   throw Error(Error::kUsage, option + " " + dir +
                                  " is used by another testbed now; wait for its end or choose "

@@ -11,6 +11,7 @@
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
 #include "engines/extra_options.h"
+#include "engines/failed_before.h"
 #include "engines/log_settings.h"
 
 namespace testbed {
@@ -33,6 +34,10 @@ class BtreeSession : public Session {
     if (!in_transaction_) throw Error(Error::kRun, "btree: Commit without Begin");
     in_transaction_ = false;
     ++state_.epoch;
+    if (std::exchange(failed_, false)) {
+      state_.writes.Clear();
+      throw FailedBefore("btree");
+    }
     try {
       client_.Commit(state_.writes.rows());
     } catch (...) {
@@ -44,7 +49,7 @@ class BtreeSession : public Session {
 
   void Rollback() override {
     if (!in_transaction_) throw Error(Error::kRun, "btree: Rollback without Begin");
-    in_transaction_ = false;
+    in_transaction_ = failed_ = false;
     ++state_.epoch;
     state_.writes.Clear();
   }
@@ -180,10 +185,13 @@ class BtreeSession : public Session {
   void Write(const RowWrite& row) {
     Table(row.table);
     ++state_.epoch;
-    if (in_transaction_) {
+    if (!in_transaction_) return client_.Commit({&row, 1});
+    if (failed_) throw FailedBefore("btree");
+    try {
       state_.writes.Set(row.table, row.key, row.erase, row.value);
-    } else {
-      client_.Commit({&row, 1});
+    } catch (...) {
+      failed_ = true;  // the set may have the row or not
+      throw;
     }
   }
 
@@ -191,6 +199,7 @@ class BtreeSession : public Session {
   btree::StoreClient client_;
   btree::SessionState state_;
   bool in_transaction_ = false;
+  bool failed_ = false;  // a write of the transaction has failed
   std::string value_, key_copy_;
   static constexpr size_t kMostTogether = 1024;
   // Keys and rows of MultiGet and TakeEach; multi_keys_ point into multi_bytes_.

@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "device/log/log_reader.h"
 #include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
 #include "engines/fractal/cache/meta.h"
 #include "engines/fractal/log_record.h"
 #include "engines/fractal/node/node_image.h"
@@ -26,6 +27,11 @@ struct KeyRange {
   std::optional<std::string> high;
   bool Has(std::string_view key) const { return key >= low && (!high || key < *high); }
 };
+
+// Returns what is wrong with a part of the data file that the device does not deliver.
+std::string Unreadable(const std::string& what, const Error& error) {
+  return what + " cannot be read: " + error.what();
+}
 
 // Returns the bytes of the log's files, as far as they are there. CheckLog reports a log that is
 // not.
@@ -90,7 +96,13 @@ bool Checker::ReadHeaders() {
   bool found = false;
   std::vector<std::pair<int, std::string>> broken;
   for (const int slot : {0, 1}) {
-    const HeaderSlot read = ReadHeaderSlot(file_.get(), slot);
+    HeaderSlot read;
+    try {
+      read = ReadHeaderSlot(file_.get(), slot);
+    } catch (const Error& e) {
+      AddFault(slot * kHeaderSlot, Unreadable("the header", e));
+      continue;
+    }
     if (read.empty) continue;
     if (!read.fault.empty()) {
       broken.emplace_back(slot, read.fault);
@@ -104,7 +116,7 @@ bool Checker::ReadHeaders() {
     AddFault(slot * kHeaderSlot, why, found && header_.number % 2 != static_cast<uint64_t>(slot));
   }
   // A database gets its name when its first header is in place.
-  if (!found && broken.empty()) AddFault(0, "neither slot has a header");
+  if (!found && inspection_->faults.count == 0) AddFault(0, "neither slot has a header");
   if (found && header_.version > kFormatVersion) {
     throw Error(Error::kUsage, "the fractal database in " + dir_ + " has a newer format");
   }
@@ -167,8 +179,14 @@ void Checker::CheckLog() {
 
 bool Checker::ReadNode(BlockId block, const BlockPlace& place, Node* node) {
   std::string bytes(place.bytes, '\0');
-  const size_t got = file_->ReadSome(place.offset, bytes.data(), bytes.size());
   const std::string name = "block " + std::to_string(block) + ": ";
+  size_t got = 0;
+  try {
+    got = file_->ReadSome(place.offset, bytes.data(), bytes.size());
+  } catch (const Error& e) {
+    AddFault(place.offset, name + Unreadable("it", e));
+    return false;
+  }
   if (got < bytes.size()) {
     AddFault(place.offset, name + "it is cut off by the end of the file");
     return false;
@@ -254,12 +272,14 @@ void Checker::CheckInner(const Node& node, const BlockPlace& place,
 }
 
 void Checker::Progress() {
+  if (StopRequested()) inspection_->stopped = true;
   if (options_.progress) options_.progress(++done_, blocks_.size());
 }
 
 // Returns the drawing of the node when it is in one of the `drawn` levels.
 std::optional<TreePage> Checker::WalkNode(BlockId block, uint32_t level, const KeyRange& range,
                                           uint32_t drawn) {
+  if (inspection_->stopped) return std::nullopt;
   const auto at = blocks_.find(block);
   const std::string name = "block " + std::to_string(block);
   if (at == blocks_.end()) {
@@ -315,6 +335,7 @@ std::optional<TreePage> Checker::WalkNode(BlockId block, uint32_t level, const K
 
 void Checker::WalkTables(const std::vector<TableEntry>& tables) {
   for (const TableEntry& table : tables) {
+    if (inspection_->stopped) break;
     if (!options_.table.empty() && options_.table != table.name) continue;
     TreeStats stats;
     stats.table = table_ = table.name;
@@ -341,8 +362,12 @@ void Checker::Run() {
   inspection_->page_size = header_.page_size;
   std::vector<TableEntry> tables;
   std::string why;
-  if (!ReadTable(file_.get(), header_, &tables, &blocks_, &why)) {
-    return AddFault(header_.table_offset, why);
+  try {
+    if (!ReadTable(file_.get(), header_, &tables, &blocks_, &why)) {
+      return AddFault(header_.table_offset, why);
+    }
+  } catch (const Error& e) {
+    return AddFault(header_.table_offset, Unreadable("the translation table", e));
   }
   const bool known = std::any_of(tables.begin(), tables.end(),
                                  [this](const TableEntry& t) { return t.name == options_.table; });
@@ -353,7 +378,7 @@ void Checker::Run() {
   CheckSpace();
   CheckLog();
   WalkTables(tables);
-  if (options_.table.empty()) {
+  if (options_.table.empty() && !inspection_->stopped) {
     for (const auto& [block, place] : blocks_) {
       if (!reached_.contains(block) && inspection_->faults.count == 0) {
         AddFault(place.offset, "block " + std::to_string(block) + " belongs to no table");

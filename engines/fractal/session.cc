@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "device/error.h"
+#include "engines/failed_before.h"
 
 namespace testbed::fractal {
 namespace {
@@ -30,6 +31,10 @@ void FractalSession::Begin() {
 void FractalSession::Commit() {
   if (!in_transaction_) throw Error(Error::kRun, "fractal: Commit without Begin");
   in_transaction_ = false;
+  if (failed_) {
+    DropWrites();
+    throw FailedBefore("fractal");
+  }
   try {
     std::vector<Message> messages;
     operations_.clear();
@@ -91,21 +96,28 @@ void FractalSession::Write(const RowWrite& row) {
     client_.Commit({&row, 1});
     return;
   }
+  if (failed_) throw FailedBefore("fractal");
   const uint64_t most = store_->options().transaction_bytes;
   if (written_ + kMessageOverhead + row.key.size() + row.value.size() > most) {
     throw Error(Error::kUsage, "a transaction of fractal may write " + std::to_string(most) +
                                    " bytes, and this one would write more: commit its rows in "
                                    "several transactions");
   }
-  MessageBuffer& writes = state_.writes[row.table];
-  const size_t before = writes.bytes();
-  writes.Add({0, row.erase, row.key, row.value});
-  written_ += writes.bytes() - before;
+  try {
+    MessageBuffer& writes = state_.writes[row.table];
+    const size_t before = writes.bytes();
+    writes.Add({0, row.erase, row.key, row.value});
+    written_ += writes.bytes() - before;
+  } catch (...) {
+    failed_ = true;  // the buffer may have the row or not
+    throw;
+  }
 }
 
 void FractalSession::DropWrites() {
   ++state_.epoch;
   written_ = 0;
+  failed_ = false;
   for (auto& [table, writes] : state_.writes) writes.Clear();
 }
 

@@ -48,6 +48,7 @@ class FractalSession : public Session {
   SessionState state_;
   uint64_t written_ = 0;  // bytes of the buffers in state_.writes
   bool in_transaction_ = false;
+  bool failed_ = false;  // a write of the transaction has failed
   std::string value_;
   std::vector<RowWrite> operations_;
 };

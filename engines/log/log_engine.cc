@@ -13,6 +13,7 @@
 #include "device/log/log_format.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
+#include "engines/failed_before.h"
 #include "engines/log/table_names.h"
 #include "engines/log_settings.h"
 
@@ -86,6 +87,10 @@ class LogSession : public Session {
   void Commit() override {
     if (!in_transaction_) throw Error(Error::kRun, "log: Commit without Begin");
     in_transaction_ = false;
+    if (std::exchange(failed_, false)) {
+      rows_.clear();
+      throw FailedBefore("log");
+    }
     if (rows_.empty()) return;
     const std::string_view record = rows_;
     try {
@@ -98,7 +103,7 @@ class LogSession : public Session {
   }
   void Rollback() override {
     if (!in_transaction_) throw Error(Error::kRun, "log: Rollback without Begin");
-    in_transaction_ = false;
+    in_transaction_ = failed_ = false;
     rows_.clear();
   }
   bool Get(TableId, std::string_view, std::string_view*) override { RefuseRead(); }
@@ -116,13 +121,20 @@ class LogSession : public Session {
     const RowHeader header = EncodeRowHeader(row);
     const std::string_view parts[] = {{header.data(), header.size()}, row.key, row.value};
     if (!in_transaction_) return log_->Append(parts);
-    for (std::string_view part : parts) rows_.append(part);
+    if (failed_) throw FailedBefore("log");
+    try {
+      for (std::string_view part : parts) rows_.append(part);
+    } catch (...) {
+      failed_ = true;  // rows_ may end within the row
+      throw;
+    }
   }
 
   AppendLog* const log_;
   const TableNames* const tables_;
   bool in_transaction_ = false;
-  std::string rows_;  // encoded rows of the open transaction
+  bool failed_ = false;  // a write of the transaction has failed
+  std::string rows_;     // encoded rows of the open transaction
 };
 
 class LogEngine : public Engine {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "engines/failed_before.h"
 
 namespace testbed::mmapv1 {
 
@@ -20,12 +21,13 @@ void Mmapv1Session::Commit() {
     WriteSet* writes;
     ~Clear() { writes->Clear(); }
   } clear{&writes_};
+  if (std::exchange(failed_, false)) throw FailedBefore("mmapv1");
   store_->Apply(writes_);
 }
 
 void Mmapv1Session::Rollback() {
   if (!in_transaction_) throw Error(Error::kRun, "mmapv1: Rollback without Begin");
-  in_transaction_ = false;
+  in_transaction_ = failed_ = false;
   writes_.Clear();
 }
 
@@ -42,7 +44,13 @@ bool Mmapv1Session::Get(TableId table, std::string_view key, std::string_view* v
 
 void Mmapv1Session::Write(TableId table, std::string_view key, bool erase, std::string_view value) {
   store_->CheckTable(table);
-  writes_.Set(table, key, erase, value);
+  if (failed_) throw FailedBefore("mmapv1");
+  try {
+    writes_.Set(table, key, erase, value);
+  } catch (...) {
+    failed_ = in_transaction_;  // the set may have the row or not
+    throw;
+  }
   if (in_transaction_) return;
   in_transaction_ = true;
   Commit();

@@ -35,6 +35,7 @@ class Mmapv1Session : public Session {
 
   Store* const store_;
   bool in_transaction_ = false;
+  bool failed_ = false;  // a write of the transaction has failed
   WriteSet writes_;
   std::string value_;  // the value that Get returned
 };

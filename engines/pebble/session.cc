@@ -1,8 +1,11 @@
 #include "engines/pebble/session.h"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "device/error.h"
+#include "engines/failed_before.h"
 #include "engines/pebble/pebble_engine.h"
 
 namespace testbed::pebble {
@@ -49,6 +52,15 @@ void PebbleSession::LearnTables(TableId wanted) {
               "pebble has no table number " + std::to_string(wanted) + ": open it first");
 }
 
+const Table& PebbleSession::TableToWrite(TableId table) {
+  try {
+    return Find(table);
+  } catch (const std::bad_alloc&) {
+    failed_ = in_transaction_;
+    throw;
+  }
+}
+
 void PebbleSession::Begin() {
   if (in_transaction_) throw Error(Error::kUsage, "pebble: Begin inside a transaction");
   in_transaction_ = true;
@@ -57,25 +69,56 @@ void PebbleSession::Begin() {
 void PebbleSession::Commit() {
   if (!in_transaction_) throw Error(Error::kUsage, "pebble: Commit without Begin");
   in_transaction_ = false;
+  if (std::exchange(failed_, false)) {
+    ParkCursors();
+    DropWrites();
+    throw FailedBefore("pebble");
+  }
   CommitWrites();
 }
 
 void PebbleSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, "pebble: Rollback without Begin");
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
-  in_transaction_ = wrote_ = false;
+  in_transaction_ = failed_ = false;
+  ParkCursors();
+  DropWrites();
+}
+
+void PebbleSession::DropWrites() {
+  for (PebbleCursor* cursor : cursors_) cursor->Leave();
+  wrote_ = false;
   handle_.Rollback();
+}
+
+void PebbleSession::ParkCursors() {
+  try {
+    for (PebbleCursor* cursor : cursors_) cursor->Park();
+  } catch (...) {
+    DropWrites();
+    throw;
+  }
 }
 
 void PebbleSession::CommitWrites() {
   if (!wrote_) return;
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
+  ParkCursors();
   wrote_ = false;
   engine_->CheckLazySync();
   engine_->Committed(handle_.Commit());
 }
 
-void PebbleSession::Wrote() {
+template <typename Change>
+void PebbleSession::Write(const Change& change) {
+  if (failed_) throw FailedBefore("pebble");
+  try {
+    // The bytes may be ones that a cursor returned, so the cursors are parked after the copy.
+    change();
+    for (PebbleCursor* cursor : cursors_) cursor->Park();
+  } catch (...) {
+    failed_ = in_transaction_;
+    if (!in_transaction_) handle_.Rollback();  // no cursor reads the row
+    throw;
+  }
   wrote_ = true;
   if (!in_transaction_) CommitWrites();
 }
@@ -111,16 +154,13 @@ void PebbleSession::MultiGet(TableId id, std::span<const std::string_view> keys,
 }
 
 void PebbleSession::Put(TableId table, std::string_view key, std::string_view value) {
-  // The value may be one that a cursor returned, so it is copied before the cursors are parked.
-  handle_.Put(KeyIn(Find(table), key), value);
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
-  Wrote();
+  const Table& to = TableToWrite(table);
+  Write([&] { handle_.Put(KeyIn(to, key), value); });
 }
 
 void PebbleSession::Erase(TableId table, std::string_view key) {
-  handle_.Erase(KeyIn(Find(table), key));
-  for (PebbleCursor* cursor : cursors_) cursor->Park();
-  Wrote();
+  const Table& from = TableToWrite(table);
+  Write([&] { handle_.Erase(KeyIn(from, key)); });
 }
 
 std::unique_ptr<Cursor> PebbleSession::NewCursor(TableId table) {
@@ -134,12 +174,12 @@ PebbleCursor::PebbleCursor(PebbleSession* session, TableId table)
 
 PebbleCursor::~PebbleCursor() {
   if (session_ == nullptr) return;
-  Park();
+  Leave();
   std::erase(session_->cursors_, this);
 }
 
 void PebbleCursor::Detach() {
-  Park();
+  Leave();
   session_ = nullptr;
 }
 
@@ -151,6 +191,12 @@ void PebbleCursor::Park() {
   parked_ = true;
   key_ = value_ = {};
   ForgetFetched();
+}
+
+void PebbleCursor::Leave() {
+  if (iterator_ == 0) return;
+  on_row_ = false;
+  Park();
 }
 
 void PebbleCursor::Renew() {

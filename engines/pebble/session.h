@@ -77,15 +77,23 @@ class PebbleSession : public Session {
       LearnTables(table);
     return tables_[table];
   }
+  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  const Table& TableToWrite(TableId table);
   // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
   void LearnTables(TableId wanted);
   // Returns the key with the table's prefix. Valid until the next call.
   std::string_view KeyIn(const Table& table, std::string_view key) {
     return key_.assign(table.prefix).append(key);
   }
-  // Ends a write: commits it outside of a transaction.
-  void Wrote();
+  // Calls `change`, which writes a row, and commits it outside of a transaction. Throws Error
+  // (kRun) when a write of the transaction has failed before.
+  template <typename Change>
+  void Write(const Change& change);
   void CommitWrites();
+  // Has the cursors remember their rows. When it finds no memory for one, it drops the writes.
+  void ParkCursors();
+  // Drops the writes of the transaction. A cursor that is not parked leaves its row.
+  void DropWrites();
 
   PebbleEngine* const engine_;
   SessionHandle handle_;
@@ -95,6 +103,7 @@ class PebbleSession : public Session {
   std::string multi_bytes_;
   std::vector<PebbleBytes> multi_keys_, multi_values_;
   bool in_transaction_ = false;
+  bool failed_ = false;                 // a write of the transaction has failed
   bool wrote_ = false;                  // the transaction has writes
   std::vector<PebbleCursor*> cursors_;  // all open cursors of the session
 };
@@ -119,6 +128,8 @@ class PebbleCursor : public Cursor {
   // Remembers the cursor's position and ends its iterator. The session calls Park before it changes
   // the transaction's writes or ends them, as Pebble's iterators must not outlive their batch.
   void Park();
+  // Leaves the row and ends the iterator, for which it needs no memory.
+  void Leave();
   // Called when the session is destroyed before the cursor.
   void Detach();
 

@@ -1,8 +1,10 @@
 #include "engines/rocksdb/session.h"
 
 #include <algorithm>
+#include <new>
 
 #include "device/error.h"
+#include "engines/failed_before.h"
 #include "engines/rocksdb/block_tickers.h"
 #include "engines/rocksdb/errors.h"
 #include "engines/rocksdb/rocksdb_engine.h"
@@ -77,6 +79,15 @@ void RocksdbSession::LearnTables(TableId wanted) {
   }
 }
 
+const RocksdbTable& RocksdbSession::TableToWrite(TableId table) {
+  try {
+    return Table(table);
+  } catch (const std::bad_alloc&) {
+    failed_ = in_transaction_;
+    throw;
+  }
+}
+
 // The key may be the value that Get returned last, or that of a cursor's row, both of which a call
 // lets go of.
 rocksdb::Slice RocksdbSession::KeyIn(const RocksdbTable& table, std::string_view key) {
@@ -148,8 +159,13 @@ rocksdb::WriteBatchBase* RocksdbSession::Pending() {
 
 void RocksdbSession::IndexOwnWrites() {
   if (indexed_) return;
-  Copier copier(tables_, &index_);
-  Check(batch_.Iterate(&copier), "rocksdb could not index a transaction's writes");
+  try {
+    Copier copier(tables_, &index_);
+    Check(batch_.Iterate(&copier), "rocksdb could not index a transaction's writes");
+  } catch (...) {
+    index_.Clear();  // the next transaction would commit what is there
+    throw;
+  }
   batch_.Clear();
   indexed_ = true;
 }
@@ -167,19 +183,27 @@ void RocksdbSession::Commit() {
     RocksdbSession* session;
     ~End() { session->EndTransaction(); }
   } end{this};
+  for (RocksdbCursor* cursor : cursors_) cursor->ParkOwn();
+  if (failed_) throw FailedBefore("rocksdb");
   if (HasOwnWrites()) Write(indexed_ ? index_.GetWriteBatch() : &batch_);
 }
 
 void RocksdbSession::Rollback() {
   if (!in_transaction_) throw Error(Error::kUsage, "rocksdb: Rollback without Begin");
+  try {
+    for (RocksdbCursor* cursor : cursors_) cursor->ParkOwn();
+  } catch (...) {
+    EndTransaction();
+    throw;
+  }
   EndTransaction();
 }
 
 void RocksdbSession::EndTransaction() {
-  for (RocksdbCursor* cursor : cursors_) cursor->ParkOwn();
+  for (RocksdbCursor* cursor : cursors_) cursor->LeaveOwn();
   if (indexed_) index_.Clear();
   indexed_ = false;
-  in_transaction_ = false;
+  in_transaction_ = failed_ = false;
 }
 
 void RocksdbSession::Write(rocksdb::WriteBatch* batch) {
@@ -189,29 +213,51 @@ void RocksdbSession::Write(rocksdb::WriteBatch* batch) {
   Check(db_->Write(write_options_, batch), "rocksdb could not commit");
 }
 
+template <typename AddWrite>
+void RocksdbSession::WriteInTransaction(const RocksdbTable& table, std::string_view key,
+                                        std::string_view value, const AddWrite& add,
+                                        const char* what) {
+  if (failed_) throw FailedBefore("rocksdb");
+  try {
+    // The key and the value may be bytes of an iterator, which Park destroys, or of the batch
+    // itself, which grows.
+    if (!cursors_.empty()) {
+      key = key_copy_.assign(key);
+      value = value_copy_.assign(value);
+      for (RocksdbCursor* cursor : cursors_) cursor->Park();
+    }
+    Check(add(KeyIn(table, key), ToSlice(value)), what);
+  } catch (...) {
+    failed_ = true;  // the batch may have a part of the row
+    throw;
+  }
+}
+
 void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
-  const RocksdbTable& table = Table(id);
-  const rocksdb::Slice row = KeyIn(table, key);
+  const RocksdbTable& table = TableToWrite(id);
   if (in_transaction_) {
-    // The value may be that of a cursor's row.
-    if (!cursors_.empty()) value = value_copy_.assign(value);
-    for (RocksdbCursor* cursor : cursors_) cursor->Park();
-    Check(Pending()->Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
+    const auto put = [&](const rocksdb::Slice& row, const rocksdb::Slice& bytes) {
+      return Pending()->Put(table.family, row, bytes);
+    };
+    WriteInTransaction(table, key, value, put, "rocksdb could not put a row");
     return;
   }
+  const rocksdb::Slice row = KeyIn(table, key);
   batch_.Clear();
   Check(batch_.Put(table.family, row, ToSlice(value)), "rocksdb could not put a row");
   Write(&batch_);
 }
 
 void RocksdbSession::Erase(TableId id, std::string_view key) {
-  const RocksdbTable& table = Table(id);
-  const rocksdb::Slice row = KeyIn(table, key);
+  const RocksdbTable& table = TableToWrite(id);
   if (in_transaction_) {
-    for (RocksdbCursor* cursor : cursors_) cursor->Park();
-    Check(Pending()->Delete(table.family, row), "rocksdb could not erase a row");
+    const auto erase = [&](const rocksdb::Slice& row, const rocksdb::Slice&) {
+      return Pending()->Delete(table.family, row);
+    };
+    WriteInTransaction(table, key, {}, erase, "rocksdb could not erase a row");
     return;
   }
+  const rocksdb::Slice row = KeyIn(table, key);
   batch_.Clear();
   Check(batch_.Delete(table.family, row), "rocksdb could not erase a row");
   Write(&batch_);

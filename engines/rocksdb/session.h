@@ -59,6 +59,8 @@ class RocksdbSession : public Session {
       LearnTables(table);
     return tables_[table];
   }
+  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  const RocksdbTable& TableToWrite(TableId table);
   // Returns a copy of the key with the table's prefix, as the column family holds it. Valid until
   // the next call.
   rocksdb::Slice KeyIn(const RocksdbTable& table, std::string_view key);
@@ -73,6 +75,11 @@ class RocksdbSession : public Session {
   void IndexOwnWrites();
   // Returns the batch to which the transaction's next write goes.
   rocksdb::WriteBatchBase* Pending();
+  // Writes a row in the open transaction: calls `add` with the key, as KeyIn returns it, and the
+  // value. Throws Error (kRun) when a write of the transaction has failed before.
+  template <typename AddWrite>
+  void WriteInTransaction(const RocksdbTable& table, std::string_view key, std::string_view value,
+                          const AddWrite& add, const char* what);
   void EndTransaction();
 
   RocksdbEngine* const engine_;
@@ -83,13 +90,15 @@ class RocksdbSession : public Session {
   std::vector<RocksdbTable> tables_;  // by TableId
   std::string key_;                   // result of the last KeyIn
   rocksdb::PinnableSlice value_;      // result of the last Get
+  // Copies of the key and the value of a write, which may be bytes that a cursor has returned.
+  std::string key_copy_, value_copy_;
   // Keys, results and statuses of the last MultiGet; multi_keys_ point into multi_bytes_.
   std::string multi_bytes_;
   std::vector<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
   std::vector<rocksdb::Status> multi_statuses_;
-  std::string value_copy_;
   bool in_transaction_ = false;
+  bool failed_ = false;   // a write of the transaction has failed
   bool indexed_ = false;  // the transaction's writes are in index_, not in batch_
   rocksdb::WriteBatch batch_;
   rocksdb::WriteBatchWithIndex index_;
@@ -117,6 +126,13 @@ class RocksdbCursor : public Cursor {
   void Park();
   void ParkOwn() {
     if (over_own_writes_) Park();
+  }
+  // Leaves the row and destroys the iterator where ParkOwn found no memory to remember the row.
+  void LeaveOwn() {
+    if (!over_own_writes_ || iterator_ == nullptr) return;
+    iterator_.reset();
+    parked_ = true;
+    on_row_ = false;
   }
 
  private:

@@ -70,18 +70,20 @@ void SqliteSession::EndWrite(bool committed) {
 void SqliteSession::EndTransaction(bool commit) {
   in_transaction_ = false;
   const bool failed = std::exchange(failed_, false);
-  if (writer_ != nullptr) ParkCursors();
   if (commit && failed) {
-    if (writer_ != nullptr) EndTransaction(false);
+    EndTransaction(false);
     throw FailedBefore("sqlite");
   }
   if (writer_ == nullptr) return;
   try {
+    ParkCursors();
     Connection::Call call(writer_);
     commit ? writer_->Commit() : writer_->Rollback();
   } catch (...) {
     {
       Connection::Call call(writer_);
+      // A cursor that found no memory for its row would read on in the next writer's transaction.
+      for (SqliteCursor* cursor : cursors_) cursor->Leave();
       try {
         writer_->Rollback();
       } catch (const Error&) {
@@ -129,23 +131,26 @@ void SqliteSession::Write(TableId table, Query query, std::string_view key,
   // After a failed write SQLite may have rolled the whole transaction back, and later writes would
   // be transactions of their own.
   if (failed_) throw FailedBefore("sqlite");
-  ParkCursors();
   const bool first = writer_ == nullptr;
-  if (first) {
-    writer_ = database_->BeginWrite();
-    writer_before_ = writer_->LockedCounts();
-  }
   try {
+    key = Steady(key, &key_copy_);
+    const std::string_view bytes =
+        value == nullptr ? std::string_view() : Steady(*value, &value_copy_);
+    ParkCursors();
+    if (first) {
+      writer_ = database_->BeginWrite();
+      writer_before_ = writer_->LockedCounts();
+    }
     Connection::Call call(writer_);
     if (first && in_transaction_) writer_->Begin();
     Statement write = writer_->Take(table, query);
     write.BindBlob(1, key);
-    if (value != nullptr) write.BindBlob(2, *value);
+    if (value != nullptr) write.BindBlob(2, bytes);
     write.Step("writing a row");
     writer_->Give(std::move(write));
   } catch (...) {
     failed_ = in_transaction_;
-    if (!in_transaction_) EndWrite(false);
+    if (!in_transaction_ && writer_ != nullptr) EndWrite(false);
     throw;
   }
   if (!in_transaction_) EndWrite(true);
@@ -156,12 +161,11 @@ void SqliteSession::Put(TableId table, std::string_view key, std::string_view va
     throw Error(Error::kUsage, fmt::format("sqlite takes keys of up to {} bytes here, not of {}",
                                            kLongestKey, key.size()));
   }
-  value = Steady(value, &value_copy_);
-  Write(table, Query::kPut, Steady(key, &key_copy_), &value);
+  Write(table, Query::kPut, key, &value);
 }
 
 void SqliteSession::Erase(TableId table, std::string_view key) {
-  Write(table, Query::kErase, Steady(key, &key_copy_), nullptr);
+  Write(table, Query::kErase, key, nullptr);
 }
 
 std::unique_ptr<Cursor> SqliteSession::NewCursor(TableId table) {
@@ -204,6 +208,13 @@ void SqliteCursor::Park() {
   parked_key_ = key_;
   Stop();
   state_ = State::kParked;
+}
+
+void SqliteCursor::Leave() {
+  if (state_ != State::kOnRow) return;
+  state_ = State::kNowhere;
+  key_ = value_ = {};
+  statement_.Reset();
 }
 
 bool SqliteCursor::Start(Query query, std::string_view key) {

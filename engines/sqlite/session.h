@@ -96,12 +96,15 @@ class SqliteCursor : public Cursor {
   bool Step();
   void Stop();  // gives the statement back; the cursor keeps no state of the database
   void Park();  // remembers the row's key and stops; called before a write of the session
+  // Leaves the row without asking for memory; must be called inside a Call of its connection. The
+  // cursor keeps the statement until its next Stop.
+  void Leave();
   static bool Down(Query query) { return query >= Query::kDownFrom; }
 
   SqliteSession* session_;  // null after the session was destroyed
   const TableId table_;
   State state_ = State::kNowhere;
-  Statement statement_;    // empty unless the cursor stands on a row
+  Statement statement_;    // empty unless the cursor stands on a row, or has left it
   std::string bound_key_;  // parameter of statement_
   std::string parked_key_;
   std::string_view key_, value_;

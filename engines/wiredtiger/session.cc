@@ -38,11 +38,15 @@ WT_SESSION* Database::OpenSession() {
   return session;
 }
 
-std::string Database::TableUri(TableId table) {
+void Database::CheckTable(TableId table) {
   LockGuard lock(mutex);
-  if (table >= tables.size()) {
-    throw Error(Error::kUsage, fmt::format("table {} of wiredtiger is not open", table));
-  }
+  if (table < tables.size()) return;
+  throw Error(Error::kUsage, fmt::format("table {} of wiredtiger is not open", table));
+}
+
+std::string Database::TableUri(TableId table) {
+  CheckTable(table);
+  LockGuard lock(mutex);
   return "table:" + tables[table];
 }
 
@@ -162,7 +166,7 @@ void WiredtigerSession::Commit() {
     while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
       Replay("committing a transaction");
     }
-  } catch (const Error&) {
+  } catch (...) {
     failed_ = false;
     if (std::exchange(in_transaction_, false)) EndTransaction();
     throw;
@@ -208,7 +212,8 @@ bool WiredtigerSession::Get(TableId table, std::string_view key, std::string_vie
       }
     }
     if (code == WT_NOTFOUND) return false;
-    if (code != WT_ROLLBACK || !in_transaction_) Fail(code, DoingAt("reading", table));
+    // A transaction in which a write has failed stays so: a replay would make it one that commits.
+    if (code != WT_ROLLBACK || !in_transaction_ || failed_) Fail(code, DoingAt("reading", table));
     Replay("reading in a transaction");
   }
 }
@@ -228,11 +233,14 @@ int WiredtigerSession::Apply(const WriteBuffer::Write& write) {
 
 void WiredtigerSession::Do(const WriteBuffer::Write& write) {
   const Call call(this);
-  Enter();
-  database_->ThrowIfFailed();
-  TableCursor(write.table);  // a table that is not open is refused without harm to the transaction
+  // A table that is not open is refused without harm to the transaction.
+  if (write.table >= cursors_.size() || cursors_[write.table] == nullptr) {
+    database_->CheckTable(write.table);
+  }
   if (failed_) throw FailedBefore("wiredtiger");
   try {
+    Enter();
+    database_->ThrowIfFailed();
     const int code = Apply(write);
     if (in_transaction_) writes_.Add(write);
     if (code == 0) return;

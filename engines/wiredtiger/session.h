@@ -48,7 +48,9 @@ struct Database {
   explicit Database(const Settings& s) : settings(s), files(s.files) {}
 
   WT_SESSION* OpenSession();
-  // Returns WiredTiger's name of the table. Throws Error (kUsage) when it was not opened.
+  // Throws Error (kUsage) when the table was not opened.
+  void CheckTable(TableId table);
+  // Returns WiredTiger's name of the table. Throws as CheckTable does.
   std::string TableUri(TableId table);
   // Keeps the first error of the engine's own threads (checkpoint, log flush). From then on
   // ThrowIfFailed, which each write and commit calls, throws that error, since the engine can no

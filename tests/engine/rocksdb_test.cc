@@ -71,6 +71,30 @@ class RocksdbTest : public testing::Test {
   std::unique_ptr<Session> session_;
 };
 
+// The bytes that a cursor returns over a transaction's own writes lie in the batch, which moves
+// when it grows.
+TEST_F(RocksdbTest, ATransactionMayWriteWhatItsCursorReturned) {
+  Open();
+  const TableId table = engine_->OpenTable("t");
+  const std::string committed(200'000, 'c'), own(2'000'000, 'o');
+  session_->Put(table, "a committed", committed);
+  session_->Begin();
+  session_->Put(table, "b own", own);
+  {
+    const auto cursor = session_->NewCursor(table);
+    ASSERT_TRUE(cursor->Seek("b"));
+    session_->Put(table, "copy of own", cursor->value());
+    ASSERT_TRUE(cursor->First());
+    session_->Put(table, "copy of committed", cursor->value());
+    ASSERT_TRUE(cursor->First());
+    session_->Erase(table, cursor->key());
+  }
+  session_->Commit();
+  EXPECT_TRUE(Get(table, "copy of own") == own);
+  EXPECT_TRUE(Get(table, "copy of committed") == committed);
+  EXPECT_EQ(Get(table, "a committed"), "(absent)");
+}
+
 // A table must never show rows of its neighbours, not even a transaction's own writes to them.
 TEST_F(RocksdbTest, NeighboursInOneColumnFamilyStayApart) {
   Open();

@@ -24,7 +24,7 @@
 namespace testbed {
 namespace {
 
-constexpr uint32_t kLongestWaitMs = 20000;  // maximum wait for commits and closes
+constexpr uint32_t kLongestWaitMs = 20000;  // maximum wait for openings and closes
 // A checkpoint that still waits for the clients is as good a moment of a crash.
 constexpr uint32_t kCheckpointWaitMs = 300;  // maximum wait for the next one to begin
 constexpr double kLongestPartMs = 1000;      // latest moment of a crash in a close or a recovery
@@ -72,6 +72,7 @@ class Test {
   void StartAgain();
   uint64_t Acknowledged() const;
   std::vector<uint64_t> AcknowledgedByWriter() const;
+  void PromiseOnly(const std::vector<uint64_t>& commits);
   CrashProcess Process() const { return {options_, shared_, dir_, exists_}; }
   template <typename Function>
   pid_t Spawn(Function function);
@@ -147,7 +148,8 @@ void Test::AwaitNewCommits(pid_t writer) const {
 }
 
 bool Test::AwaitCommits(pid_t writer, uint64_t before) const {
-  return Await(writer, [&] { return Acknowledged() >= before + options_.least_commits; });
+  const auto enough = [&] { return Acknowledged() >= before + options_.least_commits; };
+  return Await(writer, enough, options_.commits_wait_ms);
 }
 
 // Waits until a random moment within a checkpoint or a clean close, whichever `place` names.
@@ -203,9 +205,7 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   const bool closed = shared_->closed.load();
   if (!lazy || closed) promised = AcknowledgedByWriter();
   const std::string wrong = CrashNow(crash, writer);
-  for (int w = 0; (crash != Crash::kKill || lazy) && w < options_.writers; ++w) {
-    shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
-  }
+  if (crash != Crash::kKill || lazy) PromiseOnly(promised);
   ++(crash == Crash::kKill       ? result_.kills
      : crash == Crash::kPowerCut ? result_.power_cuts
                                  : result_.disk_cuts);
@@ -269,9 +269,7 @@ std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   const bool ended_fs = ::access(dir_.c_str(), W_OK) != 0;
   const Crash crash = ended_fs || random_.Below(2) == 0 ? Crash::kDiskCut : Crash::kKill;
   const std::string wrong = CrashNow(crash, writer, CrashCause::kDevice);
-  for (int w = 0; w < options_.writers; ++w) {
-    shared_->acknowledged[w].store(promised[static_cast<size_t>(w)]);
-  }
+  PromiseOnly(promised);
   shared_->writer_failed.store(false);
   result_.disk_errors += refused;
   result_.errors_told += refused && told;
@@ -361,6 +359,7 @@ bool Test::Round(Crash crash, int number) {
   if (crash == Crash::kDiskError && place == CrashPlace::kCreation) place = CrashPlace::kCheckpoint;
   StartWriting(place);
   const uint64_t before = Acknowledged();
+  const std::vector<uint64_t> found = AcknowledgedByWriter();  // by the last verification
   const pid_t writer = Spawn([this, place] { Process().Write(place); });
   if (place == CrashPlace::kCreation) {
     const double opening = static_cast<double>(shared_->open_us.load()) / 1000;
@@ -387,6 +386,8 @@ bool Test::Round(Crash crash, int number) {
           fmt::format("round {}: the clients' process ended by itself", number));
       return true;
     }
+    // This kill loses lazy commits, too, and the round has not waited for any of them.
+    if (options_.run.engine.durability == Durability::kLazy) PromiseOnly(found);
   }
   std::string wrong;
   if (counts && crash == Crash::kDiskError) {
@@ -433,6 +434,13 @@ std::vector<uint64_t> Test::AcknowledgedByWriter() const {
   return all;
 }
 
+// Lowers the acknowledged transactions of the clients to those that a crash may not lose.
+void Test::PromiseOnly(const std::vector<uint64_t>& commits) {
+  for (int w = 0; w < options_.writers; ++w) {
+    shared_->acknowledged[w].store(commits[static_cast<size_t>(w)]);
+  }
+}
+
 uint64_t Test::Acknowledged() const {
   uint64_t commits = 0;
   for (int w = 0; w < options_.writers; ++w) commits += shared_->acknowledged[w].load();
@@ -475,7 +483,8 @@ CrashtestResult Test::Run() {
       if (++result_.void_rounds < kMostVoidRounds) continue;
       result_.failures.push_back(
           fmt::format("{} rounds had fewer than {} commits in {} s each, which tests nothing",
-                      result_.void_rounds, options_.least_commits, kLongestWaitMs / 1000));
+                      result_.void_rounds, options_.least_commits,
+                      options_.commits_wait_ms / 1000));
     }
     ++i;
     progress.Say(fmt::format("{} of {} crashes, {} commits", i, rounds, gone_ + Acknowledged()));

@@ -200,6 +200,19 @@ std::vector<std::string> RemoveRestlessFilesOf(const json& record, const fs::pat
   }
 }
 
+// Notes in the record that the database is not loaded, so that --reuse refuses what a removal that
+// was cut short has left. A full disk may have no room for that, and removing makes room.
+void NoteRemoval(const std::string& dir, const std::string& shown, json record) {
+  if (!record.value("loaded", false)) return;
+  record["loaded"] = false;
+  try {
+    WriteRecord(dir, record);
+  } catch (const Error& error) {
+    if (error.code() == ENOSPC || error.code() == EDQUOT) return;
+    throw Error::Io("remove", shown, error.code());
+  }
+}
+
 }  // namespace
 
 std::optional<json> ReadRecord(const std::string& dir) {
@@ -255,6 +268,7 @@ std::vector<std::string> RemoveDatabase(const std::string& dir, const std::strin
                             "remove; remove it or choose another directory",
                             shown, kEngineFiles));
   }
+  NoteRemoval(dir, shown, *record);
   std::vector<std::string> inside;
   try {
     if (fs::exists(fs::symlink_status(files))) inside = RemoveRestlessFilesOf(*record, files);

@@ -44,10 +44,10 @@ std::vector<std::string> UnfinishedRecords(const std::string& dir);
 bool HoldsNoDatabaseYet(const std::string& dir);
 // Removes UnfinishedRecords of `dir`. Throws Error (kIo).
 void RemoveUnfinishedRecords(const std::string& dir);
-// Removes the database in `dir`: the engine's files in db/, and the record. Does nothing when `dir`
-// has no record. Returns the names of the files that stay. Throws Error (kUsage) when db/ is a
-// symbolic link, and Error (kIo) when the database cannot be removed. Messages call the directory
-// `shown`.
+// Removes the database in `dir`: the engine's files in db/, and the record, which says before that
+// the database is not loaded. Does nothing when `dir` has no record. Returns the names of the files
+// that stay. Throws Error (kUsage) when db/ is a symbolic link, and Error (kIo) when the database
+// cannot be removed. Messages call the directory `shown`.
 std::vector<std::string> RemoveDatabase(const std::string& dir, const std::string& shown);
 // Removes the files that `engine` makes from the folder `files`, which is the db/ of some
 // directory, and then the folder itself if it is empty. Returns the names of the files that stay.

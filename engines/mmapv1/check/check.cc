@@ -5,6 +5,7 @@
 
 #include "device/error.h"
 #include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
 #include "engines/disk_size.h"
 #include "engines/mmapv1/check/check_table.h"
 #include "engines/mmapv1/journal/journal.h"
@@ -27,7 +28,7 @@ class DatabaseCheck {
   Inspection Run() {
     Replay();
     CheckTables();
-    if (options_.table.empty()) CheckExtents();
+    if (options_.table.empty() && !result_.stopped) CheckExtents();
     CountBytes();
     return std::move(result_);
   }
@@ -113,6 +114,7 @@ void DatabaseCheck::CheckTables() {
     names.push_back(name);
     if (options_.table.empty() || options_.table == name) CheckTable(slot);
   }
+  if (result_.stopped) return;
   if (tables != ns.tables) {
     AddFault(NsPath(dir_), offsetof(NsHeader, tables), "the number of tables is wrong",
              std::to_string(tables), std::to_string(ns.tables));
@@ -131,11 +133,15 @@ void DatabaseCheck::CheckTable(uint32_t slot) {
   uint64_t done = 0;
   const uint64_t total = entry.rows + entry.heap.records + entry.index.records;
   const std::function<void()> tick = [&] {
+    if (StopRequested()) throw Stopped("while a database was checked");
     if (options_.progress && ++done % 4096 == 0) options_.progress(std::min(done, total), total);
   };
   try {
     mmapv1::TableCheck check(files_, slot, options_, &result_.faults, &extents_, tick);
     result_.trees.push_back(check.Run());
+  } catch (const Stopped&) {
+    result_.stopped = true;
+    return;
   } catch (const Error& error) {
     if (error.kind() != Error::kCorruption) throw;
     AddFault(NsPath(dir_), static_cast<uint32_t>(EntryLoc(slot).ofs), error.what());

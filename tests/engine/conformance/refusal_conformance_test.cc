@@ -172,6 +172,13 @@ TEST_P(RefusalTest, OptionsThatItCannotHonour) {
       refused("--page-size");
     }
   }
+  const std::vector<Durability>& durabilities = info().capabilities.durabilities;
+  if (std::find(durabilities.begin(), durabilities.end(), Durability::kLazy) !=
+      durabilities.end()) {
+    options_.durability = Durability::kLazy;
+    options_.lazy_interval_ms = 0;
+    refused("--lazy-interval");
+  }
   options_.compression = "middle-out";
   refused("--compression");
   options_.extra["no_such_option"] = "1";

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -12,6 +14,7 @@
 #include "device/file/file_faults.h"
 #include "engines/registry.h"
 #include "tests/unit/device/log/log_test_util.h"
+#include "tests/unit/engines/failing_new.h"
 
 namespace testbed {
 namespace {
@@ -71,6 +74,39 @@ TEST_F(LogEngineTest, ATransactionIsOneRecordAndARolledBackOneIsNone) {
   // The records must be durable although the engine is still open.
   EXPECT_THAT(Transactions(), ElementsAre("0:a=1", "0:b=2 1:2b= 0:a-"));
   EXPECT_EQ(Counter(*engine, "log_syncs"), 3u);  // of the log's first frame and of two commits
+}
+
+// A row may find no memory for its header, its key or its value.
+TEST_F(LogEngineTest, ATransactionInWhichAWriteHasFailedIsNoRecord) {
+  const std::string key(100, 'k'), value(3000, 'v');
+  int failures = 0;
+  {
+    auto engine = Open();
+    const TableId table = engine->OpenTable("default");
+    for (int64_t allocations = 0; allocations < 4; ++allocations) {
+      auto session = engine->NewSession();
+      session->Begin();
+      bool threw = false;
+      FailingNew::Set(allocations);
+      try {
+        session->Put(table, "a", "1");
+        session->Put(table, key, value);
+      } catch (const std::exception&) {
+        threw = true;
+      }
+      FailingNew::Clear();
+      failures += threw;
+      if (threw) {
+        EXPECT_THROW(session->Put(table, "b", "2"), Error);
+        EXPECT_THROW(session->Commit(), Error);
+        session->Begin();
+      }
+      session->Rollback();
+    }
+    engine->NewSession()->Put(table, "c", "3");
+  }
+  EXPECT_GT(failures, 1);
+  EXPECT_THAT(Transactions(), ElementsAre("0:c=3"));
 }
 
 TEST_F(LogEngineTest, ReopeningGoesOnWithTheSameTables) {

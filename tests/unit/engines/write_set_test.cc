@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <new>
 #include <random>
 #include <string>
 #include <utility>
+
+#include "tests/unit/engines/failing_new.h"
 
 namespace testbed {
 namespace {
@@ -76,6 +79,41 @@ TEST(WriteSetTest, HoldsTheLastWriteOfEachRowAsAModelDoes) {
     ASSERT_TRUE(writes.empty());
     for (const auto& [key, value] : model) ASSERT_EQ(writes.Find(key.first, key.second), nullptr);
   }
+}
+
+// A cursor asks for the order while a transaction writes, and finds no memory for it.
+TEST(WriteSetTest, TheOrderIsRightAfterWantOfMemory) {
+  int failures = 0;
+  for (int64_t allocations = 0; allocations < 8; ++allocations) {
+    WriteSet writes;
+    for (int row = 99; row >= 0; --row) writes.Set(1, std::to_string(1000 + row), false, "v");
+    FailingNew::Set(allocations);
+    try {
+      writes.Sorted();
+    } catch (const std::bad_alloc&) {
+      ++failures;
+    }
+    FailingNew::Clear();
+    writes.Set(1, "0999", false, "v");
+    const std::vector<uint32_t>& sorted = writes.Sorted();
+    ASSERT_EQ(sorted.size(), 101u);
+    for (size_t i = 1; i < sorted.size(); ++i) {
+      ASSERT_LT(writes.rows()[sorted[i - 1]].key, writes.rows()[sorted[i]].key) << allocations;
+    }
+  }
+  EXPECT_GT(failures, 0);
+}
+
+TEST(WriteSetTest, ALargeSetIsClearedWithoutMemory) {
+  WriteSet writes;
+  for (int row = 0; row < 20'000; ++row) writes.Set(1, std::to_string(row), false, "v");
+  FailingNew::Set(0);
+  EXPECT_NO_THROW(writes.Clear());
+  FailingNew::Clear();
+  EXPECT_TRUE(writes.empty());
+  EXPECT_EQ(writes.Find(1, "7"), nullptr);
+  writes.Set(1, "7", false, "w");
+  EXPECT_EQ(writes.Find(1, "7")->value, "w");
 }
 
 TEST(WriteSetTest, ARowMayBeWrittenFromItsOwnValue) {

@@ -9,8 +9,10 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <random>
 #include <string>
 
@@ -19,6 +21,7 @@
 #include "device/file/durable.h"
 #include "device/file/file_faults.h"
 #include "device/file/page_cache.h"
+#include "tests/unit/engines/failing_new.h"
 
 namespace testbed {
 namespace {
@@ -44,6 +47,32 @@ class FileTest : public testing::TestWithParam<IoMode> {
   }
   std::string directory_;
 };
+
+// The system tells one caller only that a sync has failed, and that caller may find no memory for
+// the error.
+TEST_P(FileTest, NoSyncSucceedsAfterOneThatFailedWithoutMemory) {
+  auto file = Open(FileOptions::kMustCreate);
+  if (!file) GTEST_SKIP() << "no direct IO on the file system of " << directory_;
+  const std::string data(4096, 'x');
+  file->Write(0, data.data(), data.size());
+  bool no_memory = false;
+  FileFaults::Set(0, 1, EIO);
+  FailingNew::Set(0);
+  try {
+    file->Sync();
+  } catch (const std::bad_alloc&) {
+    no_memory = true;
+  }
+  FailingNew::Clear();
+  FileFaults::Clear();
+  EXPECT_TRUE(no_memory);
+  try {
+    file->Sync();
+    ADD_FAILURE() << "a later sync has succeeded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ENOMEM);
+  }
+}
 
 TEST_P(FileTest, BehavesAsAByteArrayAtAnyAlignment) {
   auto file = Open(FileOptions::kMustCreate);

@@ -207,6 +207,31 @@ TEST_F(LogMemoryTest, ARecordThatFindsNoMemoryLeavesTheLogAsItWas) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(back.records[i + 1], NumberedRecord(i, 3000));
 }
 
+// The log gives the memory of a long record back, and asks for that of a usual group in its place.
+TEST_F(LogMemoryTest, ALongRecordIsWrittenWhereThereIsNoMemoryForAnother) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer ends the process when memory is refused";
+#endif
+  LogOptions options = SmallOptions();
+  options.segment_bytes = 96 << 20;
+  options.space = LogSpace::kGrowing;
+  options.buffer_bytes = 160 << 20;
+  auto log = OpenLog(directory_, options);
+  constexpr size_t kLong = 50 << 20;  // a group has 40 MiB
+  const Lsn end = log->Append(kLong, [](char* to) { std::memset(to, 'x', kLong); }).end;
+  {
+    MemoryLimit limit(16 << 20);
+    EXPECT_NO_THROW(log->WaitDurable(end));
+  }
+  log->WaitDurable(log->Append("later").end);
+  log.reset();
+  const ReadBack back = ReadLog(directory_);
+  EXPECT_FALSE(back.damage) << *back.damage;
+  ASSERT_EQ(back.records.size(), 2u);
+  EXPECT_EQ(back.records[0].size(), kLong);
+  EXPECT_EQ(back.records[1], "later");
+}
+
 class LogFullDeviceTest : public LogTestDirectory {
  protected:
   void SetUp() override {

@@ -7,11 +7,13 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "device/error.h"
+#include "tests/unit/engines/failing_new.h"
 
 namespace testbed {
 namespace {
@@ -95,6 +97,13 @@ TEST_F(DirLockTest, ANameThatLeadsElsewhereByNowIsRefused) {
   std::filesystem::rename(elsewhere, dir_);
 }
 
+TEST_F(DirLockTest, TheRootIsADirectoryLikeOthers) {
+  const DirLock lock("/", "--dir");
+  EXPECT_NO_THROW(CheckLockedDirectory("/"));
+  EXPECT_NO_THROW(CheckLockedDirectory("/db/file"));
+  EXPECT_NO_THROW(CheckLockedDirectory(dir_ + "/file"));
+}
+
 TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
@@ -111,6 +120,14 @@ TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
   waitpid(child, nullptr, 0);
   EXPECT_NO_THROW(DirLock(dir_, "--dir"));
   close(ready[0]), close(ready[1]);
+}
+
+TEST_F(DirLockTest, IsGivenBackWhenThereIsNoMemoryForIt) {
+  const std::string option = "--dir";
+  FailingNew::Set(0);
+  EXPECT_THROW(DirLock(dir_, option), std::bad_alloc);
+  FailingNew::Clear();
+  EXPECT_NO_THROW(DirLock(dir_, option));
 }
 
 TEST_F(DirLockTest, ADirectoryThatIsMissingIsNamed) {

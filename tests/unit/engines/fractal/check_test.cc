@@ -3,7 +3,9 @@
 #include "engines/fractal/check.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +14,8 @@
 
 #include "device/error.h"
 #include "device/file/durable.h"
+#include "device/file/file_faults.h"
+#include "device/os/signal_guard.h"
 #include "engines/fractal/cache/meta.h"
 #include "tests/unit/engines/fractal/small_store.h"
 
@@ -132,6 +136,35 @@ TEST_F(FractalCheckTest, FaultsAreToldThoughTheLogIsGone) {
   const Header header = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
   Flip(header.table_offset + 20);
   EXPECT_GT(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
+}
+
+// The device refuses each read in turn. The opening of the data file is the first call.
+TEST_F(FractalCheckTest, WhatCannotBeReadIsAFault) {
+  Load(3000, false);
+  FileFaults::Set(UINT64_MAX, UINT64_MAX, EIO);
+  EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
+  const uint64_t calls = FileFaults::Clear();
+  ASSERT_GT(calls, 10u);
+  for (uint64_t call = 1; call < calls; ++call) {
+    SCOPED_TRACE(call);
+    FileFaults::Set(call, call + 1, EIO);
+    Inspection result;
+    EXPECT_NO_THROW(result = InspectDatabase(dir_, InspectOptions()));
+    FileFaults::Clear();
+    EXPECT_GT(result.faults.count, 0u);
+  }
+}
+
+TEST_F(FractalCheckTest, ASignalEndsItBeforeItHasSeenAll) {
+  Load(20000, false);
+  const uint64_t rows = InspectDatabase(dir_, InspectOptions()).trees[0].rows;
+  const SignalGuard signals;
+  ::raise(SIGINT);
+  const Inspection result = InspectDatabase(dir_, InspectOptions());
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.faults.count, 0u);
+  ASSERT_EQ(result.trees.size(), 1u);
+  EXPECT_LT(result.trees[0].rows, rows);
 }
 
 TEST_F(FractalCheckTest, WhatIsNoDatabaseOrInUseIsRefused) {

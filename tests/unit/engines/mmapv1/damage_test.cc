@@ -1,6 +1,7 @@
 // Tests that a missing, truncated or foreign file of an mmapv1 database is an error, and that the
 // failed open changes nothing.
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "engines/mmapv1/files/format.h"
 #include "engines/mmapv1/journal/journal_format.h"
 #include "tests/unit/engines/mmapv1/test_util.h"
@@ -134,6 +136,17 @@ TEST_F(Mmapv1DamageTest, FilesOfOthersStay) {
   std::ofstream(database_ + "/mmapv1.txt") << "notes";
   OpenStore(database_);
   EXPECT_TRUE(fs::exists(database_ + "/mmapv1.txt"));
+}
+
+TEST_F(Mmapv1DamageTest, ASignalEndsACheckBeforeItHasSeenAll) {
+  MakeDatabase(false);
+  EXPECT_EQ(InspectDatabase(database_, {}).trees.size(), 1u);
+  const SignalGuard signals;
+  ::raise(SIGINT);
+  const Inspection result = InspectDatabase(database_, {});
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.faults.count, 0u);
+  EXPECT_TRUE(result.trees.empty());
 }
 
 }  // namespace

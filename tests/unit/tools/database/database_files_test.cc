@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <cerrno>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,6 +13,7 @@
 
 #include "device/error.h"
 #include "device/file/file.h"
+#include "device/file/file_faults.h"
 #include "device/os/dir_lock.h"
 #include "tools/database/database_dir.h"
 
@@ -51,6 +54,22 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
   fs::remove_all(dir_ + "/db");
   WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
   EXPECT_THAT(RemoveDatabase(dir_, dir_), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(dir_));
+}
+
+// A removal may be cut short, and --reuse must not take what it leaves for the database.
+TEST_F(DatabaseFilesTest, ADatabaseIsNotLoadedAnyMoreBeforeItsFilesGo) {
+  WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  fs::create_directories(dir_ + "/db");
+  std::ofstream(dir_ + "/db/btree.data") << "x";
+  FileFaults::Set(0, 1, EIO);  // the record cannot be written
+  EXPECT_THROW(RemoveDatabase(dir_, dir_), Error);
+  FileFaults::Clear();
+  EXPECT_TRUE(fs::exists(dir_ + "/db/btree.data"));
+  EXPECT_TRUE(ReadRecord(dir_)->value("loaded", false));
+  FileFaults::Set(0, UINT64_MAX, ENOSPC);
+  EXPECT_THAT(RemoveDatabase(dir_, dir_), IsEmpty());
+  FileFaults::Clear();
   EXPECT_TRUE(fs::is_empty(dir_));
 }
 
