@@ -207,7 +207,8 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--key-size", "SIZE", "Bytes of a key [16, or what the workload has]",
       [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
   Add(app, "--value-size", "SIZE",
-      "Bytes of a value; 10x100 gives it ten fields, of which an update reads the row and writes one "
+      "Bytes of a value; 10x100 gives it ten fields, of which an update reads the row and writes "
+      "one "
       "(mixed, ycsb-*) [400, or what the workload has]",
       [&o](auto& option, auto& text) {
         const ValueSize size = ParseValueSize(option, text, 64 << 20);

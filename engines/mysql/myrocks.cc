@@ -125,8 +125,8 @@ FileKind KindOfFile(std::string_view name) {
 
 std::vector<std::string> Files() {
   std::vector<std::string> files;
-  for (const char* name : {"#.sst", "#.log", "MANIFEST-#", "OPTIONS-#", "OPTIONS-#.dbtmp", "#.dbtmp",
-                           "CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old.#"}) {
+  for (const char* name : {"#.sst", "#.log", "MANIFEST-#", "OPTIONS-#", "OPTIONS-#.dbtmp",
+                           "#.dbtmp", "CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old.#"}) {
     files.push_back("\\" + std::string(kDirectory) + "/" + name);
   }
   files.push_back("ROCKSDB_CORRUPTED");
@@ -148,7 +148,8 @@ void SyncLogs(const std::string& cluster) {
     if (KindOfFile(name) != FileKind::kLog) continue;
     const std::string path = fmt::format("{}/{}", directory, name);
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) continue;  // its rows are in the tables' files, and it is removed
+    if (fd < 0 && errno == ENOENT)
+      continue;  // its rows are in the tables' files, and it is removed
     if (fd < 0) throw Error::Io("open", path, errno);
     const bool synced = Uninterrupted([&] { return ::fdatasync(fd); }) == 0;
     const int error = errno;

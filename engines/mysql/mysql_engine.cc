@@ -104,9 +104,8 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
                                          ? [this] { store_->Ask(kCheckpoint); }
                                          : std::function<void()>();
   store_ = std::make_unique<SqlStore>(
-      "mysql",
-      std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access, settings_.storage), schema_,
-      SqlLimits{mariadb::kMaxKeySize, mariadb::kMaxValueSize, settings_.conflict_wait_ms},
+      "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access, settings_.storage),
+      schema_, SqlLimits{mariadb::kMaxKeySize, mariadb::kMaxValueSize, settings_.conflict_wait_ms},
       [this] { return std::make_unique<MyConnection>(Target()); }, made);
   if (server_ == nullptr) CheckGivenServer();
   OpenSchema();
@@ -184,10 +183,10 @@ void MysqlEngine::CheckGivenServer() {
 FoundSchema MysqlEngine::FindSchema() {
   const std::string marker = fmt::format("`{}`.{}", schema_, kMarker);
   FoundSchema found;
-  const auto schemas = store_->Ask(
-      fmt::format("SELECT schema_name /*M!100500 , schema_comment */ FROM "
-                  "information_schema.schemata WHERE schema_name = '{}'",
-                  schema_));
+  const auto schemas =
+      store_->Ask(fmt::format("SELECT schema_name /*M!100500 , schema_comment */ FROM "
+                              "information_schema.schemata WHERE schema_name = '{}'",
+                              schema_));
   found.is_there = !schemas.empty();
   if (!store_
            ->AskOne(
@@ -330,9 +329,9 @@ EngineCounters MysqlEngine::Counters() const {
   std::map<std::string, uint64_t> status = Status();
   if (IsRocksdb()) {
     EngineCounters c = myrocks::Counters(status);
-    const std::string held =
-        store_->AskOne("SELECT value FROM information_schema.rocksdb_dbstats WHERE stat_type = "
-                       "'DB_BLOCK_CACHE_USAGE'");
+    const std::string held = store_->AskOne(
+        "SELECT value FROM information_schema.rocksdb_dbstats WHERE stat_type = "
+        "'DB_BLOCK_CACHE_USAGE'");
     c.cache_bytes = std::strtoull(held.c_str(), nullptr, 10);
     return c;
   }

@@ -216,7 +216,8 @@ Capabilities MysqlCapabilities() {
        "URL of a server that runs already, mysql://user@host:port/?socket=PATH&tls=on; the "
        "password comes from MYSQL_PWD or ~/.my.cnf"},
       {"server",
-       "mariadb, rocksdb: which server the run starts; rocksdb is a MariaDB that keeps its tables in "
+       "mariadb, rocksdb: which server the run starts; rocksdb is a MariaDB that keeps its tables "
+       "in "
        "MyRocks instead of InnoDB (mariadb)"},
       {"access",
        "prepared: rows are read by a prepared SELECT; select: all statements are sent as text; "

@@ -21,9 +21,13 @@ constexpr int kOldestVersion = 120000;  // generated columns
 // wait for a host that has answered nothing for two minutes, as when the network between is gone;
 // without them it would last for hours. A server that works on a statement answers, as its kernel
 // does.
-constexpr const char* kKeywords[] = {
-    "keepalives_idle",           "keepalives_interval", "tcp_user_timeout", "dbname",
-    "fallback_application_name", "connect_timeout",     nullptr};
+constexpr const char* kKeywords[] = {"keepalives_idle",
+                                     "keepalives_interval",
+                                     "tcp_user_timeout",
+                                     "dbname",
+                                     "fallback_application_name",
+                                     "connect_timeout",
+                                     nullptr};
 using Values = std::array<const char*, std::size(kKeywords)>;
 
 Values ValuesOf(const ConnectOptions& options) {

@@ -57,8 +57,9 @@ TEST_F(AdviseRunTest, WhatWasNotAskedForIsNotMissing) {
   const CommandResult set = Run(words + "--set page-size=8k --out set");
   ExpectRefused(set, "choose among its values with --only page-size=LABEL");
   const CommandResult result =
-      Run(words + "--set rows=500 --set warmup=0 --only page-size=8k --only 'reading=direct 50,"
-                  "buffered 20' --out adv");
+      Run(words +
+          "--set rows=500 --set warmup=0 --only page-size=8k --only 'reading=direct 50,"
+          "buffered 20' --out adv");
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("advise: 2 cells to run"), std::string::npos) << result.err;
   EXPECT_EQ(result.out.find("not run yet"), std::string::npos) << result.out;
@@ -78,8 +79,7 @@ TEST_F(AdviseRunTest, ThatThereWillBeNoAdviceIsSaidFirst) {
   std::filesystem::remove_all(out);
   const size_t said = result.err.find("advise: there will be figures and no advice, because ");
   ASSERT_NE(said, std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("--readahead: no block device", said), std::string::npos)
-      << result.err;
+  EXPECT_NE(result.err.find("--readahead: no block device", said), std::string::npos) << result.err;
 }
 
 }  // namespace

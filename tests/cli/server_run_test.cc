@@ -172,10 +172,9 @@ TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
 
 // A server knows its options by other spellings, too.
 TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling) {
-  std::vector<std::string> options = {"loose_innodb_flush_log_at_trx_commit=0",
-                                      "loose-innodb-flush-log-at-trx=0",
-                                      "skip-innodb-doublewrite=1", "DATADIR=/nowhere",
-                                      "innodb_log_file_buffering=ON"};
+  std::vector<std::string> options = {
+      "loose_innodb_flush_log_at_trx_commit=0", "loose-innodb-flush-log-at-trx=0",
+      "skip-innodb-doublewrite=1", "DATADIR=/nowhere", "innodb_log_file_buffering=ON"};
   if (GetParam() == "postgres") {
     options = {"FSYNC=off", "Synchronous-Commit=off", "debug_io_direct=data"};
   }
@@ -220,12 +219,13 @@ TEST_P(ServerRunTest, RefusesAPasswordAndWhatIsNoServer) {
       "--engine " + GetParam() + " --engine-option connect=" + scheme + "://me:secret@127.0.0.1/");
   ExpectRefused(password, "password");
   EXPECT_EQ(password.err.find("secret"), std::string::npos);
-  ExpectRefused(Run("--engine " + GetParam() + " --cache-pct most --connect " + scheme +
-                    "://me@127.0.0.1/"),
-                "--cache-pct most measures");
-  std::vector<std::string> wrong = {"mysql://me:s3cret/@h/", "mysql://me:s3cret?@h/", "me:s3cret@h",
-                                    "mysql://me@h/?password=s3cret", "mysql://me@h:33o6/",
-                                    "mysql://me@h:4294970602/", "mysql://me@h/mine"};
+  ExpectRefused(
+      Run("--engine " + GetParam() + " --cache-pct most --connect " + scheme + "://me@127.0.0.1/"),
+      "--cache-pct most measures");
+  std::vector<std::string> wrong = {"mysql://me:s3cret/@h/", "mysql://me:s3cret?@h/",
+                                    "me:s3cret@h",           "mysql://me@h/?password=s3cret",
+                                    "mysql://me@h:33o6/",    "mysql://me@h:4294970602/",
+                                    "mysql://me@h/mine"};
   if (GetParam() == "postgres") {
     wrong = {"host=x user=me password = s3cret dbname=t", "host=x sslpassword=s3cret",
              "postgresql://h/?pass%77ord=s3cret", "host=x password='s3cret", "me:s3cret@h"};

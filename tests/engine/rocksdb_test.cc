@@ -269,11 +269,11 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   Refusal("options", "max_open_files=many");
   Refusal("options", "{");
   Refusal("options_file", "/nonexistent");
-  for (const char* own : {"use_direct_reads=true", "compression=kZSTD", "wal_dir=/tmp",
-                          "compression_per_level=kNoCompression:kSnappyCompression",
-                          "bottommost_compression=kZSTD", "blob_compression_type=kZSTD",
-                          "block_based_table_factory={block_size=16k}",
-                          "comparator=rocksdb.ReverseBytewiseComparator"}) {
+  for (const char* own :
+       {"use_direct_reads=true", "compression=kZSTD", "wal_dir=/tmp",
+        "compression_per_level=kNoCompression:kSnappyCompression", "bottommost_compression=kZSTD",
+        "blob_compression_type=kZSTD", "block_based_table_factory={block_size=16k}",
+        "comparator=rocksdb.ReverseBytewiseComparator"}) {
     const std::string sentence = Refusal("options", own);
     EXPECT_NE(sentence.find("leave it out"), std::string::npos) << sentence;
   }

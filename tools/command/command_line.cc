@@ -142,10 +142,11 @@ void RefuseOptionsBeforeCommand(const CLI::App& app) {
   if (commands.empty()) return;
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0) continue;
-    throw Error(Error::kUsage,
-                fmt::format("{0} stands before {1}, which does not see it there; give it after {1}, "
-                            "if that takes it (`testbed {1} --help`)",
-                            option->get_name(), commands.front()->get_name()));
+    throw Error(
+        Error::kUsage,
+        fmt::format("{0} stands before {1}, which does not see it there; give it after {1}, "
+                    "if that takes it (`testbed {1} --help`)",
+                    option->get_name(), commands.front()->get_name()));
   }
 }
 

@@ -481,10 +481,9 @@ CrashtestResult Test::Run() {
     if (failed || (i > 0 && i % options_.crashes_per_database == 0 && exists_)) StartAgain();
     if (!Round(CrashOf(i), i + 1)) {
       if (++result_.void_rounds < kMostVoidRounds) continue;
-      result_.failures.push_back(
-          fmt::format("{} rounds had fewer than {} commits in {} s each, which tests nothing",
-                      result_.void_rounds, options_.least_commits,
-                      options_.commits_wait_ms / 1000));
+      result_.failures.push_back(fmt::format(
+          "{} rounds had fewer than {} commits in {} s each, which tests nothing",
+          result_.void_rounds, options_.least_commits, options_.commits_wait_ms / 1000));
     }
     ++i;
     progress.Say(fmt::format("{} of {} crashes, {} commits", i, rounds, gone_ + Acknowledged()));

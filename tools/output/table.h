@@ -69,7 +69,7 @@ class Table {
 // These return numbers as a report shows them: about three significant digits, and "-" for NaN and
 // infinity, which stand for a figure that is not known.
 std::string Short(double x);
-std::string Count(uint64_t n);      // 1234567 -> "1,234,567"
+std::string Count(uint64_t n);  // 1234567 -> "1,234,567"
 // 0.1234 -> "12.3 %". What is not 0 is never "0.0 %", and what is less than 1 never "100.0 %": they
 // are "<0.1 %" and ">99.9 %".
 std::string Percent(double share);

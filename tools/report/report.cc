@@ -125,8 +125,8 @@ std::string EndedLines(const json& document) {
       text += fmt::format(
           "{} ended after {} s and {} operations: {}; load more --rows, or give fewer "
           "--operations or --seconds, or a shorter --warmup\n",
-          RowName(run, phase, ""), Short(Number(phase, "/seconds", 0)),
-          FigureText(phase, "/count"), FigureText(phase, "/ended_because"));
+          RowName(run, phase, ""), Short(Number(phase, "/seconds", 0)), FigureText(phase, "/count"),
+          FigureText(phase, "/ended_because"));
     }
   }
   return text;

@@ -141,9 +141,7 @@ class BuildIndex : public Workload {
                 "linkbench-index finds the index there; load with --workload linkbench-load "
                 "--workload-option covering_index=after first");
   }
-  void OpenForCheck(Engine& engine, int) override {
-    state_.tables = linkbench::OpenTables(engine);
-  }
+  void OpenForCheck(Engine& engine, int) override { state_.tables = linkbench::OpenTables(engine); }
   std::unique_ptr<Client> NewClient(Session& session, int, int) override {
     return std::make_unique<IndexClient>(&state_, session);
   }

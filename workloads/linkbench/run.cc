@@ -49,9 +49,7 @@ class Run : public Workload {
     }
   }
 
-  void OpenForCheck(Engine& engine, int) override {
-    state_.tables = linkbench::OpenTables(engine);
-  }
+  void OpenForCheck(Engine& engine, int) override { state_.tables = linkbench::OpenTables(engine); }
 
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<RunClient>(&state_, session, thread, threads);

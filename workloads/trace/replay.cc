@@ -374,7 +374,7 @@ class Replay : public Workload {
         population_(options.population),
         seed_(options.seed),
         phase_{file_, *dataset_, options_, {}, population_ != nullptr, ReplayPhase::kNoTable,
-               {}, nullptr} {
+               {},    nullptr} {
     for (const std::string& kind : file_.facts().kinds) {
       ops_.push_back(DefineOp(kind, Ground::kForeground));
     }

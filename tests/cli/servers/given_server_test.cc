@@ -148,11 +148,11 @@ TEST_F(GivenMariadbTest, ABinaryLogThatIsNotSyncedIsNoSyncOfCommits) {
 
 // A run may be killed when it has made its database, and no table in it yet.
 TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
-  std::ofstream(directory_ / "made.sql") << Read(directory_ / "users.sql")
-                                         << "CREATE DATABASE cut_short COMMENT 'testbed';\n"
-                                         << "CREATE DATABASE filled COMMENT 'testbed';\n"
-                                         << "CREATE TABLE filled.t (a INT);\n"
-                                         << "CREATE DATABASE theirs;\n";
+  std::ofstream(directory_ / "made.sql")
+      << Read(directory_ / "users.sql") << "CREATE DATABASE cut_short COMMENT 'testbed';\n"
+      << "CREATE DATABASE filled COMMENT 'testbed';\n"
+      << "CREATE TABLE filled.t (a INT);\n"
+      << "CREATE DATABASE theirs;\n";
   StartServer("--skip-networking --init-file=" + (directory_ / "made.sql").string());
   const std::string url = "mysql://me@localhost?socket=" + (directory_ / "socket").string();
   for (const std::string schema : {"filled", "theirs"}) {

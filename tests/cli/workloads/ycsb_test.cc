@@ -97,9 +97,9 @@ TEST_F(YcsbTest, TheCommandLineAndTheRecordComeFirst) {
 }
 
 TEST_F(YcsbTest, ValuesMayHaveFields) {
-  json document =
-      Measured("--rows 1000 --dir d --value-size 10x100 --workload ycsb-load,ycsb-a "
-               "--operations 2000");
+  json document = Measured(
+      "--rows 1000 --dir d --value-size 10x100 --workload ycsb-load,ycsb-a "
+      "--operations 2000");
   EXPECT_EQ(document["options"]["value_size"], 1000);
   EXPECT_EQ(document["options"]["fields"], 10);
   const json& phase = document["runs"].back()["phases"].back();

@@ -212,8 +212,8 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
       AddOption(g, &options);
     }
   }
-  const bool of_engines = std::any_of(axes.begin(), axes.end(),
-                                      [](const Axis& axis) { return axis.name == "engine"; });
+  const bool of_engines =
+      std::any_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "engine"; });
   if (!of_engines && !options.contains("engine")) {
     RunOptions().Resolve();  // throws the Error of a run without an engine
   }

@@ -330,9 +330,8 @@ TEST(CompareTermsTest, NameWhatDiffersAndWhatForbids) {
 // Sides with a --readahead of their own ran on one machine.
 TEST(CompareTermsTest, AReadaheadThatARunSetIsASetting) {
   json first = Document({100});
-  first["device"] = {{"name", "a"},
-                     {"exclusive", true},
-                     {"queue", {{"read_ahead_kb", "8"}, {"rotational", "0"}}}};
+  first["device"] = {
+      {"name", "a"}, {"exclusive", true}, {"queue", {{"read_ahead_kb", "8"}, {"rotational", "0"}}}};
   json second = first;
   second["device"]["queue"]["read_ahead_kb"] = "128";
   EXPECT_FALSE(TermsOf(first, second).same_machine()) << "each is the machine's own";
