@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,24 @@ const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options) {
   }
   options->engine.extra[name] = server.empty() ? std::move(connect) : std::move(server);
   return info;
+}
+
+void RefusePasswordIn(const std::map<std::string, std::string>& options) {
+  for (const char* name : {"connect", "engine-option.connect"}) {
+    const auto url = options.find(name);
+    if (url == options.end()) continue;
+    for (const EngineInfo& info : Engines()) {
+      if (!info.capabilities.server) continue;
+      EngineOptions one = DefaultEngineOptions(info);
+      one.extra = {{"connect", url->second}};
+      try {
+        CheckEngineOptions(info, one);
+      } catch (const Error& error) {
+        // Whatever else an engine refuses is told of the cells that have it.
+        if (std::string_view(error.what()).find("takes no password") != std::string::npos) throw;
+      }
+    }
+  }
 }
 
 }  // namespace testbed

@@ -4,6 +4,9 @@
 #ifndef TESTBED_TOOLS_SERVER_OPTIONS_H_
 #define TESTBED_TOOLS_SERVER_OPTIONS_H_
 
+#include <map>
+#include <string>
+
 namespace CLI {
 class App;
 }
@@ -20,6 +23,10 @@ void AddServerOptions(CLI::App& app, RunOptions& options);
 // when one of them is given and the engine speaks to no server, when both are, and when the
 // engine's own options name a server already. Returns `info`.
 const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options);
+
+// Throws Error (kUsage) when options of a run, values by their names, have a URL with a password:
+// the option connect, or the engine's own option of that name.
+void RefusePasswordIn(const std::map<std::string, std::string>& options);
 
 }  // namespace testbed
 

@@ -24,8 +24,8 @@ namespace {
 constexpr uint64_t kMiB = 1 << 20;
 constexpr char kPlugin[] = "ha_rocksdb.so";
 
-// Returns the size of one of two memtables. It is the default of the rocksdb engine, an eighth of the
-// budget for both, so that runs of the two engines with the same options differ by the server.
+// Returns the size of one of two memtables. It is the default of the rocksdb engine, an eighth of
+// the budget for both, so that runs of the two engines with the same options differ by the server.
 uint64_t MemtableBytes(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 64 * kMiB;
   const uint64_t rest =

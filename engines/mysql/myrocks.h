@@ -24,9 +24,9 @@ namespace testbed::mysql::myrocks {
 inline constexpr std::string_view kDirectory = "#rocksdb";
 
 // Returns the arguments of a private server. The cache is RocksDB's block cache. The memtables are
-// beside it, as with the rocksdb engine. `program` is the path of the server, whose plugins are used
-// unless the option `plugins` names their directory. Throws Error (kUsage) when the plugin is not
-// installed, and for options that MyRocks does not have.
+// beside it, as with the rocksdb engine. `program` is the path of the server, whose plugins are
+// used unless the option `plugins` names their directory. Throws Error (kUsage) when the plugin is
+// not installed, and for options that MyRocks does not have.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
                                    const std::string& program);
 // Options of the server that the run's own options decide, as mariadb::ServerOptions takes them.

@@ -72,8 +72,8 @@ class MysqlEngine : public Engine {
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
-  // Returns the numbers of the server's status by name, Innodb_NAME or Rocksdb_NAME as NAME, Com_NAME
-  // as com_NAME.
+  // Returns the numbers of the server's status by name, Innodb_NAME or Rocksdb_NAME as NAME,
+  // Com_NAME as com_NAME.
   std::map<std::string, uint64_t> Status() const;
 
   const std::string dir_;
@@ -163,8 +163,8 @@ void MysqlEngine::CheckGivenServer() {
            "innodb_flush_log_at_trx_commit", flush,
            fmt::format("--durability {}", DurabilityName(has)));
   }
-  // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's log
-  // has them. With nosync it syncs no file.
+  // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's
+  // log has them. With nosync it syncs no file.
   if (has != Durability::kNone && variables["log_bin"] == "ON" && variables["sync_binlog"] != "1") {
     refuse(fmt::format("--durability {}", DurabilityName(has)), "sync_binlog",
            variables["sync_binlog"], "that server sync_binlog = 1");

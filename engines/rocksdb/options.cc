@@ -489,19 +489,6 @@ Capabilities RocksdbCapabilities() {
   return can;
 }
 
-uint64_t RecordedBlockSize(const std::string& dir) {
-  rocksdb::ConfigOptions config;
-  config.ignore_unknown_options = true;
-  config.ignore_unsupported_options = true;
-  rocksdb::DBOptions db;
-  std::vector<rocksdb::ColumnFamilyDescriptor> tables;
-  if (!rocksdb::LoadLatestOptions(config, dir, &db, &tables).ok() || tables.empty()) return 0;
-  if (tables[0].options.table_factory == nullptr) return 0;
-  const auto* blocks =
-      tables[0].options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-  return blocks == nullptr ? 0 : blocks->block_size;
-}
-
 std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db,
                                                                  const RocksdbOptions& options) {
   const auto flag = [](bool on) { return on ? "on" : "off"; };

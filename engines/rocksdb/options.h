@@ -49,10 +49,6 @@ void CheckRocksdbOptions(const EngineOptions& options);
 
 Capabilities RocksdbCapabilities();
 
-// Returns the block size with which the database in `dir` was last opened, in bytes; 0 when its
-// OPTIONS file cannot be read.
-uint64_t RecordedBlockSize(const std::string& dir);
-
 // Returns the options that the open database runs with: those of its OPTIONS file, and settings
 // that the file does not have.
 std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db,

@@ -1,5 +1,6 @@
 #include "engines/rocksdb/rocksdb_engine.h"
 
+#include <rocksdb/utilities/options_util.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +54,21 @@ void CheckDirectory(const std::string& dir) {
   if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
     throw Error::Io("open directory", dir, errno);
   }
+}
+
+// Returns the block size with which the database in `dir` was last opened, in bytes; 0 when its
+// OPTIONS file cannot be read.
+uint64_t RecordedBlockSize(const std::string& dir) {
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = true;
+  config.ignore_unsupported_options = true;
+  rocksdb::DBOptions db;
+  std::vector<rocksdb::ColumnFamilyDescriptor> tables;
+  if (!rocksdb::LoadLatestOptions(config, dir, &db, &tables).ok() || tables.empty()) return 0;
+  if (tables[0].options.table_factory == nullptr) return 0;
+  const auto* blocks =
+      tables[0].options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  return blocks == nullptr ? 0 : blocks->block_size;
 }
 
 void CheckBlockSize(const std::string& dir, uint32_t requested) {

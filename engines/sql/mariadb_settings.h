@@ -49,7 +49,8 @@ Sizes MakeSizes(const EngineOptions& options, const ExtraOptions& extra);
 // conflict_wait_ms.
 std::vector<std::pair<std::string, std::string>> SharedOptions();
 
-// Returns the arguments "--name=value" that are the same in each run, whatever engine keeps the tables.
+// Returns the arguments "--name=value" that are the same in each run, whatever engine keeps the
+// tables.
 std::vector<std::string> GeneralArguments();
 // Returns these, and those of InnoDB that follow from the options.
 std::vector<std::string> SharedArguments(const EngineOptions& options, const Sizes& sizes);

@@ -50,6 +50,16 @@ CrashShared* CrashShared::New() {
 
 void CrashShared::Delete() { ::munmap(this, sizeof *this); }
 
+std::vector<uint64_t> CrashShared::Acknowledged(int writers) const {
+  std::vector<uint64_t> all;
+  for (int w = 0; w < writers; ++w) all.push_back(acknowledged[w].load());
+  return all;
+}
+
+void CrashShared::PromiseOnly(const std::vector<uint64_t>& commits) {
+  for (size_t w = 0; w < commits.size(); ++w) acknowledged[w].store(commits[w]);
+}
+
 void CrashSleep(double ms) {
   const auto ns = static_cast<uint64_t>(ms * 1e6);
   timespec pause{static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};

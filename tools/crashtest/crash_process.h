@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "engines/registry.h"
@@ -48,6 +49,11 @@ struct CrashShared {
   std::atomic<bool> verified;
   uint64_t rows, unacknowledged;
   char failure[kMessage];
+
+  // Returns the last acknowledged transaction of each of the first `writers` clients.
+  std::vector<uint64_t> Acknowledged(int writers) const;
+  // Lowers the acknowledged transactions of the clients to those that a crash may not lose.
+  void PromiseOnly(const std::vector<uint64_t>& commits);
 };
 
 // Sleeps for `ms` milliseconds.

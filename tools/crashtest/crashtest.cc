@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <numeric>
 
 #include "device/error.h"
 #include "device/file/file.h"
@@ -71,8 +72,9 @@ class Test {
   bool FailedWriting(int number);
   void StartAgain();
   uint64_t Acknowledged() const;
-  std::vector<uint64_t> AcknowledgedByWriter() const;
-  void PromiseOnly(const std::vector<uint64_t>& commits);
+  std::vector<uint64_t> AcknowledgedByWriter() const {
+    return shared_->Acknowledged(options_.writers);
+  }
   CrashProcess Process() const { return {options_, shared_, dir_, exists_}; }
   template <typename Function>
   pid_t Spawn(Function function);
@@ -205,7 +207,7 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   const bool closed = shared_->closed.load();
   if (!lazy || closed) promised = AcknowledgedByWriter();
   const std::string wrong = CrashNow(crash, writer);
-  if (crash != Crash::kKill || lazy) PromiseOnly(promised);
+  if (crash != Crash::kKill || lazy) shared_->PromiseOnly(promised);
   ++(crash == Crash::kKill       ? result_.kills
      : crash == Crash::kPowerCut ? result_.power_cuts
                                  : result_.disk_cuts);
@@ -269,7 +271,7 @@ std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   const bool ended_fs = ::access(dir_.c_str(), W_OK) != 0;
   const Crash crash = ended_fs || random_.Below(2) == 0 ? Crash::kDiskCut : Crash::kKill;
   const std::string wrong = CrashNow(crash, writer, CrashCause::kDevice);
-  PromiseOnly(promised);
+  shared_->PromiseOnly(promised);
   shared_->writer_failed.store(false);
   result_.disk_errors += refused;
   result_.errors_told += refused && told;
@@ -387,7 +389,7 @@ bool Test::Round(Crash crash, int number) {
       return true;
     }
     // This kill loses lazy commits, too, and the round has not waited for any of them.
-    if (options_.run.engine.durability == Durability::kLazy) PromiseOnly(found);
+    if (options_.run.engine.durability == Durability::kLazy) shared_->PromiseOnly(found);
   }
   std::string wrong;
   if (counts && crash == Crash::kDiskError) {
@@ -428,23 +430,9 @@ void Test::StartAgain() {
   }
 }
 
-std::vector<uint64_t> Test::AcknowledgedByWriter() const {
-  std::vector<uint64_t> all;
-  for (int w = 0; w < options_.writers; ++w) all.push_back(shared_->acknowledged[w].load());
-  return all;
-}
-
-// Lowers the acknowledged transactions of the clients to those that a crash may not lose.
-void Test::PromiseOnly(const std::vector<uint64_t>& commits) {
-  for (int w = 0; w < options_.writers; ++w) {
-    shared_->acknowledged[w].store(commits[static_cast<size_t>(w)]);
-  }
-}
-
 uint64_t Test::Acknowledged() const {
-  uint64_t commits = 0;
-  for (int w = 0; w < options_.writers; ++w) commits += shared_->acknowledged[w].load();
-  return commits;
+  const std::vector<uint64_t> all = AcknowledgedByWriter();
+  return std::accumulate(all.begin(), all.end(), uint64_t{0});
 }
 
 CrashtestResult Test::Run() {

@@ -11,13 +11,11 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <string_view>
 
 #include "device/account/block_device.h"
 #include "device/error.h"
 #include "device/machine/memory_budget.h"
 #include "device/os/signal_guard.h"
-#include "engines/registry.h"
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/coordinator.h"
@@ -38,6 +36,7 @@
 #include "tools/output/output_file.h"
 #include "tools/run/run_checks.h"
 #include "tools/run/surroundings.h"
+#include "tools/server_options.h"
 
 namespace testbed {
 namespace {
@@ -212,24 +211,6 @@ bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Ar
                    const ResultsDir& dir, Launcher* hosts) {
   if (hosts == nullptr) return RunExperiment(e, cells, dir, a.run);
   return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = TaskOptions(a)});
-}
-
-void RefusePasswordIn(const OptionMap& options) {
-  for (const char* name : {"connect", "engine-option.connect"}) {
-    const auto url = options.find(name);
-    if (url == options.end()) continue;
-    for (const EngineInfo& info : Engines()) {
-      if (!info.capabilities.server) continue;
-      EngineOptions one = DefaultEngineOptions(info);
-      one.extra = {{"connect", url->second}};
-      try {
-        CheckEngineOptions(info, one);
-      } catch (const Error& error) {
-        // Whatever else an engine refuses is told of the cells that have it.
-        if (std::string_view(error.what()).find("takes no password") != std::string::npos) throw;
-      }
-    }
-  }
 }
 
 // Throws Error (kUsage) when the experiment names a server by a URL with a password. Its text is

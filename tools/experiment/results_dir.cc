@@ -27,8 +27,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr char kSchema[] = "testbed-experiment/2";
-constexpr char kHeader[] = "experiment.json";
+constexpr char kSchema[] = "testbed-experiment/2", kHeader[] = "experiment.json";
 constexpr char kBegin[] = "{\n \"";  // of every file that WriteJson writes
 
 // Returns whether something has the name. What cannot be examined counts: the reader is refused it.
@@ -186,8 +185,7 @@ void RemoveUnfinishedHeaders(const std::string& dir) {
   }
 }
 
-// Returns whether the directory holds nothing but what a process that was killed while it made one
-// for an experiment left of it.
+// Returns whether the directory holds no more than what an interrupted creation has left.
 bool HoldsNoExperimentYet(const fs::path& dir) {
   const std::vector<fs::path> entries = EntriesOf(dir);
   return std::all_of(entries.begin(), entries.end(), [](const fs::path& entry) {
@@ -230,8 +228,7 @@ void CheckFolders(const std::string& dir) {
   }
 }
 
-// Throws Error (kUsage) when a process holds a claim in the directory. It runs on another host: a
-// lock of a directory reaches no further than the own one, and a claim does.
+// Throws Error (kUsage) when a process of another host, which a lock does not reach, holds a claim.
 void CheckUnclaimed(const std::string& dir) {
   for (const fs::path& file : EntriesOf(fs::path(dir) / "claims")) {
     const std::string name = file.filename();
@@ -426,8 +423,7 @@ bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);
   const bool counts = !shared_ || LinkCell(cell, document);
   if (!shared_) WriteJson(CellFile(cell), document);
-  // The failure goes last: a process that is killed here leaves the cell, and its failure is not
-  // read.
+  // The failure goes last: if a process is killed here, the failure beside the cell is not read.
   const std::string failure = FailureFile(cell);
   if (MayBeThere(failure)) RemoveFile(failure);
   return counts;

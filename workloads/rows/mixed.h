@@ -2,10 +2,11 @@
 // database, in the proportions of --mix. An update writes another version of a row. Of a value with
 // fields it writes another version of one field, drawn at random: it gets the row and puts it with
 // that field. A read-modify-write is a get and an update of a row, with one get in all. The calls
-// of an operation are measured as one, but are not in one transaction. An insert adds a row that the database never held. An erase removes the oldest row
-// (population.h). Inserts and erases also change the row's index entries. Every operation finds its
-// row: no client erases it between the preparation and the end of the operation. The phase ends
-// when an operation has no row left to work on.
+// of an operation are measured as one, but are not in one transaction. An insert adds a row that
+// the database never held. An erase removes the oldest row (population.h). Inserts and erases also
+// change the row's index entries. Every operation finds its row: no client erases it between the
+// preparation and the end of the operation. The phase ends when an operation has no row left to
+// work on.
 #ifndef TESTBED_WORKLOADS_ROWS_MIXED_H_
 #define TESTBED_WORKLOADS_ROWS_MIXED_H_
 

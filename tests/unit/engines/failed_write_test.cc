@@ -58,8 +58,8 @@ class FailedWriteTest : public testing::TestWithParam<const char*> {
     for (bool on = cursor->First(); on; on = cursor->Next()) keys.emplace_back(cursor->key());
     return keys;
   }
-  // Returns whether the engine's library ends the program by an assertion when a batch of writes finds
-  // no memory, as Debian's RocksDB does.
+  // Returns whether the engine's library ends the program by an assertion when a batch of writes
+  // finds no memory, as Debian's RocksDB does.
   bool AssertsThatThereIsMemory() const {
     const auto settings = engine_->EffectiveSettings();
     return std::find(settings.begin(), settings.end(),

@@ -99,6 +99,18 @@ void SetOtherPhases(RunOptions* o) {
   o->phase_popular = {2};
 }
 
+void SetOtherData(RunOptions* o) {
+  o->data = {.rows = 5,
+             .order = KeyOrder::kRandom,
+             .key_size = 24,
+             .value_size = 9,
+             .compressibility = 0.25,
+             .indexes = 2,
+             .seed = 1ull << 63,
+             .keys_file = "k",
+             .fields = 3};
+}
+
 // Returns options in which every setting that a run in a child reads differs from its default.
 RunOptions OtherOptions() {
   RunOptions o;
@@ -126,6 +138,7 @@ RunOptions OtherOptions() {
   o.live.live = true;
   o.live.metrics.emplace();
   o.record_file = "a.trace";
+  SetOtherData(&o);
   o.engine = {.create = false,
               .replace = true,
               .io = IoMode::kMmap,
@@ -139,15 +152,6 @@ RunOptions OtherOptions() {
               .lazy_interval_ms = 5,
               .compression = "zstd",
               .extra = {{"options", "a=b;c={d=1}"}}};
-  o.data = {.rows = 5,
-            .order = KeyOrder::kRandom,
-            .key_size = 24,
-            .value_size = 9,
-            .compressibility = 0.25,
-            .indexes = 2,
-            .seed = 1ull << 63,
-            .keys_file = "k",
-            .fields = 3};
   o.workload = {.rows_per_transaction = 2,
                 .distribution = Distribution::kZipfian,
                 .zipf_theta = 0.5,

@@ -253,7 +253,8 @@ TEST(CorrectionsTest, IntervalsHoldZeroExactlyWhenNoDifferenceIsTold) {
   }
 }
 
-// Of two p-values the larger one is adjusted to what the smaller one is, unless it is twice as large.
+// Of two p-values the larger one is adjusted to what the smaller one is, unless it is twice as
+// large.
 TEST(CorrectionsTest, EqualAdjustedValuesHaveIntervalsInTheOrderOfTheirOwn) {
   std::vector<Answer> answers;
   for (double shift : {0.0233, 0.0265}) {
