@@ -22,6 +22,14 @@ class YcsbTest : public CommandTest {
     EXPECT_EQ(result.code, 0) << words << result.err;
     return Json("run.json");
   }
+  // Returns the measured phase of the last run that has the name.
+  static json PhaseOf(const json& document, const std::string& name) {
+    for (const json& phase : document["runs"].back()["phases"]) {
+      if (phase["name"] == name && phase["kind"] == "measure") return phase;
+    }
+    ADD_FAILURE() << "no phase " << name;
+    return json::object();
+  }
 };
 
 TEST_F(YcsbTest, EachHasTheOperationsOfYcsb) {
@@ -102,14 +110,15 @@ TEST_F(YcsbTest, ValuesMayHaveFields) {
       "--operations 2000");
   EXPECT_EQ(document["options"]["value_size"], 1000);
   EXPECT_EQ(document["options"]["fields"], 10);
-  const json& phase = document["runs"].back()["phases"].back();
+  const json phase = PhaseOf(document, "ycsb-a");
   EXPECT_EQ(phase["wrong"], 0);
   EXPECT_EQ(phase["rows_read"], 2000) << "an update of a field reads its row";
   EXPECT_LT(phase["rows_written"], 1200);
   document = Measured("--dir d --reuse --workload ycsb-f --operations 500");
   EXPECT_EQ(document["options"]["fields"], 10) << "by the record";
-  EXPECT_EQ(document["runs"].back()["phases"].back()["wrong"], 0);
-  ExpectRefused(Run("--dir d --reuse --workload ycsb-c --value-size 1000"), "--value-size 10x100");
+  EXPECT_EQ(PhaseOf(document, "ycsb-f")["wrong"], 0);
+  ExpectRefused(Run("--dir d --reuse --workload ycsb-c --value-size 1000"),
+                "--value-size \"10x100\"");
 }
 
 TEST_F(YcsbTest, WorkloadsThatStandForDifferentValuesAreRefusedTogether) {
