@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "device/error.h"
@@ -140,6 +141,28 @@ void CheckFilesThere(const std::string& cluster) {
               fmt::format("file {} is missing: put it back, restore the database from a copy, or "
                           "load it anew with --fresh",
                           file));
+}
+
+// RocksDB writes its options to a file at each opening, and keeps the last two.
+std::optional<uint32_t> BlockSizeOf(const std::string& cluster) {
+  const std::string directory = fmt::format("{}/{}", cluster, kDirectory);
+  if (!IsThere(directory)) return std::nullopt;
+  constexpr std::string_view kFile = "OPTIONS-", kLine = "  block_size=";
+  uint64_t newest = 0;
+  std::string path;
+  for (const std::string& name : NamesIn(directory)) {
+    if (!name.starts_with(kFile) || name.ends_with(".dbtmp")) continue;
+    const uint64_t number = std::strtoull(name.c_str() + kFile.size(), nullptr, 10);
+    if (number < newest) continue;
+    newest = number;
+    path = fmt::format("{}/{}", directory, name);
+  }
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(kLine)) continue;
+    return static_cast<uint32_t>(std::strtoul(line.c_str() + kLine.size(), nullptr, 10));
+  }
+  return std::nullopt;
 }
 
 void SyncLogs(const std::string& cluster) {

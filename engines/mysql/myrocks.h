@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,9 @@ std::vector<std::string> Files();
 // Throws Error (kCorruption), which names the file, when `cluster`, the server's directory, has no
 // database of RocksDB.
 void CheckFilesThere(const std::string& cluster);
+// Returns the size in bytes of the blocks with which the database in `cluster` was last opened;
+// nothing when there is none.
+std::optional<uint32_t> BlockSizeOf(const std::string& cluster);
 // Syncs the logs in `cluster`, which the server has written. Throws Error (kIo). Thread-safe.
 void SyncLogs(const std::string& cluster);
 

@@ -49,6 +49,7 @@ class MysqlEngine : public Engine {
   bool KeepsIndexes() const override { return settings_.storage == Storage::kInnodb; }
   TableId OpenIndex(const std::string& index, TableId table,
                     const std::vector<IndexPart>& parts) override {
+    if (!KeepsIndexes()) return Engine::OpenIndex(index, table, parts);
     return store_->OpenIndex(index, table, parts);
   }
   std::unique_ptr<Session> NewSession() override {
@@ -141,6 +142,11 @@ void MysqlEngine::CheckGivenServer() {
                             value, give));
   };
   const std::string page = variables["innodb_page_size"];
+  if (page.empty()) {
+    throw Error(Error::kUsage,
+                "mysql keeps its tables in InnoDB, and the server of --engine-option connect has "
+                "it off");
+  }
   if (page != std::to_string(settings_.page_size)) {
     refuse(fmt::format("--page-size {}", settings_.page_size), "innodb_page_size", page,
            "--page-size " + page);

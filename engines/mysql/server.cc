@@ -50,7 +50,9 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
                     cluster()));
   }
   if (!is_new) CheckFiles();
-  if (const std::optional<uint32_t> size = mariadb::PageSizeOf(cluster());
+  if (const std::optional<uint32_t> size = settings_.storage == Storage::kRocksdb
+                                               ? myrocks::BlockSizeOf(cluster())
+                                               : mariadb::PageSizeOf(cluster());
       size && *size != settings_.page_size) {
     throw Error(Error::kUsage,
                 fmt::format("the database in {} has pages of {} bytes, not of --page-size {}: give "

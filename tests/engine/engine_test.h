@@ -32,6 +32,8 @@ struct EngineCase {
   std::string compression = "none";
   // A value of EngineInfo::variants; or "name=value" of another option, which the nightly run has.
   std::string variant = "";
+  // Returns whether the tables are in MyRocks, which keeps no indexes, and is no server for others.
+  bool IsMyRocks() const { return variant == "server=rocksdb"; }
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();

@@ -40,6 +40,7 @@ TEST_P(ServerTest, OpensNoDirectoryWithoutADatabase) {
 }
 
 TEST_P(ServerTest, LeavesWhatIsAnothersOnAServerThatRunsAlready) {
+  if (GetParam().IsMyRocks()) GTEST_SKIP() << "a server that runs already must have InnoDB";
   Open();
   std::unique_ptr<Engine> mine = Connect("a", "shelf");
   PutIn(mine.get(), "k", "of a");
@@ -323,6 +324,7 @@ TEST_P(ServerTest, TheThreadThatSyncsLazyCommitsIsFollowed) {
 // one itself.
 TEST_P(ServerTest, TheThreadBehindASocketThatTheUrlDoesNotNameIsFollowed) {
   if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL has no such file";
+  if (GetParam().IsMyRocks()) GTEST_SKIP() << "a server that runs already must have InnoDB";
   Ledger& ledger = Ledger::Get();
   const AccountDepth depth = ledger.depth();
   ServedThreads served;

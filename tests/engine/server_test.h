@@ -23,6 +23,13 @@ inline std::vector<EngineCase> ServerCases() {
   return cases;
 }
 
+// Returns those of them to whose server other engines can connect.
+inline std::vector<EngineCase> CasesOfSharedServers() {
+  std::vector<EngineCase> cases = ServerCases();
+  std::erase_if(cases, [](const EngineCase& c) { return c.IsMyRocks(); });
+  return cases;
+}
+
 class ServerTest : public EngineTest {
  protected:
   void SetUp() override {

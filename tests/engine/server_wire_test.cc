@@ -173,7 +173,8 @@ class ServerWireTest : public ServerTest {
   TableId other_table_ = 0;
 };
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ServerWireTest);
-INSTANTIATE_TEST_SUITE_P(Engines, ServerWireTest, testing::ValuesIn(ServerCases()), EngineCaseName);
+INSTANTIATE_TEST_SUITE_P(Engines, ServerWireTest, testing::ValuesIn(CasesOfSharedServers()),
+                         EngineCaseName);
 
 TEST_P(ServerWireTest, CountsTheBytesThatGoBetween) {
   OpenByRelay();
