@@ -341,6 +341,29 @@ bool LowerMostCache(RunOptions* options, json* document) {
   return true;
 }
 
+// Does the runs again with less cache, as long as LowerMostCache says so. When that fails, or ends
+// before the first run has, the runs before are kept.
+void RepeatWithLessCache(RunOptions* options, DatabaseDir* dir,
+                         const std::function<void()>& execute, json* document) {
+  for (;;) {
+    const json before = *document;
+    std::string why;
+    try {
+      if (!LowerMostCache(options, document)) return;
+      PutBack(*options, dir);
+      execute();
+    } catch (const Error& e) {
+      why = e.what();
+    }
+    const bool none = (*document)["runs"].empty();
+    if (why.empty() && !none) continue;
+    if (none) *document = before;
+    (*document)["notes"].push_back("the runs could not all be repeated with less cache: " +
+                                   (why.empty() ? "that was interrupted" : why));
+    return;
+  }
+}
+
 int ExitCode(const json& document) {
   for (const json& run : document["runs"]) {
     if (run.contains("error")) return run["error"]["exit_code"];
@@ -443,10 +466,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
       Runs(&placed, surroundings, dir.get(), writers, live, &document).Execute();
   };
   execute();
-  while (LowerMostCache(&placed, &document)) {
-    PutBack(placed, dir.get());
-    execute();
-  }
+  RepeatWithLessCache(&placed, dir.get(), execute, &document);
   surroundings.Finish(&document);
   const auto partial = [](const json& run) { return run.value("partial", false); };
   document["partial"] =

@@ -94,13 +94,22 @@ Surroundings::Surroundings(const RunOptions& options, json* document) : options_
 std::unique_ptr<MemoryBudget> Surroundings::NewBudget(uint64_t spare) const {
   if (options_.ram_bytes == 0) return nullptr;
   std::string why;
-  return MemoryBudget::Create(options_.ram_bytes + SanitizerBytes() + spare, &why,
-                              CgroupFs::System(), options_.read_iops != 0);
+  std::unique_ptr<MemoryBudget> budget =
+      MemoryBudget::Create(options_.ram_bytes + SanitizerBytes() + spare, &why, CgroupFs::System(),
+                           options_.read_iops != 0);
+  if (budget == nullptr && bounded_ && spare == 0) {
+    throw Error(Error::kRun, "--ram can no longer be enforced: " + why);
+  }
+  return budget;
 }
 
 std::unique_ptr<ReadLimit> Surroundings::NewReadLimit(const MemoryBudget* budget) const {
   std::string why;
-  return LimitReads(budget, &why);
+  std::unique_ptr<ReadLimit> limit = LimitReads(budget, &why);
+  if (limit == nullptr && limited_) {
+    throw Error(Error::kRun, "--read-iops can no longer be enforced: " + why);
+  }
+  return limit;
 }
 
 void Surroundings::MakeScratch() {
@@ -145,7 +154,8 @@ void Surroundings::CheckBudget(json* document) {
   }
   if (options_.ram_bytes == 0) return;
   std::string why;
-  if (MemoryBudget::Create(options_.ram_bytes, &why) != nullptr) return;
+  bounded_ = MemoryBudget::Create(options_.ram_bytes, &why) != nullptr;
+  if (bounded_) return;
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
   NotInForce("ram", "is not enforced, caches may hold more", why, "", document);
 }
@@ -165,7 +175,8 @@ void Surroundings::CheckReadLimit(json* document) {
   // CheckServerMemory has told of a server that the limit does not reach.
   if (options_.read_iops == 0 || WorksElsewhere(options_.engine_name, options_.engine)) return;
   std::string why;
-  if (LimitReads(NewBudget().get(), &why) != nullptr) return;
+  limited_ = LimitReads(NewBudget().get(), &why) != nullptr;
+  if (limited_) return;
   if (options_.strict) throw Error(Error::kUsage, "--read-iops cannot be enforced: " + why);
   NotInForce("read-iops", "is not enforced", why, "", document);
 }

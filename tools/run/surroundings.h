@@ -46,10 +46,11 @@ class Surroundings {
   Surroundings(const RunOptions& options, nlohmann::json* document);
 
   // Returns a new budget for one run, `spare` bytes larger than --ram; null when --ram is 0 or
-  // cannot be enforced.
+  // cannot be enforced. Throws Error (kRun) when --ram could be enforced at the beginning and, with
+  // no `spare`, no longer is.
   std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const;
   // Returns a new limit of reads per second for one run; null when --read-iops is 0 or cannot be
-  // enforced. The limit refers to `budget`, which may be null.
+  // enforced. The limit refers to `budget`, which may be null. Throws as NewBudget does.
   std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const;
   // Puts the readahead back after the last run. When somebody had changed it, or it cannot be put
   // back, adds that to "notes" and "not_in_force" of *document.
@@ -66,6 +67,7 @@ class Surroundings {
   std::unique_ptr<ReadLimit> LimitReads(const MemoryBudget* budget, std::string* why) const;
 
   const RunOptions& options_;
+  bool bounded_ = false, limited_ = false;  // --ram and --read-iops could be enforced
   std::unique_ptr<ScratchDevice> scratch_;
   std::string scratch_path_;
   std::unique_ptr<ReadaheadGuard> readahead_;
