@@ -129,24 +129,26 @@ double MeanOf(const json& document, const std::string& side, const std::string& 
   return n == 0 ? std::nan("") : sum / n;
 }
 
-// Returns a note on the percentiles that most slices have too few operations for; "" when there are
-// none. Such a percentile is that of the slowest few of a slice, which are slower the more
-// operations a side does in it, whatever an operation takes.
+// Returns a note on the percentiles that the slices of most loads have too few operations for; ""
+// when there are none. Such a percentile is that of the slowest few, which are slower the more
+// operations a side does, whatever an operation takes.
 std::string FewOperationsNote(const json& document) {
   std::string names;
   for (const auto& [name, share] : {std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
-    size_t slices = 0, few = 0;
+    std::map<std::pair<std::string, int>, double> operations;  // of the slices of a side in a load
     for (const json& sample : document.at("samples")) {
       if (sample.at("block").get<int>() < 0 || !sample.at("metrics").contains(name)) continue;
-      ++slices;
-      if (!TellsPercentile(sample.at("count").get<double>(), share)) ++few;
+      operations[{sample.at("side"), sample.at("load")}] += sample.at("count").get<double>();
     }
-    if (2 * few > slices) names += (names.empty() ? "" : ", ") + std::string(name);
+    const auto few = std::count_if(operations.begin(), operations.end(), [&](const auto& load) {
+      return !TellsPercentile(load.second, share);
+    });
+    if (2 * static_cast<size_t>(few) > operations.size()) names += (names.empty() ? "" : ", ") + std::string(name);
   }
   if (names.empty()) return "";
   return fmt::format(
-      "{}: most slices had too few operations for it, and it rises with the rate of a side then; a "
-      "longer --slice tells it",
+      "{}: the slices of most loads had too few operations for it, and it rises with the rate of a "
+      "side then; fewer --loads, or more --time, tell it",
       names);
 }
 

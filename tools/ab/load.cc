@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "device/error.h"
@@ -74,7 +76,8 @@ Load::Load(const AbOptions& options, const Surroundings& surroundings,
       turn_(turn),
       schedule_(*schedule),
       say_(std::move(say)),
-      runs_(options.sides.size()) {}
+      runs_(options.sides.size()),
+      latency_(options.sides.size()) {}
 
 Load::~Load() = default;
 
@@ -214,6 +217,30 @@ void Load::AddSlice(int side, const json& slice) {
     result_.device_left_out = true;
   }
   result_.samples.push_back(std::move(sample));
+  for (const json& bucket : slice.at("latency_ns_histogram")) {
+    latency_[At(side)].AddBucket(bucket[0].get<uint64_t>(), bucket[1].get<uint64_t>());
+  }
+}
+
+// Gives the samples of the side what the slices have as a whole: metrics of the phase, and the
+// percentiles of all latencies of the slices together. That of a single slice would be the slowest
+// few operations of it, which are slower the more operations there are, whatever one takes.
+void Load::GiveSlices(int side, const json& phase) {
+  std::map<std::string, double> whole;
+  const auto metrics = MetricsOf(phase);
+  for (const auto& [name, value] : metrics.at("")) {
+    if (name == "size" || name == "memory_held") whole[name] = value;
+  }
+  const HistogramCounts& latency = latency_[At(side)];
+  for (json& sample : result_.samples) {
+    if (sample["side"] != Label(side)) continue;
+    for (const auto& [name, value] : whole) sample["metrics"][name] = value;
+    for (const auto& [name, share] :
+         {std::pair("p50", 0.5), std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
+      json& own = sample["metrics"];
+      if (own.contains(name)) own[name] = static_cast<double>(latency.Percentile(share)) / 1000;
+    }
+  }
 }
 
 void Load::Finish(int side) {
@@ -233,16 +260,7 @@ void Load::AddRun(int side, const json& run) {
     result_.samples.push_back(
         SampleJson({Label(side), turn_.number}, *phase, options_.kinds.size()));
   }
-  if (phase != nullptr && options_.in_slices()) {
-    // The slices have these of the phase as a whole.
-    const auto metrics = MetricsOf(*phase);
-    for (const auto& [name, value] : metrics.at("")) {
-      if (name != "size" && name != "memory_held") continue;
-      for (json& sample : result_.samples) {
-        if (sample["side"] == Label(side)) sample["metrics"][name] = value;
-      }
-    }
-  }
+  if (phase != nullptr && options_.in_slices()) GiveSlices(side, *phase);
   json kept = run;
   kept["side"] = Label(side);
   kept["load"] = turn_.number;

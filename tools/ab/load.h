@@ -11,6 +11,7 @@
 #include "tools/ab/ab_options.h"
 #include "tools/ab/schedule.h"
 #include "tools/ab/side_run.h"
+#include "workloads/measure/histogram.h"
 
 namespace testbed {
 
@@ -61,6 +62,7 @@ class Load {
   const std::string& Label(int side) const { return options_.sides[At(side)].label; }
   static size_t At(int side) { return static_cast<size_t>(side); }
   void AddSlice(int side, const nlohmann::json& slice);
+  void GiveSlices(int side, const nlohmann::json& phase);
   void AddRun(int side, const nlohmann::json& run);
   void CheckRows();
 
@@ -71,6 +73,7 @@ class Load {
   Schedule& schedule_;
   const Say say_;
   std::vector<std::unique_ptr<SideRun>> runs_;  // by side; null before its start and after its end
+  std::vector<HistogramCounts> latency_;        // of the slices that are kept, by side
   int block_ = 0;
   LoadResult result_;
 };

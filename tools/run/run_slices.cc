@@ -19,10 +19,10 @@ std::optional<double> ParentSlices::Next() {
   return word["slice"].get<double>();
 }
 
-void ParentSlices::Done(const Interval& slice, double seconds) {
+void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, double seconds) {
   const Clock& clock = Clock::Get();
   const Reading after = meter_.ReadNow();
-  const json latency = {{"mean", slice.mean_ns / 1000},
+  const json figures = {{"mean", slice.mean_ns / 1000},
                         {"p50", static_cast<double>(slice.p50_ns) / 1000},
                         {"p99", static_cast<double>(slice.p99_ns) / 1000},
                         {"p999", static_cast<double>(slice.p999_ns) / 1000}};
@@ -32,7 +32,8 @@ void ParentSlices::Done(const Interval& slice, double seconds) {
         {{"seconds", seconds},
          {"count", slice.operations},
          {"rate", static_cast<double>(slice.operations) / seconds},
-         {"operations", {{{"name", "all"}, {"latency_us", latency}}}},
+         {"operations", {{{"name", "all"}, {"latency_us", figures}}}},
+         {"latency_ns_histogram", latency.Buckets()},
          {"account", AccountJson(meter_.Account(before_, after))},
          {"rest",
           {{"seconds", rest}, {"account", AccountJson(meter_.Account(before_rest_, before_))}}}}}});

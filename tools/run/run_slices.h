@@ -20,7 +20,7 @@ class ParentSlices : public SliceControl {
  public:
   ParentSlices(const Meter& meter, const RunTalk& talk);
   std::optional<double> Next() override;
-  void Done(const Interval& slice, double seconds) override;
+  void Done(const Interval& slice, const HistogramCounts& latency, double seconds) override;
 
  private:
   const Meter& meter_;

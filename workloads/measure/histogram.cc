@@ -35,6 +35,15 @@ void HistogramCounts::Add(const HistogramCounts& h) {
   max_ = std::max(max_, h.max_);
 }
 
+void HistogramCounts::AddBucket(uint64_t ns, uint64_t count) {
+  const size_t bucket = Histogram::BucketOf(ns);
+  const uint64_t middle = Histogram::Middle(bucket);
+  counts_[bucket] += count;
+  count_ += count;
+  sum_ += static_cast<double>(middle) * static_cast<double>(count);
+  max_ = std::max(max_, middle);
+}
+
 void HistogramCounts::AddShare(const HistogramCounts& h, double share) {
   uint64_t above = 0, taken = 0;  // values in the buckets so far, from the highest down
   for (size_t i = counts_.size(); i-- > 0;) {

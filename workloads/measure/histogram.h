@@ -58,6 +58,8 @@ class HistogramCounts {
   // Adds the counts of a histogram, which a thread may be recording to.
   void Add(const Histogram& h);
   void Add(const HistogramCounts& h);
+  // Adds `count` values of the bucket that contains `ns`, as Buckets returns them.
+  void AddBucket(uint64_t ns, uint64_t count);
   // Adds a share (0 to 1) of the values of `h`, drawn evenly from the largest down, so that a share
   // above 0 includes the largest value.
   void AddShare(const HistogramCounts& h, double share);

@@ -427,7 +427,7 @@ void Phase::RunSlices() {
     const double seconds = gate_.Close();
     worked += seconds;
     series_.push_back(Sample(worked));
-    options_.slices->Done(series_.back(), seconds);
+    options_.slices->Done(series_.back(), sampler_.latency(), seconds);
     const LockGuard lock(mutex_);
     if (done_ == threads_) break;
   }

@@ -10,6 +10,7 @@
 
 #include "device/machine/memory_budget.h"
 #include "workloads/measure/background_work.h"
+#include "workloads/measure/histogram.h"
 
 namespace testbed {
 
@@ -40,9 +41,9 @@ class SliceControl {
   virtual ~SliceControl() = default;
   // Blocks until the next slice is due, and returns its length in seconds; nothing ends the phase.
   virtual std::optional<double> Next() = 0;
-  // Receives a slice: what was counted while the clients worked, and the mean time in seconds that
-  // they did.
-  virtual void Done(const Interval& slice, double seconds) = 0;
+  // Receives a slice: what was counted while the clients worked, the latencies of its operations of
+  // all kinds, and the mean time in seconds that the clients worked.
+  virtual void Done(const Interval& slice, const HistogramCounts& latency, double seconds) = 0;
 };
 
 }  // namespace testbed

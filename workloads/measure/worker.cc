@@ -52,7 +52,7 @@ Interval IntervalSampler::Sample(double seconds) {
   interval.max_latency_ns.resize(kinds);
   last_latency_.resize(kinds);
   last_counts_.resize(kinds);
-  HistogramCounts all;
+  latency_ = HistogramCounts();
   for (size_t k = 0; k < kinds; ++k) {
     HistogramCounts latency;
     uint64_t count = 0;
@@ -65,13 +65,13 @@ Interval IntervalSampler::Sample(double seconds) {
     interval.counts[k] = count - std::exchange(last_counts_[k], count);
     interval.operations += interval.counts[k];
     last_latency_[k] = std::move(latency);
-    all.Add(delta);
+    latency_.Add(delta);
   }
-  interval.mean_ns = all.mean_ns();
-  interval.p50_ns = all.Percentile(0.5);
-  interval.p99_ns = all.Percentile(0.99);
-  interval.p999_ns = all.Percentile(0.999);
-  interval.max_ns = all.max_ns();
+  interval.mean_ns = latency_.mean_ns();
+  interval.p50_ns = latency_.Percentile(0.5);
+  interval.p99_ns = latency_.Percentile(0.99);
+  interval.p999_ns = latency_.Percentile(0.999);
+  interval.max_ns = latency_.max_ns();
   return interval;
 }
 

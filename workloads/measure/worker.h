@@ -40,9 +40,12 @@ class IntervalSampler {
       : workers_(workers) {}
   // Returns the operations of the interval that ends `seconds` after the phase's start.
   Interval Sample(double seconds);
+  // Returns the latencies of all operations of the interval that was sampled last.
+  const HistogramCounts& latency() const { return latency_; }
 
  private:
   const std::vector<std::unique_ptr<Worker>>& workers_;
+  HistogramCounts latency_;
   std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
   std::vector<uint64_t> last_counts_;
 };

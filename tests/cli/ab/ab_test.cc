@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -262,6 +263,16 @@ TEST_F(AbTest, EachSideHasItsEnvironmentAndOptions) {
       "ab --engine btree --a page-size=4k --b page-size=16k --json ab.json --loads 1 --time 1s "
       "--ram 64M --rows 5000 --threads 1 --workload point-read --slice 0.05 --warmup 0 --quiet");
   ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json document = Json("ab.json");
+  // The percentiles of a load are those of all its slices together.
+  std::map<std::string, nlohmann::json> p99;
+  for (const nlohmann::json& sample : document["samples"]) {
+    nlohmann::json& of_side = p99[sample["side"]];
+    if (of_side.is_null()) of_side = sample["metrics"]["p99"];
+    EXPECT_EQ(sample["metrics"]["p99"], of_side);
+    EXPECT_GT(of_side, 0);
+  }
+  EXPECT_EQ(p99.size(), 2u);
   for (const nlohmann::json& run : Taken("ab.json")["runs"]) {
     EXPECT_EQ(run["engine"]["effective"]["page_size"], run["side"] == "a" ? "4096" : "16384");
   }

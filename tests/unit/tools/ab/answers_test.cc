@@ -355,10 +355,10 @@ TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
     sample["metrics"].update({{"p99", 100}, {"p999", 200}});
     sample["count"] = 2000;
   }
-  const std::string of_p999 = "\np999: most slices had too few operations for it";
+  const std::string of_p999 = "\np999: the slices of most loads had too few operations for it";
   EXPECT_THAT(AbReportText(document), HasSubstr(of_p999));
-  for (json& sample : document["samples"]) sample["count"] = 500;
-  EXPECT_THAT(AbReportText(document), HasSubstr("\np99, p999: most slices had too few"));
+  for (json& sample : document["samples"]) sample["count"] = 200;
+  EXPECT_THAT(AbReportText(document), HasSubstr("\np99, p999: the slices of most loads had too few"));
   for (json& sample : document["samples"]) sample["count"] = 20000;
   EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
   // A whole run is as long as the user made it.

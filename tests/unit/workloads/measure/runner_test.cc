@@ -99,7 +99,9 @@ class SomeSlices : public SliceControl {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a rest
     return left_-- > 0 ? std::optional<double>(0.02) : std::nullopt;
   }
-  void Done(const Interval& slice, double seconds) override {
+  void Done(const Interval& slice, const HistogramCounts& latency, double seconds) override {
+    EXPECT_EQ(latency.count(), slice.operations);
+    EXPECT_EQ(latency.Percentile(0.99), slice.p99_ns);
     operations += slice.operations;
     this->seconds += seconds;
     ++slices;
