@@ -75,6 +75,10 @@ std::string Header(const json& document) {
     text += fmt::format("release {}{}: {}\n", FigureText(release, "/name"),
                         from.empty() ? "" : " of " + from, FigureText(release, "/recipe"));
   }
+  if (FigureText(run, "/engine/effective/assertions") == "on") {
+    text += "its library has assertions, which cost time; releases have none "
+            "(docs/engine-versions.md)\n";
+  }
   text += DataLine(document);
   text += fmt::format(
       "device {}{}, {}, read_ahead_kb {}; kernel {}\n", FigureText(document, "/device/name"),

@@ -248,6 +248,14 @@ TEST_F(ReportTest, ARunThatFailedStandsAtTheTop) {
   EXPECT_THAT(Report(document), Not(HasSubstr("! the run of")));
 }
 
+TEST_F(ReportTest, ALibraryWithAssertionsIsTold) {
+  json document = Document();
+  document["runs"][0]["engine"]["effective"]["assertions"] = "on";
+  EXPECT_THAT(Report(document), HasSubstr("\nits library has assertions, which cost time"));
+  document["runs"][0]["engine"]["effective"]["assertions"] = "off";
+  EXPECT_THAT(Report(document), Not(HasSubstr("assertions")));
+}
+
 TEST_F(ReportTest, ALongTimeHasNoExponent) {
   json document = Document();
   json& phase = document["runs"][0]["phases"].back();
