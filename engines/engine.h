@@ -216,6 +216,8 @@ class Session {
   // then `take` for each row.
   void TakeEachOfMultiGet(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take);
+  // Returns whether the two have a byte in common.
+  static bool Overlap(std::string_view a, std::string_view b);
   // Returns `bytes`, a key or a value of a call, in a place that the call does not change: copies
   // them to *copy when they are among `lent`, which the call replaces.
   static std::string_view Apart(std::string_view bytes, std::string_view lent, std::string* copy);
@@ -255,13 +257,15 @@ inline void Session::TakeEachOfMultiGet(TableId table, std::span<const std::stri
   for (size_t i = 0; i < keys.size(); ++i) take(i, taken_[i]);
 }
 
+inline bool Session::Overlap(std::string_view a, std::string_view b) {
+  const std::less<const char*> before;
+  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
+         before(b.data(), a.data() + a.size());
+}
+
 inline std::string_view Session::Apart(std::string_view bytes, std::string_view lent,
                                        std::string* copy) {
-  const std::less<const char*> before;
-  if (bytes.empty() || lent.empty() || !before(bytes.data(), lent.data() + lent.size()) ||
-      !before(lent.data(), bytes.data() + bytes.size())) {
-    return bytes;
-  }
+  if (!Overlap(bytes, lent)) return bytes;
   return copy->assign(bytes);
 }
 

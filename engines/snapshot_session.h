@@ -32,7 +32,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -92,11 +91,6 @@ class SnapshotSession : public Session {
  private:
   friend class SnapshotCursor<Library>;
   static std::string Name() { return Library::kName; }
-  static bool Overlap(std::string_view a, std::string_view b) {
-    const std::less<const char*> before;
-    return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
-           before(b.data(), a.data() + a.size());
-  }
   Table Find(TableId table) { return table < tables_.size() ? tables_[table] : Learn(table); }
   Table Learn(TableId table);
   // Returns the table of a write. The write fails when there is no memory for the list of tables.
@@ -249,9 +243,9 @@ std::string_view SnapshotSession<Library>::Steady(std::string_view bytes, std::s
   // Without a write transaction, bytes that were read lie in pages of a commit, which the write
   // does not change.
   if (write_ == nullptr) return bytes;
-  bool lent = Overlap(bytes, lent_);
+  bool lent = Session::Overlap(bytes, lent_);
   for (const SnapshotCursor<Library>* walk : walks_) {
-    lent = lent || Overlap(bytes, walk->key_) || Overlap(bytes, walk->value_);
+    lent = lent || Session::Overlap(bytes, walk->key_) || Session::Overlap(bytes, walk->value_);
   }
   if (!lent) return bytes;
   copy->assign(bytes);

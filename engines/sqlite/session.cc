@@ -2,22 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <utility>
 
 #include "device/error.h"
 #include "engines/failed_before.h"
 
 namespace testbed::sqlite {
-namespace {
-
-bool Overlap(std::string_view a, std::string_view b) {
-  const std::less<const char*> before;
-  return !a.empty() && !b.empty() && before(a.data(), b.data() + b.size()) &&
-         before(b.data(), a.data() + a.size());
-}
-
-}  // namespace
 
 SqliteSession::SqliteSession(Database* database)
     : database_(database),
