@@ -143,7 +143,8 @@ std::string FewOperationsNote(const json& document) {
     const auto few = std::count_if(operations.begin(), operations.end(), [&](const auto& load) {
       return !TellsPercentile(load.second, share);
     });
-    if (2 * static_cast<size_t>(few) > operations.size()) names += (names.empty() ? "" : ", ") + std::string(name);
+    if (2 * static_cast<size_t>(few) > operations.size())
+      names += (names.empty() ? "" : ", ") + std::string(name);
   }
   if (names.empty()) return "";
   return fmt::format(

@@ -76,8 +76,9 @@ std::string Header(const json& document) {
                         from.empty() ? "" : " of " + from, FigureText(release, "/recipe"));
   }
   if (FigureText(run, "/engine/effective/assertions") == "on") {
-    text += "its library has assertions, which cost time; releases have none "
-            "(docs/engine-versions.md)\n";
+    text +=
+        "its library has assertions, which cost time; releases have none "
+        "(docs/engine-versions.md)\n";
   }
   text += DataLine(document);
   text += fmt::format(

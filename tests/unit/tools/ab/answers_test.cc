@@ -358,7 +358,8 @@ TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
   const std::string of_p999 = "\np999: the slices of most loads had too few operations for it";
   EXPECT_THAT(AbReportText(document), HasSubstr(of_p999));
   for (json& sample : document["samples"]) sample["count"] = 200;
-  EXPECT_THAT(AbReportText(document), HasSubstr("\np99, p999: the slices of most loads had too few"));
+  EXPECT_THAT(AbReportText(document),
+              HasSubstr("\np99, p999: the slices of most loads had too few"));
   for (json& sample : document["samples"]) sample["count"] = 20000;
   EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
   // A whole run is as long as the user made it.
