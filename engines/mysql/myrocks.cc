@@ -107,8 +107,9 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
   add("rocksdb-bytes-per-sync", direct ? 0 : kMiB);
   add("rocksdb-max-total-wal-size",
       extra.Bytes("log_file_size", CheckpointLogBytes(options), kMiB, uint64_t{1} << 40));
-  // The server writes each commit to the log's file, as the rocksdb engine does. By default it keeps
-  // lazy commits in its own memory for up to a second, where testbed's syncs do not find them.
+  // The server writes each commit to the log's file, as the rocksdb engine does. By default it
+  // keeps lazy commits in its own memory for up to a second, where testbed's syncs do not find
+  // them.
   add("rocksdb-manual-wal-flush", 0);
   add("rocksdb-flush-log-at-trx-commit", mariadb::FlushLogAtCommit(options.durability));
   // RocksDB reads a log up to the record that was being written when the server was killed.

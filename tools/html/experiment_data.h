@@ -24,8 +24,8 @@ namespace testbed {
 //   "mean", "half_width", "n" and "mark": "best", "~" when it cannot be told from the best, or ""),
 //   "held" (the memory that each engine held), "under" (lines on what restricts it; one on unequal
 //   terms begins with "! "), "published_columns", "published";
-// - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), and "main_metric", which is that
-//   of the first table;
+// - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), and "main_metric", which is
+//   that of the first table;
 // - "cells": "name", "labels" (indexes into those of each axis), "figures" (for each metric null,
 //   or the mean over the rounds and half of its 95 % interval), "not_in_force", and for each
 //   finished round its "round" (from 1), its "file" and "packed", the index of its document in
