@@ -35,7 +35,8 @@ Settings MakeSettings(const EngineOptions& options) {
   const ExtraOptions extra("mdbx", options.extra);
   Settings s;
   // Without MDBX_NORDAHEAD libmdbx chooses the advice itself (Environment::Advise).
-  s.flags = MDBX_NOSTICKYTHREADS | MDBX_NORDAHEAD | SyncFlags(options.durability);
+  s.flags = MDBX_NOSTICKYTHREADS;
+  s.flags |= MDBX_NORDAHEAD | SyncFlags(options.durability);
   if (extra.Flag("writemap", false)) s.flags |= MDBX_WRITEMAP;
   if (extra.Flag("lifo", true)) s.flags |= MDBX_LIFORECLAIM;
   s.map_size = extra.Bytes("map_size", 0, kLeastMap, kMostMap);
