@@ -138,7 +138,9 @@ std::string FewOperationsNote(const json& document) {
     std::map<std::pair<std::string, int>, double> operations;  // of the slices of a side in a load
     for (const json& sample : document.at("samples")) {
       if (sample.at("block").get<int>() < 0 || !sample.at("metrics").contains(name)) continue;
-      operations[{sample.at("side"), sample.at("load")}] += sample.at("count").get<double>();
+      const std::pair<std::string, int> key(sample.at("side").get<std::string>(),
+                                            sample.at("load").get<int>());
+      operations[key] += sample.at("count").get<double>();
     }
     const auto few = std::count_if(operations.begin(), operations.end(), [&](const auto& load) {
       return !TellsPercentile(load.second, share);
