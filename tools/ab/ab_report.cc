@@ -135,18 +135,15 @@ double MeanOf(const json& document, const std::string& side, const std::string& 
 std::string FewOperationsNote(const json& document) {
   std::string names;
   for (const auto& [name, share] : {std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
-    std::map<std::pair<std::string, int>, double> operations;  // of the slices of a side in a load
+    std::map<std::string, double> operations;  // of the slices of a side in a load
     for (const json& sample : document.at("samples")) {
       if (sample.at("block").get<int>() < 0 || !sample.at("metrics").contains(name)) continue;
-      const std::pair<std::string, int> key(sample.at("side").get<std::string>(),
-                                            sample.at("load").get<int>());
-      operations[key] += sample.at("count").get<double>();
+      const std::string load = FigureText(sample, "/side") + " " + FigureText(sample, "/load");
+      operations[load] += Number(sample, "/count");
     }
-    const auto few = std::count_if(operations.begin(), operations.end(), [&](const auto& load) {
-      return !TellsPercentile(load.second, share);
-    });
-    if (2 * static_cast<size_t>(few) > operations.size())
-      names += (names.empty() ? "" : ", ") + std::string(name);
+    size_t few = 0;
+    for (const auto& [load, count] : operations) few += !TellsPercentile(count, share);
+    if (2 * few > operations.size()) names += (names.empty() ? "" : ", ") + std::string(name);
   }
   if (names.empty()) return "";
   return fmt::format(
