@@ -2,13 +2,15 @@
 """Finds how long `testbed ab` takes to find a known slowdown, and how exact it is beside five runs of each side.
 
 --added-delay makes every operation of side b slower by a share of its time, which is measured first. For each way, the slowdown
-is looked for --repeats times; a row has how often it was found, the median and the longest time, and the mean of the ratios. The last table
-sets the spread of the ratio of equal sides beside that of the plain way, five runs of one side and then five of the other in the same time.
+is looked for --repeats times; a row has how often it was found, the median time and the time in which nine of ten were found, and the mean of
+the ratios. With --equal-time, a row sets the error of the ratio of equal sides beside that of the plain way (five runs of one side and then five
+of the other, in the same time), and says how small a slowdown the plain way would find nine times in ten with this error.
 
 Ends with 1 when a bound is missed, with 2 when testbed fails, else with 0. Slowdowns from those of BOUNDS on must be found nine times in
 ten, smaller ones are only shown; with --equal-time the ratio must be five times more exact than that of the plain way.
 
     bench/ab_power.py --testbed build/release/testbed --work null --ways interleave --slowdowns 2 5 --limit 180 --repeats 10
+    bench/ab_power.py --testbed build/release/testbed --work --changes bloom --limit 180
 """
 import argparse
 import json
@@ -30,9 +32,20 @@ WORK = {
 }
 
 
+# Changes of RocksDB's options: the words of side a, those of side b, and the least slowdown that must be found.
+# A comparison of --truth seconds tells how much slower side b is.
+ROCKSDB = ["--engine", "rocksdb", "--ram", "128M", "--rows", "60000", "--cache-pct", "50", "--workload", "point-read", "--threads", "1"]
+CHANGES = {
+    "block-size": ("", "page-size=8k", 0.02),
+    "bloom": ("", "engine-option=bloom_bits=0", 0.02),
+    "checksums": ("cache-size=4M engine-option=verify_checksums=false", "cache-size=4M", 0.05),
+}
+
 BOUNDS = {"null": 0.02, "cached": 0.02, "io": 0.05, "insert": 0.05}  # the least slowdowns that must be found
 LEAST_FOUND = 0.9
 TIMES_MORE_EXACT = 5
+# A test at 5 % finds nine times in ten what is this many standard errors from 0: the quantiles 0.975 and 0.9 of the normal distribution.
+ERRORS_FOUND = 1.96 + 1.28
 
 
 def testbed(options, words, directory, accepted=(0,)):
@@ -45,16 +58,21 @@ def testbed(options, words, directory, accepted=(0,)):
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def ab(options, work, way, delay, limit, seed, directory, until):
-    words = ["ab", "--a", f"added-delay={BASE}", "--b", f"added-delay={BASE + delay}", "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
+def compare(options, work, sides, way, limit, seed, directory, until):
+    words = ["ab", "--a", sides[0], "--b", sides[1], "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
     if way != "rounds":
         words += ["--slice", "0.1"]
-    of_work = list(WORK[work])
+    of_work = list(work)
     if way == "duet":
         of_work[of_work.index("--threads") + 1] = "1"  # each side has a share of the processors
     document = testbed(options, words + of_work, directory)
     rate = next(answer for answer in document["answers"] if answer["metric"] == "rate")
     return rate, document
+
+
+def delayed(delay):
+    """Returns the words of two sides of which the second is slower by so many nanoseconds an operation."""
+    return f"added-delay={BASE}", f"added-delay={BASE + delay}"
 
 
 def calibrate(options, work, directory):
@@ -70,24 +88,53 @@ def calibrate(options, work, directory):
     return statistics.median(periods)
 
 
-def find(options, work, way, slowdown, period, directory):
-    """Looks for a slowdown again and again. Returns whether it was found as often as it must be."""
-    delay = round(period * slowdown / (1 - slowdown))
-    times, ratios, found = [], [], 0
+def find(options, name, work, sides, way, slowdown, directory):
+    """Looks for a slowdown again and again. Returns how often it was found."""
+    times, ratios = [], []
+    needed = math.ceil(LEAST_FOUND * options.repeats)
     for repeat in range(options.repeats):
-        rate, document = ab(options, work, way, delay, options.limit, 100 + repeat, directory, 100 * slowdown / 2)
-        found += rate["answer"] == "slower"
+        rate, document = compare(options, work, sides, way, options.limit, 100 + repeat, directory, 100 * slowdown / 2)
         if rate["answer"] == "slower":
             times.append(document["seconds"])
         if rate["effect"]:
             ratios.append(rate["effect"])
-    print(f"{work:8} {way:11} {100 * slowdown:4.1f} % ({delay} ns): found {found} of {options.repeats} within {options.limit:.0f} s"
-          + (f", median {statistics.median(times):.0f} s, longest {max(times):.0f} s" if times else "")
-          + f"; mean change {100 * (statistics.mean(ratios) - 1):+.2f} %", flush=True)
-    if slowdown < BOUNDS[work] or found >= LEAST_FOUND * options.repeats:
+    print(f"{name}: found {len(times)} of {options.repeats} within {options.limit:.0f} s"
+          + (f", median {statistics.median(times):.0f} s" if times else "")
+          + (f", nine of ten in {sorted(times)[needed - 1]:.0f} s" if len(times) >= needed else "")
+          + (f"; mean change {100 * (statistics.mean(ratios) - 1):+.2f} %" if ratios else ""), flush=True)
+    return len(times)
+
+
+def often_enough(options, found, slowdown, bound):
+    """Returns whether a slowdown was found as often as it must be, and says so when it was not."""
+    if slowdown < bound or found >= LEAST_FOUND * options.repeats:
         return True
     print(f"the bound is missed: {100 * slowdown:.1f} % must be found in {100 * LEAST_FOUND:.0f} % of comparisons", flush=True)
     return False
+
+
+def find_delay(options, work, way, slowdown, period, directory):
+    delay = round(period * slowdown / (1 - slowdown))
+    name = f"{work:8} {way:11} {100 * slowdown:4.1f} % ({delay} ns)"
+    found = find(options, name, WORK[work], delayed(delay), way, slowdown, directory)
+    return often_enough(options, found, slowdown, BOUNDS[work])
+
+
+def find_change(options, change, directory):
+    """Measures a change of RocksDB's options for long, then looks for it again and again."""
+    *sides, bound = CHANGES[change]
+    rate, document = compare(options, ROCKSDB, sides, "interleave", options.truth, 99, directory, 0.001)
+    if None in (rate["effect"], rate["low"], rate["high"]):
+        print(f"{change}: not measured in {options.truth:.0f} s", flush=True)
+        return False
+    effect, low, high = (100 * (rate[value] - 1) for value in ("effect", "low", "high"))
+    print(f"{change}: measured for {document['seconds']:.0f} s, the rate changes by {effect:+.2f} % ({low:+.2f} to {high:+.2f})", flush=True)
+    slowdown = 1 - rate["effect"]
+    if slowdown <= 0:
+        print(f"{change}: no slowdown to look for", flush=True)
+        return True
+    found = find(options, f"{change:8} interleave  {100 * slowdown:4.1f} %", ROCKSDB, sides, "interleave", slowdown, directory)
+    return often_enough(options, found, slowdown, bound)
 
 
 def plain(options, work, seconds, directory):
@@ -109,7 +156,7 @@ def accuracy(options, work, way, directory):
     """Compares equal sides. Returns whether the ratio is as much more exact than the plain way's as it must be."""
     ours, theirs, took, took_plain = [], [], [], []
     for repeat in range(options.repeats):
-        rate, document = ab(options, work, way, 0, options.equal_time, 500 + repeat, directory, 0.001)
+        rate, document = compare(options, WORK[work], delayed(0), way, options.equal_time, 500 + repeat, directory, 0.001)
         ours.append(math.log(rate["effect"]))
         took.append(document["seconds"])
         ratio, seconds = plain(options, work, options.equal_time, directory)
@@ -117,7 +164,8 @@ def accuracy(options, work, way, directory):
         took_plain.append(seconds)
     of = [math.sqrt(statistics.mean(x * x for x in values)) for values in (ours, theirs)]
     print(f"{work:8} {way:11} equal sides: ratio off by {100 * of[0]:.2f} % in {statistics.mean(took):.0f} s, five runs of each {100 * of[1]:.2f} %"
-          f" in {statistics.mean(took_plain):.0f} s: {of[1] / of[0]:.1f} times more exact", flush=True)
+          f" in {statistics.mean(took_plain):.0f} s: {of[1] / of[0]:.1f} times more exact; the plain way would find"
+          f" {100 * ERRORS_FOUND * of[1]:.1f} % nine times in ten", flush=True)
     if of[1] >= TIMES_MORE_EXACT * of[0]:
         return True
     print(f"the bound is missed: it must be {TIMES_MORE_EXACT} times more exact", flush=True)
@@ -127,17 +175,19 @@ def accuracy(options, work, way, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--testbed", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
-    parser.add_argument("--work", nargs="+", choices=WORK, default=["null", "cached", "io", "insert"])
+    parser.add_argument("--work", nargs="*", choices=WORK, default=["null", "cached", "io", "insert"])
     parser.add_argument("--ways", nargs="+", choices=["interleave", "duet", "rounds"], default=["interleave"])
     parser.add_argument("--slowdowns", nargs="*", type=float, default=[1, 2, 5], help="in per cent")
+    parser.add_argument("--changes", nargs="*", choices=CHANGES, default=[], help="of RocksDB's options, to be measured for --truth seconds and then found")
+    parser.add_argument("--truth", type=float, default=300, help="seconds")
     parser.add_argument("--limit", type=float, default=180, help="seconds of one comparison at most")
     parser.add_argument("--equal-time", type=float, default=0, help="seconds of one comparison with equal sides; 0: leave these out")
     parser.add_argument("--repeats", type=int, default=10)
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error(f"--repeats {options.repeats} is not accepted; give 1 or more")
-    if not 0 < options.limit < math.inf or not 0 <= options.equal_time < math.inf:
-        parser.error("--limit takes seconds above 0, and --equal-time seconds from 0")
+    if not 0 < options.limit < math.inf or not 0 < options.truth < math.inf or not 0 <= options.equal_time < math.inf:
+        parser.error("--limit and --truth take seconds above 0, and --equal-time seconds from 0")
     for slowdown in options.slowdowns:
         if not 0 < slowdown < 100:
             parser.error(f"--slowdowns {slowdown:g} is not accepted; give per cents between 0 and 100")
@@ -150,9 +200,11 @@ def main():
                 if work == "insert" and way != "rounds":
                     continue
                 for slowdown in options.slowdowns:
-                    met.append(find(options, work, way, slowdown / 100, period, directory))
+                    met.append(find_delay(options, work, way, slowdown / 100, period, directory))
                 if options.equal_time > 0:
                     met.append(accuracy(options, work, way, directory))
+        for change in options.changes:
+            met.append(find_change(options, change, directory))
     return 0 if all(met) else 1
 
 

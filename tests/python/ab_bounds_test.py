@@ -30,7 +30,7 @@ if twice:
 if sys.argv[1] == "ab":
     asked.write_text(str(n + 1))
     effect = {"same": 1.001, "slower": 0.95, "faster": 1.05, "cannot be told": 1.01}[answer]
-    rate = {"metric": "rate", "asked": True, "answer": answer, "effect": effect}
+    rate = {"metric": "rate", "asked": True, "answer": answer, "effect": effect, "low": effect - 0.01, "high": effect + 0.01}
     document = {"way": "interleave", "loads": 3, "seconds": 1.0, "answers": [rate]}
 else:
     runs = here / "runs"
@@ -75,6 +75,12 @@ class BoundsTest(unittest.TestCase):
 
     def test_slowdowns_below_the_bound_are_only_shown(self):
         self.assertEqual(self.power(["same"], "--slowdowns", "1"), 0)
+
+    def test_a_change_of_options_must_be_found_as_often_as_its_measured_slowdown_asks(self):
+        words = ("--work", "--changes", "bloom", "--repeats", "10")
+        for answers, code in [(["slower"], 0), (["slower"] + ["same"] * 2 + ["slower"] * 8, 1), (["faster", "same"], 0), (["same"], 0)]:
+            result = self.run_bench("ab_power.py", answers, *words)
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
 
     def test_the_ratio_must_be_five_times_more_exact(self):
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2"), 0)
