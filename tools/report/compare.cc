@@ -26,20 +26,35 @@ namespace {
 
 using nlohmann::json;
 
+// Returns the loads that are pairs in the comparison of a metric (LoadsOfSameSeeds); none when too
+// few of the loads are. A load that failed on one side leaves the others pairs.
+std::map<int, int> PairsFor(const Metric& metric, const DocumentCell& first,
+                            const DocumentCell& second) {
+  if (!metric.counted) return {};
+  std::map<int, int> pairs = LoadsOfSameSeeds(first, second);
+  const size_t most = std::max(first.seeds.size(), second.seeds.size());
+  if (pairs.size() < size_t{kLeastLoads} || 2 * pairs.size() < most) pairs.clear();
+  return pairs;
+}
+
 // Compares a metric of a cell; nothing when a side lacks it.
 std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCell& second,
                                     const Metric& metric, double margin) {
   const auto a = first.samples.find(metric.name), b = second.samples.find(metric.name);
   if (a == first.samples.end() || b == second.samples.end()) return std::nullopt;
+  const std::map<int, int> pairs = PairsFor(metric, first, second);
   std::vector<Sample> samples = a->second;
   for (Sample sample : b->second) {
+    const auto pair = pairs.find(sample.load);
+    if (!pairs.empty() && pair == pairs.end()) continue;
+    if (!pairs.empty()) sample.load = pair->second;
     sample.side = kB;
     samples.push_back(sample);
   }
   CompareOptions options;
   options.margin = margin;
   options.resolution = metric.resolution;
-  options.pairing = metric.counted && SameSeeds(first, second) ? Pairing::kLoads : Pairing::kNone;
+  options.pairing = pairs.empty() ? Pairing::kNone : Pairing::kLoads;
   return Compare(samples, options);
 }
 
