@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests that bench/ab_false_alarms.py and bench/ab_power.py end with 1 when their bound is missed, and with 0 when it is met. A program that
-answers as it is told stands for testbed. Tests that bench/cluster_sweep.py says of a sweep that cannot end that it does not.
+"""Tests that bench/ab_false_alarms.py, ab_power.py and ab_exact_counts.py end with 1 when their bound is missed, and with 0 when it is met. A program
+that answers as it is told stands for testbed. Tests that bench/cluster_sweep.py says of a sweep that cannot end that it does not.
 
 Usage: ab_bounds_test.py DIRECTORY     (DIRECTORY is made)
 """
@@ -14,7 +14,8 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
 
-# Its answer to the n-th comparison is the n-th of its list; the last one answers all that follow. Runs without ab have a rate, which drifts.
+# Its answer to the n-th comparison is the n-th of its list; the last one answers all that follow. One that ends with "late" takes many loads. Runs
+# without ab have a rate, which drifts, and ask for 0.1 % fewer blocks with a filter.
 STAND_IN = """#!PYTHON -IS
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
@@ -24,30 +25,35 @@ answers = json.loads((here / "answers").read_text())
 answer = answers[min(n, len(answers) - 1)]
 if answer == "fails":
     sys.exit("it failed")
-twice = [word for word in sys.argv if word.startswith("--") and sys.argv.count(word) > 1]
+twice = [word for word in sys.argv if word.startswith("--") and word != "--engine-option" and sys.argv.count(word) > 1]
 if twice:
     sys.exit(f"{twice[0]} is given twice")
 if sys.argv[1] == "ab":
     asked.write_text(str(n + 1))
+    loads = 12 if answer.endswith(" late") else 3
+    answer = answer.removesuffix(" late")
     effect = {"same": 1.001, "slower": 0.95, "faster": 1.05, "cannot be told": 1.01}[answer]
     rate = {"metric": "rate", "asked": True, "answer": answer, "effect": effect}
-    document = {"way": "interleave", "loads": 3, "seconds": 1.0, "answers": [rate]}
+    asks = {"metric": "engine_asks", "asked": True, "answer": {"slower": "lower", "faster": "higher"}.get(answer, answer), "effect": effect}
+    document = {"way": "interleave", "loads": loads, "seconds": 1.0, "answers": [rate, asks]}
 else:
     runs = here / "runs"
     n = int(runs.read_text()) if runs.exists() else 0
     runs.write_text(str(n + 1))
-    document = {"runs": [{"phases": [{"kind": "measure", "threads": 1, "rate": 1000.0 + DRIFT * n}]}]}
+    engine = {"block_requests": 1000000 if "bloom_bits=0" in sys.argv else 1000000 - FEWER}
+    document = {"runs": [{"phases": [{"kind": "measure", "threads": 1, "rate": 1000.0 + DRIFT * n, "count": 1000000, "account": {"engine": engine}}]}]}
 pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(document))
 """
 
 
 class BoundsTest(unittest.TestCase):
-    def run_bench(self, script, answers, *words, drift=20):
+    def run_bench(self, script, answers, *words, drift=20, fewer=1000):
         with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
             directory = pathlib.Path(name)
             (directory / "answers").write_text(json.dumps(answers), encoding="utf-8")
             program = directory / "testbed"
-            program.write_text(STAND_IN.replace("PYTHON", sys.executable).replace("DRIFT", str(drift)), encoding="utf-8")
+            text = STAND_IN.replace("PYTHON", sys.executable).replace("DRIFT", str(drift)).replace("FEWER", str(fewer))
+            program.write_text(text, encoding="utf-8")
             program.chmod(0o755)
             return subprocess.run([sys.executable, str(SOURCE / "bench" / script), "--testbed", str(program), *words], cwd=directory, check=False,
                                   capture_output=True, text=True)
@@ -80,10 +86,26 @@ class BoundsTest(unittest.TestCase):
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2"), 0)
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2", drift=0.1), 1)
 
+    def test_fewer_blocks_must_be_found_within_five_loads(self):
+        cases = [(["cannot be told"] + ["slower"] * 9, 0), (["same"] * 2 + ["slower"] * 8, 1), (["slower late"] * 2 + ["slower"] * 8, 1), (["faster"], 1)]
+        for answers, code in cases:
+            result = self.run_bench("ab_exact_counts.py", answers)
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+            self.assertEqual("the bound is missed" in result.stdout, code == 1)
+
+    def test_a_failure_while_blocks_are_counted_is_no_missed_bound(self):
+        self.assertEqual(self.run_bench("ab_exact_counts.py", ["fails"]).returncode, 2)
+
+    def test_sides_that_do_not_differ_by_a_thousandth_show_nothing(self):
+        for fewer in (0, 400, 3000):
+            result = self.run_bench("ab_exact_counts.py", ["slower"], fewer=fewer)
+            self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+            self.assertIn("the sides cannot show it", result.stdout)
+
     def test_numbers_of_which_no_figure_can_be_made_are_refused(self):
         for script, words in (
                 ("ab_false_alarms.py", ["--comparisons", "0"]), ("ab_false_alarms.py", ["--time", "0"]), ("ab_power.py", ["--repeats", "0"]),
-                ("ab_power.py", ["--slowdowns", "100"]), ("ab_power.py", ["--limit", "-1"])):
+                ("ab_power.py", ["--slowdowns", "100"]), ("ab_power.py", ["--limit", "-1"]), ("ab_exact_counts.py", ["--repeats", "0"]), ("ab_exact_counts.py", ["--limit", "0"])):
             result = self.run_bench(script, ["same"], *words)
             self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
             self.assertIn(words[0], result.stderr.splitlines()[-1])
