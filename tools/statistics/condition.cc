@@ -110,12 +110,14 @@ Judgement Judge(const Condition& condition, const Answer& answer) {
       std::min(answer.loads_a, answer.loads_b) < kLeastLoads) {
     return Judgement::kUnknown;
   }
-  const double t = (answer.center - std::log1p(condition.change)) / answer.standard_error;
-  const auto sure = [&](double tail) {
+  const double off = answer.center - std::log1p(condition.change);
+  const auto sure = [&](double distance) {
+    const double t = (distance - answer.rounding) / answer.standard_error;
+    const double tail = StudentTail(t, answer.freedom);
     return (answer.sequential ? AnytimeTail(tail) : tail) <= answer.alpha;
   };
-  const bool above = sure(StudentTail(t, answer.freedom));
-  const bool below = sure(StudentTail(-t, answer.freedom));
+  const bool above = sure(off);
+  const bool below = sure(-off);
   if (!above && !below) return Judgement::kUnknown;
   return below == condition.less ? Judgement::kHolds : Judgement::kDoesNotHold;
 }
