@@ -1,12 +1,14 @@
 // What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from
 // the document, so that a stored comparison is answered as a running one.
 //
-// Side "a" is the base; each other side is compared with it. The rate (p99 where the user set the
-// rate), and the metrics of --fail-if, are what the comparison was made for: with two sides each is
-// tested at the whole level; with more, each is corrected by Holm for the number of sides. All
-// other metrics are corrected by Holm together. The conditions of --fail-if are judged apart from
-// these answers (JudgeConditions). Samples of the last load are used only when every side finished
-// it.
+// Side "a" is the base; each other side is compared with it. What the comparison was made for is
+// the rate; where the user set that it is p99, of several kinds of operation that of each. These
+// metrics are corrected by Holm together, over all sides: of two sides the rate is tested at the
+// whole level. Each metric of --fail-if was asked for by the user and is tested by itself,
+// corrected for the number of sides. All other metrics are corrected by Holm together. The
+// conditions of --fail-if are judged apart from these answers (JudgeConditions). Samples of the
+// last load are used only when every side finished it. A document without "seconds" is that of a
+// comparison that goes on: it is answered from the last look (tools/statistics/looks.h).
 #ifndef TESTBED_TOOLS_AB_ANSWERS_H_
 #define TESTBED_TOOLS_AB_ANSWERS_H_
 
@@ -85,6 +87,11 @@ nlohmann::json AnswersJson(const nlohmann::json& document);
 // Returns whether nothing is left to ask: every --fail-if is judged, or, without one,
 // the metrics of MadeFor are told.
 bool IsAnswered(const nlohmann::json& document);
+
+// Returns whether more loads may tell something that was asked for and is not told yet. They do not
+// where no load had the metric on both sides, as that of a level that is not counted. True for
+// fewer than kLeastLoads loads.
+bool MayStillTell(const nlohmann::json& document);
 
 }  // namespace testbed
 
