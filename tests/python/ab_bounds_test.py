@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests that bench/ab_false_alarms.py, ab_power.py and ab_exact_counts.py end with 1 when their bound is missed, and with 0 when it is met. A program
-that answers as it is told stands for testbed. Tests that bench/cluster_sweep.py says of a sweep that cannot end that it does not.
+that answers as it is told stands for testbed. Tests that bench/ab_failing_side.py tells what is lost or left, and that bench/cluster_sweep.py says
+of a sweep that cannot end that it does not.
 
 Usage: ab_bounds_test.py DIRECTORY     (DIRECTORY is made)
 """
@@ -110,6 +111,64 @@ class BoundsTest(unittest.TestCase):
             self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
             self.assertIn(words[0], result.stderr.splitlines()[-1])
             self.assertNotIn("Traceback", result.stderr)
+
+
+# Has two processes as sides, and does at the end what the file "answers" says: what is right, or it loses the figures of the other side, or leaves a
+# file behind.
+SIDES = """#!PYTHON -IS
+import json, os, pathlib, signal, subprocess, sys
+does = json.loads((pathlib.Path(__file__).parent / "answers").read_text())
+words = " ".join(sys.argv)
+if "rows=7" in words or "key-size=20" in words:
+    sys.exit(print("the sides cannot be compared", file=sys.stderr) or 2)
+document = {"errors": [], "samples": [{"side": "b" if does == "loses" else "a"}], "partial": False}
+sides = []
+def end(code):
+    for side in sides:
+        side.kill()
+        side.wait()
+    if does == "leaves":
+        pathlib.Path("left").touch()
+    pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(document))
+    os._exit(code)
+def stop(*_):
+    document["partial"] = True
+    end(130)
+signal.signal(signal.SIGINT, stop)
+why = "it needs more than --ram 32M"
+if "ram=32M" not in words:
+    sides = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+    os.wait()
+    why = "it was ended by signal 9"
+document["errors"] = [{"side": "b", "sentence": why}]
+print("testbed: side b failed: " + why, file=sys.stderr, flush=True)
+end(1)
+"""
+
+
+class FailingSideTest(unittest.TestCase):
+    def amiss(self, does):
+        """Returns the cases that are not as they must be."""
+        with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
+            directory = pathlib.Path(name)
+            (directory / "answers").write_text(json.dumps(does), encoding="utf-8")
+            program = directory / "testbed"
+            program.write_text(SIDES.replace("PYTHON", sys.executable), encoding="utf-8")
+            program.chmod(0o755)
+            command = [sys.executable, str(SOURCE / "bench/ab_failing_side.py"), "--testbed", str(program), "--repeats", "1", "--wait", "0.01"]
+            result = subprocess.run(command, cwd=directory, check=False, capture_output=True, text=True)
+            self.assertEqual(sorted(path.name for path in directory.iterdir()), ["answers", "testbed"])
+        rows = [line for line in result.stdout.splitlines()[1:] if not line.startswith("    ")]
+        self.assertEqual(len(rows), 6, result.stdout + result.stderr)
+        amiss = {row[:20].strip() for row in rows if row.split()[-1] != "1"}
+        self.assertEqual(result.returncode, 1 if amiss else 0, result.stdout + result.stderr)
+        return amiss
+
+    def test_what_is_lost_or_left_is_counted(self):
+        failed = {"killed, in slices", "killed, in rounds", "out of memory"}
+        self.assertEqual(self.amiss("right"), set())
+        self.assertEqual(self.amiss("loses"), failed)
+        self.assertEqual(self.amiss("leaves"), failed | {"stopped"})
 
 
 class SweepTest(unittest.TestCase):
