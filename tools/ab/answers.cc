@@ -199,6 +199,18 @@ std::set<std::string> MadeFor(const json& document) {
   return document.value("asked", std::set<std::string>{"rate"});
 }
 
+double MeanOfAll(const json& document, const std::string& side, const Metric& metric) {
+  const Figure figure = FigureOf(metric);
+  double sum = 0, weights = 0;
+  for (const json& sample : document.at("samples")) {
+    const double value = figure.value(sample), weight = sample.at(figure.weight);
+    if (sample.at("side") != side || !std::isfinite(value)) continue;
+    sum += value * weight;
+    weights += weight;
+  }
+  return weights > 0 ? sum / weights : kUnknownValue;
+}
+
 std::vector<AbAnswer> AbAnswers(const json& document) { return Answers(document, false); }
 
 std::vector<AbAnswer> AskedAnswers(const json& document) { return Answers(document, true); }

@@ -41,6 +41,10 @@ struct AbAnswer {
 // functions here throw nlohmann::json::exception for what is no comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 
+// Returns the mean of a metric over all samples of a side, those of loads that were not finished
+// included; NaN when it has none. It is what can be shown of a side whose metric has no answer.
+double MeanOfAll(const nlohmann::json& document, const std::string& side, const Metric& metric);
+
 // Returns the answers about the metrics that were asked for, alone and quickly.
 std::vector<AbAnswer> AskedAnswers(const nlohmann::json& document);
 

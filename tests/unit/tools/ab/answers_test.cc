@@ -452,6 +452,11 @@ TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {
   EXPECT_THAT(text, testing::StartsWith("cannot be told: no load was finished by all sides\n"));
   EXPECT_THAT(text, testing::ContainsRegex("rate +1000 +-"));
   EXPECT_THAT(text, testing::ContainsRegex("p50 +77\\.0 +-"));
+  // A slice that was stretched to a second slows the whole: 400 operations in 1.6 s.
+  samples[0]["seconds"] = 1;
+  samples[0]["metrics"]["rate"] = 100;
+  for (size_t i = 1; i < samples.size(); ++i) samples[i]["metrics"]["rate"] = 500;
+  EXPECT_THAT(AbReportText(document), testing::ContainsRegex("rate +250 +-"));
 }
 
 }  // namespace

@@ -87,7 +87,8 @@ TEST(ConditionTest, ACoarseValueHoldsNothingWithinAStep) {
   const Answer answer = Compare(samples, {.resolution = 1.0 / 64});
   for (const auto& [text, judgement] :
        {std::pair("p99 > 0.5%", Judgement::kUnknown), std::pair("p99 < 3%", Judgement::kUnknown),
-        std::pair("p99 > 5%", Judgement::kDoesNotHold), std::pair("p99 > -1%", Judgement::kHolds)}) {
+        std::pair("p99 > 5%", Judgement::kDoesNotHold),
+        std::pair("p99 > -1%", Judgement::kHolds)}) {
     EXPECT_EQ(Judge(ParseCondition("--fail-if", text), answer), judgement) << text;
   }
 }
