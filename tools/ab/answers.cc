@@ -113,15 +113,6 @@ void Correct(Answers* all, Choose choose, void (*correct)(std::span<Answer>)) {
   }
 }
 
-// Judges a condition on one side. `n` is the number of sides and conditions that are judged
-// together (see JudgeConditions).
-Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer) {
-  const Judgement at_whole_level = Judge(condition, answer);
-  if (at_whole_level != Judgement::kHolds) return at_whole_level;
-  answer.alpha /= static_cast<double>(n);
-  return Judge(condition, answer);
-}
-
 // Returns, by metric, the sides that have a value of it other than 0 in any sample, that of a load
 // which was not finished included.
 std::map<std::string, LabelSet> Measured(const json& document) {

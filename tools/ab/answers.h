@@ -76,13 +76,9 @@ struct Judged {
   Condition condition;
   Judgement judgement = Judgement::kUnknown;
 };
-// Returns what each --fail-if says about each side, by one-sided tests. To hold, a condition is
-// tested at 5 % divided by the number of sides and conditions (Bonferroni), because one that holds
-// makes the whole comparison fail: so in at most 5 of 100 comparisons any is told to hold that does
-// not. Not to hold, each is tested at 5 %: the comparison passes only when all of them are told not
-// to, which is wrong no more often than the one of them that does hold is (an intersection-union
-// test: Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24,
-// 1982).
+// Returns what each --fail-if says about each side, by one-sided tests, each as one of the sides and
+// conditions (JudgeOneOf): one that holds makes the whole comparison fail, and the comparison passes
+// only when all of them are told not to hold.
 std::vector<Judged> JudgeConditions(const nlohmann::json& document);
 
 // Returns the answers as "answers" of the document has them, for programs that read it.

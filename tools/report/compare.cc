@@ -68,21 +68,15 @@ bool HadEnough(const DocumentCell& first, const DocumentCell& second, const std:
   return share == kShares.end() || TellsPercentile(operations, share->second);
 }
 
-// Judges a condition in all cells. It holds somewhere when it does at alpha divided by the number
-// of cells and of conditions, so that one or more are said to hold by mistake in at most alpha of
-// comparisons (Bonferroni). Not to hold, it is judged at alpha divided by the number of cells.
+// Judges a condition in all cells, in each as one of the cells and conditions (JudgeOneOf).
 JudgedCondition JudgeCondition(const Condition& condition, const std::vector<ComparedRow>& rows,
                                size_t conditions, bool comparable) {
   JudgedCondition judged{condition, Judgement::kUnknown, {}};
   std::map<Judgement, std::vector<std::string>> cells;
   for (const ComparedRow& row : rows) {
-    Answer answer = row.answer;
-    answer.alpha /= static_cast<double>(rows.size());
-    Judgement in_cell = comparable ? Judge(condition, answer) : Judgement::kUnknown;
-    if (in_cell == Judgement::kHolds) {
-      answer.alpha /= static_cast<double>(conditions);
-      in_cell = Judge(condition, answer);
-    }
+    const Judgement in_cell = comparable
+                                  ? JudgeOneOf(rows.size() * conditions, condition, row.answer)
+                                  : Judgement::kUnknown;
     cells[in_cell].push_back(row.cell);
   }
   for (Judgement judgement : {Judgement::kHolds, Judgement::kUnknown, Judgement::kDoesNotHold}) {

@@ -122,4 +122,11 @@ Judgement Judge(const Condition& condition, const Answer& answer) {
   return below == condition.less ? Judgement::kHolds : Judgement::kDoesNotHold;
 }
 
+Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer) {
+  const Judgement at_whole_level = Judge(condition, answer);
+  if (at_whole_level != Judgement::kHolds) return at_whole_level;
+  answer.alpha /= static_cast<double>(n);
+  return Judge(condition, answer);
+}
+
 }  // namespace testbed
