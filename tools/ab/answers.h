@@ -76,9 +76,9 @@ struct Judged {
   Condition condition;
   Judgement judgement = Judgement::kUnknown;
 };
-// Returns what each --fail-if says about each side, by one-sided tests, each as one of the sides and
-// conditions (JudgeOneOf): one that holds makes the whole comparison fail, and the comparison passes
-// only when all of them are told not to hold.
+// Returns what each --fail-if says about each side, by one-sided tests, each as one of the sides
+// and conditions (JudgeOneOf): one that holds makes the whole comparison fail, and the comparison
+// passes only when all of them are told not to hold.
 std::vector<Judged> JudgeConditions(const nlohmann::json& document);
 
 // Returns the answers as "answers" of the document has them, for programs that read it.
