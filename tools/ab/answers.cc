@@ -308,7 +308,7 @@ bool IsAnswered(const json& document) {
 bool MayStillTell(const json& document) {
   if (document.at("loads").get<int>() < kLeastLoads) return true;
   const std::vector<Judged> judged = JudgeConditions(document);
-  const auto open = [&](const AbAnswer& a) {
+  const auto is_open = [&](const AbAnswer& a) {
     if (judged.empty()) return !a.answer.told();
     return std::any_of(judged.begin(), judged.end(), [&](const Judged& j) {
       return j.side == a.side && j.condition.metric == a.metric.name &&
@@ -317,7 +317,7 @@ bool MayStillTell(const json& document) {
   };
   const std::vector<AbAnswer> answers = AskedAnswers(document);
   return std::any_of(answers.begin(), answers.end(), [&](const AbAnswer& a) {
-    return open(a) && a.answer.reason != Reason::kNoValues;
+    return is_open(a) && a.answer.reason != Reason::kNoValues;
   });
 }
 
