@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests that bench/ab_false_alarms.py and bench/ab_power.py end with 1 when their bound is missed, and with 0 when it is met. A program that
-answers as it is told stands for testbed. Tests that bench/cluster_sweep.py says of a sweep that cannot end that it does not.
+"""Tests that bench/ab_false_alarms.py, ab_power.py and ab_exact_counts.py end with 1 when their bound is missed, and with 0 when it is met. A program
+that answers as it is told stands for testbed. Tests that bench/ab_failing_side.py tells what is lost or left, and that bench/cluster_sweep.py says
+of a sweep that cannot end that it does not.
 
 Usage: ab_bounds_test.py DIRECTORY     (DIRECTORY is made)
 """
@@ -14,7 +15,8 @@ import unittest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
 
-# Its answer to the n-th comparison is the n-th of its list; the last one answers all that follow. Runs without ab have a rate, which drifts.
+# Its answer to the n-th comparison is the n-th of its list; the last one answers all that follow. One that ends with "late" takes many loads. Runs
+# without ab have a rate, which drifts, and ask for 0.1 % fewer blocks with a filter.
 STAND_IN = """#!PYTHON -IS
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
@@ -24,30 +26,35 @@ answers = json.loads((here / "answers").read_text())
 answer = answers[min(n, len(answers) - 1)]
 if answer == "fails":
     sys.exit("it failed")
-twice = [word for word in sys.argv if word.startswith("--") and sys.argv.count(word) > 1]
+twice = [word for word in sys.argv if word.startswith("--") and word != "--engine-option" and sys.argv.count(word) > 1]
 if twice:
     sys.exit(f"{twice[0]} is given twice")
 if sys.argv[1] == "ab":
     asked.write_text(str(n + 1))
+    loads = 12 if answer.endswith(" late") else 3
+    answer = answer.removesuffix(" late")
     effect = {"same": 1.001, "slower": 0.95, "faster": 1.05, "cannot be told": 1.01}[answer]
     rate = {"metric": "rate", "asked": True, "answer": answer, "effect": effect, "low": effect - 0.01, "high": effect + 0.01}
-    document = {"way": "interleave", "loads": 3, "seconds": 1.0, "answers": [rate]}
+    asks = {"metric": "engine_asks", "asked": True, "answer": {"slower": "lower", "faster": "higher"}.get(answer, answer), "effect": effect}
+    document = {"way": "interleave", "loads": loads, "seconds": 1.0, "answers": [rate, asks]}
 else:
     runs = here / "runs"
     n = int(runs.read_text()) if runs.exists() else 0
     runs.write_text(str(n + 1))
-    document = {"runs": [{"phases": [{"kind": "measure", "threads": 1, "rate": 1000.0 + DRIFT * n}]}]}
+    engine = {"block_requests": 1000000 if "bloom_bits=0" in sys.argv else 1000000 - FEWER}
+    document = {"runs": [{"phases": [{"kind": "measure", "threads": 1, "rate": 1000.0 + DRIFT * n, "count": 1000000, "account": {"engine": engine}}]}]}
 pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(document))
 """
 
 
 class BoundsTest(unittest.TestCase):
-    def run_bench(self, script, answers, *words, drift=20):
+    def run_bench(self, script, answers, *words, drift=20, fewer=1000):
         with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
             directory = pathlib.Path(name)
             (directory / "answers").write_text(json.dumps(answers), encoding="utf-8")
             program = directory / "testbed"
-            program.write_text(STAND_IN.replace("PYTHON", sys.executable).replace("DRIFT", str(drift)), encoding="utf-8")
+            text = STAND_IN.replace("PYTHON", sys.executable).replace("DRIFT", str(drift)).replace("FEWER", str(fewer))
+            program.write_text(text, encoding="utf-8")
             program.chmod(0o755)
             return subprocess.run([sys.executable, str(SOURCE / "bench" / script), "--testbed", str(program), *words], cwd=directory, check=False,
                                   capture_output=True, text=True)
@@ -86,14 +93,88 @@ class BoundsTest(unittest.TestCase):
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2"), 0)
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2", drift=0.1), 1)
 
+    def test_fewer_blocks_must_be_found_within_five_loads(self):
+        cases = [(["cannot be told"] + ["slower"] * 9, 0), (["same"] * 2 + ["slower"] * 8, 1), (["slower late"] * 2 + ["slower"] * 8, 1), (["faster"], 1)]
+        for answers, code in cases:
+            result = self.run_bench("ab_exact_counts.py", answers)
+            self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+            self.assertEqual("the bound is missed" in result.stdout, code == 1)
+
+    def test_a_failure_while_blocks_are_counted_is_no_missed_bound(self):
+        self.assertEqual(self.run_bench("ab_exact_counts.py", ["fails"]).returncode, 2)
+
+    def test_sides_that_do_not_differ_by_a_thousandth_show_nothing(self):
+        for fewer in (0, 400, 3000):
+            result = self.run_bench("ab_exact_counts.py", ["slower"], fewer=fewer)
+            self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+            self.assertIn("the sides cannot show it", result.stdout)
+
     def test_numbers_of_which_no_figure_can_be_made_are_refused(self):
         for script, words in (
                 ("ab_false_alarms.py", ["--comparisons", "0"]), ("ab_false_alarms.py", ["--time", "0"]), ("ab_power.py", ["--repeats", "0"]),
-                ("ab_power.py", ["--slowdowns", "100"]), ("ab_power.py", ["--limit", "-1"])):
+                ("ab_power.py", ["--slowdowns", "100"]), ("ab_power.py", ["--limit", "-1"]), ("ab_exact_counts.py", ["--repeats", "0"]), ("ab_exact_counts.py", ["--limit", "0"])):
             result = self.run_bench(script, ["same"], *words)
             self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
             self.assertIn(words[0], result.stderr.splitlines()[-1])
             self.assertNotIn("Traceback", result.stderr)
+
+
+# Has two processes as sides, and does at the end what the file "answers" says: what is right, or it loses the figures of the other side, or leaves a
+# file behind.
+SIDES = """#!PYTHON -IS
+import json, os, pathlib, signal, subprocess, sys
+does = json.loads((pathlib.Path(__file__).parent / "answers").read_text())
+words = " ".join(sys.argv)
+if "rows=7" in words or "key-size=20" in words:
+    sys.exit(print("the sides cannot be compared", file=sys.stderr) or 2)
+document = {"errors": [], "samples": [{"side": "b" if does == "loses" else "a"}], "partial": False}
+sides = []
+def end(code):
+    for side in sides:
+        side.kill()
+        side.wait()
+    if does == "leaves":
+        pathlib.Path("left").touch()
+    pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(document))
+    os._exit(code)
+def stop(*_):
+    document["partial"] = True
+    end(130)
+signal.signal(signal.SIGINT, stop)
+why = "it needs more than --ram 32M"
+if "ram=32M" not in words:
+    sides = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+    os.wait()
+    why = "it was ended by signal 9"
+document["errors"] = [{"side": "b", "sentence": why}]
+print("testbed: side b failed: " + why, file=sys.stderr, flush=True)
+end(1)
+"""
+
+
+class FailingSideTest(unittest.TestCase):
+    def amiss(self, does):
+        """Returns the cases that are not as they must be."""
+        with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
+            directory = pathlib.Path(name)
+            (directory / "answers").write_text(json.dumps(does), encoding="utf-8")
+            program = directory / "testbed"
+            program.write_text(SIDES.replace("PYTHON", sys.executable), encoding="utf-8")
+            program.chmod(0o755)
+            command = [sys.executable, str(SOURCE / "bench/ab_failing_side.py"), "--testbed", str(program), "--repeats", "1", "--wait", "0.01"]
+            result = subprocess.run(command, cwd=directory, check=False, capture_output=True, text=True)
+            self.assertEqual(sorted(path.name for path in directory.iterdir()), ["answers", "testbed"])
+        rows = [line for line in result.stdout.splitlines()[1:] if not line.startswith("    ")]
+        self.assertEqual(len(rows), 6, result.stdout + result.stderr)
+        amiss = {row[:20].strip() for row in rows if row.split()[-1] != "1"}
+        self.assertEqual(result.returncode, 1 if amiss else 0, result.stdout + result.stderr)
+        return amiss
+
+    def test_what_is_lost_or_left_is_counted(self):
+        failed = {"killed, in slices", "killed, in rounds", "out of memory"}
+        self.assertEqual(self.amiss("right"), set())
+        self.assertEqual(self.amiss("loses"), failed)
+        self.assertEqual(self.amiss("leaves"), failed | {"stopped"})
 
 
 class SweepTest(unittest.TestCase):

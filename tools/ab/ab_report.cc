@@ -117,18 +117,6 @@ std::string AnswerText(const json& document, const AbAnswer& answer) {
              : Sentence(answer.answer, answer.metric, answer.side);
 }
 
-// Returns the mean of a metric over all samples of a side, those of unfinished loads included.
-double MeanOf(const json& document, const std::string& side, const std::string& metric) {
-  double sum = 0;
-  int n = 0;
-  for (const json& sample : document.at("samples")) {
-    if (sample.at("side") != side || !sample.at("metrics").contains(metric)) continue;
-    sum += sample.at("metrics").at(metric).get<double>();
-    ++n;
-  }
-  return n == 0 ? std::nan("") : sum / n;
-}
-
 // Returns a note on the percentiles that the slices of most loads have too few operations for; ""
 // when there are none. Such a percentile is that of the slowest few, which are slower the more
 // operations a side does, whatever an operation takes.
@@ -192,7 +180,7 @@ Table MetricsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
   Table table(two ? "Metrics, b against a" : "Metrics, each side against a", columns);
   for (const AbAnswer& a : answers) {
     const auto shown = [&](double of_answer, const std::string& side) {
-      return Short(std::isfinite(of_answer) ? of_answer : MeanOf(document, side, a.metric.name));
+      return Short(std::isfinite(of_answer) ? of_answer : MeanOfAll(document, side, a.metric));
     };
     std::vector<std::string> row = {a.metric.name};
     if (!two) row.push_back(a.side);

@@ -15,30 +15,38 @@ namespace {
 
 using nlohmann::json;
 
-// Returns a sample's value; NaN when it has none.
-using ValueOf = std::function<double(const json& sample)>;
+// A figure of the samples.
+struct Figure {
+  std::function<double(const json& sample)> value;  // NaN when the sample has none
+  const char* weight = "count";  // the member of a sample that weighs its value (Sample::weight)
+  double resolution = 0;
+};
 
-ValueOf MetricValue(const std::string& name) {
-  return [name](const json& sample) {
+Figure FigureOf(const Metric& metric) {
+  const auto value = [name = metric.name](const json& sample) {
     const json& metrics = sample.at("metrics");
     const auto found = metrics.find(name);
     return found != metrics.end() && found->is_number() ? found->get<double>() : kUnknownValue;
   };
+  // All metrics but the rates are per operation, or the same in all slices of a load.
+  const bool rate = metric.name == "rate" || metric.name.ends_with(".rate");
+  return {value, rate ? "seconds" : "count", metric.resolution};
 }
 
 using LabelSet = std::set<std::string>;  // labels of sides
 
-// Returns a function that reads a counter per operation. A sample without the counter had 0 of it
-// when its side is one of `having`, which have the counter in other samples. On a side that never
-// has it, as that of an engine that does not count it, it is unknown.
-ValueOf CounterValue(const std::string& name, const LabelSet& having) {
-  return [name, having](const json& sample) {
+// Returns a counter per operation. A sample without the counter had 0 of it when its side is one of
+// `having`, which have the counter in other samples. On a side that never has it, as that of an
+// engine that does not count it, it is unknown.
+Figure FigureOfCounter(const std::string& name, const LabelSet& having) {
+  const auto value = [name, having](const json& sample) {
     const double count = sample.at("count").get<double>();
     if (!(count > 0) || !having.contains(sample.at("side").get<std::string>())) {
       return kUnknownValue;
     }
     return sample.at("counters").value(name, 0.0) / count;
   };
+  return {.value = value};
 }
 
 std::vector<std::string> Labels(const json& document) {
@@ -49,7 +57,7 @@ std::vector<std::string> Labels(const json& document) {
 
 // Returns the samples of both sides in the loads that all sides finished.
 std::vector<Sample> SamplesOf(const json& document, const std::string& a, const std::string& b,
-                              const ValueOf& value) {
+                              const Figure& figure) {
   std::vector<Sample> samples;
   const int whole = document.at("loads");
   for (const json& sample : document.at("samples")) {
@@ -60,18 +68,20 @@ std::vector<Sample> SamplesOf(const json& document, const std::string& a, const 
                        .load = load,
                        .run = 0,
                        .block = sample.at("block"),
-                       .value = value(sample)});
+                       .value = figure.value(sample),
+                       .weight = sample.at(figure.weight)});
   }
   return samples;
 }
 
 Answer CompareSides(const json& document, const std::string& a, const std::string& b,
-                    const ValueOf& value, double resolution) {
-  return Compare(SamplesOf(document, a, b, value),
+                    const Figure& figure) {
+  return Compare(SamplesOf(document, a, b, figure),
                  {.margin = document.at("until"),
                   .pairing = Pairing::kLoads,
                   .sequential = true,
-                  .resolution = resolution,
+                  .ended = document.contains("seconds"),  // which the end of the session sets
+                  .resolution = figure.resolution,
                   .seconds_per_load = document.value("seconds_per_load", 0.0)});
 }
 
@@ -101,15 +111,6 @@ void Correct(Answers* all, Choose choose, void (*correct)(std::span<Answer>)) {
   for (auto& one : *all) {
     if (choose(one)) one.answer = chosen[next++];
   }
-}
-
-// Judges a condition on one side. `n` is the number of sides and conditions that are judged
-// together (see JudgeConditions).
-Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer) {
-  const Judgement at_whole_level = Judge(condition, answer);
-  if (at_whole_level != Judgement::kHolds) return at_whole_level;
-  answer.alpha /= static_cast<double>(n);
-  return Judge(condition, answer);
 }
 
 // Returns, by metric, the sides that have a value of it other than 0 in any sample, that of a load
@@ -164,8 +165,7 @@ std::vector<AbAnswer> Uncorrected(const json& document, bool asked_alone) {
       // The rate is always told: it is what the loads are shown by (RateByLoad).
       if (!is_asked && !has && metric.name != "rate") continue;
       answers.push_back({labels[i], metric, is_asked,
-                         CompareSides(document, labels[0], labels[i], MetricValue(metric.name),
-                                      metric.resolution)});
+                         CompareSides(document, labels[0], labels[i], FigureOf(metric))});
     }
   }
   return answers;
@@ -173,7 +173,11 @@ std::vector<AbAnswer> Uncorrected(const json& document, bool asked_alone) {
 
 std::vector<AbAnswer> Answers(const json& document, bool asked_alone) {
   std::vector<AbAnswer> answers = Uncorrected(document, asked_alone);
+  const std::set<std::string> made_for = MadeFor(document);
+  const auto is_made_for = [&](const AbAnswer& a) { return made_for.contains(a.metric.name); };
+  Correct(&answers, is_made_for, CorrectByHolm);
   for (const std::string& name : Asked(document)) {
+    if (made_for.contains(name)) continue;
     Correct(&answers, [&](const AbAnswer& a) { return a.metric.name == name; }, CorrectByHolm);
   }
   Correct(&answers, [](const AbAnswer& a) { return !a.asked; }, CorrectByHolm);
@@ -186,20 +190,32 @@ std::set<std::string> MadeFor(const json& document) {
   return document.value("asked", std::set<std::string>{"rate"});
 }
 
+double MeanOfAll(const json& document, const std::string& side, const Metric& metric) {
+  const Figure figure = FigureOf(metric);
+  double sum = 0, weights = 0;
+  for (const json& sample : document.at("samples")) {
+    const double value = figure.value(sample), weight = sample.at(figure.weight);
+    if (sample.at("side") != side || !std::isfinite(value)) continue;
+    sum += value * weight;
+    weights += weight;
+  }
+  return weights > 0 ? sum / weights : kUnknownValue;
+}
+
 std::vector<AbAnswer> AbAnswers(const json& document) { return Answers(document, false); }
 
 std::vector<AbAnswer> AskedAnswers(const json& document) { return Answers(document, true); }
 
 std::vector<SideEffects> RateByLoad(const json& document) {
   const std::vector<std::string> labels = Labels(document);
-  const ValueOf rate = MetricValue("rate");
+  const Figure rate = FigureOf(*FindMetric("rate"));
   std::vector<SideEffects> sides;
   for (size_t i = 1; i < labels.size(); ++i) {
     std::map<int, std::vector<Sample>> loads;
     for (const Sample& sample : SamplesOf(document, labels[0], labels[i], rate)) {
       loads[sample.load].push_back(sample);
     }
-    const Answer whole = CompareSides(document, labels[0], labels[i], rate, 0);
+    const Answer whole = CompareSides(document, labels[0], labels[i], rate);
     SideEffects side{labels[i], {}};
     int compared = 0;
     for (const auto& [load, samples] : loads) {
@@ -233,7 +249,7 @@ std::vector<Moved> MovedCounters(const json& document) {
     for (const auto& [name, having] : names) {
       moved.push_back(
           {labels[i], name,
-           CompareSides(document, labels[0], labels[i], CounterValue(name, having), 0)});
+           CompareSides(document, labels[0], labels[i], FigureOfCounter(name, having))});
     }
   }
   Correct(&moved, [](const Moved&) { return true; }, ControlFalseDiscoveries);
@@ -287,6 +303,22 @@ bool IsAnswered(const json& document) {
   const std::vector<AbAnswer> answers = AskedAnswers(document);
   return std::all_of(answers.begin(), answers.end(),
                      [](const AbAnswer& a) { return a.answer.told(); });
+}
+
+bool MayStillTell(const json& document) {
+  if (document.at("loads").get<int>() < kLeastLoads) return true;
+  const std::vector<Judged> judged = JudgeConditions(document);
+  const auto is_open = [&](const AbAnswer& a) {
+    if (judged.empty()) return !a.answer.told();
+    return std::any_of(judged.begin(), judged.end(), [&](const Judged& j) {
+      return j.side == a.side && j.condition.metric == a.metric.name &&
+             j.judgement == Judgement::kUnknown;
+    });
+  };
+  const std::vector<AbAnswer> answers = AskedAnswers(document);
+  return std::any_of(answers.begin(), answers.end(), [&](const AbAnswer& a) {
+    return is_open(a) && a.answer.reason != Reason::kNoValues;
+  });
 }
 
 }  // namespace testbed

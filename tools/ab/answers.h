@@ -1,12 +1,14 @@
 // What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from
 // the document, so that a stored comparison is answered as a running one.
 //
-// Side "a" is the base; each other side is compared with it. The rate (p99 where the user set the
-// rate), and the metrics of --fail-if, are what the comparison was made for: with two sides each is
-// tested at the whole level; with more, each is corrected by Holm for the number of sides. All
-// other metrics are corrected by Holm together. The conditions of --fail-if are judged apart from
-// these answers (JudgeConditions). Samples of the last load are used only when every side finished
-// it.
+// Side "a" is the base; each other side is compared with it. What the comparison was made for is
+// the rate; where the user set that it is p99, of several kinds of operation that of each. These
+// metrics are corrected by Holm together, over all sides: of two sides the rate is tested at the
+// whole level. Each metric of --fail-if was asked for by the user and is tested by itself,
+// corrected for the number of sides. All other metrics are corrected by Holm together. The
+// conditions of --fail-if are judged apart from these answers (JudgeConditions). Samples of the
+// last load are used only when every side finished it. A document without "seconds" is that of a
+// comparison that goes on: it is answered from the last look (tools/statistics/looks.h).
 #ifndef TESTBED_TOOLS_AB_ANSWERS_H_
 #define TESTBED_TOOLS_AB_ANSWERS_H_
 
@@ -39,6 +41,10 @@ struct AbAnswer {
 // functions here throw nlohmann::json::exception for what is no comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 
+// Returns the mean of a metric over all samples of a side, those of loads that were not finished
+// included; NaN when it has none. It is what can be shown of a side whose metric has no answer.
+double MeanOfAll(const nlohmann::json& document, const std::string& side, const Metric& metric);
+
 // Returns the answers about the metrics that were asked for, alone and quickly.
 std::vector<AbAnswer> AskedAnswers(const nlohmann::json& document);
 
@@ -70,13 +76,9 @@ struct Judged {
   Condition condition;
   Judgement judgement = Judgement::kUnknown;
 };
-// Returns what each --fail-if says about each side, by one-sided tests. To hold, a condition is
-// tested at 5 % divided by the number of sides and conditions (Bonferroni), because one that holds
-// makes the whole comparison fail: so in at most 5 of 100 comparisons any is told to hold that does
-// not. Not to hold, each is tested at 5 %: the comparison passes only when all of them are told not
-// to, which is wrong no more often than the one of them that does hold is (an intersection-union
-// test: Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24,
-// 1982).
+// Returns what each --fail-if says about each side, by one-sided tests, each as one of the sides
+// and conditions (JudgeOneOf): one that holds makes the whole comparison fail, and the comparison
+// passes only when all of them are told not to hold.
 std::vector<Judged> JudgeConditions(const nlohmann::json& document);
 
 // Returns the answers as "answers" of the document has them, for programs that read it.
@@ -85,6 +87,11 @@ nlohmann::json AnswersJson(const nlohmann::json& document);
 // Returns whether nothing is left to ask: every --fail-if is judged, or, without one,
 // the metrics of MadeFor are told.
 bool IsAnswered(const nlohmann::json& document);
+
+// Returns whether more loads may tell something that was asked for and is not told yet. They do not
+// where no load had the metric on both sides, as that of a level that is not counted. True for
+// fewer than kLeastLoads loads.
+bool MayStillTell(const nlohmann::json& document);
 
 }  // namespace testbed
 

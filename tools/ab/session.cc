@@ -159,7 +159,7 @@ bool AbSession::Again() const {
   const int loads = document_["loads"];
   if (StopRequested() || !document_["errors"].empty()) return false;
   if (loads == 0) return true;
-  if (IsAnswered(document_)) return false;
+  if (IsAnswered(document_) || !MayStillTell(document_)) return false;
   if (options_.loads > 0 && loads >= options_.loads) return false;
   if (options_.time_ends() && Elapsed() + NextSeconds() > options_.seconds()) return false;
   return NextLook(loads) != 0;

@@ -26,20 +26,35 @@ namespace {
 
 using nlohmann::json;
 
+// Returns the loads that are pairs in the comparison of a metric (LoadsOfSameSeeds); none when too
+// few of the loads are. A load that failed on one side leaves the others pairs.
+std::map<int, int> PairsFor(const Metric& metric, const DocumentCell& first,
+                            const DocumentCell& second) {
+  if (!metric.counted) return {};
+  std::map<int, int> pairs = LoadsOfSameSeeds(first, second);
+  const size_t most = std::max(first.seeds.size(), second.seeds.size());
+  if (pairs.size() < size_t{kLeastLoads} || 2 * pairs.size() < most) pairs.clear();
+  return pairs;
+}
+
 // Compares a metric of a cell; nothing when a side lacks it.
 std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCell& second,
                                     const Metric& metric, double margin) {
   const auto a = first.samples.find(metric.name), b = second.samples.find(metric.name);
   if (a == first.samples.end() || b == second.samples.end()) return std::nullopt;
+  const std::map<int, int> pairs = PairsFor(metric, first, second);
   std::vector<Sample> samples = a->second;
   for (Sample sample : b->second) {
+    const auto pair = pairs.find(sample.load);
+    if (!pairs.empty() && pair == pairs.end()) continue;
+    if (!pairs.empty()) sample.load = pair->second;
     sample.side = kB;
     samples.push_back(sample);
   }
   CompareOptions options;
   options.margin = margin;
   options.resolution = metric.resolution;
-  options.pairing = metric.counted && SameSeeds(first, second) ? Pairing::kLoads : Pairing::kNone;
+  options.pairing = pairs.empty() ? Pairing::kNone : Pairing::kLoads;
   return Compare(samples, options);
 }
 
@@ -53,21 +68,15 @@ bool HadEnough(const DocumentCell& first, const DocumentCell& second, const std:
   return share == kShares.end() || TellsPercentile(operations, share->second);
 }
 
-// Judges a condition in all cells. It holds somewhere when it does at alpha divided by the number
-// of cells and of conditions, so that one or more are said to hold by mistake in at most alpha of
-// comparisons (Bonferroni). Not to hold, it is judged at alpha divided by the number of cells.
+// Judges a condition in all cells, in each as one of the cells and conditions (JudgeOneOf).
 JudgedCondition JudgeCondition(const Condition& condition, const std::vector<ComparedRow>& rows,
                                size_t conditions, bool comparable) {
   JudgedCondition judged{condition, Judgement::kUnknown, {}};
   std::map<Judgement, std::vector<std::string>> cells;
   for (const ComparedRow& row : rows) {
-    Answer answer = row.answer;
-    answer.alpha /= static_cast<double>(rows.size());
-    Judgement in_cell = comparable ? Judge(condition, answer) : Judgement::kUnknown;
-    if (in_cell == Judgement::kHolds) {
-      answer.alpha /= static_cast<double>(conditions);
-      in_cell = Judge(condition, answer);
-    }
+    const Judgement in_cell = comparable
+                                  ? JudgeOneOf(rows.size() * conditions, condition, row.answer)
+                                  : Judgement::kUnknown;
     cells[in_cell].push_back(row.cell);
   }
   for (Judgement judgement : {Judgement::kHolds, Judgement::kUnknown, Judgement::kDoesNotHold}) {

@@ -23,6 +23,19 @@ double MeanOf(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
+// A value and its weight in a mean.
+struct Weighted {
+  double value, weight;
+};
+
+// Returns the mean of the values by their weights, with the sum of these.
+Weighted MeanOf(const std::vector<Weighted>& values) {
+  double sum = 0, weight = 0;
+  for (const Weighted& v : values) weight += v.weight;
+  for (const Weighted& v : values) sum += v.value * (v.weight / weight);
+  return {sum, weight};
+}
+
 // Returns the sample variance of the values; 0 for fewer than two.
 double VarianceOf(const std::vector<double>& values) {
   if (values.size() < 2) return 0;
@@ -35,7 +48,7 @@ double VarianceOf(const std::vector<double>& values) {
 // The values of a load, by side: one for each run, or for each slice of each run. Slices of paired
 // loads have a value of each side at the same place.
 struct Load {
-  std::array<std::vector<double>, 2> values;
+  std::array<std::vector<Weighted>, 2> values;
   bool sliced = false;
 };
 
@@ -45,11 +58,12 @@ class Loads {
  public:
   Loads(std::span<const Sample> samples, Pairing pairing) {
     for (const Sample& s : samples) {
-      if (!std::isfinite(s.value) || (s.side != kA && s.side != kB)) {
+      const bool weighs = std::isfinite(s.weight) && s.weight > 0;
+      if (!std::isfinite(s.value) || !weighs || (s.side != kA && s.side != kB)) {
         ++left_out_;
         continue;
       }
-      cells_[s.load][{s.run, s.block}][static_cast<size_t>(s.side)].push_back(s.value);
+      cells_[s.load][{s.run, s.block}][static_cast<size_t>(s.side)].push_back({s.value, s.weight});
     }
     for (const auto& [number, cells] : cells_) Add(cells, pairing);
   }
@@ -70,7 +84,7 @@ class Loads {
   }
 
  private:
-  using Cell = std::array<std::vector<double>, 2>;
+  using Cell = std::array<std::vector<Weighted>, 2>;
   using Cells = std::map<std::pair<int, int>, Cell>;  // by run and block
 
   void Add(const Cells& cells, Pairing pairing) {
@@ -99,11 +113,17 @@ class Loads {
   int left_out_ = 0;
 };
 
-// Returns the variance of the mean of these values, divided by `scale`, estimated from their
-// spread; NaN for fewer than two values.
-double WithinVariance(const std::vector<double>& values, double scale) {
+// Returns the variance of the mean of these values, estimated from their spread; NaN for fewer than
+// two values.
+double WithinVariance(const std::vector<double>& values) {
   if (values.size() < 2) return kUnknownValue;
-  return VarianceOf(values) / (scale * scale) / static_cast<double>(values.size());
+  return VarianceOf(values) / static_cast<double>(values.size());
+}
+
+std::vector<double> Scaled(const std::vector<Weighted>& values, double scale) {
+  std::vector<double> scaled;
+  for (const Weighted& v : values) scaled.push_back(v.value / scale);
+  return scaled;
 }
 
 // The estimate from which an answer is made, on the scale of logarithms or of differences.
@@ -112,6 +132,7 @@ struct Estimated {
   double variance = kUnknownValue;  // of the center
   double freedom = 0;
   double within = kUnknownValue;  // the part of `variance` that comes from slices and runs
+  double rounding = 0;            // Answer::rounding
   std::array<double, 2> means = {kUnknownValue, kUnknownValue};
 };
 
@@ -129,16 +150,14 @@ class Estimator {
     for (const Load& load : loads_) {
       for (size_t side : {kA, kB}) {
         if (load.values[side].empty()) continue;
-        const double mean = MeanOf(load.values[side]);
+        const double mean = MeanOf(load.values[side]).value;
         of_load_[side].push_back(mean);
         ratio_ = ratio_ && mean > 0;
         largest = std::max(largest, std::abs(mean));
       }
     }
-    const double unit = ratio_ ? 1 : largest;
-    // A coarse value is rounded to one of two neighbouring steps, which adds a variance of at most
-    // a quarter of a step squared.
-    least_variance_ = unit * unit * (resolution * resolution / 4 + kRounding * kRounding);
+    unit_ = ratio_ ? 1 : largest;
+    step_ = unit_ * resolution;
     for (auto& means : of_load_) {
       for (double& mean : means) {
         if (ratio_) mean = std::log(mean);
@@ -157,14 +176,29 @@ class Estimator {
       if (!of_load_[side].empty()) e.means[side] = MeanOf(of_load_[side]);
     }
     e.center = e.means[kB] - e.means[kA];
+    for (Side side : {kA, kB}) e.rounding += AllAlike(side) ? step_ / 2 : 0;
     return e;
   }
-  double ScaleOf(const std::vector<double>& values) const { return ratio_ ? MeanOf(values) : 1; }
+  // Returns whether the loads of a side spread so little that their rounding errors are alike. From
+  // a standard deviation of half a step on, those of normal values average out to about a hundredth
+  // of a step.
+  bool AllAlike(Side side) const { return 4 * VarianceOf(of_load_[side]) < step_ * step_; }
+  // Returns the least variance of the value of a load. A coarse value is rounded to one of two
+  // neighbouring steps, which adds at most a quarter of a step squared. Loads that are all rounded
+  // alike have no variance by that, and an error that is told apart (Estimated::rounding).
+  double LeastVariance(Side side) const {
+    const double exact = unit_ * kRounding;
+    return exact * exact + (AllAlike(side) ? 0 : step_ * step_ / 4);
+  }
+  double ScaleOf(const std::vector<Weighted>& values) const {
+    return ratio_ ? MeanOf(values).value : 1;
+  }
 
   const std::vector<Load>& loads_;
   std::array<std::vector<double>, 2> of_load_;  // means of the loads, or their logarithms
   bool ratio_ = true;
-  double least_variance_ = 0;  // least variance of the value of a load
+  double unit_ = 1;  // size of the values; 1 for logarithms
+  double step_ = 0;  // between neighbouring values
 };
 
 Estimated Estimator::Paired() const {
@@ -175,18 +209,18 @@ Estimated Estimator::Paired() const {
   std::vector<double> effects, within;
   for (size_t i = 0; i < n; ++i) {
     effects.push_back(of_load_[kB][i] - of_load_[kA][i]);
-    const std::vector<double>&a = loads_[i].values[kA], &b = loads_[i].values[kB];
-    const double scale_a = ScaleOf(a), scale_b = ScaleOf(b);
+    const std::vector<double> a = Scaled(loads_[i].values[kA], ScaleOf(loads_[i].values[kA]));
+    const std::vector<double> b = Scaled(loads_[i].values[kB], ScaleOf(loads_[i].values[kB]));
     if (!loads_[i].sliced) {
-      within.push_back(WithinVariance(a, scale_a) + WithinVariance(b, scale_b));
+      within.push_back(WithinVariance(a) + WithinVariance(b));
       continue;
     }
     std::vector<double> rest;  // differences from the ratio of the load, to first order
-    for (size_t k = 0; k < a.size(); ++k) rest.push_back(b[k] / scale_b - a[k] / scale_a);
-    within.push_back(WithinVariance(rest, 1));
+    for (size_t k = 0; k < a.size(); ++k) rest.push_back(b[k] - a[k]);
+    within.push_back(WithinVariance(rest));
   }
   const auto count = static_cast<double>(n);
-  e.variance = std::max(VarianceOf(effects), 2 * least_variance_) / count;
+  e.variance = std::max(VarianceOf(effects), LeastVariance(kA) + LeastVariance(kB)) / count;
   e.within = MeanOfKnown(within) / count;
   return e;
 }
@@ -196,13 +230,13 @@ Estimated Estimator::Welch() const {
   if (of_load_[kA].size() < 2 || of_load_[kB].size() < 2) return e;
   e.variance = e.within = 0;
   std::array<double, 2> variances = {0, 0};
-  for (size_t side : {kA, kB}) {
+  for (Side side : {kA, kB}) {
     const auto n = static_cast<double>(of_load_[side].size());
-    variances[side] = std::max(VarianceOf(of_load_[side]), least_variance_) / n;
+    variances[side] = std::max(VarianceOf(of_load_[side]), LeastVariance(side)) / n;
     std::vector<double> within;
     for (const Load& load : loads_) {
-      const std::vector<double>& values = load.values[side];
-      if (!values.empty()) within.push_back(WithinVariance(values, ScaleOf(values)));
+      const std::vector<Weighted>& values = load.values[side];
+      if (!values.empty()) within.push_back(WithinVariance(Scaled(values, ScaleOf(values))));
     }
     e.variance += variances[side];
     e.within += MeanOfKnown(within) / n;
@@ -232,13 +266,14 @@ void Test(Answer* answer) {
     answer->p_same = 1 - answer->p;
     return;
   }
-  const auto tail = [&](double distance) {
-    const double t = distance / answer->standard_error;
+  const auto tail = [&](double off) {
+    const double t = off / answer->standard_error;
     const double p = StudentTail(t, answer->freedom);
     return answer->sequential ? AnytimeTail(p) : p;
   };
-  answer->p = std::min(1.0, 2 * tail(std::abs(answer->center)));
-  answer->p_same = tail(MarginOf(*answer) - std::abs(answer->center));
+  const double distance = std::abs(answer->center);
+  answer->p = std::min(1.0, 2 * tail(std::max(0.0, distance - answer->rounding)));
+  answer->p_same = tail(MarginOf(*answer) - distance - answer->rounding);
 }
 
 // Returns whether the question would be answered by n loads of each side when the spread and the
@@ -248,8 +283,10 @@ bool WouldTell(const Answer& answer, int n) {
   const double error = answer.standard_error * std::sqrt(now / n);
   const double freedom = answer.freedom * (n - 1) / (now - 1);
   const double distance = std::abs(answer.center);
-  return distance > error * LookQuantile(answer.alpha / 2, freedom, answer.sequential) ||
-         distance + error * LookQuantile(answer.alpha, freedom, answer.sequential) <
+  return distance - answer.rounding >
+             error * LookQuantile(answer.alpha / 2, freedom, answer.sequential) ||
+         distance + answer.rounding +
+                 error * LookQuantile(answer.alpha, freedom, answer.sequential) <
              MarginOf(answer);
 }
 
@@ -294,7 +331,8 @@ Answer AtLevel(Answer answer, double alpha) {
   if (answer.standard_error == 0) {
     half = 0;
   } else if (std::isfinite(answer.standard_error)) {
-    half = answer.standard_error * LookQuantile(alpha / 2, answer.freedom, answer.sequential);
+    half = answer.standard_error * LookQuantile(alpha / 2, answer.freedom, answer.sequential) +
+           answer.rounding;
   }
   const auto shown = [&](double x) { return ratio ? std::exp(x) : x; };
   answer.low = shown(answer.center - half);
@@ -325,7 +363,8 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
   if (options.sequential) {
     // Before the first look the answer shows the effect and decides nothing.
     const int n = paired ? loads.Count(kA) : std::min(loads.Count(kA), loads.Count(kB));
-    if (LookAt(n) > 0) loads.Keep(static_cast<size_t>(LookAt(n)));
+    const int look = options.ended ? LastLook(n) : LookAt(n);
+    if (look > 0) loads.Keep(static_cast<size_t>(look));
   }
   answer.sequential = options.sequential;
   answer.seconds_per_load = options.seconds_per_load;
@@ -346,6 +385,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
   if (std::isfinite(e.variance) && looked) {
     answer.standard_error = std::sqrt(e.variance);
     answer.freedom = e.freedom;
+    answer.rounding = e.rounding;
     answer.within_share = std::clamp(e.within / e.variance, 0.0, 1.0);
     if (std::min(answer.loads_a, answer.loads_b) >= kLeastLoads) Test(&answer);
   }

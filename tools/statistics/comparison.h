@@ -12,9 +12,9 @@
 //
 //   paired    Load i of A and load i of B were made for each other: beside each other in time, with
 //             the same seed. The effect of pair i is d_i = log(B_i / A_i), where A_i and B_i are
-//             the means over the slices that both sides have. What slows the machine for both
-//             cancels. The interval is Student's, of the mean of the d_i, with n - 1 degrees of
-//             freedom ("Student", 1908).
+//             the means over the slices that both sides have, by their weights. What slows the
+//             machine for both cancels. The interval is Student's, of the mean of the d_i, with
+//             n - 1 degrees of freedom ("Student", 1908).
 //   unpaired  The loads of the two sides have nothing in common, as those of two stored results.
 //             The interval is Welch's, of the difference of the means of the logarithms, with
 //             Satterthwaite's degrees of freedom (Welch, "The generalization of Student's problem
@@ -25,6 +25,11 @@
 // by chance look like certainty, whatever their distribution, so no difference is told from fewer
 // than kLeastLoads loads of each side. Logarithms need positive values. When a load has the mean 0
 // or less, the difference B - A takes the place of the ratio.
+//
+// Coarse values, such as percentiles of a histogram, are off by up to half a step. Where the loads
+// of a side spread over several steps, these errors average out. Where they do not, all loads are
+// off by the same, and no number of loads makes that less: the interval is then wider by half a
+// step for each such side, and no difference within that is told (Answer::rounding).
 //
 // "The same" is told by two one-sided tests: the ratio is above 1 / (1 + margin), and below
 // 1 + margin (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). A difference
@@ -53,6 +58,10 @@ struct Sample {
   int block = -1;  // slice of a paired load, which the other side's slice of that number is beside
                    // in time; -1: the value is of a whole run
   double value = 0;  // not finite: missing
+  // The weight of the value in the mean of its load, above 0. A rate has the seconds that it is
+  // over, and what is counted per operation has the operations. So the mean is that of the load as
+  // a whole: all its operations by all its seconds, however unequal its slices are.
+  double weight = 1;
 };
 
 enum class Pairing { kNone, kLoads };
@@ -66,6 +75,8 @@ struct CompareOptions {
   // The answer is valid however often it is asked while loads come in (looks.h). Only whole loads
   // may be given: both sides with all their slices.
   bool sequential = false;
+  // No load comes after these ones, so that the last look is at all of them (LastLook).
+  bool ended = false;
   // The relative step between values. A percentile of a histogram is one of few values, so equal
   // values do not mean that there is no variance. 0 means that values are exact.
   double resolution = 0;
@@ -117,6 +128,7 @@ struct Answer {
 
   // What the interval is made of; with kRatio in logarithms.
   double center = kUnknownValue, standard_error = kUnknownValue, freedom = 0;
+  double rounding = 0;  // by which the center may be off however many loads there are
   bool sequential = false;
   double seconds_per_load = 0;
 

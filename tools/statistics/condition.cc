@@ -110,14 +110,23 @@ Judgement Judge(const Condition& condition, const Answer& answer) {
       std::min(answer.loads_a, answer.loads_b) < kLeastLoads) {
     return Judgement::kUnknown;
   }
-  const double t = (answer.center - std::log1p(condition.change)) / answer.standard_error;
-  const auto sure = [&](double tail) {
+  const double off = answer.center - std::log1p(condition.change);
+  const auto sure = [&](double distance) {
+    const double t = (distance - answer.rounding) / answer.standard_error;
+    const double tail = StudentTail(t, answer.freedom);
     return (answer.sequential ? AnytimeTail(tail) : tail) <= answer.alpha;
   };
-  const bool above = sure(StudentTail(t, answer.freedom));
-  const bool below = sure(StudentTail(-t, answer.freedom));
+  const bool above = sure(off);
+  const bool below = sure(-off);
   if (!above && !below) return Judgement::kUnknown;
   return below == condition.less ? Judgement::kHolds : Judgement::kDoesNotHold;
+}
+
+Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer) {
+  const Judgement at_whole_level = Judge(condition, answer);
+  if (at_whole_level != Judgement::kHolds) return at_whole_level;
+  answer.alpha /= static_cast<double>(n);
+  return Judge(condition, answer);
 }
 
 }  // namespace testbed

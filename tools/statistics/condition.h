@@ -3,6 +3,7 @@
 #ifndef TESTBED_TOOLS_STATISTICS_CONDITION_H_
 #define TESTBED_TOOLS_STATISTICS_CONDITION_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,14 @@ enum class Judgement { kHolds, kDoesNotHold, kUnknown };
 // somewhere, so that it has no ratio (Scale::kDifference), unless A and B are equal for sure, or
 // one of them was 0 in all loads and the other is more for sure.
 Judgement Judge(const Condition& condition, const Answer& answer);
+
+// Returns whether the condition holds as one of `n` that are judged together, of sides, cells and
+// conditions. To hold it is tested at answer.alpha / n (Bonferroni), so that in at most a share
+// alpha of comparisons any is told to hold that does not. Not to hold it is tested at answer.alpha:
+// that none of them holds is told only when all are found not to, which is wrong no more often than
+// the one of them that does hold is (an intersection-union test: Berger, "Multiparameter hypothesis
+// testing and acceptance sampling", Technometrics 24, 1982).
+Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer);
 
 }  // namespace testbed
 

@@ -94,10 +94,16 @@ std::vector<DocumentCell> CellsOf(const json& document) {
   return cells;
 }
 
-bool SameSeeds(const DocumentCell& first, const DocumentCell& second) {
-  return first.seeds == second.seeds &&
-         std::none_of(first.seeds.begin(), first.seeds.end(),
-                      [](const auto& seed) { return seed.second.is_null(); });
+std::map<int, int> LoadsOfSameSeeds(const DocumentCell& first, const DocumentCell& second) {
+  std::map<json, std::pair<std::vector<int>, std::vector<int>>> loads;  // of both cells, by seed
+  for (const auto& [load, seed] : first.seeds) loads[seed].first.push_back(load);
+  for (const auto& [load, seed] : second.seeds) loads[seed].second.push_back(load);
+  std::map<int, int> pairs;
+  for (const auto& [seed, of] : loads) {
+    if (seed.is_null() || of.first.size() != 1 || of.second.size() != 1) continue;
+    pairs[of.second[0]] = of.first[0];
+  }
+  return pairs;
 }
 
 std::vector<std::string> PhasesWithWrongAnswers(const json& document) {

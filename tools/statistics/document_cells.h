@@ -32,9 +32,10 @@ std::vector<DocumentCell> CellsOf(const nlohmann::json& document);
 // load, and runs without a load of their own share one.
 std::vector<int> LoadsOfRuns(const nlohmann::json& document);
 
-// Returns whether the loads of both cells have the same numbers and, each, the same seed: they hold
-// the same rows, and their operations are the same. False when a run does not tell its seed.
-bool SameSeeds(const DocumentCell& first, const DocumentCell& second);
+// Returns the loads of both cells that have the same seed, and so the same rows and operations: by
+// the number of the second cell's load, that of the first's. Left out are loads whose runs do not
+// tell a seed, and those of a seed that several loads of a cell have.
+std::map<int, int> LoadsOfSameSeeds(const DocumentCell& first, const DocumentCell& second);
 
 // Returns the names of the phases in which some run got wrong answers.
 std::vector<std::string> PhasesWithWrongAnswers(const nlohmann::json& document);

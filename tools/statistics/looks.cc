@@ -63,6 +63,8 @@ int LookAt(int loads) {
   return after == kLooks.begin() ? 0 : *std::prev(after);
 }
 
+int LastLook(int loads) { return loads < kLooks.front() ? 0 : std::min(loads, kLooks.back()); }
+
 int NextLook(int loads) {
   const auto after = std::upper_bound(kLooks.begin(), kLooks.end(), loads);
   return after == kLooks.end() ? 0 : *after;

@@ -11,7 +11,10 @@
 // it was simulated once, by bench/statistics_simulation.cc, which prints the table in looks.cc.
 //
 // A look is a number of loads of each side. The answer changes only at the numbers in kLooks, so a
-// program may ask at any time and as often as it likes. Thread-safe.
+// program may ask at any time and as often as it likes. A comparison whose time is over between two
+// looks takes its last look there, in the place of the next one, so that no load is lost: the level
+// over all looks is then no higher than with all of kLooks, whatever the number of loads is.
+// Thread-safe.
 #ifndef TESTBED_TOOLS_STATISTICS_LOOKS_H_
 #define TESTBED_TOOLS_STATISTICS_LOOKS_H_
 
@@ -24,6 +27,9 @@ inline constexpr std::array kLooks = {3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40,
 
 // Returns the last look that `loads` loads allow; 0 when there is none yet.
 int LookAt(int loads);
+// Returns the last look of a comparison that has ended with `loads` loads: at all of them, up to
+// the last of kLooks; 0 when they are fewer than the first look needs.
+int LastLook(int loads);
 // Returns the first look after `loads` loads; 0 when there is none any more.
 int NextLook(int loads);
 

@@ -291,6 +291,17 @@ TEST_F(AbTest, ExitCodesOfFailIf) {
   EXPECT_EQ(code(" --a '' --b added-delay=50000", "1"), 125);
 }
 
+// The file level is not counted, so a minute of loads would tell nothing about it.
+TEST_F(AbTest, AMetricThatIsNotMeasuredIsNotWaitedFor) {
+  const CommandResult result =
+      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --operations 2000 --warmup 0 "
+          "--workload insert,mixed --mix update=1 --account off --quiet --time 60s --json ab.json "
+          "--fail-if 'file_reads > 1%'");
+  EXPECT_EQ(result.code, 125) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("file_reads was not measured on a and b"));
+  EXPECT_EQ(Taken("ab.json")["loads"], 3);
+}
+
 TEST_F(AbTest, EachKindOfOperationHasItsLatencies) {
   const CommandResult result =
       Run("ab --workload mixed --mix point-read=50,update=50 --loads 20 "

@@ -148,6 +148,22 @@ TEST(AbAnswersTest, AMetricOfOneSideIsShownAndNamesTheOther) {
   EXPECT_EQ(AbExitCode(document), 125);
 }
 
+// No load would tell what is not measured. What is measured is waited for.
+TEST(AbAnswersTest, MoreLoadsTellNothingOfWhatIsNotMeasured) {
+  json document = Comparison(4, 0.97, 0.05);
+  document["fail_if"] = {"rate < -3 %"};
+  EXPECT_TRUE(MayStillTell(document));
+  document["fail_if"] = {"wire_round_trips > 1 %"};
+  EXPECT_FALSE(MayStillTell(document)) << "the rate is not what is asked about";
+  EXPECT_FALSE(IsAnswered(document));
+  document["fail_if"] = {"wire_round_trips > 1 %", "rate < -3 %"};
+  EXPECT_TRUE(MayStillTell(document));
+  document["fail_if"] = {"wire_round_trips > 1 %", "rate < -60 %"};
+  EXPECT_FALSE(MayStillTell(document)) << "the rate is judged";
+  document["loads"] = 2;
+  EXPECT_TRUE(MayStillTell(document));
+}
+
 // Where the user sets the rate, it answers nothing.
 TEST(AbAnswersTest, AtASetRateTheLatencyIsWhatIsAsked) {
   json document = Comparison(8, 1, 0.0001);
@@ -177,7 +193,8 @@ TEST(AbAnswersTest, AnErrorOfNoSideIsTold) {
 TEST(AbAnswersTest, TheLoadsThatCountMakeTheEffect) {
   bool some_wait = false;
   for (const int loads : {3, 8, 11}) {
-    const json document = Comparison(loads, 0.9, 0.01);
+    json document = Comparison(loads, 0.9, 0.01);
+    document.erase("seconds");  // the comparison goes on
     const std::vector<SideEffects> sides = RateByLoad(document);
     ASSERT_EQ(sides.size(), 1u);
     EXPECT_EQ(sides[0].side, "b");
@@ -195,6 +212,61 @@ TEST(AbAnswersTest, TheLoadsThatCountMakeTheEffect) {
     some_wait = some_wait || counted < loads;
   }
   EXPECT_TRUE(some_wait) << "loads that wait for the next look are not in this test";
+}
+
+TEST(AbAnswersTest, NoLoadWaitsWhenTheComparisonHasEnded) {
+  json document = Comparison(11, 0.9, 0.01);
+  EXPECT_EQ(Find(AbAnswers(document), "rate").answer.loads_a, 11);
+  for (const LoadEffect& load : RateByLoad(document)[0].loads) EXPECT_TRUE(load.counted);
+  document.erase("seconds");
+  EXPECT_EQ(Find(AbAnswers(document), "rate").answer.loads_a, 10);
+}
+
+// A disturbance stretches a slice of side b to nine times its length. Its load did 400 operations
+// in 0.3 s then, whatever the mean of the rates of its slices is.
+TEST(AbAnswersTest, TheRateOfALoadIsItsOperationsByItsSeconds) {
+  json document = Comparison(4, 1, 0);
+  for (json& sample : document["samples"]) {
+    const bool stretched = sample["side"] == "b" && sample["block"] == 0;
+    const double seconds = sample["side"] == "a" ? 0.1 : stretched ? 0.225 : 0.025;
+    sample["seconds"] = seconds;
+    sample["metrics"] = {{"rate", 100 / seconds},
+                         {"mean", 1e6 * seconds / 100},
+                         {"update.rate", 50 / seconds},
+                         {"cpu_us", 3}};
+  }
+  const std::vector<AbAnswer> answers = AbAnswers(document);
+  EXPECT_NEAR(Find(answers, "rate").answer.a, 1000, 1e-6);
+  EXPECT_NEAR(Find(answers, "rate").answer.b, 400 / 0.3, 1e-6);
+  EXPECT_NEAR(Find(answers, "update.rate").answer.b, 200 / 0.3, 1e-6);
+  EXPECT_NEAR(Find(answers, "mean").answer.b, 0.3e6 / 400, 1e-6);
+  EXPECT_NEAR(Find(answers, "rate").answer.effect * Find(answers, "mean").answer.effect, 1, 1e-9);
+  EXPECT_EQ(Find(answers, "cpu_us").answer.outcome, Outcome::kSame);
+}
+
+// At a set rate each kind's p99 is what the comparison was made for. Each of several could be told
+// to differ by chance.
+TEST(AbAnswersTest, SeveralMetricsThatItWasMadeForAreCorrectedTogether) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    const int load = sample["load"];
+    const double one = load % 2 == 0 ? 0.02 : -0.02, other = load / 2 % 2 == 0 ? 0.02 : -0.02;
+    const bool b = sample["side"] == "b";
+    sample["metrics"]["update.p99"] = 100 * std::exp(one + (b ? 0.0317 + other : 0));
+    sample["metrics"]["point-read.p99"] = 100 * std::exp(b ? one : other);
+  }
+  document["asked"] = {"update.p99"};
+  const Answer alone = Find(AbAnswers(document), "update.p99").answer;
+  EXPECT_EQ(alone.outcome, Outcome::kMore);
+  ASSERT_GT(alone.p, 0.025) << "two at this level are not told";
+  document["asked"] = {"point-read.p99", "update.p99"};
+  EXPECT_NE(Find(AbAnswers(document), "update.p99").answer.outcome, Outcome::kMore);
+  EXPECT_NEAR(Find(AbAnswers(document), "update.p99").answer.p, 2 * alone.p, 1e-9);
+  EXPECT_FALSE(IsAnswered(document));
+  // A metric that the user asks for is tested by itself.
+  document["asked"] = {"rate"};
+  document["fail_if"] = {"update.p99 > 1 %", "point-read.p99 > 1 %"};
+  EXPECT_EQ(Find(AbAnswers(document), "update.p99").answer.outcome, Outcome::kMore);
 }
 
 // The latency of updates doubles on side b; that of reads stays, and so does the rate.
@@ -323,10 +395,12 @@ double ShareOfCode(int code, int sides, double change, const std::vector<std::st
     const json whole = NoisySides(sides, kMost, change, &normal);
     json document = whole;
     document["fail_if"] = fail_if;
+    document.erase("seconds");
     for (int loads = 3; loads <= kMost; ++loads) {
       document["loads"] = loads;
       if (IsAnswered(document)) break;
     }
+    document["seconds"] = 10;
     found += AbExitCode(document) == code;
   }
   return found / double(kSessions);
@@ -378,6 +452,11 @@ TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {
   EXPECT_THAT(text, testing::StartsWith("cannot be told: no load was finished by all sides\n"));
   EXPECT_THAT(text, testing::ContainsRegex("rate +1000 +-"));
   EXPECT_THAT(text, testing::ContainsRegex("p50 +77\\.0 +-"));
+  // A slice that was stretched to a second slows the whole: 400 operations in 1.6 s.
+  samples[0]["seconds"] = 1;
+  samples[0]["metrics"]["rate"] = 100;
+  for (size_t i = 1; i < samples.size(); ++i) samples[i]["metrics"]["rate"] = 500;
+  EXPECT_THAT(AbReportText(document), testing::ContainsRegex("rate +250 +-"));
 }
 
 }  // namespace

@@ -290,6 +290,33 @@ TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {
   EXPECT_EQ(comparison.rows[0].answer.outcome, Outcome::kUnknown);
 }
 
+// One load of the second side failed, and its seeds begin one later: four of the loads are pairs.
+TEST(CompareDocumentsTest, ALoadThatASideLacksLeavesTheOthersPairs) {
+  json first = Document({100, 101, 99, 100, 102}), second = first;
+  for (int load = 0; load < 5; ++load) {
+    for (auto [document, later] : {std::pair(&first, 0), std::pair(&second, 1)}) {
+      json& run = (*document)["runs"][static_cast<size_t>(load)];
+      const int seed = 42 + load + later, blocks = 300 + 6 * (seed * 7 % 5);
+      run["seed"] = seed;
+      run["phases"][0]["account"]["engine"]["block_requests"] = blocks * (1000 + later);
+    }
+  }
+  CompareSettings settings;
+  settings.metrics = {"engine_asks", "rate"};
+  const auto asks = [&] { return CompareDocuments(first, second, settings).rows.at(1).answer; };
+  EXPECT_EQ(asks().outcome, Outcome::kMore);
+  EXPECT_NEAR(asks().effect, 1.001, 1e-9);
+  EXPECT_EQ(asks().loads_b, 4);
+  second["runs"].erase(size_t{1});
+  EXPECT_EQ(asks().outcome, Outcome::kMore);
+  EXPECT_EQ(asks().loads_b, 3);
+  EXPECT_EQ(CompareDocuments(first, second, settings).rows.at(0).answer.loads_b, 4);
+  // A seed that two loads have does not tell which of them is the partner.
+  second["runs"][1]["seed"] = second["runs"][2]["seed"];
+  EXPECT_EQ(asks().outcome, Outcome::kUnknown);
+  EXPECT_EQ(asks().loads_b, 4);
+}
+
 // A check of the whole database fails the run, and leaves the phases that it is about.
 TEST(CompareDocumentsTest, ARunThatFailedIsSaidAboveAll) {
   const json first = Document({100, 101});
@@ -484,6 +511,30 @@ TEST(CompareDocumentsTest, SeveralConditionsMakeNoMoreFalseAlarms) {
   EXPECT_EQ(comparison.conditions[0].judgement, Judgement::kUnknown);
   EXPECT_EQ(comparison.conditions[1].judgement, Judgement::kDoesNotHold);
   EXPECT_EQ(CompareExitCode(comparison), 3);
+}
+
+// That no cell is slower by 3 % is told when each is found not to be. The p-value of each is 0.019:
+// the further cells make it no less sure, as one that is slower would have to be found not to be.
+TEST(CompareDocumentsTest, ManyCellsMakeItNoHarderThatNoneIsSlower) {
+  json first = Document({}), second = Document({});
+  for (auto [document, factor] : {std::pair(&first, 1.0), std::pair(&second, 0.985)}) {
+    for (int cell = 1; cell <= 10; ++cell) {
+      const json runs = Document({100 * factor, 101 * factor, 99 * factor, 100 * factor})["runs"];
+      for (json run : runs) {
+        run["threads"] = cell;
+        (*document)["runs"].push_back(run);
+      }
+    }
+  }
+  CompareSettings settings;
+  settings.fail_if = {Slower()};
+  EXPECT_EQ(CompareExitCode(CompareDocuments(first, second, settings)), 0);
+  // The p-value of a cell that is slower by 4.2 % is 0.037. It is one of ten chances to be wrong.
+  for (size_t load = 0; load < 4; ++load) {
+    json& rate = second["runs"][load]["phases"][0]["rate"];
+    rate = rate.get<double>() * 0.958 / 0.985;
+  }
+  EXPECT_EQ(CompareExitCode(CompareDocuments(first, second, settings)), 3);
 }
 
 TEST(CompareDocumentsTest, WhatHasNothingInCommonIsRefused) {

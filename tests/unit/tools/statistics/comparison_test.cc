@@ -93,6 +93,32 @@ TEST(CompareTest, AveragesTheSlicesOfALoadAndCountsLoads) {
   EXPECT_EQ(answer.outcome, Outcome::kMore);
 }
 
+// Each slice has 100 operations. The four slices of a load take two seconds on A and three on B,
+// which its rate and its mean latency must agree on.
+TEST(CompareTest, SlicesCountByTheirWeights) {
+  std::vector<Sample> rates, latencies;
+  for (int load = 0; load < 3; ++load) {
+    for (int slice = 0; slice < 4; ++slice) {
+      const double seconds = slice % 2 == 0 ? 0.1 : 0.9;
+      for (const auto& [side, longer] : {std::pair(kA, 1.0), std::pair(kB, 1.25)}) {
+        const double of_slice = slice % 2 == 0 ? 0.1 + 2 * (longer - 1) : seconds;
+        rates.push_back({side, load, 0, slice, 100 / of_slice, of_slice});
+        latencies.push_back({side, load, 0, slice, of_slice / 100, 100});
+      }
+    }
+  }
+  const Answer rate = Compare(rates, {}), latency = Compare(latencies, {});
+  EXPECT_NEAR(rate.a, 400 / 2.0, 1e-9);
+  EXPECT_NEAR(rate.b, 400 / 3.0, 1e-9);
+  EXPECT_NEAR(latency.a, 2 / 400.0, 1e-12);
+  EXPECT_NEAR(rate.effect * latency.effect, 1, 1e-9) << "the rate and the mean latency contradict";
+  EXPECT_EQ(rate.outcome, Outcome::kLess);
+  // Without a weight a value is missing.
+  rates.push_back({kA, 0, 0, 0, 1, 0});
+  rates.push_back({kA, 0, 0, 0, 1, std::nan("")});
+  EXPECT_EQ(Compare(rates, {}).left_out, 2);
+}
+
 TEST(CompareTest, LeavesOutWhatIsMissingOrHasNoPartner) {
   std::vector<Sample> samples;
   for (int load = 0; load < 3; ++load) {
@@ -132,6 +158,37 @@ TEST(CompareTest, EqualCoarseValuesAreNoCertainty) {
   const std::vector<Sample> samples = Samples({100, 100, 100}, {101.5, 101.5, 101.5});
   EXPECT_EQ(Compare(samples, {}).outcome, Outcome::kMore);
   EXPECT_EQ(Compare(samples, {.resolution = 1.0 / 64}).outcome, Outcome::kUnknown);
+}
+
+// The true values differ by 0.1 %, and a border between two steps lies between them. All loads are
+// off alike, so that more of them do not tell a difference of a step.
+TEST(CompareTest, AStepIsNoDifferenceHoweverManyLoadsThereAre) {
+  constexpr double kStep = 1.0 / 64;
+  const double a = 100, b = 100 * (1 + kStep);
+  for (const Pairing pairing : {Pairing::kLoads, Pairing::kNone}) {
+    for (size_t n : {size_t{3}, size_t{20}, size_t{100}}) {
+      const auto compare = [&](double of_b) {
+        return Compare(Samples(std::vector<double>(n, a), std::vector<double>(n, of_b)),
+                       {.pairing = pairing, .resolution = kStep});
+      };
+      const Answer step = compare(b);
+      EXPECT_EQ(step.outcome, Outcome::kUnknown) << n;
+      EXPECT_LE(step.low, 1.001) << n;
+      EXPECT_FALSE(step.more) << "no number of loads would tell";
+      EXPECT_EQ(compare(a * (1 + 3 * kStep)).outcome, Outcome::kMore) << n;
+      // Values of one step are within 1.6 % of each other for sure.
+      EXPECT_EQ(compare(a).outcome, Outcome::kSame) << n;
+    }
+  }
+  // Where the loads spread over several steps, their rounding errors average out.
+  std::vector<double> first, second;
+  for (int i = 0; i < 40; ++i) {
+    first.push_back(100 * (1 + kStep * (i % 5)));
+    second.push_back(101 * (1 + kStep * (i % 5)));
+  }
+  const Answer spread = Compare(Samples(first, second), {.resolution = kStep});
+  EXPECT_EQ(spread.rounding, 0);
+  EXPECT_EQ(spread.outcome, Outcome::kMore);
 }
 
 TEST(CompareTest, AnyValuesGetAnAnswer) {
@@ -204,6 +261,14 @@ TEST(CompareTest, LooksMakeTheIntervalWiderAndAreTakenAtFixedNumbers) {
   EXPECT_EQ(looking.left_out, 2);
   EXPECT_LT(looking.low, fixed.low);
   EXPECT_GT(looking.p, fixed.p);
+  // When the comparison has ended, no load waits for a look that does not come.
+  const Answer ended = Compare(Samples(a, b), {.sequential = true, .ended = true});
+  EXPECT_EQ(ended.loads_a, 11);
+  EXPECT_EQ(ended.left_out, 0);
+  EXPECT_LT(ended.low, fixed.low);
+  EXPECT_EQ(LastLook(2), 0);
+  EXPECT_EQ(LastLook(11), 11);
+  EXPECT_EQ(LastLook(1000), 100);
   EXPECT_EQ(LookAt(2), 0);
   EXPECT_EQ(LookAt(11), 10);
   EXPECT_EQ(LookAt(1000), 100);

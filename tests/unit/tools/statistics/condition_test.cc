@@ -77,5 +77,21 @@ TEST(ConditionTest, IsJudgedWithoutARatioWhereOneSideIsZero) {
   EXPECT_EQ(Judge(more, Of({0, 0}, {10, 10})), Judgement::kUnknown) << "two loads tell nothing";
 }
 
+// All loads are rounded alike, so the true change is anything from 0 to two steps of 1.6 %.
+TEST(ConditionTest, ACoarseValueHoldsNothingWithinAStep) {
+  std::vector<Sample> samples;
+  for (int load = 0; load < 50; ++load) {
+    samples.push_back({.side = kA, .load = load, .value = 64});
+    samples.push_back({.side = kB, .load = load, .value = 65});
+  }
+  const Answer answer = Compare(samples, {.resolution = 1.0 / 64});
+  for (const auto& [text, judgement] :
+       {std::pair("p99 > 0.5%", Judgement::kUnknown), std::pair("p99 < 3%", Judgement::kUnknown),
+        std::pair("p99 > 5%", Judgement::kDoesNotHold),
+        std::pair("p99 > -1%", Judgement::kHolds)}) {
+    EXPECT_EQ(Judge(ParseCondition("--fail-if", text), answer), judgement) << text;
+  }
+}
+
 }  // namespace
 }  // namespace testbed

@@ -35,6 +35,21 @@ TEST(LooksTest, TheTableIsWhatTheSimulationGives) {
   }
 }
 
+// The time of a comparison may be over after any number of loads.
+TEST(LooksTest, ALastLookBetweenTwoLooksKeepsTheLevel) {
+  for (int last : {7, 15, 31}) {
+    std::vector<int> looks;
+    for (int look : kLooks) {
+      if (look < last) looks.push_back(look);
+    }
+    looks.push_back(last);
+    const std::vector<double> least = LeastTails(looks, 5000, 4);
+    for (double tail : {0.001, 0.003, 0.01}) {
+      EXPECT_LE(ShareUpTo(least, tail), AnytimeTail(tail) + 0.004) << last << " " << tail;
+    }
+  }
+}
+
 TEST(LooksTest, AnytimeLevelsRiseWithTheLevelAtALook) {
   double before = 0;
   for (double tail = 1e-12; tail < 1; tail *= 1.1) {
