@@ -98,6 +98,9 @@ class Phase {
   void Report();
   void RunSlices();
   std::vector<std::thread> StartThreads();
+  void EndThreads(std::vector<std::thread>* threads);
+  void AwaitReady();
+  void ThrowFailure();
   void AwaitThreads(double seconds);
   bool AskedToStop() const { return options_.stop != nullptr && options_.stop(); }
   Interval Sample(double seconds);
@@ -436,6 +439,18 @@ void Phase::RunSlices() {
   changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return done_ == threads_; });
 }
 
+// Ends the threads after an error of the main thread, those too that rest, or wait for the begin.
+void Phase::EndThreads(std::vector<std::thread>* threads) {
+  gate_.Stop();
+  {
+    const LockGuard lock(mutex_);
+    if (!started_) start_ = clock_.Now();
+    started_ = true;
+    changed_.notify_all();
+  }
+  for (std::thread& thread : *threads) thread.join();
+}
+
 // Starts the threads of the phase. When the system cannot make all of them, ends those that it made
 // and throws the Error.
 std::vector<std::thread> Phase::StartThreads() {
@@ -448,38 +463,45 @@ std::vector<std::thread> Phase::StartThreads() {
     }
     return threads;
   } catch (const Error&) {
-    gate_.Stop();
-    {
-      const LockGuard lock(mutex_);
-      start_ = clock_.Now();
-      started_ = true;
-      changed_.notify_all();
-    }
-    for (std::thread& thread : threads) thread.join();
+    EndThreads(&threads);
     throw;
   }
+}
+
+// Lets the threads begin once all of them are ready.
+void Phase::AwaitReady() {
+  const LockGuard lock(mutex_);
+  changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });
+  surroundings_.emplace(options_.account, options_.device, options_.budget);
+  cpu_begin_ = ReadCpuUse();
+  start_ = clock_.Now();
+  started_ = true;
+  changed_.notify_all();
+}
+
+// Throws what a thread failed with, if one did.
+void Phase::ThrowFailure() {
+  const LockGuard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 PhaseResult Phase::Run() {
   workload_.OpenClientTables(engine_, options_.threads);
   if (options_.recorder != nullptr) options_.recorder->MakeClients(threads_);
   std::vector<std::thread> threads = StartThreads();
-  {
-    const LockGuard lock(mutex_);
-    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });
-    surroundings_.emplace(options_.account, options_.device, options_.budget);
-    cpu_begin_ = ReadCpuUse();
-    start_ = clock_.Now();
-    started_ = true;
-    changed_.notify_all();
+  CpuUse cpu_end;
+  try {
+    AwaitReady();
+    options_.slices != nullptr ? RunSlices() : Report();
+    cpu_end = ReadCpuUse();
+  } catch (...) {
+    // The main thread reads counters, for which an engine may ask a server that is gone.
+    EndThreads(&threads);
+    ThrowFailure();  // what a client met says more
+    throw;
   }
-  options_.slices != nullptr ? RunSlices() : Report();
-  const CpuUse cpu_end = ReadCpuUse();
   for (std::thread& thread : threads) thread.join();
-  {
-    const LockGuard lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-  }
+  ThrowFailure();
 
   PhaseResult result;
   uint64_t end = start_;
