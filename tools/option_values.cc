@@ -13,9 +13,8 @@
 namespace testbed {
 
 void RefuseValue(const std::string& option, const std::string& text, const std::string& accepted) {
-  throw Error(Error::kUsage,
-              fmt::format("{} {} is not accepted; it takes {}", option,
-                          text.empty() ? "''" : text, accepted));
+  throw Error(Error::kUsage, fmt::format("{} {} is not accepted; it takes {}", option,
+                                         text.empty() ? "''" : text, accepted));
 }
 
 void RefuseName(const std::string& option, const std::string& text,

@@ -118,9 +118,8 @@ std::vector<HistorySeries> ReadSeries(const HistoryWords& words,
   }
   std::vector<HistorySeries> series = SeriesOf(entries, metrics);
   if (series.empty()) {
-    throw Error(Error::kUsage,
-                fmt::format("--store {} has no result of --branch {} with {}", words.store,
-                            words.branch, fmt::join(metrics, ", ")));
+    throw Error(Error::kUsage, fmt::format("--store {} has no result of --branch {} with {}",
+                                           words.store, words.branch, fmt::join(metrics, ", ")));
   }
   return series;
 }

@@ -138,6 +138,12 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
                      where, kept);
 }
 
+bool EndedByStopSignal(int status) {
+  if (!WIFSIGNALED(status)) return false;
+  const int signal = WTERMSIG(status);
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
 // Adds to the error of a run that the kernel ended a process of it for want of memory. The engine
 // may be a server that the kernel ended, and the error then tells only what its client saw.
 void NoteWantOfMemory(const RunOptions& options, const RunPlan& plan, json* document) {
@@ -335,21 +341,23 @@ json RunProcess::Finish() {
   const int status = AwaitChild(std::exchange(child_, -1));
   json document = lines_->Document();
   if (release_ && document.contains("engine")) document["engine"]["release"] = release_->ToJson();
+  const bool asked = told_to_stop_ || StopRequested();
+  std::string why;
   if (!lines_->ended() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     document.erase("population");
     document["partial"] = true;
-    document["error"] = {{"sentence", WhatEnded(options_, plan_, status, lines_->phase_under_way(),
-                                                lines_->phases().size())},
-                         {"exit_code", 1}};
-  } else if (document.value("partial", false) && !told_to_stop_ && !StopRequested() &&
-             !document.contains("error")) {
+    // A child that executes its program anew has no handlers for a moment.
+    if (!asked || !EndedByStopSignal(status)) {
+      why = WhatEnded(options_, plan_, status, lines_->phase_under_way(), lines_->phases().size());
+    }
+  } else if (document.value("partial", false) && !asked && !document.contains("error")) {
     // Nobody asked this process to stop, so that the other runs go on and must not take the run for
     // a whole one.
-    document["error"] = {{"sentence",
-                          "a signal that was sent to its process alone (SIGTERM, SIGINT or SIGHUP) "
-                          "stopped the run before its end"},
-                         {"exit_code", 1}};
+    why =
+        "a signal that was sent to its process alone (SIGTERM, SIGINT or SIGHUP) stopped the run "
+        "before its end";
   }
+  if (!why.empty()) document["error"] = {{"sentence", why}, {"exit_code", 1}};
   NoteWantOfMemory(options_, plan_, &document);
   return document;
 }

@@ -98,12 +98,11 @@ TEST_F(FailingSideTest, ASideThatIsHeldIsToldAndDoesNotKeepTheComparisonFromStop
       Start(kOneLoadInSlices + std::string("--time 20s --report-interval 1 > out 2> err"));
   ASSERT_TRUE(Becomes([&] { return Sides(comparison).size() == 2; }));
   // Both sides have their slices.
-  ASSERT_TRUE(Becomes(
-      [&] { return Read(directory_ / "err").find("measuring") != std::string::npos; }));
+  ASSERT_TRUE(
+      Becomes([&] { return Read(directory_ / "err").find("measuring") != std::string::npos; }));
   ::kill(Sides(comparison)[1], SIGSTOP);
-  EXPECT_TRUE(Becomes([&] {
-    return Read(directory_ / "err").find("waiting for side ") != std::string::npos;
-  }));
+  EXPECT_TRUE(Becomes(
+      [&] { return Read(directory_ / "err").find("waiting for side ") != std::string::npos; }));
   ::kill(comparison, SIGTERM);
   EXPECT_EQ(CodeOf(comparison), 130);
   EXPECT_THAT(Read(directory_ / "out"), HasSubstr("stopped by a signal"));
