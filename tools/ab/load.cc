@@ -96,7 +96,7 @@ double Load::ShortestMeasured(const AbOptions& options) {
 // Returns whether the side was started. Its error becomes one of the comparison's, so that what
 // other sides and earlier loads have measured is kept, unless there is none of either.
 bool Load::StartSide(int side) {
-  say_(fmt::format("{} side {}", options_.in_slices() ? "loading" : "running", Label(side)));
+  SayDoing(side);
   try {
     runs_[At(side)] =
         std::make_unique<SideRun>(options_.sides[At(side)], turn_.number, options_.in_slices(),
@@ -114,6 +114,10 @@ bool Load::StartSide(int side) {
   }
 }
 
+void Load::SayDoing(int side) {
+  say_(fmt::format("{} side {}", options_.in_slices() ? "loading" : "running", Label(side)));
+}
+
 // Notes the side's error. Its database goes at once: the others may need the room, and no further
 // load follows.
 void Load::Fail(int side, json error) {
@@ -125,7 +129,9 @@ void Load::Fail(int side, json error) {
 void Load::RunRounds() {
   for (const int side : schedule_.Shuffled()) {
     if (StopRequested()) return;
-    if (StartSide(side)) Finish(side);
+    if (!StartSide(side)) continue;
+    Await(side, false);
+    Finish(side);
   }
 }
 
@@ -133,7 +139,7 @@ void Load::RunSlices() {
   const double begin = Now();
   for (const int side : schedule_.Shuffled()) {
     if (StopRequested()) break;
-    if (StartSide(side) && !AwaitReady(side)) Finish(side);
+    if (StartSide(side) && !Await(side, true)) Finish(side);
   }
   result_.load_seconds = Now() - begin;
   const double loaded = Now();
@@ -146,12 +152,16 @@ void Load::RunSlices() {
   for (const int side : Alive()) Finish(side);
 }
 
-// Waits until the side is loaded and asks for its first slice. Returns false when its process ended
-// instead.
-bool Load::AwaitReady(int side) {
+// Waits until the side's process ends, or, with `ready`, until the side is loaded and asks for its
+// first slice. Returns false when its process has ended.
+bool Load::Await(int side, bool ready) {
   RunProcess& process = runs_[At(side)]->process();
-  while (!process.ready()) {
+  double said = Now();
+  while (!ready || !process.ready()) {
     if (!process.Take(100)) return false;
+    if (Now() - said < 1) continue;
+    said = Now();
+    SayDoing(side);
   }
   return true;
 }

@@ -54,7 +54,8 @@ class Load {
   void RunSlices();
   bool StartSide(int side);
   void Fail(int side, nlohmann::json error);
-  bool AwaitReady(int side);
+  bool Await(int side, bool ready);
+  void SayDoing(int side);
   void Blocks(double seconds, bool keep);
   void Block(const std::vector<int>& order, bool keep);
   void AwaitSlices(std::vector<int> sides, bool keep);

@@ -143,6 +143,18 @@ TEST_F(AbTest, ProgressHasALineForEachIntervalWithTheAnswerSoFar) {
   EXPECT_GE(with_interval, 1) << result.err;
 }
 
+// A run or a load may take longer than the interval.
+TEST_F(AbTest, ProgressGoesOnWithinARun) {
+  const CommandResult result =
+      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload insert,mixed --mix "
+          "update=1 --seconds 1.7 --warmup 0 --loads 1 --account off --report-interval 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::regex line("ab: load 1, running side [ab]; [0-9]+ s\n");
+  const auto lines = std::distance(std::sregex_iterator(result.err.begin(), result.err.end(), line),
+                                   std::sregex_iterator());
+  EXPECT_GE(lines, 2) << result.err;
+}
+
 TEST_F(AbTest, OneLoadIsToldWithTheCommandThatMakesEnough) {
   const std::string settings =
       "--engine null --a '' --b added-delay=50000 --rows 1000 --threads 1 --workload point-read "
