@@ -118,12 +118,17 @@ void Load::SayDoing(int side) {
   say_(fmt::format("{} side {}", options_.in_slices() ? "loading" : "running", Label(side)));
 }
 
-// Notes the side's error. Its database goes at once: the others may need the room, and no further
-// load follows.
+// Notes the side's error, and empties its database at once, since the others may need the room. The
+// directory itself stays until the end of the comparison: a server that ends with the side's
+// process may write there for a moment.
 void Load::Fail(int side, json error) {
   error["side"] = Label(side);
   result_.errors.push_back(std::move(error));
-  dirs_[At(side)].reset();
+  try {
+    dirs_[At(side)]->Prepare();
+  } catch (const std::exception&) {
+    // What could not be removed now is tried again at the end.
+  }
 }
 
 void Load::RunRounds() {

@@ -60,6 +60,7 @@ bool WriteUnlessBehind(int fd, const std::string& text) {
 }  // namespace
 
 void ServeRun(const RunOptions& options, const RunPlan& plan, ParentLines* parent, int to_parent) {
+  PassesStopsOn(::getppid());
   SettleAllocator(options.ram_bytes);
   RunTalk talk;
   talk.report = [&](const json& line) {

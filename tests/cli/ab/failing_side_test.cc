@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tests/cli/started_command.h"
@@ -34,10 +35,12 @@ class FailingSideTest : public StartedCommandTest {
     return sides;
   }
 
+  // Returns how many databases have files.
   size_t Databases() const {
     size_t found = 0;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
-      found += entry.path().extension() == ".tmp";
+      std::error_code none;
+      found += std::filesystem::exists(entry.path() / "db/btree.data", none);
     }
     return found;
   }
