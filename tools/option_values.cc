@@ -13,14 +13,14 @@
 namespace testbed {
 
 void RefuseValue(const std::string& option, const std::string& text, const std::string& accepted) {
-  throw Error(Error::kUsage,
-              fmt::format("{} {} is not accepted; it takes {}", option, text, accepted));
+  throw Error(Error::kUsage, fmt::format("{} {} is not accepted; it takes {}", option,
+                                         text.empty() ? "''" : text, accepted));
 }
 
 void RefuseName(const std::string& option, const std::string& text,
                 const std::vector<std::string>& names) {
   const std::string guess = NearestName(text, names);
-  RefuseValue(option, text.empty() ? "''" : text,
+  RefuseValue(option, text,
               fmt::format("{}{}", fmt::join(names, ", "),
                           guess.empty() ? "" : "; did you mean " + guess + "?"));
 }

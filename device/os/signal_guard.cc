@@ -22,6 +22,9 @@ constexpr int64_t kSameRequestNs = 200'000'000;
 
 std::atomic<int> stop_signal{0};
 std::atomic<int64_t> stop_time{0};
+// The process of PassesStopsOn. A sender in an outer process namespace has the number 0.
+constexpr pid_t kNobody = -1;
+std::atomic<pid_t> passes_on{kNobody};
 
 struct ActionSlot {
   std::atomic<void (*)(void*)> run{nullptr};
@@ -60,13 +63,14 @@ void Die(int signal, bool faults_again) {
   if (!faults_again) raise(signal);
 }
 
-void OnStop(int signal, siginfo_t*, void*) {
+void OnStop(int signal, siginfo_t* info, void*) {
   const int64_t now = NowNs();
   int none = 0;
   if (stop_signal.compare_exchange_strong(none, signal)) {
     stop_time.store(now);
     return;
   }
+  if (info->si_code == SI_USER && info->si_pid == passes_on.load()) return;
   const int64_t asked = stop_time.load();
   if (asked == 0 || now - asked < kSameRequestNs) return;
   RunCrashActions();
@@ -99,6 +103,8 @@ void Install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
 
 }  // namespace
 
+void PassesStopsOn(pid_t parent) { passes_on = parent; }
+
 bool StopRequested() { return stop_signal.load(std::memory_order_relaxed) != 0; }
 
 SignalGuard::SignalGuard() {
@@ -123,6 +129,7 @@ SignalGuard::~SignalGuard() {
   }
   stop_signal = 0;
   stop_time = 0;
+  passes_on = kNobody;
 }
 
 CrashAction::CrashAction(void (*run)(void*), void* argument) {

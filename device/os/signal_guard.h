@@ -8,14 +8,14 @@
 //
 // The first SIGINT, SIGTERM or SIGHUP sets the stop flag. A later signal of these ends the process
 // at once, unless it comes within the time that a terminal and a parent need to pass on a single
-// request. Signals that kill (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS,
-// SIGXCPU) first run the crash actions and then have the effect they had before:
-// a core dump, or the report of a sanitizer. SIGKILL cannot be caught: an action that must not be
-// lost then needs a note on disk too, as ReadaheadGuard keeps one. A signal that was ignored before
-// (nohup) stays ignored. SIGPIPE does nothing, so that a write to a pipe that its reader closed
-// fails with EPIPE: a reader that has seen enough must not end a run. Nor does SIGXFSZ, so that a
-// write beyond the limit of a file's size (ulimit -f) fails with EFBIG, and the error names the
-// file.
+// request, or from a parent of which PassesStopsOn was said. Signals that kill (SIGSEGV, SIGBUS,
+// SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS, SIGXCPU) first run the crash actions and then
+// have the effect they had before: a core dump, or the report of a sanitizer. SIGKILL cannot be
+// caught: an action that must not be lost then needs a note on disk too, as ReadaheadGuard keeps
+// one. A signal that was ignored before (nohup) stays ignored. SIGPIPE does nothing, so that a
+// write to a pipe that its reader closed fails with EPIPE: a reader that has seen enough must not
+// end a run. Nor does SIGXFSZ, so that a write beyond the limit of a file's size (ulimit -f) fails
+// with EFBIG, and the error names the file.
 //
 // A forked child inherits handlers and actions, but actions run only in the process that made them.
 // All functions are thread-safe.
@@ -34,6 +34,11 @@ namespace testbed {
 
 // Returns whether the run should end. It is cheap enough to be called for every operation.
 bool StopRequested();
+
+// Says that the process `parent` passes its user's request to stop on to this process, by kill(2),
+// once. However late that comes after the terminal's own signal, it is the same request, and does
+// not end the process. The destructor of the guard takes it back.
+void PassesStopsOn(pid_t parent);
 
 // What waits for something throws this when the run should end. `doing` completes the sentence:
 // "while its server started".

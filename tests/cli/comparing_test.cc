@@ -1,7 +1,9 @@
 // Tests `testbed compare` and `testbed history` on results of real runs, some with other figures.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <string>
@@ -147,6 +149,12 @@ TEST_F(ComparingTest, HistoryReadsTheReportOfOtava) {
   const CommandResult broken = otava(10, "echo nonsense");
   EXPECT_EQ(broken.code, 2);  // 1 would say that something got worse
   EXPECT_NE(broken.err.find("otava printed no report"), std::string::npos) << broken.err;
+  // No library of an engine prints into the process that becomes Otava.
+  EXPECT_EQ(std::count(broken.err.begin(), broken.err.end(), '\n'), 1) << broken.err;
+  otava(10, "echo \"$report\"");
+  const std::string named = "history check --metric rate --otava ";
+  EXPECT_EQ(Run(named + "otava", "PATH=" + directory_.string() + ":$PATH").code, 1);
+  testbed::ExpectRefused(Run(named + "no-such-otava"), "no-such-otava is not on the PATH");
   EXPECT_EQ(otava(10, "exit 3").code, 2);
   std::filesystem::remove(directory_ / "otava");
   ASSERT_EQ(Run("history export out").code, 0);
@@ -162,6 +170,20 @@ TEST_F(ComparingTest, HistoryKeepsWhatItHasAndRefusesTheRest) {
     ExpectRefused(std::string("history add night.json --commit ") + commit,
                   "testbed-history has this result already");
   }
+  json other = base_;
+  other["started"] = "2026-10-02T02:00:00Z";
+  Write("other.json", other, {1000});
+  // Of files of which one is refused none is added.
+  ExpectRefused("history add other.json night.json --commit c01 --branch b",
+                "testbed-history has this result already");
+  ExpectRefused("history add other.json other.json --commit c01 --branch b", "is given twice");
+  other["started"] = "yesterday";
+  Write("undated.json", other, {1000});
+  ExpectRefused("history add other.json undated.json --commit c01 --branch b",
+                "undated.json is not added, because it does not tell when it was measured");
+  ExpectRefused("history show --branch b", "has no result of --branch b");
+  ExpectRefused("history show --metric wire_round_trips",
+                "has no result of --branch main with wire_round_trips");
   ExpectRefused("history add night.json --commit 'a b'", "--commit 'a b' is no name");
   ExpectRefused("history add night.json --commit c --branch ../x", "--branch '../x' is no name");
   ExpectRefused("history add nothing.json --commit c", "nothing.json cannot be read");

@@ -128,6 +128,20 @@ TEST_F(KilledParentTest, AnExperiment) {
   KillAndExpectNoneLeft(process);
 }
 
+// A script that calls testbed, such as one of `git bisect run`, must tell the user's stop from a
+// failure.
+TEST_F(KilledParentTest, AStopWhileAScratchDeviceIsWrittenIsAStop) {
+  if (::geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
+  const pid_t process = Start(std::string(kLongRun) + " --scratch 2G");
+  ASSERT_TRUE(Becomes([&] { return Holds(".testbed-scratch"); }));
+  ::kill(process, SIGTERM);
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  CleanAndExpectEmpty();
+}
+
 // Within these times the image is written, a file system is made and a database is loaded, so that
 // the kills come at all of these stages.
 TEST_F(KilledParentTest, SettingUpAScratchDevice) {

@@ -45,19 +45,16 @@ struct AbArguments {
   AbOptions options;
 };
 
-// Parses "2%" or "2 %" to 0.02.
-double ParsePercent(const std::string& option, std::string text) {
-  if (!text.empty() && text.back() == '%') text.pop_back();
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return ParseReal(option, text, 0.001, 100) / 100;
-}
-
 // Parses "90", "90s", "10m" or "1h" to seconds.
 double ParseDuration(const std::string& option, const std::string& text) {
   static const std::map<char, double> kUnits = {{'s', 1}, {'m', 60}, {'h', 3600}};
   const auto unit = text.empty() ? kUnits.end() : kUnits.find(text.back());
-  if (unit == kUnits.end()) return ParseReal(option, text, 1, 1e7);
-  return ParseReal(option, text.substr(0, text.size() - 1), 1e-3, 1e7) * unit->second;
+  try {
+    if (unit == kUnits.end()) return ParseReal(option, text, 1, 1e7);
+    return ParseReal(option, text.substr(0, text.size() - 1), 1e-3, 1e7) * unit->second;
+  } catch (const Error&) {
+    RefuseValue(option, text, "a time above 0, such as 90s, 10m or 1h");
+  }
 }
 
 void AddOption(CLI::App& app, const std::string& option, const std::string& type,
@@ -94,7 +91,7 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
   AddOption(app, "--until", "PERCENT",
             "Largest difference at which rates are called the same; the comparison ends when every "
             "side is known to be the same or not [2%]",
-            [&o](auto& option, auto& text) { o.until = ParsePercent(option, text); });
+            [&o](auto& option, auto& text) { o.until = ParseMargin(option, text); });
   AddOption(app, "--time", "TIME",
             "End after this time at the latest: 90s, 10m, 1h [10m; with --loads: no end]",
             [&o](auto& option, auto& text) { o.time = ParseDuration(option, text); });

@@ -61,6 +61,8 @@ std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answ
 
 std::string SettingsText(const json& side) {
   std::string settings = side.at("settings");
+  const auto words = side.value("words", std::vector<std::string>());
+  if (!words.empty()) settings += " (" + ShellLine(words) + ")";
   if (settings.find("engine=") == std::string::npos) {
     settings = "engine=" + side.at("options").at("engine").get<std::string>() +
                (settings.empty() ? "" : " ") + settings;

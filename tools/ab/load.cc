@@ -93,26 +93,50 @@ double Load::ShortestMeasured(const AbOptions& options) {
   return least + WarmUpSeconds(options, least);
 }
 
-// Returns whether the side was started. An error of a later load becomes one of the side's, so that
-// what was measured before it is kept.
+// Returns whether the side was started. Its error becomes one of the comparison's, so that what
+// other sides and earlier loads have measured is kept, unless there is none of either.
 bool Load::StartSide(int side) {
-  say_(fmt::format("{} side {}", options_.in_slices() ? "loading" : "running", Label(side)));
+  SayDoing(side);
   try {
     runs_[At(side)] =
         std::make_unique<SideRun>(options_.sides[At(side)], turn_.number, options_.in_slices(),
                                   surroundings_, dirs_[At(side)].get(), options_.executes());
+    started_ = true;
     return true;
-  } catch (const Error& e) {
-    if (turn_.number == 0 && result_.runs.empty()) throw;
-    result_.errors.push_back({{"side", Label(side)}, {"sentence", e.what()}, {"exit_code", 1}});
+  } catch (const std::exception& e) {
+    if (turn_.number == 0 && !started_) {
+      const auto* error = dynamic_cast<const Error*>(&e);
+      if (error == nullptr || StopRequested()) throw;
+      throw error->With(fmt::format("side {}: {}", Label(side), error->what()));
+    }
+    Fail(side, {{"sentence", SentenceOf(e)}, {"exit_code", 1}});
     return false;
+  }
+}
+
+void Load::SayDoing(int side) {
+  say_(fmt::format("{} side {}", options_.in_slices() ? "loading" : "running", Label(side)));
+}
+
+// Notes the side's error, and empties its database at once, since the others may need the room. The
+// directory itself stays until the end of the comparison: a server that ends with the side's
+// process may write there for a moment.
+void Load::Fail(int side, json error) {
+  error["side"] = Label(side);
+  result_.errors.push_back(std::move(error));
+  try {
+    dirs_[At(side)]->Prepare();
+  } catch (const std::exception&) {
+    // What could not be removed now is tried again at the end.
   }
 }
 
 void Load::RunRounds() {
   for (const int side : schedule_.Shuffled()) {
     if (StopRequested()) return;
-    if (StartSide(side)) Finish(side);
+    if (!StartSide(side)) continue;
+    Await(side, false);
+    Finish(side);
   }
 }
 
@@ -120,7 +144,7 @@ void Load::RunSlices() {
   const double begin = Now();
   for (const int side : schedule_.Shuffled()) {
     if (StopRequested()) break;
-    if (StartSide(side) && !AwaitReady(side)) Finish(side);
+    if (StartSide(side) && !Await(side, true)) Finish(side);
   }
   result_.load_seconds = Now() - begin;
   const double loaded = Now();
@@ -133,12 +157,16 @@ void Load::RunSlices() {
   for (const int side : Alive()) Finish(side);
 }
 
-// Waits until the side is loaded and asks for its first slice. Returns false when its process ended
-// instead.
-bool Load::AwaitReady(int side) {
+// Waits until the side's process ends, or, with `ready`, until the side is loaded and asks for its
+// first slice. Returns false when its process has ended.
+bool Load::Await(int side, bool ready) {
   RunProcess& process = runs_[At(side)]->process();
-  while (!process.ready()) {
+  double said = Now();
+  while (!ready || !process.ready()) {
     if (!process.Take(100)) return false;
+    if (Now() - said < 1) continue;
+    said = Now();
+    SayDoing(side);
   }
   return true;
 }
@@ -184,19 +212,30 @@ void Load::Block(const std::vector<int>& order, bool keep) {
 void Load::AwaitSlices(std::vector<int> sides, bool keep) {
   std::erase_if(sides, [this](int side) { return runs_[At(side)] == nullptr; });
   for (const int side : sides) runs_[At(side)]->process().GrantSlice(options_.slice_seconds);
+  const double end = Now() + options_.slice_seconds;
   while (true) {
     TakeAll();
-    bool waits = false;
+    std::string late;
     for (const int side : sides) {
       if (runs_[At(side)] == nullptr) continue;
       RunProcess& process = runs_[At(side)]->process();
-      waits = waits || !process.ready();
+      if (!process.ready()) late += (late.empty() ? "" : " and ") + Label(side);
       for (const json& slice : process.TakeSlices()) {
         if (keep) AddSlice(side, slice);
       }
     }
-    if (!waits) return;
+    if (late.empty()) return;
+    SayLate(late, Now() - end);
   }
+}
+
+// Shows which sides the comparison waits for, and that their slice should have ended `seconds` ago.
+// An operation may last long, and a process may be stopped (SIGSTOP).
+void Load::SayLate(const std::string& late, double seconds) {
+  constexpr double kLate = 2;
+  if (seconds < kLate) return;
+  say_(fmt::format("waiting for side {}, whose slice should have ended {:.0f} s ago", late,
+                   seconds));
 }
 
 // Reads what all sides have sent, even those without a slice, and finishes the sides whose
@@ -250,11 +289,7 @@ void Load::Finish(int side) {
 }
 
 void Load::AddRun(int side, const json& run) {
-  if (run.contains("error")) {
-    json error = run.at("error");
-    error["side"] = Label(side);
-    result_.errors.push_back(std::move(error));
-  }
+  if (run.contains("error")) Fail(side, run.at("error"));
   const json* phase = MeasuredPhase(run, options_.measured());
   if (phase != nullptr && !options_.in_slices() && !run.value("partial", false)) {
     result_.samples.push_back(

@@ -42,8 +42,9 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // Loads and measures all sides. When a side fails, the others go on to their end. Throws Error
-  // when the first side of the first load cannot be started.
+  // Loads and measures all sides. When a side fails, its database is removed and the others go on
+  // to their end. Throws Error, which names the side, when the first side of the first load cannot
+  // be started.
   LoadResult Run();
   // Returns the least seconds that the slices of a load take, those of the warm-up included.
   static double ShortestMeasured(const AbOptions& options);
@@ -52,10 +53,13 @@ class Load {
   void RunRounds();
   void RunSlices();
   bool StartSide(int side);
-  bool AwaitReady(int side);
+  void Fail(int side, nlohmann::json error);
+  bool Await(int side, bool ready);
+  void SayDoing(int side);
   void Blocks(double seconds, bool keep);
   void Block(const std::vector<int>& order, bool keep);
   void AwaitSlices(std::vector<int> sides, bool keep);
+  void SayLate(const std::string& late, double seconds);
   void TakeAll();
   void Finish(int side);
   std::vector<int> Alive() const;
@@ -75,6 +79,7 @@ class Load {
   std::vector<std::unique_ptr<SideRun>> runs_;  // by side; null before its start and after its end
   std::vector<HistogramCounts> latency_;        // of the slices that are kept, by side
   int block_ = 0;
+  bool started_ = false;  // a side was
   LoadResult result_;
 };
 

@@ -70,6 +70,7 @@ AbSession::AbSession(const AbOptions& options, const std::vector<std::string>& c
                      {"environment", side.environment},
                      {"options", side.options.ToJson()},
                      {"threads", side.options.threads[0]}});
+    if (!side.words.empty()) sides.back()["words"] = side.words;
   }
   document_ = {{"schema", "testbed-ab/1"},
                {"testbed", TESTBED_VERSION},

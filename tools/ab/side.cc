@@ -60,13 +60,20 @@ void CheckSideOption(const std::string& option, const std::string& name) {
 // Adds the words of the file to *words.
 void AddFile(const std::string& option, const std::string& path, std::vector<std::string>* words) {
   constexpr uint64_t kMostBytes = 1 << 20;
+  const std::string named = fmt::format("{} @{}", option, path);
   std::istringstream lines(InputFile({.path = path,
-                                      .name = fmt::format("{} @{}: the file", option, path),
+                                      .name = named + ": the file",
                                       .advice = "give a file of a side's options",
                                       .pipes = true})
                                .ReadAll(kMostBytes));
   for (std::string line; std::getline(lines, line);) {
-    for (std::string& word : SplitWords(option, line.substr(0, line.find('#')))) {
+    for (std::string& word : SplitWords(named, line, true)) {
+      if (word.starts_with('@')) {
+        throw Error(Error::kUsage,
+                    fmt::format("{}: a file of a side's options names no other one; give {} in {} "
+                                "itself",
+                                named, word, option));
+      }
       words->push_back(std::move(word));
     }
   }
@@ -126,7 +133,8 @@ void AddVariable(const std::string& option, const std::string& word, AbSide* sid
 
 }  // namespace
 
-std::vector<std::string> SplitWords(const std::string& option, const std::string& text) {
+std::vector<std::string> SplitWords(const std::string& option, const std::string& text,
+                                    bool comments) {
   std::vector<std::string> words;
   std::string word;
   char quote = 0;
@@ -143,6 +151,8 @@ std::vector<std::string> SplitWords(const std::string& option, const std::string
       in_word = true;
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
       if (std::exchange(in_word, false)) words.push_back(std::exchange(word, {}));
+    } else if (comments && !in_word && c == '#') {
+      break;
     } else {
       word += c;
       in_word = true;
@@ -158,9 +168,11 @@ std::vector<std::string> SplitWords(const std::string& option, const std::string
 AbSide ParseSide(const std::string& label, const std::string& text, const RunOptions& common) {
   const std::string option = "--" + label;
   std::vector<std::string> words;
+  bool names_file = false;
   Settings settings;
   for (std::string& word : SplitWords(option, text)) {
     if (word.starts_with('@')) {
+      names_file = true;
       AddFile(option, word.substr(1), &words);
     } else {
       words.push_back(std::move(word));
@@ -169,6 +181,7 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
   AbSide side;
   side.label = label;
   side.text = text;
+  if (names_file) side.words = words;
   for (const std::string& word : words) {
     if (word.starts_with("env:")) {
       AddVariable(option, word.substr(4), &side);

@@ -4,8 +4,9 @@
 //
 // The text of a side is a list of words: OPTION=VALUE for an option of the command line (without
 // its dashes; VALUE is true or false for a flag), env:NAME=VALUE for a variable of its process's
-// environment, and @FILE for a file that holds more words, in which # begins a comment. Words are
-// separated by white space; single or double quotes keep white space in a word.
+// environment, and @FILE for a file that holds more words, but names no other file. Words are
+// separated by white space; single or double quotes keep white space in a word. In a file a # where
+// a word could begin begins a comment.
 #ifndef TESTBED_TOOLS_AB_SIDE_H_
 #define TESTBED_TOOLS_AB_SIDE_H_
 
@@ -20,13 +21,16 @@ namespace testbed {
 struct AbSide {
   std::string label;  // "a", "b", ...
   std::string text;   // as the user gave it
+  // When the text names files: all words, those of a file in its place. Else it is empty.
+  std::vector<std::string> words;
   std::map<std::string, std::string> environment;
   RunOptions options;
 };
 
-// Splits the text into words. Throws Error (kUsage), which names `option`, for a quote that is not
-// closed.
-std::vector<std::string> SplitWords(const std::string& option, const std::string& text);
+// Splits the text into words. With `comments`, a # where a word could begin ends the text. Throws
+// Error (kUsage), which names `option`, for a quote that is not closed.
+std::vector<std::string> SplitWords(const std::string& option, const std::string& text,
+                                    bool comments = false);
 
 // Returns the side: `common` with the changes of the text. Its options are not yet resolved. Throws
 // Error (kUsage), which names the option --LABEL.

@@ -20,11 +20,7 @@ SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surrounding
   // With slices, the databases of all sides are on the device at the same time.
   plan_.exclusive_device = !in_slices && surroundings.exclusive_device();
   plan_.in_slices = in_slices;
-  if (options_.ram_bytes != 0) {
-    std::string why;  // Surroundings has told the user of it
-    budget_ = MemoryBudget::Create(options_.ram_bytes + SanitizerBytes(), &why, CgroupFs::System(),
-                                   options_.read_iops != 0);
-  }
+  budget_ = surroundings.NewBudgetOf(options_.ram_bytes);
   plan_.budget = budget_.get();
   read_limit_ = surroundings.NewReadLimit(budget_.get());
   plan_.read_limit = read_limit_.get();

@@ -18,7 +18,8 @@ class SideRun {
   // Empties the directory and starts the process, which loads the database and runs the side's
   // workloads; with `in_slices` the last of them waits for slices. `load` is added to the side's
   // seed: each load has other rows, and the loads of one number have the same seed on all sides.
-  // `execute` is RunStart's; a side with environment variables needs it.
+  // `execute` is RunStart's; a side with environment variables needs it. Throws Error: of the
+  // directory, of a process that cannot be made, and kRun when --ram can no longer be enforced.
   SideRun(const AbSide& side, int load, bool in_slices, const Surroundings& surroundings,
           DatabaseDir* dir, bool execute);
 

@@ -16,6 +16,8 @@
 #include "device/machine/read_limit.h"
 #include "device/machine/readahead.h"
 #include "device/machine/scratch.h"
+#include "device/os/signal_guard.h"
+#include "engines/registry.h"
 #include "tools/ab/ab_command.h"
 #include "tools/command/completion.h"
 #include "tools/command/usage_text.h"
@@ -42,6 +44,8 @@ namespace {
 constexpr char kDescription[] =
     "Runs inserts, reads and experiments on embedded storage engines under one memory budget, and\n"
     "charges every block read or written to the operation that caused it.";
+
+constexpr int kStoppedByUser = 130;  // exit code
 
 constexpr char kRunExamples[] =
     "\nExamples:\n"
@@ -150,8 +154,24 @@ void RefuseOptionsBeforeCommand(const CLI::App& app) {
   }
 }
 
+// Returns the words with "--option=" as two words, of which the second is empty. The parser would
+// take the word that follows, such as another option, for the value.
+std::vector<std::string> WithEmptyValues(const std::vector<std::string>& words) {
+  std::vector<std::string> parted;
+  for (const std::string& word : words) {
+    const bool empty =
+        word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1;
+    parted.push_back(empty ? word.substr(0, word.size() - 1) : word);
+    if (empty) parted.emplace_back();
+  }
+  return parted;
+}
+
 int Main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  // The engines' libraries are told not to print (MdbxEngineInfo) before anything forks.
+  (void)Engines();
+  const std::vector<std::string> words =
+      WithEmptyValues(std::vector<std::string>(argv + 1, argv + argc));
   if (!words.empty() && words.front() == kExecuteRun) ExecuteSentRun(words);
   if (!words.empty() && words.front() == "crashtest") BecomeRelease(words, argv);
   CLI::App app(kDescription, "testbed");
@@ -187,7 +207,7 @@ int Main(int argc, char** argv) {
     if (const std::optional<Sweep> sweep = SweepOf(words)) return RunSweep(*sweep);
   }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp& e) {
     return app.exit(e);
   } catch (const CLI::CallForVersion& e) {
@@ -206,6 +226,9 @@ int Main(int argc, char** argv) {
 int RunCommandLine(int argc, char** argv) {
   try {
     return Main(argc, argv);
+  } catch (const Stopped& e) {
+    fmt::print(stderr, "testbed: {}\n", e.what());
+    return kStoppedByUser;
   } catch (const Error& e) {
     fmt::print(stderr, "testbed: {}\n", e.what());
     const bool refused = e.kind() == Error::kUsage || e.kind() == Error::kIo;

@@ -79,8 +79,10 @@ struct HistoryWords {
 
 // Returns why a result has no place in a history; "" when it has. What a failed run has left out
 // may be what went badly, so the others would not stand for the commit.
-std::string WhyNotAdded(const nlohmann::json& document) {
+std::string WhyNotAdded(const HistoryEntry& entry) {
+  const nlohmann::json& document = entry.document;
   const nlohmann::json& runs = document.at("runs");
+  if (!TellsWhen(entry)) return "it does not tell when it was measured (\"started\")";
   if (document.value("partial", false)) return "it was interrupted";
   if (!PhasesWithWrongAnswers(document).empty()) return "its engine gave wrong answers";
   if (std::any_of(runs.begin(), runs.end(),
@@ -95,18 +97,18 @@ int AddToHistory(const HistoryWords& words) {
   std::vector<HistoryEntry> entries;
   for (const std::string& file : words.files) {
     entries.push_back({words.branch, words.commit, ReadResults(file)});
-    const std::string why = WhyNotAdded(entries.back().document);
+    const std::string why = WhyNotAdded(entries.back());
     if (!why.empty()) {
       throw Error(Error::kUsage, fmt::format("{} is not added, because {}", file, why));
     }
   }
-  const HistoryStore store(words.store);
-  for (const HistoryEntry& entry : entries) store.Add(entry);
+  HistoryStore(words.store).Add(entries);
   fmt::print("{} result{} of {} on {} added to {}\n", entries.size(),
              entries.size() == 1 ? "" : "s", words.commit, words.branch, words.store);
   return 0;
 }
 
+// Throws Error (kUsage) when the branch has no result, or no result has one of the metrics.
 std::vector<HistorySeries> ReadSeries(const HistoryWords& words,
                                       const std::vector<std::string>& metrics) {
   const std::vector<HistoryEntry> entries = HistoryStore(words.store).Read(words.branch);
@@ -114,7 +116,12 @@ std::vector<HistorySeries> ReadSeries(const HistoryWords& words,
     throw Error(Error::kUsage,
                 fmt::format("--store {} has no result of --branch {}", words.store, words.branch));
   }
-  return SeriesOf(entries, metrics);
+  std::vector<HistorySeries> series = SeriesOf(entries, metrics);
+  if (series.empty()) {
+    throw Error(Error::kUsage, fmt::format("--store {} has no result of --branch {} with {}",
+                                           words.store, words.branch, fmt::join(metrics, ", ")));
+  }
+  return series;
 }
 
 std::vector<std::string> MetricsOr(const HistoryWords& words,
@@ -193,9 +200,14 @@ std::vector<ChangePoint> ChangePointsBy(const std::string& otava,
 // Prints the change points, and returns whether one among the last results is for the worse.
 bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWords& words,
                        size_t last) {
-  std::optional<std::string> otava = words.otava;
   if (words.otava == "none") return false;
-  if (words.otava.empty()) otava = FindProgram("otava");
+  const std::string name = words.otava.empty() ? "otava" : words.otava;
+  std::optional<std::string> otava = name;
+  if (name.find('/') == std::string::npos) otava = FindProgram(name);
+  if (!otava && !words.otava.empty()) {
+    throw Error(Error::kUsage,
+                fmt::format("--otava {} is not on the PATH; give its path, or none", name));
+  }
   if (!otava) {
     fmt::print(
         "change points are left out: otava is not on the PATH (pip install apache-otava, or "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <regex>
+#include <string_view>
 
 #include "device/error.h"
 #include "device/file/input_file.h"
@@ -65,37 +66,64 @@ HistoryEntry ReadEntry(const std::string& path) {
   }
 }
 
-}  // namespace
-
-void HistoryStore::Add(const HistoryEntry& entry) const {
+// Returns the name of the entry's file. Throws Error (kUsage) when it has no place in a history.
+std::string NameFor(const HistoryEntry& entry) {
   CheckName("--branch", entry.branch);
   CheckName("--commit", entry.commit);
-  std::string started = entry.started();
-  std::erase_if(started, [](char c) { return c == '-' || c == ':'; });
-  static const std::regex* const kTime = new std::regex("[0-9]{8}T[0-9]{6}Z");
-  if (!std::regex_match(started, *kTime)) {
+  if (!TellsWhen(entry)) {
     throw Error(Error::kUsage,
                 "the result does not tell when it was measured (\"started\"), so it "
                 "has no place in a history");
   }
+  std::string started = entry.started();
+  std::erase_if(started, [](char c) { return c == '-' || c == ':'; });
   const std::string document = JsonText(entry.document);
-  const std::string ending =
-      fmt::format("-{:016x}.json", XXH3_64bits(document.data(), document.size()));
-  // The same result may not be stored for two commits: for one of them it would be wrong.
-  std::error_code none_yet;
-  for (const std::string& file : FilesOf(directory_, &none_yet)) {
-    if (!file.ends_with(ending)) continue;
-    throw Error(Error::kUsage, fmt::format("{} has this result already, as {}", directory_, file));
-  }
   std::string commit = entry.commit.substr(0, 12);
   std::replace(commit.begin(), commit.end(), '/', '_');
-  const std::string path = directory_ + "/" + started + "-" + commit + ending;
+  return fmt::format("{}-{}-{:016x}.json", started, commit,
+                     XXH3_64bits(document.data(), document.size()));
+}
+
+// Returns the end of the name of an entry's file, which is the hash of its document.
+std::string_view HashIn(std::string_view file) {
+  constexpr size_t kEnd = std::string_view("0123456789abcdef.json").size();
+  return file.substr(file.size() - kEnd);
+}
+
+}  // namespace
+
+bool TellsWhen(const HistoryEntry& entry) {
+  static const std::regex* const kTime =
+      new std::regex("[0-9]{4}-?[0-9]{2}-?[0-9]{2}T[0-9]{2}:?[0-9]{2}:?[0-9]{2}Z");
+  return std::regex_match(entry.started(), *kTime);
+}
+
+void HistoryStore::Add(const std::vector<HistoryEntry>& entries) const {
+  std::error_code none_yet;
+  const std::vector<std::string> there = FilesOf(directory_, &none_yet);
+  std::vector<std::string> names;
+  for (const HistoryEntry& entry : entries) {
+    const std::string name = NameFor(entry);
+    const auto same = [&](const std::string& file) { return HashIn(file) == HashIn(name); };
+    // The same result may not be stored for two commits: for one of them it would be wrong.
+    if (const auto file = std::find_if(there.begin(), there.end(), same); file != there.end()) {
+      throw Error(Error::kUsage,
+                  fmt::format("{} has this result already, as {}", directory_, *file));
+    }
+    if (std::any_of(names.begin(), names.end(), same)) {
+      throw Error(Error::kUsage,
+                  fmt::format("the result of {} is given twice; give each once", entry.started()));
+    }
+    names.push_back(name);
+  }
   MakeOutputDirectory("--store", directory_);
-  const json stored = {{"schema", kSchema},
-                       {"branch", entry.branch},
-                       {"commit", entry.commit},
-                       {"document", entry.document}};
-  ReplaceFile(path, JsonText(stored) + "\n");
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const json stored = {{"schema", kSchema},
+                         {"branch", entries[i].branch},
+                         {"commit", entries[i].commit},
+                         {"document", entries[i].document}};
+    ReplaceFile(directory_ + "/" + names[i], JsonText(stored) + "\n");
+  }
 }
 
 std::vector<HistoryEntry> HistoryStore::Read(const std::string& branch) const {

@@ -1,7 +1,7 @@
 // Where `testbed history` keeps results: documents (docs/results.md) by branch and commit.
 //
 //   HistoryStore store("testbed-history");
-//   store.Add({"main", "1f3a...", document});
+//   store.Add({{"main", "1f3a...", document}});
 //   for (const HistoryEntry& entry : store.Read("main")) ...
 //
 // The store is a directory with a file for each result, STARTED-COMMIT-HASH.json (schema
@@ -22,17 +22,26 @@ struct HistoryEntry {
   std::string branch, commit;
   nlohmann::json document;
   // Returns when the measurement began, UTC: "2026-11-24T20:29:31Z".
-  std::string started() const { return document.value("started", ""); }
+  // It is empty when the document does not tell.
+  std::string started() const {
+    const auto found = document.find("started");
+    return found != document.end() && found->is_string() ? found->get<std::string>() : "";
+  }
 };
+
+// Returns whether the entry tells when its measurement began, by which a history is ordered.
+bool TellsWhen(const HistoryEntry& entry);
 
 class HistoryStore {
  public:
   explicit HistoryStore(std::string directory) : directory_(std::move(directory)) {}
 
-  // Adds an entry; the first one makes the directory. Throws Error (kUsage) for a branch or commit
-  // that is no name, for a result that the store has already, and when the directory cannot be made
-  // or is another user's link; Error (kIo) when the entry cannot be written.
-  void Add(const HistoryEntry& entry) const;
+  // Adds entries; the first one makes the directory. All are checked before the first is added.
+  // Throws Error (kUsage) for a branch or commit that is no name, for a result that does not tell
+  // when it was measured, for one that the store has already or that is given twice, and when the
+  // directory cannot be made or is another user's link; Error (kIo) when an entry cannot be
+  // written.
+  void Add(const std::vector<HistoryEntry>& entries) const;
 
   // Returns the entries of a branch by the time that they began. Throws Error (kUsage) when there
   // is no store, or a file of it is damaged.

@@ -90,8 +90,11 @@ void AddMachines(const json& first, const json& second, std::vector<Difference>*
   for (const json* queue : {&queue_a, &queue_b}) {
     if (!queue->is_object()) return;
   }
-  for (const auto& [name, value] : queue_a.items()) {
-    Add("device's " + name, value, ValueAt(queue_b, {name.c_str()}), differences);
+  json names = queue_a;
+  names.update(queue_b);
+  for (const auto& [name, value] : names.items()) {
+    Add("device's " + name, ValueAt(queue_a, {name.c_str()}), ValueAt(queue_b, {name.c_str()}),
+        differences);
   }
 }
 

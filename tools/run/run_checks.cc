@@ -148,6 +148,7 @@ void TryEngineOptions(const RunOptions& options, const std::string& where) {
   const pid_t child = ForkChild();
   if (child == 0) {
     ::close(pipe_fds[0]);
+    PassesStopsOn(::getppid());
     ::_exit(Refused(options, directory.engine_path(), pipe_fds[1]));
   }
   ::close(pipe_fds[1]);

@@ -210,20 +210,6 @@ class Runs {
       KeepRecord([&] { dir_.RecordPopulation(run["population"]); });
       run.erase("population");
     }
-    if (run.contains("error") && budget != nullptr && budget->OomKilled()) {
-      run["error"]["out_of_memory"] = true;
-      // When the engine is a server, the kernel may have ended the server, and the error then tells
-      // only what its client saw.
-      std::string sentence = run["error"]["sentence"];
-      if (sentence.find("--ram") == std::string::npos) {
-        sentence += fmt::format(
-            "; the kernel had ended a process of the run because it needed more than --ram {}: "
-            "give "
-            "a larger --ram or a smaller --cache-pct",
-            ShortSize(options_.ram_bytes));
-      }
-      run["error"]["sentence"] = sentence;
-    }
     run["load"] = load_;
     run["seed"] = options_.data.seed;
     const bool go_on = !run.contains("error") && !run.value("partial", false);

@@ -60,6 +60,7 @@ bool WriteUnlessBehind(int fd, const std::string& text) {
 }  // namespace
 
 void ServeRun(const RunOptions& options, const RunPlan& plan, ParentLines* parent, int to_parent) {
+  PassesStopsOn(::getppid());
   SettleAllocator(options.ram_bytes);
   RunTalk talk;
   talk.report = [&](const json& line) {
@@ -134,7 +135,29 @@ std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status
     return fmt::format("the run was ended by signal {} ({}){}{}", WTERMSIG(status),
                        ::strsignal(WTERMSIG(status)), where, kept);
   }
-  return fmt::format("the run ended without a result{}{}", where, kept);
+  return fmt::format("the run ended without a result, with exit code {}{}{}", WEXITSTATUS(status),
+                     where, kept);
+}
+
+bool EndedByStopSignal(int status) {
+  if (!WIFSIGNALED(status)) return false;
+  const int signal = WTERMSIG(status);
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
+// Adds to the error of a run that the kernel ended a process of it for want of memory. The engine
+// may be a server that the kernel ended, and the error then tells only what its client saw.
+void NoteWantOfMemory(const RunOptions& options, const RunPlan& plan, json* document) {
+  if (!document->contains("error") || plan.budget == nullptr || !plan.budget->OomKilled()) return;
+  json& error = (*document)["error"];
+  error["out_of_memory"] = true;
+  std::string sentence = error["sentence"];
+  if (sentence.find("--ram") != std::string::npos) return;
+  sentence += fmt::format(
+      "; the kernel had ended a process of the run because it needed more than --ram {}: give a "
+      "larger --ram or a smaller --cache-pct",
+      ShortSize(options.ram_bytes));
+  error["sentence"] = sentence;
 }
 
 // Runs the plan in the child process, and ends the process.
@@ -290,9 +313,11 @@ bool RunProcess::Take(int milliseconds) {
 }
 
 // A signal that is sent to this process alone does not reach the child, so the child is sent
-// another.
+// another. A child that somebody has stopped (SIGSTOP) would never take it, so it is continued.
 void RunProcess::Stop() {
-  if (child_ > 0 && !std::exchange(told_to_stop_, true)) ::kill(child_, SIGTERM);
+  if (child_ <= 0 || std::exchange(told_to_stop_, true)) return;
+  ::kill(child_, SIGTERM);
+  ::kill(child_, SIGCONT);
 }
 
 bool RunProcess::ready() const { return lines_->ready; }
@@ -317,12 +342,24 @@ json RunProcess::Finish() {
   const int status = AwaitChild(std::exchange(child_, -1));
   json document = lines_->Document();
   if (release_ && document.contains("engine")) document["engine"]["release"] = release_->ToJson();
-  if (lines_->ended() && WIFEXITED(status) && WEXITSTATUS(status) == 0) return document;
-  document.erase("population");
-  document["partial"] = true;
-  document["error"] = {{"sentence", WhatEnded(options_, plan_, status, lines_->phase_under_way(),
-                                              lines_->phases().size())},
-                       {"exit_code", 1}};
+  const bool asked = told_to_stop_ || StopRequested();
+  std::string why;
+  if (!lines_->ended() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    document.erase("population");
+    document["partial"] = true;
+    // A child that executes its program anew has no handlers for a moment.
+    if (!asked || !EndedByStopSignal(status)) {
+      why = WhatEnded(options_, plan_, status, lines_->phase_under_way(), lines_->phases().size());
+    }
+  } else if (document.value("partial", false) && !asked && !document.contains("error")) {
+    // Nobody asked this process to stop, so that the other runs go on and must not take the run for
+    // a whole one.
+    why =
+        "a signal that was sent to its process alone (SIGTERM, SIGINT or SIGHUP) stopped the run "
+        "before its end";
+  }
+  if (!why.empty()) document["error"] = {{"sentence", why}, {"exit_code", 1}};
+  NoteWantOfMemory(options_, plan_, &document);
   return document;
 }
 

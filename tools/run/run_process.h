@@ -58,8 +58,9 @@ struct RunWatch {
 
 // Forks, calls ExecuteRun in the child and returns the run's document. The child sends each phase
 // when it is finished. When the child dies, the document holds the phases sent until then, is
-// marked partial, and its "error" names the cause of death. Throws Error (kIo) when no pipe can be
-// made, and whatever a callback of `watch` throws, after killing the child.
+// marked partial, and its "error" names the cause of death. So does that of a child that a signal
+// stopped early though nobody had asked this process to stop. Throws Error (kIo) when no pipe can
+// be made, and whatever a callback of `watch` throws, after killing the child.
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                                  const RunWatch& watch = {});
 
@@ -91,7 +92,8 @@ class RunProcess {
   bool Take(int milliseconds);
   // Waits until one of the runs has something to take, or for `milliseconds`.
   static void AwaitAny(const std::vector<RunProcess*>& runs, int milliseconds);
-  // Asks the child to end early, as a signal from the user does.
+  // Asks the child to end early, as a signal from the user does. A child that is stopped (SIGSTOP)
+  // is continued for it.
   void Stop();
   // Waits for the child's end and returns the run's document, as ExecuteRunInChild does.
   nlohmann::json Finish();

@@ -92,11 +92,14 @@ Surroundings::Surroundings(const RunOptions& options, json* document) : options_
 }
 
 std::unique_ptr<MemoryBudget> Surroundings::NewBudget(uint64_t spare) const {
-  if (options_.ram_bytes == 0) return nullptr;
+  return NewBudgetOf(options_.ram_bytes, spare);
+}
+
+std::unique_ptr<MemoryBudget> Surroundings::NewBudgetOf(uint64_t ram, uint64_t spare) const {
+  if (ram == 0 || unbounded_) return nullptr;
   std::string why;
-  std::unique_ptr<MemoryBudget> budget =
-      MemoryBudget::Create(options_.ram_bytes + SanitizerBytes() + spare, &why, CgroupFs::System(),
-                           options_.read_iops != 0);
+  std::unique_ptr<MemoryBudget> budget = MemoryBudget::Create(
+      ram + SanitizerBytes() + spare, &why, CgroupFs::System(), options_.read_iops != 0);
   if (budget == nullptr && bounded_ && spare == 0) {
     throw Error(Error::kRun, "--ram can no longer be enforced: " + why);
   }
@@ -155,6 +158,7 @@ void Surroundings::CheckBudget(json* document) {
   if (options_.ram_bytes == 0) return;
   std::string why;
   bounded_ = MemoryBudget::Create(options_.ram_bytes, &why) != nullptr;
+  unbounded_ = !bounded_;
   if (bounded_) return;
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
   NotInForce("ram", "is not enforced, caches may hold more", why, "", document);

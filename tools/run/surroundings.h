@@ -45,10 +45,12 @@ class Surroundings {
   // `options` must outlive the object. Adds "notes" and "not_in_force" to *document.
   Surroundings(const RunOptions& options, nlohmann::json* document);
 
-  // Returns a new budget for one run, `spare` bytes larger than --ram; null when --ram is 0 or
-  // cannot be enforced. Throws Error (kRun) when --ram could be enforced at the beginning and, with
-  // no `spare`, no longer is.
+  // Returns a new budget for one run, `spare` bytes larger than --ram; null when --ram is 0 or was
+  // refused at the beginning. Throws Error (kRun) when --ram could be enforced at the beginning
+  // and, with no `spare`, no longer is.
   std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const;
+  // Does the same for a run whose --ram is `ram` bytes, which is at most that of the options.
+  std::unique_ptr<MemoryBudget> NewBudgetOf(uint64_t ram, uint64_t spare = 0) const;
   // Returns a new limit of reads per second for one run; null when --read-iops is 0 or cannot be
   // enforced. The limit refers to `budget`, which may be null. Throws as NewBudget does.
   std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const;
@@ -68,6 +70,7 @@ class Surroundings {
 
   const RunOptions& options_;
   bool bounded_ = false, limited_ = false;  // --ram and --read-iops could be enforced
+  bool unbounded_ = false;                  // --ram could not, and the document says so
   std::unique_ptr<ScratchDevice> scratch_;
   std::string scratch_path_;
   std::unique_ptr<ReadaheadGuard> readahead_;

@@ -3,7 +3,7 @@
 // when the phase ended.
 //
 //   OpenLoop loop(clock, start, std::move(arrivals), &worker);
-//   Await(loop.Next(set_ns));
+//   begin = loop.Await(set_ns, gate);
 //   loop.Begins();
 //   ... perform it ...
 //   loop.Record(begin, end, &op);
@@ -14,6 +14,8 @@
 #ifndef TESTBED_WORKLOADS_MEASURE_OPEN_LOOP_H_
 #define TESTBED_WORKLOADS_MEASURE_OPEN_LOOP_H_
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -22,6 +24,7 @@
 
 #include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/measure/clock.h"
+#include "workloads/measure/gate.h"
 #include "workloads/measure/worker.h"
 
 namespace testbed {
@@ -67,6 +70,22 @@ class OpenLoop {
     awaits_ = true;
     due_ = start_ + clock_.FromNs(arrivals_ ? arrivals_->Next() : set_ns());
     return due_;
+  }
+  // Takes the next operation, waits until it is due and returns the time that it is then; earlier
+  // when the gate stops the clients. Sleeps until shortly before, then spins: a sleep overruns by
+  // some microseconds, and the harness's lateness must not count as the engine's latency.
+  template <typename SetNs>
+  uint64_t Await(const SetNs& set_ns, const Gate& gate) {
+    constexpr uint64_t kSpinNs = 8000;
+    const uint64_t due = Next(set_ns);
+    while (true) {
+      const uint64_t now = clock_.Now();
+      if (static_cast<int64_t>(now - due) >= 0 || gate.Stopping()) return now;
+      const uint64_t left = clock_.ToNs(due - now);
+      if (left <= kSpinNs) continue;
+      const timespec pause{0, static_cast<long>(std::min<uint64_t>(left - kSpinNs, 100000000))};
+      ::nanosleep(&pause, nullptr);
+    }
   }
   // Says that the operation begins now.
   void Begins() { awaits_ = false; }

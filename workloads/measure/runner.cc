@@ -1,7 +1,6 @@
 #include "workloads/measure/runner.h"
 
 #include <sys/prctl.h>
-#include <time.h>
 
 #include <algorithm>
 #include <exception>
@@ -76,7 +75,6 @@ class Phase {
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
   void AwaitStart(int t);
   void NoteEnded();
-  uint64_t AwaitIntended(uint64_t intended);
   // Returns a thread's operations per second; 0 means no limit. The clients share the rate of the
   // phase, but for those that the workload gives a rate of their own. Threads in addition to the
   // clients have only the rate that the workload sets.
@@ -98,6 +96,9 @@ class Phase {
   void Report();
   void RunSlices();
   std::vector<std::thread> StartThreads();
+  void EndThreads(std::vector<std::thread>* threads);
+  void AwaitReady();
+  void ThrowFailure();
   void AwaitThreads(double seconds);
   bool AskedToStop() const { return options_.stop != nullptr && options_.stop(); }
   Interval Sample(double seconds);
@@ -127,23 +128,6 @@ class Phase {
   std::optional<IntervalSurroundings> surroundings_;  // made when the phase begins
   CpuUse cpu_begin_;
 };
-
-// Sleeps until shortly before the intended start, then spins: a sleep overruns by some
-// microseconds, and the harness's lateness must not count as the engine's latency.
-uint64_t Phase::AwaitIntended(uint64_t intended) {
-  constexpr uint64_t kSpinNs = 8000;
-  while (true) {
-    const uint64_t now = clock_.Now();
-    if (static_cast<int64_t>(now - intended) >= 0) return now;
-    if (Stopping()) return now;
-    const uint64_t left = clock_.ToNs(intended - now);
-    if (left > kSpinNs) {
-      const uint64_t ns = std::min<uint64_t>(left - kSpinNs, 100000000);
-      timespec pause{0, static_cast<long>(ns)};
-      nanosleep(&pause, nullptr);
-    }
-  }
-}
 
 void Phase::Check(Client& client, Worker& worker, size_t i) {
   worker.verified.Add(1);
@@ -188,7 +172,7 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
     uint64_t begin = clock_.Now();
     if constexpr (kRated) open.AddOwnWork(making, begin);
     for (size_t i = 0; i < n; ++i) {
-      if constexpr (kRated) begin = AwaitIntended(open.Next([&] { return client.DueNs(i); }));
+      if constexpr (kRated) begin = open.Await([&] { return client.DueNs(i); }, gate_);
       if (gate_.Halted()) {
         if (Stopping()) break;
         gate_.Rest(t);
@@ -436,6 +420,18 @@ void Phase::RunSlices() {
   changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return done_ == threads_; });
 }
 
+// Ends the threads after an error of the main thread, those too that rest, or wait for the begin.
+void Phase::EndThreads(std::vector<std::thread>* threads) {
+  gate_.Stop();
+  {
+    const LockGuard lock(mutex_);
+    if (!started_) start_ = clock_.Now();
+    started_ = true;
+    changed_.notify_all();
+  }
+  for (std::thread& thread : *threads) thread.join();
+}
+
 // Starts the threads of the phase. When the system cannot make all of them, ends those that it made
 // and throws the Error.
 std::vector<std::thread> Phase::StartThreads() {
@@ -448,40 +444,46 @@ std::vector<std::thread> Phase::StartThreads() {
     }
     return threads;
   } catch (const Error&) {
-    gate_.Stop();
-    {
-      const LockGuard lock(mutex_);
-      start_ = clock_.Now();
-      started_ = true;
-      changed_.notify_all();
-    }
-    for (std::thread& thread : threads) thread.join();
+    EndThreads(&threads);
     throw;
   }
+}
+
+// Lets the threads begin once all of them are ready.
+void Phase::AwaitReady() {
+  const LockGuard lock(mutex_);
+  changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });
+  surroundings_.emplace(options_.account, options_.device, options_.budget);
+  cpu_begin_ = ReadCpuUse();
+  start_ = clock_.Now();
+  started_ = true;
+  changed_.notify_all();
+}
+
+// Throws what a thread failed with, if one did.
+void Phase::ThrowFailure() {
+  const LockGuard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 PhaseResult Phase::Run() {
   workload_.OpenClientTables(engine_, options_.threads);
   if (options_.recorder != nullptr) options_.recorder->MakeClients(threads_);
   std::vector<std::thread> threads = StartThreads();
-  {
-    const LockGuard lock(mutex_);
-    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });
-    surroundings_.emplace(options_.account, options_.device, options_.budget);
-    cpu_begin_ = ReadCpuUse();
-    start_ = clock_.Now();
-    started_ = true;
-    changed_.notify_all();
-  }
-  options_.slices != nullptr ? RunSlices() : Report();
-  const CpuUse cpu_end = ReadCpuUse();
-  for (std::thread& thread : threads) thread.join();
-  {
-    const LockGuard lock(mutex_);
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
   PhaseResult result;
+  try {
+    AwaitReady();
+    options_.slices != nullptr ? RunSlices() : Report();
+    result.cpu_end = ReadCpuUse();
+  } catch (...) {
+    // The main thread reads counters, for which an engine may ask a server that is gone.
+    EndThreads(&threads);
+    ThrowFailure();  // what a client met says more
+    throw;
+  }
+  for (std::thread& thread : threads) thread.join();
+  ThrowFailure();
+
   uint64_t end = start_;
   for (OpKind op : workload_.ops()) result.ops.push_back({op, 0, {}, {}, {}});
   for (int t = 0; t < threads_; ++t) {
@@ -498,7 +500,6 @@ PhaseResult Phase::Run() {
     result.seconds = series_.empty() ? 0 : series_.back().end_seconds;
   }
   result.cpu_begin = cpu_begin_;
-  result.cpu_end = cpu_end;
   result.partial = AskedToStop();
   result.knows_undone = !workload_.timed();
   result.ended_because = workload_.EndedBecause();

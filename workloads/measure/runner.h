@@ -69,8 +69,8 @@ struct PhaseOptions {
 OpKind VerifyOp();
 
 // Opens the workload's tables, runs the phase and returns its result. Blocks until all threads have
-// ended. Rethrows the first exception that a thread threw. `options` and all it points to must stay
-// valid during the call.
+// ended. Rethrows the first exception that a thread threw, or else what reading the figures or a
+// function of `options` threw. `options` and all it points to must stay valid during the call.
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options);
 
 }  // namespace testbed

@@ -143,6 +143,18 @@ TEST_F(AbTest, ProgressHasALineForEachIntervalWithTheAnswerSoFar) {
   EXPECT_GE(with_interval, 1) << result.err;
 }
 
+// A run or a load may take longer than the interval.
+TEST_F(AbTest, ProgressGoesOnWithinARun) {
+  const CommandResult result =
+      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload insert,mixed --mix "
+          "update=1 --seconds 1.7 --warmup 0 --loads 1 --account off --report-interval 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::regex line("ab: load 1, running side [ab]; [0-9]+ s\n");
+  const auto lines = std::distance(std::sregex_iterator(result.err.begin(), result.err.end(), line),
+                                   std::sregex_iterator());
+  EXPECT_GE(lines, 2) << result.err;
+}
+
 TEST_F(AbTest, OneLoadIsToldWithTheCommandThatMakesEnough) {
   const std::string settings =
       "--engine null --a '' --b added-delay=50000 --rows 1000 --threads 1 --workload point-read "
@@ -259,10 +271,12 @@ TEST_F(AbTest, AServerIsNeitherBoundNorBoundedByASide) {
 
 TEST_F(AbTest, EachSideHasItsEnvironmentAndOptions) {
   // The sizes of pages show that options reached the engine of the right side.
+  std::ofstream(directory_ / "small.words") << "page-size=4k  # a comment\n";
   const CommandResult result = Run(
-      "ab --engine btree --a page-size=4k --b page-size=16k --json ab.json --loads 1 --time 1s "
+      "ab --engine btree --a @small.words --b page-size=16k --json ab.json --loads 1 --time 1s "
       "--ram 64M --rows 5000 --threads 1 --workload point-read --slice 0.05 --warmup 0 --quiet");
   ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\na: engine=btree @small.words (page-size=4k)\n"));
   const nlohmann::json document = Json("ab.json");
   // The percentiles of a load are those of all its slices together.
   std::map<std::string, nlohmann::json> p99;
@@ -350,6 +364,7 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab"), "ab compares two sides or more");
   ExpectRefused(Run("ab --a engine=null"), "--b");
   ExpectRefused(Run("ab --a '' --b ''" + reads), "--engine is missing");
+  ExpectRefused(Run("ab --a= --b= --engine nul" + reads), "side a: --engine nul is not known");
   ExpectRefused(Run("ab --engine null --a '' --b rows=7" + reads), "cannot be compared");
   ExpectRefused(Run("ab --engine null --a '' --b key-size=20" + reads), "cannot be compared");
   ExpectRefused(Run("ab --engine null --a '' --b engine=nul" + reads), "side b");
@@ -370,7 +385,10 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
                 "point-read in slices is measured as a whole; give p99");
   ExpectRefused(Run("ab --engine null --a '' --b '' --rate 10 --way interleave" + reads), "--rate");
   ExpectRefused(Run("ab --engine null --a '' --b '' --seconds 10" + reads), "--seconds");
-  ExpectRefused(Run("ab --engine null --a '' --b '' --until 0%" + reads), "--until");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --until 0%" + reads),
+                "--until 0% is not a difference in per cent");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --time 1d"),
+                "--time 1d is not accepted; it takes a time above 0, such as 90s, 10m or 1h");
   ExpectRefused(Run("ab --engine btree --a '' --b engine-option=no_such=1" + reads), "no_such");
   ExpectRefused(Run("ab --engine btree --a '' --b '' --way interleave --workload insert --rows 10"),
                 "--way rounds");
@@ -431,6 +449,7 @@ TEST_F(AbTest, ASideThatNeedsMoreThanItsMemoryIsNamed) {
   EXPECT_THAT(result.err, HasSubstr("side b failed"));
   EXPECT_THAT(result.err, HasSubstr("--ram 32M"));
   const nlohmann::json document = Taken("ab.json");
+  EXPECT_TRUE(document["errors"][0].value("out_of_memory", false));
   size_t kept = 0;
   for (const nlohmann::json& sample : document["samples"]) kept += sample["side"] == "a";
   EXPECT_GT(kept, 0u);

@@ -72,6 +72,35 @@ TEST(SignalGuardTest, TheFirstSignalAsksAndALaterOneEnds) {
   }
 }
 
+// The parent may look seconds after the terminal has sent Ctrl-C to both.
+TEST(SignalGuardTest, ARequestThatTheParentPassesOnLateEndsNothing) {
+  const auto ended_by_late = [](bool said) {
+    Shared asked;
+    return InChild([&] {
+      const SignalGuard guard;
+      const pid_t parent = getpid(), child = fork();
+      if (child == 0) {
+        if (said) PassesStopsOn(parent);
+        raise(SIGTERM);
+        *asked = 1;
+        for (;;) usleep(10'000);
+      }
+      while (*asked == 0) usleep(1'000);
+      usleep(300'000);
+      kill(child, SIGTERM);
+      bool ended = false;
+      for (int ms = 0; ms < (said ? 100 : 10'000) && !ended; ++ms) {
+        usleep(1'000);
+        ended = waitpid(child, nullptr, WNOHANG) == child;
+      }
+      if (!ended) kill(child, SIGKILL);
+      _exit(ended ? 3 : 4);
+    });
+  };
+  EXPECT_EQ(WEXITSTATUS(ended_by_late(false)), 3);
+  EXPECT_EQ(WEXITSTATUS(ended_by_late(true)), 4);
+}
+
 TEST(SignalGuardTest, SystemCallsGoOnAfterARequest) {
   EXPECT_TRUE(ReachedEnd(InChild([] {
     const SignalGuard guard;

@@ -60,7 +60,30 @@ TEST(AbSideTest, TakesVariablesAndFiles) {
   EXPECT_EQ(side.options.cache_pct, 8);
   EXPECT_EQ(side.environment.at("A"), "b");
   EXPECT_EQ(side.environment.at("C"), "d e");
+  EXPECT_THAT(side.words,
+              ElementsAre("engine=lmdb", "env:A=b", "cache-pct=7", "env:C=d e", "cache-pct=8"));
+  EXPECT_THAT(ParseSide("b", "cache-pct=8", {}).words, ElementsAre());
   EXPECT_THAT(Refusal("@" + path), HasSubstr("@" + path + ": the file cannot be read"));
+}
+
+// Anything else would change a value without a word.
+TEST(AbSideTest, ANumberSignWithinAWordOrQuotesIsNoComment) {
+  const std::string path = "ab_side_test_signs";
+  const auto with = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    return "@" + path;
+  };
+  const AbSide side =
+      ParseSide("b", with("env:A=/opt/a#b.so env:B='c #d' # env:C=e\n#env:D=f\ncache-pct=7\n"), {});
+  EXPECT_EQ(side.environment.at("A"), "/opt/a#b.so");
+  EXPECT_EQ(side.environment.at("B"), "c #d");
+  EXPECT_EQ(side.environment.size(), 2u);
+  EXPECT_EQ(side.options.cache_pct, 7);
+  EXPECT_EQ(ParseSide("b", "env:A=#x", {}).environment.at("A"), "#x");
+  EXPECT_THAT(Refusal(with("env:A='b\n")),
+              HasSubstr("--b @" + path + ": a quote (') is not closed"));
+  EXPECT_THAT(Refusal(with("@other")), HasSubstr("names no other one; give @other in --b itself"));
+  std::filesystem::remove(path);
 }
 
 // Without the check, each of these would be read as a file without options.

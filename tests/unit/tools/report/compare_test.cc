@@ -375,6 +375,19 @@ TEST(CompareTermsTest, AReadaheadThatARunSetIsASetting) {
   EXPECT_FALSE(TermsOf(first, second).same_machine()) << "--readahead was refused";
 }
 
+// A version of testbed may read a setting of the queue that another did not. Whether the machines
+// are one must not depend on which file is named first.
+TEST(CompareTermsTest, ASettingOfTheQueueThatOneSideLacksDiffersInEitherOrder) {
+  json first = Document({100});
+  first["device"] = {{"name", "a"}, {"exclusive", true}, {"queue", {{"rotational", "0"}}}};
+  json second = first;
+  second["device"]["queue"]["wbt_lat_usec"] = "75000";
+  EXPECT_FALSE(TermsOf(first, second).same_machine());
+  EXPECT_FALSE(TermsOf(second, first).same_machine());
+  EXPECT_THAT(TermsText(TermsOf(first, second)),
+              HasSubstr("machine differs: device's wbt_lat_usec: not known against 75000\n"));
+}
+
 TEST(CompareTermsTest, AFileSystemThatARunAskedForIsASetting) {
   json first = Document({100}), second = Document({100});
   first["machine"]["file_system"] = "ext4";

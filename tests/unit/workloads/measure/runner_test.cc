@@ -137,6 +137,50 @@ TEST_F(RunnerTest, SlicesAddUpToThePhaseAndRestsCountForNothing) {
   }
 }
 
+// Slices whose figures cannot be read, as when an engine's server was killed.
+class UnreadableSlices : public SliceControl {
+ public:
+  explicit UnreadableSlices(bool after_rest) : after_rest_(after_rest) {}
+  std::optional<double> Next() override {
+    if (after_rest_) throw Error(Error::kRun, "unreadable after a rest");
+    return 0.02;
+  }
+  void Done(const Interval&, const HistogramCounts&, double) override {
+    throw Error(Error::kRun, "unreadable after a slice");
+  }
+
+ private:
+  const bool after_rest_;
+};
+
+TEST_F(RunnerTest, AnErrorBetweenSlicesEndsTheClientsAndReachesTheCaller) {
+  Load(1, 100);
+  for (const bool after_rest : {false, true}) {
+    UnreadableSlices slices(after_rest);
+    PhaseOptions phase;
+    phase.threads = 2;
+    phase.slices = &slices;
+    try {
+      Read(phase);
+      ADD_FAILURE() << "no error was thrown";
+    } catch (const Error& e) {
+      EXPECT_EQ(std::string(e.what()),
+                after_rest ? "unreadable after a rest" : "unreadable after a slice");
+    }
+  }
+  // What a client met says more than that the figures cannot be read.
+  engine_.fails = true;
+  UnreadableSlices slices(false);
+  PhaseOptions phase;
+  phase.slices = &slices;
+  try {
+    Read(phase);
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).find("unreadable"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(RunnerTest, APhaseInSlicesEndsWhenItsOperationsAreDone) {
   Load(1, 100);
   SomeSlices slices(1000000);
