@@ -112,10 +112,11 @@ def killed(options, words, number, directory, rng):
     run.sides(number)
     time.sleep(rng.uniform(0, options.wait))
     sides = run.sides(number)
+    by, reason = rng.choice([(signal.SIGKILL, "signal 9"), (signal.SIGSEGV, "signal 11"), (signal.SIGTERM, "signal")])
     if sides:
-        os.kill(rng.choice(sides), signal.SIGKILL)
+        os.kill(rng.choice(sides), by)
     code, left = run.end()
-    return failed_alone(run, code, "signal 9") + left
+    return failed_alone(run, code, reason) + left
 
 
 def out_of_memory(options, directory, _):
