@@ -249,6 +249,7 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
   dir->RecordUnloaded();
   RemoveEngineFiles(dir->engine_path(), options.engine_name);
   CopyTree(options.copy_of + "/" + kEngineFiles, dir->engine_path());
+  SyncTree(dir->engine_path());
   if (StopRequested()) return;
   dir->RecordLoaded();
   const std::optional<json> record = ReadRecord(options.copy_of);
