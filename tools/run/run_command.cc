@@ -201,6 +201,7 @@ class Runs {
     const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
     plan.read_limit = read_limit.get();
     plan.population = dir_.population();
+    plan.loader = dir_.loader();
     // The record must not claim rows while the run changes them: it may be killed.
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
@@ -273,6 +274,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   plan.engine_dir = dir->engine_path();
   if (options.reuse) {
     plan.population = dir->population();
+    plan.loader = dir->loader();
     DropPages(plan.engine_dir);
   }
   std::unique_ptr<MemoryBudget> budget = surroundings.NewBudget(options.ram_bytes / 4);
