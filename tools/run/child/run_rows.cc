@@ -21,7 +21,7 @@ bool HasPopulation(const RunPlan& plan) {
   return loader.empty() ? !plan.population.is_null() : loader == "insert";
 }
 
-std::string LoaderOf(const RunPlan& plan) {
+std::string LoaderOfRun(const RunPlan& plan) {
   const std::string loader = LoaderOfPlan(plan);
   return loader.empty() ? plan.loader : loader;
 }

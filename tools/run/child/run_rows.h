@@ -15,7 +15,7 @@ namespace testbed {
 
 // Returns the workload that loaded the database of the plan, or loads it; empty when it is not
 // known.
-std::string LoaderOf(const RunPlan& plan);
+std::string LoaderOfRun(const RunPlan& plan);
 
 // Returns the number of rows that the database holds after the plan; nothing when it is not known,
 // as with most loaders, whose tables hold other rows than the Dataset has. `population` may be
