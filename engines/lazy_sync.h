@@ -31,10 +31,19 @@ class LazySync {
   // thread.
   LazySync(std::chrono::milliseconds interval, std::function<uint64_t()> newest,
            std::function<void()> sync)
+      : LazySync(interval, [newest, sync = std::move(sync), synced = newest()]() mutable {
+          const uint64_t now = newest();
+          if (now == synced) return false;
+          sync();
+          synced = now;
+          return true;
+        }) {}
+  // For a library that does not tell its commits: `sync` makes all commits so far durable, and
+  // returns whether there were any that were not. A call that had nothing to do tells nothing of
+  // how long a sync takes, by which the next one begins.
+  LazySync(std::chrono::milliseconds interval, std::function<bool()> sync)
       : interval_(interval),
-        newest_(std::move(newest)),
         sync_(std::move(sync)),
-        synced_(newest_()),
         thread_(StartThread("the syncs of lazy commits", [this] { Run(); })) {}
   // Stops the thread, without a last sync.
   ~LazySync() {
@@ -61,16 +70,10 @@ class LazySync {
     LazyPace pace(interval_);
     UniqueLock lock(mutex_);
     while (!wake_.wait_until(mutex_, pace.Next(), [this]() REQUIRES(mutex_) { return stop_; })) {
-      pace.Begin();
       lock.unlock();
       std::optional<Error> failure;
-      bool synced = false;
       try {
-        if (const uint64_t newest = newest_(); newest != synced_) {
-          sync_();
-          synced_ = newest;
-          synced = true;
-        }
+        pace.Turn(sync_);
       } catch (const std::exception& error) {
         failure = Error::Of(error);  // no memory, for example
       }
@@ -80,15 +83,12 @@ class LazySync {
         failed_.store(true, std::memory_order_release);
         return;
       }
-      if (synced) pace.End();
     }
   }
 
   const std::chrono::milliseconds interval_;
-  const std::function<uint64_t()> newest_;
-  const std::function<void()> sync_;
-  uint64_t synced_;  // `newest` at the last sync; only the thread uses it
-  Mutex mutex_;      // protects stop_ and failure_
+  const std::function<bool()> sync_;
+  Mutex mutex_;  // protects stop_ and failure_
   CondVar wake_;
   bool stop_ GUARDED_BY(mutex_) = false;
   std::optional<Error> failure_ GUARDED_BY(mutex_);

@@ -12,6 +12,8 @@
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own, 50 kills and 20 power cuts of each server that is installed
 #   pebble         the tests of the engine pebble in every IO mode, 100 kills and, as root, 20 power cuts (Go)
+#   myrocks        the tests of the engine mysql on MyRocks, 50 kills and, as root, 20 power cuts; where Debian's plugin is
+#                  not installed, its files are fetched (apt-get download)
 #   planted-bugs   bugs planted in our engines, each of which crashtest must find (tools/crashtest/planted_bugs.sh)
 #   mutants        changes of single lines, each of which a test must notice (tests/mutants/mutants.py): those that
 #                  tests/mutants/results.json knows, or TESTBED_MUTANTS (default 4) drawn in each file
@@ -37,7 +39,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes pebble planted-bugs mutants fuzz experiments page originals releases python)
+parts=(clean-roots tests tidy without-engines extension faults crashes pebble myrocks planted-bugs mutants fuzz experiments page originals releases python)
 kSkipped=77
 
 usage() {
@@ -165,6 +167,39 @@ part_pebble() {
   (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine pebble --kills 100 --quiet "${cuts[@]}") || bad=1
   (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine pebble --kills 20 --quiet \
     --durability lazy --lazy-interval 300) || bad=1
+  return "$bad"
+}
+
+# Prints the folder of a mariadbd that has MyRocks beside it. Installing Debian's plugin would bring a server of the
+# machine's own, so the plugin and a copy of the program are laid into a folder of this run.
+programs_of_myrocks() {
+  local server version folder=$out/myrocks
+  server=$(PATH=$PATH:/usr/sbin:/usr/local/sbin type -P mariadbd) || return
+  if [[ -e ${server%/*/*}/lib/mysql/plugin/ha_rocksdb.so ]]; then
+    echo "${server%/*}"
+    return
+  fi
+  [[ -z ${TESTBED_SKIP_PACKAGES:-} ]] || return 1
+  # A plugin of another release is refused by the server.
+  version=$(dpkg-query --show --showformat='${Version}' "$(mariadb_server_package)") || return
+  mkdir -p -- "$folder/usr/sbin" || return
+  (cd -- "$folder" && apt-get download --quiet "mariadb-plugin-rocksdb=$version") >&2 || return
+  dpkg-deb --extract "$folder"/mariadb-plugin-rocksdb_*.deb "$folder" || return
+  cp -- "$server" "$folder/usr/sbin/mariadbd" || return
+  echo "$folder/usr/sbin"
+}
+
+part_myrocks() {
+  (set_up_tests && build release testbed) || return
+  local programs bad=0 cuts=()
+  has_engine mysql || cannot "this build has no mysql" || return
+  programs=$(programs_of_myrocks) || cannot "there is no MyRocks (Debian: mariadb-plugin-rocksdb)" || return
+  export PATH=$programs:$PATH
+  # Where it does not start, the tests are skipped.
+  (cd -- "$out" && "$build_dir/release/testbed" --engine mysql:rocksdb --ram 256M --rows 1000 --seconds 1 --quiet) || return
+  TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R mysql_buffered_rocksdb || bad=1
+  ((EUID != 0)) || cuts=(--power-cuts 20)
+  (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine mysql:rocksdb --kills 50 --quiet "${cuts[@]}") || bad=1
   return "$bad"
 }
 

@@ -53,6 +53,8 @@ struct WorkloadOptions {
   std::string directory;
   // The rows of the data set that the database holds; null means all of them, and no others.
   std::shared_ptr<Population> population;
+  // The workload that loaded the database, or loads it in this run; empty when it is not known.
+  std::string loader;
 };
 
 // The most bytes of keys and values that a client prepares at once, unless a single operation has

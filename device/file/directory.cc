@@ -114,6 +114,22 @@ void RemoveFile(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw Error::Io("remove", path, errno);
 }
 
+bool LinkFile(const std::string& from, const std::string& to) {
+  CheckLockedDirectory(to);
+  if (::link(from.c_str(), to.c_str()) == 0) return true;
+  if (errno != EEXIST) throw Error::Io("link", to, errno);
+  // When the answer of an NFS server is lost, the client repeats the request, which then finds the
+  // name that the first one made (open(2), O_EXCL). The number of links tells; opening the file
+  // makes the client ask for it anew.
+  const int fd = ::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", from, errno);
+  struct stat st;
+  const int code = ::fstat(fd, &st) == 0 ? 0 : errno;
+  ::close(fd);
+  if (code != 0) throw Error::Io("stat", from, code);
+  return st.st_nlink > 1;
+}
+
 // Asks for the links alone. After a stat that asks for the times, the next write gives the file new
 // ones, which took a sixth of the rate of synced commits (multigrain timestamps, since Linux 6.13).
 void CheckHasName(int fd, const std::string& path) {

@@ -34,6 +34,9 @@ void SyncParent(const std::string& path);
 // `to`: otherwise root could replace /dev/null by a file.
 void RenameFile(const std::string& from, const std::string& to);
 void RemoveFile(const std::string& path);
+// Gives the file `from` the further name `to`, unless something has that name. Returns whether it
+// did. `from` must be the file's only name, which nobody else uses. Throws when the system refuses.
+bool LinkFile(const std::string& from, const std::string& to);
 // Throws Error (kIo) when the open file, which was `path`, has no name left, so that its bytes
 // vanish when it is closed.
 void CheckHasName(int fd, const std::string& path);

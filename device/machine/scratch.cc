@@ -388,14 +388,23 @@ void ScratchDevice::FailWrites(const std::string& file, uint64_t skip, uint64_t 
 
 uint64_t ScratchDevice::FailedWrites() { return disk_->Count().failed; }
 
-void ScratchDevice::Remount() {
+bool ScratchDevice::Remount() {
   Unmount();
   if (disk_ != nullptr) {
     // The kernel must drop the blocks of the disk that it has cached: the disk may have lost them.
     ::ioctl(loop_fd_, BLKFLSBUF, 0);
     disk_->Revive();
   }
+  try {
+    Mount();
+    return true;
+  } catch (const Error& error) {
+    const int damage[] = {EUCLEAN, EBADMSG, EINVAL, EIO};
+    if (mounted_ || std::ranges::count(damage, error.code()) == 0) throw;
+  }
+  MakeFileSystem();
   Mount();
+  return false;
 }
 
 ScratchDevice::~ScratchDevice() {

@@ -101,8 +101,9 @@ class ScratchDevice {
   void FailWrites(const std::string& file, uint64_t skip, uint64_t count);
   // Returns the number of writes that FailWrites has made fail so far.
   uint64_t FailedWrites();
-  // Unmounts and mounts again; the file system recovers. No file on it may be open.
-  void Remount();
+  // Unmounts and mounts again; the file system recovers. No file on it may be open. Returns false
+  // when it was too damaged to be mounted, and an empty one was made in its place.
+  [[nodiscard]] bool Remount();
 
  private:
   ScratchDevice() = default;

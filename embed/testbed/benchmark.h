@@ -16,7 +16,7 @@
 // google-benchmark calls the function several times, until the time is long enough; each call has a
 // database of its own in the working directory, which is removed after it. ->Iterations(N) calls it
 // once. With ->Threads(N) it is called on N threads that share one database and have a session
-// each.
+// each. The first thread opens it; when that thread ends before its Open, the others' Open throws.
 //
 // Counters, of one operation: file_reads, file_read_bytes, file_writes, file_write_bytes and syncs
 // are the operation's calls of files, for engines whose calls are counted. background_write_bytes
@@ -62,33 +62,37 @@ class BenchmarkPlace {
       : engine_name(std::move(engine)), name_(std::move(name)) {}
 
   // Opens the database on the first thread of a call; the others wait for it. Throws what `open`
-  // throws, on each of them.
+  // throws, on each of them, and an Error on the others when the first thread leaves instead.
   void Enter(bool first, const std::function<void(BenchmarkPlace*)>& open) {
     std::unique_lock lock(mutex_);
-    if (!first) {
-      opened_.wait(lock, [this] { return inside_ > 0; });
-      ++inside_;
-      if (error_ != nullptr) std::rethrow_exception(error_);
-      return;
+    if (first) {
+      try {
+        open(this);
+        before_ = Ledger::Get().Counts();
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+      answered_ = true;
+      answer_.notify_all();
     }
-    error_ = nullptr;
-    try {
-      open(this);
-      before_ = Ledger::Get().Counts();
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-    ++inside_;
-    opened_.notify_all();
+    answer_.wait(lock, [this] { return answered_; });
     if (error_ != nullptr) std::rethrow_exception(error_);
   }
 
-  // Called by each thread of a call at its end. The last one gets true, when all threads but it
-  // have ended, and then closes the database.
-  bool Leave(int threads) {
+  // Called by each thread of a call at its end, whether it has entered or not. The last one gets
+  // true, when all threads but it have ended, and then closes the database.
+  bool Leave(bool first, int threads) {
     const std::lock_guard lock(mutex_);
+    if (first && !answered_) {
+      error_ = std::make_exception_ptr(
+          Error(Error::kRun, "the benchmark's first thread ended before it opened the database"));
+      answered_ = true;
+      answer_.notify_all();
+    }
     if (++left_ < threads) return false;
-    inside_ = left_ = 0;
+    answered_ = false;
+    left_ = 0;
+    error_ = nullptr;
     return true;
   }
 
@@ -136,9 +140,10 @@ class BenchmarkPlace {
   const OpKind op_ = DefineOp(name_, Ground::kForeground);
   std::string directory_;
   std::mutex mutex_;
-  std::condition_variable opened_;
-  int inside_ = 0, left_ = 0;
-  std::exception_ptr error_;
+  std::condition_variable answer_;
+  bool answered_ = false;     // whether the first thread of the call has opened or failed
+  std::exception_ptr error_;  // with which it failed
+  int left_ = 0;              // threads of the call that have ended
   LedgerCounts before_;
   const KernelAccount* account_ = nullptr;
 };
@@ -165,7 +170,6 @@ class BenchmarkRun {
     Open(options, load);
   }
   void Open(const EngineOptions& options, const std::function<void(Session&)>& load = nullptr) {
-    entered_ = true;
     place_.Enter(state_.thread_index() == 0, [&](BenchmarkPlace* place) {
       place->Open(options);
       if (load == nullptr) return;
@@ -198,7 +202,7 @@ class BenchmarkRun {
  private:
   void End() {
     session_.reset();
-    if (!entered_ || !place_.Leave(state_.threads())) return;
+    if (!place_.Leave(state_.thread_index() == 0, state_.threads())) return;
     if (measured_) Count(place_.Counts());
     place_.Close();
   }
@@ -232,7 +236,7 @@ class BenchmarkRun {
   benchmark::State& state_;
   BenchmarkPlace& place_;
   std::unique_ptr<Session> session_;
-  bool entered_ = false, measured_ = false;
+  bool measured_ = false;
 };
 
 // Registers the function for an engine, as FUNCTION/ENGINE/real_time. Returns google-benchmark's
@@ -247,7 +251,13 @@ inline auto* RegisterBenchmarkOn(const std::string& engine, const std::string& n
         try {
           std::call_once(*once, [&] { *place = std::make_unique<BenchmarkPlace>(engine, name); });
           BenchmarkRun run(&state, place->get());
-          function(run);
+          // The error is told before the run leaves its place, after which other threads fail
+          // because this one did: google-benchmark reports the first error.
+          try {
+            function(run);
+          } catch (const std::exception& error) {
+            state.SkipWithError(error.what());
+          }
         } catch (const std::exception& error) {
           state.SkipWithError(error.what());
         }

@@ -3,6 +3,7 @@
 #ifndef TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 #define TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 
+#include <cstddef>
 #include <string>
 
 namespace testbed {
@@ -11,6 +12,33 @@ namespace testbed {
 // there: its rows may be in a place that is not mounted. Throws Error (kIo) when the system does
 // not tell. Changes nothing.
 void CheckDataFile(const std::string& data_file, const std::string& lock_file);
+
+// The opening of a database, which leaves no file of a new one behind when it fails.
+class DataFileOpening {
+ public:
+  // Throws as CheckDataFile does.
+  DataFileOpening(std::string data_file, std::string lock_file);
+  // Removes the files that were not there before, unless Done was called. The library must have
+  // closed them.
+  ~DataFileOpening();
+  DataFileOpening(const DataFileOpening&) = delete;
+  DataFileOpening& operator=(const DataFileOpening&) = delete;
+  bool is_new() const { return is_new_; }  // the data file was not there
+  void Done() { is_done_ = true; }
+
+ private:
+  const std::string data_file_, lock_file_;
+  const bool is_new_, had_lock_;
+  bool is_done_ = false;
+};
+
+// Registers the files, which the library opens itself, so that the block IO that the kernel reports
+// can be counted by kind of file.
+void RegisterDataFile(const std::string& data_file, const std::string& lock_file);
+
+// Throws Error (kUsage) for a name that no table of the library can have. `longest` is the most
+// bytes of a key.
+void CheckTableName(const std::string& engine, const std::string& table, size_t longest);
 
 // Returns whether the file system has hardly any space. The libraries report a write for which
 // there was too little space as an IO error, not as ENOSPC.

@@ -1,30 +1,45 @@
 #include "engines/lmdb/environment.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "device/account/ledger.h"
-#include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/os/mutex.h"
 #include "engines/data_file/data_file.h"
+#include "engines/data_file/mapped_error.h"
 
 namespace testbed::lmdb {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr mdb_mode_t kMode = 0644;
 
-// Returns a number that identifies the calling thread while it exists.
-uintptr_t ThisThread() {
-  static thread_local char here;
-  return reinterpret_cast<uintptr_t>(&here);
+// Returns what a code of the library says.
+MappedFault FaultOf(int code) {
+  switch (code) {
+    case MDB_MAP_FULL:
+      return MappedFault::kMapFull;
+    case MDB_DBS_FULL:
+      return MappedFault::kTablesFull;
+    case MDB_READERS_FULL:
+      return MappedFault::kReadersFull;
+    case MDB_TXN_FULL:
+      return MappedFault::kTransactionFull;
+    case MDB_BAD_TXN:
+      return MappedFault::kFailedBefore;
+    case MDB_PANIC:
+      return MappedFault::kStopped;
+    case MDB_VERSION_MISMATCH:
+      return MappedFault::kOtherVersion;
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+      return MappedFault::kDamaged;
+    default:
+      return MappedFault::kOther;
+  }
 }
 
 }  // namespace
@@ -35,15 +50,12 @@ std::string LockFile(const std::string& dir) { return dir + "/lock.mdb"; }
 Environment::Environment(const std::string& dir, const Settings& settings)
     : dir_(dir), settings_(settings) {
   lock_ = DirLock(dir_, "the database in");
-  // IsThere throws for a file that cannot be examined: files that were not there are removed when
-  // the environment cannot be opened.
-  const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
-  CheckDataFile(DataFile(dir_), LockFile(dir_));
+  DataFileOpening opening(DataFile(dir_), LockFile(dir_));
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_);
   try {
     Open();
-    RegisterFiles();
-    if (is_new) {
+    RegisterDataFile(DataFile(dir_), LockFile(dir_));
+    if (opening.is_new()) {
       // The new file's directory entry must survive a power cut.
       SyncFile();
       SyncDirectory(dir_);
@@ -51,11 +63,9 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     OpenFound();
   } catch (...) {
     if (env_ != nullptr) ::mdb_env_close(env_);
-    std::error_code error;
-    if (is_new) fs::remove(DataFile(dir_), error);
-    if (!has_lock) fs::remove(LockFile(dir_), error);
     throw;
   }
+  opening.Done();
 }
 
 Environment::~Environment() {
@@ -87,18 +97,6 @@ void Environment::Open() {
   settings_.map_size = Info().me_mapsize;
   watch_.emplace(DataFile(dir_), FileKind::kData);
   longest_key_ = static_cast<size_t>(::mdb_env_get_maxkeysize(env_));
-}
-
-// Registers the files, which LMDB opens itself, so that the block IO that the kernel reports can be
-// counted by kind of file.
-void Environment::RegisterFiles() const {
-  struct stat st {};
-  if (::stat(DataFile(dir_).c_str(), &st) == 0) {
-    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kData);
-  }
-  if (::stat(LockFile(dir_).c_str(), &st) == 0) {
-    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kTemp);
-  }
 }
 
 // Opens all tables of the file, so that Counters can add up their sizes.
@@ -138,22 +136,8 @@ MDB_envinfo Environment::Info() const {
 }
 
 TableId Environment::OpenTable(const std::string& table) {
-  if (table.empty() || table.find('\0') != std::string::npos || table.size() > longest_key_) {
-    throw Error(Error::kUsage, "lmdb cannot name a table '" + table + "': a name has 1 to " +
-                                   std::to_string(longest_key_) + " bytes, none of them zero");
-  }
-  LockGuard one(opening_);
-  {
-    LockGuard lock(mutex_);
-    const auto open = std::find(names_.begin(), names_.end(), table);
-    if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
-  }
-  const MDB_dbi dbi = FindOrCreate(table);
-  LockGuard lock(mutex_);
-  names_.push_back(table);
-  tables_.push_back(dbi);
-  table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
-  return static_cast<TableId>(tables_.size() - 1);
+  CheckTableName("lmdb", table, longest_key_);
+  return tables_.Find(table, [&] { return FindOrCreate(table); });
 }
 
 MDB_dbi Environment::FindOrCreate(const std::string& table) {
@@ -177,11 +161,6 @@ MDB_dbi Environment::FindOrCreate(const std::string& table) {
   return dbi;
 }
 
-std::vector<MDB_dbi> Environment::Tables() const {
-  LockGuard lock(mutex_);
-  return tables_;
-}
-
 std::vector<MDB_dbi> Environment::AllTables() const {
   LockGuard lock(mutex_);
   std::vector<MDB_dbi> all;
@@ -190,11 +169,7 @@ std::vector<MDB_dbi> Environment::AllTables() const {
 }
 
 MDB_txn* Environment::BeginWrite() {
-  if (writer_.load(std::memory_order_relaxed) == ThisThread()) {
-    throw Error(Error::kRun,
-                "lmdb has one writer at a time, and a transaction of this thread is writing: "
-                "commit it or roll it back first");
-  }
+  writer_.CheckOther();
   failure_.ThrowIfAny();
   MDB_txn* txn = nullptr;
   Check(::mdb_txn_begin(env_, nullptr, 0, &txn), "beginning to write");
@@ -202,14 +177,14 @@ MDB_txn* Environment::BeginWrite() {
     ::mdb_txn_abort(txn);
     failure_.ThrowIfAny();
   }
-  writer_.store(ThisThread(), std::memory_order_relaxed);
+  writer_.Begin();
   return txn;
 }
 
 // LMDB does not tell whether a commit failed at a write or at its sync, and goes on after both.
 // With MDB_NOSYNC it failed at a write, which is not noted.
 void Environment::CommitWrite(MDB_txn* txn) {
-  writer_.store(0, std::memory_order_relaxed);  // LMDB lets the next writer in early
+  writer_.End();  // LMDB lets the next writer in early
   CallMark mark(FileKind::kData);
   int code = 0;
   failure_.Commit([&] {
@@ -221,15 +196,8 @@ void Environment::CommitWrite(MDB_txn* txn) {
 }
 
 void Environment::AbortWrite(MDB_txn* txn) {
-  writer_.store(0, std::memory_order_relaxed);
+  writer_.End();
   ::mdb_txn_abort(txn);
-}
-
-void Environment::CheckWriter() const {
-  if (writer_.load(std::memory_order_relaxed) == ThisThread()) return;
-  throw Error(Error::kRun,
-              "lmdb holds a lock of the thread on which a transaction began to write: it must "
-              "write and end there");
 }
 
 // With sync durability this does not sync: the system would report the error of a commit's sync to
@@ -248,36 +216,7 @@ void Environment::SyncFile() {
 void Environment::Fail(int code, const std::string& doing) const {
   if (code == EIO && DeviceIsFull(dir_)) code = ENOSPC;
   if (code > 0) throw Error::Io("lmdb, " + doing + " in", dir_, code);
-  const std::string begin = "lmdb failed at " + doing + " in " + dir_ + ": ";
-  switch (code) {
-    case MDB_MAP_FULL:
-      throw Error(Error::kRun,
-                  begin + fmt::format("the database has grown to all of its {} bytes; give a "
-                                      "larger --engine-option map_size",
-                                      settings_.map_size));
-    case MDB_DBS_FULL:
-      throw Error(Error::kUsage, begin + fmt::format("it has more than {} tables; give a larger "
-                                                     "--engine-option max_tables",
-                                                     settings_.max_tables));
-    case MDB_READERS_FULL:
-      throw Error(Error::kUsage, begin + fmt::format("more than {} sessions and cursors read; "
-                                                     "give a larger --engine-option max_readers",
-                                                     settings_.max_readers));
-    case MDB_TXN_FULL:
-      throw Error(Error::kRun, begin + "the transaction has changed too many pages; commit sooner");
-    case MDB_BAD_TXN:
-      throw Error(Error::kRun, begin + "the transaction has failed before, nothing of it is kept");
-    case MDB_PANIC:
-      throw Error(Error::kRun, begin + "an error before made lmdb stop; open the database again");
-    case MDB_VERSION_MISMATCH:
-      throw Error(Error::kUsage, begin + "another version of lmdb wrote it; load it anew");
-    case MDB_INVALID:
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-      throw Error(Error::kCorruption, begin + ::mdb_strerror(code) + "; load it anew");
-    default:
-      throw Error(Error::kRun, begin + ::mdb_strerror(code));
-  }
+  throw MappedError(FaultOf(code), {"lmdb", "lmdb", doing, dir_, ::mdb_strerror(code)}, settings_);
 }
 
 bool Snapshot::Refresh() {

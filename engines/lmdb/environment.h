@@ -17,7 +17,6 @@
 
 #include <lmdb.h>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +28,8 @@
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "engines/data_file/commit_failure.h"
+#include "engines/data_file/one_writer.h"
+#include "engines/data_file/open_tables.h"
 #include "engines/engine.h"
 #include "engines/lmdb/settings.h"
 
@@ -58,8 +59,8 @@ class Environment {
   // a write transaction open.
   TableId OpenTable(const std::string& table);
   // Returns LMDB's handles of the tables that were opened, by TableId.
-  std::vector<MDB_dbi> Tables() const;
-  uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
+  std::vector<MDB_dbi> Tables() const { return tables_.Handles(); }
+  uint32_t table_count() const { return tables_.count(); }
   // Returns LMDB's handles of all tables in the file, opened or not.
   std::vector<MDB_dbi> AllTables() const;
 
@@ -71,7 +72,7 @@ class Environment {
   void CommitWrite(MDB_txn* txn);
   void AbortWrite(MDB_txn* txn);
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
-  void CheckWriter() const;
+  void CheckWriter() const { writer_.CheckThis(); }
 
   // Makes all commits durable; with sync durability they are already. Once a sync or commit has
   // failed, each call, and each BeginWrite, throws its error.
@@ -88,7 +89,6 @@ class Environment {
   void Open();
   void OpenFound() NO_THREAD_SAFETY_ANALYSIS;
   MDB_dbi FindOrCreate(const std::string& table);
-  void RegisterFiles() const;
   void SyncFile();
 
   const std::string dir_;
@@ -97,22 +97,16 @@ class Environment {
   std::optional<WriteBackWatch> watch_;  // watches the data file
   MDB_env* env_ = nullptr;
   size_t longest_key_ = 0;
-  std::atomic<uintptr_t> writer_{0};  // ThisThread() of the thread that writes; 0: none
+  OneWriter writer_{"lmdb"};
 
-  // Lets one thread at a time open a table. Lock order: opening_, then LMDB's write lock, then
-  // mutex_. No thread may wait for the write lock while it holds mutex_, because a thread that
-  // writes locks mutex_ to get the tables.
-  Mutex opening_;
-  mutable Mutex mutex_;  // protects all_, names_ and tables_
+  OpenTables<MDB_dbi> tables_;
+  // No thread may wait for LMDB's write lock while it holds mutex_.
+  mutable Mutex mutex_;
   struct Table {
     std::string name;
     MDB_dbi dbi;
   };
-  std::vector<Table> all_ GUARDED_BY(mutex_);          // all tables of the file
-  std::vector<std::string> names_ GUARDED_BY(mutex_);  // names of the opened tables, by TableId
-  std::vector<MDB_dbi> tables_
-      GUARDED_BY(mutex_);  // LMDB's handles of the opened tables, by TableId
-  std::atomic<uint32_t> table_count_{0};
+  std::vector<Table> all_ GUARDED_BY(mutex_);  // all tables of the file
   CommitFailure failure_;
 
   friend class Snapshot;

@@ -5,16 +5,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "device/account/ledger.h"
-#include "device/file/directory.h"
 #include "device/file/file.h"
 #include "engines/data_file/data_file.h"
+#include "engines/data_file/mapped_error.h"
 
 namespace testbed::mdbx {
 namespace {
@@ -24,6 +23,32 @@ namespace fs = std::filesystem;
 constexpr mdbx_mode_t kMode = 0644;
 constexpr const char* kOpening = "opening the database";
 
+// Returns what a code of the library says.
+MappedFault FaultOf(int code) {
+  switch (code) {
+    case MDBX_MAP_FULL:
+      return MappedFault::kMapFull;
+    case MDBX_DBS_FULL:
+      return MappedFault::kTablesFull;
+    case MDBX_READERS_FULL:
+      return MappedFault::kReadersFull;
+    case MDBX_TXN_FULL:
+      return MappedFault::kTransactionFull;
+    case MDBX_BAD_TXN:
+      return MappedFault::kFailedBefore;
+    case MDBX_PANIC:
+      return MappedFault::kStopped;
+    case MDBX_VERSION_MISMATCH:
+      return MappedFault::kOtherVersion;
+    case MDBX_INVALID:
+    case MDBX_CORRUPTED:
+    case MDBX_PAGE_NOTFOUND:
+      return MappedFault::kDamaged;
+    default:
+      return MappedFault::kOther;
+  }
+}
+
 }  // namespace
 
 std::string DataFile(const std::string& dir) { return dir + "/mdbx.dat"; }
@@ -32,26 +57,21 @@ std::string LockFile(const std::string& dir) { return dir + "/mdbx.lck"; }
 Environment::Environment(const std::string& dir, const Settings& settings)
     : dir_(dir), settings_(settings) {
   lock_ = DirLock(dir_, "the database in");
-  // IsThere throws for a file that cannot be examined: files that were not there are removed when
-  // the environment cannot be opened.
-  const bool is_new = !IsThere(DataFile(dir_)), has_lock = IsThere(LockFile(dir_));
-  CheckDataFile(DataFile(dir_), LockFile(dir_));
+  DataFileOpening opening(DataFile(dir_), LockFile(dir_));
   if (settings_.map_size == 0) settings_.map_size = DefaultMapSize(dir_, settings_.page_size);
   try {
     Open();
-    RegisterFiles();
-    if (is_new) {
+    RegisterDataFile(DataFile(dir_), LockFile(dir_));
+    if (opening.is_new()) {
       // The new file's directory entry must survive a power cut.
       SyncFile();
       SyncDirectory(dir_);
     }
   } catch (...) {
     if (env_ != nullptr) ::mdbx_env_close(env_);
-    std::error_code error;
-    if (is_new) fs::remove(DataFile(dir_), error);
-    if (!has_lock) fs::remove(LockFile(dir_), error);
     throw;
   }
+  opening.Done();
 }
 
 Environment::~Environment() {
@@ -132,18 +152,6 @@ void Environment::Advise() const {
   ::madvise(reinterpret_cast<void*>(mapping_), mapping_bytes_, MADV_NORMAL);
 }
 
-// Registers the files, which libmdbx opens itself, so that the block IO that the kernel reports can
-// be counted by kind of file.
-void Environment::RegisterFiles() const {
-  struct stat st {};
-  if (::stat(DataFile(dir_).c_str(), &st) == 0) {
-    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kData);
-  }
-  if (::stat(LockFile(dir_).c_str(), &st) == 0) {
-    Ledger::Get().RegisterFile(st.st_dev, st.st_ino, FileKind::kTemp);
-  }
-}
-
 MDBX_envinfo Environment::Info() const {
   MDBX_envinfo info{};
   Check(::mdbx_env_info_ex(env_, nullptr, &info, sizeof info), "looking at the database");
@@ -151,43 +159,23 @@ MDBX_envinfo Environment::Info() const {
 }
 
 TableId Environment::OpenTable(const std::string& table) {
-  if (table.empty() || table.find('\0') != std::string::npos || table.size() > longest_key_) {
-    throw Error(Error::kUsage, "mdbx cannot name a table '" + table + "': a name has 1 to " +
-                                   std::to_string(longest_key_) + " bytes, none of them zero");
-  }
-  LockGuard one(opening_);
-  {
-    LockGuard lock(mutex_);
-    const auto open = std::find(names_.begin(), names_.end(), table);
-    if (open != names_.end()) return static_cast<TableId>(open - names_.begin());
-  }
-  IoScope scope(kOpen);
-  MDBX_txn* txn = BeginWrite();
-  MDBX_dbi dbi = 0;
-  const int code = ::mdbx_dbi_open(txn, table.c_str(), MDBX_CREATE, &dbi);
-  if (code != MDBX_SUCCESS) {
-    AbortWrite(txn);
-    Fail(code, "opening table " + table);
-  }
-  CommitWrite(txn);
-  LockGuard lock(mutex_);
-  names_.push_back(table);
-  tables_.push_back(dbi);
-  table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
-  return static_cast<TableId>(tables_.size() - 1);
-}
-
-std::vector<MDBX_dbi> Environment::Tables() const {
-  LockGuard lock(mutex_);
-  return tables_;
+  CheckTableName("mdbx", table, longest_key_);
+  return tables_.Find(table, [&] {
+    IoScope scope(kOpen);
+    MDBX_txn* txn = BeginWrite();
+    MDBX_dbi dbi = 0;
+    const int code = ::mdbx_dbi_open(txn, table.c_str(), MDBX_CREATE, &dbi);
+    if (code != MDBX_SUCCESS) {
+      AbortWrite(txn);
+      Fail(code, "opening table " + table);
+    }
+    CommitWrite(txn);
+    return dbi;
+  });
 }
 
 MDBX_txn* Environment::BeginWrite() {
-  if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
-    throw Error(Error::kRun,
-                "mdbx has one writer at a time, and a transaction of this thread is writing: "
-                "commit it or roll it back first");
-  }
+  writer_.CheckOther();
   failure_.ThrowIfAny();
   MDBX_txn* txn = nullptr;
   Check(::mdbx_txn_begin(env_, nullptr, MDBX_TXN_READWRITE, &txn), "beginning to write");
@@ -195,7 +183,7 @@ MDBX_txn* Environment::BeginWrite() {
     ::mdbx_txn_abort(txn);
     failure_.ThrowIfAny();
   }
-  writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  writer_.Begin();
   bytes_before_write_.store(BytesToAdvise(), std::memory_order_relaxed);
   return txn;
 }
@@ -203,7 +191,7 @@ MDBX_txn* Environment::BeginWrite() {
 // libmdbx takes no more commits after a failed sync, but does after a failed write. It writes the
 // pages of a small commit through the page cache with O_DSYNC, so such a write is a sync, too.
 void Environment::CommitWrite(MDBX_txn* txn) {
-  writer_.store({}, std::memory_order_relaxed);  // libmdbx lets the next writer in early
+  writer_.End();  // libmdbx lets the next writer in early
   const uint64_t bytes_before = bytes_before_write_.load(std::memory_order_relaxed);
   CallMark mark(FileKind::kData);
   int code = MDBX_SUCCESS;
@@ -218,23 +206,16 @@ void Environment::CommitWrite(MDBX_txn* txn) {
 }
 
 void Environment::AbortWrite(MDBX_txn* txn) {
-  writer_.store({}, std::memory_order_relaxed);
+  writer_.End();
   const uint64_t bytes_before = bytes_before_write_.load(std::memory_order_relaxed);
   ::mdbx_txn_abort(txn);
   if (BytesToAdvise() != bytes_before) Advise();
 }
 
-void Environment::CheckWriter() const {
-  if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
-  throw Error(Error::kRun,
-              "mdbx holds a lock of the thread on which a transaction began to write: it must "
-              "write and end there");
-}
-
 void Environment::Sync() {
   // A thread that writes holds the library's lock, for which the sync of another thread may be
   // waiting.
-  if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+  if (writer_.IsThisThread()) {
     failure_.SyncAsWriter([this] { SyncFile(); });
   } else {
     failure_.Sync([this] { SyncFile(); });
@@ -260,36 +241,8 @@ void Environment::SyncLazily() {
 void Environment::Fail(int code, const std::string& doing) const {
   if (code == EIO && DeviceIsFull(dir_)) code = ENOSPC;
   if (code > 0) throw Error::Io("mdbx, " + doing + " in", dir_, code);
-  const std::string begin = "mdbx failed at " + doing + " in " + dir_ + ": ";
-  switch (code) {
-    case MDBX_MAP_FULL:
-      throw Error(Error::kRun,
-                  begin + fmt::format("the database has grown to all of its {} bytes; give a "
-                                      "larger --engine-option map_size",
-                                      settings_.map_size));
-    case MDBX_DBS_FULL:
-      throw Error(Error::kUsage, begin + fmt::format("it has more than {} tables; give a larger "
-                                                     "--engine-option max_tables",
-                                                     settings_.max_tables));
-    case MDBX_READERS_FULL:
-      throw Error(Error::kUsage, begin + fmt::format("more than {} sessions and cursors read; "
-                                                     "give a larger --engine-option max_readers",
-                                                     settings_.max_readers));
-    case MDBX_TXN_FULL:
-      throw Error(Error::kRun, begin + "the transaction has changed too many pages; commit sooner");
-    case MDBX_BAD_TXN:
-      throw Error(Error::kRun, begin + "the transaction has failed before, nothing of it is kept");
-    case MDBX_PANIC:
-      throw Error(Error::kRun, begin + "an error before made mdbx stop; open the database again");
-    case MDBX_VERSION_MISMATCH:
-      throw Error(Error::kUsage, begin + "another version of libmdbx wrote it; load it anew");
-    case MDBX_INVALID:
-    case MDBX_CORRUPTED:
-    case MDBX_PAGE_NOTFOUND:
-      throw Error(Error::kCorruption, begin + ::mdbx_strerror(code) + "; load it anew");
-    default:
-      throw Error(Error::kRun, begin + ::mdbx_strerror(code));
-  }
+  throw MappedError(FaultOf(code), {"mdbx", "libmdbx", doing, dir_, ::mdbx_strerror(code)},
+                    settings_);
 }
 
 bool Snapshot::Refresh() {

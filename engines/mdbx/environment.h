@@ -14,14 +14,14 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "device/error.h"
 #include "device/file/write_back_watch.h"
 #include "device/os/dir_lock.h"
-#include "device/os/mutex.h"
 #include "engines/data_file/commit_failure.h"
+#include "engines/data_file/one_writer.h"
+#include "engines/data_file/open_tables.h"
 #include "engines/engine.h"
 #include "engines/mdbx/settings.h"
 
@@ -51,8 +51,8 @@ class Environment {
   // while this thread has a write transaction open.
   TableId OpenTable(const std::string& table);
   // Returns libmdbx's handles of the tables that were opened, by TableId.
-  std::vector<MDBX_dbi> Tables() const;
-  uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
+  std::vector<MDBX_dbi> Tables() const { return tables_.Handles(); }
+  uint32_t table_count() const { return tables_.count(); }
 
   // Begins the write transaction, and waits for the end of another thread's. Throws Error (kRun)
   // when this thread has a write transaction already. After a failed commit or sync, throws its
@@ -62,7 +62,7 @@ class Environment {
   void CommitWrite(MDBX_txn* txn);
   void AbortWrite(MDBX_txn* txn);
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
-  void CheckWriter() const;
+  void CheckWriter() const { writer_.CheckThis(); }
 
   // Makes all commits durable; with sync durability they are already. Once a sync or commit has
   // failed, each call, and each BeginWrite, throws its error.
@@ -86,7 +86,6 @@ class Environment {
   // Returns the length of the data file if its growth changes the advice of the mapping, else 0.
   uint64_t BytesToAdvise() const;
   void Advise() const;  // gives the mapping the run's advice
-  void RegisterFiles() const;
   void SyncFile();
 
   const std::string dir_;
@@ -99,14 +98,9 @@ class Environment {
   uintptr_t mapping_ = 0;                        // address of the mapping of the data file
   size_t mapping_bytes_ = 0;                     // its length
   std::atomic<uint64_t> bytes_before_write_{0};  // BytesToAdvise when the last write began
-  std::atomic<std::thread::id> writer_{};        // the thread that has the write transaction
   std::atomic<uint64_t> commits_{0};
-
-  Mutex opening_;        // lets one thread at a time open a table; locked before mutex_
-  mutable Mutex mutex_;  // protects names_ and tables_
-  std::vector<std::string> names_ GUARDED_BY(mutex_);  // names of the opened tables, by TableId
-  std::vector<MDBX_dbi> tables_ GUARDED_BY(mutex_);    // libmdbx's handles of them
-  std::atomic<uint32_t> table_count_{0};
+  OneWriter writer_{"mdbx"};
+  OpenTables<MDBX_dbi> tables_;
   CommitFailure failure_;
 };
 

@@ -6,20 +6,12 @@
 #include <cstdint>
 #include <string>
 
+#include "engines/data_file/mapped_settings.h"
 #include "engines/engine.h"
 
 namespace testbed::mdbx {
 
-struct Settings {
-  unsigned flags = 0;     // MDBX_env_flags_t, for mdbx_env_open
-  uint64_t map_size = 0;  // bytes of address space; 0 = DefaultMapSize
-  uint32_t max_tables = 0;
-  uint32_t max_readers = 0;
-  uint32_t page_size = 0;
-  Durability durability = Durability::kLazy;
-  uint32_t lazy_interval_ms = 0;
-  Advice advice = Advice::kNormal;
-};
+using Settings = MappedSettings;
 
 // Throws Error (kUsage) for a value that an extra option does not accept. Opens nothing.
 Settings MakeSettings(const EngineOptions& options);

@@ -117,6 +117,7 @@ int SyncFile(WT_FILE_HANDLE* handle, WT_SESSION*) {
   Handle* h = Of(handle);
   return Guarded([&] {
     Charge charge(h->kind);
+    if (h->kind == FileKind::kLog) ++thread_state.log_syncs;
     h->file->Sync();
   });
 }

@@ -42,6 +42,7 @@ struct ThreadState {
   // own threads.
   bool application = false;
   uint64_t data_reads = 0;  // number of reads from data files by this thread
+  uint64_t log_syncs = 0;   // number of syncs of log files by this thread
 };
 inline constinit thread_local ThreadState thread_state;
 

@@ -311,19 +311,19 @@ void WiredtigerEngine::StartThreads() {
   }
   if (settings.flush_interval_ms == 0) return;
   flush_session_ = database_.OpenSession();
-  // The number changes at each call, so that LazySync always syncs: log_flush itself does nothing
-  // when the log is synced already.
-  const auto always = [turns = uint64_t{0}]() mutable { return ++turns; };
-  flusher_ = std::make_unique<LazySync>(milliseconds(settings.flush_interval_ms), always, [this] {
+  flusher_ = std::make_unique<LazySync>(milliseconds(settings.flush_interval_ms), [this] {
     thread_state.application = true;
-    if (database_.failed) return;
+    if (database_.failed) return false;
     IoScope scope(kLogWrite);
+    // log_flush does nothing when the log is synced already. Which it did, its syncs tell.
+    const uint64_t before = thread_state.log_syncs;
     try {
       database_.errors.Check(flush_session_->log_flush(flush_session_, "sync=on"),
                              "syncing the log");
     } catch (const Error& error) {
       database_.NoteBackgroundFailure(error);
     }
+    return thread_state.log_syncs != before;
   });
 }
 

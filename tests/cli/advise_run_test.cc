@@ -30,23 +30,32 @@ TEST_F(AdviseRunTest, AFinalistThatWasNotMeasuredComesFirst) {
                  {"seconds", "0.1"}, {"warmup", "0"}, {"threads", "1"}};
   const Experiment e = LoadExperiment("advise");
   const std::vector<Cell> cells = PlanCells(e, options);
-  std::string missing;
+  Cell missing;
   {
     ResultsDir dir(directory_ / "adv");
     dir.Create(e, options);
     for (const Cell& cell : cells) {
       if (!cell.runs()) continue;
       dir.WriteCell(cell, WithRate(1000 + cell.round));
-      if (cell.round == 3) missing = dir.CellFile(cell);
+      if (cell.round == 3) missing = cell;
     }
-    std::filesystem::remove(missing);
+    std::filesystem::remove(dir.CellFile(missing));
   }
-  const CommandResult result =
-      Run("advise --engine null --ram 64M --seconds 0.1 --threads 1 --set rows=500 --set warmup=0 "
-          "--rounds 2 --most-rounds 3 --out adv");
+  const std::string words =
+      "advise --engine null --ram 64M --seconds 0.1 --threads 1 --set rows=500 --set warmup=0 "
+      "--rounds 2 --most-rounds 3 --out adv";
+  const CommandResult measured = Run(words);
+  EXPECT_EQ(measured.code, 0) << measured.err;
+  EXPECT_NE(measured.err.find("round 3 of at most 3"), std::string::npos) << measured.err;
+  {
+    // The result is put in place of that of a machine at rest: there is no advice when another
+    // program holds the device's readahead, and what the run measured is no matter here.
+    const ResultsDir dir(directory_ / "adv");
+    EXPECT_TRUE(dir.HasCell(missing)) << measured.err;
+    dir.WriteCell(missing, WithRate(1003));
+  }
+  const CommandResult result = Run(words);
   EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_NE(result.err.find("round 3 of at most 3"), std::string::npos) << result.err;
-  EXPECT_TRUE(std::filesystem::exists(missing)) << result.err;
   EXPECT_NE(result.out.find("by 3 rounds"), std::string::npos) << result.out;
   EXPECT_EQ(result.out.find("incomplete"), std::string::npos) << result.out;
 }

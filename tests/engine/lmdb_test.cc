@@ -512,7 +512,7 @@ TEST_F(LmdbAccountTest, ReadsThatMissThePageCachePayForTheirPages) {
   for (uint64_t row = 0; row < kRows; ++row) Put(row, 1000);
   session_->Commit();
   Close();
-  scratch_->Remount();  // empties the page cache of it
+  EXPECT_TRUE(scratch_->Remount());  // empties the page cache of it
   OpenAt(dir);
   constexpr uint64_t kReads = 500;
   std::string_view value;
@@ -552,7 +552,7 @@ TEST_F(LmdbAccountTest, APowerCutTakesTheLastLazyCommitAtMost) {
       }
       scratch_->Shutdown();
       Close();
-      scratch_->Remount();
+      EXPECT_TRUE(scratch_->Remount());
       OpenAt(dir);
       const uint64_t last = std::stoull(GetBy(session_.get(), "last"));
       ASSERT_GE(last + 1, rows - (durability == Durability::kLazy ? 1 : 0));

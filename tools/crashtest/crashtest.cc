@@ -11,12 +11,14 @@
 #include <numeric>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/file/file.h"
 #include "device/machine/scratch.h"
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "engines/registry.h"
 #include "tools/crashtest/crash_process.h"
+#include "tools/crashtest/crashtest_checks.h"
 #include "tools/database/database_dir.h"
 #include "tools/database/database_files.h"
 #include "tools/output/progress.h"
@@ -68,6 +70,9 @@ class Test {
   std::string CrashNow(Crash crash, pid_t child, CrashCause before = CrashCause::kNone);
   std::string CrashRecovery(Crash crash);
   std::string VerifyRound();
+  void RecoverAndVerify(Crash crash, CrashPlace place, int number);
+  bool LostFileSystem();
+  std::string Told(const std::string& who, const std::string& wrong) const;
   bool Failed(Crash crash, CrashPlace place, int number, const std::string& what);
   bool FailedWriting(int number);
   void StartAgain();
@@ -83,7 +88,8 @@ class Test {
   Random random_;
   const EngineInfo& info_;
   CrashShared* const shared_;
-  bool exists_ = false;  // the database was created, and must not be created again
+  bool exists_ = false;            // the database was created, and must not be created again
+  bool lost_file_system_ = false;  // a crash has damaged it, and it was made anew
   std::string dir_;
   std::unique_ptr<ScratchDevice> scratch_;
   uint64_t gone_ = 0;  // commits to databases that StartAgain removed
@@ -182,7 +188,10 @@ std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
   }
   ::kill(child, SIGKILL);
   const int status = AwaitChild(child);
-  if (crash != Crash::kKill) scratch_->Remount();
+  if (crash != Crash::kKill && !scratch_->Remount()) {
+    lost_file_system_ = true;
+    ++result_.file_systems_lost;
+  }
   shared_->power_is_cut.store(false);
   if (ended || before == CrashCause::kDevice) return WrongEnd(status, before);
   return WrongEnd(status, crash == Crash::kKill ? CrashCause::kKill : CrashCause::kDevice);
@@ -294,7 +303,7 @@ std::string Test::CrashRecovery(Crash crash) {
     CrashSleep(random_.Unit() * longest);
     const bool opened = shared_->opened.load();
     const std::string wrong = CrashNow(crash, interrupted);
-    if (!wrong.empty()) return wrong;
+    if (!wrong.empty() || lost_file_system_) return wrong;
     result_.in_recovery += !opened;
   }
   return "";
@@ -403,26 +412,43 @@ bool Test::Round(Crash crash, int number) {
     result_.in_creation += !shared_->ready.load();
     exists_ = shared_->ready.load();
   }
-  const auto told = [this](const std::string& what) {
-    return what.empty() || shared_->failure[0] == '\0' ? what : what + ": " + shared_->failure;
-  };
-  if (Failed(crash, place, number, told(wrong.empty() ? "" : "the clients' process " + wrong))) {
-    return true;
-  }
-  shared_->failure[0] = '\0';
-  wrong = CrashRecovery(crash == Crash::kDiskError ? Crash::kDiskCut : crash);
-  if (Failed(crash, place, number, told(wrong.empty() ? "" : "an opening " + wrong))) return true;
-  Failed(crash, place, number, VerifyRound());
+  const bool is_left = !LostFileSystem();
+  if (Failed(crash, place, number, Told("the clients' process ", wrong))) return true;
+  if (is_left) RecoverAndVerify(crash, place, number);
   return counts;
+}
+
+// Recovers the database that the crash of the clients left, with further crashes, and verifies it.
+void Test::RecoverAndVerify(Crash crash, CrashPlace place, int number) {
+  shared_->failure[0] = '\0';
+  const std::string wrong = CrashRecovery(crash == Crash::kDiskError ? Crash::kDiskCut : crash);
+  const bool is_left = !LostFileSystem();
+  if (Failed(crash, place, number, Told("an opening ", wrong))) return;
+  if (is_left) Failed(crash, place, number, VerifyRound());
+}
+
+// Begins with a new database when the crash has damaged the file system so that it could not be
+// mounted: what the disk lost was not the engine's to keep. Returns whether it did.
+bool Test::LostFileSystem() {
+  if (!lost_file_system_) return false;
+  StartAgain();
+  return true;
+}
+
+// Returns what is wrong with the end of a process, with the sentence that it has left; an empty
+// string when nothing is.
+std::string Test::Told(const std::string& who, const std::string& wrong) const {
+  if (wrong.empty()) return "";
+  return who + wrong + (shared_->failure[0] == '\0' ? "" : std::string(": ") + shared_->failure);
 }
 
 // Removes the database, so that the next round creates a new one. Files that are not the engine's
 // stay: a user may have put them there.
 void Test::StartAgain() {
   gone_ += Acknowledged();
-  exists_ = false;
+  exists_ = lost_file_system_ = false;
   RemoveEngineFiles(dir_, options_.run.engine_name);
-  std::filesystem::create_directory(dir_);
+  MakeDirectories(dir_);
   SyncDirectory(std::filesystem::path(dir_).parent_path());
   for (int w = 0; w < options_.writers; ++w) {
     shared_->begun[w].store(0);
@@ -485,37 +511,7 @@ CrashtestResult Test::Run() {
 }  // namespace
 
 CrashtestResult RunCrashtest(const CrashtestOptions& options) {
-  const EngineInfo& info = FindEngine(options.run.engine_name);
-  const Capabilities& can = info.capabilities;
-  if (!can.persistent || !can.reads || !can.transactions) {
-    throw Error(Error::kUsage,
-                options.run.engine_name +
-                    " keeps nothing that could be read back, so it has no crash to survive; "
-                    "choose another --engine");
-  }
-  if (options.writers < 1 || options.writers > CrashShared::kMaxWriters) {
-    throw Error(Error::kUsage, fmt::format("--writers takes 1 to {}", CrashShared::kMaxWriters));
-  }
-  if (options.kills + options.power_cuts + options.disk_cuts + options.disk_errors == 0) {
-    throw Error(
-        Error::kUsage,
-        "crashtest without a crash proves nothing; give --kills, --power-cuts, --disk-cuts or "
-        "--disk-errors 1 or more");
-  }
-  CheckEngineOptions(info, options.run.engine);
-  if (options.run.engine.durability == Durability::kNone) {
-    throw Error(Error::kUsage, "crashtest needs --durability sync or lazy: none promises nothing");
-  }
-  std::string why;
-  if (options.power_cuts > 0 && !ScratchDevice::Available(&why)) {
-    throw Error(Error::kUsage, "--power-cuts needs a scratch device: " + why);
-  }
-  const bool fault_disk = options.disk_cuts + options.disk_errors > 0;
-  if (fault_disk && (!ScratchDevice::Available(&why) || !FaultDisk::Available(&why))) {
-    throw Error(Error::kUsage,
-                std::string(options.disk_cuts > 0 ? "--disk-cuts" : "--disk-errors") +
-                    " needs a scratch device on FUSE: " + why);
-  }
+  CheckCrashtest(options);
   return Test(options).Run();
 }
 

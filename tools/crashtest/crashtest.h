@@ -61,6 +61,9 @@ struct CrashtestResult {
   // and the additional crashes during recovery.
   uint64_t in_checkpoint = 0, in_close = 0, in_creation = 0, in_recovery = 0;
   uint64_t not_created = 0;  // interrupted creations that the engine refused to open
+  // Crashes that damaged the file system so that it could not be mounted. The round ends with them,
+  // and the next one begins with a new file system and a new database.
+  uint64_t file_systems_lost = 0;
   uint64_t void_rounds = 0;  // rounds with too few commits, which are not counted as crashes
   bool stopped = false;      // a signal ended the test before all crashes were made
   std::vector<std::string> failures;  // a sentence each; empty when the promise held

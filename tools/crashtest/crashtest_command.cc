@@ -47,6 +47,12 @@ int Crashtest(const CrashtestOptions& options) {
         result.disk_errors, result.errors_told, result.errors_ended,
         result.disk_errors - result.errors_told - result.errors_ended);
   }
+  if (result.file_systems_lost > 0) {
+    fmt::print(
+        "{} times the disk had lost what the file system needs to be mounted: the database went "
+        "with it, which says nothing of the engine\n",
+        result.file_systems_lost);
+  }
   if (result.void_rounds > 0) {
     fmt::print("{} rounds had too few commits and are not counted\n", result.void_rounds);
   }

@@ -13,6 +13,7 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/file/file.h"
 #include "device/os/dir_lock.h"
 #include "device/os/signal_guard.h"
 #include "tools/database/database_files.h"
@@ -92,6 +93,24 @@ void CopyTree(const std::string& from, const std::string& to) {
   }
 }
 
+void SyncTree(const std::string& dir) {
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(dir)) {
+      if (StopRequested()) return;
+      if (entry.is_directory()) {
+        SyncDirectory(entry.path());
+      } else if (entry.is_regular_file()) {
+        const Descriptor file(entry.path(), O_RDONLY, 0);
+        if (::fsync(file.get()) != 0) throw Error::Io("fsync", file.path(), errno);
+      }
+    }
+  } catch (const fs::filesystem_error& e) {
+    throw Error::Io("list", e.path1(), e.code().value());
+  }
+  SyncDirectory(dir);
+  SyncParent(dir);
+}
+
 void CopyDatabase(const std::string& from, const std::string& to) {
   RemoveDatabaseDirectory(to);
   std::error_code error;
@@ -115,6 +134,7 @@ void CopyDatabase(const std::string& from, const std::string& to) {
   WriteRecord(to, *record);
   CopyTree(from + "/" + kEngineFiles, to + "/" + kEngineFiles);
   CheckLockedDirectory(to);
+  SyncTree(to + "/" + kEngineFiles);
   if (!StopRequested()) WriteRecord(to, whole);
 }
 

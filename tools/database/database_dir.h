@@ -60,6 +60,8 @@ class DatabaseDir {
   // Returns the rows that the database holds according to its record (workloads/population.h,
   // ToJson); null when they are not known.
   nlohmann::json population() const { return record_.value("population", nlohmann::json()); }
+  // Returns the workload that loads the database, or loaded it, according to its record.
+  std::string loader() const { return record_.value("workload", std::string()); }
   // Writes `population` to the record, durably.
   void RecordPopulation(const nlohmann::json& population);
   // Releases the lock that keeps other runs out of the directory, because it would keep the file

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <regex>
@@ -15,6 +14,7 @@
 #include "device/file/directory.h"
 #include "device/file/input_file.h"
 #include "device/machine/scratch.h"
+#include "device/os/random_id.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
@@ -117,7 +117,7 @@ bool IsNameOfOurs(const std::string& folder, const std::string& name) {
       {"set_aside",
        std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.[1-9][0-9]*\.json)")},
       {"claims", std::regex(R"(([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.)?round-[1-9][0-9]*)"
-                            R"((-[0-9a-f]{8})?(\.json)?)")},
+                            R"((-[0-9a-f]{8})?((\.[0-9a-f]{16})?\.json)?)")},
       {"loads", std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*(-[0-9a-f]{8})?)?\.json)")},
       {"hosts", std::regex(R"([A-Za-z0-9._-]{1,120}\.json)")},
       {"logs", std::regex(R"([0-9]+_[0-9]+\.txt)")},
@@ -147,7 +147,8 @@ bool IsDocumentOfOurs(const std::string& folder, const std::string& name, const 
   try {
     const json& cell = document.at("cell");
     const std::string key = KeyOf(cell.at("name"), cell.at("round"));
-    return name == key + ".json" || (folder == "set_aside" && name.starts_with(key + "."));
+    const bool is_numbered = folder == "set_aside" || folder == "claims";
+    return name == key + ".json" || (is_numbered && name.starts_with(key + "."));
   } catch (const json::exception&) {
     return false;
   }
@@ -424,20 +425,19 @@ bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   const bool counts = !shared_ || LinkCell(cell, document);
   if (!shared_) WriteJson(CellFile(cell), document);
   // The failure goes last: if a process is killed here, the failure beside the cell is not read.
-  const std::string failure = FailureFile(cell);
-  if (MayBeThere(failure)) RemoveFile(failure);
+  if (HasFailure(cell)) RemoveFile(FailureFile(cell));
   return counts;
 }
 
-// A link never replaces: should a host have lost its claim without knowing it, the first counts.
+// A link never replaces: should a host have lost its claim without knowing it, the first counts. So
+// each process has a file of its own to link.
 bool ResultsDir::LinkCell(const Cell& cell, const json& document) const {
-  const std::string whole = ClaimFile(CellKey(cell)) + ".json";
+  const std::string whole = fmt::format("{}.{:016x}.json", ClaimFile(CellKey(cell)), RandomId());
   WriteJson(whole, document);
-  const int code = ::link(whole.c_str(), CellFile(cell).c_str()) == 0 ? 0 : errno;
+  const bool counts = LinkFile(whole, CellFile(cell));  // a result that gets no name stays
   ::unlink(whole.c_str());
-  if (code != 0 && code != EEXIST) throw Error::Io("link", CellFile(cell), code);
   SyncParent(CellFile(cell));
-  return code == 0;
+  return counts;
 }
 
 std::string ResultsDir::WriteFailure(const Cell& cell, json document) const {

@@ -13,7 +13,7 @@
 // Processes on several hosts that share the directory (cluster/) have besides:
 //
 //   claims/KEY               who runs the cell, or the block of cells, now (cluster/claim.h)
-//   claims/KEY.json          its result, until it gets its name in cells/
+//   claims/KEY.NUMBER.json   its result, until it gets its name in cells/; the number is random
 //   databases/testbed-HOST-N the databases of one process
 //   hosts/HOST.json          what kind of host it is, and why it was refused
 //   logs/JOB_TASK.txt        what the task of a scheduler printed

@@ -93,10 +93,9 @@ json AbComparisonJson(const std::string& source, const json& document) {
 
 json DocumentsComparisonJson(const std::string& first_source, const json& first,
                              const std::string& second_source, const json& second) {
-  json j = {{"first", first_source},
-            {"second", second_source},
-            {"why", WhyNotComparable(first, second, first_source, second_source)}};
-  if (j["why"] != "") return j;
+  const std::string why = WhyNotComparable(first, second, first_source, second_source);
+  json j = {{"first", first_source}, {"second", second_source}, {"why", why}};
+  if (!why.empty()) return j;
   const CompareSettings settings;
   const CellComparison comparison = CompareDocuments(first, second, settings);
   if (comparison.cells == 0) return nullptr;

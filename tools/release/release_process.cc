@@ -166,6 +166,7 @@ SentPlan ReadPlan(const json& j) {
   j.at("exclusive_device").get_to(plan.exclusive_device);
   j.at("in_slices").get_to(plan.in_slices);
   plan.population = j.at("population");
+  j.at("loader").get_to(plan.loader);
   if (const std::string path = j.at("budget"); !path.empty()) {
     sent.budget = MemoryBudget::Attach(path);
     plan.budget = sent.budget.get();
@@ -227,6 +228,7 @@ json SentRun(const RunOptions& options, const RunPlan& plan) {
             {"exclusive_device", plan.exclusive_device},
             {"in_slices", plan.in_slices},
             {"population", plan.population},
+            {"loader", plan.loader},
             {"budget", plan.budget == nullptr ? "" : plan.budget->path()},
             {"read_limit", plan.read_limit == nullptr ? "" : plan.read_limit->path()},
             {"read_limit_own", plan.read_limit != nullptr && plan.read_limit->own()}}}};

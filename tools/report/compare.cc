@@ -98,8 +98,8 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
     record["engine"] = FigureText(record, "/engine") + "@" + FigureText(record, "/release");
   }
   record["workload_option"] = record.value("workload_options", json());
-  const json keys = record.value("keys", json(""));
-  record["keys"] = keys == "" ? json() : json{{"name", keys}};
+  const std::string keys = record.value("keys", std::string());
+  record["keys"] = keys.empty() ? json() : json{{"name", keys}};
   for (std::string& word : WordsOfRecord(record, words)) words.push_back(std::move(word));
   const std::string workloads = ValueGiven(words, "--workload");
   if (workloads.empty()) return words;

@@ -143,10 +143,9 @@ void AddRefused(const json& first, const json& second, CompareTerms* terms) {
       terms->refused_on_both.push_back(fmt::format("--{}: {}", option, why));
       continue;
     }
-    const auto text = [&](const auto& of_side) {
-      return of_side.contains(option) ? "not in force (" + why + ")" : std::string("as asked");
-    };
-    terms->refused.push_back({"--" + option, text(a), text(b)});
+    const std::string refused = "not in force (" + why + ")", in_force = "as asked";
+    terms->refused.push_back({"--" + option, a.contains(option) ? refused : in_force,
+                              b.contains(option) ? refused : in_force});
   }
 }
 

@@ -403,6 +403,7 @@ void ChildRun::Execute() {
     workload_.population = std::make_shared<Population>(dataset_);
     if (!FindWorkload(plan_.phases.front()).loads) workload_.population->FromJson(plan_.population);
   }
+  workload_.loader = LoaderOfRun(plan_);
   OpenEngine();
   const std::shared_ptr<Population>& population = workload_.population;
   for (const std::string& phase : plan_.phases) {

@@ -27,6 +27,8 @@ struct RunPlan {
   // The rows that a loaded database holds (workloads/population.h, ToJson). Null when they are not
   // known; then the run counts them before its first phase.
   nlohmann::json population;
+  // The workload that loaded the database, of a plan that loads none; empty when it is not known.
+  std::string loader;
   // The last phase works in slices, which the parent grants (run_process.h); it then has no warm-up
   // and no end of its own.
   bool in_slices = false;

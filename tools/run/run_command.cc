@@ -201,6 +201,7 @@ class Runs {
     const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
     plan.read_limit = read_limit.get();
     plan.population = dir_.population();
+    plan.loader = dir_.loader();
     // The record must not claim rows while the run changes them: it may be killed.
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
@@ -235,6 +236,7 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
   dir->RecordUnloaded();
   RemoveEngineFiles(dir->engine_path(), options.engine_name);
   CopyTree(options.copy_of + "/" + kEngineFiles, dir->engine_path());
+  SyncTree(dir->engine_path());
   if (StopRequested()) return;
   dir->RecordLoaded();
   const std::optional<json> record = ReadRecord(options.copy_of);
@@ -258,6 +260,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   plan.engine_dir = dir->engine_path();
   if (options.reuse) {
     plan.population = dir->population();
+    plan.loader = dir->loader();
     DropPages(plan.engine_dir);
   }
   std::unique_ptr<MemoryBudget> budget = surroundings.NewBudget(options.ram_bytes / 4);

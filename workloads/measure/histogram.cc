@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace testbed {
 
@@ -44,21 +45,6 @@ void HistogramCounts::AddBucket(uint64_t ns, uint64_t count) {
   max_ = std::max(max_, middle);
 }
 
-void HistogramCounts::AddShare(const HistogramCounts& h, double share) {
-  uint64_t above = 0, taken = 0;  // values in the buckets so far, from the highest down
-  for (size_t i = counts_.size(); i-- > 0;) {
-    if (h.counts_[i] == 0) continue;
-    above += h.counts_[i];
-    const auto wanted = static_cast<uint64_t>(std::ceil(share * static_cast<double>(above) - 1e-6));
-    counts_[i] += wanted - taken;
-    taken = wanted;
-  }
-  if (taken == 0) return;
-  count_ += taken;
-  sum_ += h.mean_ns() * static_cast<double>(taken);
-  max_ = std::max(max_, h.max_);
-}
-
 HistogramCounts HistogramCounts::Since(const HistogramCounts& before) const {
   HistogramCounts delta;
   for (size_t i = 0; i < counts_.size(); ++i) {
@@ -91,6 +77,51 @@ std::vector<std::pair<uint64_t, uint64_t>> HistogramCounts::Buckets() const {
     if (counts_[i] != 0) buckets.emplace_back(Histogram::LowerBound(i), counts_[i]);
   }
   return buckets;
+}
+
+std::vector<uint64_t> HistogramDivider::Take(uint64_t count, const std::vector<double>& shares) {
+  std::vector<uint64_t> taken(owed_.size());
+  for (size_t part = 0; part < owed_.size(); ++part) {
+    owed_[part] += shares[part] * static_cast<double>(count);
+  }
+  for (uint64_t left = count; left > 0;) {
+    // A part without a share takes nothing, whatever the sums are rounded to.
+    size_t most = 0;
+    for (size_t part = 1; part < owed_.size(); ++part) {
+      if (shares[part] > 0 && (shares[most] == 0 || owed_[part] > owed_[most])) most = part;
+    }
+    const double whole = std::clamp(std::floor(owed_[most]), 1.0, static_cast<double>(left));
+    const uint64_t n = std::min(left, static_cast<uint64_t>(whole));
+    taken[most] += n;
+    owed_[most] -= static_cast<double>(n);
+    left -= n;
+  }
+  return taken;
+}
+
+void HistogramDivider::Divide(const HistogramCounts& h, const std::vector<double>& shares,
+                              const std::vector<HistogramCounts*>& parts) {
+  double middles = 0;
+  for (size_t i = 0; i < h.counts_.size(); ++i) {
+    middles += static_cast<double>(Histogram::Middle(i)) * static_cast<double>(h.counts_[i]);
+  }
+  // The exact values are known by their sum alone, with which the parts' sums agree.
+  const double scale = middles > 0 ? h.sum_ / middles : 0;
+  bool highest = true;
+  for (size_t i = h.counts_.size(); i-- > 0;) {
+    if (h.counts_[i] == 0) continue;
+    const uint64_t middle = Histogram::Middle(i);
+    const uint64_t largest = std::exchange(highest, false) ? h.max_ : std::min(middle, h.max_);
+    const std::vector<uint64_t> taken = Take(h.counts_[i], shares);
+    for (size_t part = 0; part < parts.size(); ++part) {
+      if (taken[part] == 0) continue;
+      HistogramCounts& to = *parts[part];
+      to.counts_[i] += taken[part];
+      to.count_ += taken[part];
+      to.sum_ += scale * static_cast<double>(middle) * static_cast<double>(taken[part]);
+      to.max_ = std::max(to.max_, largest);
+    }
+  }
 }
 
 }  // namespace testbed

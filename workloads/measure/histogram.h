@@ -60,9 +60,6 @@ class HistogramCounts {
   void Add(const HistogramCounts& h);
   // Adds `count` values of the bucket that contains `ns`, as Buckets returns them.
   void AddBucket(uint64_t ns, uint64_t count);
-  // Adds a share (0 to 1) of the values of `h`, drawn evenly from the largest down, so that a share
-  // above 0 includes the largest value.
-  void AddShare(const HistogramCounts& h, double share);
   // Returns what was recorded since `before`. The maximum is exact when it rose since then; else it
   // is the middle of the highest bucket that gained a value.
   HistogramCounts Since(const HistogramCounts& before) const;
@@ -80,6 +77,28 @@ class HistogramCounts {
   std::vector<uint64_t> counts_;
   uint64_t count_ = 0, max_ = 0;
   double sum_ = 0;
+
+  friend class HistogramDivider;
+};
+
+// A HistogramDivider divides the values of histograms among parts. Each value goes to one part, so
+// the parts add up to what was divided. Not thread-safe.
+//
+//   HistogramDivider divider(2);
+//   divider.Divide(all, {0.25, 0.75}, {&first, &second});
+class HistogramDivider {
+ public:
+  explicit HistogramDivider(size_t parts) : owed_(parts) {}
+  // Adds to each part its share of the values of `h`, drawn evenly from the largest down. The
+  // shares add up to 1. A share is no whole number of values; what a part lacks of it, or has
+  // beyond it, is made up for at the next call.
+  void Divide(const HistogramCounts& h, const std::vector<double>& shares,
+              const std::vector<HistogramCounts*>& parts);
+
+ private:
+  // Returns how many of the `count` next values go to each part.
+  std::vector<uint64_t> Take(uint64_t count, const std::vector<double>& shares);
+  std::vector<double> owed_;  // by part: its shares of all values so far, less what it has of them
 };
 
 }  // namespace testbed

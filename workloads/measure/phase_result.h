@@ -18,9 +18,10 @@ struct PhaseResult {
     OpKind op;
     uint64_t count = 0;
     HistogramCounts latency, intended;  // from the real and from the intended start
-    // The part of PhaseResult::undone that counts for this kind. The kind of an operation that has
-    // not begun was never drawn, so those of each thread are divided among the kinds like the
-    // operations that it performed.
+    // The part of PhaseResult::undone that counts for this kind; those of all kinds add up to it.
+    // The kind of an operation that has not begun was never drawn, so those of each thread are
+    // divided among the kinds like the operations that it performed, or that all threads did when
+    // it performed none.
     HistogramCounts undone = {};
     // Returns the latency from the intended start of all operations that were due. An operation
     // that had not begun counts with the time that it had waited, which is a lower bound of its

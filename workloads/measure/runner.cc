@@ -495,6 +495,7 @@ PhaseResult Phase::Run() {
     AddWorker(worker, static_cast<double>(ns) / 1e9, &result);
     if (!SharesRate(t)) result.extra_operations += result.thread_operations.back();
   }
+  AddUndone(workers_, &result);
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
   if (options_.slices != nullptr) {
     result.seconds = series_.empty() ? 0 : series_.back().end_seconds;

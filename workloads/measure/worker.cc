@@ -1,24 +1,31 @@
 #include "workloads/measure/worker.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace testbed {
 namespace {
 
-// Divides the operations that the thread had not begun among the kinds: like those that it
-// performed, or evenly when it performed none.
-void AddUndone(const Worker& worker, uint64_t operations, PhaseResult* result) {
-  HistogramCounts undone;
-  undone.Add(worker.undone);
-  if (undone.count() == 0) return;
-  result->undone.Add(undone);
-  for (size_t k = 0; k < worker.ops.size(); ++k) {
-    const auto count = static_cast<double>(worker.ops[k]->count.Get());
-    result->ops[k].undone.AddShare(undone, operations == 0
-                                               ? 1 / static_cast<double>(worker.ops.size())
-                                               : count / static_cast<double>(operations));
+double SumOf(const std::vector<double>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), 0.0);
+}
+
+// Returns the share of each kind in the operations that the thread performed; when it performed
+// none, in those of all threads with a rate; even shares when these have performed none either.
+std::vector<double> SharesOf(const Worker& worker, const PhaseResult& result) {
+  std::vector<double> counts;
+  for (const auto& op : worker.ops) counts.push_back(static_cast<double>(op->count.Get()));
+  if (SumOf(counts) == 0) {
+    counts.clear();
+    for (const PhaseResult::Op& op : result.ops) {
+      counts.push_back(static_cast<double>(op.intended.count()));
+    }
   }
+  if (SumOf(counts) == 0) std::fill(counts.begin(), counts.end(), 1.0);
+  const double all = SumOf(counts);
+  for (double& count : counts) count /= all;
+  return counts;
 }
 
 }  // namespace
@@ -33,7 +40,6 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
     result->ops[k].intended.Add(op.intended);
   }
   result->lateness.Add(worker.lateness);
-  AddUndone(worker, operations, result);
   result->thread_operations.push_back(operations);
   result->thread_seconds.push_back(seconds);
   result->totals += worker.totals;
@@ -42,6 +48,19 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
   if (result->first_wrong.empty()) result->first_wrong = worker.first_wrong;
   result->backlog_seconds =
       std::max(result->backlog_seconds, static_cast<double>(worker.backlog_ns) / 1e9);
+}
+
+void AddUndone(const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult* result) {
+  HistogramDivider divider(result->ops.size());
+  std::vector<HistogramCounts*> parts;
+  for (PhaseResult::Op& op : result->ops) parts.push_back(&op.undone);
+  for (const std::unique_ptr<Worker>& worker : workers) {
+    HistogramCounts undone;
+    undone.Add(worker->undone);
+    if (undone.count() == 0) continue;
+    result->undone.Add(undone);
+    divider.Divide(undone, SharesOf(*worker, *result), parts);
+  }
 }
 
 Interval IntervalSampler::Sample(double seconds) {

@@ -32,6 +32,10 @@ struct alignas(128) Worker {
 // of operations of the workload.
 void AddWorker(const Worker& worker, double seconds, PhaseResult* result);
 
+// Adds the operations that the threads had not begun, to the whole and divided among the kinds
+// (PhaseResult::Op::undone). Call it once, after AddWorker has added each thread.
+void AddUndone(const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult* result);
+
 // An IntervalSampler tells what the workers did since its last sample. Not thread-safe; the workers
 // may work meanwhile. They stay owned by the caller.
 class IntervalSampler {

@@ -30,6 +30,7 @@ struct ReplayPhase {
   const ReplayOptions& options;
   std::vector<TableId> tables;  // tables of the engine, by their numbers in the trace
   bool rows_of_dataset = false;
+  bool rows_of_replay_load = false;  // all values of all tables are a ValueMaker's
   static constexpr TableId kNoTable = UINT32_MAX;
   TableId main_table = kNoTable;  // of the engine; kNoTable when the trace does not name it
   Answers answers;
@@ -90,10 +91,11 @@ class ReplayClient : public Client {
   }
 
   // Returns whether the rows that the operation found have values of their own, for rows of a data
-  // set: the row of a get that was the last call, those of multi-gets, and those whose values a
-  // cursor gave. Whether a row exists is not checked, because it depends on the other clients.
+  // set or of replay-load: the row of a get that was the last call, those of multi-gets, and those
+  // whose values a cursor gave. Whether a row exists is not checked, because it depends on the
+  // other clients.
   bool Verify(size_t) override {
-    if (!phase_.rows_of_dataset) return true;
+    if (!phase_.rows_of_dataset && !phase_.rows_of_replay_load) return true;
     bool right = checked_.key.empty() || IsOwn(checked_.key, checked_.value);
     for (size_t k = 0; k < kept_.size() && right; ++k) right = IsOwn(kept_.key(k), kept_.value(k));
     return right;
@@ -115,11 +117,17 @@ class ReplayClient : public Client {
 
   // Returns whether the value is one of the key's row, as far as its bytes tell the row.
   bool IsOwn(std::string_view key, std::string_view value) const {
+    if (phase_.rows_of_replay_load) return values_.MayHaveMade(key, value);
     const Dataset& dataset = phase_.dataset;
     const size_t size = value.size();
     if (size < Dataset::kLeastSized && size != dataset.options().value_size) return true;
     const std::optional<uint64_t> row = dataset.RowOf(key);
     return !row || dataset.Check(*row, value);
+  }
+
+  // Returns whether the values of the table's rows tell their keys.
+  bool Checks(TableId table) const {
+    return phase_.rows_of_replay_load || table == phase_.main_table;
   }
 
   void Perform(const Step& step) {
@@ -244,13 +252,13 @@ class ReplayClient : public Client {
     std::string_view value;
     const bool found = session_.Get(table, call.key, &value);
     if (found) consume_(value);
-    if (found && table == phase_.main_table) checked_ = {call.key, value};
+    if (found && Checks(table)) checked_ = {call.key, value};
     Count(found, value.size(), call.answer);
   }
 
   void MultiGet(TableId table, const TraceOperation& operation, const TraceCall& call) {
     asked_ = {operation.keys.data() + call.first, operation.answers.data() + call.first,
-              kept_.keeps() && table == phase_.main_table};
+              kept_.keeps() && Checks(table)};
     session_.TakeEach(table, {asked_.keys, call.number}, [this](size_t i, const FoundRow& row) {
       if (row.found) consume_(row.value);
       if (row.found && asked_.keeps) kept_.AddFew(asked_.keys[i], row.value);
@@ -277,7 +285,7 @@ class ReplayClient : public Client {
     Place& place = cursors_[call.cursor];
     if (call.kind == TraceCallKind::kOpenCursor) {
       const TableId table = phase_.tables[call.table];
-      place = {session_.NewCursor(table), false, table == phase_.main_table};
+      place = {session_.NewCursor(table), false, Checks(table)};
       return;
     }
     if (call.kind == TraceCallKind::kCloseCursor) {
@@ -294,7 +302,7 @@ class ReplayClient : public Client {
   struct Place {
     std::unique_ptr<Cursor> cursor;
     bool on_row = false;
-    bool of_main = false;  // the cursor walks over the main table
+    bool checks = false;  // the cursor walks over a table of which Checks is true
   };
 
   void Move(const TraceCall& call, Place* place) {
@@ -335,7 +343,7 @@ class ReplayClient : public Client {
     ++totals_.rows_read;
     const std::string_view value = place.cursor->value();
     consume_(value);
-    if (place.of_main && kept_.keeps()) kept_.AddFew(place.cursor->key(), value);
+    if (place.checks && kept_.keeps()) kept_.AddFew(place.cursor->key(), value);
   }
 
   struct Checked {
@@ -373,8 +381,15 @@ class Replay : public Workload {
         file_(options_.trace),
         population_(options.population),
         seed_(options.seed),
-        phase_{file_, *dataset_, options_, {}, population_ != nullptr, ReplayPhase::kNoTable,
-               {},    nullptr} {
+        phase_{.file = file_,
+               .dataset = *dataset_,
+               .options = options_,
+               .tables = {},
+               .rows_of_dataset = population_ != nullptr,
+               .rows_of_replay_load = options.loader == "replay-load",
+               .main_table = ReplayPhase::kNoTable,
+               .answers = {},
+               .presence = nullptr} {
     for (const std::string& kind : file_.facts().kinds) {
       ops_.push_back(DefineOp(kind, Ground::kForeground));
     }

@@ -67,7 +67,8 @@ class ReplayLoadClient : public Client {
   bool Verify(size_t i) override {
     std::string_view value;
     const WantedRow& row = batch_[i];
-    return session_.Get(row.table, row.key, &value) && value.size() == row.size;
+    return session_.Get(row.table, row.key, &value) && value.size() == row.size &&
+           values_.MayHaveMade(row.key, value);
   }
 
  private:

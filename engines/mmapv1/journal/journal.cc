@@ -112,9 +112,23 @@ void Journal::Place(const std::string& path) {
 }
 
 void Journal::NextFile() {
-  const uint64_t number = number_ + 1;
-  const std::string path = JournalPath(dir_, number);
+  const std::string path = JournalPath(dir_, number_ + 1);
   Place(path);
+  BeginFile(path, true);
+}
+
+void Journal::UseFileAgain() {
+  const std::string path = JournalPath(dir_, number_ + 1);
+  RenameFile(JournalPath(dir_, number_), path);
+  // With its old name and a header of another number, the file would be the newest one that
+  // journal.lsn knows, and damaged.
+  SyncDirectory(dir_);
+  counts_.files_recycled.fetch_add(1, std::memory_order_relaxed);
+  BeginFile(path, false);
+}
+
+void Journal::BeginFile(const std::string& path, bool keeps_last) {
+  const uint64_t number = number_ + 1;
   std::unique_ptr<File> file = OpenJournalFile(path, FileOptions::kMustExist, &direct_);
   file_id_ = RandomId();
   AlignedBuffer block(kSectionPadding);
@@ -127,11 +141,28 @@ void Journal::NextFile() {
   file->Sync(true);
   SyncDirectory(dir_);
   LockGuard lock(mutex_);
-  if (file_ != nullptr) past_.push_back({number_, seq_, ofs_});
+  if (file_ != nullptr && keeps_last) past_.push_back({number_, seq_, ofs_});
   file_ = std::move(file);
   number_ = number;
   ofs_ = kSectionPadding;
   WriteLsn();
+}
+
+bool Journal::IsAllFlushed() {
+  LockGuard lock(mutex_);
+  return flushed_seq_ == seq_;
+}
+
+void Journal::NextFileOnFullDisk(const std::function<void()>& flush) {
+  flush();
+  try {
+    NextFile();
+  } catch (const Error& error) {
+    // A flush frees the files before the one that is written. When there was none, this file is
+    // all that the journal has, and its sections are needed no more.
+    if (!error.disk_is_full() || !IsAllFlushed()) throw;
+    UseFileAgain();
+  }
 }
 
 void Journal::BuildSection(std::string_view body, uint64_t seq) {
@@ -164,8 +195,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
       NextFile();
     } catch (const Error& error) {
       if (!error.disk_is_full() || !flush) throw;
-      flush();
-      NextFile();
+      NextFileOnFullDisk(flush);
     }
     BuildSection(body, seq_ + 1);  // the header has the new file's id
   }

@@ -11,7 +11,8 @@
 // file id}, the entries compressed with snappy, and XXH3 over both. It is padded to 8192 bytes and
 // written by one call, then fdatasync. A section counts if its checksum is right, its file id is
 // that of the file's header, and its number follows that of the section before. When all sections
-// of a file are flushed, the file becomes the next one, or is removed.
+// of a file are flushed, the file becomes the next one, or is removed. On a full disk the only file
+// becomes the next one, too, after a flush.
 //
 // journal.lsn says up to which section the data files are flushed, where replay begins, and which
 // file is the newest one. It is durable before the first section of a file is written.
@@ -56,8 +57,9 @@ class Journal {
   Journal(const std::string& dir, const Settings& settings, uint64_t next_seq, uint64_t database);
 
   // Appends a section, which is durable when this returns, and returns its number. Calls `flush`
-  // when there is no room for another file; flushing the data files may make some. Throws Error
-  // (kRun), and has written nothing, when the body has more than kMostSectionBytes.
+  // when there is no room for another file; flushing the data files may make some, and when it does
+  // not, the file is begun anew if `flush` has told Flushed of all sections. Throws Error (kRun),
+  // and has written nothing, when the body has more than kMostSectionBytes.
   uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
   // Tells that the sections up to `seq` are durable in the data files. `written` is the value that
   // written_bytes() had before that flush began.
@@ -84,6 +86,13 @@ class Journal {
     uint64_t number, last_seq, bytes;
   };
   void NextFile();
+  void NextFileOnFullDisk(const std::function<void()>& flush);
+  // Makes the file that is written the next one. Its sections must be flushed.
+  void UseFileAgain();
+  // Writes the header of the next file, which is there, and goes on in it. Keeps the last one until
+  // it is flushed, unless it has become the next one.
+  void BeginFile(const std::string& path, bool keeps_last);
+  bool IsAllFlushed();
   void Place(const std::string& path);
   void BuildSection(std::string_view body, uint64_t seq);
   void WriteLsn() REQUIRES(mutex_);

@@ -218,6 +218,22 @@ TEST_F(SetUpScriptsTest, ANightlyRunFindsAnEngineThatWasLeftOut) {
   EXPECT_THAT(log, Not(HasSubstr("without-documents has rocksdb")));
 }
 
+TEST_F(SetUpScriptsTest, ANightlyRunHasMyRocksWhereItsPluginIs) {
+  Script("build/release/testbed", std::string("[[ $1 != list ]] || echo '  mysql  what it is'\n") +
+                                      "[[ $1 == list ]] || echo \"testbed $*\" >>\"$CALLS\"\n");
+  Script("tools/test.sh", "echo \"test $* ${TESTBED_EVERY_IO_MODE:-}\" >>\"$CALLS\"\n");
+  Script("bin/mariadbd", "");
+  const std::string part = "nightly.sh --only myrocks --out o";
+  EXPECT_EQ(Tool(part), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("cannot run: there is no MyRocks"));
+  EXPECT_THAT(calls_, Not(HasSubstr("test -R")));
+  Write("lib/mysql/plugin/ha_rocksdb.so", "");
+  EXPECT_EQ(Tool(part), 0) << said_ << Read(directory_ / "o/myrocks.log");
+  EXPECT_THAT(calls_, HasSubstr("testbed --engine mysql:rocksdb "));
+  EXPECT_THAT(calls_, HasSubstr("test -R mysql_buffered_rocksdb 1\n"));
+  EXPECT_THAT(calls_, HasSubstr("testbed crashtest --engine mysql:rocksdb --kills 50 "));
+}
+
 // No package is installed, to dpkg-query.
 TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   Script("bin/dpkg-query", "exit 1\n");

@@ -234,6 +234,22 @@ TEST_F(TraceCommandTest, ADatabaseOfATraceIsReusedByWhateverNameOrTrace) {
   EXPECT_EQ(Phase("--dir d --reuse --workload replay:other.trace", "replay")["count"], 90);
 }
 
+// The values of another seed stand for wrong ones.
+TEST_F(TraceCommandTest, AReplayOnALoadOfATraceChecksWhatItReads) {
+  const std::string words = "--engine btree --rows 100 --threads 1 --workload ";
+  Phase(words + "insert,point-read --operations 50 --record a.trace", "point-read");
+  Phase(words + "replay-load:a.trace --dir d --seed 1", "replay-load");
+  Phase(words + "replay-load:a.trace --dir other --seed 2", "replay-load");
+  const json right = Phase("--dir d --reuse --verify all --workload replay:a.trace", "replay");
+  EXPECT_EQ(right["verified"], 50);
+  std::filesystem::remove_all(directory_ / "d/db");
+  std::filesystem::rename(directory_ / "other/db", directory_ / "d/db");
+  const CommandResult wrong =
+      Run("--dir d --reuse --verify all --workload replay:a.trace --account file --quiet");
+  EXPECT_NE(wrong.code, 0);
+  EXPECT_NE((wrong.out + wrong.err).find("wrongly"), std::string::npos) << wrong.err;
+}
+
 // After such a replay only a count tells which rows exist. The phase that follows must not read
 // rows that do not.
 TEST_F(TraceCommandTest, WhatFollowsAReplayOnAReusedDatabaseKnowsItsRows) {

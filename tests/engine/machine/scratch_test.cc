@@ -139,7 +139,7 @@ TEST_P(ScratchTest, APowerCutKeepsWhatWasSyncedAndLosesTheRest) {
       scratch->Shutdown();
       EXPECT_THROW(b->Sync(), Error) << "a dead device takes nothing more";
     }
-    scratch->Remount();
+    EXPECT_TRUE(scratch->Remount());
     std::string text(8192, 'x');
     File::Open(synced, options)->Read(0, text.data(), text.size());
     EXPECT_EQ(text, new_text);
@@ -149,7 +149,7 @@ TEST_P(ScratchTest, APowerCutKeepsWhatWasSyncedAndLosesTheRest) {
   auto open = File::Open(scratch->path() + "/synced0", options);
   try {
     scratch->Shutdown();
-    scratch->Remount();
+    EXPECT_TRUE(scratch->Remount());
     FAIL() << "unmounted under an open file";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr("still open"));
@@ -256,7 +256,7 @@ TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
       EXPECT_THROW(file->Read(0, page.data(), kPage), Error);
       EXPECT_THROW(file->Write(0, page.data(), kPage), Error);
     }
-    scratch->Remount();
+    EXPECT_TRUE(scratch->Remount());
     auto file = File::Open(path, direct);
     int kept = 0, torn = 0;
     for (int i = 0; i < kPages; ++i) {
@@ -277,6 +277,34 @@ TEST_P(ScratchTest, AFaultDiskKeepsWhatWasFlushedAndTearsTheRest) {
     EXPECT_EQ(torn, keep_pct == 50 ? kPages : 0);
     flushed = static_cast<char>(flushed + 2);
   }
+}
+
+// A failing disk may lose blocks without which the file system cannot be mounted.
+TEST_P(ScratchTest, AFileSystemThatCannotBeMountedIsMadeAnew) {
+  std::string why;
+  if (!FaultDisk::Available(&why)) GTEST_SKIP() << why;
+  ScratchOptions options = Options();
+  options.fault_disk = true;  // its Remount drops what the kernel has cached of the device
+  auto scratch = ScratchDevice::Create(options);
+  const std::string file = scratch->path() + "/f";
+  std::ofstream(file) << "text";
+  scratch->Sync();
+  const std::string device = "/dev/" + scratch->device().name();
+  const int fd = ::open(device.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC);
+  if (fd < 0) GTEST_SKIP() << "this kernel lets nobody write to a mounted device";
+  scratch->Shutdown();  // the file system writes nothing more
+  constexpr size_t kBlock = 4096, kBytes = 1 << 20;
+  AlignedBuffer zeros(kBytes);
+  std::memset(zeros.data(), 0, kBytes);
+  const ssize_t written = ::pwrite(fd, zeros.data(), kBytes - kBlock, kBlock);
+  ::close(fd);
+  ASSERT_EQ(written, static_cast<ssize_t>(kBytes - kBlock));
+  EXPECT_FALSE(scratch->Remount());
+  EXPECT_FALSE(fs::exists(file));
+  std::ofstream(file) << "new";
+  scratch->Sync();
+  EXPECT_TRUE(scratch->Remount());
+  EXPECT_EQ(Text(file), "new");
 }
 
 // The last process of a mount namespace unmounts what is in it. The process that serves the disk

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <new>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace testbed {
 namespace {
@@ -52,6 +57,31 @@ TEST(LazySyncTest, AFailureIsToldFromThenOnAndNothingIsSyncedAfterIt) {
   std::this_thread::sleep_for(milliseconds(20));
   EXPECT_TRUE(failed());
   EXPECT_EQ(syncs.load(), 1u);
+}
+
+// WiredTiger does not tell its commits, so each turn asks it for a sync, which is over at once when
+// there are none. After some time without commits the first sync came too late then.
+TEST(LazySyncTest, TurnsThatFindNothingToSyncLeaveThePaceAsItIs) {
+  using Clock = std::chrono::steady_clock;
+  constexpr milliseconds kInterval{20};
+  std::vector<Clock::time_point> turns;
+  std::atomic<uint64_t> count{0};
+  {
+    LazySync lazy(kInterval, [&] {
+      turns.push_back(Clock::now());
+      const bool finds = turns.size() == 1;
+      if (finds) std::this_thread::sleep_for(kInterval / 2);
+      ++count;
+      return finds;
+    });
+    ASSERT_TRUE(Becomes([&] { return count.load() >= 60; }));
+  }
+  // A busy machine may delay turns, but hardly all of them.
+  Clock::duration shortest = Clock::duration::max();
+  for (size_t i = 40; i < turns.size(); ++i) {
+    shortest = std::min(shortest, turns[i] - turns[i - 1]);
+  }
+  EXPECT_LT(shortest, kInterval * 3 / 4) << "a sync took half of the interval";
 }
 
 // An exception that escapes the thread would end the program that embeds the engine.

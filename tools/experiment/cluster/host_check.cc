@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -70,9 +69,7 @@ std::vector<json> ReadHosts(const std::string& out) {
 json FirstOf(const std::string& out, const json& mine) {
   const std::string file = out + "/hosts/first.json";
   const std::string whole = HostFile(out, NodeName());
-  if (!IsThere(file) && ::link(whole.c_str(), file.c_str()) != 0 && errno != EEXIST) {
-    throw Error::Io("link", file, errno);
-  }
+  if (!IsThere(file)) (void)LinkFile(whole, file);  // when another host was first, it decides
   const json first = ReadHost(file);
   return first.is_object() ? first : mine;
 }

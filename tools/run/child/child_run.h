@@ -82,7 +82,7 @@ class ChildRun {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
-  WorkloadOptions workload_ = options_.workload;  // the user's options plus the population
+  WorkloadOptions workload_ = options_.workload;  // the user's options, population and loader
   std::unique_ptr<Workload> unchecked_;  // of the last phase that has a check, until it ran
   std::optional<PhaseKind> last_kind_;   // of the phase that was finished last
   bool loaded_ = false;                  // {"loaded": true} was reported

@@ -1,7 +1,5 @@
 #include "tools/run/child/run_rows.h"
 
-#include <string>
-
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -21,6 +19,11 @@ std::string LoaderOfPlan(const RunPlan& plan) {
 bool HasPopulation(const RunPlan& plan) {
   const std::string loader = LoaderOfPlan(plan);
   return loader.empty() ? !plan.population.is_null() : loader == "insert";
+}
+
+std::string LoaderOfRun(const RunPlan& plan) {
+  const std::string loader = LoaderOfPlan(plan);
+  return loader.empty() ? plan.loader : loader;
 }
 
 std::optional<uint64_t> RowsAtEnd(const RunPlan& plan, const Population* population,

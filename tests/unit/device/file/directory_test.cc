@@ -1,14 +1,35 @@
 #include "device/file/directory.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "device/error.h"
+
+namespace {
+// Makes the next link succeed with an answer that says that the name was there: so does an NFS
+// server whose first answer was lost, and that gets the request again.
+bool link_is_answered_twice = false;
+}  // namespace
+
+// Replaces the function of the C library.
+extern "C" int link(const char* from, const char* to) noexcept {
+  const long result = ::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+  if (result != 0 || !std::exchange(link_is_answered_twice, false)) {
+    return static_cast<int>(result);
+  }
+  errno = EEXIST;
+  return -1;
+}
 
 namespace testbed {
 namespace {
@@ -42,6 +63,18 @@ TEST_F(DirectoryTest, AFileTakesThePlaceOfAFileOrALink) {
   std::ofstream(dir_ + "/other") << "old";
   RenameFile(dir_ + "/link", dir_ + "/other");
   EXPECT_EQ(fs::file_size(dir_ + "/other"), 3u);
+}
+
+TEST_F(DirectoryTest, ALinkReplacesNothingAndKnowsItsOwn) {
+  std::ofstream(dir_ + "/other") << "other";
+  EXPECT_FALSE(LinkFile(dir_ + "/new", dir_ + "/other"));
+  EXPECT_EQ(fs::file_size(dir_ + "/other"), 5u);
+  link_is_answered_twice = true;
+  EXPECT_TRUE(LinkFile(dir_ + "/new", dir_ + "/name"));
+  EXPECT_FALSE(link_is_answered_twice);
+  EXPECT_EQ(fs::file_size(dir_ + "/name"), 3u);
+  EXPECT_TRUE(LinkFile(dir_ + "/other", dir_ + "/another"));
+  EXPECT_THROW(LinkFile(dir_ + "/new", dir_ + "/none/name"), Error);
 }
 
 }  // namespace

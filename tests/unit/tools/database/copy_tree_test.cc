@@ -10,10 +10,13 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "device/error.h"
 #include "device/os/dir_lock.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/database/database_files.h"
 
 namespace testbed {
@@ -93,10 +96,11 @@ class CopyDatabaseTest : public testing::Test {
     fs::create_directories(fs::path(root_ + "/" + file).parent_path());
     std::ofstream(root_ + "/" + file) << text;
   }
-  std::string Text(const std::string& file) const {
-    std::ifstream in(root_ + "/" + file);
+  static std::string TextOf(const std::string& path) {
+    std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  std::string Text(const std::string& file) const { return TextOf(root_ + "/" + file); }
   std::string ErrorOfCopy() const {
     try {
       CopyDatabase(root_ + "/from", root_ + "/to");
@@ -115,6 +119,40 @@ TEST_F(CopyDatabaseTest, ReplacesWhatAnInterruptedExperimentLeft) {
   ASSERT_EQ(ErrorOfCopy(), "");
   EXPECT_EQ(Text("to/db/btree.data"), "rows");
   EXPECT_EQ(ReadRecord(root_ + "/to"), ReadRecord(root_ + "/from"));
+}
+
+// A power cut at each call leaves a copy that is whole, or one that is not loaded.
+TEST_F(CopyDatabaseTest, ACopyIsLoadedWhenItsBytesAreDurable) {
+  const std::string rows(50'000, 'r'), cut = root_ + ".cut";
+  Put("from/db/btree.data", rows);
+  Put("from/db/log/1", rows);
+  bool is_whole = false;
+  uint64_t calls = 0;
+  for (; !is_whole; ++calls) {
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      SCOPED_TRACE("cut after " + std::to_string(calls) + " calls, seed " + std::to_string(seed));
+      fs::remove_all(root_ + "/to");
+      bool is_copied = false;
+      {
+        FailingDisk disk(root_);
+        disk.CutAfter(calls, seed);
+        is_copied = ErrorOfCopy().empty();
+        is_whole = !disk.is_cut();
+        disk.Cut(seed);
+        disk.CopyTo(cut);
+      }
+      const std::optional<nlohmann::json> record = ReadRecord(cut + "/to");
+      const bool is_loaded = record && record->value("loaded", false);
+      EXPECT_TRUE(is_loaded || !is_copied);
+      for (const char* file : {"/to/db/btree.data", "/to/db/log/1"}) {
+        if (is_loaded) {
+          EXPECT_TRUE(TextOf(cut + file) == rows) << file;
+        }
+      }
+    }
+  }
+  fs::remove_all(cut);
+  EXPECT_GT(calls, 8u);
 }
 
 TEST_F(CopyDatabaseTest, FilesOfOthersAreLeftAlone) {

@@ -107,6 +107,11 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   dir_->WriteLoad("0123456789abcdef-1", kResults);
   Write("loads/0123456789abcdef-12.json.0123456789abcdef.new", "{\n \"");
   KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));
+  const std::string claim = "claims/" + CellKey(failed);
+  for (const char* end : {".json", ".0123456789abcdef.json"}) {
+    fs::copy(failure, Place(claim + end));
+  }
+  Write(claim + ".0123456789abcdef.json.0123456789abcdef.new", "{\n \"");
   Write("experiment.json.0123456789abcdef.new", "");
   MakeDatabase("databases/cell");
   MakeDatabase("databases/0123456789abcdef-1");

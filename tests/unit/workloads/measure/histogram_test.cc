@@ -71,21 +71,48 @@ TEST(HistogramTest, SinceIsWhatCameBetween) {
   EXPECT_EQ(delta.max_ns(), 5000u);
 }
 
-TEST(HistogramTest, AShareOfValuesIsDrawnEvenlyAndHasTheLargest) {
+TEST(HistogramDividerTest, EachPartIsDrawnEvenlyFromTheLargestDown) {
   Histogram h;
   for (uint64_t i = 1; i <= 1000; ++i) h.Record(i * 1000);
-  HistogramCounts all, share, none;
+  HistogramCounts all, some, most, none;
   all.Add(h);
-  share.AddShare(all, 0.3);
-  EXPECT_EQ(share.count(), 300u);
-  EXPECT_EQ(share.max_ns(), 1000000u);
-  EXPECT_NEAR(static_cast<double>(share.Percentile(0.5)), 500000, 20000);
-  EXPECT_NEAR(share.mean_ns(), all.mean_ns(), 1);
-  share.AddShare(all, 0.7);
-  EXPECT_EQ(share.count(), 1000u) << "the rest, to which the first share is added";
-  none.AddShare(all, 0);
+  HistogramDivider(3).Divide(all, {0.3, 0.7, 0}, {&some, &most, &none});
+  EXPECT_EQ(some.count(), 300u);
+  EXPECT_EQ(most.count(), 700u);
   EXPECT_EQ(none.count(), 0u);
   EXPECT_EQ(none.max_ns(), 0u);
+  EXPECT_EQ(most.max_ns(), 1000000u);
+  for (const HistogramCounts* part : {&some, &most}) {
+    EXPECT_NEAR(static_cast<double>(part->max_ns()), 1e6, 1e6 * Histogram::kRelativeError);
+    EXPECT_NEAR(static_cast<double>(part->Percentile(0.5)), 500000, 20000);
+    EXPECT_NEAR(part->mean_ns(), all.mean_ns(), 0.01 * all.mean_ns());
+  }
+  EXPECT_NEAR(some.mean_ns() * 300 + most.mean_ns() * 700, all.mean_ns() * 1000, 1);
+}
+
+// Rounded each by itself, the parts of one value were none or three.
+TEST(HistogramDividerTest, ThePartsAddUpToTheWholeAndMakeUpForWhatTheyLack) {
+  HistogramDivider divider(3);
+  const std::vector<double> shares = {0.2, 0.3, 0.5};
+  std::vector<HistogramCounts> parts(3);
+  for (uint64_t i = 1; i <= 1000; ++i) {
+    Histogram one;
+    one.Record(i * 1000);
+    HistogramCounts h;
+    h.Add(one);
+    divider.Divide(h, shares, {&parts[0], &parts[1], &parts[2]});
+    EXPECT_EQ(parts[0].count() + parts[1].count() + parts[2].count(), i);
+    for (size_t k = 0; k < 3; ++k) {
+      EXPECT_NEAR(static_cast<double>(parts[k].count()), shares[k] * static_cast<double>(i), 1);
+    }
+  }
+  Histogram many;
+  many.Record(5'000'000, 1'000'000'000'001);
+  HistogramCounts h;
+  h.Add(many);
+  divider.Divide(h, shares, {&parts[0], &parts[1], &parts[2]});
+  EXPECT_EQ(parts[0].count() + parts[1].count() + parts[2].count(), 1'000'000'001'001u);
+  EXPECT_EQ(parts[2].max_ns(), 5'000'000u);
 }
 
 TEST(ClockTest, AgreesWithTheKernelsClock) {

@@ -158,7 +158,7 @@ TEST_F(RunnerTest, WhatHadNotBegunIsTakenToBeMixedAsWhatWasPerformed) {
     EXPECT_NEAR(static_cast<double>(op.undone.count()),
                 share * static_cast<double>(result.undone.count()), 1);
   }
-  EXPECT_NEAR(static_cast<double>(undone), static_cast<double>(result.undone.count()), 2);
+  EXPECT_EQ(undone, result.undone.count()) << "the kinds add up to the whole";
 }
 
 }  // namespace

@@ -55,19 +55,20 @@ class ReplayTest : public testing::Test {
     return Run(engine_, FindWorkload("replay").make(dataset_, options).get(), nullptr);
   }
 
-  // Writes a trace of operations that put a value of `bytes` bytes each.
-  void WritePuts(uint64_t puts, uint64_t bytes) {
+  // Writes a trace of operations that put a value of `bytes` bytes each, and get it if told to.
+  void WritePuts(uint64_t puts, uint64_t bytes, bool gets = false) {
     TraceWriter writer(path_);
     TraceClient client(writer, 0);
     for (uint64_t i = 0; i < puts; ++i) {
       client.Begin(0, i);
       client.Put(0, "key" + std::to_string(i), bytes);
+      if (gets) client.Get(0, "key" + std::to_string(i), true, bytes);
       client.End();
     }
     client.Finish();
     TraceFacts facts;
     facts.kinds = {"update"};
-    facts.tables = {{0, kMainTable, {}, {}}};
+    facts.tables = {{0, table_, {}, {}}};
     facts.clients = 1;
     facts.operations = puts;
     facts.calls = client.calls();
@@ -97,6 +98,17 @@ class ReplayTest : public testing::Test {
     phase.verify_every = 1;
     return RunPhase(engine_, *FindWorkload("replay").make(dataset_, options), phase);
   }
+  // Loads an engine from the trace, and replays the trace on it, with each operation checked.
+  PhaseResult ReplayOnItsLoad(LyingEngine* engine, LyingEngine::Lie lie) {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    options.loader = "replay-load";
+    PhaseOptions phase;
+    phase.verify_every = 1;
+    RunPhase(*engine, *FindWorkload("replay-load").make(dataset_, options), phase);
+    engine->lie = lie;
+    return RunPhase(*engine, *FindWorkload("replay").make(dataset_, options), phase);
+  }
   // Gives each row a value of another size than those of the data set.
   void ResizeRows() {
     char key[64];
@@ -109,6 +121,7 @@ class ReplayTest : public testing::Test {
   }
 
   LyingEngine engine_;
+  std::string table_ = kMainTable;  // of the trace that WritePuts writes
 
  private:
   Asked Run(Engine& engine, Workload* workload, TraceRecorder* recorder) {
@@ -170,6 +183,27 @@ TEST_F(ReplayTest, AWrongRowIsFoundWhicheverCallGaveIt) {
       EXPECT_EQ(ReplayChecked().wrong, 200u) << name;
       engine_.lie = Lie::kNone;
     }
+  }
+}
+
+TEST_F(ReplayTest, AWrongRowIsFoundOnALoadOfReplayLoad) {
+  using Lie = LyingEngine::Lie;
+  const auto expect = [this](uint64_t operations) {
+    LyingEngine right, wrong;
+    const PhaseResult of_right = ReplayOnItsLoad(&right, Lie::kNone);
+    EXPECT_EQ(of_right.verified, operations);
+    EXPECT_EQ(of_right.wrong, 0u) << of_right.first_wrong;
+    EXPECT_EQ(ReplayOnItsLoad(&wrong, Lie::kWrongValue).wrong, operations);
+  };
+  Record("point-read", WorkloadOptions());
+  expect(200);
+  Record("multi-get", WorkloadOptions());
+  expect(200);
+  // Keys of no row, and another table than the data set's.
+  for (const char* table : {kMainTable, "another"}) {
+    table_ = table;
+    WritePuts(100, 30, true);
+    expect(100);
   }
 }
 

@@ -1,4 +1,5 @@
-// Tests the values of replays: what makes them takes little memory, however many clients there are.
+// Tests the values of replays: each tells its key, and what makes them takes little memory, however
+// many clients there are.
 #include "workloads/trace/value_maker.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ uint64_t MemoryInUse() {
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-TEST(ValueMakerTest, AThousandClientsShareTheBytesThatTheyCutValuesFrom) {
+TEST(ValueMakerTest, AThousandClientsTakeLittleMemory) {
   const Dataset dataset{DatasetOptions()};
   const uint64_t before = MemoryInUse();
   std::vector<std::unique_ptr<ValueMaker>> makers;
@@ -26,21 +27,45 @@ TEST(ValueMakerTest, AThousandClientsShareTheBytesThatTheyCutValuesFrom) {
   EXPECT_LT(MemoryInUse(), before + (256u << 20));
 }
 
+std::string FirstValue(uint64_t seed, const std::string& key, size_t size) {
+  DatasetOptions options;
+  options.seed = seed;
+  const Dataset dataset(options);
+  std::string bytes(size, ' ');
+  ValueMaker(dataset, 0).MakeFirst(key, bytes.size(), bytes.data());
+  return bytes;
+}
+
 TEST(ValueMakerTest, ValuesOfADataSetAreNotThoseOfTheOneBefore) {
-  const Dataset dataset{DatasetOptions()};
-  const ValueMaker before(dataset, 0);
-  const auto value = [](uint64_t seed) {
-    DatasetOptions options;
-    options.seed = seed;
-    const Dataset dataset(options);
-    ValueMaker maker(dataset, 0);
-    std::string bytes(500, ' ');
-    maker.MakeFirst("a key of no row", bytes.size(), bytes.data());
-    return bytes;
-  };
-  const std::string first = value(1);
-  EXPECT_NE(value(2), first);
-  EXPECT_EQ(value(1), first);
+  const std::string first = FirstValue(1, "a key of no row", 500);
+  EXPECT_NE(FirstValue(2, "a key of no row", 500), first);
+  EXPECT_EQ(FirstValue(1, "a key of no row", 500), first);
+}
+
+TEST(ValueMakerTest, AValueTellsItsKey) {
+  DatasetOptions options;
+  options.value_size = 4;
+  const Dataset dataset(options);
+  char buffer[64];
+  ValueMaker maker(dataset, 77);
+  for (const std::string& key : {std::string(dataset.Key(5, buffer)), std::string("of no row")}) {
+    // The last is longer than the bytes that values are cut from.
+    for (const size_t size : {4u, 8u, 15u, 16u, 100u, 3'000'000u}) {
+      SCOPED_TRACE(key + ", " + std::to_string(size));
+      std::string first(size, ' '), next(size, ' ');
+      maker.MakeFirst(key, size, first.data());
+      maker.Make(key, size, next.data());
+      EXPECT_NE(first, next);
+      for (std::string* value : {&first, &next}) {
+        EXPECT_TRUE(maker.MayHaveMade(key, *value));
+        EXPECT_TRUE(ValueMaker(dataset, 0).MayHaveMade(key, *value)) << "of another client";
+        EXPECT_FALSE(maker.MayHaveMade("another key", *value));
+        value->back() = static_cast<char>(value->back() ^ 1);
+        EXPECT_FALSE(maker.MayHaveMade(key, *value));
+      }
+    }
+  }
+  EXPECT_TRUE(maker.MayHaveMade("of no row", "short")) << "too short to tell";
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+// Tests benchmarks of one's own whose threads end early: by an error, or without opening the
+// database. They end with a sentence, and leave no database behind.
+#include "embed/testbed/benchmark.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "tests/unit/embed/own_dir.h"
+
+namespace testbed {
+namespace {
+
+constexpr char kRefused[] = "the benchmark refuses to begin";
+
+class OwnBenchmarkTest : public testing::Test {
+ protected:
+  OwnBenchmarkTest() { std::filesystem::current_path(dir_.path()); }
+  ~OwnBenchmarkTest() override { std::filesystem::current_path(before_); }
+
+  // Returns google-benchmark's report, in JSON, on the benchmark of this name.
+  static std::string Run(const std::string& name) {
+    std::ostringstream out, errors;
+    benchmark::JSONReporter reporter;
+    reporter.SetOutputStream(&out);
+    reporter.SetErrorStream(&errors);
+    EXPECT_EQ(benchmark::RunSpecifiedBenchmarks(&reporter, "^" + name + "/"), 1u);
+    return out.str() + errors.str();
+  }
+  static bool Has(const std::string& text, const std::string& words) {
+    return text.find(words) != std::string::npos;
+  }
+  bool IsEmpty() const { return std::filesystem::is_empty(dir_.path()); }
+
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const OwnDir dir_;
+};
+
+int refusing_thread = -1;
+
+// Writes a row in each operation, but for the thread that refuses.
+void WriteRow(BenchmarkRun& run) {
+  if (run.state().thread_index() == refusing_thread) throw Error(Error::kRun, kRefused);
+  run.Open();
+  run.Measure([&run] { run.session().Put(run.table(), "ada", "1815"); });
+}
+
+TEST_F(OwnBenchmarkTest, AThreadThatFailsBeforeItOpensEndsTheOthers) {
+  RegisterBenchmarkOn("btree", "AnyThreadFails", WriteRow)->Threads(4)->Iterations(1);
+  // The benchmark is whole after a call that failed, so the order has calls that succeed between.
+  for (const int thread : {0, -1, 1, -1, 3, 0}) {
+    refusing_thread = thread;
+    const std::string report = Run("AnyThreadFails");
+    EXPECT_EQ(Has(report, kRefused), thread >= 0) << thread << ": " << report;
+    EXPECT_EQ(Has(report, "file_writes"), thread < 0) << thread << ": " << report;
+    EXPECT_TRUE(IsEmpty()) << thread;
+  }
+}
+
+void OpenOnOthers(BenchmarkRun& run) {
+  if (run.state().thread_index() > 0) run.Open();
+}
+
+TEST_F(OwnBenchmarkTest, AFirstThreadThatDoesNotOpenIsNamed) {
+  RegisterBenchmarkOn("btree", "FirstDoesNotOpen", OpenOnOthers)->Threads(3)->Iterations(1);
+  const std::string report = Run("FirstDoesNotOpen");
+  EXPECT_TRUE(Has(report, "the benchmark's first thread ended before it opened the database"))
+      << report;
+  EXPECT_TRUE(IsEmpty());
+}
+
+}  // namespace
+}  // namespace testbed
