@@ -135,8 +135,8 @@ TEST_F(StoreNoMemoryTest, ACommitThatFailsInServiceIsNotThere) {
   ExpectSound();
 }
 
-// Each allocation of OpenTable fails in turn. If the store stays in service, nothing of the table is
-// there, and later tables have numbers and pages of their own.
+// Each allocation of OpenTable fails in turn. If the store stays in service, nothing of the table
+// is there, and later tables have numbers and pages of their own.
 TEST_F(StoreNoMemoryTest, ATableThatFindsNoMemoryLeavesItsNumberToTheNext) {
   Open();
   int in_service = 0, out_of_service = 0;
