@@ -167,10 +167,10 @@ class SnapshotCursor : public Cursor {
     Release();
     return false;
   }
-  // Returns `key`. If it points into this cursor's own key, which a search invalidates, copies it
-  // to parked_key_ first.
+  // Returns `key`. If it points into this cursor's own row, whose pages may be reused when Ready
+  // releases them, copies it to parked_key_ first.
   std::string_view Wanted(std::string_view key) {
-    if (!Session::Overlap(key, key_)) return key;
+    if (!Session::Overlap(key, key_) && !Session::Overlap(key, value_)) return key;
     parked_key_ = key;
     return parked_key_;
   }
