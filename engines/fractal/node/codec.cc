@@ -92,9 +92,8 @@ bool Expand(Codec codec, std::string_view stored, size_t raw_size, char* out) {
     }
     case Codec::kZlib: {
       uLongf length = raw_size;
-      const int code =
-          ::uncompress(reinterpret_cast<Bytef*>(out), &length,
-                       reinterpret_cast<const Bytef*>(stored.data()), stored.size());
+      const int code = ::uncompress(reinterpret_cast<Bytef*>(out), &length,
+                                    reinterpret_cast<const Bytef*>(stored.data()), stored.size());
       if (code == Z_MEM_ERROR) throw std::bad_alloc();
       return code == Z_OK && length == raw_size;
     }
