@@ -141,8 +141,8 @@ class SnapshotSession : public Session {
   bool failed_ = false;   // a write of the transaction has failed
   Txn* write_ = nullptr;  // set from the transaction's first write to its end
   std::string key_copy_, value_copy_;
-  std::string multi_bytes_;                   // the bytes of multi_keys_
-  std::vector<std::string_view> multi_keys_;  // copies of the keys of a MultiGet
+  std::string multi_bytes_;                       // the bytes of multi_keys_
+  std::vector<std::string_view> multi_keys_;      // copies of the keys of a MultiGet
   std::vector<SnapshotCursor<Library>*> walks_;   // all open cursors of the session
   std::vector<std::unique_ptr<Snapshot>> spare_;  // Snapshots of destroyed cursors, for new ones
 };

@@ -207,7 +207,7 @@ class BtreeSession : public Session {
   std::vector<std::string_view> multi_keys_;
   std::vector<FoundRow> multi_rows_;
   std::unique_ptr<btree::BtreeReadQueue> multi_;  // the queue of MultiGet
-  uint32_t multi_slots_ = 0;                       // its slots
+  uint32_t multi_slots_ = 0;                      // its slots
 };
 
 class BtreeEngine : public Engine {
