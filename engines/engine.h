@@ -127,7 +127,8 @@ class Cursor {
   // is a hint, with which an engine may fetch all of them at once, as for a statement with a LIMIT;
   // the cursor may go on beyond them. Without it the length of the walk is not known.
   virtual void Expect(uint64_t rows) {}
-  // Each of these six positions the cursor and returns whether it stands on a row.
+  // Each of these six positions the cursor and returns whether it stands on a row. `key` may be
+  // bytes that the cursor's own row has: its key or its value.
   virtual bool Seek(std::string_view key) = 0;         // first row with key >= `key`
   virtual bool SeekForPrev(std::string_view key) = 0;  // last row with key <= `key`
   virtual bool First() = 0;

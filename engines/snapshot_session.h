@@ -31,7 +31,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -114,15 +117,32 @@ class SnapshotSession : public Session {
   // Returns `bytes`, the key or value of a write, in a place that the write does not move: copies
   // bytes that were read in the same write transaction to *copy.
   std::string_view Steady(std::string_view bytes, std::string* copy) const;
+  // Returns the keys of a MultiGet in places that the next Refresh does not release: copies them if
+  // one lies among the bytes that the last call has returned.
+  std::span<const std::string_view> Steady(std::span<const std::string_view> keys);
+  // Adds a value to those that MultiGet returns.
+  void Lend(std::string_view value) {
+    if (value.empty()) return;
+    if (lent_.empty()) lent_ = value;
+    const std::less<const char*> before;
+    const char* const begin = before(value.data(), lent_.data()) ? value.data() : lent_.data();
+    const char* const end = value.data() + value.size();
+    const char* const lent_end = lent_.data() + lent_.size();
+    lent_ = {begin, static_cast<size_t>((before(end, lent_end) ? lent_end : end) - begin)};
+  }
 
   Environment* const env_;
   std::vector<Table> tables_;  // the library's handles by TableId; Learn adds new tables
   Snapshot snapshot_;          // used by Get
-  std::string_view lent_;      // the value that Get returned last
+  // The value that Get returned last, or the bytes from the first to the last of the values that
+  // MultiGet returned.
+  std::string_view lent_;
   bool in_transaction_ = false;
   bool failed_ = false;   // a write of the transaction has failed
   Txn* write_ = nullptr;  // set from the transaction's first write to its end
   std::string key_copy_, value_copy_;
+  std::string multi_bytes_;                       // the bytes of multi_keys_
+  std::vector<std::string_view> multi_keys_;      // copies of the keys of a MultiGet
   std::vector<SnapshotCursor<Library>*> walks_;   // all open cursors of the session
   std::vector<std::unique_ptr<Snapshot>> spare_;  // Snapshots of destroyed cursors, for new ones
 };
@@ -167,10 +187,10 @@ class SnapshotCursor : public Cursor {
     Release();
     return false;
   }
-  // Returns `key`. If it points into this cursor's own key, which a search invalidates, copies it
-  // to parked_key_ first.
+  // Returns `key`. If it points into this cursor's own row, whose pages may be reused when Ready
+  // releases them, copies it to parked_key_ first.
   std::string_view Wanted(std::string_view key) {
-    if (!Session::Overlap(key, key_)) return key;
+    if (!Session::Overlap(key, key_) && !Session::Overlap(key, value_)) return key;
     parked_key_ = key;
     return parked_key_;
   }
@@ -299,7 +319,9 @@ void SnapshotSession<Library>::MultiGet(TableId table, std::span<const std::stri
   // copies.
   if (write_ != nullptr) return Session::MultiGet(table, keys, rows);
   const Table found_in = Find(table);
+  keys = Steady(keys);
   snapshot_.Refresh();
+  lent_ = {};
   rows->resize(keys.size());
   bool any = false;
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -307,12 +329,30 @@ void SnapshotSession<Library>::MultiGet(TableId table, std::span<const std::stri
     const int code = Library::Get(snapshot_.txn(), found_in, keys[i], &row.value);
     row.found = code == 0;
     any |= row.found;
+    if (row.found) Lend(row.value);
     (*rows)[i] = row;
     if (row.found || code == Library::kNotFound || code == Library::kBadSize) continue;
     ReleaseGet();
     env_->Fail(code, "reading a row");
   }
   if (!any) ReleaseGet();
+}
+
+template <typename Library>
+std::span<const std::string_view> SnapshotSession<Library>::Steady(
+    std::span<const std::string_view> keys) {
+  const auto lent = [this](std::string_view key) { return Session::Overlap(key, lent_); };
+  if (std::none_of(keys.begin(), keys.end(), lent)) return keys;
+  size_t bytes = 0;
+  for (const std::string_view key : keys) bytes += key.size();
+  multi_bytes_.clear();
+  multi_bytes_.reserve(bytes);  // so that no append moves the keys before it
+  multi_keys_.clear();
+  for (const std::string_view key : keys) {
+    multi_keys_.emplace_back(multi_bytes_.data() + multi_bytes_.size(), key.size());
+    multi_bytes_.append(key);
+  }
+  return multi_keys_;
 }
 
 template <typename Library>

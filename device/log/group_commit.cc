@@ -280,22 +280,29 @@ void Log::Impl::Fail(const Error& error) {
 
 void Log::Impl::ThrowFailed() const { throw Error(*error_); }
 
+// A sync and a truncation take turns with LogSync::kNone. There a segment can be removed that is
+// written and not yet synced, and the sync of a file that has no name any more kills the log. In
+// the other modes a segment is removed only when the log is durable beyond its end.
 void Log::Impl::TruncateBefore(Lsn lsn) {
+  const bool takes_turn = options_.sync == LogSync::kNone;
   {
     LockGuard lock(latch_);
+    while (takes_turn && syncing_) done_.wait(latch_);
     if (error_) ThrowFailed();
+    syncing_ = syncing_ || takes_turn;
   }
-  const Lsn newest = (options_.sync == LogSync::kNone ? written_ : durable_).load();
+  const Lsn newest = (takes_turn ? written_ : durable_).load();
   const auto error = ErrorOf([&] { segments_->TruncateBefore(std::min(lsn, newest), newest); });
-  if (!error) {
-    // Recovery may have used the reserve, and TruncateBefore may have recycled no segment, as it
-    // recycles only those of the right size.
-    KeepReserve();
-    return;
+  if (takes_turn || error) {
+    LockGuard lock(latch_);
+    if (takes_turn) syncing_ = false;
+    if (error) Fail(*error);
+    done_.notify_all();
+    if (error) throw Error(*error);
   }
-  LockGuard lock(latch_);
-  Fail(*error);
-  throw Error(*error);
+  // Recovery may have used the reserve, and TruncateBefore may have recycled no segment, as it
+  // recycles only those of the right size.
+  KeepReserve();
 }
 
 void Log::Impl::KeepReserve() {

@@ -33,9 +33,10 @@ inline constexpr uint64_t kMinLogGroupBytes = 2 * kMaxLogWriteSize;
 // Groups go through a ring. The groups at [tail_, head_) are sealed, in log order; the group at
 // head_ is open if open_ is set. latch_ protects the ring and all positions. The thread that set
 // writing_ is the leader: it alone writes groups, and owns the members marked so without holding
-// the latch. The thread that set syncing_ alone syncs the written groups. While it syncs, a thread
-// that wants its record durable waits, so that records gather for the next group; a thread that
-// finds all groups full, or that only needs its record written, may lead.
+// the latch. The thread that set syncing_ alone syncs the written groups, or truncates a log whose
+// sync mode is kNone. While it syncs, a thread that wants its record durable waits, so that records
+// gather for the next group; a thread that finds all groups full, or that only needs its record
+// written, may lead.
 class Log::Impl {
  public:
   Impl(std::string directory, const LogOptions& options, std::unique_ptr<LogSegments> segments,

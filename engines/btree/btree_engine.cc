@@ -149,13 +149,13 @@ class BtreeSession : public Session {
   bool PrepareQueue(size_t slots) {
     if (!store_->file()->can_start_reads() || slots > kMostTogether) return false;
     if (multi_ != nullptr && multi_slots_ >= slots) return true;
-    multi_slots_ = static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(slots, 32)));
+    const auto larger = static_cast<uint32_t>(std::bit_ceil(std::max<size_t>(slots, 32)));
     try {
-      multi_ =
-          std::make_unique<btree::BtreeReadQueue>(store_, &client_, &state_, multi_slots_, false);
+      multi_ = std::make_unique<btree::BtreeReadQueue>(store_, &client_, &state_, larger, false);
     } catch (const Error&) {
-      return false;  // there is no io_uring here
+      return false;  // there is no io_uring here, or not now, and multi_ stays as it is
     }
+    multi_slots_ = larger;
     return true;
   }
 
@@ -207,7 +207,7 @@ class BtreeSession : public Session {
   std::vector<std::string_view> multi_keys_;
   std::vector<FoundRow> multi_rows_;
   std::unique_ptr<btree::BtreeReadQueue> multi_;  // the queue of MultiGet
-  uint32_t multi_slots_ = 0;
+  uint32_t multi_slots_ = 0;                      // its slots
 };
 
 class BtreeEngine : public Engine {

@@ -1,6 +1,8 @@
 // Tests many point reads in flight on one thread: they must find what single reads find.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -306,6 +308,48 @@ TEST_P(ReadQueueTest, AMultiGetThatFailsLeavesTheSessionUsable) {
     }
   }
   EXPECT_GT(failed, 5);
+}
+
+// Lets the process open no more files while it lives.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int lowest_free = ::dup(STDERR_FILENO);
+    ::close(lowest_free);
+    rlimit now = before_;
+    now.rlim_cur = static_cast<rlim_t>(lowest_free);
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  ~NoMoreFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+// A call for more keys makes a larger queue, for which the kernel may have no descriptor. Later
+// calls must not take the smaller queue for the larger one.
+TEST_P(ReadQueueTest, AMultiGetThatGetsNoLargerQueueReadsRowByRow) {
+  Load(kRows, kValue);
+  engine_->Settle();
+  const auto multi_get = [&](uint64_t first, uint64_t n) {
+    std::vector<std::string> keys;
+    for (uint64_t i = 0; i < n; ++i) keys.push_back(RowKey((first + i * 97) % kRows));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    std::vector<FoundRow> rows;
+    session_->MultiGet(table_, views, &rows);
+    for (uint64_t i = 0; i < n; ++i) {
+      ASSERT_EQ(rows[i].value, RowValue((first + i * 97) % kRows, kValue)) << first << " " << i;
+    }
+  };
+  ASSERT_NO_FATAL_FAILURE(multi_get(0, 10));
+  {
+    const NoMoreFiles no_more;
+    for (const uint64_t first : {10, 20, 30}) ASSERT_NO_FATAL_FAILURE(multi_get(first, 200));
+  }
+  ASSERT_NO_FATAL_FAILURE(multi_get(40, 200));
 }
 
 class MultiGetTest : public AnyIoModeTest {

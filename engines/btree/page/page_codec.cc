@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "device/error.h"
@@ -28,13 +29,20 @@ char* Scratch() {
   return scratch.get();
 }
 
+// Returns what the library has made. Throws std::bad_alloc when the library found no memory.
+template <typename Made>
+Made* Checked(Made* made) {
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
+
 // Returns the number of bytes written to `to`; 0 when the result would be longer than `most`.
 size_t Compress(PageCodec codec, const char* from, size_t n, char* to, size_t most) {
   if (codec == PageCodec::kLz4) {
     const int got = LZ4_compress_default(from, to, static_cast<int>(n), static_cast<int>(most));
     return got > 0 ? static_cast<size_t>(got) : 0;
   }
-  thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(ZSTD_createCCtx());
+  thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(Checked(ZSTD_createCCtx()));
   const size_t got = ZSTD_compressCCtx(context.get(), to, most, from, n, kZstdLevel);
   return ZSTD_isError(got) != 0 ? 0 : got;
 }
@@ -45,7 +53,7 @@ bool Expand(PageCodec codec, const char* from, size_t n, char* to, size_t exactl
     return got >= 0 && static_cast<size_t>(got) == exactly;
   }
   if (codec != PageCodec::kZstd) return false;
-  thread_local const std::unique_ptr<ZSTD_DCtx, FreeZstd> context(ZSTD_createDCtx());
+  thread_local const std::unique_ptr<ZSTD_DCtx, FreeZstd> context(Checked(ZSTD_createDCtx()));
   return ZSTD_decompressDCtx(context.get(), to, exactly, from, n) == exactly;
 }
 

@@ -30,11 +30,14 @@ Space::Space(uint32_t page_size, Grow grow, Shrink shrink)
   Set(&used_, 0, 1, true, &used_count_);  // the superblock
 }
 
+// Throws std::bad_alloc, with the length unchanged. The maps get their memory before the length is
+// set, because each page below it has its bits.
 void Space::EnsureLength(uint64_t pages) {
   if (pages <= pages_) return;
+  const size_t words = (pages + 63) / 64;
+  used_.resize(words);
+  reserved_.resize(words);
   pages_ = static_cast<uint32_t>(pages);
-  used_.resize((pages_ + 63) / 64);
-  reserved_.resize(used_.size());
 }
 
 void Space::Restore(const SpaceSnapshot& snapshot, uint64_t file_pages) {

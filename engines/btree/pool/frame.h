@@ -18,12 +18,18 @@ struct Frame {
   // The page is dirty only because it has become an overflow page. The thread that has the page's
   // exclusive latch sets it.
   std::atomic<bool> overflow_only{false};
+  // The page is neither written nor evicted (Pool::KeepBack). It is changed under the pool's mutex.
+  std::atomic<bool> kept_back{false};
   std::atomic<Lsn> rec_lsn{kNoLsn};    // begin of the first log record that the file's page lacks
   std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
   // The log has an image of the page that was copied when the pool's image floor was this or a
   // later one; 0 when it may have none. The thread that reads the page in, or writes it, sets it.
   std::atomic<Lsn> image_floor{0};
 
+  // Returns whether the page can be written.
+  bool writable() const {
+    return dirty.load(std::memory_order_relaxed) && !kept_back.load(std::memory_order_relaxed);
+  }
   void LowerRecLsn(Lsn lsn) {
     Lsn now = rec_lsn.load(std::memory_order_relaxed);
     while (lsn < now && !rec_lsn.compare_exchange_weak(now, lsn, std::memory_order_acq_rel)) {

@@ -23,7 +23,8 @@
 //
 // Memory is exact: frames, their tables and the page table together take at most the bytes that the
 // constructor or Resize was given. The write batches come on top (kFixedBytes), and while pages
-// cannot be written a few frames (Limit), with those that the commits under way need (Applying).
+// cannot be written a few frames (Limit), with those that the commits under way need (Applying). So
+// do pages that recovery keeps back (KeepBack).
 //
 // Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes one with a clean page
 // and writes nothing. Dirty pages that should leave go to the cleaner, a thread that writes them in
@@ -136,8 +137,9 @@ class Pool : private VisitCounts {
   // Tells that these overflow pages are free now, so that the pool need not write them.
   void Discard(PageId first, uint32_t pages);
 
-  // Writes every page that log records before `lsn` have dirtied, while other threads go on. Throws
-  // the first error of a write. The IO is charged to the caller's scope.
+  // Writes every page that log records before `lsn` have dirtied, while other threads go on, except
+  // pages that are kept back. Throws the first error of a write. The IO is charged to the caller's
+  // scope.
   void FlushBefore(Lsn lsn);
 
   // Sets the image floor, by which the log protects pages from being torn
@@ -176,6 +178,11 @@ class Pool : private VisitCounts {
   void BeginRecovery();
   void EndRecovery();
 
+  // Keeps the page of the guard in the pool, and does not write it, until ReleaseKept. The memory
+  // of these pages comes on top of the pool's size; ReleaseKept lets the next misses give it back.
+  void KeepBack(const ExclusiveGuard& guard);
+  void ReleaseKept();
+
   // Sets how long a thread waits for a frame before that is an error. Must be called before other
   // threads use the pool.
   void SetPatience(std::chrono::milliseconds patience) { patience_ = patience; }
@@ -198,11 +205,13 @@ class Pool : private VisitCounts {
   // readers would otherwise take the few clean pages from each other, and a look-up its own upper
   // levels.
   size_t CleanStart() const REQUIRES(mutex_) { return std::min<size_t>(32, limit_ / 8); }
-  // Returns the number of frames that the pool may have. While pages cannot be written it is a few
-  // more than these pages take, so that readers find clean ones.
+  // Returns the number of frames that the pool may have. Pages that are kept back do not count.
+  // While pages cannot be written it is a few more than these pages take, so that readers find
+  // clean ones.
   uint32_t Limit() const REQUIRES(mutex_) {
-    if (!clean_error_) return limit_;
-    return std::min(std::max(limit_, unwritable_) + kMinFrames, most_frames_);
+    const uint32_t limit = std::min(limit_ + kept_, most_frames_);
+    if (!clean_error_) return limit;
+    return std::min(std::max(limit, unwritable_) + kMinFrames, most_frames_);
   }
   // Returns the number of candidates for the cleaner that ends the search for a clean page.
   size_t MostToClean() const REQUIRES(mutex_) {
@@ -285,6 +294,7 @@ class Pool : private VisitCounts {
   Replacement replacement_ GUARDED_BY(mutex_);
   uint64_t bytes_ GUARDED_BY(mutex_);
   uint32_t limit_ GUARDED_BY(mutex_) = 0;  // frames for which bytes_ suffices
+  uint32_t kept_ GUARDED_BY(mutex_) = 0;   // frames whose pages are kept back
   std::atomic<uint32_t> made_{0};          // frames 0 to made_ - 1 have been used
   // The cleaner has made the memory of the frames below ready_ ready. Clearing a huge page takes up
   // to some milliseconds, for which a client would otherwise wait in the middle of an operation.

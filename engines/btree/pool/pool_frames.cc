@@ -20,7 +20,8 @@ bool Pool::TryEvict(uint32_t index) {
   // `writing` is read first, as a write that fails sets `dirty` again before it clears `writing`.
   const auto in_file = [&frame] {
     return !frame.writing.load(std::memory_order_acquire) &&
-           !frame.dirty.load(std::memory_order_acquire);
+           !frame.dirty.load(std::memory_order_acquire) &&
+           !frame.kept_back.load(std::memory_order_relaxed);
   };
   const PageWord word = table_.Load(id);
   if (!word.in_pool() || word.frame() != index || word.latched() || !in_file()) return false;
@@ -51,7 +52,7 @@ uint32_t Pool::TryPolicy() {
     const uint32_t index = replacement_.NextVictim();
     if (index == kNone) break;
     if (TryEvict(index)) return index;
-    if (cleans && frames_[index].dirty.load(std::memory_order_relaxed)) {
+    if (cleans && frames_[index].writable()) {
       to_clean_.push_back(index);
     } else {
       replacement_.Return(index);
@@ -217,6 +218,18 @@ void Pool::EndRecovery() {
   LockGuard lock(mutex_);
   recovers_ = false;
   if (unwritable_ != 0) unwritable_ = ActiveFrames();
+}
+
+void Pool::KeepBack(const ExclusiveGuard& guard) {
+  LockGuard lock(mutex_);
+  if (!frames_[guard.frame_].kept_back.exchange(true)) ++kept_;
+}
+
+void Pool::ReleaseKept() {
+  LockGuard lock(mutex_);
+  if (kept_ == 0) return;
+  for (uint32_t i = 0; i < made_; ++i) frames_[i].kept_back.store(false);
+  kept_ = 0;
 }
 
 uint32_t Pool::TryAcquireFrame(PageId id) {

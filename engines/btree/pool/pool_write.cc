@@ -11,10 +11,11 @@
 
 namespace testbed::btree {
 
-// Copies the page into the batch if it is dirty and no other thread is writing it. Returns whether
-// it did. The caller holds the shared latch.
+// Copies the page into the batch if it is dirty, not kept back, and no other thread is writing it.
+// Returns whether it did. The caller holds the shared latch.
 bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   Frame* frame = &frames_[index];
+  if (frame->kept_back.load(std::memory_order_relaxed)) return false;
   if (!frame->dirty.load(std::memory_order_acquire)) return false;
   if (frame->writing.exchange(true, std::memory_order_acq_rel)) return false;
   // This looks again, as the other writer may have finished in between.
@@ -113,7 +114,7 @@ void Pool::CollectForCleaning(std::vector<uint32_t>* frames) {
   for (uint32_t tries = 0; to_clean_.size() < want && tries < 2 * want; ++tries) {
     const uint32_t index = replacement_.NextVictim();
     if (index == Replacement::kNone) break;
-    if (frames_[index].dirty.load(std::memory_order_relaxed)) {
+    if (frames_[index].writable()) {
       to_clean_.push_back(index);
     } else if (cleaned_.size() < want && TryEvict(index)) {
       free_.push_back(index);
@@ -253,6 +254,7 @@ void Pool::FlushBefore(Lsn lsn) {
     bool others_writing = false;
     for (uint32_t i = 0; i < made_.load(std::memory_order_acquire); ++i) {
       const Frame& frame = frames_[i];
+      if (frame.kept_back.load(std::memory_order_relaxed)) continue;
       // A page's LSN moves from rec_lsn to write_lsn when its write begins, and back when it fails.
       // Reading the first once more sees it whichever way it moves meanwhile.
       if (frame.rec_lsn.load() < lsn) {

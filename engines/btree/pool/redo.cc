@@ -313,13 +313,28 @@ void StructureReplay::Change(const PageChange& change, Lsn begin, Lsn lsn, Exclu
   ++pages_changed_;
 }
 
-// Makes those changes that are later than `lsn`, the LSN at which the page was made whole.
-void StructureReplay::ChangeLater(PageId page, Lsn lsn, const std::vector<WaitingChange>& changes,
-                                  ExclusiveGuard* guard) {
-  for (const WaitingChange& later : changes) {
-    if (later.end > lsn) {
-      Change({later.action, page, later.payload}, later.begin, later.end, guard);
-    }
+// Makes a change to a page that was torn and is whole. When it does not fit a saved image, the page
+// waits for its next image.
+void StructureReplay::ChangeTorn(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
+                                 ExclusiveGuard* guard) {
+  try {
+    Change(change, begin, lsn, guard);
+  } catch (const Error&) {
+    if (!torn->saved) throw;
+    torn->whole.reset();
+  }
+}
+
+// Makes a torn page whole by an action at `lsn`, and then makes the changes that are later.
+void StructureReplay::MakeWhole(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
+                                ExclusiveGuard* guard) {
+  Change(change, begin, lsn, guard);
+  torn->whole = lsn;
+  torn->saved = change.action == PageAction::kSavedImage;
+  for (const WaitingChange& later : torn->later) {
+    if (!torn->whole) return;
+    if (later.end <= lsn) continue;
+    ChangeTorn({later.action, change.page, later.payload}, later.begin, later.end, torn, guard);
   }
 }
 
@@ -332,22 +347,18 @@ void StructureReplay::ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn,
   // more.
   if (torn != nullptr && change.action == PageAction::kSavedImage && has >= lsn &&
       lsn >= *torn->whole) {
-    Change(change, begin, lsn, guard);
-    ChangeLater(change.page, lsn, torn->later, guard);
-    torn->whole = lsn;
-    return;
+    return MakeWhole(change, begin, lsn, torn, guard);
   }
   // A page that has the change already is marked dirty all the same: if its sync failed, the change
   // may be in the page cache alone.
   if (has >= lsn) return guard->MarkDirty(begin, has);
-  Change(change, begin, lsn, guard);
-  if (torn == nullptr) return;
+  if (torn == nullptr) return Change(change, begin, lsn, guard);
   if (change.whole()) {
-    torn->whole = lsn;
     torn->later.clear();
-  } else {
-    torn->later.push_back({change.action, std::string(change.payload), begin, lsn});
+    return MakeWhole(change, begin, lsn, torn, guard);
   }
+  torn->later.push_back({change.action, std::string(change.payload), begin, lsn});
+  ChangeTorn(change, begin, lsn, torn, guard);
 }
 
 void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) {
@@ -356,6 +367,8 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
   // The pool keeps a page that is not valid as zeros, and calls it valid from then on, so torn_
   // remembers it.
   if (state != PageState::kValid) torn_.try_emplace(change.page);
+  // A blank page was never written: no commit from before the redo point has rows in it.
+  if (state == PageState::kBroken) pool_->KeepBack(guard);
   const auto found = torn_.find(change.page);
   Torn* const torn = found == torn_.end() ? nullptr : &found->second;
   const Lsn lsn = change.LsnAfter(end);
@@ -364,15 +377,14 @@ void StructureReplay::ApplyAction(const PageChange& change, Lsn begin, Lsn end) 
     torn->later.push_back({change.action, std::string(change.payload), begin, end});
     return;
   }
-  Change(change, begin, lsn, &guard);
-  ChangeLater(change.page, lsn, torn->later, &guard);
-  torn->whole = lsn;
+  MakeWhole(change, begin, lsn, torn, &guard);
 }
 
 void StructureReplay::CheckWhole() const {
   for (const auto& [page, torn] : torn_) {
     if (!torn.whole) throw pool_->file()->Broken(page);
   }
+  pool_->ReleaseKept();
 }
 
 }  // namespace testbed::btree

@@ -147,6 +147,12 @@ void ApplyChange(const PageChange& change, char* page, uint32_t page_size, Align
 // every node is saved before it is written, a page without a saved image was not written since
 // then, and is not broken. If none is saved, such an image may make a broken page whole without
 // these rows.
+// A saved image may have been copied just before the redo point was chosen, and logged behind it.
+// Then it lacks the changes in between, and a later change need not fit it. The page waits for its
+// next image: its first write under the new image floor has logged one (Pool::SetImageFloor).
+// Until the pass ends, a broken page may lack what a later record has of it, at the same LSN. So
+// the pool keeps it back: in the file it stays broken, and a recovery after an interrupted one does
+// all of this again.
 class StructureReplay {
  public:
   StructureReplay(Pool* pool, Space* space, PoolClient* client)
@@ -154,8 +160,8 @@ class StructureReplay {
   // Replays the section of the record [begin, end): changes its pages and the space map. Throws
   // Error (kCorruption) when the record does not fit the pages; all pages stay well-formed.
   void Apply(std::string_view structure, Lsn begin, Lsn end);
-  // Ends the pass. Throws Error (kCorruption) when a page is broken and the log does not have it
-  // whole.
+  // Ends the pass, and lets the pool write the pages that were broken. Throws Error (kCorruption)
+  // when a page is broken and the log does not have it whole.
   void CheckWhole() const;
   uint64_t pages_changed() const { return pages_changed_; }
 
@@ -168,12 +174,13 @@ class StructureReplay {
   // A page that the file did not have, or did not have whole.
   struct Torn {
     std::optional<Lsn> whole;  // the page's LSN after the last whole action; none: it waits for one
+    bool saved = false;        // that action was a saved image
     std::vector<WaitingChange> later;  // the changes since then, or, without one, all changes
   };
   void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
   void Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard);
-  void ChangeLater(PageId page, Lsn lsn, const std::vector<WaitingChange>& changes,
-                   ExclusiveGuard* guard);
+  void MakeWhole(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn, ExclusiveGuard* guard);
+  void ChangeTorn(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn, ExclusiveGuard* guard);
   void ApplyToWhole(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
                     ExclusiveGuard* guard);
   Pool* const pool_;

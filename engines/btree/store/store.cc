@@ -231,8 +231,10 @@ Tree* Store::AddTable(const std::string& name, std::string_view value) {
   if (Table(row.id) != nullptr) return Table(row.id);
   owned_tables_.push_back(
       std::make_unique<Tree>(TreeEnv{pool_.get(), space_.get(), &redo_}, row.id, row.root));
-  tables_[row.id].store(owned_tables_.back().get(), std::memory_order_release);
   table_names_[name] = row.id;
+  // The number is taken when nothing can fail any more. Otherwise the next new table would get the
+  // tree that this one leaves, and the table after that would get it, too.
+  tables_[row.id].store(owned_tables_.back().get(), std::memory_order_release);
   next_table_ = std::max(next_table_, row.id + 1);
   return owned_tables_.back().get();
 }

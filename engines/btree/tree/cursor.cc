@@ -193,11 +193,14 @@ void BtreeCursor::StepOverlay() {
   }
 }
 
+// The key may be the value of the cursor's own row, which lies in the copy of a leaf that base_
+// replaces.
 bool BtreeCursor::Begin(std::string_view key, bool forward, bool beyond) {
+  sought_.assign(key);
   forward_ = forward;
   epoch_ = session_->epoch;
-  base_on_ = forward ? base_.SeekForward(key, beyond) : base_.SeekBackward(key, beyond);
-  SetOverlay(key, forward, beyond);
+  base_on_ = forward ? base_.SeekForward(sought_, beyond) : base_.SeekBackward(sought_, beyond);
+  SetOverlay(sought_, forward, beyond);
   return Choose();
 }
 
@@ -241,10 +244,7 @@ bool BtreeCursor::Choose() {
 
 bool BtreeCursor::Step(bool forward) {
   if (!on_row_) return false;
-  if (forward != forward_ || epoch_ != session_->epoch) {
-    const std::string from = key_;
-    return Begin(from, forward, true);
-  }
+  if (forward != forward_ || epoch_ != session_->epoch) return Begin(key_, forward, true);
   if (from_base_) base_on_ = forward ? base_.Next() : base_.Prev();
   if (from_overlay_) StepOverlay();
   return Choose();

@@ -118,7 +118,7 @@ class BtreeCursor : public Cursor {
   bool from_base_ = false;     // base_ stands on the current row
   bool from_overlay_ = false;  // overlay_ is a write of the current row
   size_t overlay_ = 0;         // position in the session's sorted writes
-  std::string key_;
+  std::string key_, sought_;
   std::string_view value_;
 };
 

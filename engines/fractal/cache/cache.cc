@@ -319,11 +319,14 @@ void Cache::DropParts(const NodeRef& node) {
   if (empty && node->heat.load(std::memory_order_relaxed) == 0) Forget(node);
 }
 
-// Removes a node without parts from memory, unless another thread has begun to use it.
+// Removes a node without parts from memory, unless another thread has begun to use it. The latch
+// shows what a thread changed that has dropped its reference: use_count() orders no memory. Latches
+// come before the mutexes of shards, so this does not wait for the latch.
 void Cache::Forget(const NodeRef& node) {
   Shard& shard = ShardOf(node->block);
   LockGuard lock(shard.mutex);
-  if (node.use_count() > 2 || node->dirty || node->gone) return;
+  const std::unique_lock latch(node->latch, std::try_to_lock);
+  if (!latch.owns_lock() || node.use_count() > 2 || node->dirty || node->gone) return;
   Uncount(std::exchange(node->accounted, 0));
   shard.nodes.erase(node->block);
   writes_.evicted_nodes.fetch_add(1, std::memory_order_relaxed);

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "device/error.h"
@@ -20,6 +21,13 @@ struct FreeZstd {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
+
+// Returns what the library has made. Throws std::bad_alloc when the library found no memory.
+template <typename Made>
+Made* Checked(Made* made) {
+  if (made == nullptr) throw std::bad_alloc();
+  return made;
+}
 
 // Returns the number of bytes written to `to`; 0 when they would be more than `most`.
 size_t CompressTo(Codec codec, std::string_view raw, char* to, size_t most) {
@@ -39,7 +47,7 @@ size_t CompressTo(Codec codec, std::string_view raw, char* to, size_t most) {
       return code == Z_OK ? length : 0;
     }
     case Codec::kZstd: {
-      thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(ZSTD_createCCtx());
+      thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(Checked(ZSTD_createCCtx()));
       const size_t got =
           ZSTD_compressCCtx(context.get(), to, most, raw.data(), raw.size(), kZstdLevel);
       return ZSTD_isError(got) != 0 ? 0 : got;
@@ -84,12 +92,13 @@ bool Expand(Codec codec, std::string_view stored, size_t raw_size, char* out) {
     }
     case Codec::kZlib: {
       uLongf length = raw_size;
-      return ::uncompress(reinterpret_cast<Bytef*>(out), &length,
-                          reinterpret_cast<const Bytef*>(stored.data()), stored.size()) == Z_OK &&
-             length == raw_size;
+      const int code = ::uncompress(reinterpret_cast<Bytef*>(out), &length,
+                                    reinterpret_cast<const Bytef*>(stored.data()), stored.size());
+      if (code == Z_MEM_ERROR) throw std::bad_alloc();
+      return code == Z_OK && length == raw_size;
     }
     case Codec::kZstd: {
-      thread_local const std::unique_ptr<ZSTD_DCtx, FreeZstd> context(ZSTD_createDCtx());
+      thread_local const std::unique_ptr<ZSTD_DCtx, FreeZstd> context(Checked(ZSTD_createDCtx()));
       return ZSTD_decompressDCtx(context.get(), out, raw_size, stored.data(), stored.size()) ==
              raw_size;
     }

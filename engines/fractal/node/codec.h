@@ -4,7 +4,8 @@
 //   const Codec used = Compress(Codec::kLz4, raw, buffer, &n);  // kNone when that saves nothing
 //   if (!Expand(used, {buffer, n}, raw.size(), out)) ...        // not what was compressed
 //
-// Thread-safe: what the codecs need in memory is kept once for each thread.
+// Thread-safe: what the codecs need in memory is kept once for each thread. Both throw
+// std::bad_alloc when a codec finds no memory, which is no damage.
 #ifndef TESTBED_ENGINES_FRACTAL_NODE_CODEC_H_
 #define TESTBED_ENGINES_FRACTAL_NODE_CODEC_H_
 

@@ -191,6 +191,29 @@ TEST_P(ScanTest, ASeekTakesTheKeyThatItsCursorReturned) {
   EXPECT_EQ(row, kRows);
 }
 
+// A row may name the row to read next, in a page far away.
+TEST_P(ScanTest, ASeekTakesTheValueThatItsCursorReturned) {
+  Open();
+  constexpr uint64_t kRows = 3000, kStep = 1009;
+  for (uint64_t row = 0; row < kRows;) {
+    session_->Begin();
+    for (const uint64_t end = row + 1000; row < end; ++row) {
+      Put(RowKey(row), RowKey((row + kStep) % kRows));
+    }
+    session_->Commit();
+  }
+  std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+  uint64_t row = 0;
+  ASSERT_TRUE(cursor->Seek(RowKey(row)));
+  for (int i = 0; i < 300; ++i) {
+    const bool found =
+        i % 2 == 0 ? cursor->Seek(cursor->value()) : cursor->SeekForPrev(cursor->value());
+    row = (row + kStep) % kRows;
+    ASSERT_TRUE(found);
+    ASSERT_EQ(cursor->key(), RowKey(row));
+  }
+}
+
 TEST_P(ScanTest, AgreesWithAModelUnderRandomWritesAndMoves) {
   std::vector<uint64_t> seeds = {301};
   if (std::getenv("TESTBED_EVERY_IO_MODE") != nullptr) seeds = {301, 302, 303};

@@ -150,6 +150,29 @@ TEST_F(LogTruncationTest, TruncationRemovesWhatIsNotRecycled) {
   }
 }
 
+// A log without syncs of its own removes segments that are not synced, and a Sync may be syncing
+// them. Each round has several, so that the Sync of one thread lasts while another removes them.
+TEST_F(LogTruncationTest, TruncationDuringASyncDoesNotKillALogWithoutSyncs) {
+  for (const LogSpace space : {LogSpace::kGrowing, LogSpace::kFallocated}) {
+    LogOptions options = SmallLogOptions();
+    options.sync = LogSync::kNone;
+    options.space = space;
+    auto log = OpenLog(Fresh("log"), options);
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 120; ++i) log->Append(NumberedRecord(i, 3000));
+      log->Write(log->EndLsn());
+      log->Append("a record that the Sync writes");
+      const Lsn written = log->WrittenLsn();
+      std::thread syncer([&] { EXPECT_NO_THROW(log->Sync()); });
+      while (log->WrittenLsn() == written) std::this_thread::yield();
+      EXPECT_NO_THROW(log->TruncateBefore(written));
+      syncer.join();
+      ASSERT_NO_THROW(log->Append("the log is in service"));
+    }
+    EXPECT_GT(log->Counters().segments_removed, 10u);
+  }
+}
+
 TEST_F(LogTruncationTest, TruncationNeverTakesTheNewestFrame) {
   LogOptions options = SmallLogOptions();
   options.min_segments = 3;

@@ -11,7 +11,9 @@
 #include <string>
 #include <utility>
 
+#include "device/error.h"
 #include "device/log/log.h"
+#include "device/log/log_reader.h"
 #include "engines/btree/page/node.h"
 #include "engines/btree/page/space.h"
 #include "engines/btree/pool/pool.h"
@@ -69,6 +71,21 @@ class ImageOrderTest : public testing::Test {
     }));
     replay.CheckWhole();
     look(pool.Read(&client, kPage).page(), replay.pages_changed());
+  }
+  // Replays the log's first record alone. Then the pool writes what it may write, and the recovery
+  // ends, as if the process were killed.
+  void ReplayFirst(const std::string& log, Lsn begin) const {
+    PageFile file(File::Open(dir_ + "/data", FileOptions{}), nullptr, kReplayPageSize);
+    RedoLog redo;
+    Pool pool(&file, &redo, Pool::BytesFor(64, kReplayPageSize, 2000));
+    Space space(kReplayPageSize, [](uint32_t) {});
+    PoolClient client(&pool);
+    StructureReplay replay(&pool, &space, &client);
+    LogReader reader(log, begin);
+    LogRecord record;
+    ASSERT_TRUE(reader.Next(&record));
+    replay.Apply(DecodeRecord(record.bytes).structure, record.lsn, record.end);
+    pool.FlushBefore(kNoLsn);
   }
   // Turns a page that was read in `state` into the page that recovery will make of it according to
   // the check. Returns its new state.
@@ -155,6 +172,64 @@ TEST_F(ImageOrderTest, ASavedImageOfATornPageCountsAlthoughTheLogHasChangedThePa
   EXPECT_EQ(Check(dir_ + "/log2", log_id, begin, PageState::kBroken, page.data()),
             PageState::kValid);
   expect_both(page.data());
+}
+
+// A recovery that ends between the two records must not leave a page that looks whole and has the
+// LSN of the image, but not its row.
+TEST_F(ImageOrderTest, ATornPageStaysTornWhenARecoveryIsInterrupted) {
+  const Lsn begin = Log2([](Log* log) { log->Append(SplitAndRow(log).Encode()); }).second;
+  for (int recovery = 0; recovery < 2; ++recovery) ReplayFirst(dir_ + "/log2", begin);
+  Replay(dir_ + "/log2", begin, [](const char* page, uint64_t) { ExpectRow(page); });
+}
+
+// The first image was copied before the page was merged with its neighbour, and logged after the
+// redo point, before which the merge was. So the cut, of what came from the neighbour, does not fit
+// that image. The second image is that of the page's next write.
+TEST_F(ImageOrderTest, AChangeThatDoesNotFitAnOldImageWaitsForTheNext) {
+  for (const bool cut_first : {false, true}) {
+    SCOPED_TRACE(cut_first);
+    std::filesystem::remove_all(dir_ + "/log2");
+    const auto [log_id, begin] = Log2([cut_first](Log* log) {
+      AlignedBuffer page(kReplayPageSize);
+      StructureRecord old, cut, saved;
+      MakeReplayPage(kPage, page.data());
+      Header(page.data())->lsn = kCopied;
+      old.SavedImage(page.data(), kReplayPageSize);
+      cut.Truncate(kPage, ReplayKey(250));
+      Node merged(page.data(), kReplayPageSize);
+      merged.Init(kPage, 1, PageType::kLeaf, 0, ReplayKey(100), ReplayKey(250), false);
+      merged.InsertLeaf(0, ReplayKey(101), {"row", false});
+      if (!cut_first) log->Append(old.Encode());
+      Header(page.data())->lsn = log->Append(cut.Encode()).end;
+      if (cut_first) log->Append(old.Encode());
+      saved.SavedImage(page.data(), kReplayPageSize);
+      log->Append(saved.Encode());
+    });
+    const auto expect_merged = [](const char* page) {
+      ExpectRow(page);
+      EXPECT_EQ(Node(page, kReplayPageSize).HighFence(), ReplayKey(250));
+    };
+    Replay(dir_ + "/log2", begin, [&](const char* page, uint64_t) { expect_merged(page); });
+    AlignedBuffer page(kReplayPageSize);
+    EXPECT_EQ(Check(dir_ + "/log2", log_id, begin, PageState::kBroken, page.data()),
+              PageState::kValid);
+    expect_merged(page.data());
+  }
+}
+
+// Without a further image nothing is known of the page.
+TEST_F(ImageOrderTest, APageWhoseChangeFitsNoImageIsBroken) {
+  const Lsn begin = Log2([](Log* log) {
+                      AlignedBuffer page(kReplayPageSize);
+                      StructureRecord old, cut;
+                      MakeReplayPage(kPage, page.data());
+                      Header(page.data())->lsn = kCopied;
+                      old.SavedImage(page.data(), kReplayPageSize);
+                      cut.Truncate(kPage, ReplayKey(250));
+                      log->Append(old.Encode());
+                      log->Append(cut.Encode());
+                    }).second;
+  EXPECT_THROW(Replay(dir_ + "/log2", begin, [](const char*, uint64_t) {}), Error);
 }
 
 TEST_F(ImageOrderTest, AndSoDoesACheckThatWritesNothing) {

@@ -135,6 +135,43 @@ TEST_F(StoreNoMemoryTest, ACommitThatFailsInServiceIsNotThere) {
   ExpectSound();
 }
 
+// Each allocation of OpenTable fails in turn. If the store stays in service, nothing of the table
+// is there, and later tables have numbers and pages of their own.
+TEST_F(StoreNoMemoryTest, ATableThatFindsNoMemoryLeavesItsNumberToTheNext) {
+  Open();
+  int in_service = 0, out_of_service = 0;
+  for (int64_t allocations = 0;; ++allocations) {
+    SCOPED_TRACE(allocations);
+    const std::string number = std::to_string(allocations);
+    const std::string name = "a table whose name takes memory " + number;
+    FailingNew::Set(allocations);
+    bool done = true;
+    try {
+      store_->OpenTable(name);
+    } catch (const std::exception&) {
+      done = false;
+    }
+    if (!FailingNew::Clear()) {
+      ASSERT_TRUE(done);
+      break;
+    }
+    if (!InService()) {
+      ++out_of_service;
+      Open();
+      continue;
+    }
+    ++in_service;
+    const Tree* const first = store_->OpenTable("first table " + number);
+    const Tree* const second = store_->OpenTable("second table " + number);
+    ASSERT_NE(first->table(), second->table());
+    ASSERT_NE(first->root(), second->root());
+    ASSERT_EQ(store_->OpenTable("first table " + number), first);
+  }
+  EXPECT_GE(in_service, 4);
+  EXPECT_GT(out_of_service, 0);
+  ExpectSound();
+}
+
 // A walk moves the rows that wait for its leaves by commits of its own.
 TEST_F(StoreNoMemoryTest, AMoveThatTheTreesHaveByHalfEndsTheService) {
   UseChangeBuffer();

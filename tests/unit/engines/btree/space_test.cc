@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <new>
 #include <random>
 #include <set>
 #include <vector>
 
 #include "device/error.h"
+#include "tests/unit/engines/failing_new.h"
 
 namespace testbed::btree {
 namespace {
@@ -104,6 +106,35 @@ TEST(SpaceTest, WhatWasPromisedIsThereOnAFullDisk) {
   full = false;
   space.Promise(1);
   space.Unpromise(1);
+}
+
+// A commit that finds no memory for the map of a longer file fails, and the store stays in service.
+// Pages without bits in the map must not be given out then.
+TEST(SpaceTest, APromiseThatFindsNoMemoryLeavesTheLength) {
+  constexpr uint64_t kPages = 1 << 20;
+  Space space(4096, [](uint32_t) {});
+  int refused = 0;
+  for (;; ++refused) {
+    const uint32_t before = space.file_pages();
+    FailingNew::Set(refused);
+    bool done = true;
+    try {
+      space.Promise(kPages);
+    } catch (const std::bad_alloc&) {
+      done = false;
+    }
+    FailingNew::Clear();
+    if (done) break;
+    ASSERT_EQ(space.file_pages(), before);
+    const PageId page = space.Reserve(1);
+    ASSERT_LT(page, space.file_pages());
+    space.Cancel(page, 1);
+  }
+  EXPECT_GE(refused, 2) << "for the used and for the reserved pages";
+  EXPECT_GE(space.file_pages(), kPages);
+  const PageId run = space.Reserve(kPages);
+  space.MarkUsed(run, kPages);
+  EXPECT_EQ(space.used_pages(), kPages + 1);
 }
 
 // Half of the database is the most that a commit of small rows into few pages can split.

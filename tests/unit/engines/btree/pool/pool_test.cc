@@ -126,6 +126,32 @@ TEST_P(PoolTest, EachMissIsOneReadAndHitsAreNone) {
   EXPECT_LE(client.misses.Get(), misses + 1) << "a page asked for again is in the pool";
 }
 
+// Recovery may keep back more pages than the pool has frames for.
+TEST_P(PoolTest, PagesThatAreKeptBackAreNotWrittenBeforeTheyAreReleased) {
+  constexpr PageId kKept = 50, kPages = 200;
+  Open(kPages, 20);
+  if (IsSkipped()) return;
+  PoolClient client(pool_.get());
+  for (PageId id = 1; id <= kKept; ++id) {
+    pool_->KeepBack(pool_->Write(&client, id));
+    Change(&client, id, 1000);
+  }
+  const auto expect_file = [&](PageId unchanged) {
+    for (PageId id = kKept + 1; id <= kPages; ++id) Change(&client, id, 0);  // takes frames
+    pool_->FlushBefore(kNoLsn);
+    AlignedBuffer page(kPoolPageSize);
+    for (PageId id = 1; id <= kKept; ++id) {
+      file_->Read(id, page.data());
+      ASSERT_EQ(WordOf(page.data()), id <= unchanged ? id : id + 1000);
+    }
+  };
+  expect_file(kKept);
+  for (PageId id = 1; id <= kKept; ++id) ASSERT_TRUE(pool_->Contains(id));
+  pool_->ReleaseKept();
+  expect_file(0);
+  EXPECT_LE(pool_->MemoryBytes(), pool_->bytes()) << "their memory is given back";
+}
+
 TEST_P(PoolTest, DirtyPagesAreWrittenBeforeTheyLeave) {
   Open(500, 20);
   if (IsSkipped()) return;
