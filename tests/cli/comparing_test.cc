@@ -159,6 +159,9 @@ TEST_F(ComparingTest, HistoryReadsTheReportOfOtava) {
   std::filesystem::remove(directory_ / "otava");
   ASSERT_EQ(Run("history export out").code, 0);
   EXPECT_EQ(Read(directory_ / "out/series1.csv").find("time,commit,result,rate,"), 0u);
+  ASSERT_EQ(Run("history export out --postgres --metric rate").code, 0);
+  EXPECT_NE(Read(directory_ / "out/otava.yaml").find("type: postgres"), std::string::npos);
+  EXPECT_NE(Read(directory_ / "out/history.sql").find("'main', "), std::string::npos);
 }
 
 TEST_F(ComparingTest, HistoryKeepsWhatItHasAndRefusesTheRest) {

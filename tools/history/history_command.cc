@@ -65,7 +65,9 @@ constexpr char kHistoryCheckExamples[] =
 constexpr char kHistoryExportExamples[] =
     "\nExamples:\n"
     "  testbed history export otava; otava analyze series1 --config-file otava/otava.yaml\n"
-    "  testbed history export otava --metric rate,p99 --branch mine\n";
+    "  testbed history export otava --metric rate,p99 --branch mine\n"
+    "  testbed history export otava --postgres; psql -f otava/history.sql\n"
+    "      for a PostgreSQL server; otava analyze --update-postgres notes change points there\n";
 
 constexpr int kGotWorse = 1;
 constexpr int kTooFew = 3;
@@ -74,7 +76,7 @@ struct HistoryWords {
   std::string store = "testbed-history", branch = "main", commit, metrics, last = "3", otava;
   std::string directory;
   std::vector<std::string> files;
-  bool as_csv = false;
+  bool as_csv = false, postgres = false;
 };
 
 // Returns why a result has no place in a history; "" when it has. What a failed run has left out
@@ -159,7 +161,9 @@ int Export(const HistoryWords& words) {
   const std::vector<HistorySeries> series =
       ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
   MakeOutputDirectory("the directory", words.directory);
-  for (const std::string& file : WriteOtavaFiles(series, words.directory)) {
+  for (const std::string& file :
+       words.postgres ? WriteOtavaDatabase(series, words.branch, words.directory)
+                      : WriteOtavaFiles(series, words.directory)) {
     fmt::print("{}\n", file);
   }
   return 0;
@@ -318,9 +322,11 @@ void AddHistoryCommand(CLI::App& app, std::function<int()>* command) {
       ->add_option("--otava", words->otava,
                    "Program of Apache Otava, or none [otava, if it is on the PATH]")
       ->type_name("PROGRAM");
-  CLI::App* exported = add_one("export", "Write CSV files and a configuration for Apache Otava",
+  CLI::App* exported = add_one("export", "Write files and a configuration for Apache Otava",
                                kHistoryExportExamples, Export);
   exported->add_option("directory", words->directory, "Directory to write to")->required();
+  exported->add_flag("--postgres", words->postgres,
+                     "Write an SQL script for PostgreSQL in place of CSV files");
 }
 
 }  // namespace testbed

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <sstream>
 
@@ -60,31 +61,82 @@ std::string CsvOf(const Cell& cell) {
   return text + "\n";
 }
 
-std::string YamlText(const std::string& text) {
-  std::string quoted = "'";
-  for (char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
-  return quoted + "'";
+// Returns the text with each of these characters twice.
+std::string Doubled(const std::string& text, const std::string& characters) {
+  std::string doubled;
+  for (char c : text) doubled.append(characters.find(c) == std::string::npos ? 1 : 2, c);
+  return doubled;
 }
 
-std::string YamlOf(const std::vector<Cell>& cells, const std::string& directory) {
+// Returns the text in single quotes, as YAML and SQL both read it.
+std::string Quoted(const std::string& text) { return "'" + Doubled(text, "'") + "'"; }
+
+// Returns otava.yaml. `source` returns the lines that tell where Otava finds the rows of a cell.
+std::string YamlOf(const std::vector<Cell>& cells,
+                   const std::function<std::string(size_t cell)>& source) {
   std::string text = "tests:\n";
   for (size_t i = 0; i < cells.size(); ++i) {
     text += fmt::format(
         "  {}:  # {}\n"
-        "    type: csv\n"
-        "    file: {}\n"
+        "{}"
         "    time_column: time\n"
         "    attributes: [commit, result]\n"
         "    metrics:\n",
-        TestName(i), cells[i][0]->title,
-        YamlText(fmt::format("{}/{}.csv", directory, TestName(i))));
+        TestName(i), cells[i][0]->title, source(i));
     for (const HistorySeries* series : cells[i]) {
       text += fmt::format("      {0}: {{column: {0}, direction: {1}}}\n", series->metric,
                           FindMetric(series->metric)->speed ? 1 : -1);
     }
-    text += "    csv_options: {delimiter: ',', quote_char: '\"'}\n";
   }
   return text;
+}
+
+// Returns the SQL script that puts the results of a branch in place of those of an earlier export.
+std::string SqlOf(const std::vector<Cell>& cells, const std::string& branch) {
+  std::string text = fmt::format(
+      "BEGIN;\n"
+      "CREATE TABLE IF NOT EXISTS testbed_history (\n"
+      "  branch text, series text, result integer, time timestamptz NOT NULL,\n"
+      "  commit text NOT NULL, metric text, value double precision NOT NULL,\n"
+      "  forward_change double precision, backward_change double precision,\n"
+      "  p_value double precision, PRIMARY KEY (branch, series, result, metric));\n"
+      "DELETE FROM testbed_history WHERE branch = {};\n",
+      Quoted(branch));
+  for (const Cell& cell : cells) {
+    for (const HistorySeries* series : cell) {
+      for (const HistoryPoint& point : series->points) {
+        text += fmt::format(
+            "INSERT INTO testbed_history (branch, series, result, time, commit, metric, value)"
+            " VALUES ({}, {}, {}, {}, {}, {}, {:.17g});\n",
+            Quoted(branch), Quoted(cell[0]->title), point.result, Quoted(point.started),
+            Quoted(point.commit), Quoted(series->metric), point.value.mean);
+      }
+    }
+  }
+  return text + "COMMIT;\n";
+}
+
+// Returns the lines of otava.yaml for a cell whose rows are in the table of SqlOf.
+std::string DatabaseSourceOf(const Cell& cell, const std::string& branch) {
+  const std::string where = fmt::format("branch = {} AND series = {}", Quoted(branch),
+                                        Quoted(cell[0]->title));
+  std::string query = "SELECT time, commit, result";
+  for (const HistorySeries* series : cell) {
+    query += fmt::format(", coalesce(max(value) FILTER (WHERE metric = {}), 'NaN') AS {}",
+                         Quoted(series->metric), series->metric);
+  }
+  query += fmt::format(" FROM testbed_history WHERE {} GROUP BY time, commit, result"
+                       " ORDER BY result", where);
+  // Otava puts the changes in place of the parameters, and the metric and the attributes of a change
+  // point in place of the names in braces. A percent sign and a brace of the text stand twice.
+  const std::string update =
+      "UPDATE testbed_history SET forward_change = %s, backward_change = %s, p_value = %s WHERE " +
+      Doubled(where, "%{}") + " AND metric = '{metric}' AND result = {result}";
+  return fmt::format(
+      "    type: postgres\n"
+      "    query: {}\n"
+      "    update_statement: {}\n",
+      Quoted(Doubled(query, "%")), Quoted(update));
 }
 
 // Returns Otava's report: the lines of its output that are JSON objects, one for each test, merged.
@@ -136,7 +188,26 @@ std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& serie
     files.push_back(fmt::format("{}/{}.csv", absolute, TestName(i)));
     ReplaceFile(files.back(), CsvOf(cells[i]));
   }
-  ReplaceFile(files[0], YamlOf(cells, absolute));
+  const auto source = [&](size_t cell) {
+    return fmt::format(
+        "    type: csv\n"
+        "    file: {}\n"
+        "    csv_options: {{delimiter: ',', quote_char: '\"'}}\n",
+        Quoted(files[cell + 1]));
+  };
+  ReplaceFile(files[0], YamlOf(cells, source));
+  return files;
+}
+
+std::vector<std::string> WriteOtavaDatabase(const std::vector<HistorySeries>& series,
+                                            const std::string& branch,
+                                            const std::string& directory) {
+  const std::vector<Cell> cells = CellsOfSeries(series);
+  const std::string absolute = std::filesystem::absolute(directory).string();
+  std::vector<std::string> files = {absolute + "/otava.yaml", absolute + "/history.sql"};
+  ReplaceFile(files[1], SqlOf(cells, branch));
+  ReplaceFile(files[0],
+              YamlOf(cells, [&](size_t cell) { return DatabaseSourceOf(cells[cell], branch); }));
   return files;
 }
 

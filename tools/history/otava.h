@@ -1,5 +1,5 @@
 // Change points of a history by Apache Otava (https://otava.apache.org/), a program of its own that
-// reads CSV files. Thread-safe, but FindChangePoints may only be called where RunProgram may.
+// reads CSV files or a PostgreSQL table. Thread-safe, but FindChangePoints may only be called where RunProgram may.
 #ifndef TESTBED_TOOLS_HISTORY_OTAVA_H_
 #define TESTBED_TOOLS_HISTORY_OTAVA_H_
 
@@ -23,6 +23,14 @@ struct ChangePoint {
 // Error (kIo).
 std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& series,
                                          const std::string& directory);
+
+// Writes the same series for Otava's PostgreSQL importer into an existing directory: history.sql, an
+// SQL script that fills the table testbed_history with the branch's results in place of earlier
+// ones, and otava.yaml, whose tests read that table and note change points in it. Returns the names
+// of the files. Throws Error (kIo).
+std::vector<std::string> WriteOtavaDatabase(const std::vector<HistorySeries>& series,
+                                            const std::string& branch,
+                                            const std::string& directory);
 
 // Returns the change points that the program at `otava` finds in files that WriteOtavaFiles wrote
 // to `directory`. Throws Error (kRun), which quotes the program, when it fails or its output is not
