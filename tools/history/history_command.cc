@@ -67,7 +67,7 @@ constexpr char kHistoryExportExamples[] =
     "  testbed history export otava; otava analyze series1 --config-file otava/otava.yaml\n"
     "  testbed history export otava --metric rate,p99 --branch mine\n"
     "  testbed history export otava --postgres; psql -f otava/history.sql\n"
-    "      for a PostgreSQL server; otava analyze --update-postgres notes change points there\n";
+    "      for PostgreSQL; otava analyze --branch main --update-postgres notes change points there\n";
 
 constexpr int kGotWorse = 1;
 constexpr int kTooFew = 3;

@@ -116,27 +116,28 @@ std::string SqlOf(const std::vector<Cell>& cells, const std::string& branch) {
   return text + "COMMIT;\n";
 }
 
-// Returns the lines of otava.yaml for a cell whose rows are in the table of SqlOf.
+// Returns the lines of otava.yaml for a cell whose rows are in the table of SqlOf. Otava 0.8 runs
+// only queries that have a parameter, so the branch is the one that its --branch names.
 std::string DatabaseSourceOf(const Cell& cell, const std::string& branch) {
-  const std::string where = fmt::format("branch = {} AND series = {}", Quoted(branch),
-                                        Quoted(cell[0]->title));
+  const std::string series_is = " AND series = " + Quoted(cell[0]->title);
   std::string query = "SELECT time, commit, result";
   for (const HistorySeries* series : cell) {
     query += fmt::format(", coalesce(max(value) FILTER (WHERE metric = {}), 'NaN') AS {}",
                          Quoted(series->metric), series->metric);
   }
-  query += fmt::format(" FROM testbed_history WHERE {} GROUP BY time, commit, result"
-                       " ORDER BY result", where);
+  query = Doubled(query + " FROM testbed_history WHERE branch = ", "%") + "%{BRANCH}" +
+          Doubled(series_is + " GROUP BY time, commit, result ORDER BY result", "%");
   // Otava puts the changes in place of the parameters, and the metric and the attributes of a change
   // point in place of the names in braces. A percent sign and a brace of the text stand twice.
   const std::string update =
-      "UPDATE testbed_history SET forward_change = %s, backward_change = %s, p_value = %s WHERE " +
-      Doubled(where, "%{}") + " AND metric = '{metric}' AND result = {result}";
+      "UPDATE testbed_history SET forward_change = %s, backward_change = %s, p_value = %s WHERE "
+      "branch = " +
+      Doubled(Quoted(branch) + series_is, "%{}") + " AND metric = '{metric}' AND result = {result}";
   return fmt::format(
       "    type: postgres\n"
       "    query: {}\n"
       "    update_statement: {}\n",
-      Quoted(Doubled(query, "%")), Quoted(update));
+      Quoted(query), Quoted(update));
 }
 
 // Returns Otava's report: the lines of its output that are JSON objects, one for each test, merged.
