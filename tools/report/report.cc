@@ -49,11 +49,12 @@ std::string DataLine(const json& document) {
   const double bytes =
       keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
   const bool of_file = !o.value("keys", std::string()).empty();
-  return fmt::format("{} rows of {} + {} bytes = {}, {} x ram; seed {}\n", Whole(rows),
+  const double ram = Number(o, "/ram", 0);  // 0: not bounded
+  return fmt::format("{} rows of {} + {} bytes = {}{}; seed {}\n", Whole(rows),
                      of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows)
                              : FigureText(o, "/key_size"),
-                     FigureText(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")),
-                     seed);
+                     FigureText(o, "/value_size"), Size(bytes),
+                     ram > 0 ? fmt::format(", {} x ram", Short(bytes / ram)) : "", seed);
 }
 
 std::string Header(const json& document) {

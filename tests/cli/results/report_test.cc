@@ -63,7 +63,10 @@ TEST_F(ReportTest, LinesFitAHundredColumnsUnlessWide) {
 
 TEST_F(ReportTest, SizesOfRowsAreThoseOfTheLoader) {
   json document = Document();
-  EXPECT_NE(Report(document).find("3,000 rows of 16 + 400 bytes"), std::string::npos);
+  EXPECT_THAT(Report(document), HasSubstr("3,000 rows of 16 + 400 bytes = 1.2M, 0.019 x ram; "));
+  json unbounded = document;
+  unbounded["options"]["ram"] = 0;
+  EXPECT_THAT(Report(unbounded), HasSubstr("3,000 rows of 16 + 400 bytes = 1.2M; seed "));
   document["options"]["workload"] = {"concurrent-inserts"};
   const std::string text = Report(document);
   EXPECT_EQ(text.find("rows of 16"), std::string::npos) << text;
