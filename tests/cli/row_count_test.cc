@@ -151,8 +151,9 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
 
 INSTANTIATE_TEST_SUITE_P(Engines, RowCountTest,
                          testing::Values("btree", "rocksdb", "wiredtiger", "lmdb", "innodb",
-                                         "mmapv1", "fractal", "sqlite", "mdbx", "mysql",
-                                         "postgres"));
+                                         "mmapv1", "fractal", "sqlite", "mdbx", "pebble", "mysql",
+                                         "postgres"),
+                         [](const auto& engine) { return engine.param; });
 
 TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
   tables_ = {"pi1", "pi2", "pi3"};

@@ -378,7 +378,7 @@ TEST(ExperimentTest, TheDatabaseOfAServerIsNotCopied) {
   EXPECT_EQ(DatabaseText(cells[0]), "its own");
 }
 
-// Returns whether the library of the cell's engine is here, and the program of one that is a server.
+// Returns whether the library of the cell's engine is here, or the program of one that is a server.
 bool CanRunHere(const Cell& cell) {
   for (const EngineInfo& info : Engines()) {
     if (info.name != cell.options.at("engine")) continue;
