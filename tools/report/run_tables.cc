@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "device/error.h"
 #include "tools/database/database_rows.h"
@@ -190,7 +191,9 @@ Table WireTable(const json& document) {
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
   double user = 0;  // bytes that the user wrote; a settle uses those of the phase before it
+  const json* of_run = nullptr;
   ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (std::exchange(of_run, &run) != &run) user = 0;
     if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
     const double device = Number(phase, "/account/device/write_bytes", 0);
     if (device == 0) return;

@@ -104,6 +104,24 @@ TEST(RunTablesTest, BytesOfTheUserAreNotKnownAfterValuesOfOtherSizes) {
   EXPECT_EQ(per_user_byte("mixed"), "2.00") << "a replay that only reads";
 }
 
+// A run may begin with a count of the rows, to which the bytes of the run before it are nothing.
+TEST(RunTablesTest, TheBytesOfTheUserAreThoseOfTheRun) {
+  json document = TablesDocument();
+  json run = document["runs"][0];
+  run["repeat"] = 1;
+  run["phases"] = json::array({{{"name", "count-rows"},
+                                {"kind", "count"},
+                                {"seconds", 0.1},
+                                {"account",
+                                 {{"causes", json::array()}, {"device", {{"writes", 1}, {"write_bytes", 2000}}}}}}});
+  document["runs"].push_back(run);
+  const std::string table = TextOf(document, "Bytes written, by cause");
+  EXPECT_THAT(LineOf(table, "mixed, 8 thr: device"), HasSubstr(" 2.00"));
+  const std::string counted = LineOf(table, "count-rows, 8 thr #2: device");
+  EXPECT_THAT(counted, HasSubstr(" 2,000 "));
+  EXPECT_THAT(counted, testing::EndsWith(" -"));
+}
+
 TEST(RunTablesTest, RepeatsTellAPercentileOfEnoughOperations) {
   const auto known = [](int least) {
     json document = SmallDocument();
