@@ -65,11 +65,14 @@ class EngineDefaultsTest(unittest.TestCase):
             self.assertGreaterEqual(len(changes), 5, engine)
             self.assertNotIn((), changes, engine)
 
-    def test_the_page_sizes_of_their_developers_are_among_them(self):
+    def test_what_their_developers_chose_where_all_are_alike_is_among_them(self):
         engines, _ = program().settings_of_engines()
         for engine, own in {"rocksdb": "4k", "wiredtiger": "32k", "innodb": "16k", "mysql": "16k", "sqlite": "4k", "mdbx": "4k", "pebble": "4k"}.items():
             words = [word for of_file in engines[engine] for _, words in of_file for word in words]
             self.assertIn(f"page-size={own}", words, engine)
+        for engine, advice in {"rocksdb": "file-advice=random", "pebble": "file-advice=random", "lmdb": "mmap-advice=random"}.items():
+            words = [word for of_file in engines[engine] for _, words in of_file for word in words]
+            self.assertIn(advice, words, engine)
 
     def test_groups_of_one_experiment_do_not_depend_on_another(self):
         module = program()
