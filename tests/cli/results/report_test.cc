@@ -259,6 +259,34 @@ TEST_F(ReportTest, ALibraryWithAssertionsIsTold) {
   EXPECT_THAT(Report(document), Not(HasSubstr("assertions")));
 }
 
+// Readahead of 8 MB made point reads of a mapping a hundred times slower than they need be.
+TEST_F(ReportTest, PointReadsThatTheKernelReadsAheadForAreTold) {
+  json document = Document();
+  json& phases = document["runs"][0]["phases"];
+  const auto measured = std::find_if(phases.begin(), phases.end(),
+                                     [](const json& p) { return p["kind"] == "measure"; });
+  ASSERT_NE(measured, phases.end());
+  json& phase = *measured;
+  json op = phase["operations"][0];
+  op["name"] = "point-read";
+  phase["operations"] = json::array({op});
+  phase["count"] = 100;
+  phase["account"]["other_threads"] = json::array();
+  const auto told = [&](const char* io, const char* advice, int bytes_each) {
+    document["options"]["io"] = io;
+    document["options"]["mmap_advice"] = advice;
+    phase["account"]["device"] = {{"reads", 10}, {"read_bytes", 100 * bytes_each}};
+    // The lines are wrapped.
+    std::string text = Report(document);
+    for (char& c : text) c = c == '\n' ? ' ' : c;
+    return text.find("as the kernel reads ahead") != std::string::npos;
+  };
+  EXPECT_TRUE(told("mmap", "normal", 6 << 20));
+  EXPECT_FALSE(told("mmap", "random", 6 << 20));
+  EXPECT_FALSE(told("buffered", "normal", 6 << 20));
+  EXPECT_FALSE(told("mmap", "normal", 3 * 8192)) << "two levels of pages and the row";
+}
+
 TEST_F(ReportTest, ALongTimeHasNoExponent) {
   json document = Document();
   json& phase = document["runs"][0]["phases"].back();
