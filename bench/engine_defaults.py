@@ -4,6 +4,7 @@
 The settings are those of tools/experiments/engine-defaults.toml and engine-defaults-more.toml. Three of them are measured against the defaults in one comparison,
 until each is told to be faster by more than a ninth (the defaults give less than nine tenths of its rate) or not. The answers of each comparison are
 added to --results and it is not measured again, so that an interrupted run goes on; --markdown prints what is there. All of it takes about eight hours.
+An engine that cannot run here is left out, and the exit code is then 1.
 
     bench/engine_defaults.py --testbed build/release/testbed --results docs/engines/defaults.json --engines rocksdb btree
     bench/engine_defaults.py --results docs/engines/defaults.json --markdown > docs/engines/defaults.md
@@ -38,6 +39,10 @@ QUESTIONS = {
 SIDES = "bcd"
 USUAL_RAM = "64M"
 RAM = {"mysql": "256M", "postgres": "256M"}  # a server needs more than the usual for itself
+
+
+class CannotRun(Exception):
+    """The engine, or a setting of it, is refused here, as when its library is not installed."""
 
 
 def words_of(value):
@@ -81,6 +86,8 @@ def compare(options, engine, mode, question, group, directory):
     for side, (_, changes) in zip(SIDES, group):
         words += [f"--{side}", " ".join(shlex.quote(change) for change in changes)]
     result = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
+    if result.returncode == 2:
+        raise CannotRun(result.stderr.strip())
     # 0, 3 and 125 are the answers of --fail-if; 125 is a side that failed, too, which its document says.
     if result.returncode not in (0, 3, 125) or not file.exists():
         sys.exit(f"{shlex.join(words)}\nended with {result.returncode}: {result.stderr}")
@@ -101,18 +108,29 @@ def add_result(options, results, result):
     partial.replace(options.results)
 
 
+def measure_engine(options, engine, settings, mode, results):
+    for question in QUESTIONS:
+        for group in groups_of(settings):
+            labels = [label for label, _ in group]
+            if any((one["engine"], one["question"], one["settings"]) == (engine, question, labels) for one in results):
+                continue
+            with tempfile.TemporaryDirectory(prefix="engine-defaults.", dir=options.dir) as directory:
+                add_result(options, results, compare(options, engine, mode, question, group, directory))
+            print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(results[-1])), flush=True)
+
+
 def measure(options):
+    """Returns whether each engine could be measured."""
     engines, modes = settings_of_engines()
     results = read_results(options)
+    all_here = True
     for engine in options.engines or engines:
-        for question in QUESTIONS:
-            for group in groups_of(engines[engine]):
-                labels = [label for label, _ in group]
-                if any((one["engine"], one["question"], one["settings"]) == (engine, question, labels) for one in results):
-                    continue
-                with tempfile.TemporaryDirectory(prefix="engine-defaults.", dir=options.dir) as directory:
-                    add_result(options, results, compare(options, engine, modes[engine], question, group, directory))
-                print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(results[-1])), flush=True)
+        try:
+            measure_engine(options, engine, engines[engine], modes[engine], results)
+        except CannotRun as why:
+            print(f"{engine} is left out: {why}", flush=True)
+            all_here = False
+    return all_here
 
 
 def rates(document):
@@ -176,7 +194,7 @@ def main():
     known = settings_of_engines()[0]
     if unknown := set(options.engines or ()) - set(known):
         parser.error(f"--engines {', '.join(sorted(unknown))} has no settings; there are {', '.join(known)}")
-    measure(options)
+    sys.exit(0 if measure(options) else 1)
 
 
 if __name__ == "__main__":
