@@ -84,8 +84,7 @@ struct Resident {
 };
 
 Resident ResidentOf(pid_t pid) {
-  const std::string text =
-      ReadSmallFile("/proc/" + std::to_string(pid) + "/status").value_or("");
+  const std::string text = ReadSmallFile("/proc/" + std::to_string(pid) + "/status").value_or("");
   const auto bytes = [&text](const char* name) {
     return FindNumber(text, name).value_or(0) * 1024;  // the file has kB
   };

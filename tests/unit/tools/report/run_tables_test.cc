@@ -109,11 +109,12 @@ TEST(RunTablesTest, TheBytesOfTheUserAreThoseOfTheRun) {
   json document = TablesDocument();
   json run = document["runs"][0];
   run["repeat"] = 1;
-  run["phases"] = json::array({{{"name", "count-rows"},
-                                {"kind", "count"},
-                                {"seconds", 0.1},
-                                {"account",
-                                 {{"causes", json::array()}, {"device", {{"writes", 1}, {"write_bytes", 2000}}}}}}});
+  run["phases"] = json::array(
+      {{{"name", "count-rows"},
+        {"kind", "count"},
+        {"seconds", 0.1},
+        {"account",
+         {{"causes", json::array()}, {"device", {{"writes", 1}, {"write_bytes", 2000}}}}}}});
   document["runs"].push_back(run);
   const std::string table = TextOf(document, "Bytes written, by cause");
   EXPECT_THAT(LineOf(table, "mixed, 8 thr: device"), HasSubstr(" 2.00"));
