@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Sets each engine's defaults beside what its own developers recommend, by `testbed ab`, and prints the tables of docs/engines/defaults.md.
 
-The settings are those of tools/experiments/engine-defaults.toml. Three of them are measured against the defaults in one comparison,
+The settings are those of tools/experiments/engine-defaults.toml and engine-defaults-more.toml. Three of them are measured against the defaults in one comparison,
 until each is told to be faster by more than a ninth (the defaults give less than nine tenths of its rate) or not. The answers of each comparison are
-added to --results and it is not measured again, so that an interrupted run goes on; --markdown prints what is there. All of it takes about four hours.
+added to --results and it is not measured again, so that an interrupted run goes on; --markdown prints what is there. All of it takes about eight hours.
+An engine that cannot run here is left out, and the exit code is then 1.
 
     bench/engine_defaults.py --testbed build/release/testbed --results docs/engines/defaults.json --engines rocksdb btree
     bench/engine_defaults.py --results docs/engines/defaults.json --markdown > docs/engines/defaults.md
@@ -17,12 +18,12 @@ import sys
 import tempfile
 import tomllib
 
-EXPERIMENT = pathlib.Path(__file__).resolve().parent.parent / "tools/experiments/engine-defaults.toml"
+EXPERIMENTS = [pathlib.Path(__file__).resolve().parent.parent / f"tools/experiments/{name}.toml" for name in ("engine-defaults", "engine-defaults-more")]
 INTRO = """# Defaults beside what experts set
 
 Is a comparison of engines one of the engines, or of settings that one of them would never run with? `bench/engine_defaults.py` sets each
-engine's defaults beside ten settings that its documents and its developers' benchmarks recommend (lmdb has five that could matter), one changed
-at a time; their sources stand in `tools/experiments/engine-defaults.toml`. Each is measured against the defaults by `testbed ab` ([ab.md](../ab.md)): on reads from a full
+engine's defaults beside ten settings that its documents and its developers' benchmarks recommend (of lmdb five could matter, of sqlite seven, of mdbx nine), one changed
+at a time; their sources stand in `tools/experiments/engine-defaults.toml` and `engine-defaults-more.toml`. Each is measured against the defaults by `testbed ab` ([ab.md](../ab.md)): on reads from a full
 cache, on reads that need the device, on inserts in random order, until it is sure that the setting is faster by more than a ninth, so that the defaults
 give less than nine tenths of its rate, or that it is not, or until the time is over. A cell is the change of the rate by the setting, with its 95 % interval.
 
@@ -36,36 +37,62 @@ QUESTIONS = {
     "inserts": ["--workload", "insert", "--db-ratio", "3", "--cache-pct", "25"],
 }
 SIDES = "bcd"
+USUAL_RAM = "64M"
+RAM = {"mysql": "256M", "postgres": "256M"}  # a server needs more than the usual for itself
+
+
+class CannotRun(Exception):
+    """The engine, or a setting of it, is refused here, as when its library is not installed."""
+
+
+def words_of(value):
+    """Returns what a value of the axis changes, as words of a side."""
+    words = [f"{name}={text}" for name, text in value.items() if name not in ("label", "engine", "engine-option")]
+    return words + [f"engine-option={name}={text}" for name, text in value.get("engine-option", {}).items()]
 
 
 def settings_of_engines():
-    """Returns, by engine, its settings but the defaults: label and words of a side."""
-    experiment = tomllib.loads(EXPERIMENT.read_text(encoding="utf-8"))
-    axis = next(axis for axis in experiment["axis"] if axis["name"] == "setting")
-    engines = {}
-    for value in axis["values"]:
-        engine = engines.setdefault(value["engine"], [])
-        words = [f"engine-option={name}={text}" for name, text in value.get("engine-option", {}).items()]
-        if words:
-            engine.append((value["label"].removeprefix(value["engine"] + "-"), words))
-    modes = {engine: experiment.get("engine", {}).get(engine, {}).get("io") for engine in engines}
+    """Returns, by engine, the settings of each experiment that has some of it, but the defaults: label and words of a side."""
+    engines, modes = {}, {}
+    for path in EXPERIMENTS:
+        experiment = tomllib.loads(path.read_text(encoding="utf-8"))
+        axis = next(axis for axis in experiment["axis"] if axis["name"] == "setting")
+        of_file = {}
+        for value in axis["values"]:
+            engine = of_file.setdefault(value["engine"], [])
+            if words := words_of(value):
+                engine.append((value["label"].removeprefix(value["engine"] + "-"), words))
+        for engine, settings in of_file.items():
+            engines.setdefault(engine, []).append(settings)
+            modes.setdefault(engine, experiment.get("engine", {}).get(engine, {}).get("io"))
     return engines, modes
+
+
+def groups_of(settings):
+    """Yields the settings of an engine in the groups that are measured together. No group has settings of two experiments, so that another
+    experiment leaves the groups that were measured before as they are."""
+    for of_file in settings:
+        for first in range(0, len(of_file), len(SIDES)):
+            yield of_file[first:first + len(SIDES)]
 
 
 def compare(options, engine, mode, question, group, directory):
     file = pathlib.Path(directory) / "comparison.json"
-    words = [options.testbed, "ab", "--engine", engine, "--a", "", *QUESTIONS[question], "--ram", options.ram, "--threads", "2", "--key-order", "permuted"]
+    ram = options.ram or RAM.get(engine, USUAL_RAM)
+    words = [options.testbed, "ab", "--engine", engine, "--a", "", *QUESTIONS[question], "--ram", ram, "--threads", "2", "--key-order", "permuted"]
     words += ["--time", options.time, "--until", "10%", "--fail-if", CONDITION, "--quiet", "--json", str(file)]
     if mode:
         words += ["--io", mode]
     for side, (_, changes) in zip(SIDES, group):
         words += [f"--{side}", " ".join(shlex.quote(change) for change in changes)]
     result = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
+    if result.returncode == 2:
+        raise CannotRun(result.stderr.strip())
     # 0, 3 and 125 are the answers of --fail-if; 125 is a side that failed, too, which its document says.
     if result.returncode not in (0, 3, 125) or not file.exists():
         sys.exit(f"{shlex.join(words)}\nended with {result.returncode}: {result.stderr}")
     document = json.loads(file.read_text(encoding="utf-8"))
-    return {"engine": engine, "question": question, "settings": [label for label, _ in group], "ram": options.ram,
+    return {"engine": engine, "question": question, "settings": [label for label, _ in group], "ram": ram,
             "started": document["started"], "machine": {name: document["machine"].get(name) for name in ("cpu_model", "cpus", "kernel")},
             "answers": [answer for answer in document["answers"] if answer["metric"] == "rate"]}
 
@@ -81,20 +108,29 @@ def add_result(options, results, result):
     partial.replace(options.results)
 
 
+def measure_engine(options, engine, settings, mode, results):
+    for question in QUESTIONS:
+        for group in groups_of(settings):
+            labels = [label for label, _ in group]
+            if any((one["engine"], one["question"], one["settings"]) == (engine, question, labels) for one in results):
+                continue
+            with tempfile.TemporaryDirectory(prefix="engine-defaults.", dir=options.dir) as directory:
+                add_result(options, results, compare(options, engine, mode, question, group, directory))
+            print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(results[-1])), flush=True)
+
+
 def measure(options):
+    """Returns whether each engine could be measured."""
     engines, modes = settings_of_engines()
     results = read_results(options)
+    all_here = True
     for engine in options.engines or engines:
-        settings = engines[engine]
-        for question in QUESTIONS:
-            for first in range(0, len(settings), len(SIDES)):
-                group = settings[first:first + len(SIDES)]
-                labels = [label for label, _ in group]
-                if any((one["engine"], one["question"], one["settings"]) == (engine, question, labels) for one in results):
-                    continue
-                with tempfile.TemporaryDirectory(prefix="engine-defaults.", dir=options.dir) as directory:
-                    add_result(options, results, compare(options, engine, modes[engine], question, group, directory))
-                print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(results[-1])), flush=True)
+        try:
+            measure_engine(options, engine, engines[engine], modes[engine], results)
+        except CannotRun as why:
+            print(f"{engine} is left out: {why}", flush=True)
+            all_here = False
+    return all_here
 
 
 def rates(document):
@@ -134,7 +170,7 @@ def print_markdown(options):
         told = "The defaults are within 10 % of each setting that could be told." if not faster else f"Faster by more than a ninth: {', '.join(faster)}."
         print(f"\n## {engine}\n\n{told}" + (f" {unknown} answers are not sure." if unknown else "") + "\n")
         print("| setting | " + " | ".join(QUESTIONS) + " |\n|---|" + "---|" * len(QUESTIONS))
-        for label, words in settings:
+        for label, words in (setting for of_file in settings for setting in of_file):
             cells = [next((text for name, text, _ in answers.get(question, []) if name == label), "not measured") for question in QUESTIONS]
             words = ", ".join(f"`{word.removeprefix('engine-option=')}`" for word in words)
             print(f"| {words} | " + " | ".join(cells) + " |")
@@ -146,7 +182,7 @@ def main():
     parser.add_argument("--results", required=True, type=pathlib.Path, help="file of the answers, which are added to it")
     parser.add_argument("--dir", type=pathlib.Path, default=".", help="where the databases of a comparison are while it lasts [.]")
     parser.add_argument("--engines", nargs="+", help="only these")
-    parser.add_argument("--ram", default="64M")
+    parser.add_argument("--ram", help=f"of each engine [{USUAL_RAM}; {', '.join(f'{engine} {ram}' for engine, ram in RAM.items())}]")
     parser.add_argument("--time", default="6m", help="of one comparison at most")
     parser.add_argument("--markdown", action="store_true", help="print the tables of what was measured")
     options = parser.parse_args()
@@ -158,7 +194,7 @@ def main():
     known = settings_of_engines()[0]
     if unknown := set(options.engines or ()) - set(known):
         parser.error(f"--engines {', '.join(sorted(unknown))} has no settings; there are {', '.join(known)}")
-    measure(options)
+    sys.exit(0 if measure(options) else 1)
 
 
 if __name__ == "__main__":

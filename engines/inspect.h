@@ -99,6 +99,7 @@ struct TreePage {
 
 struct TreeStats {
   std::string table;
+  bool own = false;  // a tree of the engine itself, such as a catalogue: its rows are no user's
   uint64_t rows = 0;
   uint64_t key_bytes = 0, value_bytes = 0;  // as the user gave them, without encoding
   uint64_t overflow_values = 0, overflow_pages = 0;

@@ -76,4 +76,6 @@ uint64_t ProcessResidentBytes() {
                           : std::stoull(words[1]) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+uint64_t RunResidentBytes() { return ProcessResidentBytes() + ServersResidentBytes(); }
+
 }  // namespace testbed

@@ -42,6 +42,8 @@ std::optional<double> StealShare(const CpuUse& before, const CpuUse& after, int6
 
 // Returns the bytes of this process that are in memory now, as ps shows them (RSS).
 uint64_t ProcessResidentBytes();
+// Returns the same of the run: of this process and of its servers (device/os/run_cpu.h).
+uint64_t RunResidentBytes();
 
 }  // namespace testbed
 

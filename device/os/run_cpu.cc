@@ -78,6 +78,19 @@ bool Serves(const std::map<pid_t, Process>& all, pid_t pid, const std::vector<pi
   return false;
 }
 
+// Bytes of a process in memory: those that are its own, and those of files and shared memory.
+struct Resident {
+  uint64_t own = 0, shared = 0;
+};
+
+Resident ResidentOf(pid_t pid) {
+  const std::string text = ReadSmallFile("/proc/" + std::to_string(pid) + "/status").value_or("");
+  const auto bytes = [&text](const char* name) {
+    return FindNumber(text, name).value_or(0) * 1024;  // the file has kB
+  };
+  return {bytes("RssAnon:"), bytes("RssFile:") + bytes("RssShmem:")};
+}
+
 std::vector<pid_t> ServersOfRun() {
   Servers& known = TheServers();
   const LockGuard lock(known.mutex);
@@ -94,6 +107,24 @@ CpuSeconds CpuOfRun() {
   const std::map<pid_t, Process> all = ReadProcesses();
   for (const auto& [pid, process] : all) {
     if (Serves(all, pid, servers)) sum += process.cpu;
+  }
+  return sum;
+}
+
+uint64_t ServersResidentBytes() {
+  const std::vector<pid_t> servers = ServersOfRun();
+  if (servers.empty()) return 0;
+  const std::map<pid_t, Process> all = ReadProcesses();
+  uint64_t sum = 0;
+  for (const pid_t server : servers) {
+    uint64_t shared = 0;
+    for (const auto& [pid, process] : all) {
+      if (!Serves(all, pid, {server})) continue;
+      const Resident resident = ResidentOf(pid);
+      sum += resident.own;
+      shared = std::max(shared, resident.shared);
+    }
+    sum += shared;
   }
   return sum;
 }

@@ -1,4 +1,4 @@
-// The processor time of a run: of this process, and of the servers that work for it
+// The processor time and the memory of a run: of this process, and of the servers that work for it
 // (server_process.h), whose processes do the engine's work in its place.
 //
 //   const CpuSeconds before = CpuOfRun();
@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -29,6 +30,11 @@ struct CpuSeconds {
 // all their descendants. It does not fall while the servers live. The servers' time comes in ticks
 // of 10 ms.
 CpuSeconds CpuOfRun();
+
+// Returns the bytes of the run's servers, with all their descendants, that are in memory now. What
+// the processes of a server map together, such as PostgreSQL's shared buffers, counts once for each
+// server: as much as the process has that maps the most of it.
+uint64_t ServersResidentBytes();
 
 // Returns the names of all threads (/proc/PID/task/TID/comm) of processes that are neither this one
 // nor a server of the run, nor descend from these.

@@ -351,7 +351,7 @@ void Checker::WalkTables(const std::vector<TableEntry>& tables) {
   table_.clear();
   tree_ = nullptr;
   // The translation table's extent also holds the catalogue. A database may have no table yet.
-  if (inspection_->trees.empty()) inspection_->trees.push_back({"(catalogue)"});
+  if (inspection_->trees.empty()) inspection_->trees.push_back({"(catalogue)", true});
 }
 
 void Checker::Run() {

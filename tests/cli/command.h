@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -78,6 +79,9 @@ inline void ExpectRefused(const CommandResult& result, const std::string& text) 
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
 }
+
+// Returns whether the nightly run has set that tests are to leave nothing out.
+inline bool EveryWay() { return std::getenv("TESTBED_EVERY_IO_MODE") != nullptr; }
 
 // Returns whether this build has the engine, and the machine has everything that it needs.
 inline bool HasEngine(const std::string& name) {

@@ -56,6 +56,8 @@ TEST_F(InspectCommandTest, ARunsDirectoryAndTheEnginesOwnAreTaken) {
     EXPECT_EQ(tree.code, 0) << tree.err;
     EXPECT_EQ(tree.err, "");
     EXPECT_TRUE(Contains(tree.out, "size on disk")) << tree.out;
+    // The row of the catalogue is no row of the user's.
+    EXPECT_TRUE(Contains(tree.out, "pages of 8k, 3,000 rows in 1 table\n")) << tree.out;
   }
   EXPECT_EQ(AllFiles(), before);
 }

@@ -17,13 +17,18 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
   void SetUp() override {
     CommandTest::SetUp();
     if (!HasEngine(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    if (FindEngine(GetParam()).capabilities.server && !EveryWay()) {
+      GTEST_SKIP() << "a server takes long to begin: runs with TESTBED_EVERY_IO_MODE=1";
+    }
   }
 
   std::string Arguments(const std::string& more) const {
+    // A server takes memory for itself.
+    const char* const ram = FindEngine(GetParam()).capabilities.server ? "192M" : "128M";
     return fmt::format(
         "--engine {} --dir d --rows 3000 --value-size 100 --indexes 1 --rows-per-transaction 100 "
-        "--ram 128M --account off --quiet --json run.json {}",
-        GetParam(), more);
+        "--ram {} --account off --quiet --json run.json {}",
+        GetParam(), ram, more);
   }
   CommandResult Mixed(const std::string& arguments) {
     std::filesystem::remove(directory_ / "run.json");
@@ -146,7 +151,8 @@ TEST_P(KeptLoadTest, ALoadIsKeptWhenThePhaseAfterItIsStopped) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, PopulationRunTest,
                          testing::Values("btree", "fractal", "rocksdb", "wiredtiger", "lmdb",
-                                         "mmapv1", "innodb", "sqlite", "mdbx"),
+                                         "mmapv1", "innodb", "sqlite", "mdbx", "pebble", "mysql",
+                                         "postgres"),
                          [](const auto& engine) { return engine.param; });
 
 INSTANTIATE_TEST_SUITE_P(Engines, KeptLoadTest, testing::Values("btree", "rocksdb"),

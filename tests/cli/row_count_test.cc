@@ -151,8 +151,9 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
 
 INSTANTIATE_TEST_SUITE_P(Engines, RowCountTest,
                          testing::Values("btree", "rocksdb", "wiredtiger", "lmdb", "innodb",
-                                         "mmapv1", "fractal", "sqlite", "mdbx", "mysql",
-                                         "postgres"));
+                                         "mmapv1", "fractal", "sqlite", "mdbx", "pebble", "mysql",
+                                         "postgres"),
+                         [](const auto& engine) { return engine.param; });
 
 TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
   tables_ = {"pi1", "pi2", "pi3"};
@@ -189,6 +190,21 @@ TEST_P(RowCountTest, ConcurrentInserts) {
   GoOn(endless, End::kKillOfAll);
   GoOn("--workload concurrent-inserts --threads 3");
   EXPECT_EQ(last_["details"]["table_rows"], rows_);
+}
+
+TEST_P(RowCountTest, Sysbench) {
+  if (FindEngine(GetParam()).capabilities.server) {
+    GTEST_SKIP() << "the insert benchmark ends in the same ways, and a server takes long to begin";
+  }
+  tables_ = {"sbtest1", "sbtest2"};
+  settings_ = "--rows 1500 --workload-option tables=2";
+  Load("--workload sysbench-load --threads 2");
+  GoOn("--workload oltp-delete,oltp-insert --threads 2 --operations 600");
+  const std::string endless = " --threads 2 --warmup 0 --seconds 60";
+  GoOn("--workload oltp-read-write" + endless, End::kInterrupt);
+  GoOn("--workload oltp-insert" + endless, End::kKillOfChild);
+  GoOn("--workload oltp-insert" + endless, End::kKillOfAll);
+  GoOn("--workload oltp-insert,oltp-delete --threads 3 --operations 900");
 }
 
 TEST_P(RowCountTest, LinkBench) {

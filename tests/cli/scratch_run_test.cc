@@ -334,7 +334,7 @@ TEST_P(KnownFilesTest, AreNearlyAllOfThem) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, KnownFilesTest,
                          testing::Values("btree", "fractal", "rocksdb", "wiredtiger", "lmdb",
-                                         "innodb", "mmapv1", "sqlite", "mdbx"),
+                                         "innodb", "mmapv1", "sqlite", "mdbx", "pebble"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -119,6 +119,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
   for (const json& run : ListOf(document, "runs")) {
     if (NoteFailure(of_round, run)) continue;
     NoteForeignCpu(foreign_load, MostForeignCpu(run));
+    NoteEngine(run);
     Figures figures = FiguresOf(document, run, load_);
     std::erase_if(figures, [this](const auto& figure) { return !Keeps(figure.first); });
     runs_[cell][static_cast<size_t>(of_round.round) - 1].push_back(std::move(figures));
@@ -141,6 +142,16 @@ void ResultSet::NoteForeignCpu(std::optional<double> of_load, std::optional<doub
   ++circumstances_.foreign_known;
   circumstances_.foreign_runs += most >= kNotableForeignCpu;
   circumstances_.foreign_most = std::max(circumstances_.foreign_most, most);
+}
+
+void ResultSet::NoteEngine(const json& run) {
+  const json engine = run.value("engine", json::object());
+  const std::string name =
+      fmt::format("{} {}", engine.value("name", ""), engine.value("version", ""));
+  if (name == " ") return;
+  circumstances_.engines.insert(name);
+  const json effective = engine.value("effective", json::object());
+  if (effective.value("assertions", "") == "on") circumstances_.with_assertions.insert(name);
 }
 
 void ResultSet::NoteSurroundings(size_t cell, const json& document) {
@@ -277,6 +288,13 @@ std::vector<std::string> ResultSet::MixedTexts() const {
     }
     if (unlike != 0) texts.push_back(std::move(first));
     if (unlike > 1) texts.back() += fmt::format("; so had those of {} more cells", unlike - 1);
+  }
+  const std::set<std::string>& checked = circumstances_.with_assertions;
+  if (!checked.empty() && checked.size() < circumstances_.engines.size()) {
+    texts.push_back(fmt::format(
+        "the library of {} has assertions, which cost it time beside the other engines; releases "
+        "have none (docs/engine-versions.md)",
+        fmt::join(checked, ", ")));
   }
   return texts;
 }

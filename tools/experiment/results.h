@@ -32,6 +32,8 @@ struct Circumstances {
   size_t foreign_runs = 0;   // runs of these in which other programs took a notable share
   double foreign_most = 0;   // the largest share of all
   std::string first, last;   // start of the first and of the last cell, UTC, 2026-11-23T05:01:24Z
+  // Engines with their versions, "rocksdb 7.8.3": all, and those whose libraries have assertions.
+  std::set<std::string> engines, with_assertions;
 };
 
 // Returns a text such as "other programs used 5 % or more of the processors in 1 of 12 runs, 43 %
@@ -99,7 +101,8 @@ class ResultSet {
   std::map<std::string, int> Grades() const;
   const Circumstances& circumstances() const { return circumstances_; }
   // Returns a sentence for each thing that differs between runs whose figures are averaged or
-  // compared: their machines, their versions of testbed, and the memory or rows of a cell's rounds.
+  // compared: their machines, their versions of testbed, the memory or rows of a cell's rounds, and
+  // whether their engines' libraries have assertions.
   std::vector<std::string> MixedTexts() const;
 
  private:
@@ -110,6 +113,7 @@ class ResultSet {
   bool Keeps(const std::string& figure) const;
   void NoteSurroundings(size_t cell, const nlohmann::json& document);
   void NoteForeignCpu(std::optional<double> of_load, std::optional<double> of_run);
+  void NoteEngine(const nlohmann::json& run);
 
   Experiment experiment_;
   std::set<std::string> metric_figures_;  // names

@@ -179,11 +179,15 @@ json TableJson(const TreeStats& tree, uint64_t page_size) {
 }  // namespace
 
 std::string TreeText(const std::string& name, const Inspection& inspection) {
-  uint64_t rows = 0;
-  for (const TreeStats& tree : inspection.trees) rows += tree.rows;
+  uint64_t rows = 0, tables = 0;
+  for (const TreeStats& tree : inspection.trees) {
+    if (tree.own) continue;
+    rows += tree.rows;
+    ++tables;
+  }
   std::string text =
-      fmt::format("{}, pages of {}, {} rows in {} trees\n", name, ShortSize(inspection.page_size),
-                  Count(rows), Count(inspection.trees.size()));
+      fmt::format("{}, pages of {}, {} rows in {} table{}\n", name, ShortSize(inspection.page_size),
+                  Count(rows), Count(tables), tables == 1 ? "" : "s");
   if (inspection.replay && inspection.replay->records > 0) {
     text += fmt::format(
         "not closed cleanly: {} transactions of {} rows wait in the log and are not in the trees\n",

@@ -49,11 +49,12 @@ std::string DataLine(const json& document) {
   const double bytes =
       keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
   const bool of_file = !o.value("keys", std::string()).empty();
-  return fmt::format("{} rows of {} + {} bytes = {}, {} x ram; seed {}\n", Whole(rows),
+  const double ram = Number(o, "/ram", 0);  // 0: not bounded
+  return fmt::format("{} rows of {} + {} bytes = {}{}; seed {}\n", Whole(rows),
                      of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows)
                              : FigureText(o, "/key_size"),
-                     FigureText(o, "/value_size"), Size(bytes), Short(bytes / Number(o, "/ram")),
-                     seed);
+                     FigureText(o, "/value_size"), Size(bytes),
+                     ram > 0 ? fmt::format(", {} x ram", Short(bytes / ram)) : "", seed);
 }
 
 std::string Header(const json& document) {
@@ -217,6 +218,29 @@ std::string OtherAnswersLines(const json& document) {
   return text;
 }
 
+// Returns a line for each phase of point reads for which the device read far more than pages and
+// rows have, because the kernel reads ahead around each page fault of a mapping. The rate is then
+// that of the readahead.
+std::string ReadaheadLines(const json& document) {
+  constexpr double kFarMore = 4;
+  const json& o = document.at("options");
+  if (FigureText(o, "/io") != "mmap" || FigureText(o, "/mmap_advice") != "normal") return "";
+  const double row = Number(o, "/key_size", 0) + Number(o, "/value_size", 0);
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (phase.at("kind") != "measure" || !phase.contains("operations")) return;
+    const json& operations = phase.at("operations");
+    if (operations.size() != 1 || operations.at(0).at("name") != "point-read") return;
+    const double each = OwnDeviceIo(phase.at("account")).read_bytes / Number(phase, "/count");
+    if (!(each > kFarMore * (Number(o, "/page_size") + row))) return;
+    text += fmt::format(
+        "{}: the device read {} for an operation, as the kernel reads ahead around each page fault "
+        "of a mapping; --mmap-advice random, or a small --readahead, reads the pages asked for\n",
+        RowName(run, phase, ""), Size(each));
+  });
+  return text;
+}
+
 // Returns a line for each open loop whose clients fell behind. One operation of each client may
 // always be due at the end of a phase.
 std::string FellBehindLines(const json& document) {
@@ -320,7 +344,8 @@ std::string Doubts(const json& document) {
 }
 
 std::string Remarks(const json& document) {
-  return FoundRateLines(document) + EndedLines(document) + ClosedLoopLine(document);
+  return FoundRateLines(document) + EndedLines(document) + ReadaheadLines(document) +
+         ClosedLoopLine(document);
 }
 
 std::string ReportText(const json& document, const ReportStyle& style) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "device/error.h"
 #include "tools/database/database_rows.h"
@@ -78,24 +79,40 @@ Table RateTable(const json& document) {
   return table;
 }
 
+// Shows the latency of each operation from its intended start. The target and how late operations
+// began are the phase's, so they are in a row of the phase when it has several operations.
 Table IntendedTable(const json& document) {
   Table table("Latency from the intended start",
               {"phase", "target ops/s", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
                "max us", "late p50 us", "late p99 us", "backlog s"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (!phase.contains("operations")) return;
-    for (const json& op : phase.at("operations")) {
+    const json& operations = phase.at("operations");
+    const bool known = std::any_of(operations.begin(), operations.end(),
+                                   [](const json& op) { return op.contains(kFromIntended); });
+    if (!known) return;
+    const bool several = operations.size() > 1, rated = phase.contains("target_rate");
+    const std::string target = Short(Number(phase, "/target_rate"));
+    const std::string reached =
+        rated ? Short(Number(phase, "/clients_rate", Number(phase, "/rate"))) : "-";
+    const std::vector<std::string> late = {Short(Number(phase, "/lateness_us/p50")),
+                                           Short(Number(phase, "/lateness_us/p99")),
+                                           Short(phase.at("backlog_seconds"))};
+    const auto row = [&](std::vector<std::string> cells, bool whole) {
+      for (const std::string& text : late) cells.push_back(whole ? text : "-");
+      table.Row(std::move(cells));
+    };
+    if (several) {
+      row({RowName(run, phase, "all operations"), target, reached, "-", "-", "-", "-", "-"}, true);
+    }
+    for (const json& op : operations) {
       if (!op.contains(kFromIntended)) continue;
       const json& us = op.at(kFromIntended);
-      table.Row({RowName(run, phase, op.at("name")), Short(Number(phase, "/target_rate")),
-                 Short(phase.contains("target_rate")
-                           ? Number(phase, "/clients_rate", Number(phase, "/rate"))
-                           : op.at("rate").get<double>()),
-                 Short(us.at("mean")), Percentile(op, "p50", 0.5, kFromIntended),
-                 Percentile(op, "p99", 0.99, kFromIntended),
-                 Percentile(op, "p999", 0.999, kFromIntended), Short(us.at("max")),
-                 Short(Number(phase, "/lateness_us/p50")), Short(Number(phase, "/lateness_us/p99")),
-                 Short(phase.at("backlog_seconds"))});
+      row({RowName(run, phase, op.at("name")), several ? "-" : target,
+           several || !rated ? Short(op.at("rate")) : reached, Short(us.at("mean")),
+           Percentile(op, "p50", 0.5, kFromIntended), Percentile(op, "p99", 0.99, kFromIntended),
+           Percentile(op, "p999", 0.999, kFromIntended), Short(us.at("max"))},
+          !several);
     }
   });
   return table;
@@ -174,7 +191,9 @@ Table WireTable(const json& document) {
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
   double user = 0;  // bytes that the user wrote; a settle uses those of the phase before it
+  const json* of_run = nullptr;
   ForEachPhase(document, [&](const json& run, const json& phase) {
+    if (std::exchange(of_run, &run) != &run) user = 0;
     if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
     const double device = Number(phase, "/account/device/write_bytes", 0);
     if (device == 0) return;
@@ -254,20 +273,33 @@ Table MemoryTable(const json& document) {
   return table;
 }
 
+// Returns whether the phase may have stored values of other sizes than the load: mixgraph draws
+// their sizes, and a trace has its own.
+bool StoresOtherSizes(const json& phase) {
+  return Number(phase, "/details/mean_value_bytes", 0) > 0 ||
+         (phase.contains("/details/trace"_json_pointer) &&
+          Number(phase, "/user_bytes_written", 0) > 0);
+}
+
 Table DatabaseTable(const json& document) {
   Table table("Database",
               {"phase", "seconds", "data", "log", "rows", "bytes/row", "per user byte"});
-  const double row = MeanRowBytes(document).value_or(NAN);
-  std::map<const json*, double> rows;  // after each phase
+  std::map<const json*, double> rows, row_bytes;  // after each phase
   for (const json& run : document.at("runs")) {
     const std::vector<std::optional<double>> after = RowsAfterPhases(document, run);
-    for (size_t i = 0; i < after.size(); ++i) rows[&run.at("phases")[i]] = after[i].value_or(NAN);
+    double row = MeanRowBytes(document).value_or(NAN);
+    for (size_t i = 0; i < after.size(); ++i) {
+      const json& phase = run.at("phases")[i];
+      if (StoresOtherSizes(phase)) row = NAN;
+      rows[&phase] = after[i].value_or(NAN);
+      row_bytes[&phase] = row;
+    }
   }
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double data = PhaseDataBytes(phase), a_row = data / rows[&phase];
     table.Row({RowName(run, phase, ""), Short(phase.at("seconds")), Size(data),
                Size(Number(phase, "/log_file_bytes")), Whole(rows[&phase]), Short(a_row),
-               Short(a_row / row)});
+               Short(a_row / row_bytes[&phase])});
   });
   return table;
 }

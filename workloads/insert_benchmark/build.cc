@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,7 @@ class IbBuilder : public Client {
       Scan();
     } else if (engine_builds_) {
       tables_.BuildIndexes(client_);
+      totals_.user_bytes_written += EntryBytes();
       NoteIndexed();
     } else {
       Write(i + 1 == last_of_all_);
@@ -129,11 +131,22 @@ class IbBuilder : public Client {
     if (sorters_.back()->size() == 0) NoteIndexed();
   }
 
+  // Returns how many rows the client has.
+  uint64_t Rows() const {
+    const IbClientState::Inserter& rows = tables_.client(client_).inserter;
+    return rows.next.load() - rows.first.load();
+  }
+  // Returns the bytes of the entries of the client's rows in all indexes. They are the user's bytes
+  // whoever writes the entries.
+  uint64_t EntryBytes() const {
+    const auto* const sizes = IbSchema::kIndexKeySizes;
+    return Rows() * std::accumulate(sizes, sizes + tables_.schema().options().indexes, uint64_t{0});
+  }
+
   // Records that the indexes of the client's rows are built.
   void NoteIndexed() {
     tables_.RecordIndexed(session_, client_);
-    const IbClientState::Inserter& rows = tables_.client(client_).inserter;
-    tables_.client(client_).indexed = rows.next.load() - rows.first.load();
+    tables_.client(client_).indexed = Rows();
   }
 
   // Writes the next entries of the current index. `last` marks the step's last write, which also

@@ -24,7 +24,7 @@ void IntervalSurroundings::Sample(Interval* interval) {
   interval->host_context_switches = host.context_switches - last_host_.context_switches;
   interval->host_user_seconds = host.user_seconds - last_host_.user_seconds;
   interval->host_system_seconds = host.system_seconds - last_host_.system_seconds;
-  interval->resident_bytes = ProcessResidentBytes();
+  interval->resident_bytes = RunResidentBytes();
   last_host_ = host;
   interval->background = background_.Sample();
   if (budget_ == nullptr) return;

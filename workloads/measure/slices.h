@@ -27,7 +27,7 @@ struct Interval {
   // Context switches and CPU time of the whole machine.
   uint64_t host_context_switches;
   double host_user_seconds, host_system_seconds;
-  // Bytes of this process in memory at the end of the second.
+  // Bytes of this process and of the run's servers in memory at the end of the second.
   uint64_t resident_bytes;
   std::vector<BackgroundWork> background;
   // With a budget: the memory of its group at the end of the second, except that `failcnt` and

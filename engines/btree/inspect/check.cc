@@ -67,6 +67,7 @@ class Checker {
 
   void WalkTable(const TableRoot& table, const Walk::Rows& rows) {
     TreeStats stats = walk_.Tree(table, rows);
+    stats.own = table.name == kCatalogueName;
     if (options_.shape_levels > 0 && !stats.levels.empty()) {
       stats.shape = ReadShape(input_.reader, input_.page_size, table.root, options_);
     }

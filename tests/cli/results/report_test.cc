@@ -63,7 +63,10 @@ TEST_F(ReportTest, LinesFitAHundredColumnsUnlessWide) {
 
 TEST_F(ReportTest, SizesOfRowsAreThoseOfTheLoader) {
   json document = Document();
-  EXPECT_NE(Report(document).find("3,000 rows of 16 + 400 bytes"), std::string::npos);
+  EXPECT_THAT(Report(document), HasSubstr("3,000 rows of 16 + 400 bytes = 1.2M, 0.019 x ram; "));
+  json unbounded = document;
+  unbounded["options"]["ram"] = 0;
+  EXPECT_THAT(Report(unbounded), HasSubstr("3,000 rows of 16 + 400 bytes = 1.2M; seed "));
   document["options"]["workload"] = {"concurrent-inserts"};
   const std::string text = Report(document);
   EXPECT_EQ(text.find("rows of 16"), std::string::npos) << text;
@@ -254,6 +257,32 @@ TEST_F(ReportTest, ALibraryWithAssertionsIsTold) {
   EXPECT_THAT(Report(document), HasSubstr("\nits library has assertions, which cost time"));
   document["runs"][0]["engine"]["effective"]["assertions"] = "off";
   EXPECT_THAT(Report(document), Not(HasSubstr("assertions")));
+}
+
+// Readahead of 8 MB made point reads of a mapping a hundred times slower than they need be.
+TEST_F(ReportTest, PointReadsThatTheKernelReadsAheadForAreTold) {
+  json document = Document();
+  json& phases = document["runs"][0]["phases"];
+  const auto measured = std::find_if(phases.begin(), phases.end(),
+                                     [](const json& p) { return p["kind"] == "measure"; });
+  ASSERT_NE(measured, phases.end());
+  json& phase = *measured;
+  json op = phase["operations"][0];
+  op["name"] = "point-read";
+  phase["operations"] = json::array({op});
+  phase["count"] = 100;
+  phase["account"]["other_threads"] = json::array();
+  const auto told = [&](const char* io, const char* advice, int bytes_each) {
+    document["options"]["io"] = io;
+    document["options"]["mmap_advice"] = advice;
+    phase["account"]["device"] = {{"reads", 10}, {"read_bytes", 100 * bytes_each}};
+    // The lines are wrapped, and nothing else says this word.
+    return Report(document).find("fault") != std::string::npos;
+  };
+  EXPECT_TRUE(told("mmap", "normal", 6 << 20));
+  EXPECT_FALSE(told("mmap", "random", 6 << 20));
+  EXPECT_FALSE(told("buffered", "normal", 6 << 20));
+  EXPECT_FALSE(told("mmap", "normal", 3 * 8192)) << "two levels of pages and the row";
 }
 
 TEST_F(ReportTest, ALongTimeHasNoExponent) {

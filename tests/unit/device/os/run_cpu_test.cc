@@ -53,6 +53,33 @@ TEST(RunCpuTest, TheProcessesOfAServerCountAsTheRunAndStayCountedWhenItEnds) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(RunCpuTest, TheMemoryOfAServerCountsAsTheRun) {
+  constexpr uint64_t kHeld = 16 << 20;
+  std::string directory = testing::TempDir() + "run_memory_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  EXPECT_EQ(ServersResidentBytes(), 0u);
+  ServerCommand command;
+  // A child of the server holds the memory, and ends with the server.
+  command.words = {"/bin/sh", "-c",
+                   "sh -c 'x=$(head -c 16777216 /dev/zero | tr \"\\0\" a); while kill -0 '$$' "
+                   "2>&-; do sleep 0.1; done' & wait"};
+  command.directory = directory;
+  command.output = directory + "/log";
+  ServerProcess server(command);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  uint64_t of_servers = 0, of_run = 0;
+  while (of_servers < kHeld && std::chrono::steady_clock::now() < deadline) {
+    ::usleep(20000);
+    of_servers = ServersResidentBytes();
+    of_run = RunResidentBytes();
+  }
+  EXPECT_GE(of_servers, kHeld);
+  EXPECT_GT(of_run, kHeld);
+  server.End(SIGTERM, std::chrono::seconds(10));
+  EXPECT_EQ(ServersResidentBytes(), 0u);
+  std::filesystem::remove_all(directory);
+}
+
 TEST(RunCpuTest, WithoutAServerItIsTheProcess) {
   const CpuSeconds cpu = CpuOfRun();
   EXPECT_NEAR(cpu.user + cpu.system, ThreadSeconds(), 5);

@@ -355,6 +355,26 @@ TEST_F(ResultsTest, RunsOfSeveralMachinesOrVersionsAreNamed) {
   EXPECT_EQ(finding["mixed"].size(), 3u);
 }
 
+// Assertions cost an engine time, which a comparison with others must not hide.
+TEST_F(ResultsTest, AnEngineWhoseLibraryHasAssertionsIsNamedBesideOthers) {
+  const auto write = [this](size_t cell, const char* engine, const char* assertions) {
+    json run = Run(90);
+    run["engine"] = {{"name", engine}, {"version", "7.8.3"}, {"effective", json::object()}};
+    if (assertions != nullptr) run["engine"]["effective"]["assertions"] = assertions;
+    dir_.WriteCell(cells_[cell], {{"runs", {run}}});
+  };
+  write(0, "rocksdb", "on");
+  write(1, "rocksdb", "on");
+  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty()) << "it is compared with itself alone";
+  write(1, "btree", nullptr);
+  const std::string sentence = "the library of rocksdb 7.8.3 has assertions, which cost it time";
+  EXPECT_THAT(Results().MixedTexts(), ElementsAre(testing::StartsWith(sentence)));
+  EXPECT_THAT(ExperimentText(Results()), HasSubstr("\n! " + sentence));
+  EXPECT_THAT(FindingsMarkdown(Results()), HasSubstr("\n! " + sentence));
+  write(0, "rocksdb", "off");
+  EXPECT_THAT(Results().MixedTexts(), testing::IsEmpty());
+}
+
 TEST_F(ResultsTest, OneRoundHasNoVerdict) {
   Write(0, {100, 102});  // repeats are no rounds
   Write(1, {80, 81});

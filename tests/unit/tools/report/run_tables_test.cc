@@ -46,6 +46,83 @@ TEST(RunTablesTest, WritesOfOtherProgramsAreNoLogWrites) {
               testing::AllOf(HasSubstr(" 0.010 "), Not(HasSubstr(" 0.030 "))));
 }
 
+// Returns the line of a table that begins with `name`, without the name.
+std::string LineOf(const std::string& table, const std::string& name) {
+  const size_t at = table.find("\n  " + name + " ");
+  if (at == std::string::npos) return "there is no line " + name + " in:\n" + table;
+  const size_t begin = at + 3 + name.size();
+  return table.substr(begin, table.find('\n', begin) - begin);
+}
+
+TEST(RunTablesTest, TheTargetAndTheLatenessAreThePhasesAndNotAnOperations) {
+  json document = TablesDocument();
+  json& phase = document["runs"][0]["phases"][2];
+  phase.update({{"target_rate", 1000.0},
+                {"clients_rate", 987.0},
+                {"backlog_seconds", 0.5},
+                {"lateness_us", {{"p50", 11.0}, {"p99", 222.0}}}});
+  for (json& op : phase["operations"]) op["latency_from_intended_us"] = op["latency_us"];
+  const std::string title = "Latency from the intended start";
+  const std::string several = TextOf(document, title);
+  const std::string all = LineOf(several, "mixed all operations, 8 thr");
+  for (const char* figure : {" 1000 ", " 987 ", " 11.0 ", " 222 ", " 0.500"}) {
+    EXPECT_THAT(all, HasSubstr(figure));
+  }
+  const std::string update = LineOf(several, "mixed update, 8 thr");
+  EXPECT_THAT(update, HasSubstr(" 20.0 ")) << "its own rate";
+  EXPECT_THAT(update, HasSubstr(" 20.5 ")) << "its own mean";
+  for (const char* figure : {"1000", "987", "11.0", "222", "0.500"}) {
+    EXPECT_THAT(update, Not(HasSubstr(figure)));
+  }
+  phase["operations"].erase(size_t{1});
+  const std::string alone = LineOf(TextOf(document, title), "mixed point-read, 8 thr");
+  for (const char* figure : {" 1000 ", " 987 ", " 20.5 ", " 11.0 ", " 222 ", " 0.500"}) {
+    EXPECT_THAT(alone, HasSubstr(figure));
+  }
+}
+
+TEST(RunTablesTest, BytesOfTheUserAreNotKnownAfterValuesOfOtherSizes) {
+  json document = TablesDocument();
+  document["data"] = {{"rows", 100}, {"key_bytes", 1600}, {"value_bytes", 8400}};
+  json& phases = document["runs"][0]["phases"];
+  for (json& phase : phases) phase["database_bytes"] = 20000;
+  phases[0]["rows_inserted"] = 100;
+  phases[2]["rows_inserted"] = 0;
+  const auto per_user_byte = [&document](const std::string& phase) {
+    const std::string line = LineOf(TextOf(document, "Database"), phase + ", 8 thr");
+    return line.substr(line.find_last_of(' ') + 1);
+  };
+  EXPECT_EQ(per_user_byte("mixed"), "2.00");
+  phases[2]["details"] = {{"mean_value_bytes", 36.0}};  // of mixgraph
+  EXPECT_EQ(per_user_byte("mixed"), "-");
+  EXPECT_EQ(per_user_byte("insert"), "2.00");
+  phases[2]["details"] = {{"mean_value_bytes", nullptr}};  // it put nothing
+  EXPECT_EQ(per_user_byte("mixed"), "2.00");
+  phases[2]["details"] = {{"trace", {{"workload", "mixed"}}}};
+  EXPECT_EQ(per_user_byte("mixed"), "-");
+  phases[2]["user_bytes_written"] = 0;
+  EXPECT_EQ(per_user_byte("mixed"), "2.00") << "a replay that only reads";
+}
+
+// A run may begin with a count of the rows, to which the bytes of the run before it are nothing.
+TEST(RunTablesTest, TheBytesOfTheUserAreThoseOfTheRun) {
+  json document = TablesDocument();
+  json run = document["runs"][0];
+  run["repeat"] = 1;
+  run["phases"] = json::array(
+      {{{"name", "count-rows"},
+        {"kind", "count"},
+        {"seconds", 0.1},
+        {"account",
+         {{"causes", json::array()}, {"device", {{"writes", 1}, {"write_bytes", 2000}}}}}}});
+  document["runs"].push_back(run);
+  const std::string table = TextOf(document, "Bytes written, by cause");
+  EXPECT_THAT(LineOf(table, "mixed, 8 thr: device"), HasSubstr(" 2.00"));
+  const std::string counted = LineOf(table, "count-rows, 8 thr #2: device");
+  EXPECT_THAT(counted, HasSubstr(" 2,000 "));
+  EXPECT_THAT(counted, testing::EndsWith(" -"));
+}
+
 TEST(RunTablesTest, RepeatsTellAPercentileOfEnoughOperations) {
   const auto known = [](int least) {
     json document = SmallDocument();
