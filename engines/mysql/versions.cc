@@ -89,10 +89,11 @@ Version VersionOfProgram(const std::string& program) {
                               ? 0
                               : ParseVersion(said.substr(at));
   if (version == 0) {
-    throw Error(Error::kUsage,
-                fmt::format("mysql cannot honour --engine-option program={}: it takes the path of a "
-                            "mariadbd, and to --version this program says: {}",
-                            program, said.substr(0, said.find('\n'))));
+    throw Error(
+        Error::kUsage,
+        fmt::format("mysql cannot honour --engine-option program={}: it takes the path of a "
+                    "mariadbd, and to --version this program says: {}",
+                    program, said.substr(0, said.find('\n'))));
   }
   known->emplace(program, version);
   return version;
