@@ -78,6 +78,7 @@ class MysqlEngine : public Engine {
   void WriteAll();
   void WriteDirtyPages();
   std::string Checkpoints() const;
+  uint64_t HistoryLength() const;
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
@@ -98,6 +99,7 @@ class MysqlEngine : public Engine {
   Version version_ = kNewest;  // of the server
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
   bool tables_in_steps_ = false;  // a kill may leave a part of a table
+  Mutex writing_;                 // held while the server's variables are others than the run's
   Mutex making_;
   std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
 };
@@ -321,6 +323,7 @@ void MysqlEngine::WriteDirtyPages() {
   if (has_checkpoint_now_ || server_ == nullptr) {
     store_->Ask(kCheckpoint);
   } else {
+    const LockGuard lock(writing_);
     old_server::WritePages([this](const std::string& sql) { return store_->Ask(sql); });
   }
 }
@@ -338,8 +341,18 @@ void MysqlEngine::Settle() {
   if (IsRocksdb()) {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
-  mariadb::AwaitPurge([this] { return Status()["history_list_length"]; });
+  mariadb::AwaitPurge([this] { return HistoryLength(); });
   WriteAll();
+}
+
+// Returns how many versions of rows wait for the purge; 0 when the server does not tell. The user
+// of a given server need not have the right to see the status of InnoDB.
+uint64_t MysqlEngine::HistoryLength() const {
+  const std::map<std::string, uint64_t> status = Status();
+  const auto it = status.find("history_list_length");
+  if (it != status.end()) return it->second;
+  if (server_ == nullptr) return 0;
+  return old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
 }
 
 // Runs on the thread of lazy_, and makes all commits durable.

@@ -64,9 +64,9 @@ class ChangedVariables {
   std::vector<std::pair<std::string, std::string>> before_;
 };
 
-LogPosition PositionOf(const Ask& ask) {
+std::string InnodbStatus(const Ask& ask) {
   const auto rows = ask("SHOW ENGINE INNODB STATUS");
-  return ParseLogPosition(rows.empty() || rows[0].empty() ? "" : rows[0].back());
+  return rows.empty() || rows[0].empty() ? "" : rows[0].back();
 }
 
 }  // namespace
@@ -105,28 +105,29 @@ void FitArguments(Version version, uint64_t pool_bytes, std::vector<std::string>
   arguments->emplace_back("--innodb-large-prefix=1");
 }
 
-LogPosition ParseLogPosition(const std::string& status) {
-  const auto number = [&status](const char* name) {
-    const size_t at = status.find(name);
-    if (at == std::string::npos) {
-      throw Error(Error::kRun, fmt::format("mysql: the server's status has no '{}'", name));
-    }
-    const char* const digits = status.c_str() + at + std::string_view(name).size();
-    return uint64_t{std::strtoull(digits, nullptr, 10)};
-  };
-  return {number("Log sequence number"), number("Last checkpoint at")};
+uint64_t ParseStatus(const std::string& status, const char* words) {
+  const size_t at = status.find(words);
+  if (at == std::string::npos) {
+    throw Error(Error::kRun, fmt::format("mysql: the server's status has no '{}'", words));
+  }
+  return std::strtoull(status.c_str() + at + std::string_view(words).size(), nullptr, 10);
+}
+
+uint64_t HistoryLength(const Ask& ask) {
+  return ParseStatus(InnodbStatus(ask), "History list length");
 }
 
 void WritePages(const Ask& ask) {
   constexpr std::chrono::milliseconds kPoll(20);
   // Records that InnoDB 5.7 writes for the checkpoint itself, so that it never reaches the end.
   constexpr uint64_t kOfCheckpoint = 64;
-  const uint64_t end = PositionOf(ask).written;
+  const uint64_t end = ParseStatus(InnodbStatus(ask), "Log sequence number");
   ChangedVariables changed(ask);
   changed.Set("innodb_io_capacity_max", "1000000");
   changed.Set("innodb_io_capacity", "1000000");
   changed.Set("innodb_max_dirty_pages_pct", "0.001");
-  while (PositionOf(ask).checkpoint + kOfCheckpoint < end && !StopRequested()) {
+  while (ParseStatus(InnodbStatus(ask), "Last checkpoint at") + kOfCheckpoint < end &&
+         !StopRequested()) {
     std::this_thread::sleep_for(kPoll);
   }
 }

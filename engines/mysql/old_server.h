@@ -27,20 +27,19 @@ size_t MaxValueSize(Version version, uint64_t log_bytes);
 // a server does not know ends it. `pool_bytes` is the size of the buffer pool.
 void FitArguments(Version version, uint64_t pool_bytes, std::vector<std::string>* arguments);
 
-// How far the log is written, and from where a recovery would read it.
-struct LogPosition {
-  uint64_t written = 0, checkpoint = 0;
-};
-// Reads the position from the answer to SHOW ENGINE INNODB STATUS. Throws Error (kRun) when it has
-// none.
-LogPosition ParseLogPosition(const std::string& status);
+// Returns the number behind the words in the answer to SHOW ENGINE INNODB STATUS. Throws Error
+// (kRun) when the answer does not have them.
+uint64_t ParseStatus(const std::string& status, const char* words);
+
+// Returns how many versions of rows wait for the purge, which 10.2.11 tells in that answer alone.
+// `ask` runs a statement and returns the rows of its answer.
+using Ask = std::function<std::vector<std::vector<std::string>>(const std::string&)>;
+uint64_t HistoryLength(const Ask& ask);
 
 // Has the server write all pages that were changed before the call, and returns once its checkpoint
 // lies behind these changes. Such a server has no statement for it: its page cleaner writes the
 // pages when it may keep none, as many a second as innodb_io_capacity allows. Both variables have
 // their values again when the function returns. Returns early when the run should end.
-// `ask` runs a statement and returns the rows of its answer.
-using Ask = std::function<std::vector<std::vector<std::string>>(const std::string&)>;
 void WritePages(const Ask& ask);
 
 }  // namespace testbed::mysql::old_server

@@ -75,9 +75,9 @@ std::string FetchCommand(const OldServer& server) {
 
 Version VersionOfProgram(const std::string& program) {
   static Mutex mutex;
-  static std::map<std::string, Version>* const known = new std::map<std::string, Version>;
+  static std::map<std::string, Version> known;
   const LockGuard lock(mutex);
-  if (const auto it = known->find(program); it != known->end()) return it->second;
+  if (const auto it = known.find(program); it != known.end()) return it->second;
   std::string said;
   try {
     said = RunProgram({program, "--no-defaults", "--version"});
@@ -95,7 +95,7 @@ Version VersionOfProgram(const std::string& program) {
                     "mariadbd, and to --version this program says: {}",
                     program, said.substr(0, said.find('\n'))));
   }
-  known->emplace(program, version);
+  known.emplace(program, version);
   return version;
 }
 

