@@ -3,7 +3,7 @@
 // start with (10.1), or that are no table and let nobody make one of that name.
 //
 //   unfinished_table::Note(dir, "testbed", "`testbed`.`t`");
-//   ... CREATE TABLE ...
+//   MakeTable();
 //   unfinished_table::Forget(dir);
 //
 // A note that is there when the database is opened tells that the run was killed in between. The
