@@ -6,11 +6,18 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/error.h"
@@ -159,6 +166,48 @@ TEST_P(OldServerTest, StartsAfterAKillInTheMiddleOfMakingATable) {
     Reopen();
     EXPECT_EQ(Get("cut", "k"), "later");
     EXPECT_FALSE(HasNote());
+    engine_.reset();
+  }
+}
+
+// Makes tables in a child that is killed, and with it its server, at a random moment.
+TEST_P(OldServerTest, EachTableCanBeMadeAfterAKill) {
+  using std::chrono::milliseconds;
+  Open();
+  Put("t", "k", "v");
+  engine_.reset();
+  std::mt19937_64 random(301);
+  for (int round = 0; round < 4; ++round) {
+    const std::string prefix = "r" + std::to_string(round) + "_";
+    const auto has = [&](int table) {
+      return fs::exists(Schema() + prefix + std::to_string(table) + ".frm");
+    };
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      try {
+        const std::unique_ptr<Engine> engine = OpenEngine("mysql", Database(), options_);
+        for (int i = 0; i < 1000; ++i) engine->OpenTable(prefix + std::to_string(i));
+      } catch (const std::exception&) {  // the parent sees that there is no table
+      }
+      ::_exit(0);
+    }
+    for (int i = 0; i < 60000 && !has(0); ++i) std::this_thread::sleep_for(milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    std::this_thread::sleep_for(milliseconds(300));  // the kernel kills the server, too
+    int tables = 0;
+    while (has(tables)) ++tables;
+    EXPECT_GT(tables, 0);
+    Open();
+    EXPECT_FALSE(HasNote());
+    EXPECT_EQ(Get("t", "k"), "v");
+    for (int i = std::max(0, tables - 2); i <= tables; ++i) {
+      const std::string table = prefix + std::to_string(i);
+      Put(table, "k", table);
+      EXPECT_EQ(Get(table, "k"), table);
+    }
     engine_.reset();
   }
 }
