@@ -65,8 +65,8 @@ std::string ServersText() {
     if (info.servers == nullptr) continue;
     for (const ServerChoice& s : info.servers()) {
       const bool there = !s.program.empty();
-      servers.Row({s.name, info.name, s.from, s.what, there ? "yes" : "no",
-                   there ? s.program : s.command});
+      servers.Row(
+          {s.name, info.name, s.from, s.what, there ? "yes" : "no", there ? s.program : s.command});
     }
   }
   return servers.empty() ? "" : servers.Text();

@@ -19,7 +19,7 @@
 namespace testbed::mysql {
 namespace {
 
-constexpr unsigned kTlsRequired = 3159;           // ER_SECURE_TRANSPORT_REQUIRED
+constexpr unsigned kTlsRequired = 3159;  // ER_SECURE_TRANSPORT_REQUIRED
 
 // Returns the parts of a statement around its parameters. A question mark within quotation marks is
 // none.

@@ -90,16 +90,15 @@ void FitArguments(Version version, uint64_t pool_bytes, std::vector<std::string>
     constexpr char kSize[] = "innodb-log-file-size";
     const std::string bytes = ValueOf(argument, kSize);
     if (bytes.empty()) continue;
-    argument =
-        fmt::format("--{}={}", kSize, EachLog(std::strtoull(bytes.c_str(), nullptr, 10)));
+    argument = fmt::format("--{}={}", kSize, EachLog(std::strtoull(bytes.c_str(), nullptr, 10)));
   }
   arguments->push_back(fmt::format("--innodb-log-files-in-group={}", kLogFiles));
   Remove(arguments, "loose-innodb-log-file-buffering");  // its log goes through the page cache
   if (version >= kInnodb57) return;
   Remove(arguments, "innodb-buffer-pool-chunk-size");
   // InnoDB 5.7 divides only pools of a gigabyte and more by itself.
-  arguments->push_back(fmt::format("--innodb-buffer-pool-instances={}",
-                                   pool_bytes < 1024 * kMiB ? 1 : 8));
+  arguments->push_back(
+      fmt::format("--innodb-buffer-pool-instances={}", pool_bytes < 1024 * kMiB ? 1 : 8));
   // Without these, rows have no dynamic format, and keys 767 bytes at most.
   arguments->emplace_back("--innodb-file-format=Barracuda");
   arguments->emplace_back("--innodb-large-prefix=1");

@@ -62,8 +62,8 @@ class PrivateServer {
   const Settings settings_;
   bool discard_;  // remove the database at the end
   int cluster_fd_ = -1;
-  std::vector<int> log_fds_;    // of InnoDB's log files
-  uint64_t log_begin_ = 0;  // size of server.log before this start
+  std::vector<int> log_fds_;  // of InnoDB's log files
+  uint64_t log_begin_ = 0;    // size of server.log before this start
   std::unique_ptr<ServerProcess> process_;
   std::unique_ptr<FileWatch> files_;
 };

@@ -69,9 +69,9 @@ std::vector<EngineCase> EngineCases() {
 
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
   const EngineCase& c = info.param;
-  std::string name =
-      c.engine + "_" + IoModeName(c.io) + (c.compression == "none" ? "" : "_" + c.compression) +
-      (c.variant.empty() ? "" : "_" + c.variant.substr(c.variant.find('=') + 1));
+  std::string name = c.engine + "_" + IoModeName(c.io) +
+                     (c.compression == "none" ? "" : "_" + c.compression) +
+                     (c.variant.empty() ? "" : "_" + c.variant.substr(c.variant.find('=') + 1));
   // googletest takes letters, digits and _: mysql_buffered_mariadb_10_1_23.
   std::replace_if(name.begin(), name.end(), [](char c) { return c == '@' || c == '.'; }, '_');
   return name;

@@ -81,9 +81,7 @@ class OldServerTest : public testing::TestWithParam<std::string> {
   void Note(const std::string& table) const {
     mysql::unfinished_table::Note(Database(), "testbed", "`testbed`.`" + table + "`");
   }
-  bool HasNote() const {
-    return fs::exists(Database() + "/" + mysql::unfinished_table::kFile);
-  }
+  bool HasNote() const { return fs::exists(Database() + "/" + mysql::unfinished_table::kFile); }
 
   // Direct IO needs a file system on a disk, so it is not under /tmp.
   std::string directory_ = fs::current_path().string() + "/old_server_XXXXXX";

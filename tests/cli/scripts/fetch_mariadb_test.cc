@@ -54,9 +54,9 @@ class FetchMariadbTest : public CommandTest {
     return WEXITSTATUS(status);
   }
   int Fetch(const std::string& words, const std::string& environment = "") {
-    return Shell("PATH=" + (directory_ / "bin").string() + ":$PATH TESTBED_CACHE_DIR=" +
-                 (directory_ / "cache").string() + " " + environment + " setup/fetch_mariadb.sh " +
-                 words);
+    return Shell("PATH=" + (directory_ / "bin").string() +
+                 ":$PATH TESTBED_CACHE_DIR=" + (directory_ / "cache").string() + " " + environment +
+                 " setup/fetch_mariadb.sh " + words);
   }
   fs::path Folder() const { return directory_ / "cache/mariadb-1.0.0"; }
 

@@ -38,9 +38,9 @@ INSTANTIATE_TEST_SUITE_P(Servers, OldServerRunTest,
                          });
 
 TEST_P(OldServerRunTest, FindsWhatItHasLoaded) {
-  const CommandResult loaded =
-      RunOn("--rows 2000 --workload insert,settle,point-read,scan,mixed --operations 500 --verify "
-            "all --dir d --json out.json");
+  const CommandResult loaded = RunOn(
+      "--rows 2000 --workload insert,settle,point-read,scan,mixed --operations 500 --verify "
+      "all --dir d --json out.json");
   ASSERT_EQ(loaded.code, 0) << loaded.err;
   const std::string release = GetParam().substr(GetParam().find('@') + 1) + "-MariaDB";
   EXPECT_NE(Read(directory_ / "out.json").find(release), std::string::npos);
@@ -63,10 +63,10 @@ TEST_P(OldServerRunTest, RunsWorkloadsWithIndexes) {
       "--rows 500 --workload linkbench-load,linkbench,linkbench-check --seconds 0.5 --verify all "
       "--workload-option distribution=2011");
   EXPECT_EQ(linkbench.code, 0) << linkbench.err;
-  const CommandResult inserts =
-      RunOn("--workload ib.i0,ib.x,settle --verify all --workload-option nr1=4000 "
-            "--workload-option nr2=1000 --workload-option deletes=1 --workload-option "
-            "query_seconds=1");
+  const CommandResult inserts = RunOn(
+      "--workload ib.i0,ib.x,settle --verify all --workload-option nr1=4000 "
+      "--workload-option nr2=1000 --workload-option deletes=1 --workload-option "
+      "query_seconds=1");
   EXPECT_EQ(inserts.code, 0) << inserts.err;
   EXPECT_TRUE(Servers().empty());
 }

@@ -51,8 +51,8 @@ class MariadbFilesTest : public testing::Test {
 
 // The flags of servers that were started with each size: 10.1.23 and 10.2.11, and then 10.11.19.
 TEST_F(MariadbFilesTest, TheSizeOfPagesIsKnownInBothFormats) {
-  const std::map<unsigned, uint32_t> sizes = {{0x0c0, 4096},   {0x100, 8192}, {0, 16384},
-                                              {0x180, 32768},  {0x1c0, 65536}, {0x13, 4096},
+  const std::map<unsigned, uint32_t> sizes = {{0x0c0, 4096},  {0x100, 8192},  {0, 16384},
+                                              {0x180, 32768}, {0x1c0, 65536}, {0x13, 4096},
                                               {0x15, 16384}};
   for (const auto& [flags, size] : sizes) {
     WriteFlags(flags);
@@ -153,8 +153,9 @@ class SlowServer {
       // The records of the checkpoint itself lie behind it.
       if (variables.at("innodb_max_dirty_pages_pct") == "0.001") checkpoint += 100;
       if (checkpoint + 9 > end) checkpoint = end - 9;
-      return {{"InnoDB", "", "---\nLOG\n---\nLog sequence number " + std::to_string(end) +
-                                 "\nLast checkpoint at  " + std::to_string(checkpoint) + "\n"}};
+      return {{"InnoDB", "",
+               "---\nLOG\n---\nLog sequence number " + std::to_string(end) +
+                   "\nLast checkpoint at  " + std::to_string(checkpoint) + "\n"}};
     }
     const std::string select = "SELECT @@GLOBAL.", set = "SET GLOBAL ";
     if (sql.starts_with(select)) return {{variables.at(sql.substr(select.size()))}};
@@ -178,11 +179,13 @@ TEST(OldServerPagesTest, AreWrittenAndTheServersVariablesStay) {
   EXPECT_GE(server.checkpoint + 64, server.end);
   EXPECT_EQ(server.variables, before);
   // The capacity never lies above its maximum, which the server would raise for good.
-  const std::vector<std::string> sets = {
-      "SET GLOBAL innodb_io_capacity_max = 1000000",  "SET GLOBAL innodb_io_capacity = 1000000",
-      "SET GLOBAL innodb_max_dirty_pages_pct = 0.001", "SET GLOBAL innodb_max_dirty_pages_pct = "
-                                                       "75.000000",
-      "SET GLOBAL innodb_io_capacity = 1000",          "SET GLOBAL innodb_io_capacity_max = 2000"};
+  const std::vector<std::string> sets = {"SET GLOBAL innodb_io_capacity_max = 1000000",
+                                         "SET GLOBAL innodb_io_capacity = 1000000",
+                                         "SET GLOBAL innodb_max_dirty_pages_pct = 0.001",
+                                         "SET GLOBAL innodb_max_dirty_pages_pct = "
+                                         "75.000000",
+                                         "SET GLOBAL innodb_io_capacity = 1000",
+                                         "SET GLOBAL innodb_io_capacity_max = 2000"};
   std::vector<std::string> seen;
   for (const std::string& sql : server.said) {
     if (sql.starts_with("SET")) seen.push_back(sql);
