@@ -149,7 +149,7 @@ TEST_P(OldServerTest, StartsAfterAKillInTheMiddleOfMakingATable) {
     Put("t", "k", "v");
     engine_.reset();
     Note("cut");
-    std::ofstream(Schema() + "cut.frm") << "defin";
+    std::ofstream(Schema() + "cut.frm") << "definition cut of";
     std::ofstream(Schema() + "cut.ibd") << std::string(65536, '\0');
     // The files may also be whole, and the server's dictionary knows nothing of them.
     for (const std::string end : {".frm", ".ibd"}) {

@@ -182,8 +182,7 @@ TEST(OldServerPagesTest, AreWrittenAndTheServersVariablesStay) {
   const std::vector<std::string> sets = {"SET GLOBAL innodb_io_capacity_max = 1000000",
                                          "SET GLOBAL innodb_io_capacity = 1000000",
                                          "SET GLOBAL innodb_max_dirty_pages_pct = 0.001",
-                                         "SET GLOBAL innodb_max_dirty_pages_pct = "
-                                         "75.000000",
+                                         "SET GLOBAL innodb_max_dirty_pages_pct = 75.000000",
                                          "SET GLOBAL innodb_io_capacity = 1000",
                                          "SET GLOBAL innodb_io_capacity_max = 2000"};
   std::vector<std::string> seen;
