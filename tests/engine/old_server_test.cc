@@ -262,13 +262,16 @@ TEST_P(OldServerTest, RefusesWhatItCannotHonour) {
 TEST_P(OldServerTest, ALostConnectionIsToldWithoutTheServersUsualComplaint) {
   Open();
   Put("t", "k", "v");
+  std::unique_ptr<Session> session = engine_->NewSession();
+  const TableId table = engine_->OpenTable("t");
   pid_t server = 0;
   std::ifstream(Database() + "/cluster/server.pid") >> server;
   ASSERT_GT(server, 0);
   ::kill(server, SIGKILL);
   const std::string sentence = ErrorOf(Error::kIo, [&] {
-    for (int i = 0; i < 1000; ++i) Put("t", std::to_string(i), "v");
+    for (int i = 0; i < 1000; ++i) session->Put(table, std::to_string(i), "v");
   });
+  session.reset();
   EXPECT_THAT(sentence, HasSubstr("lost"));
   EXPECT_THAT(sentence, Not(HasSubstr("privilege")));
   Reopen();
