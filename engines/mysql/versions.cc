@@ -64,7 +64,7 @@ std::string ServerFor(Version version) {
 std::string FolderOf(const OldServer& server) {
   const char* const given = std::getenv("TESTBED_CACHE_DIR");
   const std::string cache = given != nullptr && *given != '\0' ? given : TESTBED_MARIADB_CACHE;
-  return fmt::format("{}/mariadb-{}", std::filesystem::absolute(cache).string(), server.release);
+  return std::filesystem::absolute(cache + "/mariadb-" + server.release).string();
 }
 
 std::string ProgramOf(const OldServer& server) { return FolderOf(server) + "/bin/mysqld"; }
