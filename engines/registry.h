@@ -17,6 +17,15 @@
 
 namespace testbed {
 
+// A server that an engine can start beside that of the distribution (EngineInfo::servers).
+struct ServerChoice {
+  std::string name;     // as --server has it: mariadb@10.1.23
+  std::string from;     // the month of its release, as in 2017-05
+  std::string what;     // one line: what is special about it
+  std::string program;  // its path; empty when it is not there
+  std::string command;  // the command that fetches it
+};
+
 struct EngineInfo {
   std::string name;
   std::string summary;  // one line
@@ -47,6 +56,9 @@ struct EngineInfo {
   // Returns whether the page cache answers some reads of the engine although these options ask for
   // direct IO, as when it reads a log that is buffered. Null for an engine without such reads.
   std::function<bool(const EngineOptions&)> direct_reads_page_cache = nullptr;
+  // Returns the servers that the engine can start beside that of the distribution. Null for an
+  // engine without such.
+  std::function<std::vector<ServerChoice>()> servers = nullptr;
   // Opens the database in `dir`, which exists. Call OpenEngine instead, which checks the options
   // and makes the directory first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;

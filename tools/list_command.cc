@@ -56,6 +56,22 @@ std::string ReleasesText() {
   return releases.Text();
 }
 
+// Returns the table of the servers that engines can start beside those of the distribution.
+std::string ServersText() {
+  Table servers("Other servers, for --server NAME@VERSION",
+                {"name", "engine", "from", "what it is", "installed", "where, or how to get it"},
+                Table::kWords);
+  for (const EngineInfo& info : Engines()) {
+    if (info.servers == nullptr) continue;
+    for (const ServerChoice& s : info.servers()) {
+      const bool there = !s.program.empty();
+      servers.Row(
+          {s.name, info.name, s.from, s.what, there ? "yes" : "no", there ? s.program : s.command});
+    }
+  }
+  return servers.empty() ? "" : servers.Text();
+}
+
 std::string ListText() {
   Table engines("Engines",
                 {"name", "version", "io", "page size", "durability", "compression", "what it is"},
@@ -94,7 +110,7 @@ std::string ListText() {
   modes.Row(
       {"buffered", "pread through the OS page cache, which gets what the engine's cache leaves"});
   modes.Row({"mmap", "mapped files: the engine reads from the page cache in place"});
-  return engines.Text() + ReleasesText() + workloads.Text() + modes.Text() + extras;
+  return engines.Text() + ReleasesText() + ServersText() + workloads.Text() + modes.Text() + extras;
 }
 
 }  // namespace

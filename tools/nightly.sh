@@ -11,6 +11,8 @@
 #                  (TESTBED_EVERY_IO_MODE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
 #                  power cuts of each engine of our own, 50 kills and 20 power cuts of each server that is installed
+#   old-servers    the servers of tools/setup/server_releases: their conformance suite, 50 kills and, as root, 20 power
+#                  cuts of each (Maven)
 #   pebble         the tests of the engine pebble in every IO mode, 100 kills and, as root, 20 power cuts (Go)
 #   myrocks        the tests of the engine mysql on MyRocks, 50 kills and, as root, 20 power cuts; where Debian's plugin is
 #                  not installed, its files are fetched (apt-get download)
@@ -39,7 +41,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes pebble myrocks planted-bugs mutants fuzz experiments page originals releases python)
+parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble myrocks planted-bugs mutants fuzz experiments page originals releases python)
 kSkipped=77
 
 usage() {
@@ -153,6 +155,26 @@ crash_servers() {
       (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 50 --quiet \
         "${cuts[@]}") || bad=1
     fi
+  done
+  return "$bad"
+}
+
+# Older servers of MariaDB, which continuous integration does without.
+part_old_servers() {
+  [[ $(uname -m) == x86_64 ]] || cannot "their programs are for x86-64" || return
+  local release releases bad=0 cuts=()
+  ((EUID != 0)) || cuts=(--power-cuts 20)
+  command -v mvn >/dev/null || (packages+=(maven) && set_up) || return
+  mapfile -t releases < <("$source_dir/tools/setup/fetch_mariadb.sh")
+  for release in "${releases[@]}"; do
+    "$source_dir/tools/setup/fetch_mariadb.sh" "$release" >/dev/null || return
+  done
+  TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R 'mysql_buffered_mariadb_|OldServerTest' || bad=1
+  for release in "${releases[@]}"; do
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine mysql --server "mariadb@$release" --kills 50 \
+      --quiet "${cuts[@]}") || bad=1
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine mysql --server "mariadb@$release" --kills 20 \
+      --quiet --durability lazy --lazy-interval 300) || bad=1
   done
   return "$bad"
 }

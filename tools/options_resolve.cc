@@ -63,7 +63,7 @@ void RunOptions::ResolveRelease() {
 // Splits a variant from the engine's name: --engine innodb:sql means --engine innodb with
 // --engine-option access=sql.
 void RunOptions::ResolveVariant() {
-  if (engine_name.find('@') != std::string::npos) ResolveRelease();
+  if (engine_name.find('@') < engine_name.find(':')) ResolveRelease();
   const size_t colon = engine_name.find(':');
   if (colon == std::string::npos) return;
   const std::string name = engine_name.substr(0, colon);

@@ -6,6 +6,7 @@
 #   tools/run.sh                                   the default run: insert, settle, point reads
 #   tools/run.sh --engine rocksdb --cache-pct 20
 #   tools/run.sh --engine mysql --server mariadb   also installs that server (docs/servers.md)
+#   tools/run.sh --engine mysql --server mariadb@10.1.23   also fetches that one, by tools/setup/fetch_mariadb.sh
 #   tools/run.sh --engine rocksdb@latest           a release that is not built is built first, by tools/build_engine.sh
 #   tools/run.sh --engine pebble                   also builds that engine's library, where Go is installed
 #   tools/run.sh --help
@@ -33,6 +34,7 @@ build_release() {
 
 add_servers "$@"
 set_up
+fetch_servers "$@"
 build release testbed
 if [[ -z ${TESTBED_RELEASES:-} ]]; then
   while read -r name; do build_release "$name" </dev/null; done < <(named_engines "$@" | grep '.@.')

@@ -41,10 +41,11 @@ std::string EnginesOfServers() {
 }  // namespace
 
 void AddServerOptions(CLI::App& app, RunOptions& options) {
-  AddNaming(
-      app, "--server", "NAME[@VERSION]",
-      "The server that the run starts, for an engine that is one: mariadb, postgres, postgres@15",
-      "the name of a server: mariadb, postgres, postgres@15", &options.server);
+  AddNaming(app, "--server", "NAME[@VERSION]",
+            "The server that the run starts, for an engine that is one: mariadb, mariadb@10.1.23, "
+            "mariadb@10.2.11, postgres, postgres@15 (`testbed list`)",
+            "the name of a server: mariadb, mariadb@10.1.23, postgres, postgres@15",
+            &options.server);
   AddNaming(
       app, "--connect", "URL",
       "A server that runs already, for an engine that is one, such as mysql://user@host:3306/ or "

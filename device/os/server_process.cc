@@ -107,7 +107,11 @@ ServerProcess::ServerProcess(const ServerCommand& command) : kill_group_(command
   argv.push_back(nullptr);
   char path[] = "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
   char locale[] = "LC_ALL=C";
-  char* environment[] = {path, locale, nullptr};
+  std::vector<char*> environment = {path, locale};
+  for (const std::string& more : command.environment) {
+    environment.push_back(const_cast<char*>(more.c_str()));
+  }
+  environment.push_back(nullptr);
   const int output = OpenRegularFile(command.output, O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (output < 0) throw Error::Io("open", command.output, errno);
   const pid_t parent = ::getpid();
@@ -117,7 +121,7 @@ ServerProcess::ServerProcess(const ServerCommand& command) : kill_group_(command
     ::close(output);
     throw;
   }
-  if (pid_ == 0) Become(command, output, argv.data(), environment, parent);
+  if (pid_ == 0) Become(command, output, argv.data(), environment.data(), parent);
   ::close(output);
   // The child does the same, so that the group exists whichever of the two runs first.
   ::setpgid(pid_, pid_);

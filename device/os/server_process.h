@@ -11,8 +11,8 @@
 //
 // The server has a process group of its own, so that Ctrl-C at the terminal reaches this process
 // alone, which then ends the server in order. The server inherits no file descriptor but that of
-// kHeldDirectory, and no environment but PATH and a C locale. It inherits the cgroup, the mounts
-// and the limits of this process, as do its children.
+// kHeldDirectory, and no environment but PATH, a C locale and what its command names. It inherits
+// the cgroup, the mounts and the limits of this process, as do its children.
 #ifndef TESTBED_DEVICE_OS_SERVER_PROCESS_H_
 #define TESTBED_DEVICE_OS_SERVER_PROCESS_H_
 
@@ -40,6 +40,8 @@ inline constexpr char kHeldDirectory[] = "/proc/self/fd/3";
 struct ServerCommand {
   std::vector<std::string> words;  // path of the program and its arguments
   std::string directory = "/";     // the working directory
+  // Further variables of its environment, NAME=VALUE.
+  std::vector<std::string> environment;
   // A directory that the program and its children find as kHeldDirectory, even if they may not
   // enter a directory above it; those above a run's directory may be closed to them. Empty for
   // none.

@@ -60,7 +60,7 @@ Settings MakeSettings(const EngineOptions& options) {
                 "of two from 1k to the page size, and the page size up to 16k");
   }
   mariadb::CheckFileAdvice("innodb", options);
-  mariadb::CheckCache("innodb", options);
+  mariadb::CheckCache("innodb", options, mariadb::LeastPool(options.page_size));
   s.shared = mariadb::SharedArguments(options, mariadb::MakeSizes(options, extra));
   return s;
 }

@@ -14,11 +14,12 @@
 #include <fstream>
 #include <utility>
 
+#include "engines/mysql/versions.h"
+
 namespace testbed::mysql {
 namespace {
 
-constexpr unsigned long kOldestVersion = 100300;  // invisible columns
-constexpr unsigned kTlsRequired = 3159;           // ER_SECURE_TRANSPORT_REQUIRED
+constexpr unsigned kTlsRequired = 3159;  // ER_SECURE_TRANSPORT_REQUIRED
 
 // Returns the parts of a statement around its parameters. A question mark within quotation marks is
 // none.
@@ -114,8 +115,8 @@ void MyConnection::Connect() {
   if (const unsigned long version = client_.mysql_get_server_version(handle());
       version < kOldestVersion) {
     throw Error(Error::kUsage,
-                fmt::format("mysql needs a MariaDB of version 10.3 or later, and {} is {}.{}.{}",
-                            options_.shown, version / 10000, version / 100 % 100, version % 100));
+                fmt::format("mysql needs a MariaDB of version 10.1 or later, and {} is {}",
+                            options_.shown, VersionName(static_cast<Version>(version))));
   }
   if (!options_.setup.empty()) Run(options_.setup);
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -15,13 +16,17 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/dir_lock.h"
+#include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "engines/lazy_sync.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
 #include "engines/mysql/myrocks.h"
+#include "engines/mysql/old_server.h"
 #include "engines/mysql/server.h"
 #include "engines/mysql/settings.h"
+#include "engines/mysql/unfinished_table.h"
+#include "engines/mysql/versions.h"
 #include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 #include "engines/sql/ownership.h"
@@ -45,8 +50,8 @@ class MysqlEngine : public Engine {
   ~MysqlEngine() override { lazy_.reset(); }
 
   std::string name() const override { return "mysql"; }
-  TableId OpenTable(const std::string& table) override { return store_->OpenTable(table); }
-  bool KeepsIndexes() const override { return settings_.storage == Storage::kInnodb; }
+  TableId OpenTable(const std::string& table) override;
+  bool KeepsIndexes() const override { return !IsRocksdb() && version_ >= kInvisibleColumns; }
   TableId OpenIndex(const std::string& index, TableId table,
                     const std::vector<IndexPart>& parts) override {
     if (!KeepsIndexes()) return Engine::OpenIndex(index, table, parts);
@@ -69,7 +74,11 @@ class MysqlEngine : public Engine {
   FoundSchema FindSchema();
   bool TryLockSchema();
   void MakeSchema();
+  bool IsTableThere(const std::string& table);
   void WriteAll();
+  void WriteDirtyPages();
+  std::string Checkpoints() const;
+  uint64_t HistoryLength() const;
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
@@ -87,7 +96,12 @@ class MysqlEngine : public Engine {
   std::unique_ptr<SqlConnection> lazy_connection_;
   std::unique_ptr<ServedThread> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
-  bool may_checkpoint_ = true;
+  Version version_ = kNewest;  // of the server
+  bool has_checkpoint_now_ = true, may_checkpoint_ = true;
+  bool tables_in_steps_ = false;  // a kill may leave a part of a table
+  Mutex writing_;                 // held while the server's variables are others than the run's
+  Mutex making_;
+  std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
 };
 
 MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
@@ -100,16 +114,25 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
     server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());
   }
   // InnoDB cannot recover a table whose first page was never written, so a checkpoint follows its
-  // creation.
-  const std::function<void()> made = server_ != nullptr && !IsRocksdb()
-                                         ? [this] { store_->Ask(kCheckpoint); }
-                                         : std::function<void()>();
+  // creation. Before 10.3 the server writes and syncs that page when it makes the table.
+  const std::function<void()> made =
+      server_ != nullptr && !IsRocksdb() && settings_.version >= kInvisibleColumns
+          ? [this] { WriteDirtyPages(); }
+          : std::function<void()>();
   store_ = std::make_unique<SqlStore>(
       "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access, settings_.storage),
-      schema_, SqlLimits{mariadb::kMaxKeySize, mariadb::kMaxValueSize, settings_.conflict_wait_ms},
+      schema_,
+      SqlLimits{mariadb::kMaxKeySize, settings_.max_value_size, settings_.conflict_wait_ms},
       [this] { return std::make_unique<MyConnection>(Target()); }, made);
+  if (const Version told = ParseVersion(store_->AskOne("SELECT VERSION()"))) version_ = told;
+  has_checkpoint_now_ =
+      !store_->Ask("SHOW GLOBAL VARIABLES LIKE 'innodb_log_checkpoint_now'").empty();
+  tables_in_steps_ = server_ != nullptr && !IsRocksdb() && version_ < kAtomicTables;
   if (server_ == nullptr) CheckGivenServer();
   OpenSchema();
+  if (tables_in_steps_) {
+    unfinished_table::Repair(dir_, schema_, [this](const std::string& sql) { store_->Ask(sql); });
+  }
   if (server_ != nullptr) server_->Keep();
   if (server_ == nullptr || settings_.durability != Durability::kLazy) return;
   lazy_connection_ = store_->Connect();
@@ -117,6 +140,27 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   lazy_ = std::make_unique<LazySync>(
       milliseconds(std::max(1u, settings_.lazy_interval_ms)), [this] { return store_->commits(); },
       [this] { SyncLazily(); });
+}
+
+TableId MysqlEngine::OpenTable(const std::string& table) {
+  if (!tables_in_steps_) return store_->OpenTable(table);
+  const LockGuard lock(making_);
+  const bool makes = !opened_.contains(table) && !IsTableThere(table);
+  if (makes) {
+    unfinished_table::Note(dir_, schema_,
+                           store_->dialect().Quote(schema_) + "." + store_->dialect().Quote(table));
+  }
+  const TableId id = store_->OpenTable(table);
+  if (makes) unfinished_table::Forget(dir_);
+  opened_.insert(table);
+  return id;
+}
+
+bool MysqlEngine::IsTableThere(const std::string& table) {
+  const auto rows = store_->Ask("SHOW TABLES FROM " + store_->dialect().Quote(schema_));
+  return std::any_of(rows.begin(), rows.end(), [&](const SqlConnection::Row& row) {
+    return !row.empty() && row[0] == table;
+  });
 }
 
 ConnectOptions MysqlEngine::Target() const {
@@ -129,6 +173,20 @@ ConnectOptions MysqlEngine::Target() const {
       "SET SESSION tx_isolation = 'READ-COMMITTED', sql_mode = 'STRICT_ALL_TABLES', wait_timeout = "
       "31536000, autocommit = 1, completion_type = 0";
   return options;
+}
+
+// Throws Error (kUsage) when a given server, whose variables these are, refuses the tables that
+// testbed makes, as one before MariaDB 10.2 may be set to.
+void CheckRowFormat(const std::map<std::string, std::string>& variables) {
+  static constexpr std::pair<const char*, const char*> kWanted[] = {
+      {"innodb_file_format", "Barracuda"}, {"innodb_large_prefix", "ON"}};
+  for (const auto& [name, wanted] : kWanted) {
+    const auto it = variables.find(name);
+    if (it == variables.end() || it->second == wanted) continue;
+    throw Error(Error::kUsage, fmt::format("mysql needs tables with long keys, and the server has "
+                                           "{} = {}; give that server {}",
+                                           name, it->second, wanted));
+  }
 }
 
 // Throws Error (kUsage) when a server that runs already does not have what the options ask for: the
@@ -151,6 +209,7 @@ void MysqlEngine::CheckGivenServer() {
     refuse(fmt::format("--page-size {}", settings_.page_size), "innodb_page_size", page,
            "--page-size " + page);
   }
+  CheckRowFormat(variables);
   const std::string method = variables["innodb_flush_method"];
   const bool direct = method.starts_with("O_DIRECT");
   if (direct != (settings_.io == IoMode::kDirect)) {
@@ -252,7 +311,7 @@ void MysqlEngine::WriteAll() {
   }
   try {
     do {
-      store_->Ask(kCheckpoint);
+      WriteDirtyPages();
     } while (server_ != nullptr && Status()["buffer_pool_pages_dirty"] != 0);
   } catch (const Error& error) {
     if (server_ != nullptr || error.kind() != Error::kUsage) throw;
@@ -260,12 +319,40 @@ void MysqlEngine::WriteAll() {
   }
 }
 
+void MysqlEngine::WriteDirtyPages() {
+  if (has_checkpoint_now_ || server_ == nullptr) {
+    store_->Ask(kCheckpoint);
+  } else {
+    const LockGuard lock(writing_);
+    old_server::WritePages([this](const std::string& sql) { return store_->Ask(sql); });
+  }
+}
+
+// Returns what EffectiveSettings says of them.
+std::string MysqlEngine::Checkpoints() const {
+  if (!may_checkpoint_) {
+    return has_checkpoint_now_ ? "not allowed to this user" : "not possible with this version";
+  }
+  const bool by_statement = has_checkpoint_now_ || IsRocksdb();
+  return by_statement ? "by testbed" : "by testbed, through innodb_max_dirty_pages_pct";
+}
+
 void MysqlEngine::Settle() {
   if (IsRocksdb()) {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
-  mariadb::AwaitPurge([this] { return Status()["history_list_length"]; });
+  mariadb::AwaitPurge([this] { return HistoryLength(); });
   WriteAll();
+}
+
+// Returns how many versions of rows wait for the purge; 0 when the server does not tell. The user
+// of a given server need not have the right to see the status of InnoDB.
+uint64_t MysqlEngine::HistoryLength() const {
+  const std::map<std::string, uint64_t> status = Status();
+  const auto it = status.find("history_list_length");
+  if (it != status.end()) return it->second;
+  if (server_ == nullptr) return 0;
+  return old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
 }
 
 // Runs on the thread of lazy_, and makes all commits durable.
@@ -312,7 +399,7 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
       {"lazy_interval_ms", std::to_string(settings_.lazy_interval_ms)},
       {"server", server_ != nullptr ? "private" : "given by connect"},
       {"schema", schema_},
-      {"checkpoints", may_checkpoint_ ? "by testbed" : "not allowed to this user"}};
+      {"checkpoints", Checkpoints()}};
   if (server_ != nullptr) all.emplace_back("program", settings_.program);
   const std::map<std::string, std::string> variables = Variables();
   for (const auto& [name, value] : variables) {
@@ -377,7 +464,8 @@ DiskSize MysqlEngine::SizeOnDisk() const {
 
 std::vector<std::string> Files() {
   std::vector<std::string> files = {SchemaRecordName("mysql"), SchemaRecordName("mysql") + ".new",
-                                    "server.log"};
+                                    "server.log", unfinished_table::kFile,
+                                    std::string(unfinished_table::kFile) + ".new"};
   for (const char* file :
        {"ibdata#", "ibtmp#", "ib_logfile#", "ib_buffer_pool", "undo#", "aria_log_control",
         "aria_log.#", "ddl_recovery.log", "ddl_recovery-backup.log", "multi-master.info", "tc.log",
@@ -417,6 +505,16 @@ EngineInfo MysqlEngineInfo() {
     return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
   };
   info.variants = "server";
+  info.servers = [] {
+    std::vector<ServerChoice> all;
+    for (const mysql::OldServer& server : mysql::OldServers()) {
+      const std::string program = mysql::ProgramOf(server);
+      const bool is_there = ::access(program.c_str(), X_OK) == 0;
+      all.push_back({server.name, server.from, server.innodb, is_there ? program : "",
+                     mysql::FetchCommand(server)});
+    }
+    return all;
+  };
   return info;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -18,6 +19,8 @@
 #include "device/os/interrupted.h"
 #include "device/os/signal_guard.h"
 #include "engines/mysql/myrocks.h"
+#include "engines/mysql/old_server.h"
+#include "engines/mysql/unfinished_table.h"
 #include "engines/sql/mariadb_files.h"
 
 namespace testbed::mysql {
@@ -49,7 +52,12 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
                     "another --dir, or --fresh",
                     cluster()));
   }
-  if (!is_new) CheckFiles();
+  if (!is_new) {
+    if (settings_.version < kAtomicTables) {
+      unfinished_table::RemoveBrokenFiles(dir_, settings_.schema);
+    }
+    CheckFiles();
+  }
   if (const std::optional<uint32_t> size = settings_.storage == Storage::kRocksdb
                                                ? myrocks::BlockSizeOf(cluster())
                                                : mariadb::PageSizeOf(cluster());
@@ -86,18 +94,29 @@ void PrivateServer::CheckFiles() const {
   }
   // The server would make missing files anew, although they may lie in a directory that is not
   // mounted now.
-  if (settings_.storage == Storage::kInnodb) {
-    mariadb::CheckFilesThere(cluster(), true);
-  } else {
-    myrocks::CheckFilesThere(cluster());
-  }
+  if (settings_.storage == Storage::kRocksdb) return myrocks::CheckFilesThere(cluster());
+  CheckVersion();
+  mariadb::CheckFilesThere(cluster(), true, LogFiles());
+}
+
+// A server refuses the files of other versions, or changes them to its own for good.
+void PrivateServer::CheckVersion() const {
+  const Version made = mariadb::LogVersionOf(cluster());
+  const auto kind = [](Version version) {
+    return version < kInnodb57 ? 0 : version < kInvisibleColumns ? 1 : 2;
+  };
+  if (made == 0 || kind(made) == kind(settings_.version)) return;
+  throw Error(Error::kUsage,
+              fmt::format("the database in {} is one of MariaDB {}.{}, which this server cannot "
+                          "open: give --server {}, or load it anew with --fresh",
+                          dir_, made / 10000, made / 100 % 100, ServerFor(made)));
 }
 
 void PrivateServer::End() {
   if (process_ != nullptr) process_->End(SIGTERM, kPatience);
   files_.reset();
   if (cluster_fd_ >= 0) ::close(cluster_fd_);
-  if (log_fd_ >= 0) ::close(log_fd_);
+  for (const int fd : log_fds_) ::close(fd);
   if (!discard_) return;
   std::error_code error;
   fs::remove_all(cluster(), error);
@@ -111,8 +130,9 @@ void PrivateServer::FailToStart() const {
   file.seekg(static_cast<std::streamoff>(log_begin_));
   const std::string said((std::istreambuf_iterator<char>(file)), {});
   const std::string complaint = Complaint();
-  if (said.find("unknown variable") != std::string::npos ||
-      said.find("unknown option") != std::string::npos) {
+  // A warning says the same of an option that may be unknown.
+  if (complaint.find("unknown variable") != std::string::npos ||
+      complaint.find("unknown option") != std::string::npos) {
     throw Error(Error::kUsage, "mysql cannot honour --engine-option server_option: " + complaint);
   }
   const bool full = said.find("No space left") != std::string::npos ||
@@ -131,6 +151,10 @@ void PrivateServer::Start() {
                    // in its working directory.
                    std::string("--tmpdir=") + mariadb::kTemporary,
                    std::string("--socket=") + kSocket, "--pid-file=server.pid"};
+  if (!settings_.base.empty()) {
+    command.words.push_back("--basedir=" + settings_.base);
+    command.environment = {"LD_LIBRARY_PATH=" + settings_.base + "/lib"};
+  }
   if (::geteuid() == 0) command.words.emplace_back("--user=root");
   command.words.insert(command.words.end(), settings_.server.begin(), settings_.server.end());
   command.directory = cluster();
@@ -147,9 +171,20 @@ void PrivateServer::Start() {
   }
   files_ = std::make_unique<FileWatch>(cluster(), KindOf);
   AwaitAnswer();
-  if (settings_.storage == Storage::kRocksdb) return;
-  log_fd_ = ::open((cluster() + "/ib_logfile0").c_str(), O_RDONLY | O_CLOEXEC);
-  if (log_fd_ < 0) throw Error::Io("open", cluster() + "/ib_logfile0", errno);
+  if (settings_.storage == Storage::kInnodb) OpenLogs();
+}
+
+int PrivateServer::LogFiles() const {
+  return settings_.version < kOneLogFile ? old_server::kLogFiles : 1;
+}
+
+void PrivateServer::OpenLogs() {
+  for (int i = 0; i < LogFiles(); ++i) {
+    const std::string path = LogFile(i);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) throw Error::Io("open", path, errno);
+    log_fds_.push_back(fd);
+  }
 }
 
 // Waits a moment for the server. Throws when it has ended, or the run should.
@@ -188,8 +223,12 @@ ConnectOptions PrivateServer::connect() const {
 
 void PrivateServer::SyncLog() const {
   if (settings_.storage == Storage::kRocksdb) return myrocks::SyncLogs(cluster());
-  if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
-    throw Error::Io("sync", cluster() + "/ib_logfile0", errno);
+  // A commit lies in one of the files, and nobody tells in which.
+  for (size_t i = 0; i < log_fds_.size(); ++i) {
+    if (Uninterrupted([&] { return ::fdatasync(log_fds_[i]); }) != 0) {
+      throw Error::Io("sync", LogFile(static_cast<int>(i)), errno);
+    }
+  }
 }
 
 std::string PrivateServer::Complaint() const {
@@ -197,9 +236,12 @@ std::string PrivateServer::Complaint() const {
   file.seekg(static_cast<std::streamoff>(log_begin_));
   std::string first;
   for (std::string line; std::getline(file, line);) {
+    if (line.find("error while loading shared libraries") != std::string::npos) return line;
     const size_t at = line.find("[ERROR]");
     if (at == std::string::npos) continue;
-    const std::string said = line.substr(at + 8);
+    const std::string said = line.substr(std::min(at + 8, line.size()));
+    // An older server says this at each start without tables of privileges.
+    if (said.starts_with("Can't open and lock privilege tables")) continue;
     // The server's own complaints follow from those of InnoDB.
     if (said.starts_with("InnoDB: ")) return said.substr(8);
     if (first.empty()) first = said;

@@ -10,8 +10,10 @@
 #ifndef TESTBED_ENGINES_MYSQL_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_SERVER_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "device/os/server_process.h"
 #include "engines/mysql/connection.h"
@@ -39,11 +41,17 @@ class PrivateServer {
   void SyncLog() const;
 
  private:
-  // Throws Error when files are missing, or are of another storage engine.
+  // Throws Error when files are missing, or are of another storage engine or version.
   void CheckFiles() const;
+  void CheckVersion() const;
+  void OpenLogs();
   void End();
   std::string cluster() const { return dir_ + "/cluster"; }
   std::string log() const { return dir_ + "/server.log"; }
+  int LogFiles() const;  // how many the log has
+  std::string LogFile(int number) const {
+    return cluster() + "/ib_logfile" + std::to_string(number);
+  }
   void Start();
   void WaitForStart();
   void AwaitAnswer();
@@ -53,8 +61,9 @@ class PrivateServer {
   const std::string dir_;
   const Settings settings_;
   bool discard_;  // remove the database at the end
-  int cluster_fd_ = -1, log_fd_ = -1;
-  uint64_t log_begin_ = 0;  // size of server.log before this start
+  int cluster_fd_ = -1;
+  std::vector<int> log_fds_;  // of InnoDB's log files
+  uint64_t log_begin_ = 0;    // size of server.log before this start
   std::unique_ptr<ServerProcess> process_;
   std::unique_ptr<FileWatch> files_;
 };

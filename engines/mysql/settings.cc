@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "device/os/child_process.h"
 #include "engines/extra_options.h"
 #include "engines/mysql/myrocks.h"
+#include "engines/mysql/old_server.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::mysql {
@@ -20,8 +22,18 @@ namespace {
 
 // Server options that mariadb::ServerOptions does not refuse by itself. They are the run's, or
 // would let other users in.
-constexpr std::string_view kOwn[] = {"socket", "port",     "bind-address", "skip-networking",
-                                     "user",   "pid-file", "log-error",    "thread-handling"};
+constexpr std::string_view kOwn[] = {"socket",
+                                     "port",
+                                     "bind-address",
+                                     "skip-networking",
+                                     "user",
+                                     "pid-file",
+                                     "log-error",
+                                     "thread-handling",
+                                     "basedir",
+                                     "innodb-log-files-in-group",
+                                     "innodb-file-format",
+                                     "innodb-large-prefix"};
 
 // Options that only a private server can honour.
 constexpr const char* kOfPrivateServer[] = {
@@ -94,43 +106,82 @@ ConnectOptions ParseUrl(const std::string& url) {
   return target;
 }
 
-std::string Program(const EngineOptions& options, const ExtraOptions& extra) {
+// Takes a server that tools/setup/fetch_mariadb.sh fetches.
+void TakeOldServer(const OldServer& server, Settings* settings) {
+  settings->program = ProgramOf(server);
+  settings->base = FolderOf(server);
+  settings->version = ParseVersion(server.release);
+  if (::access(settings->program.c_str(), X_OK) == 0) return;
+  throw Error(Error::kUsage,
+              fmt::format("MariaDB {} is not here: `{}` fetches it once, or give --engine-option "
+                          "program=PATH without --server",
+                          server.release, FetchCommand(server)));
+}
+
+// Takes the program that the option names.
+void TakeProgram(const std::string& path, Settings* settings) {
+  if (!path.starts_with('/') || ::access(path.c_str(), X_OK) != 0) {
+    Refuse("program", path, "it takes the path of a mariadbd");
+  }
+  settings->program = path;
+  settings->version = VersionOfProgram(path);
+  if (settings->version < kOldestVersion) {
+    Refuse("program", path,
+           fmt::format("it takes a MariaDB of version {} or later, and this one is {}",
+                       VersionName(kOldestVersion), VersionName(settings->version)));
+  }
+  // A program that was moved does not find its messages by itself.
+  const std::string base = std::filesystem::path(path).parent_path().parent_path();
+  std::error_code error;
+  if (std::filesystem::exists(base + "/share/english/errmsg.sys", error)) settings->base = base;
+}
+
+// Takes the server that the options name, `server` among them.
+void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const std::string& server,
+                Settings* settings) {
+  const OldServer* const old = FindOldServer(server);
   if (extra.Has("program")) {
     const std::string& path = options.extra.at("program");
-    if (!path.starts_with('/') || ::access(path.c_str(), X_OK) != 0) {
-      Refuse("program", path, "it takes the path of a mariadbd");
+    if (old != nullptr) {
+      Refuse("program", path, fmt::format("server={} names the program; give one of them", server));
     }
-    return path;
+    return TakeProgram(path, settings);
   }
+  if (old != nullptr) return TakeOldServer(*old, settings);
   const std::optional<std::string> found = FindProgram("mariadbd");
-  if (found) return *found;
-  throw Error(Error::kUsage,
-              "mysql starts a server for the run, and MariaDB is not installed: apt-get install "
-              "mariadb-server-core, or give --engine-option connect=URL or program=PATH");
+  if (!found) {
+    throw Error(Error::kUsage,
+                "mysql starts a server for the run, and MariaDB is not installed: apt-get install "
+                "mariadb-server-core, or give --engine-option connect=URL or program=PATH");
+  }
+  settings->program = *found;
 }
 
 // Returns the arguments for a server that keeps its tables in InnoDB.
-std::vector<std::string> InnodbArguments(const EngineOptions& options, const ExtraOptions& extra) {
+std::vector<std::string> InnodbArguments(const EngineOptions& options, const ExtraOptions& extra,
+                                         Settings* settings) {
   for (const char* of_myrocks : {"plugins", "write_buffer_size"}) {
     if (!extra.Has(of_myrocks)) continue;
     Refuse(of_myrocks, options.extra.at(of_myrocks), "it is an option of --engine mysql:rocksdb");
   }
-  std::vector<std::string> all =
-      mariadb::SharedArguments(options, mariadb::MakeSizes(options, extra));
+  const mariadb::Sizes sizes = mariadb::MakeSizes(options, extra);
+  settings->max_value_size = old_server::MaxValueSize(settings->version, sizes.log_file_size);
+  std::vector<std::string> all = mariadb::SharedArguments(options, sizes);
   for (const char* fixed :
        {"innodb-read-ahead-threshold=0", "innodb-random-read-ahead=0", "innodb-flush-neighbors=0",
         "innodb-adaptive-hash-index=0", "loose-innodb-change-buffering=none"}) {
     all.push_back(std::string("--") + fixed);
   }
+  old_server::FitArguments(settings->version, options.cache_bytes, &all);
   return all;
 }
 
-// Returns the arguments of a private server.
+// Returns the arguments of a private server, and sets what follows from them.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
-                                   const Settings& settings) {
-  const bool innodb = settings.storage == Storage::kInnodb;
-  std::vector<std::string> all = innodb ? InnodbArguments(options, extra)
-                                        : myrocks::Arguments(options, extra, settings.program);
+                                   Settings* settings) {
+  const bool innodb = settings->storage == Storage::kInnodb;
+  std::vector<std::string> all = innodb ? InnodbArguments(options, extra, settings)
+                                        : myrocks::Arguments(options, extra, settings->program);
   for (const char* fixed :
        {// Each connection has a thread of its own, to which its work is charged.
         "thread-handling=one-thread-per-connection", "skip-networking=1", "skip-log-bin=1",
@@ -149,6 +200,13 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
 }
 
 }  // namespace
+
+std::vector<std::string> ServerNames() {
+  std::vector<std::string> names = {"mariadb"};
+  for (const OldServer& server : OldServers()) names.push_back(server.name);
+  names.emplace_back("rocksdb");
+  return names;
+}
 
 Settings MakeSettings(const EngineOptions& options) {
   const ExtraOptions extra("mysql", options.extra);
@@ -184,16 +242,18 @@ Settings MakeSettings(const EngineOptions& options) {
     }
     return s;
   }
-  if (extra.Choice("server", "mariadb", {"mariadb", "rocksdb"}) == "rocksdb") {
+  const std::string server = extra.Choice("server", "mariadb", ServerNames());
+  if (server == "rocksdb") {
     s.storage = Storage::kRocksdb;
     if (s.access == Access::kHandler) {
       Refuse("access", "handler", "MyRocks has no HANDLER; it accepts prepared, select");
     }
-  } else {
-    mariadb::CheckCache("mysql", options);
   }
-  s.program = Program(options, extra);
-  s.server = Arguments(options, extra, s);
+  TakeServer(options, extra, server, &s);
+  if (s.storage == Storage::kInnodb) {
+    mariadb::CheckCache("mysql", options, old_server::LeastPool(s.version, options.page_size));
+  }
+  s.server = Arguments(options, extra, &s);
   return s;
 }
 
@@ -216,9 +276,9 @@ Capabilities MysqlCapabilities() {
        "URL of a server that runs already, mysql://user@host:port/?socket=PATH&tls=on; the "
        "password comes from MYSQL_PWD or ~/.my.cnf"},
       {"server",
-       "mariadb, rocksdb: which server the run starts; rocksdb is a MariaDB that keeps its tables "
-       "in "
-       "MyRocks instead of InnoDB (mariadb)"},
+       "mariadb, mariadb@10.1.23, mariadb@10.2.11, rocksdb: which server the run starts; InnoDB is "
+       "5.6 in 10.1 and 5.7 in 10.2; rocksdb is a MariaDB that keeps its tables in MyRocks instead "
+       "of InnoDB (mariadb)"},
       {"access",
        "prepared: rows are read by a prepared SELECT; select: all statements are sent as text; "
        "handler: rows are read by HANDLER ... READ, and by SELECT through an index (prepared)"},

@@ -10,6 +10,8 @@
 #include "engines/engine.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
+#include "engines/mysql/versions.h"
+#include "engines/sql/mariadb_settings.h"
 
 namespace testbed::mysql {
 
@@ -17,6 +19,9 @@ struct Settings {
   bool is_private = true;  // a server is started for the run; else `target` leads to one
   ConnectOptions target;
   std::string program;  // path of mariadbd, for a private server
+  Version version = kNewest;
+  std::string base;  // directory of the program's own files; empty: where it was compiled for
+  size_t max_value_size = mariadb::kMaxValueSize;  // bytes
   std::string schema = "testbed";
   Access access = Access::kPrepared;
   Storage storage = Storage::kInnodb;
@@ -29,6 +34,8 @@ struct Settings {
   std::vector<std::string> server;      // --name=value for the private server
 };
 
+// Returns the servers that a run can start, as the option `server` has them.
+std::vector<std::string> ServerNames();
 // Throws Error (kUsage) for a value that an option does not accept, and when a private server is
 // wanted and its program is not installed.
 Settings MakeSettings(const EngineOptions& options);

@@ -40,6 +40,15 @@ std::string UnfinishedDefinitions(const std::string& directory) {
   return "";
 }
 
+// Returns the number at an offset of a file, the highest byte first; nothing when the file is
+// shorter.
+std::optional<uint32_t> NumberIn(const std::string& path, std::streamoff offset) {
+  std::ifstream file(path, std::ios::binary);
+  uint8_t bytes[4];
+  if (!file.seekg(offset) || !file.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return {};
+  return uint32_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+}
+
 }  // namespace
 
 FileKind KindOf(const std::string& path) {
@@ -54,18 +63,43 @@ FileKind KindOf(const std::string& path) {
   return FileKind::kMeta;
 }
 
-// The flags are in the system tablespace's first page (fsp0types.h of MariaDB, full_crc32 format):
-// the low four bits are log2(page size) - 9.
+// The flags are in the system tablespace's first page (fsp0types.h of MariaDB). In the format
+// full_crc32 the low four bits are log2(page size) - 9. In the older one the bits from 6 on are, or
+// are 0 for pages of 16k, and the fields below them are 0 in this tablespace: it is not compressed.
 std::optional<uint32_t> PageSizeOf(const std::string& directory) {
-  constexpr std::streamoff kFlags = 54;
-  constexpr uint32_t kFullCrc32 = 1 << 4;
-  std::ifstream file(directory + kSystemFile, std::ios::binary);
-  uint8_t bytes[4];
-  if (!file.seekg(kFlags) || !file.read(reinterpret_cast<char*>(bytes), sizeof bytes)) return {};
-  const uint32_t flags = uint32_t{bytes[0]} << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
-  const uint32_t shift = flags & 15;
-  if ((flags & kFullCrc32) == 0 || shift < 3 || shift > 7) return {};
+  constexpr std::streamoff kTypes = 24, kFlags = 54;
+  constexpr uint32_t kFullCrc32 = 1 << 4, kOf16k = 5, kHeaderPage = 8;
+  const std::optional<uint32_t> types = NumberIn(directory + kSystemFile, kTypes);
+  const std::optional<uint32_t> flags = NumberIn(directory + kSystemFile, kFlags);
+  if (!flags || !types || (*types >> 16) != kHeaderPage) return {};  // it was not written yet
+  const uint32_t old = (*flags >> 6) & 15;
+  const uint32_t shift = (*flags & kFullCrc32) != 0 ? *flags & 15 : old == 0 ? kOf16k : old;
+  if (shift < 3 || shift > 7) return {};
   return 512u << shift;
+}
+
+// A log begins with the number of its format (log0log.h of MariaDB), whose highest bit tells of
+// encryption. InnoDB 5.6 had the number 0 there, and blanks where a backup left its name.
+unsigned LogVersionOf(const std::string& directory) {
+  constexpr uint32_t kEncrypted = 1u << 31, kBlanks = 0x20202020;
+  constexpr std::streamoff kCreator = 16;
+  const std::optional<uint32_t> format = NumberIn(directory + kLog, 0);
+  if (!format) return 0;
+  if (*format == 0) return NumberIn(directory + kLog, kCreator) == kBlanks ? 100100 : 0;
+  switch (*format & ~kEncrypted) {
+    case 1:
+      return 100200;
+    case 103:
+      return 100300;
+    case 104:
+      return 100400;
+    case 0x50485953:  // "PHYS"
+      return 100500;
+    case 0x50687973:  // "Phys"
+      return 100800;
+    default:
+      return 0;
+  }
 }
 
 std::vector<std::string> SchemaFiles(const std::string& directory) {
@@ -83,7 +117,7 @@ std::vector<std::string> SchemaFiles(const std::string& directory) {
   return files;
 }
 
-void CheckFilesThere(const std::string& directory, bool loaded) {
+void CheckFilesThere(const std::string& directory, bool loaded, int log_files) {
   const std::vector<std::string> files = SchemaFiles(directory);
   const bool has_rows = std::any_of(files.begin(), files.end(),
                                     [](const std::string& f) { return f.ends_with(kRows); });
@@ -92,6 +126,10 @@ void CheckFilesThere(const std::string& directory, bool loaded) {
     Missing(directory + kSystemFile);
   }
   if (has_rows && !has_log && !IsThere(directory + kNewLog)) Missing(directory + kLog);
+  for (int i = 1; i < log_files && has_log; ++i) {
+    const std::string path = fmt::format("{}/ib_logfile{}", directory, i);
+    if (!IsThere(path)) Missing(path);
+  }
   const std::string unfinished = UnfinishedDefinitions(directory);
   for (const std::string& file : files) {
     if (file.ends_with(kSchemaMark)) continue;

@@ -105,8 +105,7 @@ uint64_t LeastPool(uint32_t page_size) {
   return page_size <= 4096 ? 2 * kMiB : page_size <= 8192 ? 5 * kMiB : page_size / 16384 * 6 * kMiB;
 }
 
-void CheckCache(const std::string& engine, const EngineOptions& options) {
-  const uint64_t least = LeastPool(options.page_size);
+void CheckCache(const std::string& engine, const EngineOptions& options, uint64_t least) {
   if (options.cache_bytes >= least) return;
   throw Error(Error::kUsage,
               fmt::format("{} needs a cache of {} bytes at least with pages of {}, not {}: "

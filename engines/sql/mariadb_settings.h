@@ -32,9 +32,9 @@ int FlushLogAtCommit(Durability durability);
 // Returns the size in bytes of the smallest buffer pool that InnoDB accepts.
 uint64_t LeastPool(uint32_t page_size);
 
-// CheckCache refuses a cache below LeastPool. CheckFileAdvice refuses advice for files, which the
-// server opens itself.
-void CheckCache(const std::string& engine, const EngineOptions& options);
+// CheckCache refuses a cache below `least` bytes. CheckFileAdvice refuses advice for files, which
+// the server opens itself.
+void CheckCache(const std::string& engine, const EngineOptions& options, uint64_t least);
 void CheckFileAdvice(const std::string& engine, const EngineOptions& options);
 
 // The settings that have an --engine-option of their own.

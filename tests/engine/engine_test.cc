@@ -60,14 +60,21 @@ std::vector<EngineCase> EngineCases() {
   cases.push_back({"mysql", IoMode::kBuffered, "none", "access=handler"});
   cases.push_back({"mysql", IoMode::kBuffered, "none", "access=select"});
   cases.push_back({"mysql", IoMode::kBuffered, "none", "server=rocksdb"});
+  for (const ServerChoice& server : FindEngine("mysql").servers()) {
+    cases.push_back({"mysql", IoMode::kBuffered, "none", "server=" + server.name});
+  }
 #endif
   return cases;
 }
 
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
   const EngineCase& c = info.param;
-  return c.engine + "_" + IoModeName(c.io) + (c.compression == "none" ? "" : "_" + c.compression) +
-         (c.variant.empty() ? "" : "_" + c.variant.substr(c.variant.find('=') + 1));
+  std::string name = c.engine + "_" + IoModeName(c.io) +
+                     (c.compression == "none" ? "" : "_" + c.compression) +
+                     (c.variant.empty() ? "" : "_" + c.variant.substr(c.variant.find('=') + 1));
+  // googletest takes letters, digits and _: mysql_buffered_mariadb_10_1_23.
+  std::replace_if(name.begin(), name.end(), [](char c) { return c == '@' || c == '.'; }, '_');
+  return name;
 }
 
 EngineTest::EngineTest() {

@@ -34,6 +34,8 @@ struct EngineCase {
   std::string variant = "";
   // Returns whether the tables are in MyRocks, which keeps no indexes, and is no server for others.
   bool IsMyRocks() const { return variant == "server=rocksdb"; }
+  // Returns whether the server is a MariaDB older than those of distributions. It keeps no indexes.
+  bool IsOldMariadb() const { return variant.starts_with("server=mariadb@"); }
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();

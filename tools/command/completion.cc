@@ -55,6 +55,15 @@ std::vector<Word> EngineWords() {
   return words;
 }
 
+std::vector<Word> ServerWords() {
+  std::vector<Word> words = Plain("mariadb postgres");
+  for (const EngineInfo& info : Engines()) {
+    if (info.servers == nullptr) continue;
+    for (const ServerChoice& server : info.servers()) words.push_back({server.name, server.what});
+  }
+  return words;
+}
+
 std::vector<Word> WorkloadWords() {
   std::vector<Word> words;
   for (const WorkloadInfo& info : Workloads()) words.push_back({info.name, info.summary});
@@ -73,7 +82,7 @@ std::vector<Word> CompressionWords() {
 
 Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "engine") return {EngineWords()};
-  if (option == "server") return {Plain("mariadb postgres")};
+  if (option == "server") return {ServerWords()};
   if (option == "workload") return {WorkloadWords()};
   if (option == "compression") return {CompressionWords()};
   if (option == "io") return {Plain("direct buffered mmap")};

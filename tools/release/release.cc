@@ -100,7 +100,7 @@ json EngineRelease::ToJson() const {
 
 NamedEngine SplitRelease(const std::string& name) {
   const size_t at = name.find('@');
-  if (at == std::string::npos) return {name, ""};
+  if (at == std::string::npos || name.find(':') < at) return {name, ""};
   std::string release = name.substr(at + 1);
   // Of a prefix: the directory is the same with a slash behind it.
   while (release.size() > 1 && release.starts_with('/') && release.ends_with('/')) {

@@ -43,7 +43,8 @@ struct KnownRelease {
   std::string engine, release, from;
 };
 
-// Splits ENGINE@RELEASE at its first @.
+// Splits ENGINE@RELEASE at its first @. One behind a colon belongs to the engine's form:
+// mysql:mariadb@10.1.23.
 NamedEngine SplitRelease(const std::string& name);
 
 // Returns the releases that have a program, in the order of engine and release.

@@ -5,6 +5,7 @@
 #   say TEXT           a line of progress on stderr
 #   die TEXT           the same, and the end, with exit code 1
 #   add_servers WORD...   adds the packages of the servers that a run of these words starts; before set_up
+#   fetch_servers WORD... fetches those of them that no package has; after set_up
 #   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
 #   set_up_tests       the same, with the packages of the tests; the builds have tests
 #   set_up_originals   as set_up, with the programs that bench/check_originals.py compares with
@@ -118,8 +119,8 @@ settings_of_sides() {
   for side in "${sides[@]}"; do printf '%s\n' "${all[*]} $side"; done
 }
 
-# servers_of_words WORD...: prints the servers that a command of these words starts, one a line: mariadb, postgres,
-# postgres@15. --server names them, or else --engine. A run of a server that runs already (--connect), or of programs
+# servers_of_words WORD...: prints the servers that a command of these words starts, one a line: mariadb, mariadb@10.1.23,
+# postgres, postgres@15. --server names them, or else --engine. A run of a server that runs already (--connect), or of programs
 # that are given, starts none of these.
 servers_of_words() {
   local line word server names settings=()
@@ -138,11 +139,26 @@ servers_of_words() {
       [[ $word == rocksdb && -n $server ]] && word=mariadb # with its plugin MyRocks, which nobody installs unasked
       word=${word#postgres:}
       case $word in
-        mysql | mysql:mariadb* | mysql:rocksdb | mariadb*) echo mariadb ;;
+        mariadb@* | mysql:mariadb@*) echo "${word#mysql:}" ;;
+        mysql | mysql:mariadb | mysql:rocksdb | mariadb) echo mariadb ;;
         postgres | postgres@*) echo "$word" ;;
       esac
     done < <(tr , '\n' <<<"${server:-$names}")
   done < <(settings_of_sides "$@") | sort -u
+}
+
+# release_of_mariadb NAME: prints 10.1.23 for mariadb@10.1.23; nothing when tools/setup/fetch_mariadb.sh does not know it.
+release_of_mariadb() { awk -v r="${1#mariadb@}" '$1 == "mariadb" && $2 == r {print r}' "$source_dir/tools/setup/server_releases"; }
+
+# fetch_servers WORD...: fetches the older servers that a run of these words starts; after set_up. What is no release is
+# left to the program, which says so.
+fetch_servers() {
+  local server release
+  while read -r server; do
+    release=
+    [[ $server != mariadb@* ]] || release=$(release_of_mariadb "$server")
+    [[ -z $release ]] || "$source_dir/tools/setup/fetch_mariadb.sh" "$release" >/dev/null 9>&- </dev/null || exit 1
+  done < <(servers_of_words "$@")
 }
 
 # package_of_server NAME: prints the package of a server of servers_of_words; nothing when its programs are there,
@@ -151,6 +167,9 @@ package_of_server() {
   local version=${1#postgres@}
   case $1 in
     mariadb) [[ -n $(PATH=$PATH:/usr/sbin:/usr/local/sbin type -P mariadbd) ]] || mariadb_server_package ;;
+    # Maven downloads the jar that the programs are in.
+    mariadb@*) [[ -z $(release_of_mariadb "$1") || -x $("$source_dir/tools/setup/fetch_mariadb.sh" --where)/mariadb-${1#*@}/bin/mysqld ]] ||
+      [[ -n $(type -P mvn) ]] || echo maven ;;
     postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql ;;
     postgres@*) [[ -x /usr/lib/postgresql/$version/bin/initdb ]] || echo "postgresql-$version" ;;
   esac

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,46 @@ TEST_F(NoServerTest, AServerThatIsNotInstalledNamesItsPackage) {
   }
 }
 
+// The programs of older servers are fetched by a script, and no package has them.
+TEST_F(NoServerTest, AnOlderServerThatIsNotThereNamesTheScriptThatFetchesIt) {
+  const auto& all = Engines();
+  if (std::none_of(all.begin(), all.end(), [](const auto& i) { return i.name == "mysql"; })) {
+    GTEST_SKIP() << "there is no mysql in this build";
+  }
+  const std::string none = "TESTBED_CACHE_DIR=/nowhere";
+  for (const std::string release : {"10.1.23", "10.2.11"}) {
+    const std::string fetch = "`tools/setup/fetch_mariadb.sh " + release + "` fetches it once";
+    ExpectRefused(Run("--engine mysql --server mariadb@" + release, none), fetch);
+    ExpectRefused(Run("--engine mysql:mariadb@" + release, none), fetch);
+    const std::string list = Run("list", none).out;
+    EXPECT_NE(list.find("mariadb@" + release), std::string::npos) << list;
+    EXPECT_NE(list.find("tools/setup/fetch_mariadb.sh " + release), std::string::npos) << list;
+  }
+  ExpectRefused(Run("--engine mysql --server mariadb@10.0.1"),
+                "it accepts mariadb, mariadb@10.1.23, mariadb@10.2.11, rocksdb");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// The arguments of a server follow from its version, which a program is asked for.
+TEST_F(NoServerTest, AProgramThatIsNoServerOfMariadbIsRefused) {
+  const auto& all = Engines();
+  if (std::none_of(all.begin(), all.end(), [](const auto& i) { return i.name == "mysql"; })) {
+    GTEST_SKIP() << "there is no mysql in this build";
+  }
+  const std::filesystem::path program = directory_ / "mysqld";
+  const auto refusal = [&](const std::string& says, const std::string& words = "") {
+    std::ofstream(program) << "#!/bin/sh\necho '" << says << "'\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    return Run("--engine mysql --engine-option program=" + program.string() + words);
+  };
+  ExpectRefused(refusal("mysqld  Ver 5.5.62-MariaDB for Linux on x86_64"),
+                "it takes a MariaDB of version 10.1.0 or later, and this one is 5.5.62");
+  ExpectRefused(refusal("mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server)"),
+                "it takes the path of a mariadbd, and to --version this program says: mysqld  Ver");
+  ExpectRefused(refusal("mysqld  Ver 10.1.23-MariaDB", " --server mariadb@10.1.23"),
+                "server=mariadb@10.1.23 names the program; give one of them");
+}
+
 // tools/run.sh installs a server only when the words ask for one that the run starts.
 TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
   const auto servers = [](const std::string& words) {
@@ -110,6 +151,8 @@ TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
   EXPECT_EQ(servers("--engine postgres --server=postgres@15"), "postgres@15 ");
   EXPECT_EQ(servers("crashtest --engine=postgres"), "postgres ");
   EXPECT_EQ(servers("--engine mysql:mariadb,btree,postgres:postgres@15"), "mariadb postgres@15 ");
+  EXPECT_EQ(servers("--engine mysql --server mariadb@10.1.23"), "mariadb@10.1.23 ");
+  EXPECT_EQ(servers("--engine mysql:mariadb@10.2.11,mysql"), "mariadb mariadb@10.2.11 ");
   EXPECT_EQ(servers("--engine mysql:rocksdb"), "mariadb ");
   EXPECT_EQ(servers("--engine mysql --server rocksdb"), "mariadb ");
   EXPECT_EQ(servers("--engine rocksdb,btree"), "");

@@ -74,7 +74,9 @@ TEST_P(RowRuleTest, KeysOfEverySizeUpToTheStatedMaximum) {
 
 TEST_P(RowTest, ValuesOfEverySizeUpToMegabytes) {
   Open();
-  const size_t max = std::min<size_t>(info().capabilities.max_value_size, 5 << 20);
+  // InnoDB 5.6 takes values up to a tenth of the log, and that of a test is small.
+  const size_t most = GetParam().IsOldMariadb() ? 1 << 20 : 5 << 20;
+  const size_t max = std::min<size_t>(info().capabilities.max_value_size, most);
   std::vector<size_t> sizes;
   for (size_t size = 1; size < max; size = size * 2 + size / 7 + 1) sizes.push_back(size);
   for (size_t page : {4096, 8192, 16384, 65536}) {

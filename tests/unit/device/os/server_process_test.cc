@@ -65,6 +65,18 @@ TEST_F(ServerProcessTest, AProgramThatStartsOthersIsKilledWithThemWhenTheParentI
   ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
+TEST_F(ServerProcessTest, TheProgramSeesTheVariablesOfItsCommandAndNoOthers) {
+  ::setenv("TESTBED_OF_THE_PARENT", "set", 1);
+  ServerCommand command = Shell("echo \"$MINE $LC_ALL ${TESTBED_OF_THE_PARENT-unset}\"");
+  command.environment = {"MINE=a b"};
+  ServerProcess(command).Wait();
+  ::unsetenv("TESTBED_OF_THE_PARENT");
+  std::string line;
+  std::ifstream log(directory_ + "/log");
+  std::getline(log, line);
+  EXPECT_EQ(line, "a b C unset");
+}
+
 TEST_F(ServerProcessTest, AGuardedProgramGetsItsSignalsAndTellsItsExitCode) {
   for (const bool guarded : {false, true}) {
     SCOPED_TRACE(guarded);

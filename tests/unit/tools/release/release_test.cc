@@ -40,6 +40,9 @@ TEST(ReleaseTest, TheFirstAtEndsTheEnginesName) {
   EXPECT_EQ(SplitRelease("rocksdb@10.4.2").engine, "rocksdb");
   EXPECT_EQ(SplitRelease("rocksdb@10.4.2").release, "10.4.2");
   EXPECT_EQ(SplitRelease("rocksdb@/opt/a@b").release, "/opt/a@b");
+  EXPECT_EQ(SplitRelease("rocksdb@/opt/a:b").release, "/opt/a:b");
+  EXPECT_EQ(SplitRelease("postgres:postgres@15").engine, "postgres:postgres@15");
+  EXPECT_EQ(SplitRelease("postgres:postgres@15").release, "");
   EXPECT_EQ(SplitRelease("@1").engine, "");
 }
 

@@ -1,0 +1,134 @@
+#include "engines/mysql/old_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/signal_guard.h"
+#include "engines/sql/mariadb_settings.h"
+
+namespace testbed::mysql::old_server {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+// Returns the value of the argument "--name=value"; empty when `argument` is another.
+std::string ValueOf(std::string_view argument, std::string_view name) {
+  const std::string begin = fmt::format("--{}=", name);
+  return argument.starts_with(begin) ? std::string(argument.substr(begin.size())) : "";
+}
+
+// Returns the size of one of the log's files, which a server rounds to megabytes.
+uint64_t EachLog(uint64_t log_bytes) { return log_bytes / kLogFiles / kMiB * kMiB; }
+
+void Remove(std::vector<std::string>* arguments, std::string_view name) {
+  std::erase_if(*arguments, [&](const std::string& argument) {
+    return argument.starts_with(fmt::format("--{}=", name));
+  });
+}
+
+// Global variables of a server that have other values as long as this object lives.
+class ChangedVariables {
+ public:
+  explicit ChangedVariables(const Ask& ask) : ask_(ask) {}
+  ~ChangedVariables() {
+    for (auto it = before_.rbegin(); it != before_.rend(); ++it) {
+      try {
+        ask_(fmt::format("SET GLOBAL {} = {}", it->first, it->second));
+      } catch (const std::exception&) {
+        return;  // the connection is lost, as the next statement will tell
+      }
+    }
+  }
+  ChangedVariables(const ChangedVariables&) = delete;
+  ChangedVariables& operator=(const ChangedVariables&) = delete;
+
+  void Set(const std::string& name, const std::string& value) {
+    const auto rows = ask_(fmt::format("SELECT @@GLOBAL.{}", name));
+    if (rows.empty() || rows[0].empty()) {
+      throw Error(Error::kRun, "mysql: the server does not tell its variable " + name);
+    }
+    before_.emplace_back(name, rows[0][0]);
+    ask_(fmt::format("SET GLOBAL {} = {}", name, value));
+  }
+
+ private:
+  const Ask& ask_;
+  std::vector<std::pair<std::string, std::string>> before_;
+};
+
+std::string InnodbStatus(const Ask& ask) {
+  const auto rows = ask("SHOW ENGINE INNODB STATUS");
+  return rows.empty() || rows[0].empty() ? "" : rows[0].back();
+}
+
+}  // namespace
+
+// These limits were found by trials: 2M are raised to 5M at 4k and 8k; 20M are refused at 32k and
+// 64k.
+uint64_t LeastPool(Version version, uint32_t page_size) {
+  const uint64_t newest = mariadb::LeastPool(page_size);
+  if (version >= kInvisibleColumns) return newest;
+  return std::max(newest, page_size <= 8192 ? 5 * kMiB : page_size <= 16384 ? 6 * kMiB : 24 * kMiB);
+}
+
+size_t MaxValueSize(Version version, uint64_t log_bytes) {
+  if (version >= kInnodb57) return mariadb::kMaxValueSize;
+  return std::min<uint64_t>(mariadb::kMaxValueSize, EachLog(log_bytes) * kLogFiles / 10);
+}
+
+void FitArguments(Version version, uint64_t pool_bytes, std::vector<std::string>* arguments) {
+  if (version >= kOneLogFile) return;
+  for (std::string& argument : *arguments) {
+    constexpr char kSize[] = "innodb-log-file-size";
+    const std::string bytes = ValueOf(argument, kSize);
+    if (bytes.empty()) continue;
+    argument = fmt::format("--{}={}", kSize, EachLog(std::strtoull(bytes.c_str(), nullptr, 10)));
+  }
+  arguments->push_back(fmt::format("--innodb-log-files-in-group={}", kLogFiles));
+  Remove(arguments, "loose-innodb-log-file-buffering");  // its log goes through the page cache
+  if (version >= kInnodb57) return;
+  Remove(arguments, "innodb-buffer-pool-chunk-size");
+  // InnoDB 5.7 divides only pools of a gigabyte and more by itself.
+  arguments->push_back(
+      fmt::format("--innodb-buffer-pool-instances={}", pool_bytes < 1024 * kMiB ? 1 : 8));
+  // Without these, rows have no dynamic format, and keys 767 bytes at most.
+  arguments->emplace_back("--innodb-file-format=Barracuda");
+  arguments->emplace_back("--innodb-large-prefix=1");
+}
+
+uint64_t ParseStatus(const std::string& status, const char* words) {
+  const size_t at = status.find(words);
+  if (at == std::string::npos) {
+    throw Error(Error::kRun, fmt::format("mysql: the server's status has no '{}'", words));
+  }
+  return std::strtoull(status.c_str() + at + std::string_view(words).size(), nullptr, 10);
+}
+
+uint64_t HistoryLength(const Ask& ask) {
+  return ParseStatus(InnodbStatus(ask), "History list length");
+}
+
+void WritePages(const Ask& ask) {
+  constexpr std::chrono::milliseconds kPoll(20);
+  // Records that InnoDB 5.7 writes for the checkpoint itself, so that it never reaches the end.
+  constexpr uint64_t kOfCheckpoint = 64;
+  const uint64_t end = ParseStatus(InnodbStatus(ask), "Log sequence number");
+  ChangedVariables changed(ask);
+  changed.Set("innodb_io_capacity_max", "1000000");
+  changed.Set("innodb_io_capacity", "1000000");
+  changed.Set("innodb_max_dirty_pages_pct", "0.001");
+  while (ParseStatus(InnodbStatus(ask), "Last checkpoint at") + kOfCheckpoint < end &&
+         !StopRequested()) {
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+}  // namespace testbed::mysql::old_server
