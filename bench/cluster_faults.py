@@ -107,16 +107,30 @@ def tell(sentence):
 def directory_of(options, user):
     """Makes the directory of the nodes, which their user may enter."""
     made = pathlib.Path(tempfile.mkdtemp(prefix="testbed-galera-", dir=options.dir)).resolve()
+    keep = options.keep
     try:
         made.chmod(0o755)  # the nodes' own directories are their user's
         if not node.can_enter(made, user):
             raise programs.Failed(f"the servers run as {user.pw_name}, who may not enter {made}; give a --dir below directories that are open to all")
         yield made
+    except (programs.Failed, client.ServerError):
+        keep = options.keep or leave_messages(made)
+        raise
     finally:
-        if options.keep:
-            tell(f"the nodes' directories are in {made}")
+        if keep:
+            tell(f"what the servers said is in {made}" + (", with the nodes' directories" if options.keep else ""))
         else:
             shutil.rmtree(made, ignore_errors=True)
+
+
+def leave_messages(directory):
+    """Removes all but the servers' messages, which tell why something failed. Returns whether there are some."""
+    for path in directory.iterdir():
+        if path.is_dir() and path.name != "alone":
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.is_dir():
+            leave_messages(path)
+    return any(directory.rglob("*.log"))
 
 
 def alone(directory, options, its_programs, user):

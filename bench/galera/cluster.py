@@ -15,6 +15,7 @@ class Phase:
     name: str
     begin: float = 0.0   # of the clients
     end: float = 0.0
+    before: list = dataclasses.field(default_factory=list)   # the account of each node at the begin
     nodes: list = dataclasses.field(default_factory=list)    # what each has written in it, settled
     writers: list = dataclasses.field(default_factory=list)
     readers: list = dataclasses.field(default_factory=list)

@@ -79,7 +79,7 @@ class Namespaces:
     def _make(self):
         """Returns a descriptor of a new network namespace, which lives as long as it."""
         own = os.stat("/proc/self/ns/net").st_ino
-        holder = subprocess.Popen(["unshare", "--net", "sleep", "60"], stderr=subprocess.PIPE, text=True)
+        holder = subprocess.Popen(["unshare", "--net", "sleep", "600"], stderr=subprocess.PIPE, text=True)
         try:
             while holder.poll() is None:
                 if os.stat(f"/proc/{holder.pid}/ns/net").st_ino != own:

@@ -7,9 +7,12 @@ Usage: cluster_faults_test.py TESTBED DIRECTORY     (DIRECTORY is made)
 TESTBED_GALERA=DIR names a directory that bench/cluster_faults.py --fetch has filled.
 """
 import argparse
+import contextlib
+import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +22,7 @@ import unittest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "bench"))
+import cluster_faults  # noqa: E402
 from galera import account, check, client, clients, network, node, programs, report, testbed_run  # noqa: E402
 
 PROGRAM = SOURCE / "bench" / "cluster_faults.py"
@@ -241,14 +245,16 @@ class MachineTest(unittest.TestCase):
             self.addCleanup(lambda: (server.kill(), server.wait(), server.stdout.close()))
             server.stdout.readline()
             caller, descriptors = cables.within(0)
-            call = [*caller, "python3", "-c", f"import socket; s = socket.create_connection(('{cables.address(1)}', 9999), 0.5); s.send(bytes(50000))"]
+            def call(seconds):
+                script = f"import socket; s = socket.create_connection(('{cables.address(1)}', 9999), {seconds}); s.send(bytes(50000))"
+                return subprocess.run([*caller, "python3", "-c", script], pass_fds=descriptors, stderr=subprocess.DEVNULL, check=False).returncode
             before = cables.counters(0)
-            self.assertEqual(subprocess.run(call, pass_fds=descriptors, check=False).returncode, 0)
+            self.assertEqual(call(60), 0)
             self.assertGreaterEqual(cables.counters(0)["sent"] - before["sent"], 50000)
             cables.cut(1)
-            self.assertNotEqual(subprocess.run(call, pass_fds=descriptors, stderr=subprocess.DEVNULL, check=False).returncode, 0)
+            self.assertNotEqual(call(0.3), 0)
             cables.join(1)
-            self.assertEqual(subprocess.run(call, pass_fds=descriptors, check=False).returncode, 0)
+            self.assertEqual(call(60), 0)
         finally:
             cables.close()
 
@@ -277,9 +283,25 @@ class CommandTest(unittest.TestCase):
                                 (["--pool", "1k"], "1k is no size"), (["--provider", "a"], "give NAME=VALUE"), (["--testbed", "/none"], "--testbed /none is no program"),
                                 (["--fault", "none", "--testbed", TESTBED], "--testbed runs beside a fault"), (["--fault", "partition", "--network", "loopback"], "cannot be cut"),
                                 (["--json", "/none/x"], "is in no directory"), (["--dir", "/none"], "is no directory")]:
-            done = run_it(*words)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(sentence, done.stderr.splitlines()[-1])
+            said = io.StringIO()
+            with self.assertRaises(SystemExit) as ended, contextlib.redirect_stderr(said):
+                cluster_faults.options_of(words)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(sentence, said.getvalue().splitlines()[-1])
+        self.assertEqual(run_it("--fault", "fire").returncode, 2)
+
+    def test_a_failure_leaves_what_the_servers_said(self):
+        options = argparse.Namespace(dir=DIRECTORY, keep=False)
+        with self.assertRaises(programs.Failed), contextlib.redirect_stderr(io.StringIO()), cluster_faults.directory_of(options, None) as made:
+            (made / "node1").mkdir()
+            (made / "node1" / "ibdata1").write_text("data")
+            (made / "node1.log").write_text("why")
+            raise programs.Failed("as planned")
+        self.assertEqual([path.name for path in made.rglob("*")], ["node1.log"])
+        shutil.rmtree(made)
+        with cluster_faults.directory_of(options, None) as made:
+            (made / "node1.log").write_text("nothing")
+        self.assertFalse(made.exists())
 
 
 class ClusterTest(unittest.TestCase):
