@@ -156,7 +156,7 @@ class Cluster:
         if with_testbed:
             self.beside = testbed_run.Beside(self.nodes[0], self.options, self.directory)
             self.settle()
-        phase = self.begin(f"{kind}, testbed" if with_testbed else kind, writers=not with_testbed)
+        phase = self.begin(f"{kind} with testbed" if with_testbed else kind, writers=not with_testbed)
         phase.victim = victim.number
         if with_testbed:
             self.beside.begin()

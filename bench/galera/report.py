@@ -166,7 +166,7 @@ def fault_lines(phase):
     after, transfer = fault["seconds_after_fault"], fault["transfer"]
     how = "the whole data, by rsync" if transfer["snapshot"] else f"{transfer['increments']} write sets, from another node's gcache" if transfer["increments"] else "nothing: it was a member still"
     recovered = f", of which its own recovery took {after['recovered'] - after['back']:.1f} s" if "recovered" in after else ""
-    lines = [f"{phase['name']}, of node{fault['victim']}:", *(stall_lines(phase, fault["stalls"]) if fault["stalls"] else []),
+    lines = [f"{phase['name']} of node{fault['victim']}:", *(stall_lines(phase, fault["stalls"]) if fault["stalls"] else []),
              f"  back after {after['back']:.1f} s, had caught up {fault['recovery_seconds']:.1f} s later{recovered}; it took {how}"]
     for reads in phase["reads"]:
         lines.append(f"  reads at node{reads['node']}: {reads['answers']} answers, {reads['stale']} stale" +
