@@ -24,6 +24,7 @@
 #                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium)
 #   page           a page of 10,000 cells (bench/page_of_cells.py)
 #   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md)
+#   galera         three nodes of MariaDB with Galera, of which one is killed, paused and, as root, cut off (bench/cluster_faults.py)
 #   releases       each release of tools/setup/engine_releases, or those that TESTBED_NIGHTLY_RELEASES names
 #                  (such as "wiredtiger@11.0.0 rocksdb@10.4.2"): built, its conformance suite, 100 kills, and a comparison
 #                  of the first and the last release of each engine; releases.md has a row for each, and for WiredTiger by
@@ -41,7 +42,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble myrocks planted-bugs mutants fuzz experiments page originals releases python)
+parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble myrocks planted-bugs mutants fuzz experiments page originals galera releases python)
 kSkipped=77
 
 usage() {
@@ -315,6 +316,23 @@ part_originals() {
   python3 "$source_dir/bench/check_originals.py" --testbed "$build_dir/release/testbed" --markdown "$out/originals.md" || code=$?
   ((code != kSkipped)) || cannot "none of the originals is installed, see the log" || return
   return "$code"
+}
+
+# Galera's packages are unpacked where the user that the servers run as may read them.
+part_galera() {
+  (set_up_galera && build release testbed) || return
+  local files bad=0 code=0 program=$build_dir/release/testbed faults=kill,pause
+  ((EUID != 0)) || faults+=,partition
+  files=$(mktemp -d) || return
+  if ! "$source_dir/bench/cluster_faults.py" --fetch "$files"; then
+    rm -rf -- "$files"
+    cannot "Galera's packages cannot be fetched, see the log" || return
+  fi
+  TESTBED_GALERA=$files python3 "$source_dir/tests/python/cluster_faults_test.py" "$program" "$out/galera" || bad=1
+  "$source_dir/bench/cluster_faults.py" --files "$files" --fault "$faults" --testbed "$program" --json "$out/galera.json" || code=$?
+  rm -rf -- "$files"
+  ((code != kSkipped)) || cannot "a program of a cluster is missing, see the log" || return
+  return "$((bad || code))"
 }
 
 part_releases() {

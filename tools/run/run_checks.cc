@@ -139,6 +139,9 @@ InUse UsedByRun(const RunOptions& options) {
 
 void TryEngineOptions(const RunOptions& options, const std::string& where) {
   if (options.engine.extra.empty()) return;
+  // A server that runs already keeps one database under the schema's name. It is the one that
+  // --reuse asks for, and no empty one can be made in its place.
+  if (options.reuse && options.engine.extra.contains("connect")) return;
   if (!options.release.empty()) return CheckByRelease(options, where);
   const TemporaryDatabase directory(where);
   int pipe_fds[2];

@@ -28,7 +28,8 @@ InUse UsedByRun(const RunOptions& options);
 // Opens the engine with an empty temporary database below `where` when it has options of its own:
 // what CheckRun cannot see, because it depends on the device, the file system or the engine's
 // library, is so refused before anything else is created. Throws Error (kUsage) with the engine's
-// sentence.
+// sentence. A run that reuses a database of a given server tries nothing, as the run's own opening
+// refuses as much.
 void TryEngineOptions(const RunOptions& options, const std::string& where);
 
 }  // namespace testbed

@@ -9,6 +9,7 @@
 #   set_up             installs the Debian packages and WiredTiger; takes the build folder's lock
 #   set_up_tests       the same, with the packages of the tests; the builds have tests
 #   set_up_originals   as set_up, with the programs that bench/check_originals.py compares with
+#   set_up_galera      as set_up, with the programs that bench/cluster_faults.py takes, but Galera's own, which it unpacks
 #   set_up_releases    as set_up_tests, with what tools/build_engine.sh fetches sources by
 #   build PRESET [TARGET...]   configures (when needed) and builds build/PRESET
 #   release_lock       lets another run.sh or test.sh use the build folder
@@ -66,6 +67,7 @@ packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools stra
   slurmctld slurmd slurm-client parallel "$(mariadb_server_package)" postgresql)
 # sysbench and a server for it, what runs YCSB's client, db_bench, and what reads traces.
 packages_of_originals=(sysbench mariadb-server-core default-jre-headless maven rocksdb-tools zstd)
+packages_of_galera=("$(mariadb_server_package)" libmariadb3 iproute2)
 packages_of_releases=(cargo)
 with_tests=
 as_root=()
@@ -294,6 +296,11 @@ set_up_tests() {
 
 set_up_originals() {
   packages+=("${packages_of_originals[@]}")
+  set_up
+}
+
+set_up_galera() {
+  packages+=("${packages_of_galera[@]}")
   set_up
 }
 

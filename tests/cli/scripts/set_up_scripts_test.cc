@@ -245,6 +245,10 @@ TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
     EXPECT_THAT(calls_, HasSubstr(package));
   }
   EXPECT_THAT(calls_, Not(HasSubstr(" cargo")));
+  (void)Tool("nightly.sh --only galera --out o", "TESTBED_SKIP_PACKAGES=");
+  for (const char* package : {" mariadb-server-core ", " libmariadb3 ", " iproute2"}) {
+    EXPECT_THAT(calls_, HasSubstr(package));
+  }
   (void)Tool("nightly.sh --only releases --out o",
              "TESTBED_SKIP_PACKAGES= TESTBED_NIGHTLY_RELEASES=wiredtiger@11.0.0");
   if (!fs::exists("/usr/bin/cargo")) {

@@ -162,6 +162,24 @@ TEST_F(GivenMariadbTest, ADatabaseThatIsTestbedsAndHasNoTableIsMadeAnew) {
   EXPECT_EQ(good.code, 0) << good.err;
 }
 
+// The engine's options were tried on an empty database, which the server refused in that place.
+TEST_F(GivenMariadbTest, ADatabaseOfAGivenServerIsReused) {
+  StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
+  const std::string run =
+      "--engine mysql --io direct --page-size 16k --durability sync --rows 500 "
+      "--account off --quiet --dir d --connect 'mysql://me@localhost?socket=" +
+      (directory_ / "socket").string() + "' ";
+  const CommandResult load = Run(run + "--workload insert", "MYSQL_PWD=right");
+  ASSERT_EQ(load.code, 0) << load.err;
+  const CommandResult reuse = Run(
+      run + "--reuse --workload mixed --mix insert=1 --operations 50 --warmup 0 --json reuse.json",
+      "MYSQL_PWD=right");
+  ASSERT_EQ(reuse.code, 0) << reuse.err;
+  EXPECT_EQ(Json("reuse.json")["runs"][0]["database"]["rows"], 550);
+  ExpectRefused(Run(run + "--reuse --workload point-read", "MYSQL_PWD=wrong"),
+                "the password is taken from MYSQL_PWD");
+}
+
 // A host that the network no longer reaches never answers, and never ends the connection. The
 // kernel asks it from time to time, and the connection that holds the schema's lock rests.
 TEST_F(GivenMariadbTest, AConnectionThatRestsAsksWhetherItsHostIsThere) {
