@@ -255,6 +255,10 @@ inline auto* RegisterBenchmarkOn(const std::string& engine, const std::string& n
           // because this one did: google-benchmark reports the first error.
           try {
             function(run);
+            // google-benchmark ends the program where a function returns without its iterations.
+            if (!state.error_occurred() && state.iterations() < state.max_iterations) {
+              state.SkipWithError("the benchmark's function returned before it measured");
+            }
           } catch (const std::exception& error) {
             state.SkipWithError(error.what());
           }
