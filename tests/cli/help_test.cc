@@ -109,12 +109,16 @@ TEST_F(HelpTest, WhatExamplesAndDocumentsNameExists) {
     texts.emplace_back("testbed " + command, help.examples);
   }
   EXPECT_GT(known.size(), 60u);
-  // The documents also name these options of other programs.
+  // The documents also name options of the programs in bench/, and these ones of other programs.
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(SourceDir() + "/bench")) {
+    if (entry.path().extension() == ".py") known.merge(OptionsIn(Read(entry.path())));
+  }
   std::set<std::string> others = {
       "--build",     "--preset",  "--install",    "--target",    "--changed", "--skip",
       "--all",       "--only",    "--fix",        "--prefix",    "--cflags",  "--libs",
       "--component", "--testbed", "--workloads",  "--ycsb-jars", "--array",   "--exclusive",
-      "--nodes",     "--requeue", "--config-file"};
+      "--nodes",     "--requeue", "--config-file", "--update-postgres"};
   texts.emplace_back("README.md", Read(SourceDir() + "/README.md"));
   for (const auto& entry : std::filesystem::directory_iterator(SourceDir() + "/docs")) {
     if (entry.path().extension() == ".md") texts.emplace_back(entry.path(), Read(entry.path()));

@@ -39,8 +39,8 @@ INSTANTIATE_TEST_SUITE_P(Servers, OldServerRunTest,
 
 TEST_P(OldServerRunTest, FindsWhatItHasLoaded) {
   const CommandResult loaded = RunOn(
-      "--rows 2000 --workload insert,settle,point-read,scan,mixed --operations 500 --verify "
-      "all --dir d --json out.json");
+      "--rows 2000 --workload insert,settle,point-read,mixed --operations 500 --verify all "
+      "--mix point-read=30,scan=20,insert=20,update=20,erase=10 --dir d --json out.json");
   ASSERT_EQ(loaded.code, 0) << loaded.err;
   const std::string release = GetParam().substr(GetParam().find('@') + 1) + "-MariaDB";
   EXPECT_NE(Read(directory_ / "out.json").find(release), std::string::npos);
