@@ -110,14 +110,13 @@ TEST_F(HelpTest, WhatExamplesAndDocumentsNameExists) {
   }
   EXPECT_GT(known.size(), 60u);
   // The documents also name options of the programs in bench/, and these ones of other programs.
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(SourceDir() + "/bench")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(SourceDir() + "/bench")) {
     if (entry.path().extension() == ".py") known.merge(OptionsIn(Read(entry.path())));
   }
   std::set<std::string> others = {
-      "--build",     "--preset",  "--install",    "--target",    "--changed", "--skip",
-      "--all",       "--only",    "--fix",        "--prefix",    "--cflags",  "--libs",
-      "--component", "--testbed", "--workloads",  "--ycsb-jars", "--array",   "--exclusive",
+      "--build",     "--preset",  "--install",     "--target",         "--changed", "--skip",
+      "--all",       "--only",    "--fix",         "--prefix",         "--cflags",  "--libs",
+      "--component", "--testbed", "--workloads",   "--ycsb-jars",      "--array",   "--exclusive",
       "--nodes",     "--requeue", "--config-file", "--update-postgres"};
   texts.emplace_back("README.md", Read(SourceDir() + "/README.md"));
   for (const auto& entry : std::filesystem::directory_iterator(SourceDir() + "/docs")) {

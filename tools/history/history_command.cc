@@ -67,7 +67,8 @@ constexpr char kHistoryExportExamples[] =
     "  testbed history export otava; otava analyze series1 --config-file otava/otava.yaml\n"
     "  testbed history export otava --metric rate,p99 --branch mine\n"
     "  testbed history export otava --postgres; psql -f otava/history.sql\n"
-    "      for PostgreSQL; otava analyze --branch main --update-postgres notes change points there\n";
+    "      for PostgreSQL; otava analyze --branch main --update-postgres notes change points "
+    "there\n";
 
 constexpr int kGotWorse = 1;
 constexpr int kTooFew = 3;
@@ -161,9 +162,9 @@ int Export(const HistoryWords& words) {
   const std::vector<HistorySeries> series =
       ReadSeries(words, MetricsOr(words, DefaultCompareMetrics()));
   MakeOutputDirectory("the directory", words.directory);
-  for (const std::string& file :
-       words.postgres ? WriteOtavaDatabase(series, words.branch, words.directory)
-                      : WriteOtavaFiles(series, words.directory)) {
+  for (const std::string& file : words.postgres
+                                     ? WriteOtavaDatabase(series, words.branch, words.directory)
+                                     : WriteOtavaFiles(series, words.directory)) {
     fmt::print("{}\n", file);
   }
   return 0;
