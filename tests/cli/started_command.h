@@ -41,9 +41,11 @@ class StartedCommandTest : public CommandTest {
     return child;
   }
 
-  // Returns the processes whose working directory is the test's.
+  // Returns the processes whose working directory is the test's. A test that was skipped before it
+  // had a directory has none.
   std::vector<pid_t> Processes() const {
     std::vector<pid_t> found;
+    if (directory_.empty()) return found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -59,6 +61,7 @@ class StartedCommandTest : public CommandTest {
   // Returns the processes of servers that work in the test's directory.
   std::vector<pid_t> Servers() const {
     std::vector<pid_t> found;
+    if (directory_.empty()) return found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;

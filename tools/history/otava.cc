@@ -127,8 +127,9 @@ std::string DatabaseSourceOf(const Cell& cell, const std::string& branch) {
   }
   query = Doubled(query + " FROM testbed_history WHERE branch = ", "%") + "%{BRANCH}" +
           Doubled(series_is + " GROUP BY time, commit, result ORDER BY result", "%");
-  // Otava puts the changes in place of the parameters, and the metric and the attributes of a change
-  // point in place of the names in braces. A percent sign and a brace of the text stand twice.
+  // Otava puts the changes in place of the parameters, and the metric and the attributes of a
+  // change point in place of the names in braces. A percent sign and a brace of the text stand
+  // twice.
   const std::string update =
       "UPDATE testbed_history SET forward_change = %s, backward_change = %s, p_value = %s WHERE "
       "branch = " +

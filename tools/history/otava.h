@@ -1,5 +1,6 @@
 // Change points of a history by Apache Otava (https://otava.apache.org/), a program of its own that
-// reads CSV files or a PostgreSQL table. Thread-safe, but FindChangePoints may only be called where RunProgram may.
+// reads CSV files or a PostgreSQL table. Thread-safe, but FindChangePoints may only be called where
+// RunProgram may.
 #ifndef TESTBED_TOOLS_HISTORY_OTAVA_H_
 #define TESTBED_TOOLS_HISTORY_OTAVA_H_
 
@@ -24,8 +25,8 @@ struct ChangePoint {
 std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& series,
                                          const std::string& directory);
 
-// Writes the same series for Otava's PostgreSQL importer into an existing directory: history.sql, an
-// SQL script that fills the table testbed_history with the branch's results in place of earlier
+// Writes the same series for Otava's PostgreSQL importer into an existing directory: history.sql,
+// an SQL script that fills the table testbed_history with the branch's results in place of earlier
 // ones, and otava.yaml, whose tests read that table and note change points in it. Returns the names
 // of the files. Throws Error (kIo).
 std::vector<std::string> WriteOtavaDatabase(const std::vector<HistorySeries>& series,
