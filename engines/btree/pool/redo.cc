@@ -319,8 +319,8 @@ void StructureReplay::ChangeTorn(const PageChange& change, Lsn begin, Lsn lsn, T
                                  ExclusiveGuard* guard) {
   try {
     Change(change, begin, lsn, guard);
-  } catch (const Error&) {
-    if (!torn->saved) throw;
+  } catch (const Error& e) {
+    if (!torn->saved || e.kind() != Error::kCorruption) throw;
     torn->whole.reset();
   }
 }
