@@ -20,7 +20,10 @@ TraceBuilder::TraceBuilder(const ImportOptions& options, const std::string& to,
 
 TraceClient& TraceBuilder::client(uint64_t i) {
   std::unique_ptr<TraceClient>& client = clients_[i % clients_.size()];
-  if (client == nullptr) client = std::make_unique<TraceClient>(writer_, facts_.clients++);
+  if (client == nullptr) {
+    const auto most = static_cast<uint32_t>(clients_.size());
+    client = std::make_unique<TraceClient>(writer_, facts_.clients++, TraceBlockBytes(most));
+  }
   return *client;
 }
 

@@ -4,9 +4,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <istream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,14 +55,15 @@ class Importer {
     std::string text;
     std::vector<std::string_view> cells;
     if (options_.format == ImportOptions::kCsv) ReadHeader(in);
-    while (std::getline(in, text)) {
-      ++line_;
-      if (!text.empty() && text.back() == '\r') text.pop_back();
+    while (NextLine(in, &text)) {
       if (text.empty()) continue;
+      if (options_.format == ImportOptions::kTwitter) {
+        Add(Twitter(text));
+        continue;
+      }
       if (!SplitCsvLine(&text, &cells)) Refuse("has a quote that does not end");
-      Add(options_.format == ImportOptions::kTwitter ? Twitter(cells) : Csv(cells));
+      Add(Csv(cells));
     }
-    if (in.bad()) Refuse("cannot be read");
   }
 
   uint64_t Finish() {
@@ -84,16 +87,48 @@ class Importer {
     return value;
   }
 
-  Line Twitter(const std::vector<std::string_view>& cells) const {
-    if (cells.size() != 7) {
-      Refuse(fmt::format("has {} columns, not the 7 of Twitter's cache traces", cells.size()));
+  // Reads the next line to *text, without its end. Returns false at the end of the input.
+  bool NextLine(std::istream& in, std::string* text) {
+    // A file of another kind may have no end of a line at all. A key takes 128 kB in its quotes.
+    constexpr size_t kMostLine = 1 << 20;
+    room_.resize(kMostLine + 1);
+    in.getline(room_.data(), std::ssize(room_));
+    const auto got = static_cast<size_t>(in.gcount());
+    if (in.bad()) Refuse("cannot be read");
+    if (got == 0) return false;
+    ++line_;
+    if (in.fail()) {
+      Refuse(
+          fmt::format("is longer than {} MB, which no line of such a trace is", kMostLine >> 20));
     }
-    Line line{.seconds = Parse<double>(cells[0], "time in seconds"),
-              .key = cells[1],
-              .client = cells[4],
-              .operation = cells[5],
+    text->assign(room_.data(), in.eof() ? got : got - 1);  // an end of a line counts as read
+    if (text->ends_with('\r')) text->pop_back();
+    return true;
+  }
+
+  // Twitter's lines have no quotes, and a key may have commas: five columns stand behind it. The
+  // column of its size tells such a key from a line of another format.
+  Line Twitter(std::string_view text) const {
+    const auto columns = 1 + static_cast<size_t>(std::count(text.begin(), text.end(), ','));
+    const auto refuse = [&] {
+      Refuse(fmt::format("has {} columns, not the 7 of Twitter's cache traces", columns));
+    };
+    if (columns < 7) refuse();
+    std::array<std::string_view, 5> behind;  // key size, value size, client, operation, TTL
+    for (size_t i = behind.size(); i-- > 0;) {
+      const size_t comma = text.rfind(',');
+      behind[i] = text.substr(comma + 1);
+      text = text.substr(0, comma);
+    }
+    const size_t comma = text.find(',');
+    const std::string_view key = text.substr(comma + 1);
+    if (columns > 7 && key.size() != Parse<uint64_t>(behind[0], "size of a key")) refuse();
+    Line line{.seconds = Parse<double>(text.substr(0, comma), "time in seconds"),
+              .key = key,
+              .client = behind[2],
+              .operation = behind[3],
               .table = {},
-              .value_size = Parse<uint64_t>(cells[3], "size of a value")};
+              .value_size = Parse<uint64_t>(behind[1], "size of a value")};
     // A get of a row that was not there has no size.
     if (line.value_size == 0 && line.operation.starts_with("get")) line.value_size.reset();
     return line;
@@ -103,14 +138,17 @@ class Importer {
     static const std::vector<std::string_view> known = {"time",   "key",   "operation",
                                                         "client", "table", "value_size"};
     std::string text;
-    std::getline(in, text);
-    ++line_;
-    if (!text.empty() && text.back() == '\r') text.pop_back();
+    if (!NextLine(in, &text)) ++line_;  // of an empty file the first line is refused
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the mark of UTF-8
     std::vector<std::string_view> cells;
-    SplitCsvLine(&text, &cells);
+    if (!SplitCsvLine(&text, &cells)) Refuse("has a quote that does not end");
     for (const std::string_view cell : cells) {
-      columns_.push_back(
-          static_cast<size_t>(std::find(known.begin(), known.end(), cell) - known.begin()));
+      const auto column =
+          static_cast<size_t>(std::find(known.begin(), known.end(), cell) - known.begin());
+      if (column != known.size() && std::count(columns_.begin(), columns_.end(), column) != 0) {
+        Refuse(fmt::format("names the column {} twice; give it one of these names", cell));
+      }
+      columns_.push_back(column);
     }
     if (std::find(columns_.begin(), columns_.end(), 1) == columns_.end()) {
       Refuse(
@@ -138,6 +176,19 @@ class Importer {
     return line;
   }
 
+  // Returns the time of the line since the first one. An earlier time than that counts as equal.
+  double SecondsOf(const Line& line) {
+    constexpr double kMostSeconds = 1e9;  // thirty years
+    if (!first_seconds_) first_seconds_ = line.seconds;
+    const double seconds = line.seconds - *first_seconds_;
+    if (!(line.seconds < 1e15)) Refuse("its time is too large; give times in seconds");
+    if (seconds > kMostSeconds) {
+      Refuse(
+          "its time is more than thirty years after that of the first line; give times in seconds");
+    }
+    return std::max(0.0, seconds);
+  }
+
   void Add(const Line& line) {
     const auto operation = kOperations.find(line.operation);
     if (operation == kOperations.end()) {
@@ -147,10 +198,7 @@ class Importer {
     if (line.key.empty() || line.key.size() > kMostTraceKey) Refuse("its key is empty or too long");
     const uint64_t size = line.value_size.value_or(0);
     if (size > kMostTraceValue) Refuse("its value is too long");
-    if (!(line.seconds < 1e15)) Refuse("its time is none");
-    if (!first_seconds_) first_seconds_ = line.seconds;
-    const double seconds = std::max(0.0, line.seconds - *first_seconds_);
-    const auto start = static_cast<uint64_t>(std::llround(std::min(seconds, 1e9) * 1e9));
+    const auto start = static_cast<uint64_t>(std::llround(SecondsOf(line) * 1e9));
     // Lines of one time follow each other by a nanosecond: operations of different clients have an
     // order in a trace by their starts alone.
     ties_ = last_start_ == start ? ties_ + 1 : 0;
@@ -177,6 +225,7 @@ class Importer {
   TraceBuilder builder_;
   std::vector<size_t> columns_;  // of a CSV file: which known column each is
   uint64_t line_ = 0;
+  std::vector<char> room_;  // for a line
   std::optional<double> first_seconds_;
   std::optional<uint64_t> last_start_;  // of the last line, by its time
   uint64_t ties_ = 0;                   // lines before it that had the same time
@@ -200,7 +249,7 @@ uint64_t ScaleTrace(const std::string& from, double share, const std::string& to
   TraceWriter writer(to);
   const auto most = static_cast<uint64_t>(share * 0x1p63) * 2;
   for (const uint32_t number : AllClients(file)) {
-    TraceClient client(writer, number);
+    TraceClient client(writer, number, TraceBlockBytes(facts.clients));
     TraceStream stream(file, {number});
     TraceOperation operation;
     while (stream.Next(&operation)) {

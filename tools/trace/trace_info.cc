@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <map>
 
 #include "tools/output/table.h"
 #include "tools/report/figures.h"
@@ -33,7 +32,7 @@ class Collector {
 
   void Take(const TraceOperation& operation) {
     ++counts_[operation.kind];
-    ++seconds_[operation.start_ns / 1000000000];
+    CountSecond(operation.start_ns / 1000000000);
     for (const TraceCall& call : operation.calls) {
       using enum TraceCallKind;
       if (call.kind == kMultiGet) {
@@ -83,13 +82,16 @@ class Collector {
     return keys;
   }
   json Absent() const { return {{"found", found_}, {"absent", absent_}, {"unknown", unknown_}}; }
-  uint64_t busiest_second() const {
-    uint64_t most = 0;
-    for (const auto& [second, count] : seconds_) most = std::max(most, count);
-    return most;
-  }
+  uint64_t busiest_second() const { return busiest_; }
 
  private:
+  // Operations come in the order of their starts, so one second is counted at a time. A trace may
+  // have millions of them.
+  void CountSecond(uint64_t second) {
+    if (second != second_) in_second_ = 0;
+    second_ = second;
+    busiest_ = std::max(busiest_, ++in_second_);
+  }
   void Key(uint32_t table, std::string_view key) {
     key_sizes_.Record(key.size());
     sketch_.Touch(XXH3_64bits_withSeed(key.data(), key.size(), table));
@@ -102,7 +104,8 @@ class Collector {
   }
 
   std::vector<uint64_t> counts_;
-  std::map<uint64_t, uint64_t> seconds_;
+  uint64_t second_ = 0, in_second_ = 0;  // the second of the last operation, and its operations
+  uint64_t busiest_ = 0;                 // operations of the busiest second
   Histogram key_sizes_, written_, read_, steps_;
   KeySketch sketch_;
   uint64_t found_ = 0, absent_ = 0, unknown_ = 0;

@@ -9,6 +9,12 @@
 
 namespace testbed {
 
+size_t TraceBlockBytes(uint32_t clients) {
+  constexpr size_t kOfAllClients = 32 << 20, kLeastBlock = 8 << 10;
+  const size_t each = kOfAllClients / std::max(1u, clients);
+  return std::clamp(each / 2, kLeastBlock, kBlockBytes);  // a buffer has room for two blocks
+}
+
 TraceClient::TraceClient(TraceWriter& writer, uint32_t number, size_t block_bytes)
     : writer_(writer),
       number_(number),

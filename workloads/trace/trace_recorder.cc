@@ -203,10 +203,7 @@ TraceRecorder::~TraceRecorder() = default;
 Engine& TraceRecorder::engine() { return *engine_; }
 
 void TraceRecorder::MakeClients(int clients) {
-  // The buffers are memory of the run that is recorded.
-  constexpr size_t kOfAllClients = 32 << 20, kLeastBlock = 8 << 10;
-  const auto block = std::clamp<size_t>(kOfAllClients / 2 / static_cast<size_t>(clients),
-                                        kLeastBlock, kBlockBytes);
+  const size_t block = TraceBlockBytes(static_cast<uint32_t>(clients));
   clients_.clear();
   for (int i = 0; i < clients; ++i) {
     clients_.push_back(std::make_unique<TraceClient>(writer_, static_cast<uint32_t>(i), block));

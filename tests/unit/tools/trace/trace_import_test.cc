@@ -2,13 +2,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <iterator>
 #include <sstream>
+#include <streambuf>
 #include <string>
+#include <vector>
 
 #include "device/error.h"
 #include "tests/paths.h"
@@ -71,6 +77,20 @@ TEST_F(TraceImportTest, TwittersLinesBecomeGetsPutsAndErases) {
   EXPECT_EQ(all[4].calls[0].kind, TraceCallKind::kErase);
 }
 
+TEST_F(TraceImportTest, AKeyOfTwitterMayHaveCommasAndQuotes) {
+  const ImportOptions twitter{.format = ImportOptions::kTwitter, .clients = 1};
+  Import("0,a,b:c,5,10,3,get,0\n1,\"q,2,7,3,set,60\n", twitter);
+  const std::vector<TraceOperation> all = Operations(path_);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].calls[0].key, "a,b:c");
+  EXPECT_EQ(all[0].calls[0].answer.size, 10u);
+  EXPECT_EQ(all[1].calls[0].key, "\"q");
+  EXPECT_EQ(all[1].calls[0].number, 7u);
+  std::filesystem::remove(path_);
+  EXPECT_THAT(Refusal("0,a,b:c,6,10,3,get,0\n", twitter), HasSubstr("has 8 columns, not the 7"))
+      << "the size is not that of the key, so the line is of another format";
+}
+
 TEST_F(TraceImportTest, HashedKeysKeepTheirLengthAndTellNothing) {
   Import(kTwitterText,
          {.format = ImportOptions::kTwitter, .clients = 1, .hash_keys = true, .hash_seed = 7});
@@ -93,6 +113,76 @@ TEST_F(TraceImportTest, ColumnsOfACsvFileAreFoundByName) {
   EXPECT_EQ(all[1].calls[0].key, "say \"c\"");
   EXPECT_EQ(all[1].start_ns, 500000000u);
   EXPECT_EQ(TraceFile(path_).facts().tables[1].name, "t2");
+}
+
+// Spreadsheets write the mark.
+TEST_F(TraceImportTest, AMarkOfUtf8BeforeTheHeaderIsLeftOut) {
+  EXPECT_EQ(Import("\xef\xbb\xbfkey,time\na,1\n"), 1u);
+  EXPECT_EQ(Operations(path_)[0].calls[0].key, "a");
+}
+
+TEST_F(TraceImportTest, ATimeBeforeThatOfTheFirstLineCountsAsEqual) {
+  Import("key,time\na,5\nb,3\nc,1000000005\n", {.clients = 1});
+  const std::vector<TraceOperation> all = Operations(path_);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_LT(all[1].start_ns, 10u);
+  EXPECT_EQ(all[2].start_ns, 1000000000000000000u);
+}
+
+// A file of another kind may have no end of a line at all.
+class EndlessLine : public std::streambuf {
+ public:
+  uint64_t given() const { return given_; }
+
+ protected:
+  int_type underflow() override {
+    constexpr uint64_t kMost = 64 << 20;
+    if (given_ >= kMost) return traits_type::eof();
+    given_ += bytes_.size();
+    setg(bytes_.data(), bytes_.data(), bytes_.data() + bytes_.size());
+    return traits_type::to_int_type(bytes_[0]);
+  }
+
+ private:
+  std::string bytes_ = std::string(1 << 16, 'k');
+  uint64_t given_ = 0;
+};
+
+TEST_F(TraceImportTest, ALineWithoutEndIsRefusedWhileItIsRead) {
+  for (const ImportOptions::Format format : {ImportOptions::kCsv, ImportOptions::kTwitter}) {
+    EndlessLine line;
+    std::istream in(&line);
+    std::string refusal;
+    try {
+      ImportTrace(in, {.format = format, .from = "input"}, path_);
+    } catch (const Error& error) {
+      refusal = error.what();
+    }
+    EXPECT_THAT(refusal, HasSubstr("input line 1: is longer than 1 MB"));
+    EXPECT_LE(line.given(), 2u << 20);
+  }
+  const std::string longest(kMostTraceKey, 'k');
+  EXPECT_EQ(Import("key\n" + longest + "\n" + longest), 2u) << "with and without its end";
+}
+
+// A reader holds a block of each client, and an import has a buffer for each.
+TEST_F(TraceImportTest, TheBlocksOfManyClientsAreSmaller) {
+  std::string text = "key,client\n";
+  for (int i = 0; i < 3000; ++i) text += std::to_string(i % 100) + std::string(20, 'k') + ",one\n";
+  for (int i = 0; i < 5000; ++i) text += "k,client" + std::to_string(i) + "\n";
+  const auto largest = [](const std::string& path) {
+    uint32_t most = 0;
+    const TraceFile file(path);
+    for (const BlockEntry& block : file.blocks()) most = std::max(most, block.raw_bytes);
+    return most;
+  };
+  Import(text, {.clients = 16});
+  EXPECT_GT(largest(path_), 64u << 10);
+  Import(text, {.clients = 1000});
+  EXPECT_GT(TraceFile(path_).facts().clients, 900u);
+  EXPECT_LT(largest(path_), 20u << 10);
+  ScaleTrace(path_, 0.999, path_ + ".small");
+  EXPECT_LT(largest(path_ + ".small"), 20u << 10);
 }
 
 TEST_F(TraceImportTest, LinesOfOneTimeKeepTheirOrderWhateverTheirClients) {
@@ -126,6 +216,12 @@ TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key,operation,value_size\na,set,\n"), HasSubstr("a column value_size"));
   EXPECT_THAT(Refusal("name\na\n"), HasSubstr("no header with a column key"));
   EXPECT_THAT(Refusal("key\n\"a\n"), HasSubstr("a quote that does not end"));
+  EXPECT_THAT(Refusal("key,\"time\na,1\n"), HasSubstr("line 1: has a quote that does not end"));
+  EXPECT_THAT(Refusal("key,time,key\na,1,b\n"), HasSubstr("line 1: names the column key twice"));
+  EXPECT_THAT(Refusal(""), HasSubstr("input line 1: is no header"));
+  // Times in microseconds, and one that is 0 for want of a clock.
+  EXPECT_THAT(Refusal("key,time\na,1700000000000000\n"), HasSubstr("give times in seconds"));
+  EXPECT_THAT(Refusal("key,time\na,0\nb,1700000000\n"), HasSubstr("line 3: its time is more than"));
   EXPECT_THAT(Refusal("key\n"), HasSubstr("holds no operations"));
   EXPECT_THAT(Refusal("1,2\n", {.format = ImportOptions::kTwitter}), HasSubstr("not the 7"));
 }
@@ -183,6 +279,32 @@ TEST_F(TraceImportTest, AShareOfTheKeysHasAllTheirOperations) {
   EXPECT_EQ(info["keys"]["different"], static_cast<double>(kept) / 10);
   EXPECT_NE(TraceInfoText(info).find("Working set"), std::string::npos);
 }
+
+TEST_F(TraceImportTest, TheBusiestSecondIsThatOfAllClients) {
+  Import("key,time,client\na,0.5,x\nb,1.1,x\nc,1.2,y\nd,1.9,x\ne,2.0,y\nf,7,y\n");
+  EXPECT_EQ(TraceInfo(TraceFile(path_))["busiest_second"], 3);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// The memory that tells of the longer trace is the peak, which the shorter one sets before.
+TEST_F(TraceImportTest, FiguresOfALongTraceTakeNoMoreMemory) {
+  constexpr int kOperations = 150000;
+  const auto peak_after = [this](int operations_of_second) {
+    std::string text = "key,time\n";
+    for (int i = 0; i < kOperations; ++i) {
+      const int second = 100000 + i / operations_of_second;  // texts of equal lengths
+      text += std::to_string(i % 100) + "," + std::to_string(second) + "\n";
+    }
+    Import(text);
+    EXPECT_EQ(TraceInfo(TraceFile(path_))["busiest_second"], operations_of_second);
+    rusage use{};
+    ::getrusage(RUSAGE_SELF, &use);
+    return use.ru_maxrss;  // kB
+  };
+  const auto of_one_second = peak_after(kOperations);
+  EXPECT_LT(peak_after(1), of_one_second + 4000) << "kB";
+}
+#endif
 
 }  // namespace
 }  // namespace testbed
