@@ -76,7 +76,8 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kIntended, "max us",
      "The longest latency, in microseconds, operations that had not begun included."},
     {kIntended, "late p50 us",
-     "How late the phase's operations began, of whatever kind, at the median, in microseconds."},
+     "How late the phase's operations began, of whatever kind, at the median, in microseconds; "
+     "without the time in which the client itself made keys and values or checked answers."},
     {kIntended, "late p99 us", "How late they began at the 99th percentile, in microseconds."},
     {kIntended, "backlog s", "How late the last operation began, in seconds."},
     {kRates, "phase", "The workload and the clients."},
