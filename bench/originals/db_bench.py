@@ -11,6 +11,9 @@ ZIPPYDB = {  # what the authors of mixgraph publish for ZippyDB
     "value_k": 0.2615, "value_sigma": 25.45, "iter_k": 2.517, "iter_sigma": 14.236, "mix_get_ratio": 0.83, "mix_put_ratio": 0.14, "mix_seek_ratio": 0.03,
     "key_dist_a": 0.002312, "key_dist_b": 0.3467,
 }
+# The models without key ranges: keys that are all alike, and a power law of hot keys over the whole key space.
+ALL_RANDOM = {"mix_get_ratio": 0.7, "mix_put_ratio": 0.3}
+ALL_DIST = {**ALL_RANDOM, "key_dist_a": 0.002312, "key_dist_b": 0.3467}
 MIX = {"key": 48, "value": 43, "rows": 200000}
 SEEK_NEXTS, KEYS = 9, 16  # of seekrandom, of a multi-get
 
@@ -44,7 +47,7 @@ def number(key):
 
 
 class DbBench:
-    workloads = ["fillseq", "fillrandom", "overwrite", "readrandom", "seekrandom", "multireadrandom", "readwhilewriting", "mixgraph"]
+    workloads = ["fillseq", "fillrandom", "overwrite", "readrandom", "seekrandom", "multireadrandom", "readwhilewriting", "mixgraph", "mixgraph all_random", "mixgraph all_dist"]
 
     def __init__(self, testbed, options):
         self.testbed, self.count = testbed, options.operations
@@ -78,7 +81,8 @@ class DbBench:
 
     def compare(self, workload, seed):
         """Returns the rows of one workload."""
-        return getattr(self, workload)(seed)
+        name, _, model = workload.partition(" ")
+        return self.mixgraph_of(workload, seed, {"all_random": ALL_RANDOM, "all_dist": ALL_DIST}[model]) if model else getattr(self, name)(seed)
 
     def sizes(self, workload, sides):
         return [rows.number(workload, "bytes of a key", *(max(side.key_bytes) for side in sides)),
@@ -127,14 +131,25 @@ class DbBench:
         sides = (self.db_bench("readwhilewriting", seed, {"reads": 4 * self.count}), self.mine("fillrandom,readwhilewriting", seed, ["--operations", 4 * self.count]))
         return [rows.numbers("readwhilewriting", "keys of reads: quartiles", *(side.gets for side in sides)), rows.numbers("readwhilewriting", "keys of writes: quartiles", *(side.puts for side in sides))]
 
-    def mixgraph(self, seed):
+    def mixes(self, seed, flags, options):
+        """Returns the calls of both sides' mixgraph: db_bench's with the flags, ours with the options of the workload."""
         size = {"num": MIX["rows"], "key_size": MIX["key"], "value_size": MIX["value"]}
         self.db_bench("fillseq", seed, size, loads=True)
-        theirs = self.db_bench("mixgraph", seed, {**size, **ZIPPYDB, "reads": self.count})
+        theirs = self.db_bench("mixgraph", seed, {**size, **flags, "reads": self.count})
+        words = [word for name, value in options.items() for word in ("--workload-option", f"{name}={value}")]
+        return theirs, self.mine("fillrandom,mixgraph", seed, ["--key-size", MIX["key"], "--value-size", MIX["value"], "--operations", self.count, *words], MIX["rows"])
+
+    def mixgraph(self, seed):
+        theirs, ours = self.mixes(seed, ZIPPYDB, {"model": "zippydb"})
         scanned = self.steps() / len(theirs.seeks)
-        ours = self.mine("fillrandom,mixgraph", seed, ["--key-size", MIX["key"], "--value-size", MIX["value"], "--operations", self.count, "--workload-option", "model=zippydb"], MIX["rows"])
         sides, name = (theirs, ours), "mixgraph"
         mean = sum(steps + 1 for steps in ours.steps) / len(ours.steps)
         return [*rows.shares(name, *(side.kinds() for side in sides)), rows.numbers(name, "keys: quartiles", *(side.all for side in sides)), rows.popularity(name, *(side.all for side in sides)),
                 rows.numbers(name, "bytes of a value: quartiles", *(side.value_bytes for side in sides)),
                 rows.tested(name, "rows of a scan: mean", f"{scanned:.1f}", f"{mean:.1f}", two_samples.mean_p(scanned, len(theirs.seeks), [steps + 1 for steps in ours.steps]))]
+
+    def mixgraph_of(self, name, seed, model):
+        """Half of db_bench's hot keys are negative without key ranges, and name no row: what is compared is how hot they are."""
+        sides = self.mixes(seed, model, model)
+        keys = rows.popularity(name, *(side.all for side in sides)) if "key_dist_a" in model else rows.numbers(name, "keys: quartiles", *(side.all for side in sides))
+        return [*rows.shares(name, *(side.kinds() for side in sides)), keys, rows.numbers(name, "bytes of a value: quartiles", *(side.value_bytes for side in sides))]

@@ -24,6 +24,7 @@ class Operation(NamedTuple):
     kind: str
     client: int
     calls: list
+    start_ns: int = 0  # since the phase began
 
 
 class Trace(NamedTuple):
@@ -90,13 +91,13 @@ def read(path):
     entries = list(struct.iter_unpack("<QQIIII", index[8 + length:]))
     raw = unpacked(b"".join(data[offset + 40:offset + 40 + stored] for offset, _, _, _, stored, _ in entries))
     operations, cursors, begin = [], {}, 0
-    for _, _, client, count, _, raw_bytes in entries:
+    for _, start_ns, client, count, _, raw_bytes in entries:
         block = Bytes(raw[begin:begin + raw_bytes])
         begin += raw_bytes
         for _ in range(count):
-            block.number()  # the time since the operation before it
+            start_ns += block.number()
             kind, calls = facts["kinds"][block.number()], []
             while (call := read_call(block, tables, cursors.setdefault(client, {}))).name != "end":
                 calls.append(call)
-            operations.append(Operation(kind, client, calls))
+            operations.append(Operation(kind, client, calls, start_ns))
     return Trace(facts, operations)
