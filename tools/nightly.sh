@@ -24,6 +24,7 @@
 #                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium)
 #   page           a page of 10,000 cells (bench/page_of_cells.py)
 #   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md)
+#   traces         a trace of TESTBED_TRACE_OPERATIONS (default 100,000,000) operations, damaged ones, and the blocks of replays (bench/check_traces.py)
 #   galera         three nodes of MariaDB with Galera, of which one is killed, paused and, as root, cut off (bench/cluster_faults.py)
 #   releases       each release of tools/setup/engine_releases, or those that TESTBED_NIGHTLY_RELEASES names
 #                  (such as "wiredtiger@11.0.0 rocksdb@10.4.2"): built, its conformance suite, 100 kills, and a comparison
@@ -42,7 +43,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble myrocks planted-bugs mutants fuzz experiments page originals galera releases python)
+parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble myrocks planted-bugs mutants fuzz experiments page originals traces galera releases python)
 kSkipped=77
 
 usage() {
@@ -316,6 +317,13 @@ part_originals() {
   python3 "$source_dir/bench/check_originals.py" --testbed "$build_dir/release/testbed" --markdown "$out/originals.md" || code=$?
   ((code != kSkipped)) || cannot "none of the originals is installed, see the log" || return
   return "$code"
+}
+
+# The schedule of a replay and the cost of a recording are left out: they are those of a machine that does nothing else.
+part_traces() {
+  (set_up && build release testbed) || return
+  python3 "$source_dir/bench/check_traces.py" --testbed "$build_dir/release/testbed" --directory "$out" \
+    --only long,damaged,blocks --operations "${TESTBED_TRACE_OPERATIONS:-100000000}"
 }
 
 # Galera's packages are unpacked where the user that the servers run as may read them.
