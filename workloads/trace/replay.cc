@@ -138,7 +138,7 @@ class ReplayClient : public Client {
     for (const TraceCall& call : operation.calls) {
       checked_ = {};
       if (call.kind >= TraceCallKind::kOpenCursor) {
-        OnCursor(call, TraceCallBeginsWalk(call.kind) ? *walk++ : 0);
+        OnCursor(operation.client, call, TraceCallBeginsWalk(call.kind) ? *walk++ : 0);
       } else {
         OnSession(operation, call, &value);
         if (ChangesRows(call)) NoteChange(*row++, call.kind == TraceCallKind::kPut);
@@ -278,11 +278,13 @@ class ReplayClient : public Client {
     }
   }
 
-  // Performs a call on a cursor. `rows` is the number of rows of the walk that the call begins; 0
-  // when it is not known.
-  void OnCursor(const TraceCall& call, uint64_t rows) {
-    if (cursors_.size() <= call.cursor) cursors_.resize(call.cursor + 1);
-    Place& place = cursors_[call.cursor];
+  // Performs a client's call on a cursor. `rows` is the number of rows of the walk that the call
+  // begins; 0 when it is not known.
+  void OnCursor(uint32_t client, const TraceCall& call, uint64_t rows) {
+    if (cursors_.size() <= client) cursors_.resize(client + 1);
+    std::vector<Place>& places = cursors_[client];
+    if (places.size() <= call.cursor) places.resize(call.cursor + 1);
+    Place& place = places[call.cursor];
     if (call.kind == TraceCallKind::kOpenCursor) {
       const TableId table = phase_.tables[call.table];
       place = {session_.NewCursor(table), false, Checks(table)};
@@ -363,7 +365,8 @@ class ReplayClient : public Client {
   ValueMaker values_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
-  std::vector<Place> cursors_;
+  // By client of the trace, several of which may be this thread's, and by the client's numbers.
+  std::vector<std::vector<Place>> cursors_;
   WalkLengths lengths_;
   Checked checked_;  // the last get, if no call came after it
   Asked asked_;

@@ -74,6 +74,31 @@ class ReplayTest : public testing::Test {
     facts.calls = client.calls();
     writer.Finish(facts);
   }
+  // Writes a trace of two clients by turns. Each opens a cursor in one operation, and steps with it
+  // in a later one: the first client 5 times, the second 3 times.
+  void WriteWalks() {
+    TraceWriter writer(path_);
+    TraceFacts facts;
+    facts.kinds = {"scan"};
+    facts.tables = {{0, kMainTable, {}, {}}};
+    facts.clients = 2;
+    for (uint32_t number = 0; number < facts.clients; ++number) {
+      TraceClient client(writer, number);
+      char key[64];
+      client.Begin(0, number);
+      const uint32_t cursor = client.OpenCursor(0);
+      client.Seek(TraceCallKind::kSeek, cursor, dataset_->Key(400 * number, key));
+      client.End();
+      client.Begin(0, 2 + number);
+      for (uint32_t step = 0; step < 5 - 2 * number; ++step) client.Step(cursor, true);
+      client.CloseCursor(cursor);
+      client.End();
+      client.Finish();
+      facts.operations += client.operations();
+      for (size_t k = 0; k < kTraceCalls; ++k) facts.calls[k] += client.calls()[k];
+    }
+    writer.Finish(facts);
+  }
   // Performs the trace and returns how many operations were prepared at once, batch by batch.
   std::vector<size_t> Batches(const std::string& name) {
     WorkloadOptions options;
@@ -154,6 +179,14 @@ TEST_F(ReplayTest, AScanTellsTheEngineItsRows) {
     cut_off += replayed.expected[i] != recorded.expected[i];
   }
   EXPECT_LT(cut_off, 20u);
+}
+
+// The clients give their cursors the same number.
+TEST_F(ReplayTest, ClientsThatShareAThreadHaveCursorsOfTheirOwn) {
+  WriteWalks();
+  const Asked replayed = Replay();
+  EXPECT_EQ(replayed.seeks, 2u);
+  EXPECT_EQ(replayed.steps, 5u + 3);
 }
 
 TEST_F(ReplayTest, TheKeysOfACallAreAskedForTogether) {
