@@ -90,6 +90,7 @@ class Check:
     def __init__(self, options, directory):
         self.options, self.directory = options, pathlib.Path(directory)
         self.rows = []
+        self.long_rows = min(1000000, options.operations)  # of the database that the long trace is of
 
     def note(self, check, what, found, limit, holds):
         self.rows.append(Row(check, what, found, limit, bool(holds)))
@@ -135,7 +136,7 @@ class Check:
 
     def blocks(self):
         for engine in self.options.engines:
-            words = ["--engine", engine, "--rows", 50000, "--cache-size", "8M", "--account", "file"]
+            words = ["--engine", engine, "--rows", 50000, "--cache-pct", 4, "--account", "file", "--durability", "none"]
             self.measure([*words, "--dir", "d", "--fresh", "--threads", 1, "--workload", "insert"])
             for clients in (1, 4):
                 reads = [*words, "--threads", clients, "--dir", "d", "--reuse", "--workload"]
@@ -184,13 +185,13 @@ class Check:
         trace = self.directory / "long.trace"
         if not trace.exists():
             self.memory(f"recording of {self.options.operations:,} operations", [
-                "--engine", "null", "--ram", "256M", "--rows", 1000000, "--threads", 2, "--warmup", 0, "--verify", "none", "--account", "off", "--quiet", "--distribution", "zipfian",
+                "--engine", "null", "--ram", "256M", "--rows", self.long_rows, "--threads", 2, "--warmup", 0, "--verify", "none", "--account", "off", "--quiet", "--distribution", "zipfian",
                 "--workload", "insert,point-read", "--operations", self.options.operations, "--record", trace])
         return trace
 
     def long(self):
         trace = self.long_trace()
-        replay = ["--engine", "null", "--ram", "256M", "--warmup", 0, "--verify", "none", "--account", "off", "--quiet", "--rows", 1000000, "--workload"]
+        replay = ["--engine", "null", "--ram", "256M", "--warmup", 0, "--verify", "none", "--account", "off", "--quiet", "--rows", self.long_rows, "--workload"]
         self.memory("trace info", ["trace", "info", trace])
         self.memory("trace scale", ["trace", "scale", trace, "--share", 0.1, "-o", "scaled.trace"])
         self.memory("replay", [*replay, f"insert,replay:{trace}"])
