@@ -78,7 +78,7 @@ class MysqlEngine : public Engine {
   void WriteAll();
   void WriteDirtyPages();
   std::string Checkpoints() const;
-  uint64_t HistoryLength() const;
+  mariadb::PurgeState Purge() const;
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
@@ -341,18 +341,26 @@ void MysqlEngine::Settle() {
   if (IsRocksdb()) {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
-  mariadb::AwaitPurge([this] { return HistoryLength(); });
+  // An older server shortens the history at each 128th batch alone, so a part of it stays.
+  constexpr milliseconds kOfOlder(1000);
+  mariadb::AwaitPurge([this] { return Purge(); },
+                      version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience);
   WriteAll();
 }
 
-// Returns how many versions of rows wait for the purge; 0 when the server does not tell. The user
-// of a given server need not have the right to see the status of InnoDB.
-uint64_t MysqlEngine::HistoryLength() const {
+// Returns a history of 0 when the server does not tell its length. The user of a given server need
+// not have the right to see the status of InnoDB.
+mariadb::PurgeState MysqlEngine::Purge() const {
   const std::map<std::string, uint64_t> status = Status();
-  const auto it = status.find("history_list_length");
-  if (it != status.end()) return it->second;
-  if (server_ == nullptr) return 0;
-  return old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
+  mariadb::PurgeState purge;
+  if (const auto it = status.find("pages_read"); it != status.end()) purge.pages_read = it->second;
+  if (const auto it = status.find("history_list_length"); it != status.end()) {
+    purge.history = it->second;
+  } else if (server_ != nullptr) {
+    purge.history =
+        old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
+  }
+  return purge;
 }
 
 // Runs on the thread of lazy_, and makes all commits durable.
