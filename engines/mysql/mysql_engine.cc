@@ -18,6 +18,7 @@
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
+#include "device/os/signal_guard.h"
 #include "engines/lazy_sync.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
@@ -77,6 +78,7 @@ class MysqlEngine : public Engine {
   bool IsTableThere(const std::string& table);
   void WriteAll();
   void WriteDirtyPages();
+  void CheckpointGivenServer();
   std::string Checkpoints() const;
   mariadb::PurgeState Purge() const;
   void SyncLazily();
@@ -100,6 +102,8 @@ class MysqlEngine : public Engine {
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
   bool tables_in_steps_ = false;  // a kill may leave a part of a table
   Mutex writing_;                 // held while the server's variables are others than the run's
+  Mutex checkpointing_;
+  std::unique_ptr<MyConnection> checkpoint_connection_ GUARDED_BY(checkpointing_);
   Mutex making_;
   std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
 };
@@ -320,12 +324,32 @@ void MysqlEngine::WriteAll() {
 }
 
 void MysqlEngine::WriteDirtyPages() {
-  if (has_checkpoint_now_ || server_ == nullptr) {
+  if (server_ == nullptr) {
+    CheckpointGivenServer();
+  } else if (has_checkpoint_now_) {
     store_->Ask(kCheckpoint);
   } else {
     const LockGuard lock(writing_);
     old_server::WritePages([this](const std::string& sql) { return store_->Ask(sql); });
   }
+}
+
+// InnoDB ends the statement when a checkpoint has reached the end of the log, which each client
+// that writes moves on. KILL does not end it before (buf_flush_sync), so the run leaves it alone
+// then, with the connection.
+void MysqlEngine::CheckpointGivenServer() {
+  const LockGuard lock(checkpointing_);
+  std::unique_ptr<MyConnection> connection = std::move(checkpoint_connection_);
+  if (connection == nullptr) connection = std::make_unique<MyConnection>(Target());
+  if (!connection->RunWithin(kCheckpoint, std::chrono::seconds(settings_.checkpoint_wait_s))) {
+    if (StopRequested()) throw Stopped("while its server took a checkpoint");
+    throw Error(Error::kRun,
+                fmt::format("mysql: {} has not ended a checkpoint within {} s, as happens while "
+                            "other clients write there without a pause: let them pause, or raise "
+                            "--engine-option checkpoint_wait_s",
+                            settings_.target.shown, settings_.checkpoint_wait_s));
+  }
+  checkpoint_connection_ = std::move(connection);
 }
 
 // Returns what EffectiveSettings says of them.
