@@ -194,9 +194,8 @@ Server::Server(const std::string& dir, const Settings& settings)
 // open it over and over, for ever: the server (10.11.19) keeps no table's definition from then on.
 void Server::EndPurge() noexcept {
   try {
-    // It may still read pages, but opens no table any more.
     mariadb::AwaitPurge([this] { return PurgeOf(Status()); }, mariadb::kPurgePatience,
-                        milliseconds(0));
+                        milliseconds(0));  // what it reads after that needs no table
   } catch (const std::exception&) {
     // A server that no longer answers ends without this.
   }

@@ -97,7 +97,9 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
 
 // Other clients that write may keep the checkpoint of a given server from its end.
 TEST_P(ServerTest, ACheckpointOfAGivenServerIsGivenUpAtTheEndOfItsTime) {
-  if (info().name == "postgres") GTEST_SKIP() << "PostgreSQL's ends by itself";
+  if (info().name == "postgres" || GetParam().IsOldMariadb()) {
+    GTEST_SKIP() << "its checkpoint ends by itself, or it has none on demand";
+  }
   if (GetParam().IsMyRocks()) GTEST_SKIP() << "a server that runs already must have InnoDB";
   Open();
   EngineOptions options = options_;

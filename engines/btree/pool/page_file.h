@@ -224,9 +224,9 @@ class PageFile {
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // number of pages at the open; those behind were never written
   std::unique_ptr<CompressedCache> compressed_cache_;
-  Mutex mutex_;                                   // held by Write and Sync
-  bool unsynced_ GUARDED_BY(mutex_) = false;      // pages of the last batch may not be durable
-  bool half_written_ GUARDED_BY(mutex_) = false;  // nor whole in place: the disk was full
+  Mutex mutex_;                                     // held by Write and Sync
+  bool unsynced_ GUARDED_BY(mutex_) = false;        // pages of the last batch may not be durable
+  bool half_written_ GUARDED_BY(mutex_) = false;    // nor whole in place: the disk was full
   uint64_t unsynced_bytes_ GUARDED_BY(mutex_) = 0;  // of pages, if BoundUnsynced bounds them
   WrittenPages written_ GUARDED_BY(mutex_);
   // Whole copies of pages that are torn in their places. They are read while uses_copies_ is true.
