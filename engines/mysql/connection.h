@@ -5,6 +5,7 @@
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
 #include <cerrno>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -47,6 +48,9 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   ~MyConnection() override;
 
   std::vector<Row> Run(const std::string& sql) override;
+  // Runs a statement that returns no rows. Returns false when it has not ended within `patience`,
+  // or when the run should end first (StopRequested): the connection can then only be closed.
+  bool RunWithin(const std::string& sql, std::chrono::milliseconds patience);
   SqlStatement Prepare(const std::string& sql, size_t parameters, size_t columns) override;
   void Execute(SqlStatement statement, std::span<const SqlParameter> parameters) override;
   bool NextRow() override;

@@ -18,6 +18,7 @@
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
+#include "device/os/signal_guard.h"
 #include "engines/lazy_sync.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
@@ -77,8 +78,9 @@ class MysqlEngine : public Engine {
   bool IsTableThere(const std::string& table);
   void WriteAll();
   void WriteDirtyPages();
+  void CheckpointGivenServer();
   std::string Checkpoints() const;
-  uint64_t HistoryLength() const;
+  mariadb::PurgeState Purge() const;
   void SyncLazily();
   std::map<std::string, std::string> Variables() const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
@@ -100,6 +102,8 @@ class MysqlEngine : public Engine {
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
   bool tables_in_steps_ = false;  // a kill may leave a part of a table
   Mutex writing_;                 // held while the server's variables are others than the run's
+  Mutex checkpointing_;
+  std::unique_ptr<MyConnection> checkpoint_connection_ GUARDED_BY(checkpointing_);
   Mutex making_;
   std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
 };
@@ -320,12 +324,32 @@ void MysqlEngine::WriteAll() {
 }
 
 void MysqlEngine::WriteDirtyPages() {
-  if (has_checkpoint_now_ || server_ == nullptr) {
+  if (server_ == nullptr) {
+    CheckpointGivenServer();
+  } else if (has_checkpoint_now_) {
     store_->Ask(kCheckpoint);
   } else {
     const LockGuard lock(writing_);
     old_server::WritePages([this](const std::string& sql) { return store_->Ask(sql); });
   }
+}
+
+// InnoDB ends the statement when a checkpoint has reached the end of the log, which each client
+// that writes moves on. KILL does not end it before (buf_flush_sync), so the run leaves it alone
+// then, with the connection.
+void MysqlEngine::CheckpointGivenServer() {
+  const LockGuard lock(checkpointing_);
+  std::unique_ptr<MyConnection> connection = std::move(checkpoint_connection_);
+  if (connection == nullptr) connection = std::make_unique<MyConnection>(Target());
+  if (!connection->RunWithin(kCheckpoint, std::chrono::seconds(settings_.checkpoint_wait_s))) {
+    if (StopRequested()) throw Stopped("while its server took a checkpoint");
+    throw Error(Error::kRun,
+                fmt::format("mysql: {} has not ended a checkpoint within {} s, as happens while "
+                            "other clients write there without a pause: let them pause, or raise "
+                            "--engine-option checkpoint_wait_s",
+                            settings_.target.shown, settings_.checkpoint_wait_s));
+  }
+  checkpoint_connection_ = std::move(connection);
 }
 
 // Returns what EffectiveSettings says of them.
@@ -341,18 +365,26 @@ void MysqlEngine::Settle() {
   if (IsRocksdb()) {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
-  mariadb::AwaitPurge([this] { return HistoryLength(); });
+  // An older server shortens the history at each 128th batch alone, so a part of it stays.
+  constexpr milliseconds kOfOlder(1000);
+  mariadb::AwaitPurge([this] { return Purge(); },
+                      version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience);
   WriteAll();
 }
 
-// Returns how many versions of rows wait for the purge; 0 when the server does not tell. The user
-// of a given server need not have the right to see the status of InnoDB.
-uint64_t MysqlEngine::HistoryLength() const {
+// Returns a history of 0 when the server does not tell its length. The user of a given server need
+// not have the right to see the status of InnoDB.
+mariadb::PurgeState MysqlEngine::Purge() const {
   const std::map<std::string, uint64_t> status = Status();
-  const auto it = status.find("history_list_length");
-  if (it != status.end()) return it->second;
-  if (server_ == nullptr) return 0;
-  return old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
+  mariadb::PurgeState purge;
+  if (const auto it = status.find("pages_read"); it != status.end()) purge.pages_read = it->second;
+  if (const auto it = status.find("history_list_length"); it != status.end()) {
+    purge.history = it->second;
+  } else if (server_ != nullptr) {
+    purge.history =
+        old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
+  }
+  return purge;
 }
 
 // Runs on the thread of lazy_, and makes all commits durable.

@@ -232,6 +232,8 @@ Settings MakeSettings(const EngineOptions& options) {
     }
   }
   mariadb::CheckFileAdvice("mysql", options);
+  constexpr char kCheckpointWait[] = "checkpoint_wait_s";
+  s.checkpoint_wait_s = static_cast<uint32_t>(extra.Integer(kCheckpointWait, 600, 1, 1000000));
   if (extra.Has("connect")) {
     s.is_private = false;
     s.target = ParseUrl(options.extra.at("connect"));
@@ -241,6 +243,10 @@ Settings MakeSettings(const EngineOptions& options) {
       }
     }
     return s;
+  }
+  if (extra.Has(kCheckpointWait)) {
+    Refuse(kCheckpointWait, options.extra.at(kCheckpointWait),
+           "it is an option for a server that runs already (connect)");
   }
   const std::string server = extra.Choice("server", "mariadb", ServerNames());
   if (server == "rocksdb") {
@@ -287,6 +293,9 @@ Capabilities MysqlCapabilities() {
        "size of each of MyRocks' two memtables, for server=rocksdb (--ram / 16, up to 64M)"},
       {"program", "path of the mariadbd that the run starts (Debian's)"},
       {"schema", "database of the server that the tables are in (testbed)"},
+      {"checkpoint_wait_s",
+       "seconds that a checkpoint of the server of connect may take; clients that write there keep "
+       "it from its end (600)"},
   };
   for (auto& option : mariadb::SharedOptions()) can.extra_options.push_back(std::move(option));
   return can;

@@ -30,6 +30,7 @@ struct Settings {
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
   uint32_t conflict_wait_ms = 10000;
+  uint32_t checkpoint_wait_s = 600;     // of a server that is not private
   bool create = true, replace = false;  // as EngineOptions has them
   std::vector<std::string> server;      // --name=value for the private server
 };

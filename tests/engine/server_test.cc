@@ -95,6 +95,30 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
   EXPECT_EQ(Get("k"), "v");
 }
 
+// Other clients that write may keep the checkpoint of a given server from its end.
+TEST_P(ServerTest, ACheckpointOfAGivenServerIsGivenUpAtTheEndOfItsTime) {
+  if (info().name == "postgres" || GetParam().IsOldMariadb()) {
+    GTEST_SKIP() << "its checkpoint ends by itself, or it has none on demand";
+  }
+  if (GetParam().IsMyRocks()) GTEST_SKIP() << "a server that runs already must have InnoDB";
+  Open();
+  EngineOptions options = options_;
+  options.extra = {{"schema", "shelf"}, {"connect", Url()}, {"checkpoint_wait_s", "1"}};
+  const std::unique_ptr<Engine> engine = OpenEngine("mysql", dir_ + "/a", options);
+  PutIn(engine.get(), "k", "v");
+  engine->Checkpoint();
+  ::kill(ServerPid(), SIGSTOP);
+  const std::string sentence = ErrorOf(Error::kRun, [&] { engine->Checkpoint(); });
+  ::kill(ServerPid(), SIGCONT);
+  EXPECT_NE(sentence.find("checkpoint within 1 s"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("--engine-option checkpoint_wait_s"), std::string::npos) << sentence;
+  engine->Checkpoint();
+  EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
+  // A server of the run's own has no other clients.
+  options.extra = {{"checkpoint_wait_s", "1"}};
+  ErrorOf(Error::kUsage, [&] { CheckEngineOptions(info(), options); });
+}
+
 // A server would make missing files anew, perhaps below a mount point whose file system is only not
 // mounted.
 TEST_P(ServerTest, AClusterThatIsMissingIsNotMadeAnew) {
@@ -165,6 +189,11 @@ TEST_P(ServedThreadTest, ReadsAreChargedToTheOperationThatCausedThem) {
   }
   engine->Settle();
   const EngineCounters before = engine->Counters();
+  for (const auto& [name, value] : before.now) {
+    if (name == "history_list_length") {
+      EXPECT_EQ(value, 0u) << "the purge would read meanwhile";
+    }
+  }
   const Balance cost = Cost([&] {
     std::mt19937_64 random(301);
     std::string_view value;
