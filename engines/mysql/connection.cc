@@ -124,7 +124,8 @@ void MyConnection::Connect() {
 }
 
 // Returns the id of the thread that serves the connection, by the server's process list; 0 when it
-// is not of this machine, that is, when no thread here with that id is of a MariaDB.
+// is not of this machine, that is, when no thread here with that id is of a MariaDB. The list has 0
+// where a pool of threads serves the connection.
 int MyConnection::FindServerThread() {
   // The URL, ~/.my.cnf or the library may name the socket, which a host that is not this one
   // overrules.

@@ -25,6 +25,7 @@ struct ConnectOptions {
   bool tls = false;
   bool private_server = false;  // reads no option files, and needs no password
   bool as_text = false;         // statements are sent as text instead of being prepared
+  std::string address;          // of a server that runs already, as results name it
   std::string shown;            // the server's name in errors
   std::string setup;            // a statement that each connection begins with
   // Returns the server's last complaint, for the sentence about a connection that was lost; empty:

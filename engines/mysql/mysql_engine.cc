@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "device/account/ledger.h"
 #include "device/account/served_thread.h"
@@ -28,6 +29,7 @@
 #include "engines/mysql/settings.h"
 #include "engines/mysql/unfinished_table.h"
 #include "engines/mysql/versions.h"
+#include "engines/sql/addresses.h"
 #include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 #include "engines/sql/ownership.h"
@@ -59,7 +61,12 @@ class MysqlEngine : public Engine {
     return store_->OpenIndex(index, table, parts);
   }
   std::unique_ptr<Session> NewSession() override {
+    AwaitOtherNodes();
     return std::make_unique<SqlSession>(store_.get());
+  }
+  std::unique_ptr<Session> NewClientSession(int client) override {
+    return std::make_unique<SqlSession>(store_.get(), "",
+                                        AddressOfClient(client, store_->addresses()));
   }
   void Flush() override { WriteAll(); }
   void Checkpoint() override { WriteAll(); }
@@ -69,8 +76,10 @@ class MysqlEngine : public Engine {
   DiskSize SizeOnDisk() const override;
 
  private:
-  ConnectOptions Target() const;
-  void CheckGivenServer();
+  ConnectOptions Target(size_t address) const;
+  std::vector<std::string> Addresses() const;
+  void CheckGivenServer(size_t address);
+  void AwaitOtherNodes();
   void OpenSchema();
   FoundSchema FindSchema();
   bool TryLockSchema();
@@ -78,15 +87,16 @@ class MysqlEngine : public Engine {
   bool IsTableThere(const std::string& table);
   void WriteAll();
   void WriteDirtyPages();
-  void CheckpointGivenServer();
+  void CheckpointGivenServer(size_t address);
   std::string Checkpoints() const;
-  mariadb::PurgeState Purge() const;
+  mariadb::PurgeState Purge(size_t address) const;
   void SyncLazily();
-  std::map<std::string, std::string> Variables() const;
+  EngineCounters CountersOf(size_t address) const;
+  std::map<std::string, std::string> Variables(size_t address) const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
   // Returns the numbers of the server's status by name, Innodb_NAME or Rocksdb_NAME as NAME,
   // Com_NAME as com_NAME.
-  std::map<std::string, uint64_t> Status() const;
+  std::map<std::string, uint64_t> Status(size_t address) const;
 
   const std::string dir_;
   const Settings settings_;
@@ -101,9 +111,11 @@ class MysqlEngine : public Engine {
   Version version_ = kNewest;  // of the server
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
   bool tables_in_steps_ = false;  // a kill may leave a part of a table
+  bool galera_ = false;           // the first of several addresses is a node of Galera
   Mutex writing_;                 // held while the server's variables are others than the run's
   Mutex checkpointing_;
-  std::unique_ptr<MyConnection> checkpoint_connection_ GUARDED_BY(checkpointing_);
+  // By address; null until the first checkpoint there.
+  std::vector<std::unique_ptr<MyConnection>> checkpoint_connections_ GUARDED_BY(checkpointing_);
   Mutex making_;
   std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
 };
@@ -127,13 +139,18 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
       "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access, settings_.storage),
       schema_,
       SqlLimits{mariadb::kMaxKeySize, settings_.max_value_size, settings_.conflict_wait_ms},
-      [this] { return std::make_unique<MyConnection>(Target()); }, made);
+      [this](size_t address) { return std::make_unique<MyConnection>(Target(address)); }, made,
+      std::max<size_t>(settings_.targets.size(), 1));
   if (const Version told = ParseVersion(store_->AskOne("SELECT VERSION()"))) version_ = told;
   has_checkpoint_now_ =
       !store_->Ask("SHOW GLOBAL VARIABLES LIKE 'innodb_log_checkpoint_now'").empty();
   tables_in_steps_ = server_ != nullptr && !IsRocksdb() && version_ < kAtomicTables;
-  if (server_ == nullptr) CheckGivenServer();
+  for (size_t i = 0; i < settings_.targets.size(); ++i) CheckGivenServer(i);
+  galera_ = store_->addresses() > 1 &&
+            !store_->Ask("SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'")
+                 .empty();
   OpenSchema();
+  AwaitAddresses(store_.get(), Addresses(), Error::kUsage, kPatienceAtOpening);
   if (tables_in_steps_) {
     unfinished_table::Repair(dir_, schema_, [this](const std::string& sql) { store_->Ask(sql); });
   }
@@ -167,8 +184,8 @@ bool MysqlEngine::IsTableThere(const std::string& table) {
   });
 }
 
-ConnectOptions MysqlEngine::Target() const {
-  ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
+ConnectOptions MysqlEngine::Target(size_t address) const {
+  ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.targets[address];
   options.as_text = settings_.access == Access::kSelect;
   // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
   // another syncs lazy commits. A server may also be set to commit nothing by itself, or to begin
@@ -179,41 +196,58 @@ ConnectOptions MysqlEngine::Target() const {
   return options;
 }
 
+// Returns the names of the addresses of a server that runs already.
+std::vector<std::string> MysqlEngine::Addresses() const {
+  std::vector<std::string> names;
+  for (const ConnectOptions& target : settings_.targets) names.push_back(target.address);
+  return names;
+}
+
+// Waits until the first node of several has applied what clients have committed at the others, so
+// that a session there, which may check the rows, sees it.
+void MysqlEngine::AwaitOtherNodes() {
+  if (!galera_) return;
+  store_->Ask("SET SESSION wsrep_sync_wait = 1");
+  store_->Ask(fmt::format("SELECT COUNT(*) FROM `{}`.{}", schema_, kMarker));
+  store_->Ask("SET SESSION wsrep_sync_wait = 0");
+}
+
 // Throws Error (kUsage) when a given server, whose variables these are, refuses the tables that
-// testbed makes, as one before MariaDB 10.2 may be set to.
-void CheckRowFormat(const std::map<std::string, std::string>& variables) {
+// testbed makes, as one before MariaDB 10.2 may be set to. `server` is its name in the sentence.
+void CheckRowFormat(const std::string& server,
+                    const std::map<std::string, std::string>& variables) {
   static constexpr std::pair<const char*, const char*> kWanted[] = {
       {"innodb_file_format", "Barracuda"}, {"innodb_large_prefix", "ON"}};
   for (const auto& [name, wanted] : kWanted) {
     const auto it = variables.find(name);
     if (it == variables.end() || it->second == wanted) continue;
-    throw Error(Error::kUsage, fmt::format("mysql needs tables with long keys, and the server has "
-                                           "{} = {}; give that server {}",
-                                           name, it->second, wanted));
+    throw Error(Error::kUsage, fmt::format("mysql needs tables with long keys, and {} has {} = {}; "
+                                           "give that server {}",
+                                           server, name, it->second, wanted));
   }
 }
 
 // Throws Error (kUsage) when a server that runs already does not have what the options ask for: the
 // engine changes nothing there.
-void MysqlEngine::CheckGivenServer() {
-  std::map<std::string, std::string> variables = Variables();
-  const auto refuse = [](const std::string& option, const std::string& name,
-                         const std::string& value, const std::string& give) {
-    throw Error(Error::kUsage,
-                fmt::format("mysql cannot honour {}: the server has {} = {}; give {}", option, name,
-                            value, give));
+void MysqlEngine::CheckGivenServer(size_t address) {
+  std::map<std::string, std::string> variables = Variables(address);
+  const std::string server =
+      store_->addresses() > 1 ? settings_.targets[address].shown : "the server";
+  const auto refuse = [&server](const std::string& option, const std::string& name,
+                                const std::string& value, const std::string& give) {
+    throw Error(Error::kUsage, fmt::format("mysql cannot honour {}: {} has {} = {}; give {}",
+                                           option, server, name, value, give));
   };
   const std::string page = variables["innodb_page_size"];
   if (page.empty()) {
-    throw Error(Error::kUsage,
-                "mysql keeps its tables in InnoDB, and the server of --engine-option connect has "
-                "it off");
+    throw Error(Error::kUsage, fmt::format("mysql keeps its tables in InnoDB, and {} has it off",
+                                           settings_.targets[address].shown));
   }
   if (page != std::to_string(settings_.page_size)) {
     refuse(fmt::format("--page-size {}", settings_.page_size), "innodb_page_size", page,
            "--page-size " + page);
   }
-  CheckRowFormat(variables);
+  CheckRowFormat(server, variables);
   const std::string method = variables["innodb_flush_method"];
   const bool direct = method.starts_with("O_DIRECT");
   if (direct != (settings_.io == IoMode::kDirect)) {
@@ -316,7 +350,7 @@ void MysqlEngine::WriteAll() {
   try {
     do {
       WriteDirtyPages();
-    } while (server_ != nullptr && Status()["buffer_pool_pages_dirty"] != 0);
+    } while (server_ != nullptr && Status(0)["buffer_pool_pages_dirty"] != 0);
   } catch (const Error& error) {
     if (server_ != nullptr || error.kind() != Error::kUsage) throw;
     may_checkpoint_ = false;  // EffectiveSettings reports this
@@ -325,7 +359,7 @@ void MysqlEngine::WriteAll() {
 
 void MysqlEngine::WriteDirtyPages() {
   if (server_ == nullptr) {
-    CheckpointGivenServer();
+    for (size_t i = 0; i < store_->addresses(); ++i) CheckpointGivenServer(i);
   } else if (has_checkpoint_now_) {
     store_->Ask(kCheckpoint);
   } else {
@@ -337,19 +371,20 @@ void MysqlEngine::WriteDirtyPages() {
 // InnoDB ends the statement when a checkpoint has reached the end of the log, which each client
 // that writes moves on. KILL does not end it before (buf_flush_sync), so the run leaves it alone
 // then, with the connection.
-void MysqlEngine::CheckpointGivenServer() {
+void MysqlEngine::CheckpointGivenServer(size_t address) {
   const LockGuard lock(checkpointing_);
-  std::unique_ptr<MyConnection> connection = std::move(checkpoint_connection_);
-  if (connection == nullptr) connection = std::make_unique<MyConnection>(Target());
+  checkpoint_connections_.resize(store_->addresses());
+  std::unique_ptr<MyConnection> connection = std::move(checkpoint_connections_[address]);
+  if (connection == nullptr) connection = std::make_unique<MyConnection>(Target(address));
   if (!connection->RunWithin(kCheckpoint, std::chrono::seconds(settings_.checkpoint_wait_s))) {
     if (StopRequested()) throw Stopped("while its server took a checkpoint");
     throw Error(Error::kRun,
                 fmt::format("mysql: {} has not ended a checkpoint within {} s, as happens while "
                             "other clients write there without a pause: let them pause, or raise "
                             "--engine-option checkpoint_wait_s",
-                            settings_.target.shown, settings_.checkpoint_wait_s));
+                            settings_.targets[address].shown, settings_.checkpoint_wait_s));
   }
-  checkpoint_connection_ = std::move(connection);
+  checkpoint_connections_[address] = std::move(connection);
 }
 
 // Returns what EffectiveSettings says of them.
@@ -365,17 +400,20 @@ void MysqlEngine::Settle() {
   if (IsRocksdb()) {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
+  AwaitAddresses(store_.get(), Addresses(), Error::kRun, kPatienceAtRest);
   // An older server shortens the history at each 128th batch alone, so a part of it stays.
   constexpr milliseconds kOfOlder(1000);
-  mariadb::AwaitPurge([this] { return Purge(); },
-                      version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience);
+  for (size_t i = 0; i < store_->addresses(); ++i) {
+    mariadb::AwaitPurge([this, i] { return Purge(i); },
+                        version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience);
+  }
   WriteAll();
 }
 
 // Returns a history of 0 when the server does not tell its length. The user of a given server need
 // not have the right to see the status of InnoDB.
-mariadb::PurgeState MysqlEngine::Purge() const {
-  const std::map<std::string, uint64_t> status = Status();
+mariadb::PurgeState MysqlEngine::Purge(size_t address) const {
+  const std::map<std::string, uint64_t> status = Status(address);
   mariadb::PurgeState purge;
   if (const auto it = status.find("pages_read"); it != status.end()) purge.pages_read = it->second;
   if (const auto it = status.find("history_list_length"); it != status.end()) {
@@ -400,21 +438,22 @@ void MysqlEngine::SyncLazily() {
   }
 }
 
-std::map<std::string, std::string> MysqlEngine::Variables() const {
+std::map<std::string, std::string> MysqlEngine::Variables(size_t address) const {
   std::map<std::string, std::string> variables;
-  for (const SqlConnection::Row& row : store_->Ask("SHOW GLOBAL VARIABLES")) {
+  for (const SqlConnection::Row& row : store_->Ask("SHOW GLOBAL VARIABLES", address)) {
     variables[row[0]] = row[1];
   }
   return variables;
 }
 
-std::map<std::string, uint64_t> MysqlEngine::Status() const {
+std::map<std::string, uint64_t> MysqlEngine::Status(size_t address) const {
   std::map<std::string, uint64_t> status;
   const std::string prefix = IsRocksdb() ? "Rocksdb_" : "Innodb_";
-  for (const SqlConnection::Row& row : store_->Ask(fmt::format(
-           "SHOW GLOBAL STATUS WHERE Variable_name LIKE '{}%' OR Variable_name IN ('Com_select', "
-           "'Com_ha_read', 'Com_stmt_execute')",
-           prefix))) {
+  const std::string sql = fmt::format(
+      "SHOW GLOBAL STATUS WHERE Variable_name LIKE '{}%' OR Variable_name IN ('Com_select', "
+      "'Com_ha_read', 'Com_stmt_execute')",
+      prefix);
+  for (const SqlConnection::Row& row : store_->Ask(sql, address)) {
     const std::string &name = row[0], &value = row[1];
     if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) continue;
     status[name.starts_with("Com") ? "com" + name.substr(3) : name.substr(prefix.size())] =
@@ -432,8 +471,12 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
       {"server", server_ != nullptr ? "private" : "given by connect"},
       {"schema", schema_},
       {"checkpoints", Checkpoints()}};
-  if (server_ != nullptr) all.emplace_back("program", settings_.program);
-  const std::map<std::string, std::string> variables = Variables();
+  if (server_ != nullptr) {
+    all.emplace_back("program", settings_.program);
+  } else {
+    all.emplace_back("addresses", JoinAddresses(Addresses()));
+  }
+  const std::map<std::string, std::string> variables = Variables(0);
   for (const auto& [name, value] : variables) {
     const bool told = name.starts_with(IsRocksdb() ? "rocksdb_" : "innodb_") || name == "version" ||
                       name == "thread_handling" || name == "max_connections" || name == "log_bin" ||
@@ -451,7 +494,13 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
 }
 
 EngineCounters MysqlEngine::Counters() const {
-  std::map<std::string, uint64_t> status = Status();
+  EngineCounters sum;
+  for (size_t i = 0; i < store_->addresses(); ++i) sum += CountersOf(i);
+  return sum;
+}
+
+EngineCounters MysqlEngine::CountersOf(size_t address) const {
+  std::map<std::string, uint64_t> status = Status(address);
   if (IsRocksdb()) {
     EngineCounters c = myrocks::Counters(status);
     const std::string held = store_->AskOne(

@@ -16,9 +16,9 @@
 namespace testbed::mysql {
 
 struct Settings {
-  bool is_private = true;  // a server is started for the run; else `target` leads to one
-  ConnectOptions target;
-  std::string program;  // path of mariadbd, for a private server
+  bool is_private = true;               // a server is started for the run
+  std::vector<ConnectOptions> targets;  // otherwise these lead to one, by each of its addresses
+  std::string program;                  // path of mariadbd, for a private server
   Version version = kNewest;
   std::string base;  // directory of the program's own files; empty: where it was compiled for
   size_t max_value_size = mariadb::kMaxValueSize;  // bytes

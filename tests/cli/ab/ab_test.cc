@@ -263,7 +263,7 @@ TEST_F(AbTest, AServerIsNeitherBoundNorBoundedByASide) {
   const std::string elsewhere = "engine=mysql ram=64M connect=mysql://me@127.0.0.1:1/ rows=1000";
   ExpectRefused(Run("ab --strict --a 'engine=null ram=0 cache-size=1M rows=1000' --b '" +
                     elsewhere + "'" + std::string(kOneClient)),
-                "side b: --ram cannot be enforced: the server of --engine-option connect");
+                "side b: --ram cannot be enforced: the server that runs already (connect)");
   ExpectRefused(
       Run("ab --way duet --a engine=null --b engine=mysql --rows 1000" + std::string(kOneClient)),
       "the server of mysql on side b does its work on all of them; give --way interleave");
