@@ -81,6 +81,23 @@ TEST_F(ComparingTest, CompareTellsByLoadsAndJudgesConditions) {
   ExpectRefused("compare old.json other.json", "their data differ: rows 2000 against 1");
 }
 
+// Exit code 1 says that a condition holds, or that a metric got worse, and nothing else.
+TEST_F(ComparingTest, AnAnswerThatCannotBeWrittenIsNoJudgement) {
+  Measure();
+  Write("old.json", base_, {1000, 1010, 990});
+  Write("new.json", base_, {900, 910, 890});
+  const std::string files = "compare old.json new.json --metric rate --fail-if ";
+  EXPECT_EQ(Run(files + "'rate < -30%' >/dev/full").code, 2);
+  const CommandResult full = Run(files + "'rate < -30%' --json /dev/full");
+  EXPECT_EQ(full.code, 2) << full.err;
+  EXPECT_NE(full.err.find("--json /dev/full cannot be written"), std::string::npos) << full.err;
+  EXPECT_EQ(Run(files + "'rate < -3%' >/dev/full").code, 1) << "which is judged for sure";
+  for (int night = 0; night < 8; ++night) AddNight(night, Night(night, 1000));
+  const std::string check = "history check --otava none --metric rate";
+  EXPECT_EQ(Run(check).code, 0);
+  EXPECT_EQ(Run(check + " >/dev/full").code, 2);
+}
+
 TEST_F(ComparingTest, HistoryFindsTheNightsThatGotSlower) {
   Measure();
   AddNight(0, 1000);

@@ -59,10 +59,13 @@ StandardStreams::StandardStreams() {
   if (err != nullptr) stderr = err;
 }
 
+// The reader of a closed pipe has what it wanted.
+bool StandardOutputLost() { return out_target.error != 0 && out_target.error != EPIPE; }
+
 int StandardStreams::Close(int code) {
   std::fflush(stdout);
+  if (!StandardOutputLost()) return code;
   const int error = out_target.error;
-  if (error == 0 || error == EPIPE) return code;  // the reader of a closed pipe has what it wanted
   std::fprintf(stderr, "testbed: standard output cannot be written: %s\n",
                error == EBADF ? "it is closed" : std::strerror(error));
   return code == 0 ? 1 : code;

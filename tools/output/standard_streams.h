@@ -27,6 +27,11 @@ class StandardStreams {
   int Close(int code);
 };
 
+// Returns whether something that was printed could not be written to standard output, for another
+// reason than a reader that went away. What is still buffered is not known here: flush stdout first.
+// Close then has a sentence for the user. It is for commands whose exit code 1 says something else.
+bool StandardOutputLost();
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_OUTPUT_STANDARD_STREAMS_H_

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +16,7 @@
 #include "tools/command/command_words.h"
 #include "tools/database/database_rows.h"
 #include "tools/output/json_text.h"
+#include "tools/output/standard_streams.h"
 #include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/statistics/corrections.h"
@@ -434,6 +437,20 @@ int CompareExitCode(const CellComparison& comparison) {
   };
   if (any(Judgement::kHolds)) return kCompareConditionHolds;
   return any(Judgement::kUnknown) ? kCompareConditionUnknown : 0;
+}
+
+int JudgedOrFailed(const std::function<int()>& command) {
+  try {
+    const int code = command();
+    std::fflush(stdout);
+    return code != kCompareConditionHolds && StandardOutputLost() ? kCompareFailed : code;
+  } catch (const std::filesystem::filesystem_error&) {
+    throw;  // which ends the program with 2
+  } catch (const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    if (error != nullptr && (error->kind() == Error::kUsage || error->kind() == Error::kIo)) throw;
+    throw Error(Error::kUsage, SentenceOf(e));
+  }
 }
 
 }  // namespace testbed

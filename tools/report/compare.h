@@ -7,6 +7,7 @@
 #ifndef TESTBED_TOOLS_REPORT_COMPARE_H_
 #define TESTBED_TOOLS_REPORT_COMPARE_H_
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -105,9 +106,16 @@ nlohmann::json ComparisonJson(const CellComparison& comparison, const std::strin
 
 // Exit codes of a comparison.
 constexpr int kCompareConditionHolds = 1;    // some --fail-if holds
+constexpr int kCompareFailed = 2;            // not compared, or what was found could not be written
 constexpr int kCompareConditionUnknown = 3;  // none holds, and some cannot be told
 // Returns the exit code; 0 when no condition holds.
 int CompareExitCode(const CellComparison& comparison);
+
+// Returns the exit code that `command` returns, of which 1 is a judgement, as that of a condition
+// that holds. So that it is nothing else, kCompareFailed takes the place of another code when what
+// was printed is lost, and an error that would end the program with 1, such as a full disk or want
+// of memory, becomes Error (kUsage).
+int JudgedOrFailed(const std::function<int()>& command);
 
 }  // namespace testbed
 

@@ -132,7 +132,9 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
       ->allow_extra_args(false);
   AddFileOption(*compare, "--json", &words->json_file, "Write the comparison to a file as JSON");
   compare->add_flag("--csv", words->as_csv, "Print comma-separated values");
-  compare->callback([words, command] { *command = [words] { return CompareIt(*words); }; });
+  compare->callback([words, command] {
+    *command = [words] { return JudgedOrFailed([&] { return CompareIt(*words); }); };
+  });
 }
 
 }  // namespace testbed

@@ -305,6 +305,20 @@ TEST_F(AbTest, ExitCodesOfFailIf) {
   EXPECT_EQ(code(" --a '' --b added-delay=50000", "1"), 125);
 }
 
+// `git bisect run` calls a commit bad at 1, and passes over it at 125.
+TEST_F(AbTest, AnAnswerThatCannotBeWrittenIsNoJudgement) {
+  const std::string faster =
+      "ab --engine null --a added-delay=50000 --b '' --account off --rows 1000 --threads 1 "
+      "--workload point-read --slice 0.05 --warmup 0 --quiet --time 5s --loads 3";
+  const std::string asked = faster + " --fail-if 'rate < -20%'";
+  const CommandResult full = Run(asked + " --json /dev/full");
+  EXPECT_EQ(full.code, 125) << full.err;
+  EXPECT_NE(full.err.find("--json /dev/full cannot be written"), std::string::npos) << full.err;
+  EXPECT_THAT(full.out, HasSubstr("rate < -20 % of b: does not hold, for sure"));
+  EXPECT_EQ(Run(asked + " >/dev/full").code, 125);
+  EXPECT_EQ(Run(faster + " --json /dev/full").code, 1);
+}
+
 // The file level is not counted, so a minute of loads would tell nothing about it.
 TEST_F(AbTest, AMetricThatIsNotMeasuredIsNotWaitedFor) {
   const CommandResult result =
