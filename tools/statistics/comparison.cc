@@ -13,9 +13,6 @@ namespace testbed {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The relative rounding error of a sum, which depends on the order of its terms. A smaller
-// difference counts as none.
-constexpr double kRounding = 1e-12;
 
 double MeanOf(const std::vector<double>& values) {
   double sum = 0;
@@ -187,7 +184,7 @@ class Estimator {
   // neighbouring steps, which adds at most a quarter of a step squared. Loads that are all rounded
   // alike have no variance by that, and an error that is told apart (Estimated::rounding).
   double LeastVariance(Side side) const {
-    const double exact = unit_ * kRounding;
+    const double exact = unit_ * kSumError;
     return exact * exact + (AllAlike(side) ? 0 : step_ * step_ / 4);
   }
   double ScaleOf(const std::vector<Weighted>& values) const {

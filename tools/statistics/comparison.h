@@ -47,6 +47,9 @@
 namespace testbed {
 
 inline constexpr double kUnknownValue = std::numeric_limits<double>::quiet_NaN();
+// The relative rounding error of a sum, which depends on the order of its terms. A smaller
+// difference counts as none.
+inline constexpr double kSumError = 1e-12;
 
 enum Side { kA = 0, kB = 1 };
 

@@ -102,6 +102,13 @@ Judgement JudgeDifference(const Condition& condition, const Answer& answer) {
   return Judgement::kUnknown;
 }
 
+// Returns whether all loads have the same effect, at the distance `off` of nothing from the change
+// of a condition, as counts do that depend on the work alone.
+bool IsExactly(double off, const Answer& answer) {
+  return answer.rounding == 0 && answer.standard_error <= 2 * kSumError &&
+         std::abs(off) <= 10 * kSumError;
+}
+
 }  // namespace
 
 Judgement Judge(const Condition& condition, const Answer& answer) {
@@ -111,6 +118,7 @@ Judgement Judge(const Condition& condition, const Answer& answer) {
     return Judgement::kUnknown;
   }
   const double off = answer.center - std::log1p(condition.change);
+  if (IsExactly(off, answer)) return Judgement::kDoesNotHold;  // neither less nor more
   const auto sure = [&](double distance) {
     const double t = (distance - answer.rounding) / answer.standard_error;
     const double tail = StudentTail(t, answer.freedom);

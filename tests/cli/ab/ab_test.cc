@@ -330,6 +330,15 @@ TEST_F(AbTest, AMetricThatIsNotMeasuredIsNotWaitedFor) {
   EXPECT_EQ(Taken("ab.json")["loads"], 3);
 }
 
+// The counts of equal sides are equal. To ask whether they grew at all needs no margin.
+TEST_F(AbTest, EqualCountsHaveNotGrown) {
+  const CommandResult result =
+      Run("ab --engine btree --a '' --b '' --ram 64M --rows 1000 --threads 1 --workload insert "
+          "--account file --quiet --loads 3 --fail-if 'engine_asks > 0%'");
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("engine_asks > 0 % of b: does not hold, for sure"));
+}
+
 TEST_F(AbTest, EachKindOfOperationHasItsLatencies) {
   const CommandResult result =
       Run("ab --workload mixed --mix point-read=50,update=50 --loads 20 "
