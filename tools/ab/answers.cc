@@ -49,6 +49,11 @@ Figure FigureOfCounter(const std::string& name, const LabelSet& having) {
   return {.value = value};
 }
 
+// Returns whether a metric shows the counter already: one of its name, or engine_asks.
+bool IsShown(const std::string& counter) {
+  return counter == "block_requests" || FindMetric(counter) != nullptr;
+}
+
 std::vector<std::string> Labels(const json& document) {
   std::vector<std::string> labels;
   for (const json& side : document.at("sides")) labels.push_back(side.at("label"));
@@ -231,16 +236,10 @@ std::vector<SideEffects> RateByLoad(const json& document) {
 }
 
 std::vector<Moved> MovedCounters(const json& document) {
-  // The counters that a metric shows already.
-  static const std::set<std::string> kShown = {
-      "block_requests",    "file_reads",        "file_read_bytes",    "file_writes",
-      "kernel_reads",      "kernel_read_bytes", "kernel_writes",      "file_write_bytes",
-      "device_reads",      "device_read_bytes", "kernel_write_bytes", "device_writes",
-      "device_write_bytes"};
   std::map<std::string, LabelSet> names;
   for (const json& sample : document.at("samples")) {
     for (const auto& [name, value] : sample.at("counters").items()) {
-      if (!kShown.contains(name)) names[name].insert(sample.at("side"));
+      if (!IsShown(name)) names[name].insert(sample.at("side"));
     }
   }
   const std::vector<std::string> labels = Labels(document);
