@@ -19,7 +19,7 @@ using nlohmann::json;
 struct Figure {
   std::function<double(const json& sample)> value;  // NaN when the sample has none
   const char* weight = "count";  // the member of a sample that weighs its value (Sample::weight)
-  double resolution = 0;
+  double resolution = 0, grain = 0;  // those of the metric
 };
 
 Figure FigureOf(const Metric& metric) {
@@ -30,7 +30,7 @@ Figure FigureOf(const Metric& metric) {
   };
   // All metrics but the rates are per operation, or the same in all slices of a load.
   const bool rate = metric.name == "rate" || metric.name.ends_with(".rate");
-  return {value, rate ? "seconds" : "count", metric.resolution};
+  return {value, rate ? "seconds" : "count", metric.resolution, metric.grain};
 }
 
 using LabelSet = std::set<std::string>;  // labels of sides
@@ -87,6 +87,7 @@ Answer CompareSides(const json& document, const std::string& a, const std::strin
                   .sequential = true,
                   .ended = document.contains("seconds"),  // which the end of the session sets
                   .resolution = figure.resolution,
+                  .grain = figure.grain,
                   .seconds_per_load = document.value("seconds_per_load", 0.0)});
 }
 

@@ -57,6 +57,7 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
   CompareOptions options;
   options.margin = margin;
   options.resolution = metric.resolution;
+  options.grain = metric.grain;
   options.pairing = pairs.empty() ? Pairing::kNone : Pairing::kLoads;
   return Compare(samples, options);
 }

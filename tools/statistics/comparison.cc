@@ -130,6 +130,7 @@ struct Estimated {
   double freedom = 0;
   double within = kUnknownValue;  // the part of `variance` that comes from slices and runs
   double rounding = 0;            // Answer::rounding
+  std::optional<std::array<double, 2>> spreads;  // Answer::spreads
   std::array<double, 2> means = {kUnknownValue, kUnknownValue};
 };
 
@@ -140,10 +141,22 @@ double MeanOfKnown(const std::vector<double>& values) {
   return known.empty() ? kUnknownValue : MeanOf(known);
 }
 
+// Returns the degrees of freedom of a sum of the means of two samples, which have these variances
+// and are of `n` values each (Welch, 1947).
+double Satterthwaite(const std::array<double, 2>& variances, const std::array<double, 2>& n) {
+  double fourth = 0;
+  for (size_t side : {kA, kB}) {
+    const double share = variances[side] / (variances[kA] + variances[kB]);
+    fourth += share * share / (n[side] - 1);
+  }
+  return 1 / fourth;
+}
+
 class Estimator {
  public:
-  Estimator(const std::vector<Load>& loads, double resolution) : loads_(loads) {
-    double largest = 0;
+  // `resolution` and `grain` are those of CompareOptions.
+  Estimator(const std::vector<Load>& loads, double resolution, double grain) : loads_(loads) {
+    double largest = 0, least = kInfinity;
     for (const Load& load : loads_) {
       for (size_t side : {kA, kB}) {
         if (load.values[side].empty()) continue;
@@ -151,10 +164,12 @@ class Estimator {
         of_load_[side].push_back(mean);
         ratio_ = ratio_ && mean > 0;
         largest = std::max(largest, std::abs(mean));
+        least = std::min(least, mean);
       }
     }
     unit_ = ratio_ ? 1 : largest;
-    step_ = unit_ * resolution;
+    // On the scale of logarithms a step of fixed size is largest at the least value.
+    step_ = std::max(unit_ * resolution, ratio_ ? grain / least : grain);
     for (auto& means : of_load_) {
       for (double& mean : means) {
         if (ratio_) mean = std::log(mean);
@@ -226,10 +241,11 @@ Estimated Estimator::Welch() const {
   Estimated e = Means();
   if (of_load_[kA].size() < 2 || of_load_[kB].size() < 2) return e;
   e.variance = e.within = 0;
-  std::array<double, 2> variances = {0, 0};
+  std::array<double, 2> variances = {0, 0}, spreads = {0, 0};
   for (Side side : {kA, kB}) {
     const auto n = static_cast<double>(of_load_[side].size());
-    variances[side] = std::max(VarianceOf(of_load_[side]), LeastVariance(side)) / n;
+    spreads[side] = std::max(VarianceOf(of_load_[side]), LeastVariance(side));
+    variances[side] = spreads[side] / n;
     std::vector<double> within;
     for (const Load& load : loads_) {
       const std::vector<Weighted>& values = load.values[side];
@@ -238,12 +254,9 @@ Estimated Estimator::Welch() const {
     e.variance += variances[side];
     e.within += MeanOfKnown(within) / n;
   }
-  double fourth = 0;
-  for (size_t side : {kA, kB}) {
-    const double share = variances[side] / e.variance;
-    fourth += share * share / (static_cast<double>(of_load_[side].size()) - 1);
-  }
-  e.freedom = 1 / fourth;
+  e.freedom = Satterthwaite(variances, {static_cast<double>(of_load_[kA].size()),
+                                        static_cast<double>(of_load_[kB].size())});
+  e.spreads = spreads;
   return e;
 }
 
@@ -273,12 +286,18 @@ void Test(Answer* answer) {
   answer->p_same = tail(MarginOf(*answer) - distance - answer->rounding);
 }
 
-// Returns whether the question would be answered by n loads of each side when the spread and the
-// difference stay as they are.
-bool WouldTell(const Answer& answer, int n) {
-  const double now = std::min(answer.loads_a, answer.loads_b);
-  const double error = answer.standard_error * std::sqrt(now / n);
-  const double freedom = answer.freedom * (n - 1) / (now - 1);
+// Returns whether `more` further loads of each side would answer the question when the spread and
+// the difference stay as they are.
+bool WouldTell(const Answer& answer, int more) {
+  const std::array<double, 2> n = {static_cast<double>(answer.loads_a + more),
+                                   static_cast<double>(answer.loads_b + more)};
+  double error = answer.standard_error * std::sqrt(answer.loads_a / n[kA]), freedom = n[kA] - 1;
+  if (answer.spreads) {
+    const std::array<double, 2> variances = {(*answer.spreads)[kA] / n[kA],
+                                             (*answer.spreads)[kB] / n[kB]};
+    error = std::sqrt(variances[kA] + variances[kB]);
+    freedom = Satterthwaite(variances, n);
+  }
   const double distance = std::abs(answer.center);
   return distance - answer.rounding >
              error * LookQuantile(answer.alpha / 2, freedom, answer.sequential) ||
@@ -287,22 +306,24 @@ bool WouldTell(const Answer& answer, int n) {
              MarginOf(answer);
 }
 
-// Returns the number of loads of each side that would answer the question; 0 when not even
-// kMostForecastLoads would or, with `sequential`, the last look.
+// Returns the number of further loads of each side that would answer the question; 0 when not even
+// those would with which the side that has fewer comes to kMostForecastLoads or, with `sequential`,
+// to the last look.
 int Enough(const Answer& answer) {
   const int now = std::min(answer.loads_a, answer.loads_b);
-  if (answer.reason == Reason::kFewLoads) return kLeastLoads;
+  if (answer.reason == Reason::kFewLoads) return kLeastLoads - now;
   if (!std::isfinite(answer.standard_error)) return 0;  // the values are too large to square
   if (answer.sequential) {
     for (int n = NextLook(now); n > 0; n = NextLook(n)) {
-      if (WouldTell(answer, n)) return n;
+      if (WouldTell(answer, n - now)) return n - now;
     }
     return 0;
   }
   // WouldTell stays true once it is true for fewer loads, so the least number is found by
   // bisection.
-  if (now >= kMostForecastLoads || !WouldTell(answer, kMostForecastLoads)) return 0;
-  int not_enough = now, enough = kMostForecastLoads;
+  const int most = kMostForecastLoads - now;
+  if (most <= 0 || !WouldTell(answer, most)) return 0;
+  int not_enough = 0, enough = most;
   while (enough - not_enough > 1) {
     const int middle = (enough + not_enough) / 2;
     (WouldTell(answer, middle) ? enough : not_enough) = middle;
@@ -315,9 +336,8 @@ int Enough(const Answer& answer) {
 void ForecastPairs(Answer* answer) {
   answer->more.reset();
   if (answer->told() || answer->reason == Reason::kNoValues) return;
-  const int enough = Enough(*answer);
-  if (enough == 0) return;
-  const int more = enough - std::min(answer->loads_a, answer->loads_b);
+  const int more = Enough(*answer);
+  if (more == 0) return;
   answer->more = Answer::More{more, more * answer->seconds_per_load};
 }
 
@@ -370,7 +390,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
   answer.loads_b = loads.Count(kB);
   answer.left_out = loads.left_out();
   if (answer.loads_a == 0 || answer.loads_b == 0) return answer;
-  const Estimator estimator(loads.all(), options.resolution);
+  const Estimator estimator(loads.all(), options.resolution, options.grain);
   const Estimated e = paired ? estimator.Paired() : estimator.Welch();
   const auto shown = [&](double x) { return estimator.ratio() ? std::exp(x) : x; };
   answer.scale = estimator.ratio() ? Scale::kRatio : Scale::kDifference;
@@ -383,6 +403,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
     answer.standard_error = std::sqrt(e.variance);
     answer.freedom = e.freedom;
     answer.rounding = e.rounding;
+    answer.spreads = e.spreads;
     answer.within_share = std::clamp(e.within / e.variance, 0.0, 1.0);
     if (std::min(answer.loads_a, answer.loads_b) >= kLeastLoads) Test(&answer);
   }

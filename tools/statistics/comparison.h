@@ -26,10 +26,11 @@
 // than kLeastLoads loads of each side. Logarithms need positive values. When a load has the mean 0
 // or less, the difference B - A takes the place of the ratio.
 //
-// Coarse values, such as percentiles of a histogram, are off by up to half a step. Where the loads
-// of a side spread over several steps, these errors average out. Where they do not, all loads are
-// off by the same, and no number of loads makes that less: the interval is then wider by half a
-// step for each such side, and no difference within that is told (Answer::rounding).
+// Coarse values, such as percentiles of a histogram, are off by up to half a step, which is a share
+// of the value or, where values are small, a fixed size. Where the loads of a side spread over
+// several steps, these errors average out. Where they do not, all loads are off by the same, and no
+// number of loads makes that less: the interval is then wider by half a step for each such side, and
+// no difference within that is told (Answer::rounding).
 //
 // "The same" is told by two one-sided tests: the ratio is above 1 / (1 + margin), and below
 // 1 + margin (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). A difference
@@ -39,6 +40,7 @@
 #ifndef TESTBED_TOOLS_STATISTICS_COMPARISON_H_
 #define TESTBED_TOOLS_STATISTICS_COMPARISON_H_
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <span>
@@ -80,9 +82,10 @@ struct CompareOptions {
   bool sequential = false;
   // No load comes after these ones, so that the last look is at all of them (LastLook).
   bool ended = false;
-  // The relative step between values. A percentile of a histogram is one of few values, so equal
-  // values do not mean that there is no variance. 0 means that values are exact.
-  double resolution = 0;
+  // The step between values: `resolution` is relative to the value, `grain` is absolute, and the
+  // larger of both holds. A percentile of a histogram is one of few values, so equal values do not
+  // mean that there is no variance. 0 means that values are exact.
+  double resolution = 0, grain = 0;
   double seconds_per_load = 0;  // what one more load of both sides takes; 0: not known
 };
 
@@ -132,6 +135,8 @@ struct Answer {
   // What the interval is made of; with kRatio in logarithms.
   double center = kUnknownValue, standard_error = kUnknownValue, freedom = 0;
   double rounding = 0;  // by which the center may be off however many loads there are
+  // The variance of the loads of each side, where they are no pairs.
+  std::optional<std::array<double, 2>> spreads;
   bool sequential = false;
   double seconds_per_load = 0;
 

@@ -191,6 +191,28 @@ TEST(CompareTest, AStepIsNoDifferenceHoweverManyLoadsThereAre) {
   EXPECT_EQ(spread.outcome, Outcome::kMore);
 }
 
+// The median of a cached read is 33 or 34 ns, as a clock of nanoseconds reads it.
+TEST(CompareTest, AStepOfFixedSizeIsLargeAmongSmallValues) {
+  const Metric& p50 = *FindMetric("p50");
+  EXPECT_EQ(p50.grain, 0.001) << "percentiles are in microseconds";
+  EXPECT_EQ(MetricNamed("update.p50")->grain, 0.001);
+  for (const Pairing pairing : {Pairing::kLoads, Pairing::kNone}) {
+    const auto compare = [&](double a, double b, double grain) {
+      return Compare(Samples({a, a, a, a}, {b, b, b, b}),
+                     {.pairing = pairing, .resolution = p50.resolution, .grain = grain});
+    };
+    EXPECT_EQ(compare(0.033, 0.034, 0).outcome, Outcome::kMore);
+    EXPECT_EQ(compare(0.033, 0.034, p50.grain).outcome, Outcome::kUnknown);
+    EXPECT_EQ(compare(0.033, 0.036, p50.grain).outcome, Outcome::kMore);
+    // Among larger values the buckets are wider than a nanosecond.
+    EXPECT_EQ(compare(33, 33.4, p50.grain).outcome, compare(33, 33.4, 0).outcome);
+    EXPECT_EQ(compare(33, 34.5, p50.grain).outcome, Outcome::kMore);
+    // Without a ratio the step is what it is.
+    EXPECT_EQ(compare(0, 0.001, p50.grain).outcome, Outcome::kUnknown);
+    EXPECT_EQ(compare(0, 0.003, p50.grain).outcome, Outcome::kMore);
+  }
+}
+
 TEST(CompareTest, AnyValuesGetAnAnswer) {
   const double huge = std::numeric_limits<double>::max(), tiny = 5e-324;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -247,6 +269,29 @@ TEST(CompareTest, ForecastsTheLoadsThatWouldTell) {
   };
   EXPECT_TRUE(told(n));
   EXPECT_FALSE(told(n - 1));
+}
+
+// The side with many loads is the noisy one. A few more of each lessen its error by little.
+TEST(CompareTest, ForecastsTheLoadsOfSidesThatHaveUnequalNumbers) {
+  const std::vector<double> a = {100, 100.1, 99.9, 100};
+  std::vector<double> b;
+  for (int i = 0; i < 20; ++i) b.push_back(104.5 + (i % 2 == 0 ? 10 : -10));
+  const Answer answer = Compare(Samples(a, b), {.pairing = Pairing::kNone});
+  ASSERT_EQ(answer.reason, Reason::kTooWide);
+  ASSERT_TRUE(answer.more);
+  const auto told = [&](int more) {
+    const double of_a = (*answer.spreads)[kA] / (4 + more),
+                 of_b = (*answer.spreads)[kB] / (20 + more);
+    const double error = std::sqrt(of_a + of_b);
+    const double freedom =
+        std::pow(of_a + of_b, 2) / (of_a * of_a / (3 + more) + of_b * of_b / (19 + more));
+    return answer.center > error * StudentQuantile(0.025, freedom);
+  };
+  EXPECT_TRUE(told(answer.more->loads));
+  EXPECT_FALSE(told(answer.more->loads - 1));
+  EXPECT_NEAR(std::sqrt((*answer.spreads)[kA] / 4 + (*answer.spreads)[kB] / 20),
+              answer.standard_error, 1e-12);
+  EXPECT_FALSE(Compare(Samples(a, a), {}).spreads) << "pairs";
 }
 
 TEST(CompareTest, LooksMakeTheIntervalWiderAndAreTakenAtFixedNumbers) {
@@ -358,6 +403,10 @@ TEST(SentenceTest, SaysWhatIsKnown) {
   answer = Compare(Samples({100, 100, 100}, {98, 103, 105}), {.seconds_per_load = 20});
   EXPECT_THAT(Sentence(answer, rate),
               HasSubstr("cannot be told: B is between 6.7 % slower and 11 % faster; about "));
+  EXPECT_EQ(PercentText(999), "99900");
+  EXPECT_EQ(PercentText(1.38e13), "1e+15");
+  answer.more = Answer::More{2, 0.4};
+  EXPECT_THAT(Sentence(answer, rate), HasSubstr("; about 1 more second would (2 more loads of"));
   EXPECT_EQ(Sentence(Compare({}, {}), rate),
             "cannot be told: rate was not measured on either side");
 }
