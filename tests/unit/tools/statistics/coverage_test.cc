@@ -33,9 +33,25 @@ TEST(CoverageTest, IsAsStatedInEachWorldAndDesign) {
          {SimulatedWorld::kNormal, SimulatedWorld::kSkewed, SimulatedWorld::kBimodal}) {
       const SimulatedWorld world = {.shape = shape, .loads = 0.03};
       const SimulatedPlan plan = {.design = design, .loads = 5, .slices = 3};
-      const double share = Coverage(world, plan, OptionsOf(plan));
+      const double share = Coverage(world, plan, OptionsOf(world, plan));
       EXPECT_GT(share, 0.925);  // 93 %, and what chance explains of 1000
       EXPECT_LT(share, 0.985);
+    }
+  }
+}
+
+// Percentiles are rounded to the buckets of a histogram, in which all loads of a side may lie alike.
+TEST(CoverageTest, CoarseValuesAreCoveredHoweverTheyLieInTheirSteps) {
+  constexpr double kStep = 1.0 / 64;
+  for (const SimulatedDesign design : {SimulatedDesign::kRounds, SimulatedDesign::kStored}) {
+    for (const double spread : {0.1, 0.5, 2.0}) {
+      const SimulatedWorld world = {.loads = spread * kStep, .slices = 0, .step = kStep};
+      const SimulatedPlan plan = {.design = design, .loads = 5, .slices = 1};
+      CompareOptions options = OptionsOf(world, plan);
+      EXPECT_GT(Coverage(world, plan, options), 0.925) << spread;
+      // As exact values they must fail, or the lines above would prove nothing.
+      options.resolution = 0;
+      if (spread < 0.2) EXPECT_LT(Coverage(world, plan, options), 0.7);
     }
   }
 }
