@@ -29,8 +29,8 @@
 // Coarse values, such as percentiles of a histogram, are off by up to half a step, which is a share
 // of the value or, where values are small, a fixed size. Where the loads of a side spread over
 // several steps, these errors average out. Where they do not, all loads are off by the same, and no
-// number of loads makes that less: the interval is then wider by half a step for each such side, and
-// no difference within that is told (Answer::rounding).
+// number of loads makes that less: the interval is then wider by half a step for each such side,
+// and no difference within that is told (Answer::rounding).
 //
 // "The same" is told by two one-sided tests: the ratio is above 1 / (1 + margin), and below
 // 1 + margin (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). A difference
