@@ -28,8 +28,9 @@ class StandardStreams {
 };
 
 // Returns whether something that was printed could not be written to standard output, for another
-// reason than a reader that went away. What is still buffered is not known here: flush stdout first.
-// Close then has a sentence for the user. It is for commands whose exit code 1 says something else.
+// reason than a reader that went away. What is still buffered is not known here: flush stdout
+// first. It is for commands whose exit code 1 says something else; the sentence for the user is
+// Close's.
 bool StandardOutputLost();
 
 }  // namespace testbed

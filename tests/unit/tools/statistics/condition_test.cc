@@ -77,8 +77,8 @@ TEST(ConditionTest, IsJudgedWithoutARatioWhereOneSideIsZero) {
   EXPECT_EQ(Judge(more, Of({0, 0}, {10, 10})), Judgement::kUnknown) << "two loads tell nothing";
 }
 
-// Counts that depend on the work alone are equal in all loads. They have not grown by more than 0 %,
-// and no further load would tell more.
+// Counts that depend on the work alone are equal in all loads. They have not grown by more than
+// 0 %, and no further load would tell more.
 TEST(ConditionTest, AChangeThatIsExactlyTheConditionsDoesNotHold) {
   const std::vector<double> a = {3.03, 3.15, 3.08};
   std::vector<double> more = a;

@@ -40,7 +40,8 @@ TEST(CoverageTest, IsAsStatedInEachWorldAndDesign) {
   }
 }
 
-// Percentiles are rounded to the buckets of a histogram, in which all loads of a side may lie alike.
+// Percentiles are rounded to the buckets of a histogram, in which all loads of a side may lie
+// alike.
 TEST(CoverageTest, CoarseValuesAreCoveredHoweverTheyLieInTheirSteps) {
   constexpr double kStep = 1.0 / 64;
   for (const SimulatedDesign design : {SimulatedDesign::kRounds, SimulatedDesign::kStored}) {
