@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/ab/ab_report.h"
@@ -127,6 +128,7 @@ class Simulation {
   bool Run() {
     Fixed("the 95 % interval", kWorlds, 0.97);
     Fixed("the 95 % interval of coarse values", kCoarseWorlds, 1);
+    Unequal();
     Looking();
     Sides();
     Power();
@@ -152,6 +154,7 @@ class Simulation {
 
   // Tries the interval, which must cover the truth in a share of 93 % to `most`.
   void Fixed(const std::string& interval, const std::vector<SimulatedWorld>& worlds, double most);
+  void Unequal();
   void Sides();
   void Looking();
   void Power();
@@ -187,6 +190,38 @@ void Simulation::Fixed(const std::string& interval, const std::vector<SimulatedW
       row.push_back(Check(holds));
       table.Row(row);
     }
+  }
+  fmt::print("{}", table.Text());
+}
+
+// Compares stored results with unequal numbers of loads.
+void Simulation::Unequal() {
+  using Numbers = std::pair<int, int>;  // of the first side and of the second
+  Table table(fmt::format("Coverage of the 95 % interval of stored results with unequal numbers of "
+                          "loads ({} simulations; must be 93 % at least)",
+                          n_),
+              {"world", "3 to 10", "3 to 30", "30 to 3", "5 to 20", "10 to 30", "holds"});
+  for (const SimulatedWorld& world : kWorlds) {
+    if (!Comparable(world, SimulatedDesign::kStored)) continue;
+    std::vector<std::string> row = {world.name};
+    bool holds = true;
+    for (const auto& [first, second] :
+         {Numbers(3, 10), Numbers(3, 30), Numbers(30, 3), Numbers(5, 20), Numbers(10, 30)}) {
+      const SimulatedPlan plan = PlanOf(world, SimulatedDesign::kStored, std::max(first, second));
+      SimulatedSides sides(6);
+      int covered = 0;
+      for (int i = 0; i < n_; ++i) {
+        std::vector<Sample> samples = sides.Draw(world, plan, 1.03);
+        std::erase_if(samples, [first = first, second = second](const Sample& sample) {
+          return sample.load >= (sample.side == kA ? first : second);
+        });
+        covered += Covers(Compare(samples, OptionsOf(world, plan)), 1.03);
+      }
+      holds = holds && covered > (0.93 - Chance(0.95) / 2) * n_;
+      row.push_back(Share(covered, n_));
+    }
+    row.push_back(Check(holds));
+    table.Row(row);
   }
   fmt::print("{}", table.Text());
 }

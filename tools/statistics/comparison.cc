@@ -123,6 +123,11 @@ std::vector<double> Scaled(const std::vector<Weighted>& values, double scale) {
   return scaled;
 }
 
+StandardErrors ErrorsOf(const Answer& answer) {
+  return {StandardError{answer.standard_error, answer.freedom},
+          StandardError{answer.pooled_error, answer.pooled_freedom}};
+}
+
 // The estimate from which an answer is made, on the scale of logarithms or of differences.
 struct Estimated {
   double center = kUnknownValue;
@@ -130,6 +135,7 @@ struct Estimated {
   double freedom = 0;
   double within = kUnknownValue;  // the part of `variance` that comes from slices and runs
   double rounding = 0;            // Answer::rounding
+  StandardError pooled;           // Answer::pooled_error
   std::optional<std::array<double, 2>> spreads;  // Answer::spreads
   std::array<double, 2> means = {kUnknownValue, kUnknownValue};
 };
@@ -139,17 +145,6 @@ double MeanOfKnown(const std::vector<double>& values) {
   std::copy_if(values.begin(), values.end(), std::back_inserter(known),
                [](double v) { return std::isfinite(v); });
   return known.empty() ? kUnknownValue : MeanOf(known);
-}
-
-// Returns the degrees of freedom of a sum of the means of two samples, which have these variances
-// and are of `n` values each (Welch, 1947).
-double Satterthwaite(const std::array<double, 2>& variances, const std::array<double, 2>& n) {
-  double fourth = 0;
-  for (size_t side : {kA, kB}) {
-    const double share = variances[side] / (variances[kA] + variances[kB]);
-    fourth += share * share / (n[side] - 1);
-  }
-  return 1 / fourth;
 }
 
 class Estimator {
@@ -241,27 +236,34 @@ Estimated Estimator::Welch() const {
   Estimated e = Means();
   if (of_load_[kA].size() < 2 || of_load_[kB].size() < 2) return e;
   e.variance = e.within = 0;
-  std::array<double, 2> variances = {0, 0}, spreads = {0, 0};
+  std::array<double, 2> spreads = {0, 0}, loads = {0, 0};
   for (Side side : {kA, kB}) {
     const auto n = static_cast<double>(of_load_[side].size());
+    loads[side] = n;
     spreads[side] = std::max(VarianceOf(of_load_[side]), LeastVariance(side));
-    variances[side] = spreads[side] / n;
     std::vector<double> within;
     for (const Load& load : loads_) {
       const std::vector<Weighted>& values = load.values[side];
       if (!values.empty()) within.push_back(WithinVariance(Scaled(values, ScaleOf(values))));
     }
-    e.variance += variances[side];
+    e.variance += spreads[side] / n;
     e.within += MeanOfKnown(within) / n;
   }
-  e.freedom = Satterthwaite(variances, {static_cast<double>(of_load_[kA].size()),
-                                        static_cast<double>(of_load_[kB].size())});
+  const StandardErrors errors = UnpairedErrors(spreads, loads);
+  e.freedom = errors[0].freedom;
+  e.pooled = errors[1];
   e.spreads = spreads;
   return e;
 }
 
-double LookQuantile(double alpha, double freedom, bool sequential) {
-  return StudentQuantile(sequential ? LookTail(alpha) : alpha, freedom);
+// Returns the distance from a center to the end of its interval, beyond which the share `tail` is.
+double HalfWidth(const StandardErrors& errors, double tail, bool sequential) {
+  double half = 0;
+  for (const StandardError& e : errors) {
+    if (!(e.error > 0)) continue;
+    half = std::max(half, e.error * StudentQuantile(sequential ? LookTail(tail) : tail, e.freedom));
+  }
+  return half;
 }
 
 // Returns the largest absolute difference, on the answer's scale, that counts as the same.
@@ -276,14 +278,9 @@ void Test(Answer* answer) {
     answer->p_same = 1 - answer->p;
     return;
   }
-  const auto tail = [&](double off) {
-    const double t = off / answer->standard_error;
-    const double p = StudentTail(t, answer->freedom);
-    return answer->sequential ? AnytimeTail(p) : p;
-  };
   const double distance = std::abs(answer->center);
-  answer->p = std::min(1.0, 2 * tail(std::max(0.0, distance - answer->rounding)));
-  answer->p_same = tail(MarginOf(*answer) - distance - answer->rounding);
+  answer->p = std::min(1.0, 2 * TailBeyond(*answer, std::max(0.0, distance - answer->rounding)));
+  answer->p_same = TailBeyond(*answer, MarginOf(*answer) - distance - answer->rounding);
 }
 
 // Returns whether `more` further loads of each side would answer the question when the spread and
@@ -291,18 +288,13 @@ void Test(Answer* answer) {
 bool WouldTell(const Answer& answer, int more) {
   const std::array<double, 2> n = {static_cast<double>(answer.loads_a + more),
                                    static_cast<double>(answer.loads_b + more)};
-  double error = answer.standard_error * std::sqrt(answer.loads_a / n[kA]), freedom = n[kA] - 1;
-  if (answer.spreads) {
-    const std::array<double, 2> variances = {(*answer.spreads)[kA] / n[kA],
-                                             (*answer.spreads)[kB] / n[kB]};
-    error = std::sqrt(variances[kA] + variances[kB]);
-    freedom = Satterthwaite(variances, n);
-  }
+  const StandardErrors errors =
+      answer.spreads ? UnpairedErrors(*answer.spreads, n)
+                     : StandardErrors{StandardError{
+                           answer.standard_error * std::sqrt(answer.loads_a / n[kA]), n[kA] - 1}};
   const double distance = std::abs(answer.center);
-  return distance - answer.rounding >
-             error * LookQuantile(answer.alpha / 2, freedom, answer.sequential) ||
-         distance + answer.rounding +
-                 error * LookQuantile(answer.alpha, freedom, answer.sequential) <
+  return distance - answer.rounding > HalfWidth(errors, answer.alpha / 2, answer.sequential) ||
+         distance + answer.rounding + HalfWidth(errors, answer.alpha, answer.sequential) <
              MarginOf(answer);
 }
 
@@ -333,6 +325,14 @@ int Enough(const Answer& answer) {
 
 }  // namespace
 
+double TailBeyond(const Answer& answer, double distance) {
+  double tail = 0;
+  for (const StandardError& e : ErrorsOf(answer)) {
+    if (e.error > 0) tail = std::max(tail, StudentTail(distance / e.error, e.freedom));
+  }
+  return answer.sequential ? AnytimeTail(tail) : tail;
+}
+
 void ForecastPairs(Answer* answer) {
   answer->more.reset();
   if (answer->told() || answer->reason == Reason::kNoValues) return;
@@ -348,8 +348,7 @@ Answer AtLevel(Answer answer, double alpha) {
   if (answer.standard_error == 0) {
     half = 0;
   } else if (std::isfinite(answer.standard_error)) {
-    half = answer.standard_error * LookQuantile(alpha / 2, answer.freedom, answer.sequential) +
-           answer.rounding;
+    half = HalfWidth(ErrorsOf(answer), alpha / 2, answer.sequential) + answer.rounding;
   }
   const auto shown = [&](double x) { return ratio ? std::exp(x) : x; };
   answer.low = shown(answer.center - half);
@@ -404,6 +403,8 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
     answer.freedom = e.freedom;
     answer.rounding = e.rounding;
     answer.spreads = e.spreads;
+    answer.pooled_error = e.pooled.error;
+    answer.pooled_freedom = e.pooled.freedom;
     answer.within_share = std::clamp(e.within / e.variance, 0.0, 1.0);
     if (std::min(answer.loads_a, answer.loads_b) >= kLeastLoads) Test(&answer);
   }

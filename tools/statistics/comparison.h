@@ -18,7 +18,11 @@
 //   unpaired  The loads of the two sides have nothing in common, as those of two stored results.
 //             The interval is Welch's, of the difference of the means of the logarithms, with
 //             Satterthwaite's degrees of freedom (Welch, "The generalization of Student's problem
-//             when several different population variances are involved", Biometrika 34, 1947).
+//             when several different population variances are involved", Biometrika 34, 1947). It
+//             takes the spread of a side from that side alone. Three loads that agree by chance
+//             beside thirty that do not make it far too sure, so Student's interval, for which
+//             both sides have one variance, is computed, too, and the wider of both counts. With
+//             equally many loads that is Welch's.
 //
 // Both are exact for normal values and hold well for others, since the difference of two sides of
 // the same shape is symmetric; bench/statistics_simulation.cc shows how well. Two loads that agree
@@ -135,8 +139,10 @@ struct Answer {
   // What the interval is made of; with kRatio in logarithms.
   double center = kUnknownValue, standard_error = kUnknownValue, freedom = 0;
   double rounding = 0;  // by which the center may be off however many loads there are
-  // The variance of the loads of each side, where they are no pairs.
+  // Of loads that are no pairs: the variance of those of each side, and what Student's interval is
+  // made of (0: there is none).
   std::optional<std::array<double, 2>> spreads;
+  double pooled_error = 0, pooled_freedom = 0;
   bool sequential = false;
   double seconds_per_load = 0;
 
@@ -148,12 +154,15 @@ constexpr int kMostForecastLoads = 1000;
 // Compares B with A.
 Answer Compare(std::span<const Sample> samples, const CompareOptions& options);
 
-// The parts of Compare, for those who correct p-values (corrections.h): Decide sets outcome and
-// reason from p, p_same and alpha; AtLevel returns the answer with its interval at another level;
-// ForecastPairs sets `more` from the outcome and the level of the interval.
+// The parts of Compare, for those who correct p-values (corrections.h) or test something else than
+// no difference (condition.h): Decide sets outcome and reason from p, p_same and alpha; AtLevel
+// returns the answer with its interval at another level; ForecastPairs sets `more` from the outcome
+// and the level of the interval. TailBeyond returns the one-sided p-value of a center that is
+// `distance` away from the value that is tested; standard_error is above 0.
 void Decide(Answer* answer);
 Answer AtLevel(Answer answer, double alpha);
 void ForecastPairs(Answer* answer);
+double TailBeyond(const Answer& answer, double distance);
 
 }  // namespace testbed
 

@@ -8,9 +8,7 @@
 #include <sstream>
 
 #include "device/error.h"
-#include "tools/statistics/looks.h"
 #include "tools/statistics/metrics.h"
-#include "tools/statistics/student.h"
 
 namespace testbed {
 
@@ -120,9 +118,7 @@ Judgement Judge(const Condition& condition, const Answer& answer) {
   const double off = answer.center - std::log1p(condition.change);
   if (IsExactly(off, answer)) return Judgement::kDoesNotHold;  // neither less nor more
   const auto sure = [&](double distance) {
-    const double t = (distance - answer.rounding) / answer.standard_error;
-    const double tail = StudentTail(t, answer.freedom);
-    return (answer.sequential ? AnytimeTail(tail) : tail) <= answer.alpha;
+    return TailBeyond(answer, distance - answer.rounding) <= answer.alpha;
   };
   const bool above = sure(off);
   const bool below = sure(-off);

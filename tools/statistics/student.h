@@ -3,12 +3,25 @@
 #ifndef TESTBED_TOOLS_STATISTICS_STUDENT_H_
 #define TESTBED_TOOLS_STATISTICS_STUDENT_H_
 
+#include <array>
+
 namespace testbed {
 
 // Returns P(T > t).
 double StudentTail(double t, double freedom);
 // Returns the t with P(T > t) = tail; requires 0 < tail < 1.
 double StudentQuantile(double tail, double freedom);
+
+// A standard error with its degrees of freedom; 0 where there is none.
+struct StandardError {
+  double error = 0, freedom = 0;
+};
+// The errors by which an effect is tested: the one of pairs, or Welch's and Student's.
+using StandardErrors = std::array<StandardError, 2>;
+// Returns Welch's and Student's errors of the difference between the means of two samples, whose
+// values have these variances and which are of `n` values each, two at least.
+StandardErrors UnpairedErrors(const std::array<double, 2>& variances,
+                              const std::array<double, 2>& n);
 
 }  // namespace testbed
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -271,6 +272,32 @@ TEST(CompareTest, ForecastsTheLoadsThatWouldTell) {
   EXPECT_FALSE(told(n - 1));
 }
 
+// Three loads of the second side agree by chance. Welch's interval alone would be a third as wide.
+TEST(CompareTest, TheWiderOfWelchsAndStudentsIntervalsCounts) {
+  const std::vector<double> few = {102, 102.1, 101.9};
+  std::vector<double> many;
+  for (int i = 0; i < 30; ++i) many.push_back(100 + (i % 2 == 0 ? 3 : -3));
+  const CompareOptions unpaired = {.pairing = Pairing::kNone};
+  const Answer answer = Compare(Samples(many, few), unpaired);
+  EXPECT_FALSE(answer.low > 1 || answer.high < 1) << answer.low << " to " << answer.high;
+  EXPECT_EQ(answer.outcome, Outcome::kUnknown);
+  EXPECT_EQ(Compare(Samples(few, many), unpaired).outcome, Outcome::kUnknown);
+  EXPECT_EQ(answer.pooled_freedom, 31);
+  const double pooled =
+      (29 * (*answer.spreads)[kA] + 2 * (*answer.spreads)[kB]) / 31 * (1 / 30.0 + 1 / 3.0);
+  EXPECT_NEAR(answer.pooled_error, std::sqrt(pooled), 1e-12);
+  EXPECT_NEAR(std::log(answer.high / answer.effect),
+              answer.pooled_error * StudentQuantile(0.025, 31), 1e-9);
+  EXPECT_NEAR(answer.p, 2 * StudentTail(answer.center / answer.pooled_error, 31), 1e-9);
+  // Where the few spread more, Welch's is wider.
+  const Answer noisy = Compare(Samples(many, {90, 102, 115}), unpaired);
+  EXPECT_NEAR(std::log(noisy.high / noisy.effect),
+              noisy.standard_error * StudentQuantile(0.025, noisy.freedom), 1e-9);
+  EXPECT_GT(noisy.standard_error, noisy.pooled_error);
+  // Of equally many loads Welch's is never the narrower one.
+  EXPECT_NEAR(Compare(Samples(few, few), unpaired).freedom, 4, 1e-6);
+}
+
 // The side with many loads is the noisy one. A few more of each lessen its error by little.
 TEST(CompareTest, ForecastsTheLoadsOfSidesThatHaveUnequalNumbers) {
   const std::vector<double> a = {100, 100.1, 99.9, 100};
@@ -280,12 +307,15 @@ TEST(CompareTest, ForecastsTheLoadsOfSidesThatHaveUnequalNumbers) {
   ASSERT_EQ(answer.reason, Reason::kTooWide);
   ASSERT_TRUE(answer.more);
   const auto told = [&](int more) {
-    const double of_a = (*answer.spreads)[kA] / (4 + more),
-                 of_b = (*answer.spreads)[kB] / (20 + more);
-    const double error = std::sqrt(of_a + of_b);
+    const double n = 4 + more, m = 20 + more;
+    const double of_a = (*answer.spreads)[kA] / n, of_b = (*answer.spreads)[kB] / m;
     const double freedom =
-        std::pow(of_a + of_b, 2) / (of_a * of_a / (3 + more) + of_b * of_b / (19 + more));
-    return answer.center > error * StudentQuantile(0.025, freedom);
+        std::pow(of_a + of_b, 2) / (of_a * of_a / (n - 1) + of_b * of_b / (m - 1));
+    const double pooled =
+        ((n - 1) * (*answer.spreads)[kA] + (m - 1) * (*answer.spreads)[kB]) / (n + m - 2);
+    const double welch = std::sqrt(of_a + of_b) * StudentQuantile(0.025, freedom);
+    const double student = std::sqrt(pooled / n + pooled / m) * StudentQuantile(0.025, n + m - 2);
+    return answer.center > std::max(welch, student);
   };
   EXPECT_TRUE(told(answer.more->loads));
   EXPECT_FALSE(told(answer.more->loads - 1));

@@ -64,6 +64,19 @@ TEST(ConditionTest, HoldsOnlyWhenItIsSure) {
   EXPECT_EQ(Judge(more, Of({0, 1, 0}, {101, 102, 101})), Judgement::kUnknown);
 }
 
+// Three loads that agree by chance, beside thirty that do not, judge no condition.
+TEST(ConditionTest, FewLoadsAgainstManyAreJudgedByTheSpreadOfTheMany) {
+  std::vector<Sample> samples;
+  for (int load = 0; load < 30; ++load) {
+    samples.push_back({.side = kA, .load = load, .value = load % 2 == 0 ? 103.0 : 97.0});
+    if (load < 3) samples.push_back({.side = kB, .load = load, .value = 96.0 + 0.1 * load});
+  }
+  const Answer answer = Compare(samples, {.pairing = Pairing::kNone});
+  const Condition slower = ParseCondition("--fail-if", "rate < -2%");
+  EXPECT_EQ(Judge(slower, answer), Judgement::kUnknown);
+  EXPECT_EQ(Judge(ParseCondition("--fail-if", "rate < 5%"), answer), Judgement::kHolds);
+}
+
 // What was nothing has grown by more than any share of it, and what is gone has fallen by all.
 TEST(ConditionTest, IsJudgedWithoutARatioWhereOneSideIsZero) {
   const Condition more = ParseCondition("--fail-if", "device_reads > 10%");
