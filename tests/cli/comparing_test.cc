@@ -81,6 +81,52 @@ TEST_F(ComparingTest, CompareTellsByLoadsAndJudgesConditions) {
   ExpectRefused("compare old.json other.json", "their data differ: rows 2000 against 1");
 }
 
+// An engine that does not count what another one counts, or another account.
+TEST_F(ComparingTest, CompareNamesWhatOneSideLacks) {
+  Measure();
+  json other = base_;
+  for (json& run : other["runs"]) {
+    for (json& phase : run["phases"]) {
+      if (phase.contains("account")) phase["account"]["engine"] = json::object();
+    }
+  }
+  Write("old.json", base_, {1000, 1010, 990});
+  Write("new.json", other, {1000, 1010, 990});
+  const CommandResult result = Run("compare old.json new.json --json c.json");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string line = "engine_asks was measured on the first side alone in 2 of 2 cells\n";
+  EXPECT_NE(result.out.find(line), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("wire_round_trips"), std::string::npos) << "which nobody asked for";
+  EXPECT_EQ(Json("c.json")["lacked"][0]["only_first"], 2);
+  EXPECT_EQ(Run("compare old.json old.json").out.find("was measured"), std::string::npos);
+  const CommandResult named = Run("compare old.json new.json --metric rate,wire_round_trips");
+  EXPECT_NE(named.out.find("wire_round_trips was measured on neither side\n"), std::string::npos)
+      << named.out;
+  ExpectRefused("compare old.json new.json --metric engine_asks,wire_round_trips",
+                "have no phase in which both measured engine_asks or wire_round_trips");
+  EXPECT_EQ(Run("compare old.json new.json --metric engine_asks --fail-if 'rate < -30%'").code, 0);
+}
+
+// That no condition holds is not told of cells in which it could not be judged.
+TEST_F(ComparingTest, AConditionOnWhatOneSideLacksInACellIsNotJudgedThere) {
+  Measure();
+  json other = base_;
+  for (json& run : other["runs"]) {
+    for (json& phase : run["phases"]) {
+      if (phase["name"] == "insert") phase["account"]["engine"] = json::object();
+    }
+  }
+  Write("old.json", base_, {1000, 1010, 990});
+  Write("new.json", other, {1000, 1010, 990});
+  const std::string asked = " --metric rate --fail-if 'engine_asks > 50%'";
+  EXPECT_EQ(Run("compare old.json old.json" + asked).code, 0);
+  const CommandResult lacking = Run("compare old.json new.json" + asked);
+  EXPECT_EQ(lacking.code, 3) << lacking.out;
+  EXPECT_NE(lacking.out.find("engine_asks > 50 %: cannot be told in insert, 1 thr\n"),
+            std::string::npos)
+      << lacking.out;
+}
+
 // Exit code 1 says that a condition holds, or that a metric got worse, and nothing else.
 TEST_F(ComparingTest, AnAnswerThatCannotBeWrittenIsNoJudgement) {
   Measure();

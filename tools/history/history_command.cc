@@ -22,6 +22,7 @@
 #include "tools/option_values.h"
 #include "tools/output/csv.h"
 #include "tools/output/output_file.h"
+#include "tools/output/standard_streams.h"
 #include "tools/output/table.h"
 #include "tools/report/compare.h"
 #include "tools/report/report.h"

@@ -13,6 +13,7 @@
 #include "tools/experiment/verdict/compare_cells.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/output/standard_streams.h"
 #include "tools/report/compare.h"
 #include "tools/report/report.h"
 #include "tools/statistics/metrics.h"
