@@ -1,6 +1,6 @@
 // Student's t distribution (W. S. Gosset, "The probable error of a mean", Biometrika 6, 1908), by
-// Boost.Math, and the standard errors that it is of. Degrees of freedom are positive and need not be
-// whole (Welch). Thread-safe.
+// Boost.Math, and the standard errors that it is of. Degrees of freedom are positive and need not
+// be whole (Welch). Thread-safe.
 #ifndef TESTBED_TOOLS_STATISTICS_STUDENT_H_
 #define TESTBED_TOOLS_STATISTICS_STUDENT_H_
 
