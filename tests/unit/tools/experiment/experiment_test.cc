@@ -218,7 +218,7 @@ TEST(ExperimentTest, RoundsOfAnAxisOfSeedsShareNone) {
   options.only["seed"] = {"1"};
   std::vector<uint64_t> some;
   for (const Cell& cell : PlanCells(e, options)) some.push_back(cell.seed);
-  EXPECT_THAT(some, ElementsAre(1, 4, 7));
+  EXPECT_THAT(some, ElementsAre(1u, 4u, 7u));
 }
 
 TEST(ExperimentTest, ScalesSetOptionsAndChooseValues) {
