@@ -23,6 +23,7 @@
 #include "engines/lazy_sync.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
+#include "engines/mysql/given_server.h"
 #include "engines/mysql/myrocks.h"
 #include "engines/mysql/old_server.h"
 #include "engines/mysql/server.h"
@@ -78,7 +79,6 @@ class MysqlEngine : public Engine {
  private:
   ConnectOptions Target(size_t address) const;
   std::vector<std::string> Addresses() const;
-  void CheckGivenServer(size_t address);
   void AwaitOtherNodes();
   void OpenSchema();
   FoundSchema FindSchema();
@@ -145,7 +145,9 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   has_checkpoint_now_ =
       !store_->Ask("SHOW GLOBAL VARIABLES LIKE 'innodb_log_checkpoint_now'").empty();
   tables_in_steps_ = server_ != nullptr && !IsRocksdb() && version_ < kAtomicTables;
-  for (size_t i = 0; i < settings_.targets.size(); ++i) CheckGivenServer(i);
+  for (size_t i = 0; i < settings_.targets.size(); ++i) {
+    CheckGivenServer(settings_, settings_.targets[i], Variables(i));
+  }
   galera_ = store_->addresses() > 1 &&
             !store_->Ask("SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'")
                  .empty();
@@ -210,77 +212,6 @@ void MysqlEngine::AwaitOtherNodes() {
   store_->Ask("SET SESSION wsrep_sync_wait = 1");
   store_->Ask(fmt::format("SELECT COUNT(*) FROM `{}`.{}", schema_, kMarker));
   store_->Ask("SET SESSION wsrep_sync_wait = 0");
-}
-
-// Throws Error (kUsage) when a given server, whose variables these are, refuses the tables that
-// testbed makes, as one before MariaDB 10.2 may be set to. `server` is its name in the sentence.
-void CheckRowFormat(const std::string& server,
-                    const std::map<std::string, std::string>& variables) {
-  static constexpr std::pair<const char*, const char*> kWanted[] = {
-      {"innodb_file_format", "Barracuda"}, {"innodb_large_prefix", "ON"}};
-  for (const auto& [name, wanted] : kWanted) {
-    const auto it = variables.find(name);
-    if (it == variables.end() || it->second == wanted) continue;
-    throw Error(Error::kUsage, fmt::format("mysql needs tables with long keys, and {} has {} = {}; "
-                                           "give that server {}",
-                                           server, name, it->second, wanted));
-  }
-}
-
-// Throws Error (kUsage) when a server that runs already does not have what the options ask for: the
-// engine changes nothing there.
-void MysqlEngine::CheckGivenServer(size_t address) {
-  std::map<std::string, std::string> variables = Variables(address);
-  const std::string server =
-      store_->addresses() > 1 ? settings_.targets[address].shown : "the server";
-  const auto refuse = [&server](const std::string& option, const std::string& name,
-                                const std::string& value, const std::string& give) {
-    throw Error(Error::kUsage, fmt::format("mysql cannot honour {}: {} has {} = {}; give {}",
-                                           option, server, name, value, give));
-  };
-  const std::string page = variables["innodb_page_size"];
-  if (page.empty()) {
-    throw Error(Error::kUsage, fmt::format("mysql keeps its tables in InnoDB, and {} has it off",
-                                           settings_.targets[address].shown));
-  }
-  if (page != std::to_string(settings_.page_size)) {
-    refuse(fmt::format("--page-size {}", settings_.page_size), "innodb_page_size", page,
-           "--page-size " + page);
-  }
-  CheckRowFormat(server, variables);
-  const std::string method = variables["innodb_flush_method"];
-  const bool direct = method.starts_with("O_DIRECT");
-  if (direct != (settings_.io == IoMode::kDirect)) {
-    refuse(fmt::format("--io {}", IoModeName(settings_.io)), "innodb_flush_method", method,
-           direct ? "--io direct" : "--io buffered");
-  }
-  const std::string flush = variables["innodb_flush_log_at_trx_commit"];
-  const std::string timeout = variables["innodb_flush_log_at_timeout"];
-  // With 3 the server syncs each commit, too; with 0 it syncs as often as with 2.
-  const Durability has = flush == "1" || flush == "3" ? Durability::kSync
-                         : settings_.durability == Durability::kNone && flush == "0"
-                             ? Durability::kNone
-                             : Durability::kLazy;
-  if (has != settings_.durability) {
-    refuse(fmt::format("--durability {}", DurabilityName(settings_.durability)),
-           "innodb_flush_log_at_trx_commit", flush,
-           fmt::format("--durability {}", DurabilityName(has)));
-  }
-  // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's
-  // log has them. With nosync it syncs no file.
-  if (has != Durability::kNone && variables["log_bin"] == "ON" && variables["sync_binlog"] != "1") {
-    refuse(fmt::format("--durability {}", DurabilityName(has)), "sync_binlog",
-           variables["sync_binlog"], "that server sync_binlog = 1");
-  }
-  if (has != Durability::kNone && method == "nosync") {
-    refuse(fmt::format("--durability {}", DurabilityName(has)), "innodb_flush_method", method,
-           "that server fsync or O_DIRECT");
-  }
-  if (has == Durability::kLazy &&
-      std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings_.lazy_interval_ms) {
-    refuse(fmt::format("--lazy-interval {}", settings_.lazy_interval_ms),
-           "innodb_flush_log_at_timeout", timeout + " s", "--lazy-interval " + timeout + "000");
-  }
 }
 
 FoundSchema MysqlEngine::FindSchema() {
