@@ -211,7 +211,9 @@ TEST(ExperimentTest, RoundsOfAnAxisOfSeedsShareNone) {
     ASSERT_TRUE(cell.runs()) << cell.skipped;
     EXPECT_EQ(CellRunOptions(cell.options).data.seed, cell.seed);
     EXPECT_TRUE(seeds.insert(cell.seed).second) << cell.name << " in round " << cell.round;
-    if (cell.round == 1) EXPECT_EQ(std::to_string(cell.seed), cell.labels.at("seed"));
+    if (cell.round == 1) {
+      EXPECT_EQ(std::to_string(cell.seed), cell.labels.at("seed"));
+    }
   }
   EXPECT_EQ(seeds.size(), 9u);
   // A part of the cells has the seeds that it has among all.
