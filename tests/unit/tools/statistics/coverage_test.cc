@@ -53,7 +53,9 @@ TEST(CoverageTest, CoarseValuesAreCoveredHoweverTheyLieInTheirSteps) {
       EXPECT_GT(Coverage(world, plan, options), 0.925) << spread;
       // As exact values they must fail, or the lines above would prove nothing.
       options.resolution = 0;
-      if (spread < 0.2) EXPECT_LT(Coverage(world, plan, options), 0.7);
+      if (spread < 0.2) {
+        EXPECT_LT(Coverage(world, plan, options), 0.7);
+      }
     }
   }
 }
