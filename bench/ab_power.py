@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 
+CALIBRATION = 15  # seconds of the comparison that times an operation
 BASE = 1000  # nanoseconds that both sides are delayed by, so that the delay's own loop costs both alike
 
 WORK = {
@@ -63,8 +64,7 @@ def compare(options, work, sides, way, limit, seed, directory, until):
     if way != "rounds":
         words += ["--slice", "0.1"]
     of_work = list(work)
-    if way == "duet":
-        of_work[of_work.index("--threads") + 1] = "1"  # each side has a share of the processors
+    of_work[of_work.index("--threads") + 1] = str(threads_of(work, way))
     document = testbed(options, words + of_work, directory)
     rate = next(answer for answer in document["answers"] if answer["metric"] == "rate")
     return rate, document
@@ -75,22 +75,22 @@ def delayed(delay):
     return f"added-delay={BASE}", f"added-delay={BASE + delay}"
 
 
+def threads_of(work, way):
+    # Each side of a duet has a share of the processors.
+    return 1 if way == "duet" else int(work[work.index("--threads") + 1])
+
+
 def calibrate(options, work, directory):
-    """Returns the time of one operation on one client, in nanoseconds."""
-    words = ["--added-delay", str(BASE)]
-    words += WORK[work] if work == "insert" else ["--seconds", "3", "--warmup", "1", *WORK[work]]
-    words = [word if word != "point-read" else "insert,point-read" for word in words]
-    periods = []
-    for _ in range(3):
-        phases = [phase for run in testbed(options, words, directory)["runs"] for phase in run["phases"]]
-        wanted = [phase for phase in phases if phase["kind"] == ("load" if work == "insert" else "measure")]
-        periods.append(1e9 * wanted[-1]["threads"] / wanted[-1]["rate"])
-    return statistics.median(periods)
+    """Returns the time of one operation on one client, in nanoseconds, as sides that are equal show it."""
+    way = "rounds" if work == "insert" else "interleave"
+    rate, _ = compare(options, WORK[work], delayed(0), way, CALIBRATION, 99, directory, 0.001)
+    return 2e9 * threads_of(WORK[work], way) / (rate["a"] + rate["b"])
 
 
-def find(options, name, work, sides, way, slowdown, directory):
-    """Looks for a slowdown again and again. Returns how often it was found."""
-    times, ratios = [], []
+def find(options, name, work, sides, way, slowdown, directory, delay=None):
+    """Looks for a slowdown again and again. Returns how often it was found. With a delay, also prints by how much it slowed what each
+    comparison saw of side a, since a device can be faster or slower than it was when the operation was timed."""
+    times, ratios, given = [], [], []
     needed = math.ceil(LEAST_FOUND * options.repeats)
     for repeat in range(options.repeats):
         rate, document = compare(options, work, sides, way, options.limit, 100 + repeat, directory, 100 * slowdown / 2)
@@ -98,10 +98,13 @@ def find(options, name, work, sides, way, slowdown, directory):
             times.append(document["seconds"])
         if rate["effect"]:
             ratios.append(rate["effect"])
+        if delay is not None:
+            given.append(1 / (1 + delay * rate["a"] / (threads_of(work, way) * 1e9)))
     print(f"{name}: found {len(times)} of {options.repeats} within {options.limit:.0f} s"
           + (f", median {statistics.median(times):.0f} s" if times else "")
           + (f", nine of ten in {sorted(times)[needed - 1]:.0f} s" if len(times) >= needed else "")
-          + (f"; mean change {100 * (statistics.mean(ratios) - 1):+.2f} %" if ratios else ""), flush=True)
+          + (f"; mean change {100 * (statistics.mean(ratios) - 1):+.2f} %" if ratios else "")
+          + (f", by the delay {100 * (statistics.mean(given) - 1):+.2f} %" if given else ""), flush=True)
     return len(times)
 
 
@@ -116,7 +119,7 @@ def often_enough(options, found, slowdown, bound):
 def find_delay(options, work, way, slowdown, period, directory):
     delay = round(period * slowdown / (1 - slowdown))
     name = f"{work:8} {way:11} {100 * slowdown:4.1f} % ({delay} ns)"
-    found = find(options, name, WORK[work], delayed(delay), way, slowdown, directory)
+    found = find(options, name, WORK[work], delayed(delay), way, slowdown, directory, delay)
     return often_enough(options, found, slowdown, BOUNDS[work])
 
 

@@ -1,7 +1,7 @@
 // Tries the statistics of comparisons on simulated sides, whose truth is known, and prints how
 // often they are right:
 //
-//   statistics_simulation [--simulations N]   coverage, false alarms, power
+//   statistics_simulation [--simulations N]   coverage, false alarms, several sides, power
 //   statistics_simulation --table [N]         the table of tools/statistics/looks.cc
 //
 // Each result is printed beside the bound that it must keep; the exit code is 1 when one does not
@@ -11,9 +11,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tools/ab/ab_report.h"
+#include "tools/ab/answers.h"
 #include "tools/output/table.h"
 #include "tools/statistics/comparison.h"
 #include "tools/statistics/looks.h"
@@ -22,6 +26,8 @@
 
 namespace testbed {
 namespace {
+
+using nlohmann::json;
 
 // The standard deviations are like those seen on real machines: 2 to 10 % between slices of a tenth
 // of a second, 1 to 3 % between loads.
@@ -34,6 +40,23 @@ const std::vector<SimulatedWorld> kWorlds = {
     {.name = "noisy slices", .loads = 0.005, .slices = 0.2},
 };
 
+// Percentiles, which are the middle of a bucket of a histogram. The loads of a side spread over one
+// bucket, a few, or many.
+constexpr double kBucket = 1.0 / 64;
+const std::vector<SimulatedWorld> kCoarseWorlds = {
+    {.name = "percentiles in a tenth of a bucket",
+     .loads = 0.1 * kBucket,
+     .slices = 0,
+     .step = kBucket},
+    {.name = "percentiles in half a bucket", .loads = 0.5 * kBucket, .slices = 0, .step = kBucket},
+    {.name = "percentiles in two buckets", .loads = 2 * kBucket, .slices = 0, .step = kBucket},
+    {.name = "skewed percentiles",
+     .shape = SimulatedWorld::kSkewed,
+     .loads = 0.5 * kBucket,
+     .slices = 0,
+     .step = kBucket},
+};
+
 struct DesignName {
   SimulatedDesign design;
   const char* name;
@@ -43,7 +66,10 @@ constexpr DesignName kDesigns[] = {{SimulatedDesign::kInterleave, "interleave"},
                                    {SimulatedDesign::kStored, "stored"}};
 
 SimulatedPlan PlanOf(const SimulatedWorld& world, SimulatedDesign design, int loads) {
-  return {.design = design, .loads = loads, .runs = world.runs > 0 ? 3 : 1};
+  return {.design = design,
+          .loads = loads,
+          .runs = world.runs > 0 ? 3 : 1,
+          .slices = world.slices > 0 ? 10 : 1};
 }
 
 std::string Share(double count, int of) { return fmt::format("{:.1f} %", 100 * count / of); }
@@ -56,14 +82,55 @@ bool Differs(const Answer& answer) {
   return answer.outcome == Outcome::kLess || answer.outcome == Outcome::kMore;
 }
 
+std::string LabelOf(int side) { return std::string(1, static_cast<char>('a' + side)); }
+
+// Returns the document of a comparison by `testbed ab` that goes on, as far as its answers are made
+// of it. The samples are rates.
+json SessionOf(const std::vector<Sample>& samples, int sides,
+               const std::vector<std::string>& fail_if) {
+  json document = {{"until", 0.02},    {"fail_if", fail_if},     {"errors", json::array()},
+                   {"partial", false}, {"sides", json::array()}, {"samples", json::array()},
+                   {"loads", 0}};
+  for (int side = 0; side < sides; ++side) {
+    json of_side = json::object();
+    of_side["label"] = LabelOf(side);
+    document["sides"].push_back(std::move(of_side));
+  }
+  for (const Sample& sample : samples) {
+    json metrics = json::object();
+    metrics["rate"] = sample.value;
+    document["samples"].push_back({{"side", LabelOf(sample.side)},
+                                   {"load", sample.load},
+                                   {"block", sample.block},
+                                   {"seconds", 1.0},
+                                   {"count", 100},
+                                   {"metrics", std::move(metrics)},
+                                   {"counters", json::object()}});
+  }
+  return document;
+}
+
+// Lets the comparison end as `testbed ab` does: as soon as its question is answered, and after
+// `loads` loads at the latest.
+void EndSession(int loads, json* document) {
+  for (int n = kLeastLoads; n <= loads; ++n) {
+    (*document)["loads"] = n;
+    if (IsAnswered(*document)) break;
+  }
+  (*document)["seconds"] = 1.0;
+}
+
 class Simulation {
  public:
   explicit Simulation(int simulations) : n_(simulations) {}
 
   // Runs all simulations. Returns whether every result kept its bound.
   bool Run() {
-    Fixed();
+    Fixed("the 95 % interval", kWorlds, 0.97);
+    Fixed("the 95 % interval of coarse values", kCoarseWorlds, 1);
+    Unequal();
     Looking();
+    Sides();
     Power();
     OneLoad();
     fmt::print("{}\n", held_ ? "all held" : "NOT ALL HELD");
@@ -80,11 +147,15 @@ class Simulation {
     held_ = held_ && holds;
     return holds ? "yes" : "NO";
   }
-  // Returns four standard errors of an observed share near `share`: a deviation that chance can
-  // explain.
-  double Chance(double share) const { return 4 * std::sqrt(share * (1 - share) / n_); }
+  // Returns four standard errors of an observed share near `share`, of n simulations: a deviation
+  // that chance can explain.
+  static double Chance(double share, int n) { return 4 * std::sqrt(share * (1 - share) / n); }
+  double Chance(double share) const { return Chance(share, n_); }
 
-  void Fixed();
+  // Tries the interval, which must cover the truth in a share of 93 % to `most`.
+  void Fixed(const std::string& interval, const std::vector<SimulatedWorld>& worlds, double most);
+  void Unequal();
+  void Sides();
   void Looking();
   void Power();
   void OneLoad();
@@ -93,13 +164,14 @@ class Simulation {
   bool held_ = true;
 };
 
-void Simulation::Fixed() {
+void Simulation::Fixed(const std::string& interval, const std::vector<SimulatedWorld>& worlds,
+                       double most) {
   Table table(
-      fmt::format("Coverage of the 95 % interval at a fixed number of loads ({} simulations; "
-                  "must be 93 to 97 %)",
-                  n_),
+      fmt::format("Coverage of {} at a fixed number of loads ({} simulations; must be 93 to {:.0f} "
+                  "%)",
+                  interval, n_, 100 * most),
       {"world", "design", "3 loads", "5 loads", "10 loads", "20 loads", "holds"});
-  for (const SimulatedWorld& world : kWorlds) {
+  for (const SimulatedWorld& world : worlds) {
     for (const auto& [design, name] : kDesigns) {
       if (!Comparable(world, design)) continue;
       std::vector<std::string> row = {world.name, name};
@@ -109,15 +181,47 @@ void Simulation::Fixed() {
         SimulatedSides sides(1);
         int covered = 0;
         for (int i = 0; i < n_; ++i) {
-          covered += Covers(Compare(sides.Draw(world, plan, 1.03), OptionsOf(plan)), 1.03);
+          covered += Covers(Compare(sides.Draw(world, plan, 1.03), OptionsOf(world, plan)), 1.03);
         }
         const double share = static_cast<double>(covered) / n_;
-        holds = holds && share > 0.93 - Chance(0.95) / 2 && share < 0.97 + Chance(0.95) / 2;
+        holds = holds && share > 0.93 - Chance(0.95) / 2 && share < most + Chance(0.95) / 2;
         row.push_back(Share(covered, n_));
       }
       row.push_back(Check(holds));
       table.Row(row);
     }
+  }
+  fmt::print("{}", table.Text());
+}
+
+// Compares stored results with unequal numbers of loads.
+void Simulation::Unequal() {
+  using Numbers = std::pair<int, int>;  // of the first side and of the second
+  Table table(fmt::format("Coverage of the 95 % interval of stored results with unequal numbers of "
+                          "loads ({} simulations; must be 93 % at least)",
+                          n_),
+              {"world", "3 to 10", "3 to 30", "30 to 3", "5 to 20", "10 to 30", "holds"});
+  for (const SimulatedWorld& world : kWorlds) {
+    if (!Comparable(world, SimulatedDesign::kStored)) continue;
+    std::vector<std::string> row = {world.name};
+    bool holds = true;
+    for (const auto& [first, second] :
+         {Numbers(3, 10), Numbers(3, 30), Numbers(30, 3), Numbers(5, 20), Numbers(10, 30)}) {
+      const SimulatedPlan plan = PlanOf(world, SimulatedDesign::kStored, std::max(first, second));
+      SimulatedSides sides(6);
+      int covered = 0;
+      for (int i = 0; i < n_; ++i) {
+        std::vector<Sample> samples = sides.Draw(world, plan, 1.03);
+        std::erase_if(samples, [first = first, second = second](const Sample& sample) {
+          return sample.load >= (sample.side == kA ? first : second);
+        });
+        covered += Covers(Compare(samples, OptionsOf(world, plan)), 1.03);
+      }
+      holds = holds && covered > (0.93 - Chance(0.95) / 2) * n_;
+      row.push_back(Share(covered, n_));
+    }
+    row.push_back(Check(holds));
+    table.Row(row);
   }
   fmt::print("{}", table.Text());
 }
@@ -146,7 +250,9 @@ void Simulation::Looking() {
                   "ends with \"faster\" or \"slower\", must be 5 % at most)",
                   kMost),
       {"world", "design", "covered", "false alarms", "ended with \"same\"", "holds"});
-  for (const SimulatedWorld& world : kWorlds) {
+  std::vector<SimulatedWorld> worlds = kWorlds;
+  worlds.insert(worlds.end(), kCoarseWorlds.begin(), kCoarseWorlds.end());
+  for (const SimulatedWorld& world : worlds) {
     for (const auto& [design, name] : kDesigns) {
       if (!Comparable(world, design)) continue;
       const SimulatedPlan plan = PlanOf(world, design, kMost);
@@ -154,7 +260,8 @@ void Simulation::Looking() {
       int covered = 0, alarms = 0, same = 0;
       for (int i = 0; i < n_; ++i) {
         bool all = true, ended = false;
-        LookOn(sides.Draw(world, plan, 1), OptionsOf(plan), kMost, [&](const Answer& answer) {
+        const CompareOptions options = OptionsOf(world, plan);
+        LookOn(sides.Draw(world, plan, 1), options, kMost, [&](const Answer& answer) {
           all = all && Covers(answer, 1);
           if (!ended && answer.told()) {
             ended = true;
@@ -169,6 +276,44 @@ void Simulation::Looking() {
           covered >= (0.93 - Chance(0.95) / 2) * n_ && alarms <= (0.05 + Chance(0.05) / 2) * n_;
       table.Row(
           {world.name, name, Share(covered, n_), Share(alarms, n_), Share(same, n_), Check(holds)});
+    }
+  }
+  fmt::print("{}", table.Text());
+}
+
+// Asks what a comparison of several sides answers, by the code that answers it, with its looks.
+void Simulation::Sides() {
+  constexpr int kMost = 11;  // the time is over between two looks
+  const int n = std::max(1, n_ / 4);
+  Table table(
+      fmt::format("Comparisons by `testbed ab`, of {} loads at most ({} simulations; each share "
+                  "must be 5 % at most): of equal sides one is called different; each side is "
+                  "slower by 3 %, and 'rate < -3%' is told to hold (exit code 3), or to hold of "
+                  "none (exit code 0)",
+                  kMost, n),
+      {"world", "sides", "different", "exit code 3", "exit code 0", "holds"});
+  for (const SimulatedWorld& world : kWorlds) {
+    for (const int sides : {2, 3, 4}) {
+      SimulatedPlan plan = PlanOf(world, SimulatedDesign::kInterleave, kMost);
+      plan.sides = sides;
+      plan.slices = 1;
+      SimulatedSides drawn(5);
+      int different = 0, holds = 0, none = 0;
+      for (int i = 0; i < n; ++i) {
+        json equal = SessionOf(drawn.Draw(world, plan, 1), sides, {});
+        EndSession(kMost, &equal);
+        const std::vector<AbAnswer> answers = AskedAnswers(equal);
+        different += std::any_of(answers.begin(), answers.end(),
+                                 [](const AbAnswer& answer) { return Differs(answer.answer); });
+        json slower = SessionOf(drawn.Draw(world, plan, 0.97), sides, {"rate < -3 %"});
+        EndSession(kMost, &slower);
+        const int code = AbExitCode(slower);
+        holds += code == 3;
+        none += code == 0;
+      }
+      const double most = (0.05 + Chance(0.05, n) / 2) * n;
+      table.Row({world.name, std::to_string(sides), Share(different, n), Share(holds, n),
+                 Share(none, n), Check(std::max({different, holds, none}) <= most)});
     }
   }
   fmt::print("{}", table.Text());
@@ -190,7 +335,7 @@ void Simulation::Power() {
       for (double change : {0.01, 0.02, 0.05}) {
         const SimulatedPlan plan = PlanOf(world, design, kMost);
         SimulatedSides sides(3);
-        CompareOptions options = OptionsOf(plan);
+        CompareOptions options = OptionsOf(world, plan);
         options.margin = change / 4;
         int found = 0;
         double loads = 0;

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "device/error.h"
@@ -69,7 +70,8 @@ class DatabasesReadQueue : public ReadQueue {
 // begins it, in the database of its table.
 class DatabasesSession : public Session {
  public:
-  explicit DatabasesSession(const DatabasesEngine& engine);
+  // The session is of the client thread `client` (Engine::NewClientSession), or of none.
+  explicit DatabasesSession(const DatabasesEngine& engine, std::optional<int> client = {});
 
   void Begin() override {
     if (open_) throw Error(Error::kRun, "databases: Begin inside a transaction");
@@ -192,6 +194,9 @@ class DatabasesEngine : public Engine {
   std::unique_ptr<Session> NewSession() override {
     return std::make_unique<DatabasesSession>(*this);
   }
+  std::unique_ptr<Session> NewClientSession(int client) override {
+    return std::make_unique<DatabasesSession>(*this, client);
+  }
   void Flush() override {
     for (auto& database : databases_) database->Flush();
   }
@@ -232,45 +237,17 @@ class DatabasesEngine : public Engine {
   std::vector<Place> places_ GUARDED_BY(mutex_);  // by TableId
 };
 
-using Named = std::vector<std::pair<std::string, uint64_t>>;
-
-void Add(const std::optional<uint64_t>& more, std::optional<uint64_t>* sum) {
-  if (more) *sum = sum->value_or(0) + *more;
-}
-
-void Add(const Named& more, Named* sum) {
-  for (const auto& [name, value] : more) {
-    const auto known =
-        std::find_if(sum->begin(), sum->end(), [&n = name](const auto& s) { return s.first == n; });
-    if (known == sum->end()) {
-      sum->emplace_back(name, value);
-    } else {
-      known->second += value;
-    }
-  }
-}
-
 EngineCounters DatabasesEngine::Counters() const {
   EngineCounters sum;
-  for (const auto& database : databases_) {
-    const EngineCounters one = database->Counters();
-    Add(one.block_requests, &sum.block_requests);
-    Add(one.block_hits, &sum.block_hits);
-    Add(one.block_reads, &sum.block_reads);
-    Add(one.block_read_bytes, &sum.block_read_bytes);
-    Add(one.blocks_written, &sum.blocks_written);
-    Add(one.block_write_bytes, &sum.block_write_bytes);
-    Add(one.log_payload_bytes, &sum.log_payload_bytes);
-    Add(one.log_written_bytes, &sum.log_written_bytes);
-    Add(one.cache_bytes, &sum.cache_bytes);
-    Add(one.more, &sum.more);
-    Add(one.now, &sum.now);
-  }
+  for (const auto& database : databases_) sum += database->Counters();
   return sum;
 }
 
-DatabasesSession::DatabasesSession(const DatabasesEngine& engine) : engine_(engine) {
-  for (const auto& database : engine.databases()) sessions_.push_back(database->NewSession());
+DatabasesSession::DatabasesSession(const DatabasesEngine& engine, std::optional<int> client)
+    : engine_(engine) {
+  for (const auto& database : engine.databases()) {
+    sessions_.push_back(client ? database->NewClientSession(*client) : database->NewSession());
+  }
 }
 
 Place DatabasesSession::PlaceOf(TableId table) {

@@ -58,6 +58,9 @@ struct EngineOptions {
   std::string compression = "none";  // a name from Capabilities::compressions
   // Settings that only this engine has, under its own names: --engine-option name=value.
   std::map<std::string, std::string> extra;
+  // How the user wrote such a setting, up to its value, where that is not --engine-option name=:
+  // {"server", "--server "}. Only the sentences of CheckEngineOptions depend on it.
+  std::map<std::string, std::string> given_as;
 };
 
 // Capabilities is what an engine supports. `testbed list` prints it, and the harness checks the
@@ -115,6 +118,9 @@ struct EngineCounters {
   std::vector<std::pair<std::string, uint64_t>> more;  // counters under the engine's own names
   // Values that rise and fall, such as dirty pages, as they are now; under the engine's own names.
   std::vector<std::pair<std::string, uint64_t>> now;
+
+  // Adds what another database or server counts. A field that both leave empty stays empty.
+  EngineCounters& operator+=(const EngineCounters& other);
 };
 
 // A Cursor walks the rows of one table in key order. It sees the uncommitted writes of its own
@@ -281,6 +287,10 @@ class Engine {
   // Opens the table, creating it when it does not exist. Call it before a session uses the table.
   virtual TableId OpenTable(const std::string& table) = 0;
   virtual std::unique_ptr<Session> NewSession() = 0;
+  // Returns a session for a client thread, counted from 0, of a phase that does not load. An engine
+  // whose server has several addresses connects the clients to them in turn, and all sessions of
+  // NewSession to the first; for other engines there is no difference.
+  virtual std::unique_ptr<Session> NewClientSession(int client) { return NewSession(); }
 
   // Returns whether the engine maintains secondary indexes itself (Capabilities::indexes). Without
   // them, a workload keeps an index as a table whose entries it writes itself.

@@ -1,7 +1,9 @@
 // Functions on one engine that need not know the other engines. Those that must are in registry.cc.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -44,7 +46,53 @@ void CheckOneOf(const std::string& engine, const std::string& option, T value,
                                  "; it accepts " + JoinWords(names));
 }
 
+void Add(const std::optional<uint64_t>& more, std::optional<uint64_t>* sum) {
+  if (more) *sum = sum->value_or(0) + *more;
+}
+
+void Add(const std::vector<std::pair<std::string, uint64_t>>& more,
+         std::vector<std::pair<std::string, uint64_t>>* sum) {
+  for (const auto& [name, value] : more) {
+    const auto known =
+        std::find_if(sum->begin(), sum->end(), [&n = name](const auto& s) { return s.first == n; });
+    if (known == sum->end()) {
+      sum->emplace_back(name, value);
+    } else {
+      known->second += value;
+    }
+  }
+}
+
+// Puts `words`, which end with a space or a colon, in place of --engine-option `name` in a sentence
+// that names the option with a value or alone.
+void RenameOption(const std::string& name, const std::string& words, std::string* sentence) {
+  const std::string option = "--engine-option " + name;
+  for (size_t at = sentence->find(option); at != std::string::npos;) {
+    const size_t end = at + option.size();
+    const char next = end < sentence->size() ? (*sentence)[end] : ' ';
+    std::string in_place = next == '=' ? words : words.substr(0, words.size() - 1);
+    if ((next >= 'a' && next <= 'z') || next == '_') in_place = option;  // a longer name
+    sentence->replace(at, option.size() + (next == '=' ? 1 : 0), in_place);
+    at = sentence->find(option, at + in_place.size());
+  }
+}
+
 }  // namespace
+
+EngineCounters& EngineCounters::operator+=(const EngineCounters& other) {
+  Add(other.block_requests, &block_requests);
+  Add(other.block_hits, &block_hits);
+  Add(other.block_reads, &block_reads);
+  Add(other.block_read_bytes, &block_read_bytes);
+  Add(other.blocks_written, &blocks_written);
+  Add(other.block_write_bytes, &block_write_bytes);
+  Add(other.log_payload_bytes, &log_payload_bytes);
+  Add(other.log_written_bytes, &log_written_bytes);
+  Add(other.cache_bytes, &cache_bytes);
+  Add(other.more, &more);
+  Add(other.now, &now);
+  return *this;
+}
 
 std::string JoinWords(const std::vector<std::string>& words) {
   std::string out;
@@ -133,7 +181,15 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
                                      (names.empty() ? "none" : JoinWords(names)));
     }
   }
-  if (info.check_options) info.check_options(options);
+  if (!info.check_options) return;
+  try {
+    info.check_options(options);
+  } catch (const Error& error) {
+    if (error.kind() != Error::kUsage || options.given_as.empty()) throw;
+    std::string sentence = error.what();
+    for (const auto& [name, words] : options.given_as) RenameOption(name, words, &sentence);
+    throw Error(Error::kUsage, sentence);
+  }
 }
 
 std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,

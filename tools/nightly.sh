@@ -23,6 +23,7 @@
 #   experiments    every shipped experiment at --scale small, or those that TESTBED_NIGHTLY_EXPERIMENTS names; one that
 #                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium)
 #   page           a page of 10,000 cells (bench/page_of_cells.py)
+#   statistics     comparisons of simulated sides, whose truth is known (bench/statistics_simulation.cc)
 #   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md)
 #   traces         a trace of TESTBED_TRACE_OPERATIONS (default 100,000,000) operations, damaged ones, and the blocks of replays (bench/check_traces.py)
 #   galera         three nodes of MariaDB with Galera, of which one is killed, paused and, as root, cut off (bench/cluster_faults.py)
@@ -43,7 +44,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/setup.sh"
 
-parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble myrocks planted-bugs mutants fuzz experiments page originals traces galera releases python)
+parts=(clean-roots tests tidy without-engines extension faults crashes old-servers pebble myrocks planted-bugs mutants fuzz experiments page statistics originals traces galera releases python)
 kSkipped=77
 
 usage() {
@@ -280,6 +281,11 @@ part_experiments() {
 part_page() {
   (set_up && build release testbed) || return
   python3 "$source_dir/bench/page_of_cells.py" --testbed "$build_dir/release/testbed"
+}
+
+part_statistics() {
+  (set_up_tests && build release statistics_simulation) || return
+  "$build_dir/release/bench/statistics_simulation"
 }
 
 # Makes a page of all the experiments' results, and opens it in a browser where there is one.

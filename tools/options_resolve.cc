@@ -73,6 +73,7 @@ void RunOptions::ResolveVariant() {
                                            engine_name, info.name, info.name));
   }
   engine.extra[info.variants] = engine_name.substr(colon + 1);
+  engine.given_as[info.variants] = fmt::format("--engine {}:", info.name);
   engine_name = info.name;
 }
 

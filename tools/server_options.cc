@@ -49,7 +49,8 @@ void AddServerOptions(CLI::App& app, RunOptions& options) {
   AddNaming(
       app, "--connect", "URL",
       "A server that runs already, for an engine that is one, such as mysql://user@host:3306/ or "
-      "postgresql://user@host:5432/database (docs/servers.md)",
+      "postgresql://user@host:5432/database; HOST:PORT,HOST:PORT spreads the clients over several "
+      "nodes (docs/servers.md)",
       "a URL such as mysql://user@host:3306/ or postgresql://user@host:5432/database",
       &options.connect);
 }
@@ -82,6 +83,7 @@ const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options) {
                             given, other));
   }
   options->engine.extra[name] = server.empty() ? std::move(connect) : std::move(server);
+  options->engine.given_as[name] = fmt::format("--{} ", name);
   return info;
 }
 
@@ -93,6 +95,7 @@ void RefusePasswordIn(const std::map<std::string, std::string>& options) {
       if (!info.capabilities.server) continue;
       EngineOptions one = DefaultEngineOptions(info);
       one.extra = {{"connect", url->second}};
+      if (std::string_view(name) == "connect") one.given_as = {{"connect", "--connect "}};
       try {
         CheckEngineOptions(info, one);
       } catch (const Error& error) {

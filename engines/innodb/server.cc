@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "device/account/ledger.h"
@@ -29,8 +30,12 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll(10), kPurgePatience(5000);
+constexpr milliseconds kPoll(10);
 constexpr size_t kLongestName = 64;
+
+mariadb::PurgeState PurgeOf(std::map<std::string, uint64_t> status) {
+  return {.history = status["history_list_length"], .pages_read = status["pages_read"]};
+}
 
 std::string SystemFile(const std::string& dir) { return dir + "/ibdata1"; }
 
@@ -189,7 +194,8 @@ Server::Server(const std::string& dir, const Settings& settings)
 // open it over and over, for ever: the server (10.11.19) keeps no table's definition from then on.
 void Server::EndPurge() noexcept {
   try {
-    mariadb::AwaitPurge([this] { return Status()["history_list_length"]; }, kPurgePatience);
+    mariadb::AwaitPurge([this] { return PurgeOf(Status()); }, mariadb::kPurgePatience,
+                        milliseconds(0));  // what it reads after that needs no table
   } catch (const std::exception&) {
     // A server that no longer answers ends without this.
   }
@@ -395,7 +401,7 @@ void Server::WriteAll() {
 }
 
 void Server::Settle() {
-  mariadb::AwaitPurge([this] { return Status()["history_list_length"]; });
+  mariadb::AwaitPurge([this] { return PurgeOf(Status()); });
   WriteAll();
 }
 

@@ -6,6 +6,7 @@
 #include <mysqld_error.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <utility>
 
+#include "device/os/signal_guard.h"
 #include "engines/mysql/versions.h"
 
 namespace testbed::mysql {
@@ -122,7 +124,8 @@ void MyConnection::Connect() {
 }
 
 // Returns the id of the thread that serves the connection, by the server's process list; 0 when it
-// is not of this machine, that is, when no thread here with that id is of a MariaDB.
+// is not of this machine, that is, when no thread here with that id is of a MariaDB. The list has 0
+// where a pool of threads serves the connection.
 int MyConnection::FindServerThread() {
   // The URL, ~/.my.cnf or the library may name the socket, which a host that is not this one
   // overrules.
@@ -174,6 +177,22 @@ void MyConnection::FailAsEngine(unsigned code, const std::string& message,
 std::vector<SqlConnection::Row> MyConnection::Run(const std::string& sql) {
   EndResult();
   return Query(sql);
+}
+
+bool MyConnection::RunWithin(const std::string& sql, std::chrono::milliseconds patience) {
+  EndResult();
+  if (client_.mysql_send_query(handle(), sql.data(), sql.size()) != 0) FailLast(sql);
+  constexpr int kPoll = 100;  // ms
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  pollfd answer{static_cast<int>(client_.mysql_get_socket(handle())), POLLIN, 0};
+  for (;;) {
+    const int ready = ::poll(&answer, 1, kPoll);
+    if (ready > 0) break;
+    if (ready < 0 && errno != EINTR) throw Error::Io("poll", options_.shown, errno);
+    if (StopRequested() || std::chrono::steady_clock::now() >= deadline) return false;
+  }
+  if (client_.mysql_read_query_result(handle()) != 0) FailLast(sql);
+  return true;
 }
 
 SqlStatement MyConnection::Prepare(const std::string& sql, size_t parameters, size_t columns) {

@@ -5,6 +5,7 @@
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
 #include <cerrno>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -24,6 +25,7 @@ struct ConnectOptions {
   bool tls = false;
   bool private_server = false;  // reads no option files, and needs no password
   bool as_text = false;         // statements are sent as text instead of being prepared
+  std::string address;          // of a server that runs already, as results name it
   std::string shown;            // the server's name in errors
   std::string setup;            // a statement that each connection begins with
   // Returns the server's last complaint, for the sentence about a connection that was lost; empty:
@@ -47,6 +49,9 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   ~MyConnection() override;
 
   std::vector<Row> Run(const std::string& sql) override;
+  // Runs a statement that returns no rows. Returns false when it has not ended within `patience`,
+  // or when the run should end first (StopRequested): the connection can then only be closed.
+  bool RunWithin(const std::string& sql, std::chrono::milliseconds patience);
   SqlStatement Prepare(const std::string& sql, size_t parameters, size_t columns) override;
   void Execute(SqlStatement statement, std::span<const SqlParameter> parameters) override;
   bool NextRow() override;

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "device/account/ledger.h"
 #include "device/account/served_thread.h"
@@ -18,15 +19,18 @@
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
+#include "device/os/signal_guard.h"
 #include "engines/lazy_sync.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/dialect.h"
+#include "engines/mysql/given_server.h"
 #include "engines/mysql/myrocks.h"
 #include "engines/mysql/old_server.h"
 #include "engines/mysql/server.h"
 #include "engines/mysql/settings.h"
 #include "engines/mysql/unfinished_table.h"
 #include "engines/mysql/versions.h"
+#include "engines/sql/addresses.h"
 #include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 #include "engines/sql/ownership.h"
@@ -58,7 +62,12 @@ class MysqlEngine : public Engine {
     return store_->OpenIndex(index, table, parts);
   }
   std::unique_ptr<Session> NewSession() override {
+    AwaitOtherNodes();
     return std::make_unique<SqlSession>(store_.get());
+  }
+  std::unique_ptr<Session> NewClientSession(int client) override {
+    return std::make_unique<SqlSession>(store_.get(), "",
+                                        AddressOfClient(client, store_->addresses()));
   }
   void Flush() override { WriteAll(); }
   void Checkpoint() override { WriteAll(); }
@@ -68,8 +77,9 @@ class MysqlEngine : public Engine {
   DiskSize SizeOnDisk() const override;
 
  private:
-  ConnectOptions Target() const;
-  void CheckGivenServer();
+  ConnectOptions Target(size_t address) const;
+  std::vector<std::string> Addresses() const;
+  void AwaitOtherNodes();
   void OpenSchema();
   FoundSchema FindSchema();
   bool TryLockSchema();
@@ -77,14 +87,16 @@ class MysqlEngine : public Engine {
   bool IsTableThere(const std::string& table);
   void WriteAll();
   void WriteDirtyPages();
+  void CheckpointGivenServer(size_t address);
   std::string Checkpoints() const;
-  uint64_t HistoryLength() const;
+  mariadb::PurgeState Purge(size_t address) const;
   void SyncLazily();
-  std::map<std::string, std::string> Variables() const;
+  EngineCounters CountersOf(size_t address) const;
+  std::map<std::string, std::string> Variables(size_t address) const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
   // Returns the numbers of the server's status by name, Innodb_NAME or Rocksdb_NAME as NAME,
   // Com_NAME as com_NAME.
-  std::map<std::string, uint64_t> Status() const;
+  std::map<std::string, uint64_t> Status(size_t address) const;
 
   const std::string dir_;
   const Settings settings_;
@@ -99,7 +111,11 @@ class MysqlEngine : public Engine {
   Version version_ = kNewest;  // of the server
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
   bool tables_in_steps_ = false;  // a kill may leave a part of a table
+  bool galera_ = false;           // the first of several addresses is a node of Galera
   Mutex writing_;                 // held while the server's variables are others than the run's
+  Mutex checkpointing_;
+  // By address; null until the first checkpoint there.
+  std::vector<std::unique_ptr<MyConnection>> checkpoint_connections_ GUARDED_BY(checkpointing_);
   Mutex making_;
   std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
 };
@@ -123,13 +139,20 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
       "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access, settings_.storage),
       schema_,
       SqlLimits{mariadb::kMaxKeySize, settings_.max_value_size, settings_.conflict_wait_ms},
-      [this] { return std::make_unique<MyConnection>(Target()); }, made);
+      [this](size_t address) { return std::make_unique<MyConnection>(Target(address)); }, made,
+      std::max<size_t>(settings_.targets.size(), 1));
   if (const Version told = ParseVersion(store_->AskOne("SELECT VERSION()"))) version_ = told;
   has_checkpoint_now_ =
       !store_->Ask("SHOW GLOBAL VARIABLES LIKE 'innodb_log_checkpoint_now'").empty();
   tables_in_steps_ = server_ != nullptr && !IsRocksdb() && version_ < kAtomicTables;
-  if (server_ == nullptr) CheckGivenServer();
+  for (size_t i = 0; i < settings_.targets.size(); ++i) {
+    CheckGivenServer(settings_, settings_.targets[i], Variables(i));
+  }
+  galera_ = store_->addresses() > 1 &&
+            !store_->Ask("SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'")
+                 .empty();
   OpenSchema();
+  AwaitAddresses(store_.get(), Addresses(), Error::kUsage, kPatienceAtOpening);
   if (tables_in_steps_) {
     unfinished_table::Repair(dir_, schema_, [this](const std::string& sql) { store_->Ask(sql); });
   }
@@ -163,8 +186,8 @@ bool MysqlEngine::IsTableThere(const std::string& table) {
   });
 }
 
-ConnectOptions MysqlEngine::Target() const {
-  ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.target;
+ConnectOptions MysqlEngine::Target(size_t address) const {
+  ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.targets[address];
   options.as_text = settings_.access == Access::kSelect;
   // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
   // another syncs lazy commits. A server may also be set to commit nothing by itself, or to begin
@@ -175,74 +198,20 @@ ConnectOptions MysqlEngine::Target() const {
   return options;
 }
 
-// Throws Error (kUsage) when a given server, whose variables these are, refuses the tables that
-// testbed makes, as one before MariaDB 10.2 may be set to.
-void CheckRowFormat(const std::map<std::string, std::string>& variables) {
-  static constexpr std::pair<const char*, const char*> kWanted[] = {
-      {"innodb_file_format", "Barracuda"}, {"innodb_large_prefix", "ON"}};
-  for (const auto& [name, wanted] : kWanted) {
-    const auto it = variables.find(name);
-    if (it == variables.end() || it->second == wanted) continue;
-    throw Error(Error::kUsage, fmt::format("mysql needs tables with long keys, and the server has "
-                                           "{} = {}; give that server {}",
-                                           name, it->second, wanted));
-  }
+// Returns the names of the addresses of a server that runs already.
+std::vector<std::string> MysqlEngine::Addresses() const {
+  std::vector<std::string> names;
+  for (const ConnectOptions& target : settings_.targets) names.push_back(target.address);
+  return names;
 }
 
-// Throws Error (kUsage) when a server that runs already does not have what the options ask for: the
-// engine changes nothing there.
-void MysqlEngine::CheckGivenServer() {
-  std::map<std::string, std::string> variables = Variables();
-  const auto refuse = [](const std::string& option, const std::string& name,
-                         const std::string& value, const std::string& give) {
-    throw Error(Error::kUsage,
-                fmt::format("mysql cannot honour {}: the server has {} = {}; give {}", option, name,
-                            value, give));
-  };
-  const std::string page = variables["innodb_page_size"];
-  if (page.empty()) {
-    throw Error(Error::kUsage,
-                "mysql keeps its tables in InnoDB, and the server of --engine-option connect has "
-                "it off");
-  }
-  if (page != std::to_string(settings_.page_size)) {
-    refuse(fmt::format("--page-size {}", settings_.page_size), "innodb_page_size", page,
-           "--page-size " + page);
-  }
-  CheckRowFormat(variables);
-  const std::string method = variables["innodb_flush_method"];
-  const bool direct = method.starts_with("O_DIRECT");
-  if (direct != (settings_.io == IoMode::kDirect)) {
-    refuse(fmt::format("--io {}", IoModeName(settings_.io)), "innodb_flush_method", method,
-           direct ? "--io direct" : "--io buffered");
-  }
-  const std::string flush = variables["innodb_flush_log_at_trx_commit"];
-  const std::string timeout = variables["innodb_flush_log_at_timeout"];
-  // With 3 the server syncs each commit, too; with 0 it syncs as often as with 2.
-  const Durability has = flush == "1" || flush == "3" ? Durability::kSync
-                         : settings_.durability == Durability::kNone && flush == "0"
-                             ? Durability::kNone
-                             : Durability::kLazy;
-  if (has != settings_.durability) {
-    refuse(fmt::format("--durability {}", DurabilityName(settings_.durability)),
-           "innodb_flush_log_at_trx_commit", flush,
-           fmt::format("--durability {}", DurabilityName(has)));
-  }
-  // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's
-  // log has them. With nosync it syncs no file.
-  if (has != Durability::kNone && variables["log_bin"] == "ON" && variables["sync_binlog"] != "1") {
-    refuse(fmt::format("--durability {}", DurabilityName(has)), "sync_binlog",
-           variables["sync_binlog"], "that server sync_binlog = 1");
-  }
-  if (has != Durability::kNone && method == "nosync") {
-    refuse(fmt::format("--durability {}", DurabilityName(has)), "innodb_flush_method", method,
-           "that server fsync or O_DIRECT");
-  }
-  if (has == Durability::kLazy &&
-      std::strtoull(timeout.c_str(), nullptr, 10) * 1000 > settings_.lazy_interval_ms) {
-    refuse(fmt::format("--lazy-interval {}", settings_.lazy_interval_ms),
-           "innodb_flush_log_at_timeout", timeout + " s", "--lazy-interval " + timeout + "000");
-  }
+// Waits until the first node of several has applied what clients have committed at the others, so
+// that a session there, which may check the rows, sees it.
+void MysqlEngine::AwaitOtherNodes() {
+  if (!galera_) return;
+  store_->Ask("SET SESSION wsrep_sync_wait = 1");
+  store_->Ask(fmt::format("SELECT COUNT(*) FROM `{}`.{}", schema_, kMarker));
+  store_->Ask("SET SESSION wsrep_sync_wait = 0");
 }
 
 FoundSchema MysqlEngine::FindSchema() {
@@ -312,7 +281,7 @@ void MysqlEngine::WriteAll() {
   try {
     do {
       WriteDirtyPages();
-    } while (server_ != nullptr && Status()["buffer_pool_pages_dirty"] != 0);
+    } while (server_ != nullptr && Status(0)["buffer_pool_pages_dirty"] != 0);
   } catch (const Error& error) {
     if (server_ != nullptr || error.kind() != Error::kUsage) throw;
     may_checkpoint_ = false;  // EffectiveSettings reports this
@@ -320,12 +289,33 @@ void MysqlEngine::WriteAll() {
 }
 
 void MysqlEngine::WriteDirtyPages() {
-  if (has_checkpoint_now_ || server_ == nullptr) {
+  if (server_ == nullptr) {
+    for (size_t i = 0; i < store_->addresses(); ++i) CheckpointGivenServer(i);
+  } else if (has_checkpoint_now_) {
     store_->Ask(kCheckpoint);
   } else {
     const LockGuard lock(writing_);
     old_server::WritePages([this](const std::string& sql) { return store_->Ask(sql); });
   }
+}
+
+// InnoDB ends the statement when a checkpoint has reached the end of the log, which each client
+// that writes moves on. KILL does not end it before (buf_flush_sync), so the run leaves it alone
+// then, with the connection.
+void MysqlEngine::CheckpointGivenServer(size_t address) {
+  const LockGuard lock(checkpointing_);
+  checkpoint_connections_.resize(store_->addresses());
+  std::unique_ptr<MyConnection> connection = std::move(checkpoint_connections_[address]);
+  if (connection == nullptr) connection = std::make_unique<MyConnection>(Target(address));
+  if (!connection->RunWithin(kCheckpoint, std::chrono::seconds(settings_.checkpoint_wait_s))) {
+    if (StopRequested()) throw Stopped("while its server took a checkpoint");
+    throw Error(Error::kRun,
+                fmt::format("mysql: {} has not ended a checkpoint within {} s, as happens while "
+                            "other clients write there without a pause: let them pause, or raise "
+                            "--engine-option checkpoint_wait_s",
+                            settings_.targets[address].shown, settings_.checkpoint_wait_s));
+  }
+  checkpoint_connections_[address] = std::move(connection);
 }
 
 // Returns what EffectiveSettings says of them.
@@ -341,18 +331,29 @@ void MysqlEngine::Settle() {
   if (IsRocksdb()) {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
-  mariadb::AwaitPurge([this] { return HistoryLength(); });
+  AwaitAddresses(store_.get(), Addresses(), Error::kRun, kPatienceAtRest);
+  // An older server shortens the history at each 128th batch alone, so a part of it stays.
+  constexpr milliseconds kOfOlder(1000);
+  for (size_t i = 0; i < store_->addresses(); ++i) {
+    mariadb::AwaitPurge([this, i] { return Purge(i); },
+                        version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience);
+  }
   WriteAll();
 }
 
-// Returns how many versions of rows wait for the purge; 0 when the server does not tell. The user
-// of a given server need not have the right to see the status of InnoDB.
-uint64_t MysqlEngine::HistoryLength() const {
-  const std::map<std::string, uint64_t> status = Status();
-  const auto it = status.find("history_list_length");
-  if (it != status.end()) return it->second;
-  if (server_ == nullptr) return 0;
-  return old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
+// Returns a history of 0 when the server does not tell its length. The user of a given server need
+// not have the right to see the status of InnoDB.
+mariadb::PurgeState MysqlEngine::Purge(size_t address) const {
+  const std::map<std::string, uint64_t> status = Status(address);
+  mariadb::PurgeState purge;
+  if (const auto it = status.find("pages_read"); it != status.end()) purge.pages_read = it->second;
+  if (const auto it = status.find("history_list_length"); it != status.end()) {
+    purge.history = it->second;
+  } else if (server_ != nullptr) {
+    purge.history =
+        old_server::HistoryLength([this](const std::string& sql) { return store_->Ask(sql); });
+  }
+  return purge;
 }
 
 // Runs on the thread of lazy_, and makes all commits durable.
@@ -368,21 +369,22 @@ void MysqlEngine::SyncLazily() {
   }
 }
 
-std::map<std::string, std::string> MysqlEngine::Variables() const {
+std::map<std::string, std::string> MysqlEngine::Variables(size_t address) const {
   std::map<std::string, std::string> variables;
-  for (const SqlConnection::Row& row : store_->Ask("SHOW GLOBAL VARIABLES")) {
+  for (const SqlConnection::Row& row : store_->Ask("SHOW GLOBAL VARIABLES", address)) {
     variables[row[0]] = row[1];
   }
   return variables;
 }
 
-std::map<std::string, uint64_t> MysqlEngine::Status() const {
+std::map<std::string, uint64_t> MysqlEngine::Status(size_t address) const {
   std::map<std::string, uint64_t> status;
   const std::string prefix = IsRocksdb() ? "Rocksdb_" : "Innodb_";
-  for (const SqlConnection::Row& row : store_->Ask(fmt::format(
-           "SHOW GLOBAL STATUS WHERE Variable_name LIKE '{}%' OR Variable_name IN ('Com_select', "
-           "'Com_ha_read', 'Com_stmt_execute')",
-           prefix))) {
+  const std::string sql = fmt::format(
+      "SHOW GLOBAL STATUS WHERE Variable_name LIKE '{}%' OR Variable_name IN ('Com_select', "
+      "'Com_ha_read', 'Com_stmt_execute')",
+      prefix);
+  for (const SqlConnection::Row& row : store_->Ask(sql, address)) {
     const std::string &name = row[0], &value = row[1];
     if (value.empty() || value.find_first_not_of("0123456789") != std::string::npos) continue;
     status[name.starts_with("Com") ? "com" + name.substr(3) : name.substr(prefix.size())] =
@@ -400,8 +402,12 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
       {"server", server_ != nullptr ? "private" : "given by connect"},
       {"schema", schema_},
       {"checkpoints", Checkpoints()}};
-  if (server_ != nullptr) all.emplace_back("program", settings_.program);
-  const std::map<std::string, std::string> variables = Variables();
+  if (server_ != nullptr) {
+    all.emplace_back("program", settings_.program);
+  } else {
+    all.emplace_back("addresses", JoinAddresses(Addresses()));
+  }
+  const std::map<std::string, std::string> variables = Variables(0);
   for (const auto& [name, value] : variables) {
     const bool told = name.starts_with(IsRocksdb() ? "rocksdb_" : "innodb_") || name == "version" ||
                       name == "thread_handling" || name == "max_connections" || name == "log_bin" ||
@@ -419,7 +425,13 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
 }
 
 EngineCounters MysqlEngine::Counters() const {
-  std::map<std::string, uint64_t> status = Status();
+  EngineCounters sum;
+  for (size_t i = 0; i < store_->addresses(); ++i) sum += CountersOf(i);
+  return sum;
+}
+
+EngineCounters MysqlEngine::CountersOf(size_t address) const {
+  std::map<std::string, uint64_t> status = Status(address);
   if (IsRocksdb()) {
     EngineCounters c = myrocks::Counters(status);
     const std::string held = store_->AskOne(

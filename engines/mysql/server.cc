@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <thread>
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/interrupted.h"
-#include "device/os/signal_guard.h"
 #include "engines/mysql/myrocks.h"
 #include "engines/mysql/old_server.h"
 #include "engines/mysql/unfinished_table.h"
@@ -28,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kPoll(5);
-constexpr std::chrono::seconds kPatience(600);       // for the page writes of a shutdown
 constexpr std::chrono::seconds kAnswerPatience(60);  // of a server that has its socket
 constexpr char kSocket[] = "mysqld.sock";
 
@@ -41,20 +36,11 @@ FileKind KindOf(const std::string& path) {
 }  // namespace
 
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
-    : dir_(dir), settings_(settings), discard_(false) {
+    : ServerHome(dir, is_new, SIGTERM), settings_(settings) {
   (void)LoadClient();  // throws before there is a server that nobody could speak to
-  std::error_code error;
-  log_begin_ = fs::exists(log(), error) ? fs::file_size(log(), error) : 0;
-  if (is_new && fs::exists(cluster()) && !fs::is_empty(cluster(), error)) {
-    throw Error(
-        Error::kUsage,
-        fmt::format("{} is not empty and no database of testbed, which leaves it alone; choose "
-                    "another --dir, or --fresh",
-                    cluster()));
-  }
   if (!is_new) {
     if (settings_.version < kAtomicTables) {
-      unfinished_table::RemoveBrokenFiles(dir_, settings_.schema);
+      unfinished_table::RemoveBrokenFiles(this->dir(), settings_.schema);
     }
     CheckFiles();
   }
@@ -65,32 +51,34 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
     throw Error(Error::kUsage,
                 fmt::format("the database in {} has pages of {} bytes, not of --page-size {}: give "
                             "that size, or load it anew with --fresh",
-                            dir_, *size, settings_.page_size));
+                            dir, *size, settings_.page_size));
   }
-  discard_ = is_new;
+  MayDiscard();
   try {
     fs::create_directories(cluster() + "/" + mariadb::kTemporary);
     fs::permissions(cluster(), fs::perms::owner_all);
-    cluster_fd_ = ::open(cluster().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (cluster_fd_ < 0) throw Error::Io("open", cluster(), errno);
-    Start();
   } catch (const fs::filesystem_error& e) {
-    End();
     throw Error::Io("create", cluster(), e.code().value());
-  } catch (...) {
-    End();
-    throw;
   }
+  HoldCluster();
+  Start();
+}
+
+PrivateServer::~PrivateServer() = default;
+
+PrivateServer::OpenFiles::~OpenFiles() {
+  for (const int fd : fds) ::close(fd);
 }
 
 void PrivateServer::CheckFiles() const {
   const bool rocksdb = IsThere(cluster() + "/" + std::string(myrocks::kDirectory));
   const bool innodb = !rocksdb && IsThere(cluster() + "/ibdata1");
   if (settings_.storage == Storage::kInnodb ? rocksdb : innodb) {
-    throw Error(Error::kUsage,
-                fmt::format("the database in {} has its tables in {}: give --engine mysql:{}, or "
-                            "load it anew with --fresh",
-                            dir_, rocksdb ? "MyRocks" : "InnoDB", rocksdb ? "rocksdb" : "mariadb"));
+    throw Error(
+        Error::kUsage,
+        fmt::format("the database in {} has its tables in {}: give --engine mysql:{}, or "
+                    "load it anew with --fresh",
+                    dir(), rocksdb ? "MyRocks" : "InnoDB", rocksdb ? "rocksdb" : "mariadb"));
   }
   // The server would make missing files anew, although they may lie in a directory that is not
   // mounted now.
@@ -109,25 +97,11 @@ void PrivateServer::CheckVersion() const {
   throw Error(Error::kUsage,
               fmt::format("the database in {} is one of MariaDB {}.{}, which this server cannot "
                           "open: give --server {}, or load it anew with --fresh",
-                          dir_, made / 10000, made / 100 % 100, ServerFor(made)));
+                          dir(), made / 10000, made / 100 % 100, ServerFor(made)));
 }
-
-void PrivateServer::End() {
-  if (process_ != nullptr) process_->End(SIGTERM, kPatience);
-  files_.reset();
-  if (cluster_fd_ >= 0) ::close(cluster_fd_);
-  for (const int fd : log_fds_) ::close(fd);
-  if (!discard_) return;
-  std::error_code error;
-  fs::remove_all(cluster(), error);
-  fs::remove(log(), error);
-}
-
-PrivateServer::~PrivateServer() { End(); }
 
 void PrivateServer::FailToStart() const {
-  std::ifstream file(log());
-  file.seekg(static_cast<std::streamoff>(log_begin_));
+  std::ifstream file = Messages();
   const std::string said((std::istreambuf_iterator<char>(file)), {});
   const std::string complaint = Complaint();
   // A warning says the same of an option that may be unknown.
@@ -135,12 +109,10 @@ void PrivateServer::FailToStart() const {
       complaint.find("unknown option") != std::string::npos) {
     throw Error(Error::kUsage, "mysql cannot honour --engine-option server_option: " + complaint);
   }
-  const bool full = said.find("No space left") != std::string::npos ||
-                    said.find("error number 28") != std::string::npos;
-  throw Error(full ? Error::kIo : Error::kCorruption,
-              fmt::format("MariaDB did not open the database in {}: {}{}", dir_,
-                          full ? "No space left on device: " : "", complaint),
-              full ? ENOSPC : 0);
+  const bool full = SaysFull(said);
+  throw Failure(full, Error::kCorruption,
+                fmt::format("MariaDB did not open the database in {}: {}{}", dir(),
+                            full ? "No space left on device: " : "", complaint));
 }
 
 void PrivateServer::Start() {
@@ -159,17 +131,15 @@ void PrivateServer::Start() {
   command.words.insert(command.words.end(), settings_.server.begin(), settings_.server.end());
   command.directory = cluster();
   command.output = log();
-  std::error_code error;
-  fs::remove(cluster() + "/" + kSocket, error);  // left by a killed server
-  process_ = std::make_unique<ServerProcess>(command);
-  while (::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) WaitForStart();
+  Launch(command, kSocket);
+  while (!HasSocket(kSocket)) WaitForStart();
   // All threads of the server have the program's name. All but the threads of connections write
   // only data files with direct IO.
   for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk",
                            "rocksdb:low", "rocksdb:high", "myrocks-bg", "myrocks-mc"}) {
     RegisterThreads(name, FileKind::kData);
   }
-  files_ = std::make_unique<FileWatch>(cluster(), KindOf);
+  WatchFiles(KindOf);
   AwaitAnswer();
   if (settings_.storage == Storage::kInnodb) OpenLogs();
 }
@@ -183,15 +153,14 @@ void PrivateServer::OpenLogs() {
     const std::string path = LogFile(i);
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) throw Error::Io("open", path, errno);
-    log_fds_.push_back(fd);
+    logs_.fds.push_back(fd);
   }
 }
 
 // Waits a moment for the server. Throws when it has ended, or the run should.
 void PrivateServer::WaitForStart() {
-  if (process_->Ended()) FailToStart();
-  if (StopRequested()) throw Stopped("while its server started");
-  std::this_thread::sleep_for(kPoll);
+  if (HasEnded()) FailToStart();
+  WaitAMoment();
 }
 
 // Waits until the server lets the run connect. What it refuses once it answers, it refuses for
@@ -214,9 +183,8 @@ ConnectOptions PrivateServer::connect() const {
   options.host = "localhost";
   options.user = "root";
   options.private_server = true;
-  // The path through the descriptor is short, however long that of the directory is.
-  options.socket = fmt::format("/proc/self/fd/{}/{}", cluster_fd_, kSocket);
-  options.shown = "the server in " + dir_;
+  options.socket = ShortCluster() + "/" + kSocket;
+  options.shown = "the server in " + dir();
   options.complaint = [this] { return Complaint(); };
   return options;
 }
@@ -224,16 +192,15 @@ ConnectOptions PrivateServer::connect() const {
 void PrivateServer::SyncLog() const {
   if (settings_.storage == Storage::kRocksdb) return myrocks::SyncLogs(cluster());
   // A commit lies in one of the files, and nobody tells in which.
-  for (size_t i = 0; i < log_fds_.size(); ++i) {
-    if (Uninterrupted([&] { return ::fdatasync(log_fds_[i]); }) != 0) {
+  for (size_t i = 0; i < logs_.fds.size(); ++i) {
+    if (Uninterrupted([&] { return ::fdatasync(logs_.fds[i]); }) != 0) {
       throw Error::Io("sync", LogFile(static_cast<int>(i)), errno);
     }
   }
 }
 
 std::string PrivateServer::Complaint() const {
-  std::ifstream file(log());
-  file.seekg(static_cast<std::streamoff>(log_begin_));
+  std::ifstream file = Messages();
   std::string first;
   for (std::string line; std::getline(file, line);) {
     if (line.find("error while loading shared libraries") != std::string::npos) return line;

@@ -10,31 +10,23 @@
 #ifndef TESTBED_ENGINES_MYSQL_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_SERVER_H_
 
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "device/os/server_process.h"
 #include "engines/mysql/connection.h"
 #include "engines/mysql/settings.h"
-#include "engines/sql/file_watch.h"
+#include "engines/sql/server_home.h"
 
 namespace testbed::mysql {
 
 // Not thread-safe. Only the main thread makes one (device/os/server_process.h).
-class PrivateServer {
+class PrivateServer : public ServerHome {
  public:
   // Starts the server, after making its directory if `is_new`. Throws Error with the server's
   // complaint when it does not start.
   PrivateServer(const std::string& dir, const Settings& settings, bool is_new);
   // Ends the server in order: all that was committed is then on disk.
   ~PrivateServer();
-  PrivateServer(const PrivateServer&) = delete;
-  PrivateServer& operator=(const PrivateServer&) = delete;
-
-  // Says that a new database is complete. Without this call the destructor removes it.
-  void Keep() { discard_ = false; }
 
   ConnectOptions connect() const;
   // Syncs the log files, which the server has written. Throws Error (kIo). Thread-safe.
@@ -45,9 +37,6 @@ class PrivateServer {
   void CheckFiles() const;
   void CheckVersion() const;
   void OpenLogs();
-  void End();
-  std::string cluster() const { return dir_ + "/cluster"; }
-  std::string log() const { return dir_ + "/server.log"; }
   int LogFiles() const;  // how many the log has
   std::string LogFile(int number) const {
     return cluster() + "/ib_logfile" + std::to_string(number);
@@ -58,14 +47,12 @@ class PrivateServer {
   std::string Complaint() const;
   [[noreturn]] void FailToStart() const;
 
-  const std::string dir_;
   const Settings settings_;
-  bool discard_;  // remove the database at the end
-  int cluster_fd_ = -1;
-  std::vector<int> log_fds_;  // of InnoDB's log files
-  uint64_t log_begin_ = 0;    // size of server.log before this start
-  std::unique_ptr<ServerProcess> process_;
-  std::unique_ptr<FileWatch> files_;
+  struct OpenFiles {
+    ~OpenFiles();
+    std::vector<int> fds;
+  };
+  OpenFiles logs_;  // of InnoDB
 };
 
 }  // namespace testbed::mysql

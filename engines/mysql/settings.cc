@@ -15,7 +15,9 @@
 #include "engines/extra_options.h"
 #include "engines/mysql/myrocks.h"
 #include "engines/mysql/old_server.h"
+#include "engines/mysql/url.h"
 #include "engines/sql/mariadb_settings.h"
+#include "engines/sql/server_options.h"
 
 namespace testbed::mysql {
 namespace {
@@ -42,68 +44,23 @@ constexpr const char* kOfPrivateServer[] = {
 
 [[noreturn]] void Refuse(const std::string& option, const std::string& value,
                          const std::string& why) {
-  throw Error(Error::kUsage,
-              fmt::format("mysql cannot honour --engine-option {}={}: {}", option, value, why));
+  RefuseEngineOption("mysql", option, value, why);
 }
 
-// Takes a part off the front of *text, up to the delimiter or the end.
-std::string TakeUntil(std::string* text, char delimiter) {
-  const size_t end = text->find(delimiter);
-  std::string part = text->substr(0, end);
-  *text = end == std::string::npos ? "" : text->substr(end + 1);
-  return part;
-}
-
-// A URL that is refused may have a password in it, and is not printed.
-// Parses mysql://USER@HOST:PORT/?socket=PATH&tls=on.
-ConnectOptions ParseUrl(const std::string& url) {
-  std::string rest = url;
-  const size_t scheme = rest.find("://");
-  if (scheme == std::string::npos ||
-      (rest.substr(0, scheme) != "mysql" && rest.substr(0, scheme) != "mariadb")) {
-    Refuse("connect", "URL", "it takes a URL such as mysql://user@host:3306/?tls=on");
+// Returns what leads to the addresses of the URL.
+std::vector<ConnectOptions> TargetsOf(const std::string& url) {
+  std::vector<ConnectOptions> targets;
+  for (UrlAddress& address : ParseUrl(url)) {
+    ConnectOptions& target = targets.emplace_back();
+    target.host = std::move(address.host);
+    target.user = std::move(address.user);
+    target.socket = std::move(address.socket);
+    target.port = address.port;
+    target.tls = address.tls;
+    target.address = address.name;
+    target.shown = "the server at " + address.name;
   }
-  rest = rest.substr(scheme + 3);
-  ConnectOptions target;
-  const size_t end = std::min(rest.find_first_of("/?"), rest.size());
-  std::string before = rest.substr(0, end);
-  rest.erase(0, rest.substr(end, 1) == "/" ? end + 1 : end);
-  if (const size_t at = before.find('@'); at != std::string::npos) {
-    target.user = before.substr(0, at);
-    before = before.substr(at + 1);
-  }
-  if (target.user.find(':') != std::string::npos) {
-    throw Error(Error::kUsage,
-                "mysql takes no password in --engine-option connect, which is printed and stored: "
-                "put it into MYSQL_PWD or ~/.my.cnf");
-  }
-  target.host = TakeUntil(&before, ':');
-  if (!before.empty()) {
-    const bool number =
-        before.size() <= 5 && before.find_first_not_of("0123456789") == std::string::npos;
-    target.port = number ? static_cast<unsigned>(std::strtoul(before.c_str(), nullptr, 10)) : 0;
-    if (target.port == 0 || target.port > 65535) Refuse("connect", "URL", "its port is no number");
-  }
-  const size_t question = rest.find('?');
-  if (question != 0 && !rest.empty()) {
-    Refuse("connect", "URL",
-           "it takes no database behind the host; --engine-option schema=NAME names the one that "
-           "the tables are in");
-  }
-  std::string settings = question == std::string::npos ? "" : rest.substr(question + 1);
-  while (!settings.empty()) {
-    std::string value = TakeUntil(&settings, '&');
-    const std::string name = TakeUntil(&value, '=');
-    if (name == "socket") {
-      target.socket = value;
-    } else if (name == "tls" && (value == "on" || value == "off")) {
-      target.tls = value == "on";
-    } else {
-      Refuse("connect", "URL", "behind the question mark it accepts socket=PATH and tls=on");
-    }
-  }
-  target.shown = "the server of --engine-option connect";
-  return target;
+  return targets;
 }
 
 // Takes a server that tools/setup/fetch_mariadb.sh fetches.
@@ -143,7 +100,7 @@ void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const s
   if (extra.Has("program")) {
     const std::string& path = options.extra.at("program");
     if (old != nullptr) {
-      Refuse("program", path, fmt::format("server={} names the program; give one of them", server));
+      Refuse("program", path, fmt::format("server {} names the program; give one of them", server));
     }
     return TakeProgram(path, settings);
   }
@@ -152,7 +109,7 @@ void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const s
   if (!found) {
     throw Error(Error::kUsage,
                 "mysql starts a server for the run, and MariaDB is not installed: apt-get install "
-                "mariadb-server-core, or give --engine-option connect=URL or program=PATH");
+                "mariadb-server-core, or give --connect URL or --engine-option program=PATH");
   }
   settings->program = *found;
 }
@@ -222,25 +179,24 @@ Settings MakeSettings(const EngineOptions& options) {
              : access == "select" ? Access::kSelect
                                   : Access::kHandler;
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
-  if (extra.Has("schema")) {
-    s.schema = options.extra.at("schema");
-    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
-    if (s.schema.empty() || s.schema.size() > 50 || s.schema == "mysql" || s.schema == "sys" ||
-        s.schema.ends_with("_schema") ||
-        s.schema.find_first_not_of(kLetters) != std::string::npos) {
-      Refuse("schema", s.schema, "it takes 1 to 50 of the letters a to z, digits and _");
-    }
-  }
+  s.schema = SchemaOption(
+      "mysql", options,
+      [](const std::string& schema) {
+        return schema == "mysql" || schema == "sys" || schema.ends_with("_schema");
+      },
+      ", not mysql, sys or ..._schema");
   mariadb::CheckFileAdvice("mysql", options);
+  constexpr char kCheckpointWait[] = "checkpoint_wait_s";
+  s.checkpoint_wait_s = static_cast<uint32_t>(extra.Integer(kCheckpointWait, 600, 1, 1000000));
   if (extra.Has("connect")) {
     s.is_private = false;
-    s.target = ParseUrl(options.extra.at("connect"));
-    for (const char* name : kOfPrivateServer) {
-      if (extra.Has(name)) {
-        Refuse(name, options.extra.at(name), "a server that runs already (connect) has its own");
-      }
-    }
+    s.targets = TargetsOf(options.extra.at("connect"));
+    RefuseBesideConnect("mysql", options, kOfPrivateServer);
     return s;
+  }
+  if (extra.Has(kCheckpointWait)) {
+    Refuse(kCheckpointWait, options.extra.at(kCheckpointWait),
+           "it is an option for a server that runs already (connect)");
   }
   const std::string server = extra.Choice("server", "mariadb", ServerNames());
   if (server == "rocksdb") {
@@ -273,8 +229,9 @@ Capabilities MysqlCapabilities() {
   can.server = true;
   can.extra_options = {
       {"connect",
-       "URL of a server that runs already, mysql://user@host:port/?socket=PATH&tls=on; the "
-       "password comes from MYSQL_PWD or ~/.my.cnf"},
+       "URL of a server that runs already, mysql://user@host:port/?socket=PATH&tls=on, or of "
+       "several nodes of a cluster, mysql://user@host:port,host:port/; the password comes from "
+       "MYSQL_PWD or ~/.my.cnf"},
       {"server",
        "mariadb, mariadb@10.1.23, mariadb@10.2.11, rocksdb: which server the run starts; InnoDB is "
        "5.6 in 10.1 and 5.7 in 10.2; rocksdb is a MariaDB that keeps its tables in MyRocks instead "
@@ -287,6 +244,9 @@ Capabilities MysqlCapabilities() {
        "size of each of MyRocks' two memtables, for server=rocksdb (--ram / 16, up to 64M)"},
       {"program", "path of the mariadbd that the run starts (Debian's)"},
       {"schema", "database of the server that the tables are in (testbed)"},
+      {"checkpoint_wait_s",
+       "seconds that a checkpoint of the server of connect may take; clients that write there keep "
+       "it from its end (600)"},
   };
   for (auto& option : mariadb::SharedOptions()) can.extra_options.push_back(std::move(option));
   return can;

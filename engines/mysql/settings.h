@@ -16,9 +16,9 @@
 namespace testbed::mysql {
 
 struct Settings {
-  bool is_private = true;  // a server is started for the run; else `target` leads to one
-  ConnectOptions target;
-  std::string program;  // path of mariadbd, for a private server
+  bool is_private = true;               // a server is started for the run
+  std::vector<ConnectOptions> targets;  // otherwise these lead to one, by each of its addresses
+  std::string program;                  // path of mariadbd, for a private server
   Version version = kNewest;
   std::string base;  // directory of the program's own files; empty: where it was compiled for
   size_t max_value_size = mariadb::kMaxValueSize;  // bytes
@@ -30,6 +30,7 @@ struct Settings {
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
   uint32_t conflict_wait_ms = 10000;
+  uint32_t checkpoint_wait_s = 600;     // of a server that is not private
   bool create = true, replace = false;  // as EngineOptions has them
   std::vector<std::string> server;      // --name=value for the private server
 };

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace testbed::postgres {
@@ -34,18 +35,29 @@ Values ValuesOf(const ConnectOptions& options) {
   return {"30", "10", "120000", options.target.c_str(), "testbed", "20", nullptr};
 }
 
-// Returns a message of the server or of libpq as one line.
+// Returns a message of the server or of libpq as one line, with a semicolon where one ended.
 std::string OneLine(const char* message) {
+  constexpr std::string_view kEnds = ".:;,";
   std::string line;
+  bool ended = false;
   for (const char* c = message; *c != '\0'; ++c) {
-    if (*c != '\n' && *c != '\t') {
-      line += *c;
-    } else if (!line.empty() && line.back() != ' ') {
-      line += ' ';
+    ended |= *c == '\n';
+    const bool blank = *c == '\n' || *c == '\t' || *c == ' ';
+    if (ended && blank) continue;  // the next line may be indented
+    if (std::exchange(ended, false) && !line.empty()) {
+      line += kEnds.find(line.back()) == std::string_view::npos ? "; " : " ";
     }
+    line += blank ? ' ' : *c;
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
   return line;
+}
+
+// Returns a version of PostgreSQL as its documents write it: 9.6.24 is 90624, and 11.22 is 110022.
+std::string VersionText(int version) {
+  return version < 100000
+             ? fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100)
+             : fmt::format("{}.{}", version / 10000, version % 10000);
 }
 
 bool Says(const std::string& message, const char* words) {
@@ -83,8 +95,8 @@ PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()),
   try {
     if (const int version = libpq_.PQserverVersion(connection_); version < kOldestVersion) {
       throw Error(Error::kUsage,
-                  fmt::format("postgres needs a server of version 12 or later, and {} is {}.{}",
-                              options_.shown, version / 10000, version % 10000));
+                  fmt::format("postgres needs a server of version 12 or later, and {} is {}",
+                              options_.shown, VersionText(version)));
     }
     if (!options_.setup.empty()) Run(options_.setup);
   } catch (...) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "device/account/ledger.h"
 #include "device/account/served_thread.h"
@@ -20,6 +21,8 @@
 #include "engines/postgres/dialect.h"
 #include "engines/postgres/server.h"
 #include "engines/postgres/settings.h"
+#include "engines/postgres/target.h"
+#include "engines/sql/addresses.h"
 #include "engines/sql/ownership.h"
 #include "engines/sql/session.h"
 #include "engines/sql/store.h"
@@ -55,6 +58,11 @@ class PostgresEngine : public Engine {
     return std::make_unique<SqlSession>(store_.get(),
                                         version_ >= kFirstWithFarewell ? kFarewell : "");
   }
+  std::unique_ptr<Session> NewClientSession(int client) override {
+    return std::make_unique<SqlSession>(store_.get(),
+                                        version_ >= kFirstWithFarewell ? kFarewell : "",
+                                        AddressOfClient(client, store_->addresses()));
+  }
   void Flush() override { Checkpoint(); }
   void Checkpoint() override;
   void Settle() override;
@@ -63,13 +71,16 @@ class PostgresEngine : public Engine {
   DiskSize SizeOnDisk() const override;
 
  private:
-  ConnectOptions Target() const;
-  void CheckGivenServer();
+  ConnectOptions TargetAt(size_t address) const;
+  std::vector<std::string> Addresses() const;
+  void CheckGivenServer(size_t address);
   void OpenSchema();
   FoundSchema FindSchema();
   bool TryLockSchema();
   void MakeSchema();
+  void BeginLazySyncs();
   void SyncLazily();
+  EngineCounters CountersOf(size_t address) const;
 
   const std::string dir_;
   const Settings settings_;
@@ -78,8 +89,8 @@ class PostgresEngine : public Engine {
   DirLock lock_;
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
   std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
-  std::unique_ptr<SqlConnection> lazy_connection_;
-  std::unique_ptr<ServedThread> lazy_served_;
+  std::vector<std::unique_ptr<SqlConnection>> lazy_connections_;  // to each server that commits
+  std::vector<std::unique_ptr<ServedThread>> lazy_served_;        // of these
   std::unique_ptr<LazySync> lazy_;
   int version_ = 0;  // such as 150018
   bool may_checkpoint_ = true, sees_buffers_ = false;
@@ -88,24 +99,34 @@ class PostgresEngine : public Engine {
 PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
     : dir_(fs::absolute(dir)),
       settings_(settings),
-      schema_(SchemaOfDirectory(dir_, settings.schema, !settings.connect.empty())),
+      schema_(SchemaOfDirectory(dir_, settings.schema, !settings.targets.empty())),
       owner_{"postgres", "schema", schema_, dir_, settings.create, settings.replace} {
   lock_ = owner_.TakeDirectory();
-  if (settings_.connect.empty()) {
+  if (settings_.targets.empty()) {
     server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());
   }
   store_ = std::make_unique<SqlStore>(
       "postgres", std::make_unique<Dialect>(), schema_,
       SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms},
-      [this] { return std::make_unique<PgConnection>(Target()); }, std::function<void()>());
+      [this](size_t address) { return std::make_unique<PgConnection>(TargetAt(address)); },
+      std::function<void()>(), std::max<size_t>(settings_.targets.size(), 1));
   version_ = static_cast<int>(Number(store_->AskOne("SHOW server_version_num")));
-  if (server_ == nullptr) CheckGivenServer();
+  for (size_t i = 0; i < settings_.targets.size(); ++i) CheckGivenServer(i);
   OpenSchema();
+  AwaitAddresses(store_.get(), Addresses(), Error::kUsage, kPatienceAtOpening);
   if (server_ != nullptr) server_->Keep();
-  if (settings_.durability != Durability::kLazy) return;
-  lazy_connection_ = store_->Connect();
-  lazy_connection_->Run("SET synchronous_commit = on");
-  lazy_served_ = std::make_unique<ServedThread>(lazy_connection_->server_thread());
+  if (settings_.durability == Durability::kLazy) BeginLazySyncs();
+}
+
+void PostgresEngine::BeginLazySyncs() {
+  for (size_t i = 0; i < store_->addresses(); ++i) {
+    // A replica commits nothing, and refuses the message.
+    if (i > 0 && store_->AskOne("SELECT pg_is_in_recovery()", i) == "t") continue;
+    lazy_connections_.push_back(store_->Connect(i));
+    lazy_connections_.back()->Run("SET synchronous_commit = on");
+    lazy_served_.push_back(
+        std::make_unique<ServedThread>(lazy_connections_.back()->server_thread()));
+  }
   lazy_ = std::make_unique<LazySync>(
       std::chrono::milliseconds(std::max(1u, settings_.lazy_interval_ms)),
       [this] { return store_->commits(); }, [this] { SyncLazily(); });
@@ -114,34 +135,54 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
 // Runs on the thread of lazy_. The commit of a transaction that logs something makes the whole log
 // before it durable.
 void PostgresEngine::SyncLazily() {
-  lazy_served_->Follow();
+  for (const auto& served : lazy_served_) served->Follow();
   const IoScope scope(kLogWrite);
   const CallMark mark(FileKind::kLog);
   try {
-    lazy_connection_->Run("SELECT pg_logical_emit_message(true, 'testbed', '')");
+    for (const auto& connection : lazy_connections_) {
+      connection->Run("SELECT pg_logical_emit_message(true, 'testbed', '')");
+    }
   } catch (const Error& error) {
     store_->FailCommits(error);
   }
 }
 
-ConnectOptions PostgresEngine::Target() const {
+ConnectOptions PostgresEngine::TargetAt(size_t address) const {
   if (server_ != nullptr) return server_->connect();
   ConnectOptions options;
-  options.target = settings_.connect;
-  options.shown = "the server of --engine-option connect";
+  options.target = settings_.targets[address].conninfo;
+  options.shown = "the server at " + settings_.targets[address].name;
   options.setup = SessionSetup(settings_);
   return options;
 }
 
+// Returns the names of the addresses of a server that runs already.
+std::vector<std::string> PostgresEngine::Addresses() const {
+  std::vector<std::string> names;
+  for (const Target& target : settings_.targets) names.push_back(target.name);
+  return names;
+}
+
 // Throws Error (kUsage) when a server that runs already does not have what the options ask for: a
 // session can choose whether its commits wait for the log, and not whether the log is synced.
-void PostgresEngine::CheckGivenServer() {
-  if (settings_.durability == Durability::kNone || store_->AskOne("SHOW fsync") == "on") return;
-  throw Error(
-      Error::kUsage,
-      fmt::format("postgres cannot honour --durability {}: the server has fsync = off; give "
-                  "--durability none",
-                  DurabilityName(settings_.durability)));
+void PostgresEngine::CheckGivenServer(size_t address) {
+  const std::string& name = settings_.targets[address].name;
+  const auto version = static_cast<int>(Number(store_->AskOne("SHOW server_version_num", address)));
+  // The counters of a server are in other places in other versions.
+  if (version / 10000 != version_ / 10000) {
+    throw Error(Error::kUsage,
+                fmt::format("postgres: the servers at {} and {} are of versions {} and {}; give "
+                            "--connect addresses of one version",
+                            settings_.targets[0].name, name, version_ / 10000, version / 10000));
+  }
+  if (settings_.durability == Durability::kNone || store_->AskOne("SHOW fsync", address) == "on") {
+    return;
+  }
+  throw Error(Error::kUsage,
+              fmt::format("postgres cannot honour --durability {}: {} has fsync = off; give "
+                          "--durability none",
+                          DurabilityName(settings_.durability),
+                          store_->addresses() > 1 ? "the server at " + name : "the server"));
 }
 
 FoundSchema PostgresEngine::FindSchema() {
@@ -202,7 +243,7 @@ void PostgresEngine::MakeSchema() {
 void PostgresEngine::Checkpoint() {
   if (!may_checkpoint_) return;
   try {
-    store_->Ask("CHECKPOINT");
+    for (size_t i = 0; i < store_->addresses(); ++i) store_->Ask("CHECKPOINT", i);
   } catch (const Error& error) {
     if (server_ != nullptr || error.kind() != Error::kUsage) throw;
     may_checkpoint_ = false;  // EffectiveSettings reports this
@@ -211,6 +252,7 @@ void PostgresEngine::Checkpoint() {
 
 void PostgresEngine::Settle() {
   for (const std::string& table : store_->TableNames()) store_->Ask("VACUUM (ANALYZE) " + table);
+  AwaitAddresses(store_.get(), Addresses(), Error::kRun, kPatienceAtRest);
   Checkpoint();
 }
 
@@ -224,6 +266,8 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
   if (server_ != nullptr) {
     all.emplace_back("programs", settings_.programs);
     all.emplace_back("checkpoint_log_bytes", std::to_string(settings_.checkpoint_log_bytes));
+  } else {
+    all.emplace_back("addresses", JoinAddresses(Addresses()));
   }
   std::string names =
       "'block_size', 'data_checksums', 'wal_segment_size', 'fsync', 'synchronous_commit', "
@@ -252,11 +296,18 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
 }
 
 EngineCounters PostgresEngine::Counters() const {
+  EngineCounters sum;
+  for (size_t i = 0; i < store_->addresses(); ++i) sum += CountersOf(i);
+  return sum;
+}
+
+EngineCounters PostgresEngine::CountersOf(size_t address) const {
   EngineCounters c;
-  if (version_ >= kFirstWithFarewell) store_->Ask(kFarewell);
-  const auto database = store_->Ask(
-      "SELECT blks_read, blks_hit, xact_commit, xact_rollback, temp_bytes, deadlocks FROM "
-      "pg_stat_database WHERE datname = current_database()");
+  const auto ask = [&](const std::string& sql) { return store_->Ask(sql, address); };
+  if (version_ >= kFirstWithFarewell) ask(kFarewell);
+  const auto database =
+      ask("SELECT blks_read, blks_hit, xact_commit, xact_rollback, temp_bytes, deadlocks FROM "
+          "pg_stat_database WHERE datname = current_database()");
   if (!database.empty()) {
     const SqlConnection::Row& row = database[0];
     c.block_reads = Number(row[0]);
@@ -266,7 +317,7 @@ EngineCounters PostgresEngine::Counters() const {
     const char* const names[] = {"xact_commit", "xact_rollback", "temp_bytes", "deadlocks"};
     for (size_t i = 0; i < 4; ++i) c.more.emplace_back(names[i], Number(row[i + 2]));
   }
-  const auto writes = store_->Ask(
+  const auto writes = ask(
       version_ >= 170000
           ? "SELECT buffers_written, (SELECT buffers_clean FROM pg_stat_bgwriter), (SELECT "
             "sum(writes)::bigint FROM pg_stat_io WHERE backend_type = 'client backend' AND object "
@@ -282,8 +333,8 @@ EngineCounters PostgresEngine::Counters() const {
     for (size_t i = 0; i < 4; ++i) c.more.emplace_back(names[i], Number(writes[0][i]));
   }
   if (version_ >= 140000) {
-    for (const SqlConnection::Row& row : store_->Ask(
-             version_ < 180000 ? "SELECT wal_bytes, wal_records, wal_fpi, wal_sync FROM pg_stat_wal"
+    for (const SqlConnection::Row& row :
+         ask(version_ < 180000 ? "SELECT wal_bytes, wal_records, wal_fpi, wal_sync FROM pg_stat_wal"
                                : "SELECT wal_bytes, wal_records, wal_fpi FROM pg_stat_wal")) {
       c.log_payload_bytes = Number(row[0]);
       c.more.emplace_back("wal_records", Number(row[1]));
@@ -296,7 +347,8 @@ EngineCounters PostgresEngine::Counters() const {
                  ? store_->AskOne(fmt::format(
                        "SELECT count(relfilenode) * {} FROM {}.pg_buffercache", kPageSize, schema_))
                  : store_->AskOne("SELECT setting::bigint * 8192 FROM pg_settings WHERE name = "
-                                  "'shared_buffers'"));
+                                  "'shared_buffers'",
+                                  address));
   return c;
 }
 

@@ -12,21 +12,17 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/interrupted.h"
-#include "device/os/signal_guard.h"
 
 namespace testbed::postgres {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kPoll(5);
-constexpr std::chrono::seconds kPatience(600);       // for the checkpoint of a shutdown
 constexpr std::chrono::seconds kAnswerPatience(60);  // of a server that has its socket
 constexpr char kSocket[] = ".s.PGSQL.5432";
 
@@ -45,12 +41,6 @@ std::string NameOfUser() {
   return name;
 }
 
-// Lets the server go on starting, unless the run should end.
-void WaitAMoment() {
-  if (StopRequested()) throw Stopped("while its server started");
-  std::this_thread::sleep_for(kPoll);
-}
-
 }  // namespace
 
 FileKind KindOfClusterFile(const std::string& path) {
@@ -61,7 +51,7 @@ FileKind KindOfClusterFile(const std::string& path) {
 }
 
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
-    : dir_(dir), settings_(settings), discard_(false) {
+    : ServerHome(dir, is_new, SIGINT), settings_(settings) {
   (void)LoadLibpq();  // throws before there is a server that nobody could speak to
   if (::geteuid() == 0) {
     user_ = FindUser({"postgres", "nobody"});
@@ -71,45 +61,18 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
           "PostgreSQL does not run as root, and this machine has no user postgres or nobody");
     }
   }
-  std::error_code error;
-  log_begin_ = fs::exists(log(), error) ? fs::file_size(log(), error) : 0;
-  if (is_new && fs::exists(cluster()) && !fs::is_empty(cluster(), error)) {
-    throw Error(
-        Error::kUsage,
-        fmt::format("{} is not empty and no database of testbed, which leaves it alone; choose "
-                    "another --dir, or --fresh",
-                    cluster()));
-  }
   if (const std::string file = cluster() + "/PG_VERSION"; !is_new && !IsThere(file)) {
     throw Error(Error::kCorruption,
                 fmt::format("file {} is missing: put it back, restore the database from a copy, or "
                             "load it anew with --fresh",
                             file));
   }
-  discard_ = is_new;
-  try {
-    if (is_new) MakeCluster();
-    cluster_fd_ = ::open(cluster().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (cluster_fd_ < 0) throw Error::Io("open", cluster(), errno);
-    AdmitThisUserAlone();
-    Start();
-  } catch (...) {
-    End();
-    throw;
-  }
+  MayDiscard();
+  if (is_new) MakeCluster();
+  HoldCluster();
+  AdmitThisUserAlone();
+  Start();
 }
-
-void PrivateServer::End() {
-  if (process_ != nullptr) process_->End(SIGINT, kPatience);
-  files_.reset();
-  if (cluster_fd_ >= 0) ::close(cluster_fd_);
-  if (!discard_) return;
-  std::error_code error;
-  fs::remove_all(cluster(), error);
-  fs::remove(log(), error);
-}
-
-PrivateServer::~PrivateServer() { End(); }
 
 ServerCommand PrivateServer::Command(const std::string& program,
                                      const std::string& directory) const {
@@ -149,10 +112,10 @@ void PrivateServer::AdmitThisUserAlone() const {
 // place.
 void PrivateServer::WriteInCluster(const std::string& name, const std::string& line) const {
   const std::string path = cluster() + "/" + name;
-  if (::unlinkat(cluster_fd_, name.c_str(), 0) != 0 && errno != ENOENT)
+  if (::unlinkat(cluster_fd(), name.c_str(), 0) != 0 && errno != ENOENT)
     throw Error::Io("remove", path, errno);
   const std::string text = "# testbed writes this file whenever it starts the server.\n" + line;
-  const int fd = ::openat(cluster_fd_, name.c_str(),
+  const int fd = ::openat(cluster_fd(), name.c_str(),
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) throw Error::Io("create", path, errno);
   const ssize_t n = Uninterrupted([&] { return ::write(fd, text.data(), text.size()); });
@@ -176,10 +139,8 @@ void PrivateServer::InitDb(const std::string& directory) {
   if (settings_.checksums) command.words.emplace_back("--data-checksums");
   if (ServerProcess(command).Wait() == 0) return;
   const std::string complaint = Complaint();
-  const bool full = complaint.find("No space left") != std::string::npos;
-  throw Error(full ? Error::kIo : Error::kRun,
-              fmt::format("PostgreSQL's initdb failed in {}: {}", directory, complaint),
-              full ? ENOSPC : EIO);
+  throw Failure(SaysFull(complaint), Error::kRun,
+                fmt::format("PostgreSQL's initdb failed in {}: {}", directory, complaint), EIO);
 }
 
 void PrivateServer::CopyTemplate(const std::string& templates) {
@@ -215,31 +176,21 @@ void PrivateServer::MakeCluster() {
   if (!synced) throw Error::Io("sync", cluster(), errno);
 }
 
-void PrivateServer::Launch(const ServerCommand& command) {
+void PrivateServer::LaunchAndWait(const ServerCommand& command) {
   // The server of a run that was killed ends by itself in a moment. Until then this one cannot
   // start.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
-    // A killed server leaves its socket behind, and one that is about to end still has it. Either
-    // would look as if this server listened.
-    if (::unlinkat(cluster_fd_, kSocket, 0) != 0 && errno != ENOENT)
-      throw Error::Io("remove", cluster() + "/" + kSocket, errno);
-    process_ = std::make_unique<ServerProcess>(command);
-    while (!process_->Ended() && ::access((cluster() + "/" + kSocket).c_str(), F_OK) != 0) {
-      WaitAMoment();
-    }
-    if (!process_->Ended()) return;
+    Launch(command, kSocket);
+    while (!HasEnded() && !HasSocket(kSocket)) WaitAMoment();
+    if (!HasEnded()) return;
     const std::string complaint = Complaint();
     if (complaint.find("postmaster.pid") == std::string::npos ||
         std::chrono::steady_clock::now() > deadline) {
       const bool option = complaint.find("configuration parameter") != std::string::npos ||
                           complaint.find("invalid value for parameter") != std::string::npos;
-      const bool full = complaint.find("No space left") != std::string::npos;
-      throw Error(option ? Error::kUsage
-                  : full ? Error::kIo
-                         : Error::kCorruption,
-                  fmt::format("PostgreSQL did not start in {}: {}", dir_, complaint),
-                  full ? ENOSPC : 0);
+      throw Failure(!option && SaysFull(complaint), option ? Error::kUsage : Error::kCorruption,
+                    fmt::format("PostgreSQL did not start in {}: {}", dir(), complaint));
     }
     WaitAMoment();
   }
@@ -251,10 +202,10 @@ void PrivateServer::Start() {
     command.words.emplace_back("-c");
     command.words.push_back(option);
   }
-  Launch(command);
+  LaunchAndWait(command);
   // All processes of the server have one name. With direct IO they write only data files.
   RegisterThreads("postgres", FileKind::kData);
-  files_ = std::make_unique<FileWatch>(cluster(), KindOfClusterFile);
+  WatchFiles(KindOfClusterFile);
   AwaitAnswer();
 }
 
@@ -270,44 +221,40 @@ void PrivateServer::AwaitAnswer() {
     } else if (answer != PQPING_NO_RESPONSE || Clock::now() - silent_since > kAnswerPatience) {
       break;
     }
-    if (process_->Ended()) FailToOpen();
+    if (HasEnded()) FailToOpen();
     WaitAMoment();
   }
   try {
     PgConnection probe(connect());
   } catch (const Error&) {
-    if (process_->Ended()) FailToOpen();
+    if (HasEnded()) FailToOpen();
     throw;
   }
 }
 
 void PrivateServer::FailToOpen() const {
   const std::string complaint = Complaint();
-  const bool full = complaint.find("No space left") != std::string::npos;
-  throw Error(full ? Error::kIo : Error::kCorruption,
-              fmt::format("PostgreSQL did not open the database in {}: {}", dir_, complaint),
-              full ? ENOSPC : 0);
+  throw Failure(SaysFull(complaint), Error::kCorruption,
+                fmt::format("PostgreSQL did not open the database in {}: {}", dir(), complaint));
 }
 
 ConnectOptions PrivateServer::connect() const {
   ConnectOptions options;
-  // The path through the descriptor is short, however long that of the directory is. The library
-  // takes what is not given here from the environment (PGHOSTADDR, PGOPTIONS), which is meant for
-  // other servers: an address would lead to one of them.
+  // The library takes what is not given here from the environment (PGHOSTADDR, PGOPTIONS), which is
+  // meant for other servers: an address would lead to one of them.
   options.target = fmt::format(
-      "host=/proc/self/fd/{} hostaddr='' port=5432 user=testbed dbname=postgres sslmode=disable "
+      "host={} hostaddr='' port=5432 user=testbed dbname=postgres sslmode=disable "
       "gssencmode=disable channel_binding=disable requirepeer='' target_session_attrs=any "
       "options=''",
-      cluster_fd_);
-  options.shown = "the server in " + dir_;
+      ShortCluster());
+  options.shown = "the server in " + dir();
   options.setup = SessionSetup(settings_);
   options.complaint = [this] { return LastError(/*or_any=*/false); };
   return options;
 }
 
 std::string PrivateServer::LastError(bool or_any) const {
-  std::ifstream file(log());
-  file.seekg(static_cast<std::streamoff>(log_begin_));
+  std::ifstream file = Messages();
   std::string fatal, error, any;
   for (std::string line; std::getline(file, line);) {
     if (line.empty()) continue;

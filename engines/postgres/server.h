@@ -15,7 +15,6 @@
 #ifndef TESTBED_ENGINES_POSTGRES_SERVER_H_
 #define TESTBED_ENGINES_POSTGRES_SERVER_H_
 
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,7 +22,7 @@
 #include "device/os/server_process.h"
 #include "engines/postgres/connection.h"
 #include "engines/postgres/settings.h"
-#include "engines/sql/file_watch.h"
+#include "engines/sql/server_home.h"
 
 namespace testbed::postgres {
 
@@ -31,25 +30,17 @@ namespace testbed::postgres {
 FileKind KindOfClusterFile(const std::string& path);
 
 // Not thread-safe. Only the main thread makes one (device/os/server_process.h).
-class PrivateServer {
+class PrivateServer : public ServerHome {
  public:
   // Starts the server, after making the cluster if `is_new`. Throws Error with the server's
   // complaint when it does not start.
   PrivateServer(const std::string& dir, const Settings& settings, bool is_new);
   // Ends the server in order: all that was committed is then on disk.
-  ~PrivateServer();
-  PrivateServer(const PrivateServer&) = delete;
-  PrivateServer& operator=(const PrivateServer&) = delete;
-
-  // Says that a new database is complete. Without this call the destructor removes it.
-  void Keep() { discard_ = false; }
+  ~PrivateServer() = default;
 
   ConnectOptions connect() const;
 
  private:
-  void End();
-  std::string cluster() const { return dir_ + "/cluster"; }
-  std::string log() const { return dir_ + "/server.log"; }
   ServerCommand Command(const std::string& program, const std::string& directory) const;
   void MakeCluster();
   void InitDb(const std::string& directory);
@@ -60,7 +51,7 @@ class PrivateServer {
   void WriteInCluster(const std::string& name, const std::string& line) const;
   void Start();
   // Starts the server's process, and waits until it listens.
-  void Launch(const ServerCommand& command);
+  void LaunchAndWait(const ServerCommand& command);
   void AwaitAnswer();
   [[noreturn]] void FailToOpen() const;
   // Returns the last error that the server, or initdb, wrote since Start. Without one, returns the
@@ -69,14 +60,8 @@ class PrivateServer {
   // Returns the last error or line, or that there is none.
   std::string Complaint() const;
 
-  const std::string dir_;
   const Settings settings_;
-  bool discard_;  // remove the database at the end
   std::optional<ProgramUser> user_;
-  int cluster_fd_ = -1;
-  uint64_t log_begin_ = 0;  // size of the log before this start
-  std::unique_ptr<ServerProcess> process_;
-  std::unique_ptr<FileWatch> files_;
 };
 
 }  // namespace testbed::postgres

@@ -14,7 +14,8 @@
 #include "device/error.h"
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
-#include "engines/postgres/library.h"
+#include "engines/postgres/target.h"
+#include "engines/sql/server_options.h"
 
 namespace testbed::postgres {
 namespace {
@@ -52,33 +53,12 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
 
 [[noreturn]] void Refuse(const std::string& option, const std::string& value,
                          const std::string& why) {
-  throw Error(Error::kUsage,
-              fmt::format("postgres cannot honour --engine-option {}={}: {}", option, value, why));
+  RefuseEngineOption("postgres", option, value, why);
 }
 
 bool HasPrograms(const std::string& dir) {
   return ::access((dir + "/initdb").c_str(), X_OK) == 0 &&
          ::access((dir + "/postgres").c_str(), X_OK) == 0;
-}
-
-// Refuses a URL that names a password: the options of a run are printed and stored. What is refused
-// may have one in it, and is not printed.
-void CheckConnect(const std::string& url) {
-  const bool is_url = url.starts_with("postgresql://") || url.starts_with("postgres://");
-  PQconninfoOption* const options = LoadLibpq().PQconninfoParse(url.c_str(), nullptr);
-  if (options == nullptr || (!is_url && url.find('=') == std::string::npos)) {
-    Refuse("connect", "URL", "it takes a URL such as postgresql://user@host:5432/database");
-  }
-  bool password = false;
-  for (const PQconninfoOption* o = options; o->keyword != nullptr; ++o) {
-    const std::string_view keyword = o->keyword;
-    password |= o->val != nullptr && (keyword == "password" || keyword == "sslpassword");
-  }
-  LoadLibpq().PQconninfoFree(options);
-  if (!password) return;
-  throw Error(Error::kUsage,
-              "postgres takes no password in --engine-option connect, which is printed and stored: "
-              "put it into PGPASSWORD or ~/.pgpass");
 }
 
 // Returns the name of an option of the server, "name=value", as the server's documents write it: it
@@ -129,18 +109,23 @@ std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
   std::string version;
   if (extra.Has("server")) {
     const std::string& server = options.extra.at("server");
-    if (server != "postgres" && !server.starts_with("postgres@")) {
-      Refuse("server", server, "it accepts postgres and postgres@VERSION, such as postgres@15");
+    const bool versioned = server.starts_with("postgres@");
+    if (versioned) version = server.substr(9);
+    // The packages of all systems are of major versions.
+    if ((server != "postgres" && !versioned) ||
+        (versioned && (version.empty() || version.size() > 4 ||
+                       version.find_first_not_of("0123456789") != std::string::npos))) {
+      Refuse("server", server,
+             "it accepts postgres and postgres@VERSION with a major version, such as postgres@15");
     }
-    if (server.size() > 9) version = server.substr(9);
   }
   std::string found = FindPrograms(version);
   if (!found.empty()) return found;
   throw Error(
       Error::kUsage,
       fmt::format("postgres starts a server for the run, and PostgreSQL{} is not installed: "
-                  "apt-get install postgresql{}, or give --engine-option connect=URL or "
-                  "programs=DIR",
+                  "apt-get install postgresql{}, or give --connect URL or "
+                  "--engine-option programs=DIR",
                   version.empty() ? "" : " " + version, version.empty() ? "" : "-" + version));
 }
 
@@ -255,15 +240,9 @@ Settings MakeSettings(const EngineOptions& options) {
   s.create = options.create;
   s.replace = options.replace;
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
-  if (extra.Has("schema")) {
-    s.schema = options.extra.at("schema");
-    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_";
-    if (s.schema.empty() || s.schema.size() > 50 || s.schema.starts_with("pg_") ||
-        s.schema.find_first_not_of(kLetters) != std::string::npos) {
-      Refuse("schema", s.schema,
-             "it takes 1 to 50 of the letters a to z, digits and _, not pg_...");
-    }
-  }
+  s.schema = SchemaOption(
+      "postgres", options, [](const std::string& schema) { return schema.starts_with("pg_"); },
+      ", not pg_...");
   if (options.file_advice != Advice::kNormal) {
     throw Error(Error::kUsage,
                 fmt::format("postgres opens its files itself and cannot honour file advice {}; it "
@@ -271,13 +250,8 @@ Settings MakeSettings(const EngineOptions& options) {
                             AdviceName(options.file_advice)));
   }
   if (extra.Has("connect")) {
-    s.connect = options.extra.at("connect");
-    CheckConnect(s.connect);
-    for (const char* name : kOfPrivateServer) {
-      if (extra.Has(name)) {
-        Refuse(name, options.extra.at(name), "a server that runs already (connect) has its own");
-      }
-    }
+    s.targets = ParseTargets(options.extra.at("connect"));
+    RefuseBesideConnect("postgres", options, kOfPrivateServer);
     return s;
   }
   if (options.cache_bytes < kLeastBuffers) {
@@ -330,8 +304,9 @@ Capabilities PostgresCapabilities() {
   can.server = true;
   can.extra_options = {
       {"connect",
-       "URL of a server that runs already, postgresql://user@host:port/database; the password "
-       "comes from PGPASSWORD or ~/.pgpass"},
+       "URL of a server that runs already, postgresql://user@host:port/database, or of a primary "
+       "and its replicas, postgresql://user@host:port,host:port/database; the password comes from "
+       "PGPASSWORD or ~/.pgpass"},
       {"server",
        "postgres or postgres@VERSION: which installed server the run starts (the newest)"},
       {"programs", "directory of the initdb and postgres that the run starts (Debian's)"},

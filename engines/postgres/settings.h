@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/postgres/target.h"
 
 namespace testbed::postgres {
 
 struct Settings {
-  std::string connect;   // URL of a server that runs already; empty: a private one is started
-  std::string programs;  // directory of initdb and postgres; empty with `connect`
+  std::vector<Target> targets;  // of a server that runs already; empty: a private one is started
+  std::string programs;         // directory of initdb and postgres; empty with `targets`
   std::string schema = "testbed";
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;

@@ -226,17 +226,23 @@ std::vector<std::string> ServerOptions(const std::string& engine, const std::str
   return all;
 }
 
-void AwaitPurge(const std::function<uint64_t()>& history, std::chrono::milliseconds patience) {
+void AwaitPurge(const std::function<PurgeState()>& look, std::chrono::milliseconds patience,
+                std::chrono::milliseconds rest) {
   using std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kPoll(10);
-  uint64_t left = UINT64_MAX;
-  for (auto since = steady_clock::now(); left != 0;) {
-    const uint64_t now = history();
+  uint64_t least = UINT64_MAX, pages_read = 0;
+  for (auto progress = steady_clock::now(), busy = progress;;) {
+    const PurgeState now = look();
     const auto at = steady_clock::now();
-    if (now < left) since = at;
-    if (at - since > patience) break;
-    left = now;
-    if (left != 0) std::this_thread::sleep_for(kPoll);
+    // Other clients of a server that is not the run's may make the history longer again, so only a
+    // history shorter than all before is progress.
+    if (now.history < least) progress = at;
+    if (now.history != 0 || now.pages_read != pages_read) busy = at;
+    if (now.history == 0 && at - busy >= rest) return;
+    if (at - progress > patience) return;
+    least = std::min(least, now.history);
+    pages_read = now.pages_read;
+    std::this_thread::sleep_for(kPoll);
   }
 }
 

@@ -60,10 +60,22 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
 std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
                                        std::span<const std::string_view> own);
 
-// Waits until the purge has removed all versions of rows that no transaction sees, or has made no
-// progress for `patience`. `history` returns the server's Innodb_history_list_length.
-void AwaitPurge(const std::function<uint64_t()>& history,
-                std::chrono::milliseconds patience = std::chrono::milliseconds(1000));
+// What the server tells of its purge.
+struct PurgeState {
+  uint64_t history = 0;     // Innodb_history_list_length
+  uint64_t pages_read = 0;  // Innodb_pages_read, by all threads of the server
+};
+// The server wakes its purge once a second, and later when the machine is busy.
+inline constexpr std::chrono::milliseconds kPurgePatience(5000);
+// With the last version gone, the purge still reads the headers of the rollback segments, of which
+// there are 128 (trx_purge_truncate_history). Nothing tells when it has, but that no page is read.
+inline constexpr std::chrono::milliseconds kPurgeRest(100);
+// Waits until the purge has removed all versions of rows that no transaction sees and the server
+// has read no page for `rest`; or until the purge has made no progress for `patience`. `look`
+// returns the state of now.
+void AwaitPurge(const std::function<PurgeState()>& look,
+                std::chrono::milliseconds patience = kPurgePatience,
+                std::chrono::milliseconds rest = kPurgeRest);
 
 // Returns the counters that follow from InnoDB's status, whose names are without "Innodb_".
 EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t page_size);

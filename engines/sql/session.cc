@@ -27,10 +27,10 @@ class RequestMark {
 
 }  // namespace
 
-SqlSession::SqlSession(SqlStore* store, std::string farewell)
+SqlSession::SqlSession(SqlStore* store, std::string farewell, size_t address)
     : store_(store),
       farewell_(std::move(farewell)),
-      connection_(store->Connect()),
+      connection_(store->Connect(address)),
       served_(connection_->server_thread()) {
   store_->Join(this);
 }

@@ -31,8 +31,8 @@ namespace testbed {
 class SqlSession : public Session, private SqlTableReader {
  public:
   // `store` must outlive the session. `farewell` is run on the connection before it is closed, if
-  // it is not empty.
-  explicit SqlSession(SqlStore* store, std::string farewell = {});
+  // it is not empty. The connection is to `address` of the server.
+  explicit SqlSession(SqlStore* store, std::string farewell = {}, size_t address = 0);
   ~SqlSession() override;
 
   void Begin() override;

@@ -15,15 +15,17 @@ const char* WalkOperator(Walk walk) {
 }
 
 SqlStore::SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
-                   SqlLimits limits, std::function<std::unique_ptr<SqlConnection>()> connect,
-                   std::function<void()> made)
+                   SqlLimits limits, ConnectTo connect, std::function<void()> made,
+                   size_t addresses)
     : engine_(std::move(engine)),
       dialect_(std::move(dialect)),
       schema_(std::move(schema)),
       limits_(limits),
       connect_(std::move(connect)),
       made_(std::move(made)),
-      opens_tables_(!dialect_->OpenForReads({.name = "t", .column = {}}).empty()) {}
+      addresses_(addresses),
+      opens_tables_(!dialect_->OpenForReads({.name = "t", .column = {}}).empty()),
+      connections_(addresses) {}
 
 void SqlStore::FailCommits(const Error& error) {
   LockGuard lock(mutex_);
@@ -128,14 +130,15 @@ std::vector<std::string> SqlStore::TableNames() const {
   return names;
 }
 
-std::vector<SqlConnection::Row> SqlStore::Ask(const std::string& sql) {
+std::vector<SqlConnection::Row> SqlStore::Ask(const std::string& sql, size_t address) {
   LockGuard lock(asking_);
-  if (connection_ == nullptr) connection_ = connect_();
-  return connection_->Run(sql);
+  std::unique_ptr<SqlConnection>& connection = connections_[address];
+  if (connection == nullptr) connection = connect_(address);
+  return connection->Run(sql);
 }
 
-std::string SqlStore::AskOne(const std::string& sql) {
-  const std::vector<SqlConnection::Row> rows = Ask(sql);
+std::string SqlStore::AskOne(const std::string& sql, size_t address) {
+  const std::vector<SqlConnection::Row> rows = Ask(sql, address);
   return rows.empty() || rows[0].empty() ? "" : rows[0][0];
 }
 

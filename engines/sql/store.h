@@ -36,11 +36,12 @@ struct SqlLimits {
 
 class SqlStore {
  public:
-  // `engine` begins the sentences of errors. `schema` is where the tables are. `connect` makes a
-  // connection. `made` is called, if it is not empty, after a table or an index was made.
+  // Makes a connection to one of the server's addresses, counted from 0.
+  using ConnectTo = std::function<std::unique_ptr<SqlConnection>(size_t address)>;
+  // `engine` begins the sentences of errors. `schema` is where the tables are. `made` is called, if
+  // it is not empty, after a table or an index was made. `addresses` is at least 1.
   SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
-           SqlLimits limits, std::function<std::unique_ptr<SqlConnection>()> connect,
-           std::function<void()> made);
+           SqlLimits limits, ConnectTo connect, std::function<void()> made, size_t addresses = 1);
 
   TableId OpenTable(const std::string& table);
   TableId OpenIndex(const std::string& index, TableId table, const std::vector<IndexPart>& parts);
@@ -48,7 +49,8 @@ class SqlStore {
   // Returns the tables that were opened, without the indexes, as statements name them.
   std::vector<std::string> TableNames() const;
 
-  std::unique_ptr<SqlConnection> Connect() const { return connect_(); }
+  size_t addresses() const { return addresses_; }
+  std::unique_ptr<SqlConnection> Connect(size_t address = 0) const { return connect_(address); }
   // Where the dialect opens tables for reads, a session joins before its first turn and leaves
   // after its last, and uses its connection only as long as it holds a turn. A table can then get
   // an index: OpenIndex waits for the turns, and has all sessions let go of the table.
@@ -57,12 +59,12 @@ class SqlStore {
   std::shared_lock<std::shared_mutex> Turn() {
     return opens_tables_ ? std::shared_lock(turns_) : std::shared_lock<std::shared_mutex>();
   }
-  // Runs a statement on the store's own connection, which the first call makes. The connection
-  // lives as long as the store, and so does a lock that the server gives to it
+  // Runs a statement on the store's own connection to the address, which the first call makes. The
+  // connection lives as long as the store, and so does a lock that the server gives to it
   // (engines/sql/ownership.h).
-  std::vector<SqlConnection::Row> Ask(const std::string& sql);
+  std::vector<SqlConnection::Row> Ask(const std::string& sql, size_t address = 0);
   // Returns the first value of the answer to `sql`; empty when there is none.
-  std::string AskOne(const std::string& sql);
+  std::string AskOne(const std::string& sql, size_t address = 0);
 
   const SqlDialect& dialect() const { return *dialect_; }
   const SqlLimits& limits() const { return limits_; }
@@ -91,8 +93,9 @@ class SqlStore {
   const std::unique_ptr<SqlDialect> dialect_;
   const std::string schema_;
   const SqlLimits limits_;
-  const std::function<std::unique_ptr<SqlConnection>()> connect_;
+  const ConnectTo connect_;
   const std::function<void()> made_;
+  const size_t addresses_;
   std::atomic<uint64_t> commits_{0};
   std::atomic<bool> failed_{false};
 
@@ -105,7 +108,7 @@ class SqlStore {
   Mutex readers_mutex_;
   std::vector<SqlTableReader*> readers_ GUARDED_BY(readers_mutex_);
   Mutex asking_;
-  std::unique_ptr<SqlConnection> connection_ GUARDED_BY(asking_);
+  std::vector<std::unique_ptr<SqlConnection>> connections_ GUARDED_BY(asking_);  // by address
 };
 
 }  // namespace testbed

@@ -91,6 +91,9 @@ int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const 
     if (!errors->panic_cause_) {
       errors->panic_cause_.emplace(last_error.kind, last_error.sentence, last_error.code);
     }
+    // WiredTiger sets the connection's panic flag after this call. The exchange keeps the two
+    // stores in this order for a thread that sees the flag.
+    errors->panicked_.exchange(true);
     return 0;
   }
   // The message of EINVAL quotes the refused configuration, which contains "corruption_abort".

@@ -5,6 +5,7 @@
 // messages on the thread that failed. The file layer (file_system.h) knows more, the path and
 // errno. Errors keeps the most exact sentence of these for each thread. For all threads it keeps
 // the cause of a panic, because after a panic every call on the connection fails with WT_PANIC.
+// The call in which the panic happens may however succeed (CheckDurable).
 //
 //   Errors errors;                                    // outlives the connection
 //   errors.Check(wiredtiger_open(dir.c_str(), errors.handler(), config.c_str(), &connection),
@@ -16,6 +17,7 @@
 
 #include <wiredtiger.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -39,6 +41,16 @@ class Errors {
   void Check(int code, const std::string& doing) {
     if (code != 0) Throw(code, doing);
   }
+  // Whether WiredTiger has panicked. A call that has met the panic sees true after its return.
+  bool panicked() const { return panicked_.load(std::memory_order_acquire); }
+  // Throws Error after a panic. Called after a commit, a checkpoint or a flush of the log that
+  // succeeded, before its caller hears of it. WiredTiger 11.0.0 to 11.3.1 return success for a
+  // commit whose log record they could not write, when the record is larger than half a log buffer:
+  // __log_write_internal releases the record's slot after the failed write, or after the panic of
+  // another thread, and the success of the release replaces the error.
+  void CheckDurable(const char* doing) {
+    if (panicked()) Throw(WT_PANIC, doing);
+  }
 
  private:
   struct Handler : WT_EVENT_HANDLER {
@@ -50,6 +62,7 @@ class Errors {
   static int HandleMessage(WT_EVENT_HANDLER* handler, WT_SESSION* session, const char* message);
 
   Handler handler_;
+  std::atomic<bool> panicked_{false};
   Mutex mutex_;  // protects panic_cause_
   std::optional<Error> panic_cause_ GUARDED_BY(mutex_);
 };

@@ -173,6 +173,7 @@ void WiredtigerSession::Commit() {
   }
   in_transaction_ = false;
   if (code != 0) Fail(code, "committing a transaction");
+  database_->errors.CheckDurable("committing a transaction");
 }
 
 // Rolls the transaction back. After a panic WiredTiger refuses that, and closing the connection
@@ -243,7 +244,11 @@ void WiredtigerSession::Do(const WriteBuffer::Write& write) {
     database_->ThrowIfFailed();
     const int code = Apply(write);
     if (in_transaction_) writes_.Add(write);
-    if (code == 0) return;
+    if (code == 0) {
+      // Outside a transaction the write has been committed.
+      if (!in_transaction_) database_->errors.CheckDurable("committing a write");
+      return;
+    }
     if (code != WT_ROLLBACK || !in_transaction_) Fail(code, DoingAt("writing", write.table));
     Replay("writing in a transaction");
   } catch (...) {

@@ -320,6 +320,7 @@ void WiredtigerEngine::StartThreads() {
     try {
       database_.errors.Check(flush_session_->log_flush(flush_session_, "sync=on"),
                              "syncing the log");
+      database_.errors.CheckDurable("syncing the log");
     } catch (const Error& error) {
       database_.NoteBackgroundFailure(error);
     }
@@ -414,6 +415,7 @@ void WiredtigerEngine::Checkpoint() {
   database_.ThrowIfFailed();
   RestartDistance();
   database_.errors.Check(admin_->checkpoint(admin_, nullptr), "taking a checkpoint");
+  database_.errors.CheckDurable("taking a checkpoint");
 }
 
 void WiredtigerEngine::Settle() {

@@ -81,6 +81,69 @@ TEST_F(ComparingTest, CompareTellsByLoadsAndJudgesConditions) {
   ExpectRefused("compare old.json other.json", "their data differ: rows 2000 against 1");
 }
 
+// An engine that does not count what another one counts, or another account.
+TEST_F(ComparingTest, CompareNamesWhatOneSideLacks) {
+  Measure();
+  json other = base_;
+  for (json& run : other["runs"]) {
+    for (json& phase : run["phases"]) {
+      if (phase.contains("account")) phase["account"]["engine"] = json::object();
+    }
+  }
+  Write("old.json", base_, {1000, 1010, 990});
+  Write("new.json", other, {1000, 1010, 990});
+  const CommandResult result = Run("compare old.json new.json --json c.json");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string line = "engine_asks was measured on the first side alone in 2 of 2 cells\n";
+  EXPECT_NE(result.out.find(line), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("wire_round_trips"), std::string::npos) << "which nobody asked for";
+  EXPECT_EQ(Json("c.json")["lacked"][0]["only_first"], 2);
+  EXPECT_EQ(Run("compare old.json old.json").out.find("was measured"), std::string::npos);
+  const CommandResult named = Run("compare old.json new.json --metric rate,wire_round_trips");
+  EXPECT_NE(named.out.find("wire_round_trips was measured on neither side\n"), std::string::npos)
+      << named.out;
+  ExpectRefused("compare old.json new.json --metric engine_asks,wire_round_trips",
+                "have no phase in which both measured engine_asks or wire_round_trips");
+  EXPECT_EQ(Run("compare old.json new.json --metric engine_asks --fail-if 'rate < -30%'").code, 0);
+}
+
+// That no condition holds is not told of cells in which it could not be judged.
+TEST_F(ComparingTest, AConditionOnWhatOneSideLacksInACellIsNotJudgedThere) {
+  Measure();
+  json other = base_;
+  for (json& run : other["runs"]) {
+    for (json& phase : run["phases"]) {
+      if (phase["name"] == "insert") phase["account"]["engine"] = json::object();
+    }
+  }
+  Write("old.json", base_, {1000, 1010, 990});
+  Write("new.json", other, {1000, 1010, 990});
+  const std::string asked = " --metric rate --fail-if 'engine_asks > 50%'";
+  EXPECT_EQ(Run("compare old.json old.json" + asked).code, 0);
+  const CommandResult lacking = Run("compare old.json new.json" + asked);
+  EXPECT_EQ(lacking.code, 3) << lacking.out;
+  EXPECT_NE(lacking.out.find("engine_asks > 50 %: cannot be told in insert, 1 thr\n"),
+            std::string::npos)
+      << lacking.out;
+}
+
+// Exit code 1 says that a condition holds, or that a metric got worse, and nothing else.
+TEST_F(ComparingTest, AnAnswerThatCannotBeWrittenIsNoJudgement) {
+  Measure();
+  Write("old.json", base_, {1000, 1010, 990});
+  Write("new.json", base_, {900, 910, 890});
+  const std::string files = "compare old.json new.json --metric rate --fail-if ";
+  EXPECT_EQ(Run(files + "'rate < -30%' >/dev/full").code, 2);
+  const CommandResult full = Run(files + "'rate < -30%' --json /dev/full");
+  EXPECT_EQ(full.code, 2) << full.err;
+  EXPECT_NE(full.err.find("--json /dev/full cannot be written"), std::string::npos) << full.err;
+  EXPECT_EQ(Run(files + "'rate < -3%' >/dev/full").code, 1) << "which is judged for sure";
+  for (int night = 0; night < 8; ++night) AddNight(night, Night(night, 1000));
+  const std::string check = "history check --otava none --metric rate";
+  EXPECT_EQ(Run(check).code, 0);
+  EXPECT_EQ(Run(check + " >/dev/full").code, 2);
+}
+
 TEST_F(ComparingTest, HistoryFindsTheNightsThatGotSlower) {
   Measure();
   AddNight(0, 1000);

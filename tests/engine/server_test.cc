@@ -22,6 +22,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/account/closure_test.h"
 
@@ -95,6 +96,30 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
   EXPECT_EQ(Get("k"), "v");
 }
 
+// Other clients that write may keep the checkpoint of a given server from its end.
+TEST_P(ServerTest, ACheckpointOfAGivenServerIsGivenUpAtTheEndOfItsTime) {
+  if (info().name == "postgres" || GetParam().IsOldMariadb()) {
+    GTEST_SKIP() << "its checkpoint ends by itself, or it has none on demand";
+  }
+  if (GetParam().IsMyRocks()) GTEST_SKIP() << "a server that runs already must have InnoDB";
+  Open();
+  EngineOptions options = options_;
+  options.extra = {{"schema", "shelf"}, {"connect", Url()}, {"checkpoint_wait_s", "1"}};
+  const std::unique_ptr<Engine> engine = OpenEngine("mysql", dir_ + "/a", options);
+  PutIn(engine.get(), "k", "v");
+  engine->Checkpoint();
+  ::kill(ServerPid(), SIGSTOP);
+  const std::string sentence = ErrorOf(Error::kRun, [&] { engine->Checkpoint(); });
+  ::kill(ServerPid(), SIGCONT);
+  EXPECT_NE(sentence.find("checkpoint within 1 s"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("--engine-option checkpoint_wait_s"), std::string::npos) << sentence;
+  engine->Checkpoint();
+  EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
+  // A server of the run's own has no other clients.
+  options.extra = {{"checkpoint_wait_s", "1"}};
+  ErrorOf(Error::kUsage, [&] { CheckEngineOptions(info(), options); });
+}
+
 // A server would make missing files anew, perhaps below a mount point whose file system is only not
 // mounted.
 TEST_P(ServerTest, AClusterThatIsMissingIsNotMadeAnew) {
@@ -165,6 +190,11 @@ TEST_P(ServedThreadTest, ReadsAreChargedToTheOperationThatCausedThem) {
   }
   engine->Settle();
   const EngineCounters before = engine->Counters();
+  for (const auto& [name, value] : before.now) {
+    if (name == "history_list_length") {
+      EXPECT_EQ(value, 0u) << "the purge would read meanwhile";
+    }
+  }
   const Balance cost = Cost([&] {
     std::mt19937_64 random(301);
     std::string_view value;
@@ -342,6 +372,43 @@ TEST_P(ServerTest, TheThreadBehindASocketThatTheUrlDoesNotNameIsFollowed) {
   ledger.Configure(depth, nullptr);
   ::setenv("HOME", before.c_str(), 1);
   EXPECT_GT(served.count(), others);
+}
+
+// Both addresses lead to the server of the test. Once the second leads nowhere, its clients fail.
+TEST_P(ServerTest, ClientsOfSeveralAddressesAreConnectedToThemInTurn) {
+  if (GetParam().IsMyRocks()) GTEST_SKIP() << "a server that runs already must have InnoDB";
+  Open();
+  const std::string cluster = dir_ + "/cluster", link = dir_ + "/link";
+  fs::create_directory_symlink(cluster, link);
+  const std::string url = info().name == "postgres"
+                              ? "host=" + cluster + "," + link + " user=testbed dbname=postgres"
+                              : UrlOf(cluster) + "&socket=" + link + "/mysqld.sock";
+  const std::unique_ptr<Engine> engine = ConnectTo(url, "spread", "shelf");
+  PutIn(engine.get(), "k", "v");
+  engine->Settle();
+  EngineOptions of_two = options_;
+  of_two.extra = {{"schema", "of_two"}, {"connect", url}};
+  const std::unique_ptr<Engine> databases = OpenDatabases(info().name, dir_ + "/two", of_two, 2);
+  std::string addresses;
+  for (const auto& [name, value] : engine->EffectiveSettings()) {
+    if (name == "addresses") addresses = value;
+  }
+  EXPECT_TRUE(addresses.starts_with(cluster)) << addresses;
+  EXPECT_NE(addresses.find(", " + link), std::string::npos) << addresses;
+  fs::remove(link);
+  for (const int client : {0, 2}) {
+    std::string_view value;
+    ASSERT_TRUE(engine->NewClientSession(client)->Get(engine->OpenTable("t"), "k", &value));
+  }
+  for (const int client : {1, 3}) {
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { engine->NewClientSession(client); });
+    EXPECT_NE(sentence.find("cannot connect to the server at " + link), std::string::npos)
+        << sentence;
+  }
+  ErrorOf(Error::kUsage, [&] { databases->NewClientSession(1); });
+  (void)databases->NewClientSession(0);
+  EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
+  EXPECT_TRUE(engine->Counters().block_requests.has_value());
 }
 
 // A cursor that is told the number of rows of its scan must get them with one statement, even when

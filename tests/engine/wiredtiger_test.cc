@@ -372,6 +372,45 @@ TEST_F(WiredtigerTest, AFailedWriteIsASentenceAndLosesNoCommit) {
   }
 }
 
+// WiredTiger writes a record larger than half a log buffer, here 128 KiB, by a call of its own, and
+// tells the commit of success when that call fails.
+TEST_F(WiredtigerTest, ACommitIsNotAcknowledgedWhenItsLargeLogRecordWasNotWritten) {
+  options_.durability = Durability::kSync;
+  options_.cache_bytes = 16 * kMiB;  // so that no page is evicted meanwhile
+  for (const bool transaction : {false, true}) {
+    constexpr uint64_t kMostCalls = 20;
+    uint64_t calls = kMostCalls;
+    for (uint64_t fault = 0; fault < kMostCalls; ++fault) {
+      const std::string where =
+          (transaction ? "in a transaction, call " : "call ") + std::to_string(fault);
+      Open();
+      session_->Put(table_, "before", where);
+      bool acknowledged = false;
+      FileFaults::Set(fault, fault + 1, EIO);
+      try {
+        if (transaction) session_->Begin();
+        session_->Put(table_, where, RowValue(fault, 200000));
+        if (transaction) session_->Commit();
+        acknowledged = true;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Error::kIo) << where << ": " << error.what();
+      }
+      calls = FileFaults::Clear();
+      Open();
+      EXPECT_EQ(Get("before"), where);
+      if (acknowledged) {
+        EXPECT_TRUE(Get(where) == RowValue(fault, 200000)) << where;
+      }
+      if (calls <= fault) {
+        EXPECT_TRUE(acknowledged) << where;
+        break;
+      }
+    }
+    EXPECT_GE(calls, 2u) << "a write and a sync";
+    EXPECT_LT(calls, kMostCalls);
+  }
+}
+
 // WiredTiger's close waits until transactions and cursors end, and after a panic WiredTiger refuses
 // to end them.
 TEST_F(WiredtigerTest, ClosesAfterAPanicWithATransactionAndAReaderOpen) {

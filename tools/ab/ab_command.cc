@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tools/ab/ab_options.h"
 #include "tools/ab/ab_report.h"
 #include "tools/ab/option_rules.h"
@@ -18,6 +20,7 @@
 #include "tools/ab/side.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/output/standard_streams.h"
 #include "tools/run/run_checks.h"
 #include "tools/workload_defaults.h"
 
@@ -38,7 +41,7 @@ constexpr char kAbExamples[] =
     "options are wrong and nothing was run; 130 when stopped by the user.\n"
     "With --fail-if: 0 when every condition is told not to hold; 3 when one holds for sure; 125 "
     "when\n"
-    "that cannot be told, or a side failed.\n";
+    "that cannot be told, a side failed, or the answer could not be written.\n";
 
 struct AbArguments {
   std::map<std::string, std::string> sides;  // text by label
@@ -164,6 +167,33 @@ InUse UsedBySides(const std::vector<AbSide>& sides) {
   return all;
 }
 
+// Measures the sides, prints and stores what was found, and returns the exit code.
+int MeasureAndTell(const AbOptions& options, const std::vector<std::string>& words) {
+  const json document = ExecuteAb(options, words);
+  WriteOutputs({{"--json", options.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
+               [&] { return AbReportText(document); });
+  for (const json& error : document["errors"]) {
+    fmt::print(stderr, "testbed: {}\n", FailureText(error));
+  }
+  return AbExitCode(document);
+}
+
+// Does the same with --fail-if. What would end the program with 1, such as a full disk, ends it
+// with the code by which `git bisect run` passes over a commit: it calls one bad at 1.
+int JudgeAndTell(const AbOptions& options, const std::vector<std::string>& words) {
+  try {
+    const int code = MeasureAndTell(options, words);
+    return code == 0 && StandardOutputLost() ? kAbCannotBeTold : code;
+  } catch (const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    const bool refused =
+        error != nullptr && error->kind() != Error::kRun && error->kind() != Error::kCorruption;
+    if (refused || dynamic_cast<const Stopped*>(&e) != nullptr) throw;
+    fmt::print(stderr, "testbed: {}\n", SentenceOf(e));
+    return kAbCannotBeTold;
+  }
+}
+
 int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& words) {
   AbOptions& options = arguments->options;
   options.json_file = options.common.json_file;
@@ -179,13 +209,7 @@ int Ab(CLI::App& ab, AbArguments* arguments, const std::vector<std::string>& wor
   }
   options.Resolve();
   CheckOutputFile("--json", options.json_file, UsedBySides(options.sides));
-  const json document = ExecuteAb(options, words);
-  WriteOutputs({{"--json", options.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
-               [&] { return AbReportText(document); });
-  for (const json& error : document["errors"]) {
-    fmt::print(stderr, "testbed: {}\n", FailureText(error));
-  }
-  return AbExitCode(document);
+  return options.fail_if.empty() ? MeasureAndTell(options, words) : JudgeAndTell(options, words);
 }
 
 }  // namespace

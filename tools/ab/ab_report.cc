@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kMostMoved = 12;  // counters shown
-constexpr int kHolds = 3, kCannotBeTold = 125, kFailed = 1, kStopped = 130;
+constexpr int kHolds = 3, kFailed = 1, kStopped = 130;
 
 std::string JudgementText(const Judged& judged) {
   const std::string condition =
@@ -276,7 +276,7 @@ int AbExitCode(const json& document) {
                        [&](const Judged& j) { return j.judgement == judgement; });
   };
   if (any(Judgement::kHolds)) return kHolds;
-  return failed || any(Judgement::kUnknown) ? kCannotBeTold : 0;
+  return failed || any(Judgement::kUnknown) ? kAbCannotBeTold : 0;
 }
 
 }  // namespace testbed

@@ -53,9 +53,11 @@ std::string FailureText(const nlohmann::json& error);
 
 std::string AbReportText(const nlohmann::json& document, const ReportStyle& style = {});
 
+// The exit code by which `git bisect run` passes over a commit.
+constexpr int kAbCannotBeTold = 125;
 // Returns the exit code of the comparison: 130 when the user stopped it; without --fail-if 0, or 1
 // when a side failed; with --fail-if 3 when a condition holds for sure, 0 when none does for sure,
-// and else 125, by which `git bisect run` passes over a commit.
+// and else kAbCannotBeTold.
 int AbExitCode(const nlohmann::json& document);
 
 }  // namespace testbed

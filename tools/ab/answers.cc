@@ -19,7 +19,7 @@ using nlohmann::json;
 struct Figure {
   std::function<double(const json& sample)> value;  // NaN when the sample has none
   const char* weight = "count";  // the member of a sample that weighs its value (Sample::weight)
-  double resolution = 0;
+  double resolution = 0, grain = 0;  // those of the metric
 };
 
 Figure FigureOf(const Metric& metric) {
@@ -30,7 +30,7 @@ Figure FigureOf(const Metric& metric) {
   };
   // All metrics but the rates are per operation, or the same in all slices of a load.
   const bool rate = metric.name == "rate" || metric.name.ends_with(".rate");
-  return {value, rate ? "seconds" : "count", metric.resolution};
+  return {value, rate ? "seconds" : "count", metric.resolution, metric.grain};
 }
 
 using LabelSet = std::set<std::string>;  // labels of sides
@@ -47,6 +47,11 @@ Figure FigureOfCounter(const std::string& name, const LabelSet& having) {
     return sample.at("counters").value(name, 0.0) / count;
   };
   return {.value = value};
+}
+
+// Returns whether a metric shows the counter already: one of its name, or engine_asks.
+bool IsShown(const std::string& counter) {
+  return counter == "block_requests" || FindMetric(counter) != nullptr;
 }
 
 std::vector<std::string> Labels(const json& document) {
@@ -82,6 +87,7 @@ Answer CompareSides(const json& document, const std::string& a, const std::strin
                   .sequential = true,
                   .ended = document.contains("seconds"),  // which the end of the session sets
                   .resolution = figure.resolution,
+                  .grain = figure.grain,
                   .seconds_per_load = document.value("seconds_per_load", 0.0)});
 }
 
@@ -231,16 +237,10 @@ std::vector<SideEffects> RateByLoad(const json& document) {
 }
 
 std::vector<Moved> MovedCounters(const json& document) {
-  // The counters that a metric shows already.
-  static const std::set<std::string> kShown = {
-      "block_requests",    "file_reads",        "file_read_bytes",    "file_writes",
-      "kernel_reads",      "kernel_read_bytes", "kernel_writes",      "file_write_bytes",
-      "device_reads",      "device_read_bytes", "kernel_write_bytes", "device_writes",
-      "device_write_bytes"};
   std::map<std::string, LabelSet> names;
   for (const json& sample : document.at("samples")) {
     for (const auto& [name, value] : sample.at("counters").items()) {
-      if (!kShown.contains(name)) names[name].insert(sample.at("side"));
+      if (!IsShown(name)) names[name].insert(sample.at("side"));
     }
   }
   const std::vector<std::string> labels = Labels(document);

@@ -16,9 +16,7 @@ std::vector<OptionRule> TakenOptions() {
         "databases", "indexes", "drop-caches"}},
       {kSide, "since it says how many work at once", {"threads", "queue-depth"}},
       {kSide, "since it is a known slowdown to be found", {"added-delay"}},
-      {kWork,
-       "which work on the same rows",
-       {"rows", "key-size", "value-size", "compressibility", "key-order", "keys"}},
+      {kWork, "which work on the same rows", OptionsOfRows()},
       {kWork,
        "which do the same operations",
        {"rows-per-transaction", "distribution", "zipf-theta", "hot-fraction", "hot-probability",
@@ -77,6 +75,12 @@ const std::vector<OptionRule>& OptionRules() {
     return all;
   }();
   return rules;
+}
+
+const std::vector<const char*>& OptionsOfRows() {
+  static const auto* options = new std::vector<const char*>(
+      {"rows", "key-size", "value-size", "compressibility", "key-order", "keys"});
+  return *options;
 }
 
 const OptionRule* FindOptionRule(const std::string& name) {

@@ -32,6 +32,11 @@ struct OptionRule {
 
 const std::vector<OptionRule>& OptionRules();
 
+// Returns the options that make the rows. Sides that differ in one of them are not compared
+// (CheckComparable), and neither are stored results (WhyNotComparable of
+// tools/report/compare_terms.h). What an engine keeps beside the rows, such as indexes, may differ.
+const std::vector<const char*>& OptionsOfRows();
+
 // Returns the rule that names the option; null when none does.
 const OptionRule* FindOptionRule(const std::string& name);
 

@@ -245,14 +245,35 @@ void ShareLoads(std::vector<Cell>* cells) {
   }
 }
 
+// Returns by how much the seed of a cell grows from round to round: by 1 or, where an axis has
+// seeds, by as many as there are from its least to its greatest. So no round has a seed that
+// another cell had in an earlier one: a figure may be of several cells, and its rounds are
+// independent.
+uint64_t SeedStep(const Experiment& e) {
+  uint64_t least = UINT64_MAX, greatest = 0;
+  for (const Axis& axis : e.axes) {
+    for (const AxisValue& value : axis.values) {
+      const auto found = value.options.find("seed");
+      if (found == value.options.end()) continue;
+      const std::string& text = found->second;
+      uint64_t seed = 0;
+      const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seed);
+      if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) continue;
+      least = std::min(least, seed);
+      greatest = std::max(greatest, seed);
+    }
+  }
+  return least > greatest ? 1 : std::max<uint64_t>(1, greatest - least + 1);
+}
+
 // Returns the cells for a round, with a seed of data and operations and databases of its own. So a
 // round is a random draw of the data, the operations and the shapes of the databases that the
 // experiment could have met.
-std::vector<Cell> InRound(std::vector<Cell> cells, int round) {
+std::vector<Cell> InRound(std::vector<Cell> cells, int round, uint64_t seed_step) {
   for (Cell& cell : cells) {
     cell.round = round;
     if (!cell.runs()) continue;
-    cell.seed += static_cast<uint64_t>(round) - 1;
+    cell.seed += seed_step * (static_cast<uint64_t>(round) - 1);
     cell.options["seed"] = std::to_string(cell.seed);
     if (cell.load_key.empty()) continue;
     cell.load_options["seed"] = cell.options["seed"];
@@ -451,7 +472,7 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   }
   std::vector<Cell> rounds;
   for (int round = 1; round <= RoundsOf(e, options); ++round) {
-    std::vector<Cell> next = InRound(cells, round);
+    std::vector<Cell> next = InRound(cells, round, SeedStep(e));
     SetBlocks(options.split, &next);
     Order(e, options, round, &next);
     std::move(next.begin(), next.end(), std::back_inserter(rounds));

@@ -22,6 +22,7 @@
 #include "tools/option_values.h"
 #include "tools/output/csv.h"
 #include "tools/output/output_file.h"
+#include "tools/output/standard_streams.h"
 #include "tools/output/table.h"
 #include "tools/report/compare.h"
 #include "tools/report/report.h"
@@ -316,7 +317,9 @@ void AddHistoryCommand(CLI::App& app, std::function<int()>* command) {
   show->add_flag("--csv", words->as_csv, "Print comma-separated values");
   CLI::App* check =
       add_one("check", "Say what changed: the last results against those before, and change points",
-              kHistoryCheckExamples, CheckHistory);
+              kHistoryCheckExamples, [](const HistoryWords& given) {
+                return JudgedOrFailed([&] { return CheckHistory(given); });
+              });
   check->add_option("--last", words->last, "Results that count as the last ones, 3 at least [3]")
       ->type_name("N");
   check

@@ -147,8 +147,10 @@ std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, s
       continue;
     }
     changes.push_back({&s, {}});
+    const Metric& metric = *FindMetric(s.metric);
     answers.push_back(Compare(
-        samples, {.pairing = Pairing::kNone, .resolution = FindMetric(s.metric)->resolution}));
+        samples,
+        {.pairing = Pairing::kNone, .resolution = metric.resolution, .grain = metric.grain}));
   }
   ControlFalseDiscoveries(answers);
   for (size_t i = 0; i < changes.size(); ++i) changes[i].answer = answers[i];

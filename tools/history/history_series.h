@@ -44,11 +44,11 @@ struct HistoryChange {
 
 constexpr size_t kMostBefore = 30;
 
-// Compares the last `last` points of each series with up to kMostBefore points before them, each
-// point one value (Welch), corrected for the number of series (ControlFalseDiscoveries). The answer
-// for a series with fewer than kLeastLoads points on a side is Reason::kFewLoads. Series that are 0
-// throughout are left out, and so are those that do not go on: nothing that is done now would
-// change their answer.
+// Compares the last `last` points of each series with up to kMostBefore points before them, as
+// unpaired loads (tools/statistics/comparison.h), corrected for the number of series
+// (ControlFalseDiscoveries). The answer for a series with fewer than kLeastLoads points on a side
+// is Reason::kFewLoads. Series that are 0 throughout are left out, and so are those that do not go
+// on: nothing that is done now would change their answer.
 std::vector<HistoryChange> ChangesOf(const std::vector<HistorySeries>& series, size_t last);
 
 // Returns whether the answer says that the metric got worse: slower, or more of a cost.

@@ -6,6 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <filesystem>
+
+#include "device/error.h"
 
 namespace testbed {
 namespace {
@@ -59,13 +63,30 @@ StandardStreams::StandardStreams() {
   if (err != nullptr) stderr = err;
 }
 
+// The reader of a closed pipe has what it wanted.
+bool StandardOutputLost() { return out_target.error != 0 && out_target.error != EPIPE; }
+
 int StandardStreams::Close(int code) {
   std::fflush(stdout);
+  if (!StandardOutputLost()) return code;
   const int error = out_target.error;
-  if (error == 0 || error == EPIPE) return code;  // the reader of a closed pipe has what it wanted
   std::fprintf(stderr, "testbed: standard output cannot be written: %s\n",
                error == EBADF ? "it is closed" : std::strerror(error));
   return code == 0 ? 1 : code;
+}
+
+int JudgedOrFailed(const std::function<int()>& command) {
+  try {
+    const int code = command();
+    std::fflush(stdout);
+    return code != 1 && StandardOutputLost() ? 2 : code;
+  } catch (const std::filesystem::filesystem_error&) {
+    throw;  // which ends the program with 2
+  } catch (const std::exception& e) {
+    const auto* error = dynamic_cast<const Error*>(&e);
+    if (error != nullptr && (error->kind() == Error::kUsage || error->kind() == Error::kIo)) throw;
+    throw Error(Error::kUsage, SentenceOf(e));
+  }
 }
 
 }  // namespace testbed

@@ -14,6 +14,8 @@
 #ifndef TESTBED_TOOLS_OUTPUT_STANDARD_STREAMS_H_
 #define TESTBED_TOOLS_OUTPUT_STANDARD_STREAMS_H_
 
+#include <functional>
+
 namespace testbed {
 
 class StandardStreams {
@@ -26,6 +28,18 @@ class StandardStreams {
   // closed from the start, says so on standard error and returns 1 instead of 0.
   int Close(int code);
 };
+
+// Returns whether something that was printed could not be written to standard output, for another
+// reason than a reader that went away. What is still buffered is not known here: flush stdout
+// first. It is for commands whose exit code 1 says something else; the sentence for the user is
+// Close's.
+bool StandardOutputLost();
+
+// Returns the exit code that `command` returns, of which 1 is a judgement, such as that a condition
+// holds. So that it is nothing else, 2 takes the place of another code when what was printed is
+// lost, and an error that would end the program with 1, such as a full disk or want of memory,
+// becomes Error (kUsage), which ends it with 2.
+int JudgedOrFailed(const std::function<int()>& command);
 
 }  // namespace testbed
 

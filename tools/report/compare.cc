@@ -54,6 +54,7 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
   CompareOptions options;
   options.margin = margin;
   options.resolution = metric.resolution;
+  options.grain = metric.grain;
   options.pairing = pairs.empty() ? Pairing::kNone : Pairing::kLoads;
   return Compare(samples, options);
 }
@@ -68,11 +69,14 @@ bool HadEnough(const DocumentCell& first, const DocumentCell& second, const std:
   return share == kShares.end() || TellsPercentile(operations, share->second);
 }
 
-// Judges a condition in all cells, in each as one of the cells and conditions (JudgeOneOf).
+// Judges a condition in all cells, in each as one of the cells and conditions (JudgeOneOf). In
+// cells that `lack` the metric on one side it cannot be told, unless no cell has it on both.
 JudgedCondition JudgeCondition(const Condition& condition, const std::vector<ComparedRow>& rows,
-                               size_t conditions, bool comparable) {
+                               const std::vector<std::string>& lack, size_t conditions,
+                               bool comparable) {
   JudgedCondition judged{condition, Judgement::kUnknown, {}};
   std::map<Judgement, std::vector<std::string>> cells;
+  if (!rows.empty()) cells[Judgement::kUnknown] = lack;
   for (const ComparedRow& row : rows) {
     const Judgement in_cell = comparable
                                   ? JudgeOneOf(rows.size() * conditions, condition, row.answer)
@@ -176,6 +180,21 @@ std::string AnswerLines(const CellComparison& comparison) {
              comparison.cells, counts[Outcome::kMore], counts[Outcome::kLess],
              counts[Outcome::kSame], counts[Outcome::kUnknown]) +
          text;
+}
+
+// Returns lines about a metric that a side lacks; `cells` is the number of common cells.
+std::string LackedLines(const LackedMetric& lacked, size_t cells) {
+  if (lacked.in_first + lacked.in_second == 0) {
+    return fmt::format("{} was measured on neither side\n", lacked.metric);
+  }
+  std::string text;
+  for (const auto& [which, n] :
+       {std::pair("first", lacked.in_first), std::pair("second", lacked.in_second)}) {
+    if (n == 0) continue;
+    text += fmt::format("{} was measured on the {} side alone in {} of {} cells\n", lacked.metric,
+                        which, n, cells);
+  }
+  return text;
 }
 
 // Returns what is told of a row in the table.
@@ -290,12 +309,20 @@ CellComparison CompareCells(const std::vector<DocumentCell>& first,
   for (const DocumentCell& cell : second) {
     if (!names.contains(cell.name)) comparison.only_second.push_back(cell.name);
   }
+  comparison.lacked = LackedMetrics(first, second, shown);
+  if (settings.metrics.empty() || settings.metrics.size() == Metrics().size()) {
+    std::erase_if(comparison.lacked,
+                  [](const LackedMetric& l) { return l.in_first + l.in_second == 0; });
+  }
+  comparison.measured = std::any_of(shown.begin(), shown.end(),
+                                    [&](const auto& name) { return uncorrected.contains(name); });
   ControlFalseDiscoveries(answers);
   for (size_t i = 0; i < answers.size(); ++i) comparison.rows[i].answer = answers[i];
   for (const Condition& condition : settings.fail_if) {
-    comparison.conditions.push_back(JudgeCondition(condition, uncorrected[condition.metric],
-                                                   settings.fail_if.size(),
-                                                   comparison.terms.comparable()));
+    comparison.conditions.push_back(
+        JudgeCondition(condition, uncorrected[condition.metric],
+                       CellsWithMetricOfOne(first, second, condition.metric),
+                       settings.fail_if.size(), comparison.terms.comparable()));
   }
   return comparison;
 }
@@ -320,6 +347,12 @@ void CheckCompared(const CellComparison& comparison, const std::string& first_fi
         fmt::format("{} and {} have no phase in common: the first measured {}, the second {}",
                     first_file, second_file, list(comparison.only_first),
                     list(comparison.only_second)));
+  }
+  if (!comparison.measured && comparison.conditions.empty()) {
+    std::vector<std::string> names;
+    for (const LackedMetric& metric : comparison.lacked) names.push_back(metric.metric);
+    throw Error(Error::kUsage, fmt::format("{} and {} have no phase in which both measured {}",
+                                           first_file, second_file, fmt::join(names, " or ")));
   }
   for (const JudgedCondition& judged : comparison.conditions) {
     if (!judged.cells.empty()) continue;
@@ -386,6 +419,8 @@ std::string CircumstancesText(const CellComparison& comparison) {
         "number\n",
         metric, rows);
   }
+  for (const LackedMetric& lacked : comparison.lacked)
+    text += LackedLines(lacked, comparison.cells);
   return text + TermsText(comparison.terms);
 }
 
@@ -404,9 +439,13 @@ std::string ComparisonText(const CellComparison& comparison) {
 
 json ComparisonJson(const CellComparison& comparison, const std::string& first_file,
                     const std::string& second_file) {
-  json answers = json::array(), conditions = json::array();
+  json answers = json::array(), conditions = json::array(), lacked = json::array();
   for (const ComparedRow& row : comparison.rows) {
     answers.push_back(RowJson(row, comparison.terms));
+  }
+  for (const LackedMetric& l : comparison.lacked) {
+    lacked.push_back(
+        {{"metric", l.metric}, {"only_first", l.in_first}, {"only_second", l.in_second}});
   }
   for (const JudgedCondition& judged : comparison.conditions) {
     conditions.push_back({{"condition", ConditionText(judged.condition)},
@@ -423,6 +462,7 @@ json ComparisonJson(const CellComparison& comparison, const std::string& first_f
           {"answers", std::move(answers)},
           {"only_first", comparison.only_first},
           {"only_second", comparison.only_second},
+          {"lacked", std::move(lacked)},
           {"conditions", std::move(conditions)},
           {"exit_code", CompareExitCode(comparison)}};
 }

@@ -55,6 +55,10 @@ struct CellComparison {
   size_t cells = 0;               // that both sides have
   std::vector<ComparedRow> rows;  // corrected for the number of rows (ControlFalseDiscoveries)
   std::vector<std::string> only_first, only_second;  // cells that the other side lacks
+  // Of the metrics that are shown, those that a side lacks in some cells; of those that the user
+  // named, also those that neither has. They have no rows there.
+  std::vector<LackedMetric> lacked;
+  bool measured = true;  // some of the metrics that are shown, on both sides of some cell
   // By percentile, the number of its rows that are of runs with too few operations for it
   // (TellsPercentile). It is that of the slowest few then, and depends on their number.
   std::map<std::string, size_t> few_operations;
@@ -73,13 +77,13 @@ CellComparison CompareDocuments(const nlohmann::json& first, const nlohmann::jso
                                 const CompareSettings& settings);
 
 // Throws Error (kUsage), which names the files or directories, when the sides have no cell in
-// common, or none with the metric of a condition.
+// common, or none with the metric of a condition or with any of the metrics that the user named.
 void CheckCompared(const CellComparison& comparison, const std::string& first_file,
                    const std::string& second_file);
 
 // Returns lines on what else may explain a difference: runs that failed, other programs that used
 // the processors, percentiles of few operations, and all that differs between the sides
-// (TermsText). What is amiss has a "! " in its line.
+// (TermsText); and on metrics that a side lacks. What is amiss has a "! " in its line.
 std::string CircumstancesText(const CellComparison& comparison);
 // Returns a sentence on each rate, in the order of the rows.
 struct RateSentence {

@@ -13,6 +13,7 @@
 #include "tools/experiment/verdict/compare_cells.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/output/standard_streams.h"
 #include "tools/report/compare.h"
 #include "tools/report/report.h"
 #include "tools/statistics/metrics.h"
@@ -132,7 +133,9 @@ void AddCompareCommand(CLI::App& app, std::function<int()>* command) {
       ->allow_extra_args(false);
   AddFileOption(*compare, "--json", &words->json_file, "Write the comparison to a file as JSON");
   compare->add_flag("--csv", words->as_csv, "Print comma-separated values");
-  compare->callback([words, command] { *command = [words] { return CompareIt(*words); }; });
+  compare->callback([words, command] {
+    *command = [words] { return JudgedOrFailed([&] { return CompareIt(*words); }); };
+  });
 }
 
 }  // namespace testbed

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "tools/ab/option_rules.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
 #include "tools/statistics/document_cells.h"
@@ -29,6 +30,7 @@ constexpr const char* kMachineFacts[] = {
 
 std::string ValueText(const json& value) {
   if (value.is_null()) return "not known";
+  if (value == "") return "not set";
   return OneLine(value.is_string() ? value.get<std::string>() : JsonText(value));
 }
 
@@ -223,18 +225,16 @@ std::string WhyNotComparable(const json& first, const json& second, const std::s
         "{} and {} cannot be compared, because their data differ: values of {} against {} fields",
         first_file, second_file, ValueText(fields(first)), ValueText(fields(second)));
   }
-  for (const char* option : {"key_size", "value_size", "key_order", "indexes"}) {
-    const json a = ValueAt(first, {"options", option}), b = ValueAt(second, {"options", option});
-    if (a == b) continue;
+  for (const std::string option : OptionsOfRows()) {
+    std::string name = option;
+    std::replace(name.begin(), name.end(), '-', '_');
+    const json a = ValueAt(first, {"options", name.c_str()});
+    const json b = ValueAt(second, {"options", name.c_str()});
+    // Documents of before an option have rows that "data" tells alone.
+    if (a == b || a.is_null() || b.is_null()) continue;
     return fmt::format(
         "{} and {} cannot be compared, because their data differ: --{} {} against {}", first_file,
-        second_file,
-        [&] {
-          std::string name = option;
-          std::replace(name.begin(), name.end(), '_', '-');
-          return name;
-        }(),
-        ValueText(a), ValueText(b));
+        second_file, option, ValueText(a), ValueText(b));
   }
   for (const auto& [document, file] :
        {std::pair(&first, &first_file), std::pair(&second, &second_file)}) {

@@ -39,7 +39,8 @@ CompareTerms TermsOf(const nlohmann::json& first, const nlohmann::json& second);
 CompareTerms UnionOf(const std::vector<CompareTerms>& all);
 
 // Returns a sentence, which names the files, that says why the documents cannot be compared: other
-// rows, other sizes of keys or values, wrong answers. Returns an empty string when they can.
+// rows (OptionsOfRows of tools/ab/option_rules.h, by which `testbed ab` goes, too), wrong answers.
+// Returns an empty string when they can.
 std::string WhyNotComparable(const nlohmann::json& first, const nlohmann::json& second,
                              const std::string& first_file, const std::string& second_file);
 

@@ -59,7 +59,7 @@ InForce RunAccount::InForceHere() const {
   }
   if (WorksElsewhere(options_.engine_name, options_.engine)) {
     in_force.not_covered.push_back(
-        "the server of --engine-option connect does the work, and whether its files lie on the "
+        "the server that runs already (connect) does the work, and whether its files lie on the "
         "counted device is not known");
   }
   if (device_) {

@@ -73,6 +73,7 @@ void ChildRun::OpenEngine() {
 PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
   PhaseOptions phase;
   phase.threads = plan_.threads;
+  phase.loads = loads;
   phase.account = options_.account;
   const Capabilities& can = FindEngine(options_.engine_name).capabilities;
   phase.verify_every = can.persistent && can.reads ? options_.verify_every : 0;

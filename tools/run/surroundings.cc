@@ -25,11 +25,13 @@ constexpr uint64_t kSanitizerBytes = 0;
 #endif
 
 constexpr char kOfServer[] =
-    "the server of --engine-option connect has memory of its own, which testbed does not set";
+    "the server that runs already (connect) has memory of its own, which testbed does not set";
 constexpr char kReadsOfServer[] =
-    "the server of --engine-option connect reads for itself, and testbed does not slow it down";
+    "the server that runs already (connect) reads for itself, and testbed does not slow it down";
 constexpr char kFilesOfServer[] =
-    "the server of --engine-option connect has the database's files, and keeps its caches";
+    "the server that runs already (connect) has the database's files, and keeps its caches";
+constexpr char kDeviceOfServer[] =
+    "the server that runs already (connect) has the database's files, which may lie on any device";
 
 // Records that the machine refused a setting that the user asked for: as a note for readers, and in
 // "not_in_force", by its option, for programs. `side` is empty unless it is of one side alone.
@@ -58,6 +60,9 @@ void CheckServerMemory(const RunOptions& options, const std::string& side, json*
   check(options.ram_bytes != 0, "ram", "is not enforced, caches may hold more", kOfServer);
   check(options.read_iops != 0, "read-iops", "is not enforced", kReadsOfServer);
   check(options.drop_caches, "drop-caches", "drops nothing", kFilesOfServer);
+  check(options.readahead_bytes.has_value(), "readahead", "is set for the run's directory alone",
+        kDeviceOfServer);
+  check(options.scratch_bytes != 0, "scratch", "holds nothing of the database", kDeviceOfServer);
 }
 
 uint64_t SanitizerBytes() { return kSanitizerBytes; }

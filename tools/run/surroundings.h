@@ -29,10 +29,10 @@ std::string ExistingDirectory(const std::string& path);
 // document (docs/results.md).
 nlohmann::json MachineJson(const std::string& where, bool exclusive_device);
 
-// Notes in *document which of --ram, --read-iops and --drop-caches are given and do not reach the
-// server that does the engine's work elsewhere, if one does. `side` is the label of a side of a
-// comparison, or empty. Throws Error (kUsage) when --strict is given. *document has "notes" and
-// "not_in_force".
+// Notes in *document which of --ram, --read-iops, --drop-caches, --readahead and --scratch are
+// given and do not reach the server that does the engine's work elsewhere, if one does. `side` is
+// the label of a side of a comparison, or empty. Throws Error (kUsage) when --strict is given.
+// *document has "notes" and "not_in_force".
 void CheckServerMemory(const RunOptions& options, const std::string& side,
                        nlohmann::json* document);
 

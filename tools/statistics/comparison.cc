@@ -13,9 +13,6 @@ namespace testbed {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The relative rounding error of a sum, which depends on the order of its terms. A smaller
-// difference counts as none.
-constexpr double kRounding = 1e-12;
 
 double MeanOf(const std::vector<double>& values) {
   double sum = 0;
@@ -126,6 +123,11 @@ std::vector<double> Scaled(const std::vector<Weighted>& values, double scale) {
   return scaled;
 }
 
+StandardErrors ErrorsOf(const Answer& answer) {
+  return {StandardError{answer.standard_error, answer.freedom},
+          StandardError{answer.pooled_error, answer.pooled_freedom}};
+}
+
 // The estimate from which an answer is made, on the scale of logarithms or of differences.
 struct Estimated {
   double center = kUnknownValue;
@@ -133,6 +135,8 @@ struct Estimated {
   double freedom = 0;
   double within = kUnknownValue;  // the part of `variance` that comes from slices and runs
   double rounding = 0;            // Answer::rounding
+  StandardError pooled;           // Answer::pooled_error
+  std::optional<std::array<double, 2>> spreads;  // Answer::spreads
   std::array<double, 2> means = {kUnknownValue, kUnknownValue};
 };
 
@@ -145,8 +149,9 @@ double MeanOfKnown(const std::vector<double>& values) {
 
 class Estimator {
  public:
-  Estimator(const std::vector<Load>& loads, double resolution) : loads_(loads) {
-    double largest = 0;
+  // `resolution` and `grain` are those of CompareOptions.
+  Estimator(const std::vector<Load>& loads, double resolution, double grain) : loads_(loads) {
+    double largest = 0, least = kInfinity;
     for (const Load& load : loads_) {
       for (size_t side : {kA, kB}) {
         if (load.values[side].empty()) continue;
@@ -154,10 +159,12 @@ class Estimator {
         of_load_[side].push_back(mean);
         ratio_ = ratio_ && mean > 0;
         largest = std::max(largest, std::abs(mean));
+        least = std::min(least, mean);
       }
     }
     unit_ = ratio_ ? 1 : largest;
-    step_ = unit_ * resolution;
+    // On the scale of logarithms a step of fixed size is largest at the least value.
+    step_ = std::max(unit_ * resolution, ratio_ ? grain / least : grain);
     for (auto& means : of_load_) {
       for (double& mean : means) {
         if (ratio_) mean = std::log(mean);
@@ -187,7 +194,7 @@ class Estimator {
   // neighbouring steps, which adds at most a quarter of a step squared. Loads that are all rounded
   // alike have no variance by that, and an error that is told apart (Estimated::rounding).
   double LeastVariance(Side side) const {
-    const double exact = unit_ * kRounding;
+    const double exact = unit_ * kSumError;
     return exact * exact + (AllAlike(side) ? 0 : step_ * step_ / 4);
   }
   double ScaleOf(const std::vector<Weighted>& values) const {
@@ -229,29 +236,34 @@ Estimated Estimator::Welch() const {
   Estimated e = Means();
   if (of_load_[kA].size() < 2 || of_load_[kB].size() < 2) return e;
   e.variance = e.within = 0;
-  std::array<double, 2> variances = {0, 0};
+  std::array<double, 2> spreads = {0, 0}, loads = {0, 0};
   for (Side side : {kA, kB}) {
     const auto n = static_cast<double>(of_load_[side].size());
-    variances[side] = std::max(VarianceOf(of_load_[side]), LeastVariance(side)) / n;
+    loads[side] = n;
+    spreads[side] = std::max(VarianceOf(of_load_[side]), LeastVariance(side));
     std::vector<double> within;
     for (const Load& load : loads_) {
       const std::vector<Weighted>& values = load.values[side];
       if (!values.empty()) within.push_back(WithinVariance(Scaled(values, ScaleOf(values))));
     }
-    e.variance += variances[side];
+    e.variance += spreads[side] / n;
     e.within += MeanOfKnown(within) / n;
   }
-  double fourth = 0;
-  for (size_t side : {kA, kB}) {
-    const double share = variances[side] / e.variance;
-    fourth += share * share / (static_cast<double>(of_load_[side].size()) - 1);
-  }
-  e.freedom = 1 / fourth;
+  const StandardErrors errors = UnpairedErrors(spreads, loads);
+  e.freedom = errors[0].freedom;
+  e.pooled = errors[1];
+  e.spreads = spreads;
   return e;
 }
 
-double LookQuantile(double alpha, double freedom, bool sequential) {
-  return StudentQuantile(sequential ? LookTail(alpha) : alpha, freedom);
+// Returns the distance from a center to the end of its interval, beyond which the share `tail` is.
+double HalfWidth(const StandardErrors& errors, double tail, bool sequential) {
+  double half = 0;
+  for (const StandardError& e : errors) {
+    if (!(e.error > 0)) continue;
+    half = std::max(half, e.error * StudentQuantile(sequential ? LookTail(tail) : tail, e.freedom));
+  }
+  return half;
 }
 
 // Returns the largest absolute difference, on the answer's scale, that counts as the same.
@@ -266,46 +278,44 @@ void Test(Answer* answer) {
     answer->p_same = 1 - answer->p;
     return;
   }
-  const auto tail = [&](double off) {
-    const double t = off / answer->standard_error;
-    const double p = StudentTail(t, answer->freedom);
-    return answer->sequential ? AnytimeTail(p) : p;
-  };
   const double distance = std::abs(answer->center);
-  answer->p = std::min(1.0, 2 * tail(std::max(0.0, distance - answer->rounding)));
-  answer->p_same = tail(MarginOf(*answer) - distance - answer->rounding);
+  answer->p = std::min(1.0, 2 * TailBeyond(*answer, std::max(0.0, distance - answer->rounding)));
+  answer->p_same = TailBeyond(*answer, MarginOf(*answer) - distance - answer->rounding);
 }
 
-// Returns whether the question would be answered by n loads of each side when the spread and the
-// difference stay as they are.
-bool WouldTell(const Answer& answer, int n) {
-  const double now = std::min(answer.loads_a, answer.loads_b);
-  const double error = answer.standard_error * std::sqrt(now / n);
-  const double freedom = answer.freedom * (n - 1) / (now - 1);
+// Returns whether `more` further loads of each side would answer the question when the spread and
+// the difference stay as they are.
+bool WouldTell(const Answer& answer, int more) {
+  const std::array<double, 2> n = {static_cast<double>(answer.loads_a + more),
+                                   static_cast<double>(answer.loads_b + more)};
+  const StandardErrors errors =
+      answer.spreads ? UnpairedErrors(*answer.spreads, n)
+                     : StandardErrors{StandardError{
+                           answer.standard_error * std::sqrt(answer.loads_a / n[kA]), n[kA] - 1}};
   const double distance = std::abs(answer.center);
-  return distance - answer.rounding >
-             error * LookQuantile(answer.alpha / 2, freedom, answer.sequential) ||
-         distance + answer.rounding +
-                 error * LookQuantile(answer.alpha, freedom, answer.sequential) <
+  return distance - answer.rounding > HalfWidth(errors, answer.alpha / 2, answer.sequential) ||
+         distance + answer.rounding + HalfWidth(errors, answer.alpha, answer.sequential) <
              MarginOf(answer);
 }
 
-// Returns the number of loads of each side that would answer the question; 0 when not even
-// kMostForecastLoads would or, with `sequential`, the last look.
+// Returns the number of further loads of each side that would answer the question; 0 when not even
+// those would with which the side that has fewer comes to kMostForecastLoads or, with `sequential`,
+// to the last look.
 int Enough(const Answer& answer) {
   const int now = std::min(answer.loads_a, answer.loads_b);
-  if (answer.reason == Reason::kFewLoads) return kLeastLoads;
+  if (answer.reason == Reason::kFewLoads) return kLeastLoads - now;
   if (!std::isfinite(answer.standard_error)) return 0;  // the values are too large to square
   if (answer.sequential) {
     for (int n = NextLook(now); n > 0; n = NextLook(n)) {
-      if (WouldTell(answer, n)) return n;
+      if (WouldTell(answer, n - now)) return n - now;
     }
     return 0;
   }
   // WouldTell stays true once it is true for fewer loads, so the least number is found by
   // bisection.
-  if (now >= kMostForecastLoads || !WouldTell(answer, kMostForecastLoads)) return 0;
-  int not_enough = now, enough = kMostForecastLoads;
+  const int most = kMostForecastLoads - now;
+  if (most <= 0 || !WouldTell(answer, most)) return 0;
+  int not_enough = 0, enough = most;
   while (enough - not_enough > 1) {
     const int middle = (enough + not_enough) / 2;
     (WouldTell(answer, middle) ? enough : not_enough) = middle;
@@ -315,12 +325,19 @@ int Enough(const Answer& answer) {
 
 }  // namespace
 
+double TailBeyond(const Answer& answer, double distance) {
+  double tail = 0;
+  for (const StandardError& e : ErrorsOf(answer)) {
+    if (e.error > 0) tail = std::max(tail, StudentTail(distance / e.error, e.freedom));
+  }
+  return answer.sequential ? AnytimeTail(tail) : tail;
+}
+
 void ForecastPairs(Answer* answer) {
   answer->more.reset();
   if (answer->told() || answer->reason == Reason::kNoValues) return;
-  const int enough = Enough(*answer);
-  if (enough == 0) return;
-  const int more = enough - std::min(answer->loads_a, answer->loads_b);
+  const int more = Enough(*answer);
+  if (more == 0) return;
   answer->more = Answer::More{more, more * answer->seconds_per_load};
 }
 
@@ -331,8 +348,7 @@ Answer AtLevel(Answer answer, double alpha) {
   if (answer.standard_error == 0) {
     half = 0;
   } else if (std::isfinite(answer.standard_error)) {
-    half = answer.standard_error * LookQuantile(alpha / 2, answer.freedom, answer.sequential) +
-           answer.rounding;
+    half = HalfWidth(ErrorsOf(answer), alpha / 2, answer.sequential) + answer.rounding;
   }
   const auto shown = [&](double x) { return ratio ? std::exp(x) : x; };
   answer.low = shown(answer.center - half);
@@ -373,7 +389,7 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
   answer.loads_b = loads.Count(kB);
   answer.left_out = loads.left_out();
   if (answer.loads_a == 0 || answer.loads_b == 0) return answer;
-  const Estimator estimator(loads.all(), options.resolution);
+  const Estimator estimator(loads.all(), options.resolution, options.grain);
   const Estimated e = paired ? estimator.Paired() : estimator.Welch();
   const auto shown = [&](double x) { return estimator.ratio() ? std::exp(x) : x; };
   answer.scale = estimator.ratio() ? Scale::kRatio : Scale::kDifference;
@@ -386,6 +402,9 @@ Answer Compare(std::span<const Sample> samples, const CompareOptions& options) {
     answer.standard_error = std::sqrt(e.variance);
     answer.freedom = e.freedom;
     answer.rounding = e.rounding;
+    answer.spreads = e.spreads;
+    answer.pooled_error = e.pooled.error;
+    answer.pooled_freedom = e.pooled.freedom;
     answer.within_share = std::clamp(e.within / e.variance, 0.0, 1.0);
     if (std::min(answer.loads_a, answer.loads_b) >= kLeastLoads) Test(&answer);
   }

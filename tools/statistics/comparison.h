@@ -18,7 +18,11 @@
 //   unpaired  The loads of the two sides have nothing in common, as those of two stored results.
 //             The interval is Welch's, of the difference of the means of the logarithms, with
 //             Satterthwaite's degrees of freedom (Welch, "The generalization of Student's problem
-//             when several different population variances are involved", Biometrika 34, 1947).
+//             when several different population variances are involved", Biometrika 34, 1947). It
+//             takes the spread of a side from that side alone. Three loads that agree by chance
+//             beside thirty that do not make it far too sure, so Student's interval, for which
+//             both sides have one variance, is computed, too, and the wider of both counts. With
+//             equally many loads that is Welch's.
 //
 // Both are exact for normal values and hold well for others, since the difference of two sides of
 // the same shape is symmetric; bench/statistics_simulation.cc shows how well. Two loads that agree
@@ -26,10 +30,11 @@
 // than kLeastLoads loads of each side. Logarithms need positive values. When a load has the mean 0
 // or less, the difference B - A takes the place of the ratio.
 //
-// Coarse values, such as percentiles of a histogram, are off by up to half a step. Where the loads
-// of a side spread over several steps, these errors average out. Where they do not, all loads are
-// off by the same, and no number of loads makes that less: the interval is then wider by half a
-// step for each such side, and no difference within that is told (Answer::rounding).
+// Coarse values, such as percentiles of a histogram, are off by up to half a step, which is a share
+// of the value or, where values are small, a fixed size. Where the loads of a side spread over
+// several steps, these errors average out. Where they do not, all loads are off by the same, and no
+// number of loads makes that less: the interval is then wider by half a step for each such side,
+// and no difference within that is told (Answer::rounding).
 //
 // "The same" is told by two one-sided tests: the ratio is above 1 / (1 + margin), and below
 // 1 + margin (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987). A difference
@@ -39,6 +44,7 @@
 #ifndef TESTBED_TOOLS_STATISTICS_COMPARISON_H_
 #define TESTBED_TOOLS_STATISTICS_COMPARISON_H_
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <span>
@@ -47,6 +53,9 @@
 namespace testbed {
 
 inline constexpr double kUnknownValue = std::numeric_limits<double>::quiet_NaN();
+// The relative rounding error of a sum, which depends on the order of its terms. A smaller
+// difference counts as none.
+inline constexpr double kSumError = 1e-12;
 
 enum Side { kA = 0, kB = 1 };
 
@@ -77,9 +86,10 @@ struct CompareOptions {
   bool sequential = false;
   // No load comes after these ones, so that the last look is at all of them (LastLook).
   bool ended = false;
-  // The relative step between values. A percentile of a histogram is one of few values, so equal
-  // values do not mean that there is no variance. 0 means that values are exact.
-  double resolution = 0;
+  // The step between values: `resolution` is relative to the value, `grain` is absolute, and the
+  // larger of both holds. A percentile of a histogram is one of few values, so equal values do not
+  // mean that there is no variance. 0 means that values are exact.
+  double resolution = 0, grain = 0;
   double seconds_per_load = 0;  // what one more load of both sides takes; 0: not known
 };
 
@@ -129,6 +139,10 @@ struct Answer {
   // What the interval is made of; with kRatio in logarithms.
   double center = kUnknownValue, standard_error = kUnknownValue, freedom = 0;
   double rounding = 0;  // by which the center may be off however many loads there are
+  // Of loads that are no pairs: the variance of those of each side, and what Student's interval is
+  // made of (0: there is none).
+  std::optional<std::array<double, 2>> spreads;
+  double pooled_error = 0, pooled_freedom = 0;
   bool sequential = false;
   double seconds_per_load = 0;
 
@@ -140,12 +154,15 @@ constexpr int kMostForecastLoads = 1000;
 // Compares B with A.
 Answer Compare(std::span<const Sample> samples, const CompareOptions& options);
 
-// The parts of Compare, for those who correct p-values (corrections.h): Decide sets outcome and
-// reason from p, p_same and alpha; AtLevel returns the answer with its interval at another level;
-// ForecastPairs sets `more` from the outcome and the level of the interval.
+// The parts of Compare, for those who correct p-values (corrections.h) or test something else than
+// no difference (condition.h): Decide sets outcome and reason from p, p_same and alpha; AtLevel
+// returns the answer with its interval at another level; ForecastPairs sets `more` from the outcome
+// and the level of the interval. TailBeyond returns the one-sided p-value of a center that is
+// `distance` away from the value that is tested; standard_error is above 0.
 void Decide(Answer* answer);
 Answer AtLevel(Answer answer, double alpha);
 void ForecastPairs(Answer* answer);
+double TailBeyond(const Answer& answer, double distance);
 
 }  // namespace testbed
 

@@ -8,9 +8,7 @@
 #include <sstream>
 
 #include "device/error.h"
-#include "tools/statistics/looks.h"
 #include "tools/statistics/metrics.h"
-#include "tools/statistics/student.h"
 
 namespace testbed {
 
@@ -102,6 +100,13 @@ Judgement JudgeDifference(const Condition& condition, const Answer& answer) {
   return Judgement::kUnknown;
 }
 
+// Returns whether all loads have the same effect, at the distance `off` of nothing from the change
+// of a condition, as counts do that depend on the work alone.
+bool IsExactly(double off, const Answer& answer) {
+  return answer.rounding == 0 && answer.standard_error <= 2 * kSumError &&
+         std::abs(off) <= 10 * kSumError;
+}
+
 }  // namespace
 
 Judgement Judge(const Condition& condition, const Answer& answer) {
@@ -111,10 +116,9 @@ Judgement Judge(const Condition& condition, const Answer& answer) {
     return Judgement::kUnknown;
   }
   const double off = answer.center - std::log1p(condition.change);
+  if (IsExactly(off, answer)) return Judgement::kDoesNotHold;  // neither less nor more
   const auto sure = [&](double distance) {
-    const double t = (distance - answer.rounding) / answer.standard_error;
-    const double tail = StudentTail(t, answer.freedom);
-    return (answer.sequential ? AnytimeTail(tail) : tail) <= answer.alpha;
+    return TailBeyond(answer, distance - answer.rounding) <= answer.alpha;
   };
   const bool above = sure(off);
   const bool below = sure(-off);

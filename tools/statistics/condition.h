@@ -35,8 +35,9 @@ enum class Judgement { kHolds, kDoesNotHold, kUnknown };
 
 // Returns whether the condition holds of the change from A to B, by a one-sided test at
 // answer.alpha in each direction: a change that equals the condition's is told to hold in at most
-// that share of comparisons. kUnknown with fewer than kLeastLoads loads, and of a metric that was 0
-// somewhere, so that it has no ratio (Scale::kDifference), unless A and B are equal for sure, or
+// that share of comparisons. Where all loads have exactly that change, as equal counts of blocks
+// have 0 %, it does not hold. kUnknown with fewer than kLeastLoads loads, and of a metric that was
+// 0 somewhere, so that it has no ratio (Scale::kDifference), unless A and B are equal for sure, or
 // one of them was 0 in all loads and the other is more for sure.
 Judgement Judge(const Condition& condition, const Answer& answer);
 

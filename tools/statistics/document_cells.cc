@@ -106,6 +106,44 @@ std::map<int, int> LoadsOfSameSeeds(const DocumentCell& first, const DocumentCel
   return pairs;
 }
 
+std::vector<LackedMetric> LackedMetrics(const std::vector<DocumentCell>& first,
+                                        const std::vector<DocumentCell>& second,
+                                        const std::vector<std::string>& metrics) {
+  std::map<std::string, const DocumentCell*> others;
+  for (const DocumentCell& cell : second) others.emplace(cell.name, &cell);
+  std::vector<LackedMetric> lacked;
+  for (const std::string& metric : metrics) {
+    LackedMetric of_metric{.metric = metric};
+    for (const DocumentCell& cell : first) {
+      const auto other = others.find(cell.name);
+      if (other == others.end()) continue;
+      const bool one = cell.samples.contains(metric), two = other->second->samples.contains(metric);
+      of_metric.in_both += one && two;
+      of_metric.in_first += one && !two;
+      of_metric.in_second += two && !one;
+    }
+    const bool alone = of_metric.in_first + of_metric.in_second > 0;
+    if (alone || of_metric.in_both == 0) lacked.push_back(std::move(of_metric));
+  }
+  return lacked;
+}
+
+std::vector<std::string> CellsWithMetricOfOne(const std::vector<DocumentCell>& first,
+                                              const std::vector<DocumentCell>& second,
+                                              const std::string& metric) {
+  const std::string kind = KindOf(metric);
+  const std::string name = kind.empty() ? metric : metric.substr(kind.size() + 1);
+  std::vector<std::string> cells;
+  for (const DocumentCell& cell : first) {
+    if (!kind.empty() && cell.operation != kind) continue;
+    const auto other = std::find_if(second.begin(), second.end(),
+                                    [&](const DocumentCell& one) { return one.name == cell.name; });
+    if (other == second.end()) continue;
+    if (cell.samples.contains(name) != other->samples.contains(name)) cells.push_back(cell.name);
+  }
+  return cells;
+}
+
 std::vector<std::string> PhasesWithWrongAnswers(const json& document) {
   std::vector<std::string> phases;
   for (const json& run : document.at("runs")) {

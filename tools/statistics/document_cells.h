@@ -37,6 +37,26 @@ std::vector<int> LoadsOfRuns(const nlohmann::json& document);
 // tell a seed, and those of a seed that several loads of a cell have.
 std::map<int, int> LoadsOfSameSeeds(const DocumentCell& first, const DocumentCell& second);
 
+// A metric that cannot be compared in some of the cells that two lists have in common.
+struct LackedMetric {
+  std::string metric;
+  // The common cells that the first list alone, and the second list alone, has it of. Both are 0
+  // for a metric that no common cell has in either list.
+  size_t in_first = 0, in_second = 0;
+  size_t in_both = 0;
+};
+// Returns those of the metrics that a list lacks in some common cell where the other one has them,
+// and those that no common cell has, in the order of `metrics`.
+std::vector<LackedMetric> LackedMetrics(const std::vector<DocumentCell>& first,
+                                        const std::vector<DocumentCell>& second,
+                                        const std::vector<std::string>& metrics);
+
+// Returns the names of the common cells in which one list alone has the metric, which may be one of
+// one kind of operation (metrics.h).
+std::vector<std::string> CellsWithMetricOfOne(const std::vector<DocumentCell>& first,
+                                              const std::vector<DocumentCell>& second,
+                                              const std::string& metric);
+
 // Returns the names of the phases in which some run got wrong answers.
 std::vector<std::string> PhasesWithWrongAnswers(const nlohmann::json& document);
 

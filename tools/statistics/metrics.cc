@@ -62,14 +62,16 @@ void RemoveUnknown(std::map<std::string, double>* metrics) {
 }
 
 std::vector<Metric> MakeMetrics() {
-  // The mean is of exact times; a percentile is the middle of a bucket.
-  const double coarse = Histogram::kRelativeError;
+  // The mean is of exact times; a percentile is the middle of a bucket, which has one nanosecond at
+  // least.
+  const double coarse = Histogram::kRelativeError, grain = 0.001;
   std::vector<Metric> all = {
       {"rate", "operations per second", true, 0, false, true},
       {"mean", "mean latency in microseconds", false, 0, false, true},
-      {"p50", "median of the latency in microseconds", false, coarse, false, true},
-      {"p99", "99th percentile of the latency in microseconds", false, coarse, false, true},
-      {"p999", "99.9th percentile of the latency in microseconds", false, coarse, false, true},
+      {"p50", "median of the latency in microseconds", false, coarse, false, true, grain},
+      {"p99", "99th percentile of the latency in microseconds", false, coarse, false, true, grain},
+      {"p999", "99.9th percentile of the latency in microseconds", false, coarse, false, true,
+       grain},
       {"cpu_us", "processor time of the run per operation, in microseconds"},
       {"engine_asks", "blocks asked of the engine's cache per operation", false, 0, true},
       {"engine_misses", "blocks that the engine's cache did not hold, per operation", false, 0,

@@ -24,6 +24,7 @@ struct Metric {
   // the speed of the machine. Loads of the same seed are therefore a pair, whenever they were made.
   bool counted = false;
   bool by_kind = false;  // each kind of operation has its own: the rate and the latencies
+  double grain = 0;      // the absolute step between values (CompareOptions::grain)
 };
 
 // Returns all metrics, in the order in which they are shown.

@@ -48,7 +48,8 @@ std::string Different(const Answer& answer, const Metric& metric, const std::str
 std::string CountOfLoads(int n) { return fmt::format("{} {}", n, n == 1 ? "load" : "loads"); }
 
 std::string Duration(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} more seconds", std::max(1.0, seconds));
+  if (seconds < 1.5) return "1 more second";
+  if (seconds < 90) return fmt::format("{:.0f} more seconds", seconds);
   if (seconds < 5400) return fmt::format("{:.0f} more minutes", seconds / 60);
   return fmt::format("{:.1f} more hours", seconds / 3600);
 }
@@ -87,7 +88,8 @@ std::string Unknown(const Answer& answer, const Metric& metric, const std::strin
 
 std::string PercentText(double change) {
   double percent = change * 100, size = std::abs(percent);
-  if (size < 1e-6) percent = size = 0;  // a rounding error, not a difference
+  if (size < 1e-6) percent = size = 0;                     // a rounding error, not a difference
+  if (size >= 1e5) return fmt::format("{:.0e}", percent);  // nobody reads fifteen digits
   if (size >= 9.95) return fmt::format("{:.0f}", percent);
   if (size >= 0.995 || size == 0) return fmt::format("{:.1f}", percent);
   if (size >= 0.01) return fmt::format("{:.2f}", percent);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "tools/statistics/student.h"
@@ -30,12 +31,15 @@ double SimulatedSides::Shaped(SimulatedWorld::Shape shape) {
 void SimulatedSides::DrawLoad(const SimulatedWorld& world, const SimulatedPlan& plan, Sample sample,
                               double level, std::vector<Sample>* samples) {
   level += world.loads * Shaped(world.shape);
+  const auto rounded = [&](double value) {
+    return world.step > 0 ? (std::floor(value / world.step) + 0.5) * world.step : value;
+  };
   for (int run = 0; run < plan.runs; ++run) {
     const double of_run = level + world.runs * Shaped(world.shape);
     for (int slice = 0; slice < plan.slices; ++slice) {
       sample.run = run;
       sample.block = slice;
-      sample.value = std::exp(of_run + world.slices * Shaped(world.shape));
+      sample.value = std::exp(rounded(of_run + world.slices * Shaped(world.shape)));
       samples->push_back(sample);
     }
   }
@@ -45,30 +49,36 @@ std::vector<Sample> SimulatedSides::Draw(const SimulatedWorld& world, const Simu
                                          double ratio) {
   std::vector<Sample> samples;
   const double difference = std::log(ratio);
-  double machine = 0;
+  double machine = world.step > 0 ? world.step * random_.Unit() : 0;
   const auto drift = [&] { machine += world.drift * (normal_() + 0.5); };
-  const auto one = [&](Side side, int load) {
-    DrawLoad(world, plan, {.side = side, .load = load}, machine + (side == kB ? difference : 0),
+  const auto one = [&](int side, int load) {
+    DrawLoad(world, plan, {.side = side, .load = load}, machine + (side == kA ? 0 : difference),
              &samples);
   };
+  std::vector<int> order(static_cast<size_t>(plan.sides));
+  std::iota(order.begin(), order.end(), 0);
   if (plan.design == SimulatedDesign::kStored) {
-    for (Side side : {kA, kB}) {
+    for (const int side : order) {
       for (int load = 0; load < plan.loads; ++load, drift()) one(side, load);
     }
     return samples;
   }
   for (int load = 0; load < plan.loads; ++load, drift()) {
-    Side first = kA, second = kB;
-    if ((random_.Next() & 1) != 0) std::swap(first, second);
-    one(first, load);
-    if (plan.design == SimulatedDesign::kRounds) drift();
-    one(second, load);
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = order.size(); i > 1; --i) {
+      std::swap(order[i - 1], order[i - 1 - random_.Next() % i]);
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i > 0 && plan.design == SimulatedDesign::kRounds) drift();
+      one(order[i], load);
+    }
   }
   return samples;
 }
 
-CompareOptions OptionsOf(const SimulatedPlan& plan) {
+CompareOptions OptionsOf(const SimulatedWorld& world, const SimulatedPlan& plan) {
   CompareOptions options;
+  options.resolution = world.step;
   if (plan.design == SimulatedDesign::kStored) options.pairing = Pairing::kNone;
   return options;
 }

@@ -22,6 +22,9 @@ struct SimulatedWorld {
   double runs = 0;        // between runs of a load
   double slices = 0.02;   // between slices of a run, each side for itself
   double drift = 0;       // of the machine from one load to the next, as a random walk with a trend
+  // The values are rounded to steps of this relative size, as percentiles are to the buckets of a
+  // histogram; 0: they are exact. Where the steps lie is drawn for each comparison.
+  double step = 0;
 };
 
 enum class SimulatedDesign {
@@ -33,12 +36,13 @@ enum class SimulatedDesign {
 struct SimulatedPlan {
   SimulatedDesign design = SimulatedDesign::kInterleave;
   int loads = 5, runs = 1, slices = 10;
+  int sides = 2;  // the samples of further ones have the sides 2, 3, ...
 };
 
 class SimulatedSides {
  public:
   explicit SimulatedSides(uint64_t seed) : normal_(seed), random_(~seed) {}
-  // Returns the samples of a plan. B is `ratio` times A, whatever the world.
+  // Returns the samples of a plan. Each other side is `ratio` times A, whatever the world.
   std::vector<Sample> Draw(const SimulatedWorld& world, const SimulatedPlan& plan, double ratio);
 
  private:
@@ -50,8 +54,8 @@ class SimulatedSides {
   Random random_;
 };
 
-// Returns the options that a plan's samples are compared with.
-CompareOptions OptionsOf(const SimulatedPlan& plan);
+// Returns the options that a plan's samples in a world are compared with.
+CompareOptions OptionsOf(const SimulatedWorld& world, const SimulatedPlan& plan);
 
 // Returns, in ascending order, the least one-sided p-value of each of `paths` simulated t tests
 // without a difference, which were looked at at these numbers of normal values.

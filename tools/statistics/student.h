@@ -1,7 +1,10 @@
 // Student's t distribution (W. S. Gosset, "The probable error of a mean", Biometrika 6, 1908), by
-// Boost.Math. Degrees of freedom are positive and need not be whole (Welch). Thread-safe.
+// Boost.Math, and the standard errors that it is of. Degrees of freedom are positive and need not
+// be whole (Welch). Thread-safe.
 #ifndef TESTBED_TOOLS_STATISTICS_STUDENT_H_
 #define TESTBED_TOOLS_STATISTICS_STUDENT_H_
+
+#include <array>
 
 namespace testbed {
 
@@ -9,6 +12,17 @@ namespace testbed {
 double StudentTail(double t, double freedom);
 // Returns the t with P(T > t) = tail; requires 0 < tail < 1.
 double StudentQuantile(double tail, double freedom);
+
+// A standard error with its degrees of freedom; 0 where there is none.
+struct StandardError {
+  double error = 0, freedom = 0;
+};
+// The errors by which an effect is tested: the one of pairs, or Welch's and Student's.
+using StandardErrors = std::array<StandardError, 2>;
+// Returns Welch's and Student's errors of the difference between the means of two samples, whose
+// values have these variances and which are of `n` values each, two at least.
+StandardErrors UnpairedErrors(const std::array<double, 2>& variances,
+                              const std::array<double, 2>& n);
 
 }  // namespace testbed
 

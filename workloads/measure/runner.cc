@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "device/error.h"
-#include "device/machine/host_activity.h"
 #include "device/os/mutex.h"
 #include "device/os/thread.h"
 #include "workloads/measure/clock.h"
@@ -298,7 +297,7 @@ void Phase::ThreadMain(int t) {
   bool waited = false, ended = false;
   try {
     prctl(PR_SET_TIMERSLACK, 1000);
-    std::unique_ptr<Session> session = engine_.NewSession();
+    auto session = options_.loads ? engine_.NewSession() : engine_.NewClientSession(t);
     if (options_.recorder != nullptr) session = options_.recorder->Wrap(std::move(session), t);
     std::vector<Lane> lanes = MakeLanes(*session, t);
     std::unique_ptr<ReadQueue> queue;

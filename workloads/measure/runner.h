@@ -34,6 +34,7 @@ class TraceRecorder;
 
 struct PhaseOptions {
   int threads = 1;          // clients; a workload may run several threads for each client
+  bool loads = false;       // its sessions are those of Engine::NewSession, not of client threads
   int queue_depth = 1;      // point reads that each thread keeps in flight, each for its own Client
   double seconds = 0;       // 0 = until the workload's own end or `operations`
   uint64_t operations = 0;  // of all clients; 0 = until `seconds` or the workload's own end

@@ -149,6 +149,9 @@ class TraceRecorder::NotingEngine : public Engine {
     return id;
   }
   std::unique_ptr<Session> NewSession() override { return engine_.NewSession(); }
+  std::unique_ptr<Session> NewClientSession(int client) override {
+    return engine_.NewClientSession(client);
+  }
   bool KeepsIndexes() const override { return engine_.KeepsIndexes(); }
   TableId OpenIndex(const std::string& index, TableId table,
                     const std::vector<IndexPart>& parts) override {

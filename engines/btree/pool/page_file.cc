@@ -56,14 +56,15 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
   }
 }
 
-// Runs the action, and treats its error by the rule in the header.
+// Runs the action, and treats its error by the rule in the header. With `lasts_when_full` a full
+// disk is an error like any other.
 template <typename Action>
-void PageFile::OrFail(const Action& action) {
+void PageFile::OrFail(const Action& action, bool lasts_when_full) {
   if (failed_) throw Error(*failed_);
   try {
     action();
   } catch (const Error& error) {
-    const bool lasts = !error.disk_is_full();
+    const bool lasts = lasts_when_full || !error.disk_is_full();
     if (lasts) failed_ = error;
     if (on_error_) on_error_(error, lasts);
     throw;
@@ -83,11 +84,23 @@ void PageFile::ResizeOrFail(const Action& action) {
   }
 }
 
-void PageFile::SyncData() {
-  OrFail([this] { data_->Sync(); });
+void PageFile::SyncData(bool lasts_when_full) {
+  OrFail([this] { data_->Sync(); }, lasts_when_full);
   recent_writes_.Clear();
   written_.Synced();
   unsynced_ = false;
+  unsynced_bytes_ = 0;
+}
+
+// Syncs what was written if `bytes` more would make it too much of which recovery keeps the torn
+// pages in memory. The pages written before are clean in the pool and have no copies, so no error
+// of this sync may be passed over.
+void PageFile::BoundUnsynced(uint64_t bytes) {
+  if (!options_.images_in_log || doublewrite_ != nullptr) return;
+  if (unsynced_bytes_ != 0 && unsynced_bytes_ + bytes > options_.most_unsynced_bytes) {
+    SyncData(true);
+  }
+  unsynced_bytes_ += bytes;
 }
 
 std::vector<WitnessPage> PageFile::TakeWitnesses() {
@@ -214,6 +227,7 @@ void PageFile::Write(WriteBatch* batch) {
   if (options_.codec != PageCodec::kNone) batch->Compress(options_.codec);
   LockGuard lock(mutex_);
   FinishLastBatch();
+  BoundUnsynced(uint64_t{batch->count()} * page_size_);
   if (doublewrite_ != nullptr) WriteCopies(batch);
   unsynced_ = true;
   half_written_ = doublewrite_ != nullptr;

@@ -70,6 +70,10 @@ struct PageFileOptions {
   bool atomic = false;
   bool compressed = false;     // the file has compressed pages, or may get some
   bool images_in_log = false;  // the log has an image of each page that may be torn in its place
+  // With images_in_log and without a doublewrite file: the most bytes of pages that are written
+  // from one sync to the next, if a batch does not have more. Only these pages can be torn, and
+  // recovery keeps those that are torn in memory (Pool::KeepBack).
+  uint64_t most_unsynced_bytes = 64 << 20;
   PageCodec codec = PageCodec::kNone;  // for pages written from now on; kNone unless `compressed`
   uint64_t compressed_cache_bytes = 0;
 };
@@ -195,10 +199,11 @@ class PageFile {
   // copies are whole, so that `use` has seen every page of the last batch.
   bool ForEachCopy(const std::function<void(PageId id, const char* copy)>& use);
   template <typename Action>
-  void OrFail(const Action& action);
+  void OrFail(const Action& action, bool lasts_when_full = false);
   template <typename Action>
   void ResizeOrFail(const Action& action);
-  void SyncData() REQUIRES(mutex_);
+  void SyncData(bool lasts_when_full = false) REQUIRES(mutex_);
+  void BoundUnsynced(uint64_t bytes) REQUIRES(mutex_);
   void FinishLastBatch() REQUIRES(mutex_);
   bool TakeCopy(PageId id, char* page) const;
   // Reads a torn page again if its copy was kept, as FinishLastBatch may have put it in place
@@ -219,9 +224,10 @@ class PageFile {
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // number of pages at the open; those behind were never written
   std::unique_ptr<CompressedCache> compressed_cache_;
-  Mutex mutex_;                                   // held by Write and Sync
-  bool unsynced_ GUARDED_BY(mutex_) = false;      // pages of the last batch may not be durable
-  bool half_written_ GUARDED_BY(mutex_) = false;  // nor whole in place: the disk was full
+  Mutex mutex_;                                     // held by Write and Sync
+  bool unsynced_ GUARDED_BY(mutex_) = false;        // pages of the last batch may not be durable
+  bool half_written_ GUARDED_BY(mutex_) = false;    // nor whole in place: the disk was full
+  uint64_t unsynced_bytes_ GUARDED_BY(mutex_) = 0;  // of pages, if BoundUnsynced bounds them
   WrittenPages written_ GUARDED_BY(mutex_);
   // Whole copies of pages that are torn in their places. They are read while uses_copies_ is true.
   Copies copies_;

@@ -24,7 +24,8 @@
 // Memory is exact: frames, their tables and the page table together take at most the bytes that the
 // constructor or Resize was given. The write batches come on top (kFixedBytes), and while pages
 // cannot be written a few frames (Limit), with those that the commits under way need (Applying). So
-// do pages that recovery keeps back (KeepBack).
+// do pages that recovery keeps back (KeepBack), at most as many as are written from one sync of the
+// data file to the next (PageFileOptions::most_unsynced_bytes).
 //
 // Replacement is S3-FIFO (replacement.h). A reader that needs a frame takes one with a clean page
 // and writes nothing. Dirty pages that should leave go to the cleaner, a thread that writes them in

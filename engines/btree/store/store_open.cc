@@ -1,4 +1,5 @@
 // Creating, opening, recovering and closing a database.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -295,6 +296,8 @@ CheckpointState Store::OpenFiles() {
   pages.atomic = options_.torn_page == TornPage::kAtomic;
   pages.compressed = super.compressed;
   pages.images_in_log = options_.torn_page == TornPage::kFullPageImage;
+  // Recovery keeps torn pages in memory beyond the cache.
+  pages.most_unsynced_bytes = std::clamp<uint64_t>(options_.cache_bytes / 4, 16 << 20, 64 << 20);
   pages.codec = options_.compression;
   if (super.compressed) pages.compressed_cache_bytes = CompressedCacheBytes(options_.cache_bytes);
   if (pages.atomic) CheckAtomic(*data, options_.page_size);

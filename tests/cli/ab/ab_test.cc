@@ -263,7 +263,7 @@ TEST_F(AbTest, AServerIsNeitherBoundNorBoundedByASide) {
   const std::string elsewhere = "engine=mysql ram=64M connect=mysql://me@127.0.0.1:1/ rows=1000";
   ExpectRefused(Run("ab --strict --a 'engine=null ram=0 cache-size=1M rows=1000' --b '" +
                     elsewhere + "'" + std::string(kOneClient)),
-                "side b: --ram cannot be enforced: the server of --engine-option connect");
+                "side b: --ram cannot be enforced: the server that runs already (connect)");
   ExpectRefused(
       Run("ab --way duet --a engine=null --b engine=mysql --rows 1000" + std::string(kOneClient)),
       "the server of mysql on side b does its work on all of them; give --way interleave");
@@ -305,6 +305,20 @@ TEST_F(AbTest, ExitCodesOfFailIf) {
   EXPECT_EQ(code(" --a '' --b added-delay=50000", "1"), 125);
 }
 
+// `git bisect run` calls a commit bad at 1, and passes over it at 125.
+TEST_F(AbTest, AnAnswerThatCannotBeWrittenIsNoJudgement) {
+  const std::string faster =
+      "ab --engine null --a added-delay=50000 --b '' --account off --rows 1000 --threads 1 "
+      "--workload point-read --slice 0.05 --warmup 0 --quiet --time 5s --loads 3";
+  const std::string asked = faster + " --fail-if 'rate < -20%'";
+  const CommandResult full = Run(asked + " --json /dev/full");
+  EXPECT_EQ(full.code, 125) << full.err;
+  EXPECT_NE(full.err.find("--json /dev/full cannot be written"), std::string::npos) << full.err;
+  EXPECT_THAT(full.out, HasSubstr("rate < -20 % of b: does not hold, for sure"));
+  EXPECT_EQ(Run(asked + " >/dev/full").code, 125);
+  EXPECT_EQ(Run(faster + " --json /dev/full").code, 1);
+}
+
 // The file level is not counted, so a minute of loads would tell nothing about it.
 TEST_F(AbTest, AMetricThatIsNotMeasuredIsNotWaitedFor) {
   const CommandResult result =
@@ -314,6 +328,15 @@ TEST_F(AbTest, AMetricThatIsNotMeasuredIsNotWaitedFor) {
   EXPECT_EQ(result.code, 125) << result.out << result.err;
   EXPECT_THAT(result.out, HasSubstr("file_reads was not measured on a and b"));
   EXPECT_EQ(Taken("ab.json")["loads"], 3);
+}
+
+// The counts of equal sides are equal. To ask whether they grew at all needs no margin.
+TEST_F(AbTest, EqualCountsHaveNotGrown) {
+  const CommandResult result =
+      Run("ab --engine btree --a '' --b '' --ram 64M --rows 1000 --threads 1 --workload insert "
+          "--account file --quiet --loads 3 --fail-if 'engine_asks > 0%'");
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("engine_asks > 0 % of b: does not hold, for sure"));
 }
 
 TEST_F(AbTest, EachKindOfOperationHasItsLatencies) {

@@ -1,5 +1,5 @@
-// Tests the script of docs/comparing.md by which `git bisect run` finds the commit that made an
-// engine slower.
+// Tests the scripts of docs/comparing.md by which `git bisect run` finds the commit that made an
+// engine, or testbed itself, slower.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,17 +46,17 @@ class BisectTest : public CommandTest {
   std::string said_;
 };
 
-// Returns the script of the document that calls `testbed ab`: the block of code that begins with
+// Returns the script of the document that calls this command: the block of code that begins with
 // the name of the shell.
-std::string ScriptOfDocument(const std::string& document) {
-  std::istringstream lines(document);
+std::string ScriptOfDocument(const std::string& document, const std::string& command) {
+  std::istringstream lines(document + "\n");
   std::string script;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("    ")) {
       script += line.substr(4) + "\n";
       continue;
     }
-    const bool called = script.find("testbed ab ") != std::string::npos;
+    const bool called = script.find(command) != std::string::npos;
     if (called && script.starts_with("#!/bin/bash\n")) return script;
     script.clear();
   }
@@ -73,7 +73,7 @@ void Replace(const std::string& old, const std::string& with, std::string* text)
 // far more than a busy machine can blur. Commit 6 does not build.
 TEST_F(BisectTest, FindsTheCommitThatMadeItSlower) {
   if (Bash("command -v git") != 0) GTEST_SKIP() << "git is not installed";
-  std::string script = ScriptOfDocument(Read(SourceDir() + "/docs/comparing.md"));
+  std::string script = ScriptOfDocument(Read(SourceDir() + "/docs/comparing.md"), "testbed ab ");
   ASSERT_NO_FATAL_FAILURE(Replace("./build.sh", "[[ ! -e broken ]]", &script));
   ASSERT_NO_FATAL_FAILURE(
       Replace("--time 5m",
@@ -104,6 +104,51 @@ done)"),
   Write("candidate.words", "engine=null no-such-option=1\n");
   EXPECT_EQ(Bash("./bisect.sh"), 125) << said_;
   EXPECT_THAT(said_, HasSubstr("no-such-option is no option of a run"));
+}
+
+// The repository is one of a program whose tools/run.sh makes the real one with the options of its
+// commit. The good one is far slower than commits 1 to 4 and far faster than those from commit 5
+// on. The runs of commit 6 fail.
+TEST_F(BisectTest, FindsTheCommitThatMadeTestbedSlower) {
+  if (Bash("command -v git") != 0) GTEST_SKIP() << "git is not installed";
+  const std::string run =
+      "--engine null --rows 1000 --threads 1 --operations 1000 --warmup 0 --account off --repeat 5";
+  std::string script =
+      ScriptOfDocument(Read(SourceDir() + "/docs/comparing.md"), "testbed compare ");
+  ASSERT_NO_FATAL_FAILURE(Replace("--engine btree --repeat 5", run, &script));
+  std::filesystem::create_directory(directory_ / "good");
+  std::filesystem::create_symlink(TestbedBinary(), directory_ / "good/testbed");
+  std::filesystem::create_directories(directory_ / "repository/tools");
+  Write("repository/bisect.sh", script);
+  Write("repository/tools/run.sh", R"sh(#!/bin/bash
+mkdir -p build/release
+printf '#!/bin/bash\nexec testbed "$@" %s\n' "$(cat options)" >build/release/testbed
+chmod +x build/release/testbed
+)sh");
+  const std::string begin = "cd repository\n";
+  ASSERT_EQ(Bash("good/testbed " + run + " --added-delay 3000 --json good/old.json --quiet"), 0)
+      << said_;
+  ASSERT_EQ(Bash(begin + R"(chmod +x bisect.sh tools/run.sh
+git init -q
+for n in 1 2 3 4 5 6 7 8; do
+  echo "--label commit$n" >options
+  [[ $n -lt 5 ]] || echo "--label commit$n --added-delay 50000" >options
+  [[ $n -ne 6 ]] || echo "--no-such-option" >options
+  git add options tools
+  git commit -q -m "commit $n"
+done)"),
+            0)
+      << said_;
+  EXPECT_EQ(Bash(begin + "git bisect start HEAD HEAD~7\ngit bisect run ./bisect.sh"), 0) << said_;
+  ASSERT_EQ(Bash(begin + "git bisect log"), 0);
+  EXPECT_THAT(said_, testing::ContainsRegex("# first bad commit: \\[[0-9a-f]+\\] commit 5\n"));
+  EXPECT_THAT(said_, testing::ContainsRegex("# skip: \\[[0-9a-f]+\\] commit 6\n"));
+  EXPECT_THAT(said_, HasSubstr("# good: "));
+
+  // Results that cannot be compared say nothing about the commit.
+  Write("good/old.json", "{}");
+  EXPECT_EQ(Bash(begin + "git bisect reset\n./bisect.sh"), 125) << said_;
+  EXPECT_THAT(said_, HasSubstr("old.json"));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -201,6 +203,46 @@ TEST(OldServerPagesTest, ThePurgeIsFollowedByTheStatusOfInnodb) {
   };
   EXPECT_EQ(mysql::old_server::HistoryLength(ask), 12u);
   EXPECT_THROW(mysql::old_server::ParseStatus(status, "Log sequence number"), Error);
+}
+
+// The server wakes its purge once a second, and a busy machine lets it wait longer.
+TEST(PurgeTest, ItIsAwaitedFromOneOfItsRunsToTheNext) {
+  using std::chrono::steady_clock;
+  const auto run = steady_clock::now() + std::chrono::milliseconds(1200);
+  uint64_t history = 0;
+  mariadb::AwaitPurge([&] {
+    history = steady_clock::now() < run ? 3 : 0;
+    return mariadb::PurgeState{.history = history};
+  });
+  EXPECT_EQ(history, 0u);
+}
+
+// The purge removes the last version of a row before it has read what it reads.
+TEST(PurgeTest, ItsReadsAreAwaited) {
+  constexpr uint64_t kHistory = 2, kHeaders = 15;
+  uint64_t calls = 0;
+  mariadb::AwaitPurge([&] {
+    const uint64_t call = calls++;
+    return mariadb::PurgeState{.history = call < kHistory ? kHistory - call : 0,
+                               .pages_read = 1000 + std::min(call, kHistory + kHeaders)};
+  });
+  EXPECT_GT(calls, kHistory + kHeaders);
+}
+
+// On a server that runs already the history of others' transactions becomes shorter and longer for
+// ever, and pages are read at all times.
+TEST(PurgeTest, OtherClientsDoNotLetItWaitForEver) {
+  constexpr std::chrono::milliseconds kPatience(60);
+  for (const uint64_t least : {0, 7}) {
+    uint64_t calls = 0;
+    mariadb::AwaitPurge(
+        [&] {
+          ++calls;
+          return mariadb::PurgeState{.history = least + calls % 2, .pages_read = calls};
+        },
+        kPatience);
+    EXPECT_GT(calls, 1u) << least;
+  }
 }
 #endif
 

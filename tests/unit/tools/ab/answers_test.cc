@@ -113,8 +113,17 @@ TEST(AbAnswersTest, ASmallChangeOfACountIsFoundAtOnce) {
   EXPECT_NEAR(asks.effect, 1.001, 1e-6);
 }
 
-TEST(AbAnswersTest, NamesTheCountersThatMoved) {
-  const std::vector<Moved> moved = MovedCounters(Comparison(8, 1, 0.001));
+// The metrics have rows of their own.
+TEST(AbAnswersTest, NamesTheCountersThatMovedAndNoMetric) {
+  json document = Comparison(8, 1, 0.001);
+  for (json& sample : document["samples"]) {
+    const int count = sample["side"] == "b" ? 200 : 100;
+    for (const char* metric : {"block_requests", "file_reads", "kernel_write_bytes", "device_reads",
+                               "wire_round_trips", "wire_sent_bytes"}) {
+      sample["counters"][metric] = count;
+    }
+  }
+  const std::vector<Moved> moved = MovedCounters(document);
   ASSERT_EQ(moved.size(), 1u);
   EXPECT_EQ(moved[0].counter, "context_switches");
   EXPECT_NEAR(moved[0].answer.effect, 2, 1e-6);

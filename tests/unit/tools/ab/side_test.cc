@@ -136,6 +136,8 @@ std::string Compared(const std::string& a, const std::string& b) {
 
 TEST(AbSideTest, SidesThatDoOtherWorkCannotBeCompared) {
   EXPECT_EQ(Compared("cache-pct=10", "cache-pct=20 io=mmap threads=2"), "");
+  EXPECT_EQ(Compared("rows=10 indexes=2", "rows=10"), "") << "they are no part of the rows";
+  EXPECT_THAT(Compared("rows=10 compressibility=0.3", "rows=10"), HasSubstr("compressibility"));
   EXPECT_THAT(Compared("rows=10", "rows=20"), HasSubstr("rows is 10 on side a and 20 on side b"));
   EXPECT_THAT(Compared("key-size=16", "key-size=32 rows=10"), HasSubstr("cannot be compared"));
   EXPECT_THAT(Compared("rows=10", "rows=10 value-size=7"), HasSubstr("value-size"));

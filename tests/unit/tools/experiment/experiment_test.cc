@@ -197,6 +197,32 @@ TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
   EXPECT_EQ(PlanCells(Small(), options)[11 - 3].options.at("seed"), "9");
 }
 
+// Of seeds 1, 2 and 3 with a step of 1 the second round would have two of the first again.
+TEST(ExperimentTest, RoundsOfAnAxisOfSeedsShareNone) {
+  const Experiment e = ParseExperiment(
+      "name = \"seeds\"\ntitle = \"Seeds\"\n[options]\nengine = \"btree\"\nworkload = "
+      "\"insert,point-read\"\nrows = 1000\nram = \"64M\"\n[scale.full]\nrounds = 3\n[[axis]]\n"
+      "name = \"seed\"\nvalues = [3, 1, 2]\n",
+      "seeds.toml");
+  PlanOptions options;
+  options.scale = "full";
+  std::set<uint64_t> seeds;
+  for (const Cell& cell : PlanCells(e, options)) {
+    ASSERT_TRUE(cell.runs()) << cell.skipped;
+    EXPECT_EQ(CellRunOptions(cell.options).data.seed, cell.seed);
+    EXPECT_TRUE(seeds.insert(cell.seed).second) << cell.name << " in round " << cell.round;
+    if (cell.round == 1) {
+      EXPECT_EQ(std::to_string(cell.seed), cell.labels.at("seed"));
+    }
+  }
+  EXPECT_EQ(seeds.size(), 9u);
+  // A part of the cells has the seeds that it has among all.
+  options.only["seed"] = {"1"};
+  std::vector<uint64_t> some;
+  for (const Cell& cell : PlanCells(e, options)) some.push_back(cell.seed);
+  EXPECT_THAT(some, ElementsAre(1u, 4u, 7u));
+}
+
 TEST(ExperimentTest, ScalesSetOptionsAndChooseValues) {
   EXPECT_EQ(PlanCells(Small(), {"tiny", {}, {}, {}}).size(), 2u);
   const std::vector<Cell> half = PlanCells(Small(), {"0.5", {}, {}, {}});

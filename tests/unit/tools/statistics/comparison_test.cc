@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -191,6 +192,28 @@ TEST(CompareTest, AStepIsNoDifferenceHoweverManyLoadsThereAre) {
   EXPECT_EQ(spread.outcome, Outcome::kMore);
 }
 
+// The median of a cached read is 33 or 34 ns, as a clock of nanoseconds reads it.
+TEST(CompareTest, AStepOfFixedSizeIsLargeAmongSmallValues) {
+  const Metric& p50 = *FindMetric("p50");
+  EXPECT_EQ(p50.grain, 0.001) << "percentiles are in microseconds";
+  EXPECT_EQ(MetricNamed("update.p50")->grain, 0.001);
+  for (const Pairing pairing : {Pairing::kLoads, Pairing::kNone}) {
+    const auto compare = [&](double a, double b, double grain) {
+      return Compare(Samples({a, a, a, a}, {b, b, b, b}),
+                     {.pairing = pairing, .resolution = p50.resolution, .grain = grain});
+    };
+    EXPECT_EQ(compare(0.033, 0.034, 0).outcome, Outcome::kMore);
+    EXPECT_EQ(compare(0.033, 0.034, p50.grain).outcome, Outcome::kUnknown);
+    EXPECT_EQ(compare(0.033, 0.036, p50.grain).outcome, Outcome::kMore);
+    // Among larger values the buckets are wider than a nanosecond.
+    EXPECT_EQ(compare(33, 33.4, p50.grain).outcome, compare(33, 33.4, 0).outcome);
+    EXPECT_EQ(compare(33, 34.5, p50.grain).outcome, Outcome::kMore);
+    // Without a ratio the step is what it is.
+    EXPECT_EQ(compare(0, 0.001, p50.grain).outcome, Outcome::kUnknown);
+    EXPECT_EQ(compare(0, 0.003, p50.grain).outcome, Outcome::kMore);
+  }
+}
+
 TEST(CompareTest, AnyValuesGetAnAnswer) {
   const double huge = std::numeric_limits<double>::max(), tiny = 5e-324;
   const double infinity = std::numeric_limits<double>::infinity();
@@ -247,6 +270,58 @@ TEST(CompareTest, ForecastsTheLoadsThatWouldTell) {
   };
   EXPECT_TRUE(told(n));
   EXPECT_FALSE(told(n - 1));
+}
+
+// Three loads of the second side agree by chance. Welch's interval alone would be a third as wide.
+TEST(CompareTest, TheWiderOfWelchsAndStudentsIntervalsCounts) {
+  const std::vector<double> few = {102, 102.1, 101.9};
+  std::vector<double> many;
+  for (int i = 0; i < 30; ++i) many.push_back(100 + (i % 2 == 0 ? 3 : -3));
+  const CompareOptions unpaired = {.pairing = Pairing::kNone};
+  const Answer answer = Compare(Samples(many, few), unpaired);
+  EXPECT_FALSE(answer.low > 1 || answer.high < 1) << answer.low << " to " << answer.high;
+  EXPECT_EQ(answer.outcome, Outcome::kUnknown);
+  EXPECT_EQ(Compare(Samples(few, many), unpaired).outcome, Outcome::kUnknown);
+  EXPECT_EQ(answer.pooled_freedom, 31);
+  const double pooled =
+      (29 * (*answer.spreads)[kA] + 2 * (*answer.spreads)[kB]) / 31 * (1 / 30.0 + 1 / 3.0);
+  EXPECT_NEAR(answer.pooled_error, std::sqrt(pooled), 1e-12);
+  EXPECT_NEAR(std::log(answer.high / answer.effect),
+              answer.pooled_error * StudentQuantile(0.025, 31), 1e-9);
+  EXPECT_NEAR(answer.p, 2 * StudentTail(answer.center / answer.pooled_error, 31), 1e-9);
+  // Where the few spread more, Welch's is wider.
+  const Answer noisy = Compare(Samples(many, {90, 102, 115}), unpaired);
+  EXPECT_NEAR(std::log(noisy.high / noisy.effect),
+              noisy.standard_error * StudentQuantile(0.025, noisy.freedom), 1e-9);
+  EXPECT_GT(noisy.standard_error, noisy.pooled_error);
+  // Of equally many loads Welch's is never the narrower one.
+  EXPECT_NEAR(Compare(Samples(few, few), unpaired).freedom, 4, 1e-6);
+}
+
+// The side with many loads is the noisy one. A few more of each lessen its error by little.
+TEST(CompareTest, ForecastsTheLoadsOfSidesThatHaveUnequalNumbers) {
+  const std::vector<double> a = {100, 100.1, 99.9, 100};
+  std::vector<double> b;
+  for (int i = 0; i < 20; ++i) b.push_back(104.5 + (i % 2 == 0 ? 10 : -10));
+  const Answer answer = Compare(Samples(a, b), {.pairing = Pairing::kNone});
+  ASSERT_EQ(answer.reason, Reason::kTooWide);
+  ASSERT_TRUE(answer.more);
+  const auto told = [&](int more) {
+    const double n = 4 + more, m = 20 + more;
+    const double of_a = (*answer.spreads)[kA] / n, of_b = (*answer.spreads)[kB] / m;
+    const double freedom =
+        std::pow(of_a + of_b, 2) / (of_a * of_a / (n - 1) + of_b * of_b / (m - 1));
+    const double pooled =
+        ((n - 1) * (*answer.spreads)[kA] + (m - 1) * (*answer.spreads)[kB]) / (n + m - 2);
+    const double welch = std::sqrt(of_a + of_b) * StudentQuantile(0.025, freedom);
+    const double student = std::sqrt(pooled / n + pooled / m) * StudentQuantile(0.025, n + m - 2);
+    return answer.center > std::max(welch, student);
+  };
+  EXPECT_TRUE(told(answer.more->loads));
+  EXPECT_FALSE(told(answer.more->loads - 1));
+  EXPECT_NEAR(std::sqrt((*answer.spreads)[kA] / 4 + (*answer.spreads)[kB] / 20),
+              answer.standard_error, 1e-12);
+  EXPECT_FALSE(Compare(Samples(a, a), {}).spreads) << "pairs";
 }
 
 TEST(CompareTest, LooksMakeTheIntervalWiderAndAreTakenAtFixedNumbers) {
@@ -358,6 +433,10 @@ TEST(SentenceTest, SaysWhatIsKnown) {
   answer = Compare(Samples({100, 100, 100}, {98, 103, 105}), {.seconds_per_load = 20});
   EXPECT_THAT(Sentence(answer, rate),
               HasSubstr("cannot be told: B is between 6.7 % slower and 11 % faster; about "));
+  EXPECT_EQ(PercentText(999), "99900");
+  EXPECT_EQ(PercentText(1.38e13), "1e+15");
+  answer.more = Answer::More{2, 0.4};
+  EXPECT_THAT(Sentence(answer, rate), HasSubstr("; about 1 more second would (2 more loads of"));
   EXPECT_EQ(Sentence(Compare({}, {}), rate),
             "cannot be told: rate was not measured on either side");
 }

@@ -64,6 +64,19 @@ TEST(ConditionTest, HoldsOnlyWhenItIsSure) {
   EXPECT_EQ(Judge(more, Of({0, 1, 0}, {101, 102, 101})), Judgement::kUnknown);
 }
 
+// Three loads that agree by chance, beside thirty that do not, judge no condition.
+TEST(ConditionTest, FewLoadsAgainstManyAreJudgedByTheSpreadOfTheMany) {
+  std::vector<Sample> samples;
+  for (int load = 0; load < 30; ++load) {
+    samples.push_back({.side = kA, .load = load, .value = load % 2 == 0 ? 103.0 : 97.0});
+    if (load < 3) samples.push_back({.side = kB, .load = load, .value = 96.0 + 0.1 * load});
+  }
+  const Answer answer = Compare(samples, {.pairing = Pairing::kNone});
+  const Condition slower = ParseCondition("--fail-if", "rate < -2%");
+  EXPECT_EQ(Judge(slower, answer), Judgement::kUnknown);
+  EXPECT_EQ(Judge(ParseCondition("--fail-if", "rate < 5%"), answer), Judgement::kHolds);
+}
+
 // What was nothing has grown by more than any share of it, and what is gone has fallen by all.
 TEST(ConditionTest, IsJudgedWithoutARatioWhereOneSideIsZero) {
   const Condition more = ParseCondition("--fail-if", "device_reads > 10%");
@@ -77,6 +90,27 @@ TEST(ConditionTest, IsJudgedWithoutARatioWhereOneSideIsZero) {
   EXPECT_EQ(Judge(more, Of({0, 0}, {10, 10})), Judgement::kUnknown) << "two loads tell nothing";
 }
 
+// Counts that depend on the work alone are equal in all loads. They have not grown by more than
+// 0 %, and no further load would tell more.
+TEST(ConditionTest, AChangeThatIsExactlyTheConditionsDoesNotHold) {
+  const std::vector<double> a = {3.03, 3.15, 3.08};
+  std::vector<double> more = a;
+  for (double& value : more) value *= 1.02;
+  for (const char* text : {"engine_asks > 0%", "engine_asks < 0%"}) {
+    const Condition condition = ParseCondition("--fail-if", text);
+    EXPECT_EQ(Judge(condition, Of(a, a)), Judgement::kDoesNotHold) << text;
+    EXPECT_EQ(JudgeOneOf(6, condition, Of(a, a)), Judgement::kDoesNotHold) << text;
+    // Equal means are not equal loads.
+    EXPECT_EQ(Judge(condition, Of(a, {3.15, 3.08, 3.03})), Judgement::kUnknown) << text;
+    EXPECT_EQ(Judge(condition, Of({3, 3}, {3, 3})), Judgement::kUnknown) << text;
+  }
+  const Condition grown = ParseCondition("--fail-if", "engine_asks > 2%");
+  EXPECT_EQ(Judge(grown, Of(a, more)), Judgement::kDoesNotHold);
+  for (double& value : more) value *= 1.000001;
+  EXPECT_EQ(Judge(grown, Of(a, more)), Judgement::kHolds);
+  EXPECT_EQ(Judge(ParseCondition("--fail-if", "engine_asks > 0%"), Of(a, more)), Judgement::kHolds);
+}
+
 // All loads are rounded alike, so the true change is anything from 0 to two steps of 1.6 %.
 TEST(ConditionTest, ACoarseValueHoldsNothingWithinAStep) {
   std::vector<Sample> samples;
@@ -88,6 +122,7 @@ TEST(ConditionTest, ACoarseValueHoldsNothingWithinAStep) {
   for (const auto& [text, judgement] :
        {std::pair("p99 > 0.5%", Judgement::kUnknown), std::pair("p99 < 3%", Judgement::kUnknown),
         std::pair("p99 > 5%", Judgement::kDoesNotHold),
+        std::pair("p99 > 1.5625%", Judgement::kUnknown),  // exactly a step
         std::pair("p99 > -1%", Judgement::kHolds)}) {
     EXPECT_EQ(Judge(ParseCondition("--fail-if", text), answer), judgement) << text;
   }

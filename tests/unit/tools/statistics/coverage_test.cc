@@ -2,6 +2,7 @@
 // bench/statistics_simulation.cc does the same at length.
 #include <gtest/gtest.h>
 
+#include <span>
 #include <vector>
 
 #include "tools/statistics/comparison.h"
@@ -33,10 +34,49 @@ TEST(CoverageTest, IsAsStatedInEachWorldAndDesign) {
          {SimulatedWorld::kNormal, SimulatedWorld::kSkewed, SimulatedWorld::kBimodal}) {
       const SimulatedWorld world = {.shape = shape, .loads = 0.03};
       const SimulatedPlan plan = {.design = design, .loads = 5, .slices = 3};
-      const double share = Coverage(world, plan, OptionsOf(plan));
+      const double share = Coverage(world, plan, OptionsOf(world, plan));
       EXPECT_GT(share, 0.925);  // 93 %, and what chance explains of 1000
       EXPECT_LT(share, 0.985);
     }
+  }
+}
+
+// Percentiles are rounded to the buckets of a histogram, in which all loads of a side may lie
+// alike.
+TEST(CoverageTest, CoarseValuesAreCoveredHoweverTheyLieInTheirSteps) {
+  constexpr double kStep = 1.0 / 64;
+  for (const SimulatedDesign design : {SimulatedDesign::kRounds, SimulatedDesign::kStored}) {
+    for (const double spread : {0.1, 0.5, 2.0}) {
+      const SimulatedWorld world = {.loads = spread * kStep, .slices = 0, .step = kStep};
+      const SimulatedPlan plan = {.design = design, .loads = 5, .slices = 1};
+      CompareOptions options = OptionsOf(world, plan);
+      EXPECT_GT(Coverage(world, plan, options), 0.925) << spread;
+      // As exact values they must fail, or the lines above would prove nothing.
+      options.resolution = 0;
+      if (spread < 0.2) {
+        EXPECT_LT(Coverage(world, plan, options), 0.7);
+      }
+    }
+  }
+}
+
+// History compares the last three nights with up to thirty before them. Three of two modes agree by
+// chance in one of four times.
+TEST(CoverageTest, FewLoadsAgainstManyRaiseNoFalseAlarm) {
+  constexpr size_t kMany = 30;
+  for (const auto shape :
+       {SimulatedWorld::kNormal, SimulatedWorld::kSkewed, SimulatedWorld::kBimodal}) {
+    const SimulatedWorld world = {.shape = shape, .loads = 0.03, .slices = 0};
+    const SimulatedPlan plan = {
+        .design = SimulatedDesign::kStored, .loads = static_cast<int>(kMany), .slices = 1};
+    SimulatedSides sides(14);
+    int alarms = 0;
+    for (int i = 0; i < kTimes; ++i) {
+      const std::vector<Sample> samples = sides.Draw(world, plan, 1);
+      const Answer answer = Compare(std::span(samples).first(kMany + 3), OptionsOf(world, plan));
+      alarms += answer.outcome == Outcome::kLess || answer.outcome == Outcome::kMore;
+    }
+    EXPECT_LT(alarms, 70) << shape;  // 5 %, and what chance explains
   }
 }
 

@@ -31,6 +31,13 @@ class MapEngine : public Engine {
     return at->second;
   }
   std::unique_ptr<Session> NewSession() override { return std::make_unique<MapSession>(*this); }
+  std::unique_ptr<Session> NewClientSession(int client) override {
+    {
+      std::lock_guard lock(mutex_);
+      clients.push_back(client);
+    }
+    return NewSession();
+  }
   void Flush() override {}
   void Checkpoint() override {}
   void Settle() override {}
@@ -43,6 +50,7 @@ class MapEngine : public Engine {
   bool wrong_values = false;  // Get answers with a flipped byte
   bool fails = false;         // Get throws
   uint32_t depth = 0;         // depth of the last read queue
+  std::vector<int> clients;   // that had a session of NewClientSession
 
  private:
   struct MapSession : Session {

@@ -56,6 +56,23 @@ TEST_F(RunnerTest, CountsExactlyTheOperationsAskedFor) {
   EXPECT_EQ(result.wrong, 0u);
 }
 
+// An engine spreads the sessions of clients over the addresses of its server, and not those of a
+// load.
+TEST_F(RunnerTest, ClientsHaveSessionsByTheirNumberUnlessTheyLoad) {
+  const std::unique_ptr<Workload> insert = FindWorkload("insert").make(dataset_, {});
+  PhaseOptions load;
+  load.threads = 3;
+  load.loads = true;
+  RunPhase(engine_, *insert, load);
+  EXPECT_TRUE(engine_.clients.empty());
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.operations = 100;
+  Read(phase);
+  std::sort(engine_.clients.begin(), engine_.clients.end());
+  EXPECT_EQ(engine_.clients, (std::vector<int>{0, 1, 2}));
+}
+
 TEST_F(RunnerTest, ReadsInFlightAreCountedLikeOthers) {
   Load(1, 100);
   PhaseOptions phase;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -183,6 +184,56 @@ TEST_F(PageFileTest, ASyncOnAFullDiskLeavesTheHalfBatchToItsCopies) {
   file = Open();
   file->RestoreTorn();
   EXPECT_EQ(ContentOf(file.get(), 1), 'b');
+}
+
+// What was written since the last sync may be torn, and recovery keeps such pages in memory.
+TEST_F(PageFileTest, WithImagesInTheLogFewPagesAreWrittenFromSyncToSync) {
+  constexpr PageId kMost = 8, kBatch = 3, kEnd = 100;
+  FileOptions data;
+  data.create = FileOptions::kMayExist;
+  for (const bool images : {true, false}) {
+    PageFileOptions options;
+    options.images_in_log = images;
+    options.most_unsynced_bytes = uint64_t{kMost} * kPageSize;
+    PageFile file(File::Open(dir_ + "/data", data), nullptr, kPageSize, options);
+    PageId most = 0;
+    for (PageId first = 1; first + kBatch <= kEnd; first += kBatch) {
+      WriteBatch batch(kPageSize, 16);
+      AddPages(&batch, {first, first + 1, first + 2}, 'a');
+      file.Write(&batch);
+      PageId unsynced = 0;
+      for (PageId id = 1; id < kEnd; ++id) unsynced += file.WrittenSinceSync(id) ? 1 : 0;
+      most = std::max(most, unsynced);
+      EXPECT_TRUE(file.WrittenSinceSync(first));
+    }
+    EXPECT_EQ(most, images ? 6u : 99u);
+  }
+}
+
+// Nothing but their places has these pages, so after a failed sync nothing more may be written.
+TEST_F(PageFileTest, AFailedSyncOfWhatTheLogHasImagesOfLasts) {
+  for (const int error : {EIO, ENOSPC}) {
+    FileOptions data;
+    data.create = FileOptions::kMayExist;
+    PageFileOptions options;
+    options.images_in_log = true;
+    options.most_unsynced_bytes = kPageSize;
+    PageFile file(File::Open(dir_ + "/data", data), nullptr, kPageSize, options);
+    int lasting = 0;
+    file.SetOnError([&](const Error&, bool lasts) { lasting += lasts ? 1 : 0; });
+    WriteBatch batch(kPageSize, 16);
+    AddPages(&batch, {1}, 'a');
+    file.Write(&batch);
+    {
+      FailingDisk disk(dir_);
+      disk.Fail({DiskCall::kSync, 0, error});
+      EXPECT_THROW(file.Write(&batch), Error);
+      EXPECT_EQ(disk.failed(), 1u);
+    }
+    EXPECT_EQ(lasting, 1) << error;
+    EXPECT_THROW(file.Write(&batch), Error);
+    EXPECT_THROW(file.Sync(), Error);
+  }
 }
 
 // A page that is torn in its place is read from its copy, until it is put in place. Here a read

@@ -1,0 +1,21 @@
+// A given server runs already when the run begins, and the engine changes nothing there. It must
+// have the settings that the run's options ask for.
+#ifndef TESTBED_ENGINES_MYSQL_GIVEN_SERVER_H_
+#define TESTBED_ENGINES_MYSQL_GIVEN_SERVER_H_
+
+#include <map>
+#include <string>
+
+#include "engines/mysql/connection.h"
+#include "engines/mysql/settings.h"
+
+namespace testbed::mysql {
+
+// Throws Error (kUsage) when the server at `target`, whose variables these are by name, does not
+// have what the settings ask for. The sentence names the option and what to give.
+void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
+                      std::map<std::string, std::string> variables);
+
+}  // namespace testbed::mysql
+
+#endif  // TESTBED_ENGINES_MYSQL_GIVEN_SERVER_H_

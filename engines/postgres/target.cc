@@ -1,0 +1,108 @@
+#include "engines/postgres/target.h"
+
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "device/error.h"
+#include "engines/postgres/library.h"
+#include "engines/sql/addresses.h"
+#include "engines/sql/server_options.h"
+
+namespace testbed::postgres {
+namespace {
+
+using Keywords = std::map<std::string, std::string>;
+
+[[noreturn]] void RefuseConnect(const std::string& why) {
+  RefuseEngineOption("postgres", "connect", "URL", why);
+}
+
+// Returns the keywords that the text gives.
+Keywords Parse(const std::string& connect) {
+  const bool is_url = connect.starts_with("postgresql://") || connect.starts_with("postgres://");
+  PQconninfoOption* const options = LoadLibpq().PQconninfoParse(connect.c_str(), nullptr);
+  if (options == nullptr || (!is_url && connect.find('=') == std::string::npos)) {
+    if (options != nullptr) LoadLibpq().PQconninfoFree(options);
+    RefuseConnect("it takes a URL such as postgresql://user@host:5432/database");
+  }
+  Keywords given;
+  for (const PQconninfoOption* o = options; o->keyword != nullptr; ++o) {
+    if (o->val != nullptr) given[o->keyword] = o->val;
+  }
+  LoadLibpq().PQconninfoFree(options);
+  // The options of a run are printed and stored.
+  if (given.contains("password") || given.contains("sslpassword")) {
+    throw Error(Error::kUsage,
+                "postgres takes no password in --engine-option connect, which is printed and "
+                "stored: put it into PGPASSWORD or ~/.pgpass");
+  }
+  // libpq takes the rest of mysql://h1,postgresql://h2/ for the name of a database.
+  const size_t from = connect.find("://");
+  if (is_url &&
+      connect.substr(from + 3, connect.find('?') - from - 3).find("://") != std::string::npos) {
+    RefuseConnect(
+        "it takes one scheme, in front of all addresses, as in "
+        "postgresql://user@host1:5432,host2:5432/database");
+  }
+  return given;
+}
+
+// Returns the keywords as one text, as libpq reads it.
+std::string TextOf(const Keywords& keywords) {
+  std::string text;
+  for (const auto& [keyword, value] : keywords) {
+    text += text.empty() ? keyword + "='" : " " + keyword + "='";
+    for (const char c : value) {
+      if (c == '\\' || c == '\'') text += '\\';
+      text += c;
+    }
+    text += '\'';
+  }
+  return text;
+}
+
+std::vector<std::string> ListOf(const Keywords& keywords, const std::string& keyword) {
+  const auto found = keywords.find(keyword);
+  return found == keywords.end() ? std::vector<std::string>() : SplitAt(found->second, ',');
+}
+
+// Returns the i-th of a list that may be empty, or have one part for all.
+std::string PartOf(const std::vector<std::string>& list, size_t i) {
+  return list.empty() ? "" : list[list.size() == 1 ? 0 : i];
+}
+
+}  // namespace
+
+std::vector<Target> ParseTargets(const std::string& connect) {
+  const Keywords given = Parse(connect);
+  const std::vector<std::string> hosts = ListOf(given, "host"), numbers = ListOf(given, "hostaddr"),
+                                 ports = ListOf(given, "port");
+  const size_t count = numbers.empty() ? hosts.size() : numbers.size();
+  const auto name_of = [&](size_t i) {
+    const std::string host = PartOf(hosts, i), port = PartOf(ports, i);
+    return AddressName(host.empty() ? PartOf(numbers, i) : host, port.empty() ? "5432" : port);
+  };
+  if (count <= 1) {
+    const std::string name = name_of(0);
+    return {Target{connect, name.empty() ? "the place that PGHOST or libpq names" : name}};
+  }
+  if ((!hosts.empty() && hosts.size() != count) || (ports.size() > 1 && ports.size() != count)) {
+    RefuseConnect("it takes as many of host, hostaddr and port, or one port for all hosts");
+  }
+  std::vector<Target> targets;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    Keywords one = given;
+    if (!hosts.empty()) one["host"] = hosts[i];
+    if (!numbers.empty()) one["hostaddr"] = numbers[i];
+    if (!ports.empty()) one["port"] = PartOf(ports, i);
+    targets.push_back({TextOf(one), name_of(i)});
+    names.push_back(targets.back().name);
+  }
+  CheckAddresses("postgres", names);
+  return targets;
+}
+
+}  // namespace testbed::postgres

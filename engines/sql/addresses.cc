@@ -1,0 +1,101 @@
+#include "engines/sql/addresses.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "device/error.h"
+#include "device/os/random_id.h"
+#include "device/os/signal_guard.h"
+#include "engines/sql/dialect.h"
+#include "engines/sql/server_options.h"
+
+namespace testbed {
+namespace {
+
+constexpr std::chrono::milliseconds kAddressPoll(20);
+constexpr char kMarks[] = "testbed_addresses";  // the table of AwaitAddresses
+
+// Returns whether the address shows the row `mark`. The table itself comes there late, too, and is
+// looked for first: a server that lacks it would answer with an error.
+bool ShowsMark(SqlStore* store, size_t address, const std::string& table, const std::string& mark) {
+  const std::string there = store->AskOne(
+      fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
+                  "table_name = '{}'",
+                  store->schema(), kMarks),
+      address);
+  return !there.empty() &&
+         !store->AskOne(fmt::format("SELECT 1 FROM {} WHERE k = '{}'", table, mark), address)
+              .empty();
+}
+
+}  // namespace
+
+std::vector<std::string> SplitAt(const std::string& text, char delimiter) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(delimiter, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string AddressName(const std::string& host, const std::string& port) {
+  if (host.empty()) return "";
+  // The path of a Unix socket is no host.
+  if (host.front() == '/') return fmt::format("{}:{}", host, port);
+  std::string small = host;
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool is_ipv6 = small.find(':') != std::string::npos;
+  return is_ipv6 ? fmt::format("[{}]:{}", small, port) : fmt::format("{}:{}", small, port);
+}
+
+void CheckAddresses(const std::string& engine, const std::vector<std::string>& names) {
+  if (names.size() < 2) return;
+  std::set<std::string> known;
+  for (const std::string& name : names) {
+    const char* const why =
+        name.empty()                 ? "one of its addresses is empty; it takes HOST:PORT,HOST:PORT"
+        : !known.insert(name).second ? "one of its addresses is there twice; it takes each once"
+                                     : nullptr;
+    if (why != nullptr) RefuseEngineOption(engine, "connect", "URL", why);
+  }
+}
+
+std::string JoinAddresses(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,
+                    int patience_ms) {
+  if (store->addresses() < 2) return;
+  const SqlTable table{
+      .name = store->dialect().Quote(store->schema()) + "." + store->dialect().Quote(kMarks),
+      .column = {}};
+  for (const std::string& sql : store->dialect().MakeTable(table)) store->Ask(sql);
+  const std::string mark = fmt::format("{:016x}", RandomId());
+  store->Ask(fmt::format("INSERT INTO {} (k, v) VALUES ('{}', '')", table.name, mark));
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
+  for (size_t address = 1; address < store->addresses(); ++address) {
+    while (!ShowsMark(store, address, table.name, mark)) {
+      if (StopRequested()) throw Stopped("while it waited for the server at " + names[address]);
+      if (std::chrono::steady_clock::now() > deadline) {
+        throw Error(kind,
+                    fmt::format("{}: the server at {} has not got from {} what was committed "
+                                "there {} s ago; the addresses of connect must be nodes of "
+                                "one cluster, or a primary first and then its replicas",
+                                store->engine(), names[address], names[0], patience_ms / 1000));
+      }
+      std::this_thread::sleep_for(kAddressPoll);
+    }
+  }
+}
+
+}  // namespace testbed

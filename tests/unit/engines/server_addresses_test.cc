@@ -1,0 +1,310 @@
+// Tests the addresses of a server that runs already: which lists --connect accepts, where sessions
+// go, when the addresses count as one cluster, and the words of the user in a refusal.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "engines/registry.h"
+#include "engines/sql/addresses.h"
+#include "engines/sql/session.h"
+#include "engines/sql/store.h"
+#ifdef TESTBED_HAVE_MYSQL
+#include "engines/mysql/url.h"
+#endif
+#ifdef TESTBED_HAVE_POSTGRES
+#include "engines/postgres/target.h"
+#endif
+
+namespace testbed {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string RefusalOf(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kUsage) << error.what();
+    return error.what();
+  }
+  return "accepted";
+}
+
+#ifdef TESTBED_HAVE_MYSQL
+std::vector<std::string> NamesInUrl(const std::string& url) {
+  std::vector<std::string> names;
+  for (const mysql::UrlAddress& address : mysql::ParseUrl(url)) names.push_back(address.name);
+  return names;
+}
+
+TEST(MysqlUrlTest, NamesOneAddressOrSeveral) {
+  EXPECT_THAT(NamesInUrl("mysql://me@db1/"), ElementsAre("db1:3306"));
+  EXPECT_THAT(NamesInUrl("mysql://me@DB1:3307"), ElementsAre("db1:3307"));
+  EXPECT_THAT(NamesInUrl("mariadb://h1:1,h2:2,h3/"), ElementsAre("h1:1", "h2:2", "h3:3306"));
+  EXPECT_THAT(NamesInUrl("mysql://[::1]:7,[::2]/"), ElementsAre("[::1]:7", "[::2]:3306"));
+  EXPECT_THAT(NamesInUrl("mysql://localhost,127.0.0.1:1/"),
+              ElementsAre("localhost", "127.0.0.1:1"));
+  EXPECT_THAT(NamesInUrl("mysql://localhost/?socket=/a/s"), ElementsAre("/a/s"));
+  EXPECT_THAT(NamesInUrl("mysql://?socket=/a&socket=/b&tls=off"), ElementsAre("/a", "/b"));
+}
+
+TEST(MysqlUrlTest, TheUserAndTlsHoldForAllAddresses) {
+  const auto addresses = mysql::ParseUrl("mysql://me@h1:1,[fe80::2]:2/?tls=on");
+  ASSERT_EQ(addresses.size(), 2u);
+  for (const mysql::UrlAddress& address : addresses) {
+    EXPECT_EQ(address.user, "me");
+    EXPECT_TRUE(address.tls);
+    EXPECT_EQ(address.socket, "");
+  }
+  EXPECT_EQ(addresses[0].host, "h1");
+  EXPECT_EQ(addresses[1].host, "fe80::2");
+  EXPECT_EQ(addresses[1].port, 2u);
+}
+
+TEST(MysqlUrlTest, RefusesWhatIsNoListAndPrintsNoPartOfIt) {
+  const std::map<std::string, std::string> refusals = {
+      {"mysql://h7,h7/", "there twice"},
+      {"mysql://h7,H7:3306/", "there twice"},
+      {"mysql://h7,,h8/", "is empty"},
+      {"mysql://,h7/", "is empty"},
+      {"mysql://h7,/", "is empty"},
+      {"mysql://?socket=/h7&socket=/h7", "there twice"},
+      {"mysql://?socket=/h7&socket=", "is empty"},
+      {"mysql://h7,h8/?socket=/a", "not both"},
+      {"mysql://h7/?socket=/a&socket=/b", "take the host localhost"},
+      {"mysql://localhost:1,localhost:2/?tls=on", "localhost is a Unix socket"},
+      {"mysql://h7,mariadb://h8/", "one scheme"},
+      {"mysql://h7:/", "from 1 to 65535"},
+      {"mysql://h7:1,h8:x/", "from 1 to 65535"},
+      {"mysql://[::7/", "bracket"},
+      {"mysql://h7,h8/test", "no database"},
+      {"mysql://me@h7:1,you@h8:1/", "one user, in front of all addresses"},
+      {"postgresql://h7,h8/", "such as mysql://"}};
+  for (const auto& entry : refusals) {
+    const std::string& url = entry.first;
+    const std::string refusal = RefusalOf([&] { (void)mysql::ParseUrl(url); });
+    EXPECT_THAT(refusal, HasSubstr(entry.second)) << url;
+    EXPECT_THAT(refusal, HasSubstr("--engine-option connect")) << url;
+    EXPECT_THAT(refusal, Not(HasSubstr("h7"))) << url;
+  }
+}
+
+TEST(MysqlUrlTest, APasswordIsRefusedInAnyPlace) {
+  for (const std::string url :
+       {"mysql://me:s3cret@h/", "mysql://me:s3cret@h1:1,h2:2/", "mysql://h1:1,me:s3cret@h2:2/",
+        "mysql://me@h1:1,me:s3cret@h2:2/", "mysql://me:s3,cret@h1/", "mysql://me:s3@cret@h1/"}) {
+    const std::string refusal = RefusalOf([&] { (void)mysql::ParseUrl(url); });
+    EXPECT_THAT(refusal, HasSubstr("takes no password")) << url;
+    EXPECT_THAT(refusal, Not(HasSubstr("s3"))) << url;
+  }
+}
+#endif
+
+#ifdef TESTBED_HAVE_POSTGRES
+class PostgresTargetTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      (void)postgres::ParseTargets("host=h");
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();  // libpq is not here
+    }
+  }
+  static std::vector<std::string> Names(const std::string& connect) {
+    std::vector<std::string> names;
+    for (const postgres::Target& target : postgres::ParseTargets(connect)) {
+      names.push_back(target.name);
+    }
+    return names;
+  }
+};
+
+TEST_F(PostgresTargetTest, NamesOneAddressOrSeveral) {
+  EXPECT_THAT(Names("postgresql://me@db1/test"), ElementsAre("db1:5432"));
+  EXPECT_THAT(Names("postgresql://me@h1:1,H2/test"), ElementsAre("h1:1", "h2:5432"));
+  EXPECT_THAT(Names("host=/a,/b port=7"), ElementsAre("/a:7", "/b:7"));
+  EXPECT_THAT(Names("hostaddr=127.0.0.1,::1"), ElementsAre("127.0.0.1:5432", "[::1]:5432"));
+}
+
+// libpq would go from a host that does not answer to the next one.
+TEST_F(PostgresTargetTest, EachAddressHasAHostOfItsOwnAndTheSettingsOfAll) {
+  const std::string url = "postgresql://me@h1:1/test?application_name=it's";
+  EXPECT_EQ(postgres::ParseTargets(url)[0].conninfo, url);
+  const auto targets = postgres::ParseTargets(
+      "host=h1,h2 hostaddr=1.1.1.1,1.1.1.2 port=1,2 user=me application_name='it\\'s \\\\ one'");
+  ASSERT_EQ(targets.size(), 2u);
+  EXPECT_EQ(targets[0].conninfo,
+            "application_name='it\\'s \\\\ one' host='h1' hostaddr='1.1.1.1' port='1' user='me'");
+  EXPECT_EQ(targets[1].conninfo,
+            "application_name='it\\'s \\\\ one' host='h2' hostaddr='1.1.1.2' port='2' user='me'");
+  // Each of them is a text that libpq reads.
+  EXPECT_EQ(postgres::ParseTargets(targets[1].conninfo)[0].name, "h2:2");
+}
+
+TEST_F(PostgresTargetTest, RefusesWhatIsNoListAndPrintsNoPartOfIt) {
+  const std::map<std::string, std::string> refusals = {
+      {"postgresql://h7,h7/", "there twice"},
+      {"postgresql://h7:5432,H7/", "there twice"},
+      {"postgresql://h7,,h8/", "is empty"},
+      {"host=h7, user=me", "is empty"},
+      {"postgresql://h7,postgresql://h8/", "one scheme"},
+      {"host=h7,h8 hostaddr=1.1.1.1,1.1.1.2,1.1.1.3", "as many of host"},
+      {"host=h7,h8,h9 port=1,2", "as many of host"},
+      {"mysql://h7,h8/", "such as postgresql://"}};
+  for (const auto& entry : refusals) {
+    const std::string& connect = entry.first;
+    const std::string refusal = RefusalOf([&] { (void)postgres::ParseTargets(connect); });
+    EXPECT_THAT(refusal, HasSubstr(entry.second)) << connect;
+    EXPECT_THAT(refusal, HasSubstr("--engine-option connect")) << connect;
+    EXPECT_THAT(refusal, Not(HasSubstr("h7"))) << connect;
+  }
+  EXPECT_THAT(RefusalOf([] { (void)postgres::ParseTargets("postgresql://a,me:s3@b/"); }),
+              Not(HasSubstr("s3")));
+}
+#endif
+
+class PlainDialect : public SqlDialect {
+ public:
+  std::string Quote(const std::string& name) const override { return name; }
+  std::vector<std::string> MakeTable(const SqlTable& table) const override {
+    return {"CREATE TABLE " + table.name};
+  }
+  std::vector<std::string> MakeIndex(const SqlTable&,
+                                     const std::vector<IndexPart>&) const override {
+    return {};
+  }
+  std::string HasIndex(const SqlTable&) const override { return ""; }
+  std::string Get(const SqlTable&) const override { return ""; }
+  std::string Put(const SqlTable&) const override { return ""; }
+  std::string Erase(const SqlTable&) const override { return ""; }
+  std::string Scan(const SqlTable&, Walk) const override { return ""; }
+  size_t ColumnParameters() const override { return 1; }
+  size_t max_name_size() const override { return 64; }
+};
+
+// Nodes that show what the first has written after they were asked for it some times.
+struct PlainNodes {
+  std::vector<int> lags;             // by address, in questions
+  std::vector<std::string> said;     // "ADDRESS: SQL", but for questions
+  std::vector<size_t> connected_to;  // by each connection
+};
+
+class PlainConnection : public SqlConnection {
+ public:
+  PlainConnection(PlainNodes* nodes, size_t address) : nodes_(nodes), address_(address) {
+    nodes->connected_to.push_back(address);
+  }
+  std::vector<Row> Run(const std::string& sql) override {
+    const bool asks = sql.starts_with("SELECT 1 FROM");
+    if (!asks) nodes_->said.push_back(std::to_string(address_) + ": " + sql.substr(0, 12));
+    if (asks && nodes_->lags[address_]-- <= 0) return {{"1"}};
+    return {};
+  }
+  SqlStatement Prepare(const std::string&, size_t, size_t) override { return 0; }
+  void Execute(SqlStatement, std::span<const SqlParameter>) override {}
+  bool NextRow() override { return false; }
+  std::string_view Column(size_t) const override { return {}; }
+  void Send(SqlStatement, std::span<const SqlParameter>) override {}
+  void Await() override {}
+  int server_thread() const override { return 0; }
+
+ private:
+  PlainNodes* const nodes_;
+  const size_t address_;
+};
+
+class AddressesTest : public testing::Test {
+ protected:
+  void MakeStore(const std::vector<int>& lags) {
+    nodes_.lags = lags;
+    store_ = std::make_unique<SqlStore>(
+        "plain", std::make_unique<PlainDialect>(), "shelf", SqlLimits{},
+        [this](size_t address) { return std::make_unique<PlainConnection>(&nodes_, address); },
+        std::function<void()>(), lags.size());
+  }
+  PlainNodes nodes_;
+  std::unique_ptr<SqlStore> store_;
+};
+
+TEST_F(AddressesTest, ClientsTakeTheAddressesInTurn) {
+  EXPECT_EQ(AddressOfClient(5, 1), 0u);
+  MakeStore({0, 0, 0});
+  for (int client = 0; client < 7; ++client) {
+    SqlSession(store_.get(), "", AddressOfClient(client, store_->addresses()));
+  }
+  EXPECT_THAT(nodes_.connected_to, ElementsAre(0u, 1u, 2u, 0u, 1u, 2u, 0u));
+  SqlSession(store_.get(), "");
+  EXPECT_EQ(nodes_.connected_to.back(), 0u);
+}
+
+TEST_F(AddressesTest, TheOthersAreWaitedFor) {
+  MakeStore({0, 3, 5});
+  AwaitAddresses(store_.get(), {"n1", "n2", "n3"}, Error::kRun, 60'000);
+  EXPECT_THAT(nodes_.said, ElementsAre("0: CREATE TABLE", "0: INSERT INTO "));
+  EXPECT_LT(nodes_.lags[1], 0);
+  EXPECT_LT(nodes_.lags[2], 0);
+}
+
+TEST_F(AddressesTest, OneAddressIsNotAskedAtAll) {
+  MakeStore({0});
+  AwaitAddresses(store_.get(), {}, Error::kRun, 0);
+  EXPECT_TRUE(nodes_.connected_to.empty());
+}
+
+TEST_F(AddressesTest, AnAddressOfAnotherClusterIsOneSentence) {
+  MakeStore({0, 0, 1000});
+  const std::string refusal =
+      RefusalOf([&] { AwaitAddresses(store_.get(), {"n1", "n2", "n3"}, Error::kUsage, 50); });
+  EXPECT_THAT(refusal, HasSubstr("plain: the server at n3 has not got from n1"));
+}
+
+TEST(EngineCountersTest, CountersOfSeveralServersAreAddedByName) {
+  EngineCounters sum, more;
+  sum.block_reads = 1;
+  sum.more = {{"a", 1}};
+  more.block_reads = 2;
+  more.cache_bytes = 8;
+  more.more = {{"a", 4}, {"b", 5}};
+  more.now = {{"dirty", 6}};
+  sum += more;
+  EXPECT_EQ(sum.block_reads, 3u);
+  EXPECT_EQ(sum.cache_bytes, 8u);
+  EXPECT_FALSE(sum.block_hits.has_value());
+  EXPECT_EQ(sum.more, (std::vector<std::pair<std::string, uint64_t>>{{"a", 5}, {"b", 5}}));
+  EXPECT_EQ(sum.now, (std::vector<std::pair<std::string, uint64_t>>{{"dirty", 6}}));
+}
+
+TEST(OptionWordsTest, ARefusalNamesTheOptionAsTheUserGaveIt) {
+  EngineInfo info = FindEngine("null");
+  info.check_options = [](const EngineOptions&) {
+    throw Error(Error::kUsage,
+                "it cannot honour --engine-option server=x; --engine-option server, "
+                "--engine-option server_option=y, --engine-option connect=URL");
+  };
+  EngineOptions options = DefaultEngineOptions(info);
+  const std::string as_given = RefusalOf([&] { CheckEngineOptions(info, options); });
+  EXPECT_THAT(as_given, HasSubstr("honour --engine-option server=x;"));
+  options.given_as = {{"server", "--server "}};
+  EXPECT_EQ(RefusalOf([&] { CheckEngineOptions(info, options); }),
+            "it cannot honour --server x; --server, --engine-option server_option=y, "
+            "--engine-option connect=URL");
+  options.given_as = {{"server", "--engine null:"}, {"connect", "--connect "}};
+  EXPECT_EQ(RefusalOf([&] { CheckEngineOptions(info, options); }),
+            "it cannot honour --engine null:x; --engine null, --engine-option server_option=y, "
+            "--connect URL");
+}
+
+}  // namespace
+}  // namespace testbed

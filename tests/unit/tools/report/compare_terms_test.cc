@@ -1,0 +1,76 @@
+// Tests which stored results may be compared.
+#include "tools/report/compare_terms.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tools/ab/option_rules.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Returns a document without runs, with a value of each option that makes the rows.
+json WithOptionsOfRows() {
+  return {{"data", {{"rows", 1000}, {"key_bytes", 16000}, {"value_bytes", 400000}}},
+          {"options",
+           {{"rows", 1000},
+            {"key_size", 16},
+            {"value_size", 400},
+            {"compressibility", 0.5},
+            {"key_order", "random"},
+            {"keys", ""},
+            {"indexes", 0}}},
+          {"runs", json::array()}};
+}
+
+// What forbids a comparison by `testbed ab` forbids one of stored results.
+TEST(WhyNotComparableTest, EachOptionThatMakesTheRowsForbids) {
+  const json first = WithOptionsOfRows();
+  EXPECT_EQ(WhyNotComparable(first, first, "a", "b"), "");
+  for (const std::string option : OptionsOfRows()) {
+    std::string name = option;
+    std::replace(name.begin(), name.end(), '-', '_');
+    ASSERT_TRUE(first["options"].contains(name)) << name;
+    json second = first;
+    second["options"][name] = "another";
+    EXPECT_THAT(WhyNotComparable(first, second, "a", "b"),
+                HasSubstr("a and b cannot be compared, because their data differ: --" + option));
+    second["options"].erase(name);
+    EXPECT_EQ(WhyNotComparable(first, second, "a", "b"), "") << "a document of before " << option;
+  }
+}
+
+TEST(WhyNotComparableTest, TheSentenceHasBothValues) {
+  const json first = WithOptionsOfRows();
+  json second = first;
+  second["options"]["keys"] = "urls.txt";
+  EXPECT_EQ(WhyNotComparable(first, second, "a", "b"),
+            "a and b cannot be compared, because their data differ: --keys not set against "
+            "urls.txt");
+  second = first;
+  second["options"]["compressibility"] = 0.25;
+  EXPECT_THAT(WhyNotComparable(first, second, "a", "b"),
+              HasSubstr("--compressibility 0.5 against 0.25"));
+}
+
+// What an index costs is a question about a setting, as by `testbed ab`.
+TEST(WhyNotComparableTest, IndexesAreASetting) {
+  const json first = WithOptionsOfRows();
+  json second = first;
+  second["options"]["indexes"] = 2;
+  EXPECT_EQ(WhyNotComparable(first, second, "a", "b"), "");
+  EXPECT_EQ(TermsText(TermsOf(first, second)), "setting differs: indexes: 0 against 2\n");
+  const OptionRule* rule = FindOptionRule("indexes");
+  ASSERT_NE(rule, nullptr);
+  EXPECT_EQ(rule->use, OptionUse::kSide);
+}
+
+}  // namespace
+}  // namespace testbed
