@@ -9,6 +9,7 @@
 #   tools/run.sh --engine mysql --server mariadb@10.1.23   also fetches that one, by tools/setup/fetch_mariadb.sh
 #   tools/run.sh --engine rocksdb@latest           a release that is not built is built first, by tools/build_engine.sh
 #   tools/run.sh --engine pebble                   also builds that engine's library, where Go is installed
+#   tools/run.sh --engine bf-tree                  also builds that engine's library, where cargo is installed
 #   tools/run.sh --help
 #
 # The program runs in the folder that you are in; its exit code is this script's. 1 if something
@@ -42,6 +43,9 @@ fi
 # The program says what is missing if this fails.
 if named_engines "$@" | grep -qx pebble; then
   "$source_dir/tools/setup/build_pebble.sh" >/dev/null 9>&- </dev/null || true
+fi
+if named_engines "$@" | grep -qx bf-tree; then
+  "$source_dir/tools/setup/build_bf_tree.sh" >/dev/null 9>&- </dev/null || true
 fi
 release_lock
 exec "$build_dir/release/testbed" "$@"

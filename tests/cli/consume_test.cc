@@ -64,7 +64,8 @@ TEST_F(ConsumeTest, ChecksDoNotReadForTheOperation) {
 TEST_F(ConsumeTest, ScansReadTheRowsTheyReturn) {
   if (geteuid() != 0) GTEST_SKIP() << "who read is known to root only";
   for (const std::string engine : {"rocksdb", "wiredtiger", "btree", "lmdb", "innodb", "fractal",
-                                   "mmapv1", "sqlite", "mdbx", "pebble", "mysql", "postgres"}) {
+                                   "mmapv1", "sqlite", "mdbx", "pebble", "bf-tree", "mysql",
+                                   "postgres"}) {
     if (!HasEngine(engine)) continue;
     // A server takes memory for itself, and long to begin.
     const bool server = FindEngine(engine).capabilities.server;

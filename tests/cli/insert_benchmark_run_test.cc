@@ -101,7 +101,7 @@ TEST_F(InsertBenchmarkRunTest, EveryStepRunsAndItsTotalsAreTheSumsOverItsSeconds
 TEST_F(InsertBenchmarkRunTest, EveryEngineKeepsEveryRowOfEveryStep) {
   std::map<std::string, json> user_bytes;  // by step
   for (const char* engine : {"rocksdb", "wiredtiger", "lmdb", "innodb", "mmapv1", "fractal",
-                             "sqlite", "mdbx", "pebble"}) {
+                             "sqlite", "mdbx", "pebble", "bf-tree"}) {
     if (!HasEngine(engine)) continue;
     const CommandResult result = Run(
         std::string("--json run.json --workload ib.i0,ib.x,ib.i1,ib.i2,ib.vac,ib.qr100,ib.qp100 "

@@ -4,6 +4,7 @@
 // runs need.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -334,8 +335,12 @@ TEST_P(KnownFilesTest, AreNearlyAllOfThem) {
 
 INSTANTIATE_TEST_SUITE_P(Engines, KnownFilesTest,
                          testing::Values("btree", "fractal", "rocksdb", "wiredtiger", "lmdb",
-                                         "innodb", "mmapv1", "sqlite", "mdbx", "pebble"),
-                         [](const auto& info) { return std::string(info.param); });
+                                         "innodb", "mmapv1", "sqlite", "mdbx", "pebble", "bf-tree"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace testbed

@@ -73,7 +73,8 @@ std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
                      (c.compression == "none" ? "" : "_" + c.compression) +
                      (c.variant.empty() ? "" : "_" + c.variant.substr(c.variant.find('=') + 1));
   // googletest takes letters, digits and _: mysql_buffered_mariadb_10_1_23.
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '@' || c == '.'; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '@' || c == '.' || c == '-'; }, '_');
   return name;
 }
 

@@ -268,6 +268,10 @@ class FullDeviceTest : public RefusalTest {
 
   void SetUp() override {
     RefusalTest::SetUp();
+    const std::vector<Durability>& able = info().capabilities.durabilities;
+    if (std::find(able.begin(), able.end(), Durability::kSync) == able.end()) {
+      GTEST_SKIP() << info().name << " does not promise to keep what was committed";
+    }
     std::string why_not;
     if (!ScratchDevice::Available(&why_not)) GTEST_SKIP() << why_not;
     if (Threads() > 1) {

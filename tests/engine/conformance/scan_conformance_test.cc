@@ -1,6 +1,7 @@
 // Tests cursors against a std::map.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
@@ -38,7 +39,7 @@ class ScanTest : public AnyIoModeTest {
                         : kind < 80 ? random_() % 60
                         : kind < 98 ? random_() % 3000
                                     : random_() % 40000;
-    return RowValue(random_() % 1000000, size);
+    return RowValue(random_() % 1000000, std::min(size, info().capabilities.max_value_size));
   }
 
   // Makes some writes, a part of them in transactions that commit or roll back.

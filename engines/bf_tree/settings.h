@@ -1,0 +1,34 @@
+// MakeSettings turns EngineOptions into Bf-Tree's. docs/engines/bf_tree.md says where the defaults
+// are from.
+#ifndef TESTBED_ENGINES_BF_TREE_SETTINGS_H_
+#define TESTBED_ENGINES_BF_TREE_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engines/bf_tree/library/interface.h"
+#include "engines/engine.h"
+
+namespace testbed::bf_tree {
+
+inline constexpr size_t kTablePrefix = 4;    // bytes of a table's number, with which a key begins
+inline constexpr size_t kLongestKey = 123;   // bytes, without the prefix
+inline constexpr size_t kMaxKeyBytes = 128;  // the prefix, a key, and a byte behind it
+
+struct Settings {
+  IoMode io = IoMode::kBuffered;
+  Advice advice = Advice::kNormal;  // for the pages
+  BfSettings library{};
+};
+
+// Throws Error (kUsage) for a value that an extra option does not accept. Opens nothing.
+Settings MakeSettings(const EngineOptions& options);
+
+Capabilities BfTreeCapabilities();
+
+// Returns the bytes of the longest record, key and value, that a page of this size takes.
+size_t LongestRecord(size_t page_bytes);
+
+}  // namespace testbed::bf_tree
+
+#endif  // TESTBED_ENGINES_BF_TREE_SETTINGS_H_

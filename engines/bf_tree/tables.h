@@ -1,0 +1,44 @@
+// Tables maps the tables of a database to its one tree: a key begins with the number of its table
+// in four bytes, big-endian. Table 0 is the directory of tables: each of its rows maps a table's
+// name to its number, and the row with an empty name holds the last number.
+#ifndef TESTBED_ENGINES_BF_TREE_TABLES_H_
+#define TESTBED_ENGINES_BF_TREE_TABLES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/os/mutex.h"
+#include "engines/bf_tree/gate.h"
+#include "engines/bf_tree/tree.h"
+#include "engines/engine.h"
+
+namespace testbed::bf_tree {
+
+struct Table {
+  std::string prefix;  // first bytes of each key
+  std::string end;     // smallest key above all keys with the prefix
+};
+
+// Thread-safe.
+class Tables {
+ public:
+  Tables(const Tree* tree, Gate* gate) : tree_(tree), gate_(gate) {}
+  // Returns the table's id, and makes the table when it does not exist; *made is set then.
+  TableId Open(const std::string& name, bool* made);
+  std::vector<Table> opened() const;  // by TableId
+
+ private:
+  uint32_t FindOrMake(const std::string& name, bool* made) const;
+
+  const Tree* const tree_;
+  Gate* const gate_;
+  mutable Mutex mutex_;                                // protects names_ and opened_
+  std::vector<std::string> names_ GUARDED_BY(mutex_);  // of the tables in opened_
+  std::vector<Table> opened_ GUARDED_BY(mutex_);
+};
+
+}  // namespace testbed::bf_tree
+
+#endif  // TESTBED_ENGINES_BF_TREE_TABLES_H_
