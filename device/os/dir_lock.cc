@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -20,19 +21,35 @@ namespace {
 struct Locked {
   int fd;
   std::string name;  // without a slash at the end, unless it is the root
+  pid_t owner;       // the process that locked it
 };
 
-// The directories that this process has locked.
+bool IsSame(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// The directories that this process, or the one from which it was forked, has locked.
 class LockedDirectories {
  public:
   void Add(int fd, std::string name) {
     while (name.size() > 1 && name.ends_with('/')) name.pop_back();
     LockGuard guard(mutex_);
-    all_.push_back({fd, std::move(name)});
+    all_.push_back({fd, std::move(name), ::getpid()});
   }
   void Remove(int fd) {
     LockGuard guard(mutex_);
     std::erase_if(all_, [fd](const Locked& one) { return one.fd == fd; });
+  }
+  // Returns whether this process itself has locked the directory of which `fd` is another
+  // descriptor.
+  bool Has(int fd) {
+    struct stat wanted;
+    if (::fstat(fd, &wanted) != 0) return false;
+    LockGuard guard(mutex_);
+    return std::any_of(all_.begin(), all_.end(), [&wanted](const Locked& one) {
+      struct stat locked;
+      return one.owner == ::getpid() && ::fstat(one.fd, &locked) == 0 && IsSame(wanted, locked);
+    });
   }
   // Returns the locked directory that `path` lies in, or is; the one locked last, if several have
   // its name.
@@ -56,10 +73,6 @@ LockedDirectories& TheLocked() {
   return *locked;
 }
 
-bool IsSame(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 }  // namespace
 
 void CheckLockedDirectory(const std::string& path) {
@@ -75,25 +88,31 @@ void CheckLockedDirectory(const std::string& path) {
       ESTALE);
 }
 
-// An exception of the body ends in the destructor, which unlocks the directory.
+// An exception of the body ends in the destructor, which unlocks the directory. It does so only
+// where the lock was taken: the descriptor of a lock that somebody else holds is closed alone.
 DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() {
   fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) throw Error::Io("open", dir, errno);
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
+    owner_ = ::getpid();
     TheLocked().Add(fd_, dir);
     return;
   }
   const int code = errno;
   if (code != EWOULDBLOCK) throw Error::Io("lock", dir, code);
-  throw Error(Error::kUsage, option + " " + dir +
-                                 " is used by another testbed now; wait for its end or choose "
-                                 "another directory");
+  throw Error(Error::kUsage,
+              option + " " + dir +
+                  (TheLocked().Has(fd_)
+                       ? " is in use by this process already; close it first"
+                       : " is used by another testbed now; wait for its end") +
+                  " or choose another directory");
 }
 
 std::optional<DirLock> DirLock::Try(const std::string& dir) {
   DirLock lock;
   lock.fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (lock.fd_ < 0 || ::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  lock.owner_ = ::getpid();
   TheLocked().Add(lock.fd_, dir);
   return lock;
 }
@@ -109,13 +128,17 @@ std::string DirLock::held_path() const { return "/proc/self/fd/" + std::to_strin
 DirLock::~DirLock() {
   if (fd_ < 0) return;
   TheLocked().Remove(fd_);
+  // A forked child has a copy of the descriptor, so closing this one would leave the lock to it.
+  if (owner_ == ::getpid()) ::flock(fd_, LOCK_UN);
   ::close(fd_);
 }
 
-DirLock::DirLock(DirLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+DirLock::DirLock(DirLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), owner_(std::exchange(other.owner_, 0)) {}
 
 DirLock& DirLock::operator=(DirLock&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(owner_, other.owner_);
   return *this;
 }
 

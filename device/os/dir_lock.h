@@ -1,5 +1,6 @@
 // A DirLock lets one process at a time use a directory. It locks the directory itself by flock(2),
-// so it leaves no file behind and ends with the process, however the process ends.
+// so it leaves no file behind and ends with the process, however the process ends. Forked children of
+// the process have the lock too, until it is given back or they have ended or run another program.
 //
 //   DirLock lock(dir, "--dir");     // throws when another process holds the lock
 //   CheckLockedDirectory(dir + "/log-000002");  // throws when `dir` is another directory by now
@@ -7,6 +8,8 @@
 // A DirLock is not thread-safe.
 #ifndef TESTBED_DEVICE_OS_DIR_LOCK_H_
 #define TESTBED_DEVICE_OS_DIR_LOCK_H_
+
+#include <sys/types.h>
 
 #include <optional>
 #include <string>
@@ -16,13 +19,14 @@ namespace testbed {
 class DirLock {
  public:
   DirLock() = default;  // holds no lock
-  // Locks `dir`. Throws Error: kUsage, naming `option`, when another process holds the lock; kIo
-  // when the directory cannot be opened. Forked children of this process hold the lock too, until
-  // they end or run another program.
+  // Locks `dir`. Throws Error: kUsage, naming `option`, when this process or another one holds the
+  // lock; kIo when the directory cannot be opened.
   DirLock(const std::string& dir, const std::string& option);
-  // Returns the lock, or nothing when another process holds it, when `dir` is a symbolic link, or
-  // when it cannot be opened as a directory.
+  // Returns the lock, or nothing when somebody holds it, when `dir` is a symbolic link, or when it
+  // cannot be opened as a directory.
   static std::optional<DirLock> Try(const std::string& dir);
+  // Gives the lock back, for the forked children too. In a child it gives nothing back: the lock
+  // stays its parent's.
   ~DirLock();
   DirLock(DirLock&& other) noexcept;
   DirLock& operator=(DirLock&& other) noexcept;
@@ -36,6 +40,7 @@ class DirLock {
 
  private:
   int fd_ = -1;
+  pid_t owner_ = 0;  // the process that took the lock
 };
 
 // Throws Error (kIo, ESTALE) when `path` lies in a directory that this process, or the process that

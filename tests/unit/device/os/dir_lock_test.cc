@@ -35,7 +35,8 @@ TEST_F(DirLockTest, IsHeldByOneAndGivenBack) {
     FAIL() << "two hold it";
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), Error::kUsage);
-    EXPECT_NE(std::string(e.what()).find("--dir " + dir_), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("--dir " + dir_ + " is in use by this process already"),
+              std::string::npos);
   }
   DirLock moved = std::move(*first);
   first.reset();
@@ -115,11 +116,41 @@ TEST_F(DirLockTest, EndsWithAProcessThatIsKilled) {
   }
   char byte;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  EXPECT_THROW(DirLock(dir_, "--dir"), Error);
+  try {
+    DirLock second(dir_, "--dir");
+    ADD_FAILURE() << "two processes hold it";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("is used by another testbed now"), std::string::npos);
+  }
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_NO_THROW(DirLock(dir_, "--dir"));
   close(ready[0]), close(ready[1]);
+}
+
+// A forked child has copies of its parent's descriptors, and a lock of flock(2) ends with the last
+// copy or with the word of any of them.
+TEST_F(DirLockTest, IsTheParentsAndNotItsForkedChildrens) {
+  std::optional<DirLock> lock(std::in_place, dir_, "--dir");
+  const pid_t dropping = fork();
+  if (dropping == 0) {
+    lock.reset();
+    _exit(0);
+  }
+  waitpid(dropping, nullptr, 0);
+  EXPECT_THROW(DirLock(dir_, "--dir"), Error) << "a child has given its parent's lock back";
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t living = fork();
+  if (living == 0) {
+    close(ends[1]);
+    char byte;
+    _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);  // returns when the parent has closed its end
+  }
+  lock.reset();
+  EXPECT_NO_THROW(DirLock(dir_, "--dir")) << "a child keeps its parent's lock";
+  close(ends[0]), close(ends[1]);
+  waitpid(living, nullptr, 0);
 }
 
 TEST_F(DirLockTest, IsGivenBackWhenThereIsNoMemoryForIt) {

@@ -512,7 +512,7 @@ TEST_F(BtreeCheckTest, ADirectoryThatIsNoneOrInUse) {
   EXPECT_NE(error().find("holds no btree database"), std::string::npos);
   MakeDatabase(10);
   Open();
-  EXPECT_NE(error().find("is used by another testbed now"), std::string::npos);
+  EXPECT_NE(error().find("is in use by this process already"), std::string::npos);
   Close();
   EXPECT_EQ(error(), "");
   InspectOptions options;

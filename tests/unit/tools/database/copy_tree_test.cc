@@ -172,12 +172,12 @@ TEST_F(CopyDatabaseTest, ADatabaseInUseIsLeftAlone) {
   Put("to/db/btree.data", "of a run");
   {
     const DirLock of_the_run(root_ + "/to", "--dir");
-    EXPECT_NE(ErrorOfCopy().find("is used by another testbed"), std::string::npos);
+    EXPECT_NE(ErrorOfCopy().find("is in use by this process"), std::string::npos);
     EXPECT_EQ(Text("to/db/btree.data"), "of a run");
   }
   EXPECT_EQ(ErrorOfCopy(), "");
   const DirLock of_a_run(root_ + "/from", "--dir");
-  EXPECT_NE(ErrorOfCopy().find("/from is used by another testbed"), std::string::npos)
+  EXPECT_NE(ErrorOfCopy().find("/from is in use by this process"), std::string::npos)
       << "it may change while it is copied";
 }
 
