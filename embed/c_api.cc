@@ -1,5 +1,7 @@
 // The C API (testbed_engine.h) over engines/engine.h. It turns errors into codes and sentences. It
 // counts open sessions and cursors, so that it can refuse a close in the wrong order.
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 #include <exception>
@@ -69,10 +71,24 @@ testbed_status StatusOf(Error::Kind kind) {
   return TESTBED_FAILED;
 }
 
+// Keeps the calling thread from being cancelled (pthread_cancel(3)) until its end. A cancellation
+// unwinds the stack as an exception does, and ends the process where a function lets none pass.
+class NotCancelled {
+ public:
+  NotCancelled() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~NotCancelled() { ::pthread_setcancelstate(before_, nullptr); }
+  NotCancelled(const NotCancelled&) = delete;
+  NotCancelled& operator=(const NotCancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 // Returns what `work` returns. If `work` throws, notes the error as the thread's last one and
 // returns its status.
 template <typename Work>
 testbed_status Guarded(Work work) {
+  const NotCancelled call;
   try {
     return work();
   } catch (const Error& error) {
@@ -191,6 +207,7 @@ testbed_status testbed_close(testbed_engine* engine) {
   if (engine->sessions.load() != 0) {
     return Refuse(TESTBED_USAGE, "the database has sessions that are open: close them first");
   }
+  const NotCancelled call;
   // The destructor cannot report an error, so a checkpoint comes first, which can.
   const testbed_status status = testbed_checkpoint(engine);
   delete engine;
@@ -234,6 +251,7 @@ testbed_status testbed_session_close(testbed_session* session) {
   if (session->cursors != 0) {
     return Refuse(TESTBED_USAGE, "the session has cursors that are open: close them first");
   }
+  const NotCancelled call;
   const testbed_status status = Guarded([&] {
     if (session->in_transaction) session->session->Rollback();
     return TESTBED_OK;

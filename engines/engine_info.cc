@@ -1,12 +1,17 @@
 // Functions on one engine that need not know the other engines. Those that must are in registry.cc.
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/os/dir_lock.h"
 #include "engines/registry.h"
 
 namespace testbed {
@@ -74,6 +79,28 @@ void RenameOption(const std::string& name, const std::string& words, std::string
     if ((next >= 'a' && next <= 'z') || next == '_') in_place = option;  // a longer name
     sentence->replace(at, option.size() + (next == '=' ? 1 : 0), in_place);
     at = sentence->find(option, at + in_place.size());
+  }
+}
+
+// Returns the directory and those above it that do not exist, the innermost first.
+std::vector<std::string> MissingDirectories(std::string dir) {
+  std::vector<std::string> missing;
+  while (!dir.empty() && !IsThere(dir)) {
+    missing.push_back(dir);
+    const size_t slash = dir.rfind('/', dir.find_last_not_of('/'));
+    dir.resize(slash == std::string::npos ? 0 : slash + 1);
+  }
+  return missing;
+}
+
+// Removes the directories, the innermost first, as far as they are empty and nobody has locked the
+// innermost.
+void RemoveIfUnused(const std::vector<std::string>& dirs) {
+  if (dirs.empty()) return;
+  const std::optional<DirLock> lock = DirLock::Try(dirs.front());
+  if (!lock) return;
+  for (const std::string& dir : dirs) {
+    if (::rmdir(dir.c_str()) != 0) return;
   }
 }
 
@@ -195,11 +222,13 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
 std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,
                                    const EngineOptions& options) {
   CheckEngineOptions(info, options);
+  std::vector<std::string> made;
   if (info.capabilities.persistent && !options.create && !info.recognises(dir)) {
     throw Error(Error::kUsage, "the directory " + dir + " holds no database of " + info.name +
                                    ": load one first, or choose another --dir");
   }
   if (info.capabilities.persistent && options.create) {
+    made = MissingDirectories(dir);
     MakeDirectories(dir);
     // A library makes the names of its files durable at most, but not the name of their directory.
     // That is made durable before the library makes files, so that a directory with a database is
@@ -208,6 +237,9 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
   }
   try {
     return info.open(dir, options);
+  } catch (const Error& e) {
+    if (e.kind() == Error::kUsage) RemoveIfUnused(made);
+    throw;
   } catch (const std::filesystem::filesystem_error& e) {
     throw Error::Io("open", e.path1().empty() ? dir : e.path1().string(), e.code().value());
   }

@@ -108,8 +108,8 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options);
 // Opens the database of engine `name` in `dir`. With options.create, makes the directory if it does
 // not exist, and makes its name durable if it holds no database yet. Throws Error (kUsage) when the
 // name is unknown, when CheckEngineOptions refuses the options, when `dir` holds a database of
-// another engine, and when it holds none although options.create is false. Throws Error (kIo) when
-// the directory cannot be made.
+// another engine, and when it holds none although options.create is false; no directory that it has
+// made is left then. Throws Error (kIo) when the directory cannot be made.
 std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& dir,
                                    const EngineOptions& options);
 // Opens a database in the same way, for an engine that need not be in the registry. Does not check

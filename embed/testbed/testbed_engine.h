@@ -30,6 +30,7 @@
 //
 // Threads. Many threads may use an engine at once. Only one thread at a time may use a session and
 // its cursors, so each thread opens a session of its own. testbed_error() is the calling thread's.
+// A thread that is cancelled (pthread_cancel) ends after its call, and not within it.
 // With lmdb and mdbx a transaction that has written must end, and its session be closed, on the
 // thread of its first write: their lock is that thread's.
 //

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -191,6 +192,35 @@ TEST_F(CApi, TheSentenceIsTheThreadsOwn) {
   EXPECT_THAT(testbed_error(), HasSubstr("no transaction is open"));
 }
 
+struct CallsOfAThread {
+  testbed_engine* engine;
+  testbed_session* session;
+  testbed_table table;
+  testbed_status put, checkpoint;
+};
+
+// A checkpoint makes system calls that are cancellation points.
+void* BeCancelledAndCall(void* given) {
+  auto* const calls = static_cast<CallsOfAThread*>(given);
+  pthread_cancel(pthread_self());
+  calls->put = testbed_put(calls->session, calls->table, "a", 1, "1", 1);
+  calls->checkpoint = testbed_checkpoint(calls->engine);
+  pthread_testcancel();
+  return nullptr;
+}
+
+TEST_F(CApi, AThreadIsCancelledAfterItsCall) {
+  CallsOfAThread calls = {engine_, session_, table_, TESTBED_FAILED, TESTBED_FAILED};
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, nullptr, BeCancelledAndCall, &calls), 0);
+  void* end = nullptr;
+  ASSERT_EQ(pthread_join(thread, &end), 0);
+  EXPECT_EQ(end, PTHREAD_CANCELED);
+  EXPECT_EQ(calls.put, TESTBED_OK);
+  EXPECT_EQ(calls.checkpoint, TESTBED_OK);
+  EXPECT_EQ(Get(session_, table_, "a"), "1");
+}
+
 TEST(CApiClose, SaysThatCommitsAreNotDurable) {
   const OwnDir dir;
   FailingDisk disk(dir.path());
@@ -248,6 +278,8 @@ TEST(CApiOpen, WrongOptionsMakeNothing) {
   EXPECT_THAT(refused("btree", "page_size=5000"), HasSubstr("powers of two"));
   EXPECT_THAT(refused("btree", "create=0"), HasSubstr("holds no database of btree"));
   EXPECT_THAT(refused("btree", "colour=red"), HasSubstr("colour"));
+  // It depends on the file system, so the engine asks when the directory is there.
+  EXPECT_THAT(refused("btree", "torn_page=atomic"), HasSubstr("needs --io direct"));
   EXPECT_THAT(refused("elm", "io=mmap"), HasSubstr("elm is not known"));
   EXPECT_FALSE(std::filesystem::exists(path));
 }
