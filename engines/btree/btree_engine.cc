@@ -1,5 +1,8 @@
 #include "engines/btree/btree_engine.h"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -214,21 +217,35 @@ class BtreeEngine : public Engine {
  public:
   BtreeEngine(std::unique_ptr<Store> store, const EngineOptions& options)
       : store_(std::move(store)), lazy_interval_ms_(options.lazy_interval_ms) {}
+  // A forked child closes nothing: it has a copy of the engine's memory, but none of its threads,
+  // and the files are its parent's.
+  ~BtreeEngine() override {
+    if (InForkedChild()) static_cast<void>(store_.release());
+  }
 
   std::string name() const override { return "btree"; }
   TableId OpenTable(const std::string& table) override {
+    CheckProcess();
     if (table == btree::kChangeBufferTable) {
       throw Error(Error::kUsage, "btree keeps a table of the name " + table + " for itself");
     }
     return store_->OpenTable(table)->table();
   }
   std::unique_ptr<Session> NewSession() override {
+    CheckProcess();
     return std::make_unique<BtreeSession>(store_.get());
   }
-  void Flush() override { store_->Flush(); }
-  void Checkpoint() override { store_->Checkpoint(); }
-  void Settle() override { store_->Checkpoint(); }
+  void Flush() override {
+    CheckProcess();
+    store_->Flush();
+  }
+  void Checkpoint() override {
+    CheckProcess();
+    store_->Checkpoint();
+  }
+  void Settle() override { Checkpoint(); }
   bool ResizeCache(uint64_t bytes) override {
+    CheckProcess();
     store_->ResizeCache(bytes);
     return true;
   }
@@ -314,13 +331,23 @@ class BtreeEngine : public Engine {
   }
 
  private:
+  bool InForkedChild() const { return ::getpid() != process_; }
+  // A child that used the database would wait for threads that it does not have, or write to the
+  // files of its parent's database.
+  void CheckProcess() const {
+    if (!InForkedChild()) return;
+    throw Error(Error::kRun, "the btree database in " + store_->dir() +
+                                 " was opened by the process from which this one was forked: use "
+                                 "it there alone, or open it after the fork");
+  }
   btree::CompressedCache::Counters CompressedCounters() const {
     const btree::CompressedCache* cache = store_->file()->compressed_cache();
     return cache != nullptr ? cache->Count() : btree::CompressedCache::Counters();
   }
 
-  const std::unique_ptr<Store> store_;
+  std::unique_ptr<Store> store_;
   const uint32_t lazy_interval_ms_;
+  const pid_t process_ = ::getpid();  // the process that opened the database
 };
 
 StoreOptions OptionsOf(const EngineOptions& options) {

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <type_traits>
 
 #include "device/error.h"
@@ -26,7 +28,14 @@ class ReservedArray {
   explicit ReservedArray(size_t size) : bytes_(size * sizeof(T) + kHugePage) {
     void* at = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) throw Error::Io("mmap of", "the btree cache", errno);
+    if (at == MAP_FAILED) {
+      const int code = errno;
+      throw Error(Error::kIo,
+                  "the system reserves no " + std::to_string(bytes_ >> 20) +
+                      " MiB of address space for the btree: " + std::strerror(code) +
+                      "; see whether ulimit -v bounds it, or vm.overcommit_memory is 2",
+                  code);
+    }
     mapping_ = at;
     const auto address = reinterpret_cast<uintptr_t>(at);
     at_ = reinterpret_cast<T*>((address + kHugePage - 1) / kHugePage * kHugePage);

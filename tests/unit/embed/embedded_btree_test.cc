@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -31,6 +34,17 @@ std::vector<void (*)(int)> Handlers() {
     handlers.push_back(action.sa_handler);
   }
   return handlers;
+}
+
+// Returns the signals that the thread blocks.
+std::vector<int> Blocked() {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  std::vector<int> blocked;
+  for (int number = 1; number < 32; ++number) {
+    if (sigismember(&mask, number) == 1) blocked.push_back(number);
+  }
+  return blocked;
 }
 
 void Write(Engine* engine, const std::string& prefix, const std::string& value) {
@@ -82,10 +96,135 @@ TEST(EmbeddedBtree, OutlivesAChangeOfTheWorkingDirectory) {
 
 TEST(EmbeddedBtree, LeavesSignalsAlone) {
   const OwnDir dir;
-  const auto before = Handlers();
-  const auto engine = OpenBtree(dir.path(), Small());
+  const auto handlers = Handlers();
+  const auto blocked = Blocked();
+  auto engine = OpenBtree(dir.path(), Small());
   Write(engine.get(), "a", "value");
-  EXPECT_EQ(Handlers(), before);
+  engine->Checkpoint();
+  EXPECT_EQ(Handlers(), handlers);
+  EXPECT_EQ(Blocked(), blocked);
+  engine.reset();
+  EXPECT_EQ(Handlers(), handlers);
+  EXPECT_EQ(Blocked(), blocked);
+}
+
+// Returns how many of the calls that a forked child may not make are refused to it.
+int RefusedInChild(Engine* engine) {
+  int refused = 0;
+  const auto expect_error = [&refused](auto call) {
+    try {
+      call();
+    } catch (const Error&) {
+      ++refused;
+    }
+  };
+  expect_error([&] { engine->OpenTable("other"); });
+  expect_error([&] { (void)engine->NewSession(); });
+  expect_error([&] { engine->Flush(); });
+  expect_error([&] { engine->Checkpoint(); });
+  expect_error([&] { engine->Settle(); });
+  expect_error([&] { engine->ResizeCache(8 << 20); });
+  return refused;
+}
+
+TEST(EmbeddedBtree, IsNeitherUsedNorClosedByAForkedChild) {
+  const OwnDir dir;
+  auto engine = OpenBtree(dir.path(), Small());
+  Write(engine.get(), "a", "value");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);  // it would wait for threads that it does not have
+    const int refused = RefusedInChild(engine.get());
+    engine.reset();
+    ::_exit(refused);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 6);
+  Write(engine.get(), "b", "value");
+  engine.reset();
+  EXPECT_EQ(Rows(OpenBtree(dir.path(), Small()).get(), "value"), 600);
+}
+
+// A worker that was forked while the database was open lives on when it is closed.
+TEST(EmbeddedBtree, OpensAgainWhileAForkedChildLives) {
+  const OwnDir dir;
+  auto engine = OpenBtree(dir.path(), Small());
+  Write(engine.get(), "a", "value");
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::close(ends[1]);
+    char byte;
+    ::_exit(::read(ends[0], &byte, 1) == 0 ? 0 : 1);  // returns when the parent has closed its end
+  }
+  engine.reset();
+  int rows = 0;
+  EXPECT_NO_THROW(rows = Rows(OpenBtree(dir.path(), Small()).get(), "value"));
+  EXPECT_EQ(rows, 300);
+  ::close(ends[0]);
+  ::close(ends[1]);
+  ::waitpid(child, nullptr, 0);
+}
+
+std::string SentenceOfTable(Engine* engine, const std::string& name) {
+  try {
+    engine->OpenTable(name);
+  } catch (const Error& e) {
+    return e.kind() == Error::kUsage ? e.what() : "another kind";
+  }
+  return "no error";
+}
+
+// The limits that docs/embedding.md tells.
+TEST(EmbeddedBtree, TakesWhatIsWithinItsLimitsAndNothingBeyond) {
+  const OwnDir dir;
+  EngineOptions options = Small();
+  options.page_size = 4096;
+  options.durability = Durability::kNone;
+  const std::string longest(512, 'k');
+  EXPECT_EQ(BtreeEngineInfo().capabilities.max_value_size, size_t{1} << 30);
+  {
+    const auto engine = OpenBtree(dir.path(), options);
+    for (int i = 1; i < 4095; ++i) engine->OpenTable(std::to_string(i));
+    EXPECT_THAT(SentenceOfTable(engine.get(), longest + "k"), testing::HasSubstr("is longer than"));
+    const TableId last = engine->OpenTable(longest);
+    EXPECT_THAT(SentenceOfTable(engine.get(), "x"), testing::HasSubstr("more than 4095 tables"));
+    const auto session = engine->NewSession();
+    session->Put(last, longest, "1");
+    EXPECT_THROW(session->Put(last, longest + "k", "1"), Error);
+    // It is refused for its length alone: its bytes are not looked at.
+    const std::string_view too_long(longest.data(), (size_t{1} << 30) + 1);
+    EXPECT_THROW(session->Put(last, "a", too_long), Error);
+    EXPECT_EQ(engine->OpenTable("4094"), 4094u);
+  }
+  const auto engine = OpenBtree(dir.path(), options);
+  EXPECT_THAT(SentenceOfTable(engine.get(), "x"), testing::HasSubstr("more than 4095 tables"));
+  const auto session = engine->NewSession();
+  std::string_view value;
+  EXPECT_TRUE(session->Get(engine->OpenTable(longest), longest, &value));
+  EXPECT_EQ(value, "1");
+  EXPECT_FALSE(session->Get(engine->OpenTable("4094"), longest + "k", &value));
+}
+
+TEST(EmbeddedBtree, ASessionThatEndsInATransactionRollsItBack) {
+  const OwnDir dir;
+  const auto engine = OpenBtree(dir.path(), Small());
+  const TableId table = engine->OpenTable("rows");
+  {
+    const auto ending = engine->NewSession();
+    ending->Begin();
+    ending->Put(table, "a", "value");
+    const auto cursor = ending->NewCursor(table);
+    EXPECT_TRUE(cursor->First());
+  }
+  EXPECT_EQ(Rows(engine.get(), "value"), 0);
+  engine->NewSession()->Put(table, "a", "value");  // nobody holds the row
+  EXPECT_EQ(Rows(engine.get(), "value"), 1);
 }
 
 TEST(EmbeddedBtree, MisuseIsAnError) {

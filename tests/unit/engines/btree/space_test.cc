@@ -15,6 +15,14 @@
 namespace testbed::btree {
 namespace {
 
+TEST(SpaceTest, RefusesMorePagesThanAFileMayHave) {
+  Space space(4096, [](uint32_t) {});
+  EXPECT_THROW(space.Reserve(kMaxPages), Error);
+  EXPECT_THROW(space.Promise(kMaxPages), Error);
+  EXPECT_EQ(space.used_pages(), 1u);
+  EXPECT_EQ(space.Reserve(1), 1u);
+}
+
 TEST(SpaceTest, GivesNoPageTwice) {
   uint32_t length = 0;
   Space space(4096, [&](uint32_t pages) { length = pages; });
