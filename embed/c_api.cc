@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "device/error.h"
+#include "device/os/thread.h"
 #include "embed/testbed/testbed_engine.h"
 #include "engines/engine.h"
 #include "engines/extra_options.h"
@@ -41,19 +42,22 @@ struct testbed_cursor {
 namespace testbed {
 namespace {
 
-struct LastError {
-  std::string sentence;
-  int number = 0;
-};
-thread_local LastError last_error;
+thread_local int last_number = 0;
+
+// Returns the sentence of the thread's last error. Throws std::bad_alloc.
+std::string& LastSentence() {
+  return *OfThread([] { return std::make_unique<std::string>(); });
+}
 
 testbed_status Refuse(testbed_status status, const char* sentence, int number = 0) {
+  last_number = number;
+  std::string* last = nullptr;
   try {
-    last_error.sentence = sentence;
+    last = &LastSentence();
+    *last = sentence;
   } catch (const std::bad_alloc&) {
-    last_error.sentence.clear();
+    if (last != nullptr) last->clear();
   }
-  last_error.number = number;
   return status;
 }
 
@@ -174,8 +178,14 @@ testbed_status OffRow() {
 
 using namespace testbed;
 
-const char* testbed_error() { return last_error.sentence.c_str(); }
-int testbed_error_number() { return last_error.number; }
+const char* testbed_error() {
+  try {
+    return LastSentence().c_str();
+  } catch (const std::bad_alloc&) {
+    return "";
+  }
+}
+int testbed_error_number() { return last_number; }
 const char* testbed_version() { return TESTBED_VERSION; }
 
 const char* testbed_engine_name(size_t i) {

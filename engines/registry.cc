@@ -11,9 +11,10 @@ std::vector<EngineInfo> EnginesOfTheBuild();
 
 namespace {
 
+// The list is never destroyed: a database may be opened while the static objects are destroyed.
 std::vector<EngineInfo>& AllEngines() {
-  static std::vector<EngineInfo> engines = EnginesOfTheBuild();
-  return engines;
+  static auto* const engines = new std::vector<EngineInfo>(EnginesOfTheBuild());
+  return *engines;
 }
 
 }  // namespace

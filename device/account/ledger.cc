@@ -4,8 +4,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "device/account/kernel_account.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 
 namespace testbed {
 
@@ -13,10 +16,14 @@ ThreadLedger::ThreadLedger() : private_slot_(std::make_unique<KernelSlot>()) {
   kernel = private_slot_.get();
 }
 
-// A thread-local object of each registered thread, whose destructor gives the thread's part back to
-// the ledger when the thread ends.
+// An object of each registered thread, whose destructor gives the thread's part back to the ledger
+// when the thread ends. An object of the thread that is destroyed later, such as a database that is
+// static, registers the thread again: the part that it had may be another thread's by then.
 struct ThreadRegistration {
   ThreadLedger* const thread = Ledger::Get().Acquire();
+  ThreadRegistration() = default;
+  ThreadRegistration(const ThreadRegistration&) = delete;
+  ThreadRegistration& operator=(const ThreadRegistration&) = delete;
   ~ThreadRegistration() {
     internal::this_thread = nullptr;
     Ledger::Get().Release(thread);
@@ -26,9 +33,10 @@ struct ThreadRegistration {
 namespace internal {
 
 ThreadLedger& RegisterThread() {
-  thread_local ThreadRegistration registration;
-  Ledger::Get().Rejoin(registration.thread);  // has an effect only in a forked child
-  this_thread = registration.thread;
+  const ThreadRegistration* const registration =
+      OfThread([] { return std::make_unique<ThreadRegistration>(); });
+  Ledger::Get().Rejoin(registration->thread);  // has an effect only in a forked child
+  this_thread = registration->thread;
   return *this_thread;
 }
 

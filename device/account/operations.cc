@@ -21,9 +21,10 @@ struct OpTable {
   };
 };
 
+// The table is never destroyed: a database may be closed after the static objects are gone.
 OpTable& Ops() {
-  static OpTable table;
-  return table;
+  static auto* const table = new OpTable;
+  return *table;
 }
 
 }  // namespace

@@ -102,9 +102,8 @@ DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() 
   if (code != EWOULDBLOCK) throw Error::Io("lock", dir, code);
   throw Error(Error::kUsage,
               option + " " + dir +
-                  (TheLocked().Has(fd_)
-                       ? " is in use by this process already; close it first"
-                       : " is used by another testbed now; wait for its end") +
+                  (TheLocked().Has(fd_) ? " is in use by this process already; close it first"
+                                        : " is used by another testbed now; wait for its end") +
                   " or choose another directory");
 }
 

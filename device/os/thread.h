@@ -1,9 +1,20 @@
-// Starts threads. When the system makes no more threads, std::thread throws std::system_error,
-// which names neither the thread nor the limit; StartThread throws an Error that names both.
+// Starts threads, and gives each thread objects of its own.
 //
 //   std::thread cleaner = StartThread("the cleaner of the btree", [] { CleanerLoop(); });
+//   Use(OfThread([] { return std::make_unique<char[]>(4096); }));  // the thread's own 4 KiB
+//
+// When the system makes no more threads, std::thread throws std::system_error, which names neither
+// the thread nor the limit; StartThread throws an Error that names both.
+//
+// The object of OfThread is made at the thread's first call and destroyed when the thread ends. One
+// that is declared thread_local must not be used once it is destroyed, and the main thread's are
+// destroyed at the begin of exit(3): before the program's static objects, one of which may be a
+// database that is closed then, and before the functions of atexit(3). A thread's own objects may
+// be destroyed in such an order, too. The object of OfThread is then made anew.
 #ifndef TESTBED_DEVICE_OS_THREAD_H_
 #define TESTBED_DEVICE_OS_THREAD_H_
+
+#include <cxxabi.h>
 
 #include <string>
 #include <system_error>
@@ -11,6 +22,10 @@
 #include <utility>
 
 #include "device/error.h"
+
+// Tells which program or shared library this code is part of. The compiler passes it on for the
+// destructors of thread_local objects, and no header declares it.
+extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // NOLINT
 
 namespace testbed {
 
@@ -33,6 +48,23 @@ std::thread StartThread(const std::string& whose, Run&& run) {
   } catch (const std::system_error& e) {
     throw NotMade("a thread for " + whose, e.code().value());
   }
+}
+
+// Returns the calling thread's object. `make` returns a std::unique_ptr to a new one, and may
+// throw. Each `make` of the program, which is a lambda, has an object of its own in each thread.
+template <typename Make>
+auto OfThread(Make make) {
+  using Owner = decltype(make());
+  // A pointer is not destroyed, so it tells at any time whether there is an object.
+  thread_local typename Owner::pointer object = nullptr;
+  if (object == nullptr) {
+    object = make().release();
+    // The destructor of a thread_local object is registered once in a thread; this one is each
+    // time. When there is no memory for it, the object stays.
+    const auto end = [](void*) { const Owner last(std::exchange(object, nullptr)); };
+    static_cast<void>(abi::__cxa_thread_atexit(end, nullptr, &__dso_handle));
+  }
+  return object;
 }
 
 }  // namespace testbed

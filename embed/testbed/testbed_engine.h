@@ -30,7 +30,10 @@
 //
 // Threads. Many threads may use an engine at once. Only one thread at a time may use a session and
 // its cursors, so each thread opens a session of its own. testbed_error() is the calling thread's.
-// A thread that is cancelled (pthread_cancel) ends after its call, and not within it.
+// A thread that is cancelled (pthread_cancel) ends after its call, and not within it. With btree
+// all calls may be made until the process ends, also by a function of atexit(3). A child that is
+// forked while a database is open must not use its handles; with btree a close of the database
+// returns TESTBED_FAILED there and leaves it to the parent.
 // With lmdb and mdbx a transaction that has written must end, and its session be closed, on the
 // thread of its first write: their lock is that thread's.
 //

@@ -118,6 +118,25 @@ class EngineTest(unittest.TestCase):
             engine.close()
         engine.close()
 
+    def test_a_forked_child_does_not_close_the_database(self):
+        with testbed_engine.open("btree", self.directory) as engine:
+            table = engine.table("t")
+            with engine.session() as session:
+                session.put(table, b"a", b"1")
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                try:
+                    engine.close()
+                except testbed_engine.Error as error:
+                    os._exit(error.status)
+                os._exit(0)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 5)
+            with engine.session() as session:
+                session.put(table, b"b", b"2")
+        with testbed_engine.open("btree", self.directory) as engine, engine.session() as session:
+            self.assertEqual(list(session.scan(engine.table("t"))), [(b"a", b"1"), (b"b", b"2")])
+
     def test_two_databases_and_threads(self):
         handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
         engines = [testbed_engine.open("btree", os.path.join(self.directory, name), cache_bytes="16M") for name in "ab"]

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "device/os/thread.h"
 #include "engines/btree/page/node.h"
 
 namespace testbed::btree {
@@ -10,8 +11,7 @@ namespace {
 
 // Returns a buffer in which a page is rebuilt. Each thread has one, which is made at its first use.
 char* RebuildBuffer() {
-  static thread_local const std::unique_ptr<char[]> buffer(new char[kMaxPageSize]);
-  return buffer.get();
+  return OfThread([] { return std::make_unique_for_overwrite<char[]>(kMaxPageSize); });
 }
 
 }  // namespace

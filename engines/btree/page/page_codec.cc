@@ -11,6 +11,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/os/thread.h"
 
 namespace testbed::btree {
 namespace {
@@ -25,8 +26,7 @@ struct FreeZstd {
 
 // Returns a buffer of the thread, as large as the largest page.
 char* Scratch() {
-  thread_local const std::unique_ptr<char[]> scratch(new char[kMaxPageSize]);
-  return scratch.get();
+  return OfThread([] { return std::make_unique_for_overwrite<char[]>(kMaxPageSize); });
 }
 
 // Returns what the library has made. Throws std::bad_alloc when the library found no memory.
@@ -42,8 +42,9 @@ size_t Compress(PageCodec codec, const char* from, size_t n, char* to, size_t mo
     const int got = LZ4_compress_default(from, to, static_cast<int>(n), static_cast<int>(most));
     return got > 0 ? static_cast<size_t>(got) : 0;
   }
-  thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(Checked(ZSTD_createCCtx()));
-  const size_t got = ZSTD_compressCCtx(context.get(), to, most, from, n, kZstdLevel);
+  ZSTD_CCtx* const context =
+      OfThread([] { return std::unique_ptr<ZSTD_CCtx, FreeZstd>(Checked(ZSTD_createCCtx())); });
+  const size_t got = ZSTD_compressCCtx(context, to, most, from, n, kZstdLevel);
   return ZSTD_isError(got) != 0 ? 0 : got;
 }
 
@@ -53,8 +54,9 @@ bool Expand(PageCodec codec, const char* from, size_t n, char* to, size_t exactl
     return got >= 0 && static_cast<size_t>(got) == exactly;
   }
   if (codec != PageCodec::kZstd) return false;
-  thread_local const std::unique_ptr<ZSTD_DCtx, FreeZstd> context(Checked(ZSTD_createDCtx()));
-  return ZSTD_decompressDCtx(context.get(), to, exactly, from, n) == exactly;
+  ZSTD_DCtx* const context =
+      OfThread([] { return std::unique_ptr<ZSTD_DCtx, FreeZstd>(Checked(ZSTD_createDCtx())); });
+  return ZSTD_decompressDCtx(context, to, exactly, from, n) == exactly;
 }
 
 uint32_t RoundUpToUnit(uint32_t bytes) {

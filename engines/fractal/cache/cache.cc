@@ -1,10 +1,12 @@
 #include "engines/fractal/cache/cache.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 
 namespace testbed::fractal {
 
@@ -67,7 +69,7 @@ void Cache::ThrowHalfDone(BlockId block) const {
 
 // Reads the range by one call to the file, widened to the alignment of direct IO.
 std::string_view Cache::ReadRange(uint64_t offset, size_t n, ReadCounters* counters) {
-  thread_local AlignedBuffer buffer;
+  AlignedBuffer& buffer = *OfThread([] { return std::make_unique<AlignedBuffer>(); });
   const uint64_t unit = std::max<uint64_t>(1, file_->alignment());
   const uint64_t begin = offset / unit * unit;
   const size_t bytes = (offset + n - begin + unit - 1) / unit * unit;

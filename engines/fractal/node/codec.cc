@@ -11,6 +11,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/os/thread.h"
 
 namespace testbed::fractal {
 namespace {
@@ -47,9 +48,9 @@ size_t CompressTo(Codec codec, std::string_view raw, char* to, size_t most) {
       return code == Z_OK ? length : 0;
     }
     case Codec::kZstd: {
-      thread_local const std::unique_ptr<ZSTD_CCtx, FreeZstd> context(Checked(ZSTD_createCCtx()));
-      const size_t got =
-          ZSTD_compressCCtx(context.get(), to, most, raw.data(), raw.size(), kZstdLevel);
+      ZSTD_CCtx* const context =
+          OfThread([] { return std::unique_ptr<ZSTD_CCtx, FreeZstd>(Checked(ZSTD_createCCtx())); });
+      const size_t got = ZSTD_compressCCtx(context, to, most, raw.data(), raw.size(), kZstdLevel);
       return ZSTD_isError(got) != 0 ? 0 : got;
     }
   }
@@ -98,9 +99,9 @@ bool Expand(Codec codec, std::string_view stored, size_t raw_size, char* out) {
       return code == Z_OK && length == raw_size;
     }
     case Codec::kZstd: {
-      thread_local const std::unique_ptr<ZSTD_DCtx, FreeZstd> context(Checked(ZSTD_createDCtx()));
-      return ZSTD_decompressDCtx(context.get(), out, raw_size, stored.data(), stored.size()) ==
-             raw_size;
+      ZSTD_DCtx* const context =
+          OfThread([] { return std::unique_ptr<ZSTD_DCtx, FreeZstd>(Checked(ZSTD_createDCtx())); });
+      return ZSTD_decompressDCtx(context, out, raw_size, stored.data(), stored.size()) == raw_size;
     }
   }
   return false;

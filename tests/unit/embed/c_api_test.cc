@@ -192,6 +192,26 @@ TEST_F(CApi, TheSentenceIsTheThreadsOwn) {
   EXPECT_THAT(testbed_error(), HasSubstr("no transaction is open"));
 }
 
+struct MisuseAtItsEnd {
+  std::string* sentence = nullptr;
+  ~MisuseAtItsEnd() {
+    if (sentence == nullptr) return;
+    if (testbed_commit(nullptr) == TESTBED_USAGE) *sentence = testbed_error();
+  }
+};
+
+// A function of atexit(3) runs after the thread_local objects of the main thread are destroyed.
+// Here the destructor of a thread's first one runs after those of the library.
+TEST(CApiErrors, AreSentencesUntilTheThreadHasEnded) {
+  std::string sentence;
+  std::thread([&sentence] {
+    thread_local MisuseAtItsEnd last;
+    last.sentence = &sentence;
+    EXPECT_EQ(testbed_begin(nullptr), TESTBED_USAGE);
+  }).join();
+  EXPECT_EQ(sentence, "the session is null");
+}
+
 struct CallsOfAThread {
   testbed_engine* engine;
   testbed_session* session;

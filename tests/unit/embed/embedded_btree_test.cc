@@ -94,6 +94,27 @@ TEST(EmbeddedBtree, OutlivesAChangeOfTheWorkingDirectory) {
   EXPECT_EQ(Rows(OpenBtree(dir.path() + "/database", Small()).get(), "value"), 300);
 }
 
+// A static Engine is destroyed at exit(3) after all thread_local objects of the main thread, those
+// of the library among them. Here one of a thread is, because it was made before them.
+TEST(EmbeddedEngine, IsClosedByTheLastObjectOfAThread) {
+  for (const EngineInfo& info : Engines()) {
+    if (info.name != "btree" && info.name != "fractal") continue;
+    SCOPED_TRACE(info.name);
+    const OwnDir dir;
+    EngineOptions options = DefaultEngineOptions(info);
+    options.cache_bytes = 16 << 20;
+    options.compression = "zstd";
+    std::thread([&dir, &info, &options] {
+      thread_local std::unique_ptr<Engine> last;
+      last = OpenEngine(info.name, dir.path(), options);
+      Write(last.get(), "a", "value");
+      last->Checkpoint();  // this thread compresses the pages, and so does the close
+      Write(last.get(), "b", "value");
+    }).join();
+    EXPECT_EQ(Rows(OpenEngine(info.name, dir.path(), options).get(), "value"), 600);
+  }
+}
+
 TEST(EmbeddedBtree, LeavesSignalsAlone) {
   const OwnDir dir;
   const auto handlers = Handlers();

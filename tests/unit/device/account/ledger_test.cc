@@ -240,6 +240,26 @@ TEST_F(LedgerTest, TooManyKindsAreRefused) {
   EXPECT_EQ(status, 0);
 }
 
+// An object of a thread that is destroyed after the thread's registration.
+struct LastOfItsThread {
+  bool* shares = nullptr;
+  ~LastOfItsThread() {
+    if (shares == nullptr) return;
+    const ThreadLedger* const own = &Ledger::ThisThread();
+    std::thread([this, own] { *shares = &Ledger::ThisThread() == own; }).join();
+  }
+};
+
+TEST_F(LedgerTest, AThreadThatEndsSharesItsPartWithNone) {
+  bool shares = true;
+  std::thread([&shares] {
+    thread_local LastOfItsThread last;  // it is made before the registration
+    last.shares = &shares;
+    Ledger::ThisThread();
+  }).join();
+  EXPECT_FALSE(shares);
+}
+
 class ServingAccount : public FakeAccount {
  public:
   void Serve(const ThreadLedger&, int) override { ++serves; }
