@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "device/file/page_cache.h"
+#include "device/os/interrupted.h"
 
 namespace testbed {
 namespace {
@@ -86,7 +87,9 @@ void WriteBack(const File& file, uint64_t offset, uint64_t n) {
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   const CallMark mark(file.options().kind);
   if (IsOnOverlay(file.fd())) {
-    if (::fdatasync(file.fd()) != 0) throw Error::Io("fdatasync", file.path(), errno);
+    if (Uninterrupted([&] { return ::fdatasync(file.fd()); }) != 0) {
+      throw Error::Io("fdatasync", file.path(), errno);
+    }
     return;
   }
   if (::sync_file_range(file.fd(), static_cast<off_t>(offset), static_cast<off_t>(n), kAndWait) ==
