@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "device/error.h"
 #include "tools/command/usage_text.h"
@@ -50,6 +51,30 @@ bool IsRunOption(const std::string& name) { return Flags().contains(name); }
 bool IsRunFlag(const std::string& name) {
   const auto found = Flags().find(name);
   return found != Flags().end() && found->second;
+}
+
+bool BelongsToOneRun(const std::string& name) {
+  static const std::set<std::string> names = {"dir",  "reuse",   "json",  "csv-series",
+                                              "live", "metrics", "record"};
+  return names.contains(name);
+}
+
+bool BelongsToOutput(const std::string& name) {
+  static const std::set<std::string> names = {"out", "save",  "rounds", "forecast",       "fresh",
+                                              "csv", "quiet", "wide",   "report-interval"};
+  return names.contains(name);
+}
+
+void CheckCellOption(const std::string& option, const std::string& name, const std::string& value) {
+  if (BelongsToOneRun(name) || BelongsToOutput(name)) {
+    throw Error(Error::kUsage,
+                fmt::format("{} {}: no cell of an experiment has this option, as the experiment "
+                            "makes its databases itself and keeps a document for each cell in "
+                            "--out; leave it out",
+                            option, name));
+  }
+  if (name == "scratch" && value == "none") return;  // the cell runs without a device of its own
+  CheckOptionValue(name, value);
 }
 
 void CheckOptionValue(const std::string& name, const std::string& value) {

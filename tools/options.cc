@@ -57,10 +57,10 @@ void AddDatabaseOptions(CLI::App& app, RunOptions& o) {
   app.add_option("--engine", o.engine_name, "Storage engine[@release]; `testbed list` shows them")
       ->type_name("NAME");
   AddServerOptions(app, o);
-  app.add_option("--dir", o.dir,
-                 "Directory of the database, kept after the run; without it a temporary one below "
-                 "the current directory is used and removed")
-      ->type_name("DIR");
+  AddDirectoryOption(
+      app, "--dir", &o.dir,
+      "Directory of the database, kept after the run; without it a temporary one below "
+      "the current directory is used and removed");
   app.add_flag(
       "--fresh", o.fresh,
       "Remove the database that testbed made in --dir, and load it anew; other files there stay");
@@ -415,13 +415,10 @@ void AddSweepOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group(
       "Sweep: an option whose values have no commas takes a list, such as "
       "--page-size 4k,8k --engine btree,rocksdb");
-  Add(app, "--out", "DIR",
+  AddDirectoryOption(
+      app, "--out", &o.out_dir,
       "Directory of the results, where the same command continues an interrupted sweep "
-      "[testbed-sweep-NUMBER]",
-      [&o](auto& option, auto& text) {
-        if (text.empty()) RefuseValue(option, "''", "the name of a directory");
-        o.out_dir = text;
-      });
+      "[testbed-sweep-NUMBER]");
   AddFileOption(app, "--save", &o.save_file,
                 "Write the sweep as an experiment (docs/experiments.md) and do not run it");
   Add(app, "--rounds", "N",

@@ -41,10 +41,11 @@ bool StopRequested();
 void PassesStopsOn(pid_t parent);
 
 // What waits for something throws this when the run should end. `doing` completes the sentence:
-// "while its server started".
+// "while its server started". A command that is no run names itself in place of "the run".
 class Stopped : public Error {
  public:
-  explicit Stopped(const std::string& doing) : Error(kRun, "the run was stopped " + doing) {}
+  explicit Stopped(const std::string& doing, const std::string& what = "the run")
+      : Error(kRun, what + " was stopped " + doing) {}
 };
 
 // Installs the handlers while it lives; at most one guard lives at a time. The destructor restores

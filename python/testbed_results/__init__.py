@@ -208,9 +208,10 @@ def rows(paths, table="results"):
         if _is_store(path):
             found += [{"path": str(path), **row} for row in _ask(path, f"SELECT * FROM {table} ORDER BY rowid")]
             continue
+        document = _document(path)
         try:
-            found += [{"path": str(path), **row} for row in _rows_of(_document(path), table)]
-        except (KeyError, TypeError, AttributeError) as error:
+            found += [{"path": str(path), **row} for row in _rows_of(document, table)]
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ResultsError(f"{path} is damaged, or no results document of this version: {error!r}") from error
     return found
 

@@ -76,6 +76,22 @@ TEST_F(AdviseRunTest, WhatWasNotAskedForIsNotMissing) {
 }
 
 // It was said after all measurements. A tmpfs has no device whose readahead could be set.
+// These loaded databases for most of an hour, or failed in each way, before there was no advice; or
+// the other engine was left out without a word.
+TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
+  const std::string words = "advise --engine null --out adv ";
+  for (const char* loads : {"insert", "insert,settle"}) {
+    ExpectRefused(Run(words + "--workload " + loads), "--workload names nothing there");
+  }
+  ExpectRefused(Run(words + "--workload point-read"),
+                "--workload point-read needs a loaded database; begin with insert");
+  ExpectRefused(Run(words + "--set engine=btree"),
+                "--set engine=btree and --engine are the same option");
+  ExpectRefused(Run("advise --engine null,btree"), "advice is for one engine");
+  ExpectRefused(Run(words + "--ram 0"), "--ram 0 is not accepted; it takes a size from 1M");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(AdviseRunTest, ThatThereWillBeNoAdviceIsSaidFirst) {
   struct statfs about {};
   constexpr long kTmpfs = 0x01021994;

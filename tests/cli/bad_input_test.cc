@@ -107,6 +107,7 @@ const BadValue kBadValues[] = {
     {"--csv-series", "/nonexistent/x.csv"},
     {"--report-interval", "0"},
     {"--label", "''"},
+    {"--dir", "''"},
     {"--out", "''"},
     {"--save", "''"},
     {"--rounds", "0"},
@@ -211,12 +212,49 @@ TEST_F(BadInputTest, EveryOptionThatTakesAValueIsTriedAbove) {
   EXPECT_GT(options, 30);
 }
 
+// A shell makes an empty name of a variable that is not set.
+TEST_F(BadInputTest, AnEmptyNameOfADirectoryIsRefused) {
+  for (const char* command :
+       {"experiment read-size --out ''",
+        "experiment read-size --out=", "experiment read-size --on slurm --databases ''",
+        "advise --engine btree --out ''", "doctor --dir ''", "scratch clean --dir ''",
+        "history show --store ''", "report x.json --svg ''", "report x.json --png ''"}) {
+    SCOPED_TRACE(command);
+    ExpectRefused(Run(command), " '' is not accepted; it takes the name of a directory");
+  }
+  ExpectRefused(Run("report x.json --html ''"), "--html '' is not accepted");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(BadInputTest, ANumberOutOfItsRangeAndAnOptionGivenTwiceGetASentence) {
+  ExpectRefused(Run("experiment read-size --rounds 1.5"),
+                "--rounds 1.5 is not accepted; it takes a whole number from 1 to 1000");
+  ExpectRefused(Run("experiment read-size --shuffle -1"),
+                "--shuffle -1 is not accepted; it takes a whole number from 1");
+  ExpectRefused(Run("tree d --levels 0"),
+                "--levels 0 is not accepted; it takes a whole number from 1 to 16");
+  ExpectRefused(Run("trace scale a.trace --share 2 -o b.trace"),
+                "--share 2 is not accepted; it takes a number from ");
+  ExpectRefused(Run("--engine btree --seconds 1 --seconds 2"),
+                "--seconds is given 2 times; give it once");
+  ExpectRefused(Run("doctor --dir a --dir b"), "--dir is given 2 times; give it once");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
   ExpectRefused(Run("--engine btree --nosuch 3"), "--nosuch");
   ExpectRefused(Run("nosuch"), "nosuch");
   ExpectRefused(Run("--engin btree"), "did you mean --engine?");
   ExpectRefused(Run("repot file"), "did you mean report?");
   ExpectRefused(Run("experiment read-size --dir x"), "--dir");
+  ExpectRefused(Run("experiment read-sise"), "did you mean read-size?");
+  ExpectRefused(Run("experiment read-size --set page-sise=4k"), "did you mean --page-size?");
+  // These were taken, and did nothing.
+  for (const char* option : {"dir=d", "json=x.json", "live=true", "fresh=true", "csv=x.csv"}) {
+    SCOPED_TRACE(option);
+    ExpectRefused(Run(std::string("experiment read-size --set ") + option),
+                  "no cell of an experiment has this option");
+  }
   ExpectRefused(Run("advise"), "--engine");
   ExpectRefused(Run(""), "--engine");
   // Advice was given for the default memory, because advise does not see what stands before it.

@@ -83,14 +83,40 @@ TEST_F(SweepTest, ASweepIsSavedAsAnExperimentThatRunsTheSame) {
   const CommandResult saved =
       Run(std::string(kCells) + "--engine-option log_pad=off --drop-caches --save s.toml");
   ASSERT_EQ(saved.code, 0) << saved.err;
+  EXPECT_NE(saved.out.find("run it: testbed experiment s.toml\n"), std::string::npos) << saved.out;
   EXPECT_FALSE(std::filesystem::exists(directory_ / "testbed-sweep-small"));
   const std::string file = Read(directory_ / "s.toml");
+  // Two files of one directory have results of their own, testbed-NAME-small.
+  EXPECT_EQ(file.rfind("name = \"s\"\n", 0), 0u) << file;
   EXPECT_NE(file.find("rounds = 1\n"), std::string::npos) << file;
   EXPECT_NE(file.find("name = \"page-size\"\nvalues = [\"4k\", \"8k\"]"), std::string::npos)
       << file;
   const CommandResult plan = Run("experiment plan s.toml");
   ASSERT_EQ(plan.code, 0) << plan.err;
   EXPECT_NE(plan.out.find("engine=btree page-size=8k"), std::string::npos) << plan.out;
+}
+
+// The line that tells how to run the file named one that `testbed experiment` refuses, and told of
+// a file that could not be written.
+TEST_F(SweepTest, WhatIsSaidOfASavedSweepIsTrue) {
+  const CommandResult other = Run(std::string(kCells) + "--save s.txt");
+  ASSERT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(other.out.find("name it NAME.toml"), std::string::npos) << other.out;
+  EXPECT_EQ(Read(directory_ / "s.txt").rfind("name = \"sweep\"\n", 0), 0u);
+  const CommandResult full = Run(std::string(kCells) + "--save /dev/full");
+  EXPECT_EQ(full.code, 1) << full.err;
+  EXPECT_EQ(full.out, "");
+  EXPECT_NE(full.err.find("--save /dev/full cannot be written"), std::string::npos) << full.err;
+}
+
+// The rest after the load was taken for a measured phase, which has no figures.
+TEST_F(SweepTest, ALoadThatComesToRestHasTheFiguresOfTheLoad) {
+  const CommandResult result =
+      Run("--engine btree --page-size 4k,8k --ram 64M --rows 500 --threads 1 --account file "
+          "--workload insert,settle --out s");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find(" best"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("p99_us"), std::string::npos) << result.out;
 }
 
 TEST_F(SweepTest, AForecastRunsNothing) {
@@ -120,6 +146,12 @@ TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
   ExpectRefused(Run("--engine btree --page-size 4k,8k --json x"), "--json belongs to a single run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --dir d"), "--dir belongs to a single run");
   ExpectRefused(Run("--engine btree --page-size 4k,8k --ops 3"), "--ops is no option of a run");
+  ExpectRefused(Run("--engine btree --page-size 4k,8k --rows 500 --rows 600"),
+                "--rows is given twice; give it once");
+  // Each cell was begun, and failed.
+  ExpectRefused(Run("--engine btree --page-size 4k,8k --workload point-read"),
+                "--workload point-read needs a loaded database; begin with insert, as in "
+                "insert,point-read");
   ExpectRefused(Run("--page-size 4k,8k"), "--engine is missing");
   ExpectRefused(Run("--ram 64M --rounds 3"), "--engine is missing");
   ExpectRefused(Run("--forecast"), "--engine is missing");
@@ -155,6 +187,8 @@ TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
          "e.toml:5: value-sise is no option of a run; did you mean "
          "--value-size?");
   expect(head + "page-size = \"3q\"\n", "e.toml:5: page-size 3q is not accepted");
+  expect(head + "dir = \"d\"\n", "e.toml:5: dir is no option of an experiment");
+  expect(head + "quiet = true\n", "e.toml:5: quiet is no option of an experiment");
   expect(head + "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\", \"fast\"]\n",
          "e.toml:8: io fast is not accepted");
   expect(

@@ -167,6 +167,14 @@ class PlainTest(unittest.TestCase):
             broken.write_text(text, encoding="utf-8")
             with self.assertRaisesRegex(tr.ResultsError, sentence):
                 tr.rows(broken)
+        # A text where a number belongs was a ValueError without the file's name.
+        document = json.loads(whole)
+        account = document["runs"][0]["phases"][0].setdefault("account", {})
+        account["device"] = {"reads": 5}
+        account["other_threads"] = [{"kind": "other-file", "kernel": {"reads": "many"}}]
+        broken.write_text(json.dumps(document), encoding="utf-8")
+        with self.assertRaisesRegex(tr.ResultsError, "broken is damaged"):
+            tr.rows(broken)
         for path in (self.directory / "none.json", SOURCE / "python"):
             with self.assertRaises(tr.ResultsError):
                 tr.rows(path)

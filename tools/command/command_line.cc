@@ -30,6 +30,7 @@
 #include "tools/inspect/doctor_command.h"
 #include "tools/inspect/tree_command.h"
 #include "tools/list_command.h"
+#include "tools/output/output_file.h"
 #include "tools/release/release.h"
 #include "tools/release/release_process.h"
 #include "tools/report/compare_command.h"
@@ -108,7 +109,7 @@ void AddScratchCommand(CLI::App& app, std::function<int()>* command) {
       "      what runs in this directory left behind\n"
       "  sudo testbed scratch clean --dir results\n"
       "      what an experiment with --out results did\n");
-  clean->add_option("--dir", *directory, "Directory that held the images")->type_name("DIR");
+  AddDirectoryOption(*clean, "--dir", directory.get(), "Directory that held the images");
   clean->callback(
       [directory, command] { *command = [directory] { return ScratchClean(*directory); }; });
 }

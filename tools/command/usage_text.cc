@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <regex>
 #include <utility>
 
 namespace testbed {
@@ -49,6 +50,29 @@ std::pair<const CLI::App*, std::string> NamedCommand(const CLI::App& app) {
     path += " " + command->get_name();
   }
   return {command, path};
+}
+
+// Returns the sentence for an option that takes one value and has got several; "" when there is
+// none. A flag, which takes no value, may be repeated.
+std::string GivenAgainText(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const int most = option->get_expected_max(), given = static_cast<int>(option->count());
+    if (option->get_positional() || most == 0 || given <= most) continue;
+    return fmt::format("{} is given {} times; give it once", option->get_name(), given);
+  }
+  return "";
+}
+
+// Returns the parser's words about a value that is no number, or one out of its range, as the
+// sentence that the options of a run have for it; other words as they are.
+std::string NumberText(const std::string& what) {
+  static const std::regex* const kRange =
+      new std::regex(R"((--[a-z-]+): Value (.*) not in range (\S+) to (\S+))");
+  std::smatch m;
+  if (!std::regex_match(what, m, *kRange)) return what;
+  const bool whole = (m[3].str() + m[4].str()).find('.') == std::string::npos;
+  return fmt::format("{} {} is not accepted; it takes a {} from {} to {}", m[1].str(), m[2].str(),
+                     whole ? "whole number" : "number", m[3].str(), m[4].str());
 }
 
 std::string Guess(const std::string& name) {
@@ -98,6 +122,7 @@ std::string ParseErrorText(const CLI::App& app, const std::string& what) {
     return fmt::format("{} needs a command: {}", path,
                        CLI::detail::join(CommandNames(*command), ", "));
   }
+  if (const std::string again = GivenAgainText(*command); !again.empty()) return again;
   for (const CLI::Option* option : command->get_options()) {
     const auto given = static_cast<int>(option->count());
     if (!option->get_required() || given >= option->get_expected_min()) continue;
@@ -107,7 +132,7 @@ std::string ParseErrorText(const CLI::App& app, const std::string& what) {
     if (!meaning.empty()) meaning.front() = static_cast<char>(std::tolower(meaning.front()));
     return fmt::format("{} needs {} ({}); see `{} --help`", path, name, meaning, path);
   }
-  return fmt::format("{}; see `{} --help`", what, path);
+  return fmt::format("{}; see `{} --help`", NumberText(what), path);
 }
 
 }  // namespace testbed

@@ -16,6 +16,7 @@
 #include "device/error.h"
 #include "device/machine/memory_budget.h"
 #include "device/os/signal_guard.h"
+#include "tools/command/command_words.h"
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/coordinator.h"
@@ -30,8 +31,10 @@
 #include "tools/experiment/sweep/forecast.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/advise.h"
+#include "tools/experiment/verdict/advise_check.h"
 #include "tools/experiment/verdict/verdict.h"
 #include "tools/option_check.h"
+#include "tools/option_values.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/run/run_checks.h"
@@ -76,6 +79,7 @@ void SettleArguments(Arguments* a) {
       name += "." + value.substr(0, equals);
       value = value.substr(equals + 1);
     }
+    CheckCellOption("--set", name, value);
     a->plan.set[name] = value;
   }
   for (const std::string& text : a->only) {
@@ -337,6 +341,7 @@ int ExperimentMain(Arguments a) {
   const std::vector<Cell> cells = PlanCells(e, a.plan);
   // With cells beside the scale's a part may be ambiguous; the tables are of use all the same.
   if (a.plan.only.empty()) CheckSelections(e, a.plan.scale, cells);
+  if (e.name == "advise") CheckAdvised(cells);
   return first == "plan" ? Print(PlanText(cells)) : RunIt(e, cells, &a);
 }
 
@@ -359,8 +364,10 @@ int RunSweep(const Sweep& sweep) {
     const std::vector<OutputFile> files = {
         {"--save", o.save_file, [&sweep] { return sweep.saved; }}};
     CheckOutputFiles(files, UsedByRun(o));
-    WriteOutputs(files, fmt::format("written: {}\nrun it: testbed experiment {}\n", o.save_file,
-                                    o.save_file));
+    const std::string run = o.save_file.ends_with(".toml")
+                                ? ShellLine({"testbed", "experiment", o.save_file})
+                                : "name it NAME.toml, then testbed experiment NAME.toml";
+    WriteThenSay(files, fmt::format("written: {}\nrun it: {}\n", o.save_file, run));
     return 0;
   }
   Arguments a;
@@ -397,8 +404,8 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
   });
   experiment->add_option("--scale", a->plan.scale, "tiny, small, full, or a factor of full [small]")
       ->type_name("SCALE");
-  experiment->add_option("--out", a->out, "Directory of the results [testbed-NAME-SCALE]")
-      ->type_name("DIR");
+  AddDirectoryOption(*experiment, "--out", &a->out,
+                     "Directory of the results [testbed-NAME-SCALE]");
   experiment->add_flag("--fresh", a->fresh, "Remove earlier results in --out and begin anew");
   experiment->add_option("--only", a->only, "Run only these values of an axis; may be given again")
       ->type_name("AXIS=LIST")
@@ -407,8 +414,12 @@ void AddExperimentCommand(CLI::App& app, std::function<int()>* command) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   experiment
-      ->add_option("--shuffle", a->shuffle,
-                   "Seed of another random order of the cells, in all rounds, the first included")
+      ->add_option_function<std::string>(
+          "--shuffle",
+          [a](const std::string& seed) {
+            a->shuffle = ParseCount("--shuffle", seed, 1, UINT64_MAX);
+          },
+          "Seed of another random order of the cells, in all rounds, the first included")
       ->type_name("SEED");
   experiment
       ->add_option("--rounds", a->plan.rounds,
@@ -464,7 +475,7 @@ void AddAsked(CLI::App* advise, const std::shared_ptr<std::map<std::string, std:
   ask("engine", "NAME", "Storage engine");
   ask("ram", "SIZE", "Memory budget, page cache included [256M]");
   ask("seconds", "S", "Length of each measurement [5]");
-  ask("workload", "LIST", "What to serve, after a load [insert,point-read]");
+  ask("workload", "LIST", "A load and what to serve after it [insert,point-read]");
   ask("mix", "LIST", "A mix to serve, such as point-read=80,update=20; implies workload mixed");
   ask("threads", "N", "Clients [8]");
   ask("read-iops", "N", "Most reads a second that the volume answers (root) [what it can]");
@@ -472,20 +483,10 @@ void AddAsked(CLI::App* advise, const std::shared_ptr<std::map<std::string, std:
 }
 
 void TakeAsked(const std::map<std::string, std::string>& asked, Arguments* advice) {
-  for (const auto& [name, value] : asked) {
-    CheckOptionValue(name, value);
-    advice->set.push_back(name + "=" + value);
-  }
-  (void)FindKnownEngine(asked.at("engine").substr(0, asked.at("engine").find_first_of(":@")));
+  CheckAsked(asked, advice->set);
+  for (const auto& [name, value] : asked) advice->set.push_back(name + "=" + value);
   if (asked.contains("mix") && !asked.contains("workload")) {
     advice->set.push_back("workload=insert,mixed");
-  }
-  const auto threads = asked.find("threads");
-  if (threads != asked.end() && threads->second.find(',') != std::string::npos) {
-    throw Error(Error::kUsage,
-                fmt::format("--threads {} is a list: advice is for one number of clients; ask for "
-                            "each of them in a call with an --out of its own",
-                            threads->second));
   }
   if (advice->most_rounds == 0) advice->most_rounds = 3 * kAdviseRounds;
 }
@@ -519,8 +520,8 @@ void AddAdviseCommand(CLI::App& app, std::function<int()>* command) {
           "Number of rounds of all settings, each on fresh databases and with another seed [3]")
       ->check(CLI::Range(1, kMaxRounds))
       ->type_name("N");
-  advise->add_option("--out", advice->out, "Directory of the results [testbed-advise-ENGINE]")
-      ->type_name("DIR");
+  AddDirectoryOption(*advise, "--out", &advice->out,
+                     "Directory of the results [testbed-advise-ENGINE]");
   advise->add_flag("--fresh", advice->fresh, "Remove earlier results in --out and begin anew");
   advise->add_flag("--quiet", advice->run.quiet, "Print no progress lines");
   advise->callback([advice, asked, command] {

@@ -7,6 +7,7 @@
 
 #include "device/error.h"
 #include "device/file/input_file.h"
+#include "tools/command/usage_text.h"
 
 namespace testbed {
 
@@ -43,10 +44,12 @@ Experiment LoadExperiment(const std::string& name) {
   if (found == shipped.end()) {
     std::vector<std::string> names;
     for (const auto& [known, text] : shipped) names.push_back(known);
+    const std::string guess = name.empty() ? "" : NearestName(name, names);
     throw Error(Error::kUsage,
-                fmt::format("there is no experiment {}; there are {}, or give a file that ends in "
-                            ".toml",
-                            name, fmt::join(names, ", ")));
+                fmt::format("there is no experiment '{}'; there are {}, or give a file that ends "
+                            "in .toml{}",
+                            name, fmt::join(names, ", "),
+                            guess.empty() ? "" : "; did you mean " + guess + "?"));
   }
   return ParseExperiment(found->second, name + ".toml", false);
 }

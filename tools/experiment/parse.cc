@@ -70,6 +70,7 @@ class Parser {
 
   const std::string origin_;
   toml::table root_;
+  bool is_new_ = true;  // it is to be run, and is not that of kept results
   Experiment e_;
   std::map<std::string, toml::source_index> lines_;  // of tables, findings, skips, scales, engines
 };
@@ -149,6 +150,12 @@ void Parser::CheckOption(const toml::node& at, const std::string& name,
   const bool of_experiment = name == "label" || (name == "ram" && value == "auto") ||
                              (name == "scratch" && value == "none");
   if (of_experiment) return;
+  // Kept results may be of a build that took these options and did nothing with them.
+  if (is_new_ && (BelongsToOneRun(name) || BelongsToOutput(name))) {
+    Refuse(at, name +
+                   " is no option of an experiment, which makes its databases itself and keeps "
+                   "a document for each cell in --out; leave it out");
+  }
   try {
     CheckOptionValue(name, value);
   } catch (const Error& error) {
@@ -497,6 +504,7 @@ void Parser::ParseMetrics() {
 }
 
 Experiment Parser::Parse(bool is_new) {
+  is_new_ = is_new;
   CheckKeys(root_, {"name", "title", "about", "source", "in-order", "copy-loads", "options", "load",
                     "engine", "scale", "axis", "skip", "metrics", "table", "finding"});
   e_.name = Needed(root_, "name");

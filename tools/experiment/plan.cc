@@ -176,6 +176,17 @@ std::string EngineOf(std::initializer_list<const OptionMap*> maps) {
   return "";
 }
 
+// Throws Error (kUsage) when the cell does not begin with a load. Its database is a new one, in
+// which the other workloads would find nothing.
+void CheckBeginsWithLoad(const CellPhases& phases) {
+  if (!phases.load.empty()) return;
+  const std::string& first = phases.rest.at(0);
+  const std::string loader = LoaderText(FindWorkload(first));
+  throw Error(Error::kUsage,
+              fmt::format("--workload {0} needs a loaded database; begin with {1}, as in {1},{0}",
+                          first, loader));
+}
+
 void SettleCell(const Experiment& e, const PlanOptions& options, const ExperimentScale& scale,
                 Cell* cell) {
   const OptionMap of_axes = cell->options;
@@ -218,7 +229,8 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
         ScratchBytesFor(cell->data_bytes, run.databases, CheckpointLogBytes(run.engine));
     cell->seed = run.data.seed;
     const CellPhases phases = PhasesOf(run.workloads);
-    if (phases.load.empty() || phases.rest.empty()) return;
+    CheckBeginsWithLoad(phases);
+    if (phases.rest.empty()) return;
     const bool reads = std::all_of(phases.rest.begin(), phases.rest.end(),
                                    [](const auto& w) { return FindWorkload(w).reads_only; });
     // A server's files belong to its user, and its program writes where they are into some of them.

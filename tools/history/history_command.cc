@@ -15,6 +15,7 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "device/os/signal_guard.h"
 #include "device/os/temporary_dir.h"
 #include "tools/history/history_series.h"
 #include "tools/history/history_store.h"
@@ -100,6 +101,7 @@ int AddToHistory(const HistoryWords& words) {
   // All files are checked before the first is added.
   std::vector<HistoryEntry> entries;
   for (const std::string& file : words.files) {
+    if (StopRequested()) throw Stopped("before a result was added", "the command");
     entries.push_back({words.branch, words.commit, ReadResults(file)});
     const std::string why = WhyNotAdded(entries.back());
     if (!why.empty()) {
@@ -282,8 +284,7 @@ CLI::App* AddOne(CLI::App* history, const std::string& name, const std::string& 
                  const std::shared_ptr<HistoryWords>& words, std::function<int()>* command) {
   CLI::App* one = history->add_subcommand(name, what);
   one->footer(examples);
-  one->add_option("--store", words->store, "Directory of the history [testbed-history]")
-      ->type_name("DIR");
+  AddDirectoryOption(*one, "--store", &words->store, "Directory of the history [testbed-history]");
   one->add_option("--branch", words->branch, "Branch that the results are of [main]")
       ->type_name("NAME");
   if (name != "add") {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tools/ab/ab_report.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/html/comparison_data.h"
@@ -36,6 +37,11 @@ std::vector<std::string> SomeJsonFiles(const std::string& directory) {
   return files;
 }
 
+// A page of a part of the results would look like one of all of them.
+void ThrowIfStopped() {
+  if (StopRequested()) throw Stopped("before all results were read", "the report");
+}
+
 // Collects the data of a page. Documents are kept as they were read while the page has at most two,
 // because two are compared with each other.
 class PageReader {
@@ -44,6 +50,7 @@ class PageReader {
   // neither.
   void AddFile(const std::string& path) {
     try {
+      ThrowIfStopped();
       DocumentFile file = ReadDocumentFile(path);
       if (IsAbDocument(file.document)) {
         CheckAbDocument(file.document, path);
@@ -106,6 +113,7 @@ nlohmann::json ReadAll(const std::vector<std::string>& paths) {
     } else {
       for (const std::string& file : SomeJsonFiles(path)) reader.AddFile(file);
     }
+    ThrowIfStopped();
   }
   return reader.Json();
 }
@@ -164,7 +172,7 @@ void WritePages(const std::vector<std::string>& paths, const PageOutputs& output
     MakeOutputDirectory("--png", outputs.png);
     png.emplace(outputs.png);
   }
-  WriteOutputs(files, LinesOf(outputs, plots.size(), html));
+  WriteThenSay(files, LinesOf(outputs, plots.size(), html));
 }
 
 }  // namespace testbed

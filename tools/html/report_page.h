@@ -17,10 +17,10 @@ struct PageOutputs {
 
 // Reads the results and writes the outputs. A path is a results file (docs/results.md), the
 // document of a comparison (`testbed ab`), the directory of an experiment's results, or another
-// directory, which stands for every such file in it. Prints a line for each output, in the order of
-// WriteOutputs (tools/output/output_file.h). Throws Error (kUsage) before anything is written when
-// a path holds no results or an output cannot be, and kRun afterwards when one could not be
-// written.
+// directory, which stands for every such file in it. Prints a line for each output when all of them
+// were written. Throws Error (kUsage) before anything is written when a path holds no results or an
+// output cannot be, Stopped when the user ends it before all results were read, and Error (kRun)
+// afterwards when an output could not be written.
 void WritePages(const std::vector<std::string>& paths, const PageOutputs& outputs);
 
 }  // namespace testbed

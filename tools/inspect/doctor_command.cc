@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/inspect/doctor.h"
+#include "tools/output/output_file.h"
 
 namespace testbed {
 namespace {
@@ -33,8 +34,7 @@ void AddDoctorCommand(CLI::App& app, std::function<int()>* command) {
       "  testbed doctor\n"
       "  testbed doctor --dir /mnt/nvme\n"
       "      the same for another device\n");
-  doctor->add_option("--dir", *directory, "Directory that would hold the database")
-      ->type_name("DIR");
+  AddDirectoryOption(*doctor, "--dir", directory.get(), "Directory that would hold the database");
   doctor->callback([directory, command] {
     *command = [directory] {
       fmt::print("{}", DoctorText(*directory));

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -187,6 +188,19 @@ CLI::Option* AddFileOption(CLI::App& app, const std::string& option, std::string
       ->type_name("FILE");
 }
 
+CLI::Option* AddDirectoryOption(CLI::App& app, const std::string& option, std::string* path,
+                                const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          option,
+          [option, path](const std::string& text) {
+            if (text.empty()) RefuseValue(option, "''", "the name of a directory");
+            *path = text;
+          },
+          help)
+      ->type_name("DIR");
+}
+
 void CheckOutputPlaces(const std::vector<OutputFile>& files, const InUse& in_use) {
   std::map<std::string, std::string> options;  // by file
   for (const OutputFile& file : files) {
@@ -244,6 +258,14 @@ void WriteOutputs(const std::vector<OutputFile>& files, const std::function<std:
     if (errors[i] && !failure) failure = NotWritten(*last[i], *errors[i]);
   }
   if (failure) throw *failure;
+}
+
+void WriteThenSay(const std::vector<OutputFile>& files, const std::string& said) {
+  WriteOutputs(files, std::string());
+  const bool printed = std::any_of(files.begin(), files.end(), [](const OutputFile& file) {
+    return file.path == kStandardOutput;
+  });
+  if (!printed) fmt::print("{}", said);
 }
 
 void CheckOutputFile(const std::string& option, const std::string& path, const InUse& in_use) {

@@ -34,6 +34,11 @@ struct OutputFile {
 CLI::Option* AddFileOption(CLI::App& app, const std::string& option, std::string* path,
                            const std::string& help);
 
+// Adds an option that names a directory to `app`. The option refuses an empty name, which a shell
+// makes of a variable that is not set: the command would do as if the option were not given.
+CLI::Option* AddDirectoryOption(CLI::App& app, const std::string& option, std::string* path,
+                                const std::string& help);
+
 // The files and directories that a command uses besides its outputs, and that no output may
 // replace. Empty names are ignored.
 struct InUse {
@@ -66,6 +71,10 @@ void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text)
 // Does the same, and asks for the text only when the regular files are written, so that an error in
 // making it costs none of them.
 void WriteOutputs(const std::vector<OutputFile>& files, const std::function<std::string()>& text);
+
+// Writes the files as WriteOutputs does, and then prints `said`, which tells what was written. When
+// one of them could not be written, or is "-", nothing is told.
+void WriteThenSay(const std::vector<OutputFile>& files, const std::string& said);
 
 // Check and write a single file, which is not "-".
 void CheckOutputFile(const std::string& option, const std::string& path, const InUse& in_use = {});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tools/ab/ab_report.h"
 #include "tools/command/command_words.h"
 #include "tools/experiment/report.h"
@@ -18,6 +19,8 @@
 #include "tools/experiment/results_dir.h"
 #include "tools/html/report_page.h"
 #include "tools/live/series_text.h"
+#include "tools/output/output_file.h"
+#include "tools/output/table.h"
 #include "tools/report/columns.h"
 #include "tools/report/csv.h"
 #include "tools/report/report.h"
@@ -123,11 +126,22 @@ std::string TablesOf(const std::string& path, const ReportStyle& style) {
   return AbReportText(file.document, style);
 }
 
-// Returns the tables of all paths, which follow each other.
+// Returns the line that tells whose tables or curves follow.
+std::string HeadingOf(const std::string& path, const ReportStyle& style) {
+  const std::string name = OneLine(path);
+  return style.markdown ? Fenced("results: " + name + "\n") + "\n" : "results: " + name + "\n";
+}
+
+// Returns the tables of all paths, which follow each other. Those of several files are named, as
+// two runs of one engine may differ in nothing that their tables show.
 std::string TablesOfPaths(const std::vector<std::string>& paths, const ReportStyle& style) {
   std::string text;
-  for (const std::string& path : FilesOf(paths)) {
-    text += (text.empty() ? "" : "\n") + TablesOf(path, style);
+  const std::vector<std::string> files = FilesOf(paths);
+  for (const std::string& path : files) {
+    if (StopRequested()) break;
+    text += text.empty() ? "" : "\n";
+    if (files.size() > 1) text += HeadingOf(path, style);
+    text += TablesOf(path, style);
   }
   return text;
 }
@@ -141,13 +155,18 @@ std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& 
   const std::string header = csv({});
   std::string text = csv_rows ? header : "";
   for (const std::string& path : paths) {
-    for (const ResultsSource& source : FindSources({path})) {
+    const std::vector<ResultsSource> sources = FindSources({path});
+    const bool several = paths.size() > 1 || sources.size() > 1;
+    for (const ResultsSource& source : sources) {
+      if (StopRequested()) return text;
       const nlohmann::json document = source.Document();
       if (csv_rows) {
         text += csv({&document}).substr(header.size());
         continue;
       }
       if (!text.empty()) text += "\n";
+      // A shell takes the name as a comment, so that the commands can be run as they are printed.
+      if (several) text += (forms.command ? "# " : "") + HeadingOf(source.path, {});
       text += forms.command ? RepeatCommand(document) : SeriesText(document);
     }
   }
@@ -155,11 +174,12 @@ std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& 
 }
 
 void AddPageOptions(CLI::App* report, PageOutputs* page) {
-  report->add_option("--html", page->html, "Write a page with plots to a file")->type_name("FILE");
-  report->add_option("--svg", page->svg, "Write each plot of the page to a directory, as SVG")
-      ->type_name("DIR");
-  report->add_option("--png", page->png, "Write each plot of the page to a directory, as PNG")
-      ->type_name("DIR");
+  AddFileOption(*report, "--html", &page->html,
+                "Write a page with plots to a file; - is standard output");
+  AddDirectoryOption(*report, "--svg", &page->svg,
+                     "Write each plot of the page to a directory, as SVG");
+  AddDirectoryOption(*report, "--png", &page->png,
+                     "Write each plot of the page to a directory, as PNG");
 }
 
 void AddExplainCommand(CLI::App& app, std::function<int()>* command) {
@@ -203,7 +223,10 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
         WritePages(*files, *page);
         return 0;
       }
-      fmt::print("{}", TextOfPaths(*files, *forms));
+      const std::string text = TextOfPaths(*files, *forms);
+      // A part of the results would look like all of them.
+      if (StopRequested()) throw Stopped("before all results were read", "the report");
+      fmt::print("{}", text);
       return 0;
     };
   });

@@ -185,6 +185,13 @@ std::string ExportSql(const std::string& table, const std::string& where) {
   return sql + " ORDER BY rowid";
 }
 
+// Throws Error (kUsage) when --where is no condition by itself. ExportSql sets it in brackets,
+// which such a text could close and open anew.
+void CheckWhere(const ResultsWords& words) {
+  if (words.where.empty()) return;
+  (void)AskStore(words.store, "SELECT 1 FROM results WHERE " + words.where + "\nLIMIT 0");
+}
+
 std::string ExportFile(const ResultsWords& words, const std::string& table) {
   return (fs::path(words.csv) / (table + ".csv")).string();
 }
@@ -208,6 +215,7 @@ int ExportStore(const ResultsWords& words) {
                 "export --help`");
   }
   CheckExport(words);
+  CheckWhere(words);
   std::vector<std::pair<std::string, std::string>> files;  // names and contents
   if (!words.csv.empty()) {
     for (const auto& [table, columns] : StoreColumns()) {
@@ -227,7 +235,7 @@ int ExportStore(const ResultsWords& words) {
     said += file + "\n";
   }
   if (!words.benchmark.empty()) said += words.benchmark + "\n";
-  WriteOutputs({{"--benchmark", words.benchmark, [&benchmark] { return benchmark; }}}, said);
+  WriteThenSay({{"--benchmark", words.benchmark, [&benchmark] { return benchmark; }}}, said);
   return 0;
 }
 

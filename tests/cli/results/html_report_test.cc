@@ -428,6 +428,14 @@ TEST_F(HtmlReportTest, PngsLeaveTheSvgsOfTheirFolder) {
   }
 }
 
+TEST_F(HtmlReportTest, APageThatIsNotWrittenIsNotToldOf) {
+  MakeRun();
+  const CommandResult full = Run("report run.json --html /dev/full");
+  EXPECT_EQ(full.code, 1) << full.err;
+  EXPECT_EQ(full.out, "");
+  EXPECT_NE(full.err.find("--html /dev/full cannot be written"), std::string::npos) << full.err;
+}
+
 TEST_F(HtmlReportTest, AReportHasOneForm) {
   ExpectRefused(Run("report run.json --html run.html --csv"),
                 "--csv and --html are two forms of a report; give one, and call testbed report "

@@ -395,6 +395,20 @@ TEST_F(ReportTest, MarkdownOfAnExperimentHasGitHubsTables) {
   EXPECT_EQ(Run("report results").out.find("```"), std::string::npos);
 }
 
+// The tables of two runs of one engine may differ in nothing but their figures.
+TEST_F(ReportTest, SeveralResultsAreNamed) {
+  std::ofstream(directory_ / "b.json") << Document().dump();
+  EXPECT_THAT(Run("report run.json").out, Not(HasSubstr("results: ")));
+  const std::string both = Run("report run.json b.json").out;
+  EXPECT_THAT(both, StartsWith("results: run.json\n"));
+  EXPECT_THAT(both, HasSubstr("\nresults: b.json\n"));
+  EXPECT_THAT(Run("report run.json b.json --markdown").out,
+              HasSubstr("```\nresults: b.json\n```\n"));
+  EXPECT_THAT(Run("report run.json b.json --series").out, HasSubstr("\nresults: b.json\n"));
+  // A shell that runs the commands passes over the names.
+  EXPECT_THAT(Run("report run.json b.json --command").out, HasSubstr("\n# results: b.json\n"));
+}
+
 TEST_F(ReportTest, FilesThatAreNoResultsGetASentence) {
   const std::string whole = Document().dump();
   const auto expect = [&](const std::string& text, const std::string& sentence) {

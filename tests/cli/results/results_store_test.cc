@@ -451,6 +451,9 @@ TEST_F(ResultsStoreTest, TwoResultsAreExportedForTheCompareToolOfGoogleBenchmark
   for (const json& entry : then["benchmarks"]) EXPECT_TRUE(names.contains(entry["name"]));
   ExpectRefused(Run("results export --benchmark x.json --where \"label = 'none'\""),
                 "no operation with a latency");
+  // It is a condition in brackets only, and chose all rows.
+  ExpectRefused(Run("results export --csv tables --where \"1 = 1) or (1\""),
+                "the SQL is not accepted");
 }
 
 }  // namespace

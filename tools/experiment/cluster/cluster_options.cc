@@ -10,6 +10,7 @@
 #include "tools/experiment/cluster/host_check.h"
 #include "tools/experiment/cluster/parallel.h"
 #include "tools/experiment/cluster/slurm.h"
+#include "tools/output/output_file.h"
 
 namespace testbed {
 namespace {
@@ -38,9 +39,9 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
                  "With --on slurm: an option of sbatch, such as gres=nvme:1; may be given again")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--databases", options->databases,
-                 "Directory of databases and scratch devices, on a disk of each host [in --out]")
-      ->type_name("DIR");
+  AddDirectoryOption(
+      app, "--databases", &options->databases,
+      "Directory of databases and scratch devices, on a disk of each host [in --out]");
   app.add_option("--host-checks", options->host_checks,
                  "With run or --on: reasons to refuse a host: load, throttle, kind, or none "
                  "[load,throttle,kind]")

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "device/error.h"
@@ -15,15 +16,10 @@
 namespace testbed {
 namespace {
 
-// Options that are of the sweep and not of its cells.
-const std::set<std::string> kOfOutput = {"out", "save",  "rounds", "forecast",       "fresh",
-                                         "csv", "quiet", "wide",   "report-interval"};
 // Options whose single values may have commas.
 const std::set<std::string> kNotSwept = {"workload", "mix",     "scratch",       "keys",
                                          "label",    "threads", "engine-option", "workload-option",
                                          "dir",      "json",    "csv-series",    "connect"};
-const std::set<std::string> kOfOneRun = {"dir",  "reuse",   "json",  "csv-series",
-                                         "live", "metrics", "record"};
 const std::set<std::string> kOnlyInForce = {"out", "save", "rounds", "forecast"};
 
 struct Given {
@@ -31,7 +27,7 @@ struct Given {
 };
 
 bool IsList(const Given& given) {
-  return !kOfOutput.contains(given.name) && !kNotSwept.contains(given.name) &&
+  return !BelongsToOutput(given.name) && !kNotSwept.contains(given.name) &&
          given.value.find(',') != std::string::npos;
 }
 
@@ -94,13 +90,16 @@ std::string Toml(const std::string& text) {
   return out + "\"";
 }
 
-// Returns the figures' prefix: a sweep of loads alone has no measured phase.
+// Returns the figures' prefix: a sweep of loads, and of rests after them, has no measured phase.
 std::string FigurePrefix(const std::string& workloads) {
   std::string last = "insert";
   for (const std::string& part : Split(workloads, ',')) {
     const size_t begin = std::min(part.find_first_not_of(' '), part.size());
-    last = part.substr(begin, part.find_first_of(": @", begin) - begin);
-    if (!FindKnownWorkload(last).loads) return "measured";
+    const std::string name = part.substr(begin, part.find_first_of(": @", begin) - begin);
+    const WorkloadInfo& workload = FindKnownWorkload(name);
+    if (workload.only_settles) continue;
+    if (!workload.loads) return "measured";
+    last = name;
   }
   std::replace_if(last.begin(), last.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   return last;
@@ -151,14 +150,14 @@ std::string TablesText(const std::vector<Axis>& axes, bool measured) {
 }
 
 // Returns the experiment as a file.
-std::string TextOf(const std::string& title, const OptionMap& options,
+std::string TextOf(const std::string& name, const std::string& title, const OptionMap& options,
                    const std::vector<Axis>& axes, int rounds) {
-  std::string text = fmt::format("name = \"sweep\"\ntitle = {}\n\n[options]\n", Toml(title));
-  for (const auto& [name, value] : options) {
-    const size_t dot = name.find('.');  // engine-option.NAME is a key of its own table
-    text += dot == std::string::npos ? fmt::format("{} = {}\n", name, Toml(value))
-                                     : fmt::format("{}.{} = {}\n", name.substr(0, dot),
-                                                   Toml(name.substr(dot + 1)), Toml(value));
+  std::string text = fmt::format("name = {}\ntitle = {}\n\n[options]\n", Toml(name), Toml(title));
+  for (const auto& [option, value] : options) {
+    const size_t dot = option.find('.');  // engine-option.NAME is a key of its own table
+    text += dot == std::string::npos ? fmt::format("{} = {}\n", option, Toml(value))
+                                     : fmt::format("{}.{} = {}\n", option.substr(0, dot),
+                                                   Toml(option.substr(dot + 1)), Toml(value));
   }
   text += fmt::format("\n[scale.small]\nrounds = {}\n", rounds);
   for (const Axis& axis : axes) {
@@ -171,6 +170,25 @@ std::string TextOf(const std::string& title, const OptionMap& options,
   const std::string prefix =
       workload == options.end() ? "measured" : FigurePrefix(workload->second);
   return text + MetricsText(prefix) + TablesText(axes, prefix == "measured");
+}
+
+// Returns the name of the experiment that --save writes: that of the file, so that the experiments
+// of two files have results directories of their own. "advise" is the experiment of that command.
+std::string SavedName(const std::string& file) {
+  const std::filesystem::path path(file);
+  const std::string stem = path.stem().string();
+  return path.extension() == ".toml" && stem != "advise" ? stem : "sweep";
+}
+
+// Throws Error (kUsage) when one of the options was given before and takes a single value.
+void RefuseTwice(const std::vector<Given>& given) {
+  std::set<std::string> seen;
+  for (const Given& g : given) {
+    const bool repeatable =
+        g.name == "engine-option" || g.name == "workload-option" || IsRunFlag(g.name);
+    if (repeatable || seen.insert(g.name).second) continue;
+    throw Error(Error::kUsage, fmt::format("--{} is given twice; give it once", g.name));
+  }
 }
 
 void AddOption(const Given& given, OptionMap* options) {
@@ -193,17 +211,18 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
     return IsList(g) || kOnlyInForce.contains(g.name);
   });
   if (!swept) return std::nullopt;
+  RefuseTwice(*given);
   std::vector<Axis> axes;
   OptionMap options;
   std::vector<std::string> output;
   for (const Given& g : *given) {
-    if (kOfOneRun.contains(g.name)) {
+    if (BelongsToOneRun(g.name)) {
       throw Error(Error::kUsage,
                   fmt::format("--{} belongs to a single run: a sweep makes its databases itself, "
                               "and keeps a document for each cell in --out; leave it out",
                               g.name));
     }
-    if (kOfOutput.contains(g.name)) {
+    if (BelongsToOutput(g.name)) {
       output.push_back("--" + g.name);
       if (!IsRunFlag(g.name)) output.push_back(g.value);
     } else if (IsList(g) || (g.name == "threads" && g.value.find(',') != std::string::npos)) {
@@ -226,14 +245,15 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   std::vector<std::string> asked;  // what is measured, not where it is kept
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(2, words[i].find('=') - 2);
-    const bool skip = kOfOutput.contains(name);
+    const bool skip = BelongsToOutput(name);
     const bool alone = IsRunFlag(name) || words[i].find('=') != std::string::npos;
     if (!skip) asked.push_back(words[i]);
     if (!alone && ++i < words.size() && !skip) asked.push_back(words[i]);
   }
   const std::string title = "testbed " + ShellLine(asked);
-  sweep.experiment = ParseExperiment(TextOf(title, options, axes, 1), "the sweep");
-  sweep.saved = TextOf(title, options, axes, std::max(1, sweep.output.rounds));
+  sweep.experiment = ParseExperiment(TextOf("sweep", title, options, axes, 1), "the sweep");
+  sweep.saved = TextOf(SavedName(sweep.output.save_file), title, options, axes,
+                       std::max(1, sweep.output.rounds));
   return sweep;
 }
 

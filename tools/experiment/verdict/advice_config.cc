@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tools/option_values.h"
 
@@ -22,6 +23,13 @@ std::string ChunksLine(uint64_t pool_bytes) {
          "  # innodb_buffer_pool_chunk_size * innodb_buffer_pool_instances)\n";
 }
 
+// Returns the line that says that a server has no setting for the compression; "" when nothing was
+// compressed.
+std::string CompressionLine(const AdvisedWay& way, const char* why) {
+  if (way.compression == "none") return "";
+  return fmt::format("  # compression {} does not carry over: {}\n", way.compression, why);
+}
+
 std::string MyCnf(const AdvisedWay& way) {
   const bool known = way.page_size >= 4096 && way.page_size <= 65536;
   std::string text = fmt::format(
@@ -36,6 +44,7 @@ std::string MyCnf(const AdvisedWay& way) {
     text += fmt::format("  innodb_page_size = {}   # only when the data directory is initialised\n",
                         ShortSize(way.page_size));
   }
+  text += CompressionLine(way, "each table has its own, by ROW_FORMAT or COMPRESSION");
   if (way.io == "mmap") {
     text +=
         "  # mmap does not carry over: InnoDB maps no data files; fsync reads by the page cache\n";
@@ -60,7 +69,28 @@ std::string PostgresqlConf(const AdvisedWay& way) {
         "  # pages of {} do not carry over as a setting: a server is built --with-blocksize\n",
         ShortSize(way.page_size));
   }
-  return text;
+  return text + CompressionLine(way, "PostgreSQL compresses long values and no pages");
+}
+
+// Returns the lines of RocksDB's section for the compression, which is Snappy unless it is set.
+std::string RocksdbCompression(const AdvisedWay& way) {
+  static const std::map<std::string, std::string> types = {{"none", "kNoCompression"},
+                                                           {"snappy", "kSnappyCompression"},
+                                                           {"zlib", "kZlibCompression"},
+                                                           {"lz4", "kLZ4Compression"},
+                                                           {"zstd", "kZSTD"}};
+  const auto type = types.find(way.compression);
+  if (type == types.end()) return CompressionLine(way, "an OPTIONS file has no such type");
+  return fmt::format("  [CFOptions \"default\"]\n    compression={}\n", type->second);
+}
+
+// Returns the lines of mongod for the compression, which is Snappy unless it is set.
+std::string MongodCompression(const AdvisedWay& way) {
+  for (const char* known : {"none", "snappy", "zlib", "zstd"}) {
+    if (way.compression != known) continue;
+    return fmt::format("      collectionConfig:\n        blockCompressor: {}\n", known);
+  }
+  return CompressionLine(way, "mongod takes none, snappy, zlib or zstd");
 }
 
 std::string RocksdbOptions(const AdvisedWay& way) {
@@ -70,12 +100,13 @@ std::string RocksdbOptions(const AdvisedWay& way) {
       "    use_direct_reads={}\n"
       "    use_direct_io_for_flush_and_compaction={}\n"
       "    allow_mmap_reads={}\n"
+      "{}"
       "  [TableOptions/BlockBasedTable \"default\"]\n"
       "    block_size={}\n"
       "    block_cache={}   # an OPTIONS file holds no cache; set it where the database is "
       "opened\n",
-      way.io == "direct", way.io == "direct", way.io == "mmap", way.page_size,
-      Megabytes(way.cache_bytes));
+      way.io == "direct", way.io == "direct", way.io == "mmap", RocksdbCompression(way),
+      way.page_size, Megabytes(way.cache_bytes));
 }
 
 std::string MongodConf(const AdvisedWay& way) {
@@ -94,13 +125,24 @@ std::string MongodConf(const AdvisedWay& way) {
       "    wiredTiger:\n"
       "      engineConfig:\n"
       "        cacheSizeGB: {0}\n"
+      "{2}"
       "  # pages of {1}: db.createCollection(NAME, {{storageEngine: {{wiredTiger: {{configString:\n"
       "  #   'leaf_page_max={1}'}}}}}})\n",
-      size, ShortSize(way.page_size) + "B");
+      size, ShortSize(way.page_size) + "B", MongodCompression(way));
   if (way.io != "buffered") {
     text += fmt::format("  # {} does not carry over: mongod has no setting for it\n", way.io);
   }
   return text;
+}
+
+// Returns which durability the commits had that were measured. Each server has its own setting and
+// levels, and its application chooses among them, so none is advised.
+std::string DurabilityLine(const AdvisedWay& way) {
+  if (way.durability.empty()) return "";
+  return fmt::format(
+      "  # commits were measured with --durability {}; for another level of the server give advise "
+      "--set durability=LEVEL\n",
+      way.durability);
 }
 
 // Returns how the device gets the readahead that the way was measured with.
@@ -127,6 +169,8 @@ std::string OfServers(const AdvisedWay& way) {
 
 }  // namespace
 
-std::string ConfigurationText(const AdvisedWay& way) { return OfServers(way) + ReadaheadLine(way); }
+std::string ConfigurationText(const AdvisedWay& way) {
+  return OfServers(way) + DurabilityLine(way) + ReadaheadLine(way);
+}
 
 }  // namespace testbed

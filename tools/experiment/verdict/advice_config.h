@@ -17,12 +17,16 @@ struct AdvisedWay {
   uint64_t ram_bytes = 0;    // the whole budget
   // The device's readahead while it was measured; without it that of the machine, or none counts.
   std::optional<uint64_t> readahead_bytes = {};
+  std::string compression = "none";  // of pages or blocks, as --compression has it
+  std::string durability = {};       // of the commits; "" when only reads were measured
 };
 
 // Returns the lines for my.cnf (innodb, mysql), postgresql.conf (postgres), RocksDB's OPTIONS file
 // (rocksdb) or mongod.conf (wiredtiger), for my.cnf and postgresql.conf as a hint (btree); a
-// sentence for engines that no server has. The last line has the readahead, when it is set: the
-// device has it, and no server's configuration.
+// sentence for engines that no server has. The compression that was measured is among them, as some
+// servers compress unless told otherwise; the durability is named, as it is the application's
+// choice. The last line has the readahead, when it is set: the device has it, and no server's
+// configuration.
 std::string ConfigurationText(const AdvisedWay& way);
 
 }  // namespace testbed

@@ -14,6 +14,7 @@
 #include "tools/option_values.h"
 #include "tools/output/table.h"
 #include "tools/statistics/estimate.h"
+#include "workloads/registry.h"
 
 namespace testbed {
 namespace {
@@ -239,6 +240,20 @@ std::string MissingText(const ResultSet& results, size_t whole) {
   return text;
 }
 
+// Returns whether operations that write were measured. A workload that this build lacks counts as
+// one that reads.
+bool MeasuredWrites(const Way& way) {
+  for (const std::string& part : Split(OptionOf(way, "workload"), ',')) {
+    const size_t begin = std::min(part.find_first_not_of(' '), part.size());
+    const std::string name = part.substr(begin, part.find_first_of(": @", begin) - begin);
+    for (const WorkloadInfo& workload : Workloads()) {
+      const bool measured = !workload.loads && !workload.only_settles;
+      if (workload.name == name && measured && !workload.reads_only) return true;
+    }
+  }
+  return false;
+}
+
 // Returns what of the way a server can be told: the bytes of its cache, the whole budget, its
 // readahead.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
@@ -256,6 +271,10 @@ AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   if (!readahead.empty()) {
     advised.readahead_bytes = ParseSize("--readahead", readahead, 0, UINT64_MAX);
   }
+  const std::string compression = OptionOf(way, "compression");
+  if (!compression.empty()) advised.compression = compression;
+  const std::string durability = OptionOf(way, "durability");
+  if (MeasuredWrites(way)) advised.durability = durability.empty() ? "lazy" : durability;
   return advised;
 }
 

@@ -62,6 +62,34 @@ TEST(AdviceConfigTest, WhatDoesNotCarryOverIsSaid) {
   EXPECT_THAT(ConfigurationText({"lmdb", "mmap", 4096, 0, kMega}), HasSubstr("No server's"));
 }
 
+// mongod and RocksDB compress with Snappy unless they are told what was measured.
+TEST(AdviceConfigTest, TheCompressionCarriesOver) {
+  AdvisedWay mongo{"wiredtiger", "buffered", 32768, 512 * kMega, 1024 * kMega};
+  EXPECT_THAT(ConfigurationText(mongo),
+              HasSubstr("      collectionConfig:\n        blockCompressor: none\n"));
+  mongo.compression = "zstd";
+  EXPECT_THAT(ConfigurationText(mongo), HasSubstr("blockCompressor: zstd\n"));
+  mongo.compression = "lz4";
+  EXPECT_THAT(ConfigurationText(mongo), HasSubstr("compression lz4 does not carry over"));
+  AdvisedWay rocks{"rocksdb", "buffered", 4096, 64 * kMega, 256 * kMega};
+  EXPECT_THAT(ConfigurationText(rocks),
+              HasSubstr("  [CFOptions \"default\"]\n    compression=kNoCompression\n  [Table"));
+  rocks.compression = "zstd";
+  EXPECT_THAT(ConfigurationText(rocks), HasSubstr("compression=kZSTD\n"));
+  AdvisedWay hint{"btree", "buffered", 8192, 64 * kMega, 256 * kMega};
+  EXPECT_THAT(ConfigurationText(hint), Not(HasSubstr("compression")));
+  hint.compression = "lz4";
+  EXPECT_THAT(ConfigurationText(hint), HasSubstr("each table has its own"));
+  EXPECT_THAT(ConfigurationText(hint), HasSubstr("PostgreSQL compresses long values"));
+}
+
+TEST(AdviceConfigTest, TheDurabilityOfWhatWasWrittenIsSaid) {
+  AdvisedWay way{"innodb", "direct", 16384, 64 * kMega, 256 * kMega};
+  EXPECT_THAT(ConfigurationText(way), Not(HasSubstr("--durability")));
+  way.durability = "lazy";
+  EXPECT_THAT(ConfigurationText(way), HasSubstr("commits were measured with --durability lazy"));
+}
+
 TEST(AdviceConfigTest, TheReadaheadIsTheDevices) {
   const char* line = "\n  # measured with read_ahead_kb = 16: blockdev --setra 32 DEVICE\n";
   for (const char* engine : {"innodb", "postgres", "rocksdb", "wiredtiger", "btree", "lmdb"}) {

@@ -94,6 +94,7 @@ TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
   EXPECT_THAT(advice, HasSubstr("2010 ±24.8 operations/s, 0.500 device reads and 4096 B"));
   EXPECT_THAT(advice, HasSubstr("then --io direct --page-size 8k --cache-pct 50 (50 % of it)"));
   EXPECT_THAT(advice, Not(HasSubstr("cannot be told")));
+  EXPECT_THAT(advice, HasSubstr("commits were measured with --durability lazy"));
 }
 
 // The advice is for a server, which knows no "most".

@@ -1,0 +1,26 @@
+// What `testbed advise` refuses before it measures for an hour: questions that have no answer.
+#ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_
+#define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/experiment/plan.h"
+
+namespace testbed {
+
+// Checks the options that have names of their own in `testbed advise`, `asked` by name, beside the
+// words of its --set. Throws Error (kUsage) when an option is given by both, when one is a list
+// though advice is for one value, when the engine is not in this build, and when --ram, whose
+// shares are measured, is too small or has no bound.
+void CheckAsked(const std::map<std::string, std::string>& asked,
+                const std::vector<std::string>& set);
+
+// Throws Error (kUsage) when no cell has a phase that is measured: the loads would take most of an
+// hour, and there would be no advice.
+void CheckAdvised(const std::vector<Cell>& cells);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_
