@@ -23,10 +23,6 @@
 
 #include "device/error.h"
 
-// Tells which program or shared library this code is part of. The compiler passes it on for the
-// destructors of thread_local objects, and no header declares it.
-extern "C" __attribute__((visibility("hidden"))) void* __dso_handle;  // NOLINT
-
 namespace testbed {
 
 // Returns the error (kIo) for a system that does not make `what`, a thread or a process, with errno
@@ -60,9 +56,10 @@ auto OfThread(Make make) {
   if (object == nullptr) {
     object = make().release();
     // The destructor of a thread_local object is registered once in a thread; this one is each
-    // time. When there is no memory for it, the object stays.
-    const auto end = [](void*) { const Owner last(std::exchange(object, nullptr)); };
-    static_cast<void>(abi::__cxa_thread_atexit(end, nullptr, &__dso_handle));
+    // time. When there is no memory for it, the object stays. The last argument is an address in
+    // the program or shared library that has the destructor, which is kept loaded until it has run.
+    void (*const end)(void*) = [](void*) { const Owner last(std::exchange(object, nullptr)); };
+    static_cast<void>(abi::__cxa_thread_atexit(end, nullptr, reinterpret_cast<void*>(end)));
   }
   return object;
 }
