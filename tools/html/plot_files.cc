@@ -10,6 +10,7 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "device/os/child_process.h"
+#include "device/os/signal_guard.h"
 #include "tools/html/embedded.h"
 #include "tools/output/json_text.h"
 
@@ -38,6 +39,11 @@ std::string Converter() {
   throw Error(Error::kUsage,
               "--png needs the program rsvg-convert, which is not installed (Debian: "
               "librsvg2-bin); --svg needs nothing");
+}
+
+// The plots of many results take minutes.
+void StopDrawing() {
+  if (StopRequested()) throw Stopped("before all plots were drawn", "the report");
 }
 
 void RemovePlot(const std::string& directory) {
@@ -93,6 +99,7 @@ std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width) {
       fmt::format("var plots = testbed.allPlots(data, 'light', {}); plots.length;", width)));
   std::vector<PlotFile> files;
   for (size_t i = 0; i < count; ++i) {
+    StopDrawing();
     files.push_back({engine.Execute("name", fmt::format("plots[{}].name;", i)),
                      engine.Execute("plot", fmt::format("testbed.plotSvg(plots[{}]);", i))});
   }
@@ -112,6 +119,7 @@ PngMaker::PngMaker(const std::string& directory)
 PngMaker::~PngMaker() { RemovePlot(dir_.path()); }
 
 std::string PngMaker::Png(const std::string& svg) const {
+  StopDrawing();
   const std::string from = dir_.path() + "/" + kSvgFile, to = dir_.path() + "/" + kPngFile;
   RemovePlot(dir_.path());
   File::Open(from, {.kind = FileKind::kTemp, .create = FileOptions::kMustCreate})

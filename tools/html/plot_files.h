@@ -18,7 +18,7 @@ struct PlotFile {
 };
 
 // Returns all plots of `data` (page_data.h) as SVG, `width` pixels wide, in their order on the
-// page. Throws Error (kRun) when a plot cannot be made.
+// page. Throws Error (kRun) when a plot cannot be made, and Stopped when the user ends it.
 std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width);
 
 // Returns the value of a JavaScript expression, as text, in which `data` is known as `data` and all
@@ -40,6 +40,7 @@ class PngMaker {
   PngMaker(const PngMaker&) = delete;
   PngMaker& operator=(const PngMaker&) = delete;
   // Returns the contents of a PNG file. Throws Error: kIo, and kRun with what the program says.
+  // Throws Stopped when the user ends it.
   std::string Png(const std::string& svg) const;
 
  private:

@@ -19,6 +19,7 @@
 #include "device/file/file.h"
 #include "device/file/replacement.h"
 #include "device/os/random_id.h"
+#include "device/os/signal_guard.h"
 #include "tools/database/database_files.h"
 #include "tools/option_values.h"
 #include "tools/output/stream_output.h"
@@ -245,6 +246,8 @@ void WriteOutputs(const std::vector<OutputFile>& files, const std::function<std:
     } else {
       try {
         WriteFile(file);
+      } catch (const Stopped&) {  // while the text was made; the user waits for no other file
+        throw;
       } catch (const Error& error) {
         if (!failure) failure = error;
       }

@@ -65,5 +65,29 @@ TEST_F(ReportStopTest, AReportThatIsStoppedPrintsNoPart) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "page.html"));
 }
 
+// The plots of a hundred results take long, and were all drawn first.
+TEST_F(ReportStopTest, DrawingEnds) {
+  ASSERT_EQ(Run("--engine btree --ram 64M --rows 500 --operations 100 --threads 1 --account file "
+                "--quiet --json run.json")
+                .code,
+            0);
+  std::filesystem::create_directory(directory_ / "many");
+  for (int i = 0; i < 100; ++i) {
+    std::filesystem::copy_file(directory_ / "run.json",
+                               directory_ / "many" / (std::to_string(i) + ".json"));
+  }
+  const pid_t pid = Start("report many --svg plots >out 2>err");
+  EXPECT_TRUE(Becomes([&] { return CatchesInterrupts(pid); }));
+  LetItWork();
+  ::kill(pid, SIGINT);
+  int status = 0;
+  ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_EQ(Read(directory_ / "out"), "");
+  const std::string err = Read(directory_ / "err");
+  EXPECT_NE(err.find("the report was stopped before all "), std::string::npos) << err;
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "plots"));
+}
+
 }  // namespace
 }  // namespace testbed
