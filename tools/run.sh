@@ -9,7 +9,7 @@
 #   tools/run.sh --engine mysql --server mariadb@10.1.23   also fetches that one, by tools/setup/fetch_mariadb.sh
 #   tools/run.sh --engine rocksdb@latest           a release that is not built is built first, by tools/build_engine.sh
 #   tools/run.sh --engine pebble                   also builds that engine's library, where Go is installed
-#   tools/run.sh --engine bf-tree                  also builds that engine's library, where cargo is installed
+#   tools/run.sh --engine bf-tree --durability none   also builds that engine's library, where cargo is installed
 #   tools/run.sh --help
 #
 # The program runs in the folder that you are in; its exit code is this script's. 1 if something

@@ -80,8 +80,8 @@ class Host {
   std::atomic<bool> has_snapshot_, failed_{false}, dead_{false};
   std::atomic<uint64_t> reads_{0}, read_bytes_{0}, writes_{0}, write_bytes_{0}, snapshot_bytes_{0};
   mutable Mutex mutex_;  // protects what follows
-  std::optional<Error> failure_ GUARDED_BY(mutex_), snapshot_failure_ GUARDED_BY(mutex_),
-      death_ GUARDED_BY(mutex_);
+  std::optional<Error> failure_ GUARDED_BY(mutex_),
+      snapshot_failure_ GUARDED_BY(mutex_), death_ GUARDED_BY(mutex_);
   // What was written to the pages since one failed, by offset.
   std::unordered_map<uint64_t, std::string> kept_ GUARDED_BY(mutex_);
   BfHost functions_{};

@@ -72,11 +72,11 @@ bool BfTreeSession::Get(TableId table, std::string_view key, std::string_view* v
 void BfTreeSession::CheckSizes(std::string_view key, std::string_view value) const {
   const size_t longest = engine_->tree().longest_record() - kTablePrefix - 1;
   if (key.size() <= kLongestKey && key.size() + value.size() <= longest) return;
-  throw Error(Error::kUsage,
-              "bf-tree takes keys of up to " + std::to_string(kLongestKey) +
-                  " bytes and, with this --page-size, key and value of up to " +
-                  std::to_string(longest) + " bytes together, not a key of " +
-                  std::to_string(key.size()) + " and a value of " + std::to_string(value.size()));
+  throw Error(Error::kUsage, "bf-tree takes keys of up to " + std::to_string(kLongestKey) +
+                                 " bytes and, with this --page-size, key and value of up to " +
+                                 std::to_string(longest) + " bytes together, not a key of " +
+                                 std::to_string(key.size()) + " and a value of " +
+                                 std::to_string(value.size()));
 }
 
 template <typename Change>
@@ -160,10 +160,9 @@ bool BfTreeCursor::Backward() {
   const Gate::Turn turn(&session_->member_);
   seen_changes_ = session_->changes_;
   at_end_ = false;
-  if (!FindBefore(this,
-                  {.prefix = table_.prefix, .bound = start_, .most = 64,
-                   .longest_key = kMaxKeyBytes},
-                  &rows_, &spare_)) {
+  if (!FindBefore(
+          this, {.prefix = table_.prefix, .bound = start_, .most = 64, .longest_key = kMaxKeyBytes},
+          &rows_, &spare_)) {
     return false;
   }
   at_ = rows_.count() - 1;

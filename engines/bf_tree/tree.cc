@@ -60,14 +60,12 @@ bool Tree::Get(std::string_view key, std::string* buffer, std::string_view* valu
 }
 
 void Tree::Put(std::string_view key, std::string_view value) const {
-  Run("putting a row", [&](BfError* error) {
-    return calls_.bf_put(tree_, ToBytes(key), ToBytes(value), error);
-  });
+  Run("putting a row",
+      [&](BfError* error) { return calls_.bf_put(tree_, ToBytes(key), ToBytes(value), error); });
 }
 
 void Tree::Erase(std::string_view key) const {
-  Run("erasing a row",
-      [&](BfError* error) { return calls_.bf_erase(tree_, ToBytes(key), error); });
+  Run("erasing a row", [&](BfError* error) { return calls_.bf_erase(tree_, ToBytes(key), error); });
 }
 
 void Tree::Scan(std::string_view start, std::string_view end, uint32_t most, Rows* rows) const {

@@ -229,35 +229,37 @@ TEST_F(BfTreeTest, ACheckpointThatFailsIsMadeAgain) {
   ExpectRows(kRows + 10, kRows + 10);
 }
 
-// The threads must not wait for one another for ever.
-TEST_F(BfTreeTest, AFailedReadEndsTheUseOfTheDatabase) {
+// One call of an eviction fails, a read or a write. Other threads wait for the room in the cache
+// that the eviction would have made, and must not do so for ever.
+TEST_F(BfTreeTest, AFailedReadEndsTheUseOfTheDatabaseByAllThreads) {
   constexpr uint64_t kRows = 20000;
   Open();
   Load(0, kRows);
-  Open();
-  std::atomic<int> refused{0};
-  const auto use = [&](uint64_t seed) {
-    const std::unique_ptr<Session> session = engine_->NewSession();
-    std::string_view value;
-    try {
-      for (uint64_t i = seed;; i += 7919) {
-        if (i % 2 == 0) {
-          session->Get(table_, RowKey(i % kRows), &value);
-        } else {
-          session->Put(table_, RowKey(i % kRows), RowValue(i % kRows, 200));
+  Close();
+  for (uint64_t round = 0; round < 6; ++round) {
+    Kill("round");
+    Open("round");
+    std::atomic<int> refused{0};
+    const auto use = [&](uint64_t row) {
+      const std::unique_ptr<Session> session = engine_->NewSession();
+      try {
+        for (int i = 0; i < 1'000'000; ++i, row += 7919) {
+          session->Put(table_, RowKey(row % kRows), RowValue(row % kRows, 200));
         }
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), Error::kIo) << error.what();
+        ++refused;
       }
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), Error::kIo) << error.what();
-      ++refused;
-    }
-  };
-  FileFaults::Set(2000, UINT64_MAX, EIO);
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 3; ++t) threads.emplace_back(use, t);
-  for (std::thread& thread : threads) thread.join();
-  FileFaults::Clear();
-  EXPECT_EQ(refused, 3);
+    };
+    FileFaults::Set(1000 + 137 * round, 1001 + 137 * round, EIO);
+    std::vector<std::thread> threads;
+    for (uint64_t t = 0; t < 3; ++t) threads.emplace_back(use, t * 5000);
+    for (std::thread& thread : threads) thread.join();
+    FileFaults::Clear();
+    EXPECT_EQ(refused, 3);
+    Close();
+    fs::remove_all(dir_ + "/round");
+  }
 }
 
 TEST_F(BfTreeTest, AFailedReadOfADatabaseThatIsReadHarmsNoRow) {
@@ -280,9 +282,11 @@ TEST_F(BfTreeTest, OtherSettingsThanThoseItWasMadeWithAreRefused) {
   Open();
   Load(0, 100);
   Close();
-  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-           {"scan_promotion", "7"}, {"record_cache", "off"}, {"load_full_page", "off"},
-           {"copy_on_access", "0.5"}}) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"scan_promotion", "7"},
+                                                        {"record_cache", "off"},
+                                                        {"load_full_page", "off"},
+                                                        {"copy_on_access", "0.5"}}) {
     options_.extra = {{name, value}};
     EXPECT_NE(ErrorOf(Error::kUsage, [&] { Open(); }).find(name), std::string::npos);
   }

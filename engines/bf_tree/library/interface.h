@@ -36,7 +36,8 @@ typedef struct BfHost {
   /* Opens or makes the file, and sets *size to its bytes; null when it cannot. */
   void* (*open)(void* context, BfBytes path, uint64_t* size);
   void (*close)(void* file);
-  int (*read)(void* file, uint64_t offset, void* buffer, size_t n); /* 0 when all n bytes are read */
+  /* Returns 0 when all n bytes are read. */
+  int (*read)(void* file, uint64_t offset, void* buffer, size_t n);
   /* The host keeps what fails here: the tree goes on. */
   void (*write)(void* file, uint64_t offset, const void* data, size_t n);
   void (*truncate)(void* file); /* to nothing */
