@@ -32,11 +32,18 @@ class EngineRunTest : public CommandTest, public testing::WithParamInterface<std
     CommandTest::SetUp();
     if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
   }
+  // The engine, and a durability that it has.
+  std::string Engine() const {
+    const std::vector<Durability> has = FindEngine(GetParam()).capabilities.durabilities;
+    const bool usual = std::find(has.begin(), has.end(), Durability::kLazy) != has.end();
+    return "--engine " + GetParam() +
+           (usual ? "" : std::string(" --durability ") + DurabilityName(has.front()));
+  }
 };
 
 TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   const CommandResult result =
-      Run("--engine " + GetParam() + " --json run.json --csv run.csv" + kLoaded);
+      Run(Engine() + " --json run.json --csv run.csv" + kLoaded);
   ASSERT_EQ(result.code, 0) << result.err;
   // A user who may not bound the memory gets no table of it.
   const bool bounded = result.out.find("--ram is not in force") == std::string::npos;
@@ -60,7 +67,7 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
 }
 
 TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
-  const std::string engine = "--engine " + GetParam() + " --dir d ";
+  const std::string engine = Engine() + " --dir d ";
   const std::string insert = "--workload insert --indexes 2 --rows-per-transaction 50";
   ASSERT_EQ(Run(engine + insert + kQuickRun).code, 0);
   const CommandResult result = Run(
@@ -79,7 +86,7 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
 // The engine's files are missing, as when a file system is not mounted. --reuse must not create a
 // new database then.
 TEST_P(EngineRunTest, ReuseOfADatabaseThatIsGoneMakesNone) {
-  const std::string common = "--engine " + GetParam() + " --dir d " + kQuickRun;
+  const std::string common = Engine() + " --dir d " + kQuickRun;
   ASSERT_EQ(Run(common + "--workload insert").code, 0);
   std::filesystem::rename(directory_ / "d/db", directory_ / "away");
   ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
@@ -99,8 +106,13 @@ std::vector<std::string> PersistentEngines() {
   }
   return names;
 }
+// googletest takes letters, digits and _: bf_tree.
 INSTANTIATE_TEST_SUITE_P(Engines, EngineRunTest, testing::ValuesIn(PersistentEngines()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 using RunTest = CommandTest;
 
