@@ -37,8 +37,8 @@ void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
   };
   const std::string page = variables["innodb_page_size"];
   if (page.empty()) {
-    throw Error(Error::kUsage, fmt::format("mysql keeps its tables in InnoDB, and {} has it off",
-                                           target.shown));
+    throw Error(Error::kUsage,
+                fmt::format("mysql keeps its tables in InnoDB, and {} has it off", target.shown));
   }
   if (page != std::to_string(settings.page_size)) {
     refuse(fmt::format("--page-size {}", settings.page_size), "innodb_page_size", page,

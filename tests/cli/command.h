@@ -17,6 +17,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "device/error.h"
 #include "engines/registry.h"
@@ -82,6 +83,21 @@ inline void ExpectRefused(const CommandResult& result, const std::string& text) 
 
 // Returns whether the nightly run has set that tests are to leave nothing out.
 inline bool EveryWay() { return std::getenv("TESTBED_EVERY_IO_MODE") != nullptr; }
+
+// Returns the options that name an engine: "--engine bf-tree --durability none". An engine without
+// the usual durability is run with one that it has.
+inline std::string EngineWords(const std::string& engine) {
+  const std::vector<Durability> has = FindEngine(engine).capabilities.durabilities;
+  const bool usual = std::find(has.begin(), has.end(), Durability::kLazy) != has.end();
+  return "--engine " + engine +
+         (usual ? "" : std::string(" --durability ") + DurabilityName(has.front()));
+}
+
+// Returns the engine's name for googletest, which takes letters, digits and _: "bf_tree".
+inline std::string EngineTestName(std::string engine) {
+  std::replace(engine.begin(), engine.end(), '-', '_');
+  return engine;
+}
 
 // Returns whether this build has the engine, and the machine has everything that it needs.
 inline bool HasEngine(const std::string& name) {

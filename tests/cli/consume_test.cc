@@ -70,9 +70,8 @@ TEST_F(ConsumeTest, ScansReadTheRowsTheyReturn) {
     // A server takes memory for itself, and long to begin.
     const bool server = FindEngine(engine).capabilities.server;
     if (server && !EveryWay()) continue;
-    const std::string common =
-        fmt::format("--engine {0} --dir {0}.db --ram {1} --rows 15000 {2}", engine,
-                    server ? "192M" : "96M", engine == "bf-tree" ? "--durability none " : "");
+    const std::string common = fmt::format("{} --dir {}.db --ram {} --rows 15000 ",
+                                           EngineWords(engine), engine, server ? "192M" : "96M");
     const CommandResult load = Run(
         common + "--workload insert --threads 2 --rows-per-transaction 100 --account off --quiet");
     ASSERT_EQ(load.code, 0) << load.err;

@@ -103,11 +103,9 @@ TEST_F(InsertBenchmarkRunTest, EveryEngineKeepsEveryRowOfEveryStep) {
   for (const char* engine : {"rocksdb", "wiredtiger", "lmdb", "innodb", "mmapv1", "fractal",
                              "sqlite", "mdbx", "pebble", "bf-tree"}) {
     if (!HasEngine(engine)) continue;
-    const CommandResult result = Run(
-        std::string("--json run.json --workload ib.i0,ib.x,ib.i1,ib.i2,ib.vac,ib.qr100,ib.qp100 "
-                    "--engine ") +
-        engine + (std::string(engine) == "bf-tree" ? " --durability none" : "") + kSettings +
-        "0.4");
+    const CommandResult result =
+        Run("--json run.json --workload ib.i0,ib.x,ib.i1,ib.i2,ib.vac,ib.qr100,ib.qp100 " +
+            EngineWords(engine) + kSettings + "0.4");
     ASSERT_EQ(result.code, 0) << engine << ": " << result.err;
     const json document = Json("run.json");
     for (const json& phase : document["runs"][0]["phases"]) {

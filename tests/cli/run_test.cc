@@ -32,18 +32,11 @@ class EngineRunTest : public CommandTest, public testing::WithParamInterface<std
     CommandTest::SetUp();
     if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
   }
-  // The engine, and a durability that it has.
-  std::string Engine() const {
-    const std::vector<Durability> has = FindEngine(GetParam()).capabilities.durabilities;
-    const bool usual = std::find(has.begin(), has.end(), Durability::kLazy) != has.end();
-    return "--engine " + GetParam() +
-           (usual ? "" : std::string(" --durability ") + DurabilityName(has.front()));
-  }
 };
 
 TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   const CommandResult result =
-      Run(Engine() + " --json run.json --csv run.csv" + kLoaded);
+      Run(EngineWords(GetParam()) + " --json run.json --csv run.csv" + kLoaded);
   ASSERT_EQ(result.code, 0) << result.err;
   // A user who may not bound the memory gets no table of it.
   const bool bounded = result.out.find("--ram is not in force") == std::string::npos;
@@ -67,7 +60,7 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
 }
 
 TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
-  const std::string engine = Engine() + " --dir d ";
+  const std::string engine = EngineWords(GetParam()) + " --dir d ";
   const std::string insert = "--workload insert --indexes 2 --rows-per-transaction 50";
   ASSERT_EQ(Run(engine + insert + kQuickRun).code, 0);
   const CommandResult result = Run(
@@ -86,7 +79,7 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
 // The engine's files are missing, as when a file system is not mounted. --reuse must not create a
 // new database then.
 TEST_P(EngineRunTest, ReuseOfADatabaseThatIsGoneMakesNone) {
-  const std::string common = Engine() + " --dir d " + kQuickRun;
+  const std::string common = EngineWords(GetParam()) + " --dir d " + kQuickRun;
   ASSERT_EQ(Run(common + "--workload insert").code, 0);
   std::filesystem::rename(directory_ / "d/db", directory_ / "away");
   ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
@@ -106,13 +99,8 @@ std::vector<std::string> PersistentEngines() {
   }
   return names;
 }
-// googletest takes letters, digits and _: bf_tree.
 INSTANTIATE_TEST_SUITE_P(Engines, EngineRunTest, testing::ValuesIn(PersistentEngines()),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return EngineTestName(info.param); });
 
 using RunTest = CommandTest;
 
@@ -134,8 +122,7 @@ void CollectFields(const nlohmann::json& j, std::set<std::string>* fields) {
 TEST_F(RunTest, EveryFieldOfAResultsDocumentIsDocumented) {
   const CommandResult result =
       Run("--engine btree --json run.json --workload insert,mixed --mix point-read=1,update=1 "
-          "--rate 1000 "
-          "--ram 64M --rows 2000 --seconds 1.5 --warmup 0.2 --quiet");
+          "--rate 1000 --ram 64M --rows 2000 --seconds 1.5 --warmup 0.2 --quiet");
   ASSERT_EQ(result.code, 0) << result.err;
   std::set<std::string> fields;
   CollectFields(Json("run.json"), &fields);

@@ -308,10 +308,10 @@ TEST_P(KnownFilesTest, AreNearlyAllOfThem) {
   for (const IoMode io : std::set<IoMode>{able.front(), able.back()}) {
     SCOPED_TRACE(IoModeName(io));
     RunOnScratch(fmt::format(
-        "--engine {} --io {} --scratch 400M --ram 96M --cache-pct 25 --rows 30000 --value-size 400 "
+        "{} --io {} --scratch 400M --ram 96M --cache-pct 25 --rows 30000 --value-size 400 "
         "--rows-per-transaction 100 --operations 2000 --warmup 0 --threads 2 --drop-caches "
-        "--workload insert,point-read --durability {}",
-        GetParam(), IoModeName(io), std::string_view(GetParam()) == "bf-tree" ? "none" : "lazy"));
+        "--workload insert,point-read",
+        EngineWords(GetParam()), IoModeName(io)));
     if (CannotGoOn()) return;
     int phases = 0;
     for (const nlohmann::json& run : document_["runs"]) {
@@ -337,11 +337,7 @@ TEST_P(KnownFilesTest, AreNearlyAllOfThem) {
 INSTANTIATE_TEST_SUITE_P(Engines, KnownFilesTest,
                          testing::Values("btree", "fractal", "rocksdb", "wiredtiger", "lmdb",
                                          "innodb", "mmapv1", "sqlite", "mdbx", "pebble", "bf-tree"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         [](const auto& info) { return EngineTestName(info.param); });
 
 }  // namespace
 }  // namespace testbed

@@ -4,7 +4,7 @@
 #include "device/error.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tools/experiment/experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 
 namespace testbed {
 namespace {

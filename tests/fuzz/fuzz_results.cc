@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/scratch_files.h"
 #include "tools/database/database_files.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"

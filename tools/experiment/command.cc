@@ -21,7 +21,7 @@
 #include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/coordinator.h"
 #include "tools/experiment/experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"

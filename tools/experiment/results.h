@@ -13,7 +13,7 @@
 
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results_dir.h"
 
 namespace testbed {

@@ -35,7 +35,7 @@
 #include "device/os/dir_lock.h"
 #include "tools/experiment/cluster/dir_share.h"
 #include "tools/experiment/experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 
 namespace testbed {
 

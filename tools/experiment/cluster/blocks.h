@@ -14,7 +14,7 @@
 
 #include "tools/experiment/cluster/host_check.h"
 #include "tools/experiment/experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/experiment/run.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/experiment/cluster/launcher.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results_dir.h"
 
 namespace testbed {

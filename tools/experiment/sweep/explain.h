@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tools/experiment/experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 
 namespace testbed {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 
 namespace testbed {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 
 namespace testbed {
 

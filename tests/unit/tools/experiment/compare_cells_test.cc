@@ -15,7 +15,7 @@
 #include "device/error.h"
 #include "tests/paths.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results_dir.h"
 
 namespace testbed {

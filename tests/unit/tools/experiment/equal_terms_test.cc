@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/tables.h"

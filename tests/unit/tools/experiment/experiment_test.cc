@@ -16,7 +16,7 @@
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tests/unit/tools/release/every_release.h"
 #include "tools/experiment/expression.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/tables.h"

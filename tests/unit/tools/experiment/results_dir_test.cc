@@ -19,7 +19,7 @@
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results.h"
 #include "tools/output/json_text.h"
 

@@ -17,7 +17,7 @@
 #include "tests/unit/tools/experiment/small_results.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/figures.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/report.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/verdict.h"

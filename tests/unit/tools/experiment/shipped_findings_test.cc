@@ -13,7 +13,7 @@
 #include "engines/registry.h"
 #include "tests/unit/tools/release/every_release.h"
 #include "tools/experiment/expression.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/verdict/resample.h"
 #include "tools/experiment/verdict/verdict.h"
 #include "workloads/random.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/unit/tools/experiment/small_experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results.h"
 
 namespace testbed {

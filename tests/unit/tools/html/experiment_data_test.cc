@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/experiment/sweep/sweep.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tools/experiment/experiment.h"
-#include "tools/experiment/plan.h"
+#include "tools/experiment/plan/plan.h"
 #include "workloads/registry.h"
 
 namespace testbed {

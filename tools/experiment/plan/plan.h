@@ -1,7 +1,7 @@
 // Plans an experiment: makes a cell of every combination of the axes' values, settles the options
 // of each cell, and puts the cells into the order in which they run.
-#ifndef TESTBED_TOOLS_EXPERIMENT_PLAN_H_
-#define TESTBED_TOOLS_EXPERIMENT_PLAN_H_
+#ifndef TESTBED_TOOLS_EXPERIMENT_PLAN_PLAN_H_
+#define TESTBED_TOOLS_EXPERIMENT_PLAN_PLAN_H_
 
 #include <cstdint>
 #include <map>
@@ -113,4 +113,4 @@ bool Matches(const std::map<std::string, std::string>& labels, const Where& wher
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_EXPERIMENT_PLAN_H_
+#endif  // TESTBED_TOOLS_EXPERIMENT_PLAN_PLAN_H_
