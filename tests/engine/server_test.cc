@@ -3,6 +3,7 @@
 // operation that caused them.
 #include "tests/engine/server_test.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <set>
@@ -97,6 +99,17 @@ TEST_P(ServerTest, AServerThatEndsInTheMiddleIsOneSentence) {
 }
 
 // Other clients that write may keep the checkpoint of a given server from its end.
+// Returns whether all threads of a process are stopped. After SIGSTOP some go on for a moment.
+bool IsStopped(pid_t process) {
+  for (const auto& task : fs::directory_iterator(fmt::format("/proc/{}/task", process))) {
+    std::ifstream stat(task.path() / "stat");
+    std::string text(std::istreambuf_iterator<char>(stat), {});
+    const size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || text.substr(name_end + 2, 1) != "T") return false;
+  }
+  return true;
+}
+
 TEST_P(ServerTest, ACheckpointOfAGivenServerIsGivenUpAtTheEndOfItsTime) {
   if (info().name == "postgres" || GetParam().IsOldMariadb()) {
     GTEST_SKIP() << "its checkpoint ends by itself, or it has none on demand";
@@ -109,6 +122,7 @@ TEST_P(ServerTest, ACheckpointOfAGivenServerIsGivenUpAtTheEndOfItsTime) {
   PutIn(engine.get(), "k", "v");
   engine->Checkpoint();
   ::kill(ServerPid(), SIGSTOP);
+  while (!IsStopped(ServerPid())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::string sentence = ErrorOf(Error::kRun, [&] { engine->Checkpoint(); });
   ::kill(ServerPid(), SIGCONT);
   EXPECT_NE(sentence.find("checkpoint within 1 s"), std::string::npos) << sentence;

@@ -68,7 +68,8 @@ json LoadsApart(int loads, double ratio, double spread) {
   for (json& sample : document["samples"]) {
     if (sample["side"] == "a") continue;
     const double rate = sample["metrics"]["rate"];
-    sample["metrics"]["rate"] = rate * (sample["load"].get<int>() % 2 == 0 ? 1 + spread : 1 - spread);
+    sample["metrics"]["rate"] =
+        rate * (sample["load"].get<int>() % 2 == 0 ? 1 + spread : 1 - spread);
   }
   return document;
 }
