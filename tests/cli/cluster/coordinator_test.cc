@@ -61,7 +61,9 @@ cd "$FAKE"
 rm busy 2>/dev/null && exit 1
 echo "$*" >>cancelled
 rm -f tasks/*
-kill -TERM "$(cat running)" 2>/dev/null
+running=$(cat running) && kill -TERM "$running" 2>/dev/null
+# It returns when the task has ended, so that nothing of it is written to a directory that is removed.
+while kill -0 "$running" 2>/dev/null; do sleep 0.02; done
 exit 0
 )sh";
 
