@@ -22,7 +22,7 @@ EXPERIMENTS = [pathlib.Path(__file__).resolve().parent.parent / f"tools/experime
 INTRO = """# Defaults beside what experts set
 
 Is a comparison of engines one of the engines, or of settings that one of them would never run with? `bench/engine_defaults.py` sets each
-engine's defaults beside ten settings that its documents and its developers' benchmarks recommend (of lmdb five could matter, of sqlite seven, of mdbx nine), one changed
+engine's defaults beside ten settings that its documents and its developers' benchmarks recommend (of lmdb five could matter, of sqlite seven, of mdbx and bf-tree nine), one changed
 at a time; their sources stand in `tools/experiments/engine-defaults.toml` and `engine-defaults-more.toml`. Each is measured against the defaults by `testbed ab` ([ab.md](../ab.md)): on reads from a full
 cache, on reads that need the device, on inserts in random order, until it is sure that the setting is faster by more than a ninth, so that the defaults
 give less than nine tenths of its rate, or that it is not, or until the time is over. A cell is the change of the rate by the setting, with its 95 % interval.
@@ -52,8 +52,9 @@ def words_of(value):
 
 
 def settings_of_engines():
-    """Returns, by engine, the settings of each experiment that has some of it, but the defaults: label and words of a side."""
-    engines, modes = {}, {}
+    """Returns, by engine, the settings of each experiment that has some of it, but the defaults: label and words of a side. Also returns, by
+    engine, the options that it has in all of its settings, as --io mmap."""
+    engines, usual = {}, {}
     for path in EXPERIMENTS:
         experiment = tomllib.loads(path.read_text(encoding="utf-8"))
         axis = next(axis for axis in experiment["axis"] if axis["name"] == "setting")
@@ -64,8 +65,9 @@ def settings_of_engines():
                 engine.append((value["label"].removeprefix(value["engine"] + "-"), words))
         for engine, settings in of_file.items():
             engines.setdefault(engine, []).append(settings)
-            modes.setdefault(engine, experiment.get("engine", {}).get(engine, {}).get("io"))
-    return engines, modes
+            of_engine = experiment.get("engine", {}).get(engine, {})
+            usual.setdefault(engine, [word for name in ("io", "durability") if name in of_engine for word in (f"--{name}", of_engine[name])])
+    return engines, usual
 
 
 def groups_of(settings):
@@ -76,13 +78,11 @@ def groups_of(settings):
             yield of_file[first:first + len(SIDES)]
 
 
-def compare(options, engine, mode, question, group, directory):
+def compare(options, engine, usual, question, group, directory):
     file = pathlib.Path(directory) / "comparison.json"
     ram = options.ram or RAM.get(engine, USUAL_RAM)
     words = [options.testbed, "ab", "--engine", engine, "--a", "", *QUESTIONS[question], "--ram", ram, "--threads", "2", "--key-order", "permuted"]
-    words += ["--time", options.time, "--until", "10%", "--fail-if", CONDITION, "--quiet", "--json", str(file)]
-    if mode:
-        words += ["--io", mode]
+    words += ["--time", options.time, "--until", "10%", "--fail-if", CONDITION, "--quiet", "--json", str(file), *usual]
     for side, (_, changes) in zip(SIDES, group):
         words += [f"--{side}", " ".join(shlex.quote(change) for change in changes)]
     result = subprocess.run(words, cwd=directory, capture_output=True, text=True, check=False)
@@ -108,25 +108,25 @@ def add_result(options, results, result):
     partial.replace(options.results)
 
 
-def measure_engine(options, engine, settings, mode, results):
+def measure_engine(options, engine, settings, usual, results):
     for question in QUESTIONS:
         for group in groups_of(settings):
             labels = [label for label, _ in group]
             if any((one["engine"], one["question"], one["settings"]) == (engine, question, labels) for one in results):
                 continue
             with tempfile.TemporaryDirectory(prefix="engine-defaults.", dir=options.dir) as directory:
-                add_result(options, results, compare(options, engine, mode, question, group, directory))
+                add_result(options, results, compare(options, engine, usual, question, group, directory))
             print(f"{engine}, {question}: " + "; ".join(f"{label} {text}" for label, text, _ in rates(results[-1])), flush=True)
 
 
 def measure(options):
     """Returns whether each engine could be measured."""
-    engines, modes = settings_of_engines()
+    engines, usual = settings_of_engines()
     results = read_results(options)
     all_here = True
     for engine in options.engines or engines:
         try:
-            measure_engine(options, engine, engines[engine], modes[engine], results)
+            measure_engine(options, engine, engines[engine], usual[engine], results)
         except CannotRun as why:
             print(f"{engine} is left out: {why}", flush=True)
             all_here = False
