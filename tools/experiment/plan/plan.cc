@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/sysinfo.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <charconv>
 #include <initializer_list>
 
 #include "device/error.h"
