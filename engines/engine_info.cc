@@ -47,8 +47,10 @@ void CheckOneOf(const std::string& engine, const std::string& option, T value,
     if (a == value) return;
     names.push_back(name(a));
   }
+  // "it accepts none" would read as if it took no value.
+  const std::string only = names.size() == 1 ? option + " " : "";
   throw Error(Error::kUsage, engine + " cannot honour " + option + " " + name(value) +
-                                 "; it accepts " + JoinWords(names));
+                                 "; it accepts " + only + JoinWords(names));
 }
 
 void Add(const std::optional<uint64_t>& more, std::optional<uint64_t>* sum) {

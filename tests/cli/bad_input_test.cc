@@ -139,6 +139,13 @@ TEST_F(BadInputTest, EachBadValueGetsOneSentenceThatNamesTheOption) {
 }
 
 // Reading a pipe or a device would never end, or never begin, so both are refused as inputs.
+// "it accepts none" would read as if the option took no value.
+TEST_F(BadInputTest, AnOnlyValueIsNamedWithItsOption) {
+  if (!HasEngine("lmdb")) GTEST_SKIP() << "this build has no lmdb";
+  ExpectRefused(Run("--engine lmdb --compression lz4 --rows 10"),
+                "lmdb cannot honour --compression lz4; it accepts --compression none");
+}
+
 TEST_F(BadInputTest, WhatIsNoRegularFileIsNoInput) {
   ASSERT_EQ(::mkfifo((directory_ / "fifo.json").c_str(), 0600), 0);
   for (const char* file : {"fifo.json", "/dev/zero", "/proc/self/mem", "/proc/kmsg"}) {
