@@ -1,10 +1,8 @@
 #include "engines/bf_tree/library.h"
 
-#include <dlfcn.h>
-
 #include <filesystem>
 
-#include "device/error.h"
+#include "device/os/shared_library.h"
 
 namespace testbed::bf_tree {
 namespace {
@@ -16,14 +14,6 @@ std::string HowToGetIt() {
          "Rust 1.87 or newer, and about three minutes of a processor)";
 }
 
-template <typename Function>
-void Find(void* handle, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(::dlsym(handle, name));
-  if (*function != nullptr) return;
-  throw Error(Error::kUsage,
-              std::string(kFile) + " has no " + name + ": build it anew; " + HowToGetIt());
-}
-
 }  // namespace
 
 const Library& Library::Get() {
@@ -32,15 +22,10 @@ const Library& Library::Get() {
 }
 
 Library::Library() {
-  void* const handle = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) throw Error(Error::kUsage, HowToGetIt() + " (" + ::dlerror() + ")");
-#define TESTBED_FIND(name) Find(handle, #name, &calls_.name)
+  const SharedLibrary library(kFile, HowToGetIt());
+#define TESTBED_FIND(name) library.Find(#name, &calls_.name)
   TESTBED_FIND(bf_interface);
-  if (const int is = calls_.bf_interface(); is != BF_INTERFACE) {
-    throw Error(Error::kUsage, std::string(kFile) + " has interface " + std::to_string(is) +
-                                   ", and this testbed needs " + std::to_string(BF_INTERFACE) +
-                                   ": build it anew; " + HowToGetIt());
-  }
+  library.CheckInterface(calls_.bf_interface(), BF_INTERFACE);
   TESTBED_FIND(bf_open);
   TESTBED_FIND(bf_close);
   TESTBED_FIND(bf_get);

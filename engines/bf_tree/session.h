@@ -17,6 +17,7 @@
 #include "engines/bf_tree/rows.h"
 #include "engines/bf_tree/tables.h"
 #include "engines/engine.h"
+#include "engines/open_tables.h"
 
 namespace testbed::bf_tree {
 

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "engines/extra_options.h"
+#include "engines/open_tables.h"
 
 namespace testbed::bf_tree {
 namespace {

@@ -11,7 +11,6 @@
 
 namespace testbed::bf_tree {
 
-inline constexpr size_t kTablePrefix = 4;    // bytes of a table's number, with which a key begins
 inline constexpr size_t kLongestKey = 123;   // bytes, without the prefix
 inline constexpr size_t kMaxKeyBytes = 128;  // the prefix, a key, and a byte behind it
 

@@ -6,20 +6,16 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "device/os/mutex.h"
 #include "engines/bf_tree/gate.h"
 #include "engines/bf_tree/tree.h"
 #include "engines/engine.h"
+#include "engines/open_tables.h"
 
 namespace testbed::bf_tree {
 
-struct Table {
-  std::string prefix;  // first bytes of each key
-  std::string end;     // smallest key above all keys with the prefix
-};
+using Table = PrefixedTable;
 
 // Thread-safe.
 class Tables {
@@ -27,16 +23,14 @@ class Tables {
   Tables(const Tree* tree, Gate* gate) : tree_(tree), gate_(gate) {}
   // Returns the table's id, and makes the table when it does not exist; *made is set then.
   TableId Open(const std::string& name, bool* made);
-  std::vector<Table> opened() const;  // by TableId
+  std::vector<Table> opened() const { return tables_.Handles(); }  // by TableId
 
  private:
   uint32_t FindOrMake(const std::string& name, bool* made) const;
 
   const Tree* const tree_;
   Gate* const gate_;
-  mutable Mutex mutex_;                                // protects names_ and opened_
-  std::vector<std::string> names_ GUARDED_BY(mutex_);  // of the tables in opened_
-  std::vector<Table> opened_ GUARDED_BY(mutex_);
+  OpenTables<Table> tables_;
 };
 
 }  // namespace testbed::bf_tree

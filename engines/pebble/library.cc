@@ -1,12 +1,12 @@
 #include "engines/pebble/library.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "device/error.h"
+#include "device/os/shared_library.h"
 
 namespace testbed::pebble {
 namespace {
@@ -16,14 +16,6 @@ constexpr char kFile[] = TESTBED_PEBBLE_LIBRARY;
 std::string HowToGetIt() {
   return "pebble needs its library, which tools/setup/build_pebble.sh builds (it takes Go 1.25 or "
          "newer, and about four minutes of a processor)";
-}
-
-template <typename Function>
-void Find(void* handle, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(::dlsym(handle, name));
-  if (*function != nullptr) return;
-  throw Error(Error::kUsage,
-              std::string(kFile) + " has no " + name + ": build it anew; " + HowToGetIt());
 }
 
 }  // namespace
@@ -38,18 +30,11 @@ Library& Library::Get() {
   return library;
 }
 
-// RTLD_NODELETE and the missing dlclose keep the library to the end: Go's runtime has threads in
-// it.
 Library::Library() : process_(::getpid()) {
-  void* const handle = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) throw Error(Error::kUsage, HowToGetIt() + " (" + ::dlerror() + ")");
-#define TESTBED_FIND(name) Find(handle, #name, &calls_.name)
+  const SharedLibrary library(kFile, HowToGetIt());
+#define TESTBED_FIND(name) library.Find(#name, &calls_.name)
   TESTBED_FIND(pebble_interface);
-  if (const int is = calls_.pebble_interface(); is != PEBBLE_INTERFACE) {
-    throw Error(Error::kUsage, std::string(kFile) + " has interface " + std::to_string(is) +
-                                   ", and this testbed needs " + std::to_string(PEBBLE_INTERFACE) +
-                                   ": build it anew; " + HowToGetIt());
-  }
+  library.CheckInterface(calls_.pebble_interface(), PEBBLE_INTERFACE);
   TESTBED_FIND(pebble_version);
   TESTBED_FIND(pebble_open);
   TESTBED_FIND(pebble_close);

@@ -6,18 +6,14 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "device/os/mutex.h"
 #include "engines/engine.h"
+#include "engines/open_tables.h"
 
 namespace testbed::pebble {
 
-struct Table {
-  std::string prefix;  // first bytes of each key
-  std::string end;     // smallest key above all keys with the prefix
-};
+using Table = PrefixedTable;
 
 // Thread-safe.
 class Tables {
@@ -26,15 +22,13 @@ class Tables {
   explicit Tables(uintptr_t db) : db_(db) {}
   // Returns the table's id, and makes the table durably when it does not exist.
   TableId Open(const std::string& name);
-  std::vector<Table> opened() const;  // by TableId
+  std::vector<Table> opened() const { return tables_.Handles(); }  // by TableId
 
  private:
   uint32_t FindOrMake(const std::string& name) const;
 
   const uintptr_t db_;
-  mutable Mutex mutex_;                                // protects names_ and opened_
-  std::vector<std::string> names_ GUARDED_BY(mutex_);  // of the tables in opened_
-  std::vector<Table> opened_ GUARDED_BY(mutex_);
+  OpenTables<Table> tables_;
 };
 
 }  // namespace testbed::pebble

@@ -6,25 +6,13 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "engines/open_tables.h"
 #include "engines/rocksdb/errors.h"
 
 namespace testbed {
 namespace {
 
 constexpr std::string_view kLayoutMark = "testbed tables by key prefix 1";
-constexpr size_t kPrefix = 4;
-
-std::string PrefixOf(uint32_t number) {
-  std::string prefix;
-  for (int shift = 24; shift >= 0; shift -= 8) prefix.push_back(static_cast<char>(number >> shift));
-  return prefix;
-}
-
-uint32_t NumberOf(const rocksdb::Slice& prefix) {
-  uint32_t number = 0;
-  for (size_t i = 0; i < kPrefix; ++i) number = number << 8 | static_cast<uint8_t>(prefix[i]);
-  return number;
-}
 
 }  // namespace
 
@@ -38,7 +26,7 @@ RocksdbTables::RocksdbTables(rocksdb::DB* db, const rocksdb::ColumnFamilyOptions
     : db_(db), options_(options) {
   for (rocksdb::ColumnFamilyHandle* family : families) families_.emplace_back(family);
   std::string mark;
-  const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), PrefixOf(0), &mark);
+  const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), TablePrefix(0), &mark);
   if (!status.IsNotFound()) Check(status, "rocksdb could not read the directory of its tables");
   const bool fresh = families_.size() == 1 && db_->GetLatestSequenceNumber() == 0;
   if (fresh) {
@@ -62,7 +50,7 @@ void RocksdbTables::WriteDirectory(std::string_view name, std::string_view value
   IoScope scope(kOpen);
   rocksdb::WriteOptions durable;
   durable.sync = true;
-  Check(db_->Put(durable, PrefixOf(0) + std::string(name), rocksdb::Slice(value)),
+  Check(db_->Put(durable, TablePrefix(0) + std::string(name), rocksdb::Slice(value)),
         "rocksdb could not write the directory of its tables");
 }
 
@@ -78,30 +66,30 @@ RocksdbTable RocksdbTables::FindOrMakeFamily(const std::string& name) {
 
 RocksdbTable RocksdbTables::FindOrMakeNumber(const std::string& name) {
   if (name.empty()) throw Error(Error::kUsage, "rocksdb: a table's name is not empty");
-  const std::string end = PrefixOf(1);
+  const std::string end = TablePrefix(1);
   const rocksdb::Slice bound = end;
   rocksdb::ReadOptions read;
   read.iterate_upper_bound = &bound;
   uint32_t largest = 0;
   std::optional<uint32_t> found;
   const std::unique_ptr<rocksdb::Iterator> row(db_->NewIterator(read));
-  for (row->Seek(PrefixOf(0)); row->Valid(); row->Next()) {
+  for (row->Seek(TablePrefix(0)); row->Valid(); row->Next()) {
     rocksdb::Slice of = row->key();
-    of.remove_prefix(kPrefix);
+    of.remove_prefix(kTablePrefix);
     if (of.empty()) continue;  // the row that marks the layout
-    if (row->value().size() != kPrefix) {
+    if (row->value().size() != kTablePrefix) {
       throw Error(Error::kCorruption, "rocksdb: the directory of tables has a row of wrong size");
     }
-    const uint32_t number = NumberOf(row->value());
+    const uint32_t number = TableNumber({row->value().data(), row->value().size()});
     largest = std::max(largest, number);
     if (of == rocksdb::Slice(name)) found = number;
   }
   Check(row->status(), "rocksdb could not read the directory of its tables");
   if (!found) {
     found = largest + 1;
-    WriteDirectory(name, PrefixOf(*found));
+    WriteDirectory(name, TablePrefix(*found));
   }
-  return {db_->DefaultColumnFamily(), PrefixOf(*found), PrefixOf(*found + 1)};
+  return {db_->DefaultColumnFamily(), TablePrefix(*found), TablePrefix(*found + 1)};
 }
 
 TableId RocksdbTables::Open(const std::string& name) {

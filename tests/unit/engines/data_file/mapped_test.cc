@@ -15,7 +15,7 @@
 #include "engines/data_file/mapped_error.h"
 #include "engines/data_file/mapped_settings.h"
 #include "engines/data_file/one_writer.h"
-#include "engines/data_file/open_tables.h"
+#include "engines/open_tables.h"
 
 namespace testbed {
 namespace {

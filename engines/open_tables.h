@@ -1,21 +1,48 @@
 // OpenTables are a library's handles of the tables that were opened, by TableId. Thread-safe.
 //
+// Where a library has one key space for all tables, a table's handle is a PrefixedTable: each of its
+// keys begins with the table's number, big-endian, so that the keys of a table stand together.
+//
 // Lock order: opening_, then the library's write lock, which `open` takes, then mutex_. No thread
 // waits for the write lock while it holds mutex_, because a thread that writes locks mutex_ to get
 // the handles.
-#ifndef TESTBED_ENGINES_DATA_FILE_OPEN_TABLES_H_
-#define TESTBED_ENGINES_DATA_FILE_OPEN_TABLES_H_
+#ifndef TESTBED_ENGINES_OPEN_TABLES_H_
+#define TESTBED_ENGINES_OPEN_TABLES_H_
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/os/mutex.h"
 #include "engines/engine.h"
 
 namespace testbed {
+
+inline constexpr size_t kTablePrefix = 4;  // bytes of a table's number
+
+inline std::string TablePrefix(uint32_t number) {
+  std::string prefix(kTablePrefix, '\0');
+  for (size_t i = 0; i < kTablePrefix; ++i) prefix[i] = static_cast<char>(number >> (24 - 8 * i));
+  return prefix;
+}
+// Returns the number that TablePrefix wrote; `prefix` has kTablePrefix bytes.
+inline uint32_t TableNumber(std::string_view prefix) {
+  uint32_t number = 0;
+  for (const char c : prefix) number = number << 8 | static_cast<uint8_t>(c);
+  return number;
+}
+
+struct PrefixedTable {
+  std::string prefix;  // first bytes of each key
+  std::string end;     // smallest key above all keys with the prefix
+};
+inline PrefixedTable PrefixedTableOf(uint32_t number) {
+  return {TablePrefix(number), TablePrefix(number + 1)};
+}
 
 template <typename Handle>
 class OpenTables {
@@ -53,4 +80,4 @@ class OpenTables {
 
 }  // namespace testbed
 
-#endif  // TESTBED_ENGINES_DATA_FILE_OPEN_TABLES_H_
+#endif  // TESTBED_ENGINES_OPEN_TABLES_H_
