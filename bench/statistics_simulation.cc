@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -414,4 +416,11 @@ int Main(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace testbed
 
-int main(int argc, char** argv) { return testbed::Main({argv + 1, argv + argc}); }
+int main(int argc, char** argv) {
+  try {
+    return testbed::Main({argv + 1, argv + argc});
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "statistics_simulation: %s\n", e.what());
+    return 2;  // 1 says that a bound is missed
+  }
+}
