@@ -220,7 +220,8 @@ class BtreeEngine : public Engine {
   // A forked child closes nothing: it has a copy of the engine's memory, but none of its threads,
   // and the files are its parent's.
   ~BtreeEngine() override {
-    if (InForkedChild()) static_cast<void>(store_.release());
+    if (!InForkedChild()) return;
+    [[maybe_unused]] const Store* const of_parent = store_.release();
   }
 
   std::string name() const override { return "btree"; }
