@@ -98,6 +98,10 @@ void IbInserter::Delete() {
       first_id_ = id + 1;
     }
   }
+  // The bound moves before the rows disappear, so that a reader that misses a row can tell why.
+  // An engine without transactions shows each Erase at once.
+  state.first.store(state.first.load(std::memory_order_relaxed) + deleted_,
+                    std::memory_order_release);
   for (size_t r = 0; r < deleted_; ++r) {
     session_.Erase(set_.rows, {doomed_[r].key, IbSchema::kKeySize});
     totals_.user_bytes_written += IbSchema::kKeySize;
@@ -108,9 +112,6 @@ void IbInserter::Delete() {
       totals_.user_bytes_written += doomed_[r].index_key_sizes[k];
     }
   }
-  // The bound moves before the rows disappear, so that a reader that misses a row can tell why.
-  state.first.store(state.first.load(std::memory_order_relaxed) + deleted_,
-                    std::memory_order_release);
   session_.Commit();
   state.deleted += deleted_;
   totals_.rows_read += deleted_;

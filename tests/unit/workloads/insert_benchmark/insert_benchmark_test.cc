@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/error.h"
@@ -367,6 +371,50 @@ TEST_F(InsertBenchmarkTest, NumbersGoOnWhenAllRowsWereDeleted) {
     EXPECT_EQ(Rows("pi1") + Rows("pi2") + Rows("pi1_market"), 0u);
     Open();
   }
+}
+
+// A session that calls `erased` after each Erase, whose row is gone for other sessions then where
+// the engine has no transactions.
+class ErasingSession : public Session {
+ public:
+  ErasingSession(Engine& engine, std::function<void(TableId, std::string_view)> erased)
+      : session_(engine.NewSession()), erased_(std::move(erased)) {}
+  void Begin() override { session_->Begin(); }
+  void Commit() override { session_->Commit(); }
+  void Rollback() override { session_->Rollback(); }
+  bool Get(TableId table, std::string_view key, std::string_view* value) override {
+    return session_->Get(table, key, value);
+  }
+  void Put(TableId table, std::string_view key, std::string_view value) override {
+    session_->Put(table, key, value);
+  }
+  void Erase(TableId table, std::string_view key) override {
+    session_->Erase(table, key);
+    erased_(table, key);
+  }
+  std::unique_ptr<Cursor> NewCursor(TableId table) override { return session_->NewCursor(table); }
+
+ private:
+  const std::unique_ptr<Session> session_;
+  const std::function<void(TableId, std::string_view)> erased_;
+};
+
+// A query takes an absent row for deleted when its number is below the bound.
+TEST_F(InsertBenchmarkTest, TheBoundMovesBeforeTheFirstRowIsGone) {
+  IbTables tables({.seed = 42});
+  tables.Open(*engine_, 1, IbTables::kNewIndexed, "inserts");
+  uint64_t erased = 0;
+  ErasingSession session(*engine_, [&](TableId table, std::string_view key) {
+    if (table != tables.set(0).rows) return;
+    ++erased;
+    const uint64_t number = tables.schema().NumberOf(IbGet(key.data(), IbSchema::kKeySize));
+    EXPECT_LT(number, tables.client(0).inserter.first.load());
+  });
+  IbInserter inserter(tables, 0, session, {150, 50, 3, true});
+  while (const size_t n = inserter.Generate(64)) {
+    for (size_t i = 0; i < n; ++i) inserter.Execute(i);
+  }
+  EXPECT_EQ(erased, 150u);
 }
 
 // The build of the indexes is interrupted between two clients. The finished indexes must stay, and
