@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <thread>
 
 #include "device/account/ledger.h"
 #include "device/error.h"
@@ -20,6 +19,7 @@
 #include "device/file/file.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
+#include "engines/innodb/pool_resize.h"
 #include "engines/innodb/process_state.h"
 #include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
@@ -30,7 +30,6 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kPoll(10);
 constexpr size_t kLongestName = 64;
 
 mariadb::PurgeState PurgeOf(std::map<std::string, uint64_t> status) {
@@ -406,30 +405,8 @@ void Server::Settle() {
 }
 
 void Server::Resize(uint64_t bytes) {
-  constexpr std::chrono::seconds kPatience(30);
   bytes = std::max(bytes >> 20 << 20, mariadb::LeastPool(settings_.page_size));
-  const std::string resize = fmt::format("SET GLOBAL innodb_buffer_pool_size = {}", bytes);
-  // The server aborts a shrink when it can free too few pages that sessions do not use. A
-  // checkpoint makes pages clean, and the next try frees them.
-  for (const auto deadline = std::chrono::steady_clock::now() + kPatience;;) {
-    try {
-      Ask(resize);
-      break;
-    } catch (const Error& error) {
-      const bool aborted =
-          std::string_view(error.what()).find("change aborted") != std::string::npos;
-      if (!aborted || std::chrono::steady_clock::now() > deadline) throw;
-    }
-    Ask("SET GLOBAL innodb_log_checkpoint_now = 1");
-    std::this_thread::sleep_for(kPoll);
-  }
-  const auto resizing = [this] {
-    const auto rows = Ask("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'");
-    return !rows.empty() && !rows[0][1].empty() &&
-           rows[0][1].find("Completed") == std::string::npos &&
-           rows[0][1].find("did not change") == std::string::npos;
-  };
-  while (resizing()) std::this_thread::sleep_for(kPoll);
+  ResizePool([this](const std::string& sql) { return Ask(sql); }, bytes);
 }
 
 std::map<std::string, uint64_t> Server::Status() {

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <exception>
 #include <string_view>
 #include <thread>
-#include <utility>
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "engines/sql/changed_variables.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::mysql::old_server {
@@ -33,36 +32,6 @@ void Remove(std::vector<std::string>* arguments, std::string_view name) {
     return argument.starts_with(fmt::format("--{}=", name));
   });
 }
-
-// Global variables of a server that have other values as long as this object lives.
-class ChangedVariables {
- public:
-  explicit ChangedVariables(const Ask& ask) : ask_(ask) {}
-  ~ChangedVariables() {
-    for (auto it = before_.rbegin(); it != before_.rend(); ++it) {
-      try {
-        ask_(fmt::format("SET GLOBAL {} = {}", it->first, it->second));
-      } catch (const std::exception&) {
-        return;  // the connection is lost, as the next statement will tell
-      }
-    }
-  }
-  ChangedVariables(const ChangedVariables&) = delete;
-  ChangedVariables& operator=(const ChangedVariables&) = delete;
-
-  void Set(const std::string& name, const std::string& value) {
-    const auto rows = ask_(fmt::format("SELECT @@GLOBAL.{}", name));
-    if (rows.empty() || rows[0].empty()) {
-      throw Error(Error::kRun, "mysql: the server does not tell its variable " + name);
-    }
-    before_.emplace_back(name, rows[0][0]);
-    ask_(fmt::format("SET GLOBAL {} = {}", name, value));
-  }
-
- private:
-  const Ask& ask_;
-  std::vector<std::pair<std::string, std::string>> before_;
-};
 
 std::string InnodbStatus(const Ask& ask) {
   const auto rows = ask("SHOW ENGINE INNODB STATUS");
@@ -121,7 +90,7 @@ void WritePages(const Ask& ask) {
   // Records that InnoDB 5.7 writes for the checkpoint itself, so that it never reaches the end.
   constexpr uint64_t kOfCheckpoint = 64;
   const uint64_t end = ParseStatus(InnodbStatus(ask), "Log sequence number");
-  ChangedVariables changed(ask);
+  mariadb::ChangedVariables changed("mysql", ask);
   changed.Set("innodb_io_capacity_max", "1000000");
   changed.Set("innodb_io_capacity", "1000000");
   changed.Set("innodb_max_dirty_pages_pct", "0.001");

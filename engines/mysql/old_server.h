@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "engines/mysql/versions.h"
+#include "engines/sql/changed_variables.h"
 
 namespace testbed::mysql::old_server {
 
@@ -32,8 +32,7 @@ void FitArguments(Version version, uint64_t pool_bytes, std::vector<std::string>
 uint64_t ParseStatus(const std::string& status, const char* words);
 
 // Returns how many versions of rows wait for the purge, which 10.2.11 tells in that answer alone.
-// `ask` runs a statement and returns the rows of its answer.
-using Ask = std::function<std::vector<std::vector<std::string>>(const std::string&)>;
+using mariadb::Ask;
 uint64_t HistoryLength(const Ask& ask);
 
 // Has the server write all pages that were changed before the call, and returns once its checkpoint
