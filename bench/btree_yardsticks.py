@@ -24,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 
+import common_options
+
 PAGE = 8 << 10  # btree's, and the bytes of a read of fio
 AHEAD = 128 << 10  # btree's scan_readahead
 KEYS = 16  # of a multi-get
@@ -157,25 +159,17 @@ MEASURES = {"cached-reads": Yardsticks.cached_reads, "cached-scans": Yardsticks.
 
 def parse(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--testbed", required=True, help="the program")
-    parser.add_argument("--only", default=",".join(MEASURES), help=f"measures, of {', '.join(MEASURES)} [all]")
+    common_options.add_program_and_parts(parser, MEASURES, "measure")
     parser.add_argument("--ram", default="256M", help="of each run [256M]")
     parser.add_argument("--seconds", type=int, default=20, help="of each run and each one of fio [20]")
     parser.add_argument("--turns", type=int, default=3, help="of the programs that are compared [3]")
     parser.add_argument("--minutes", type=int, default=5, help="of each testbed ab [5]")
     parser.add_argument("--directory", default=".", help="where a directory for the databases is made, and removed at the end [.]")
     options = parser.parse_args(words)
-    options.only = options.only.split(",")
-    if unknown := set(options.only) - set(MEASURES):
-        parser.error(f"--only {', '.join(sorted(unknown))} is no measure; there are {', '.join(MEASURES)}")
-    for name in ("seconds", "turns", "minutes"):
-        if getattr(options, name) < 1:
-            parser.error(f"--{name} {getattr(options, name)} is not accepted; give 1 or more")
-    options.testbed = str(pathlib.Path(options.testbed).resolve())
-    if not pathlib.Path(options.testbed).is_file():
-        parser.error(f"--testbed {options.testbed} is no program")
-    if not pathlib.Path(options.directory).is_dir():
-        parser.error(f"--directory {options.directory} is no directory; make it first")
+    common_options.check_parts(parser, options, MEASURES, "measure")
+    common_options.check_least(parser, options, seconds=1, turns=1, minutes=1)
+    common_options.check_program(parser, options)
+    common_options.check_directory(parser, options)
     return options
 
 

@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 
+import common_options
 from originals import db_bench, programs, rows, sysbench, ycsb
 
 ORIGINALS = {"sysbench": sysbench.Sysbench, "ycsb": ycsb.Ycsb, "db_bench": db_bench.DbBench}
@@ -49,17 +50,14 @@ def check(original, options, wanted):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--testbed", required=True, help="the program")
-    parser.add_argument("--only", default=",".join(ORIGINALS), help=f"originals, of {', '.join(ORIGINALS)} [all]")
+    common_options.add_program_and_parts(parser, ORIGINALS, "original")
     parser.add_argument("--workloads", default="", help="these alone, such as ycsb-d,mixgraph [all]")
     parser.add_argument("--operations", type=int, default=100000, help="of each workload, at least 5000; a quarter as many statements of sysbench [100000]")
     parser.add_argument("--seed", type=int, default=1, help="of testbed, sysbench and db_bench for the first workload, and one more for each further one [1]")
     parser.add_argument("--ycsb-jars", metavar="DIR", help="a folder with YCSB's jars [they are downloaded by Maven]")
     parser.add_argument("--markdown", metavar="FILE", help="writes the tables there")
     options = parser.parse_args()
-    options.only = options.only.split(",")
-    if unknown := set(options.only) - set(ORIGINALS):
-        parser.error(f"--only {', '.join(sorted(unknown))} is no original; there are {', '.join(ORIGINALS)}")
+    common_options.check_parts(parser, options, ORIGINALS, "original")
     known = {workload.split()[0] for original in ORIGINALS.values() for workload in original.workloads}
     wanted = set(filter(None, options.workloads.split(",")))
     if unknown := wanted - known:
@@ -70,9 +68,7 @@ def parse():
         parser.error(f"--seed {options.seed} is not accepted; give 1 to {(1 << 30) - 1}")
     if options.markdown and not pathlib.Path(options.markdown).resolve().parent.is_dir():
         parser.error(f"--markdown {options.markdown} is in no directory; make it first")
-    options.testbed = pathlib.Path(options.testbed).resolve()
-    if not options.testbed.is_file():
-        parser.error(f"--testbed {options.testbed} is no program")
+    common_options.check_program(parser, options)
     return options, wanted
 
 

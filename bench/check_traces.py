@@ -28,6 +28,7 @@ import tempfile
 import threading
 from typing import NamedTuple
 
+import common_options
 from originals import trace_file
 
 MOST_BYTES, MOST_COST_NS, MOST_LATE_US, MOST_BLOCKS = 200e6, 100, 1000, 0.01
@@ -236,25 +237,18 @@ CHECKS = {"long": Check.long, "damaged": Check.damaged, "blocks": Check.blocks, 
 
 def parse(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--testbed", required=True, help="the program")
-    parser.add_argument("--only", default=",".join(CHECKS), help=f"checks, of {', '.join(CHECKS)} [all]")
+    common_options.add_program_and_parts(parser, CHECKS, "check")
     parser.add_argument("--engines", default="btree,rocksdb,lmdb", help="of blocks and schedule [btree,rocksdb,lmdb]")
     parser.add_argument("--operations", type=int, default=100000000, help="of the long trace, 10,000 or more [100000000]")
     parser.add_argument("--rate", type=int, default=2000, help="operations a second of the recording that is replayed at speed 1 [2000]")
     parser.add_argument("--seconds", type=int, default=10, help="of that recording [10]")
     parser.add_argument("--directory", default=".", help="where a directory for the files is made, and removed at the end [.]")
     options = parser.parse_args(words)
-    options.only, options.engines = options.only.split(","), options.engines.split(",")
-    if unknown := set(options.only) - set(CHECKS):
-        parser.error(f"--only {', '.join(sorted(unknown))} is no check; there are {', '.join(CHECKS)}")
-    for name, least in (("operations", 10000), ("rate", 1), ("seconds", 1)):
-        if getattr(options, name) < least:
-            parser.error(f"--{name} {getattr(options, name)} is not accepted; give {least} or more")
-    options.testbed = str(pathlib.Path(options.testbed).resolve())
-    if not pathlib.Path(options.testbed).is_file():
-        parser.error(f"--testbed {options.testbed} is no program")
-    if not pathlib.Path(options.directory).is_dir():
-        parser.error(f"--directory {options.directory} is no directory; make it first")
+    common_options.check_parts(parser, options, CHECKS, "check")
+    options.engines = options.engines.split(",")
+    common_options.check_least(parser, options, operations=10000, rate=1, seconds=1)
+    common_options.check_program(parser, options)
+    common_options.check_directory(parser, options)
     return options
 
 
