@@ -1,4 +1,5 @@
-// OpenTables are a library's handles of the tables that were opened, by TableId. Thread-safe.
+// OpenTables are a library's handles of the tables that were opened, by TableId. Thread-safe. A
+// session looks tables up in LearnedTables, its copy of them.
 //
 // Where a library has one key space for all tables, a table's handle is a PrefixedTable: each of its
 // keys begins with the table's number, big-endian, so that the keys of a table stand together.
@@ -17,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/error.h"
 #include "device/os/mutex.h"
 #include "engines/engine.h"
 
@@ -76,6 +78,36 @@ class OpenTables {
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   std::vector<Handle> handles_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> count_{0};
+};
+
+// A session's own copy of the list of tables, so that its calls take no lock. Not thread-safe.
+// `Tables` has opened(), which returns the list as std::vector<Handle>, by TableId.
+template <typename Tables, typename Handle>
+class LearnedTables {
+ public:
+  // `engine` begins the sentence of an error. Both must outlive the object.
+  LearnedTables(const Tables* tables, const char* engine) : tables_(*tables), engine_(engine) {}
+
+  // Returns the table, and copies the list anew when it lacks it. The result stays valid until the
+  // next copy. Throws Error (kUsage) when the table was not opened.
+  const Handle& Find(TableId table) {
+    if (table >= copy_.size()) [[unlikely]]
+      Learn(table);
+    return copy_[table];
+  }
+  const std::vector<Handle>& copy() const { return copy_; }
+
+ private:
+  void Learn(TableId wanted) {
+    copy_ = tables_.opened();
+    if (wanted < copy_.size()) return;
+    throw Error(Error::kUsage, std::string(engine_) + " has no table number " +
+                                   std::to_string(wanted) + ": open it first");
+  }
+
+  const Tables& tables_;
+  const char* const engine_;
+  std::vector<Handle> copy_;
 };
 
 }  // namespace testbed

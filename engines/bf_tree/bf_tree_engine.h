@@ -50,7 +50,7 @@ class BfTreeEngine : public Engine {
   const Tree& tree() const { return *tree_; }
   const Host& host() const { return *host_; }
   Gate* gate() { return &gate_; }
-  std::vector<Table> tables() const { return tables_->opened(); }
+  const Tables& tables() const { return *tables_; }
   // Notes that a row was changed, after the change.
   void NoteChange() {
     if (!changed_.load(std::memory_order_relaxed)) changed_.store(true, std::memory_order_release);

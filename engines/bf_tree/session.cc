@@ -32,14 +32,8 @@ class ReadCount {
 
 }  // namespace
 
-BfTreeSession::BfTreeSession(BfTreeEngine* engine) : engine_(engine), member_(engine->gate()) {}
-
-void BfTreeSession::LearnTables(TableId wanted) {
-  tables_ = engine_->tables();
-  if (wanted < tables_.size()) return;
-  throw Error(Error::kUsage,
-              "bf-tree has no table number " + std::to_string(wanted) + ": open it first");
-}
+BfTreeSession::BfTreeSession(BfTreeEngine* engine)
+    : engine_(engine), member_(engine->gate()), tables_(&engine->tables(), "bf-tree") {}
 
 void BfTreeSession::Begin() {
   if (in_transaction_) throw Error(Error::kUsage, "bf-tree: Begin inside a transaction");
@@ -61,7 +55,7 @@ void BfTreeSession::Rollback() {
 }
 
 bool BfTreeSession::Get(TableId table, std::string_view key, std::string_view* value) {
-  const Table& from = Find(table);
+  const Table& from = tables_.Find(table);
   if (key.size() > kLongestKey) return false;  // no row has such a key
   key_.assign(from.prefix).append(key);
   const ReadCount count(&misses_);
@@ -85,7 +79,7 @@ void BfTreeSession::Write(TableId table, std::string_view key, std::string_view 
   if (failed_) throw FailedBefore();
   const ReadCount count(&misses_);
   try {
-    const std::string& prefix = Find(table).prefix;
+    const std::string& prefix = tables_.Find(table).prefix;
     CheckSizes(key, value);
     engine_->host().ThrowIfFailed();
     key_.assign(prefix).append(key);

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "engines/bf_tree/gate.h"
 #include "engines/bf_tree/rows.h"
@@ -41,13 +40,6 @@ class BfTreeSession : public Session {
  private:
   friend class BfTreeCursor;
 
-  const Table& Find(TableId table) {
-    if (table >= tables_.size()) [[unlikely]]
-      LearnTables(table);
-    return tables_[table];
-  }
-  // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
-  void LearnTables(TableId wanted);
   // Sets key_, and calls `change`, which writes the row. Throws Error (kRun) when a write of the
   // transaction has failed before.
   template <typename Change>
@@ -56,12 +48,12 @@ class BfTreeSession : public Session {
 
   BfTreeEngine* const engine_;
   Gate::Member member_;
-  std::vector<Table> tables_;  // by TableId
-  std::string key_;            // of a call, with the table's prefix
-  std::string value_;          // what Get has copied
-  std::string encoded_;        // a value with one byte more
-  uint64_t misses_ = 0;        // reads of pages
-  uint64_t changes_ = 0;       // writes of this session
+  LearnedTables<Tables, Table> tables_;
+  std::string key_;       // of a call, with the table's prefix
+  std::string value_;     // what Get has copied
+  std::string encoded_;   // a value with one byte more
+  uint64_t misses_ = 0;   // reads of pages
+  uint64_t changes_ = 0;  // writes of this session
   bool in_transaction_ = false;
   bool failed_ = false;  // a write of the transaction has failed
   bool wrote_ = false;   // the transaction has written
@@ -70,7 +62,7 @@ class BfTreeSession : public Session {
 class BfTreeCursor : public Cursor, private RowSource {
  public:
   BfTreeCursor(BfTreeSession* session, TableId table)
-      : session_(session), table_(session->Find(table)) {}
+      : session_(session), table_(session->tables_.Find(table)) {}
 
   void Expect(uint64_t rows) override { announced_ = rows; }
   bool Seek(std::string_view key) override;

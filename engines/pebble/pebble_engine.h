@@ -40,7 +40,7 @@ class PebbleEngine : public Engine {
 
   // For the sessions.
   uintptr_t db() const { return db_; }  // the library's handle
-  std::vector<Table> tables() const { return tables_->opened(); }
+  const Tables& tables() const { return *tables_; }
   // Returns a number that grows with each commit.
   uint64_t commits() const { return commits_.load(std::memory_order_acquire); }
   void Committed(uint64_t bytes) {

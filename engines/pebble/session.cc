@@ -39,22 +39,16 @@ uint64_t SessionHandle::Commit() {
   return bytes;
 }
 
-PebbleSession::PebbleSession(PebbleEngine* engine) : engine_(engine), handle_(engine->db()) {}
+PebbleSession::PebbleSession(PebbleEngine* engine)
+    : engine_(engine), handle_(engine->db()), tables_(&engine->tables(), "pebble") {}
 
 PebbleSession::~PebbleSession() {
   for (PebbleCursor* cursor : cursors_) cursor->Detach();
 }
 
-void PebbleSession::LearnTables(TableId wanted) {
-  tables_ = engine_->tables();
-  if (wanted < tables_.size()) return;
-  throw Error(Error::kUsage,
-              "pebble has no table number " + std::to_string(wanted) + ": open it first");
-}
-
 const Table& PebbleSession::TableToWrite(TableId table) {
   try {
-    return Find(table);
+    return tables_.Find(table);
   } catch (const std::bad_alloc&) {
     failed_ = in_transaction_;
     throw;
@@ -124,12 +118,12 @@ void PebbleSession::Write(const Change& change) {
 }
 
 bool PebbleSession::Get(TableId table, std::string_view key, std::string_view* value) {
-  return handle_.Get(KeyIn(Find(table), key), value);
+  return handle_.Get(KeyIn(tables_.Find(table), key), value);
 }
 
 void PebbleSession::MultiGet(TableId id, std::span<const std::string_view> keys,
                              std::vector<FoundRow>* rows) {
-  const Table& table = Find(id);
+  const Table& table = tables_.Find(id);
   size_t bytes = 0;
   for (const std::string_view key : keys) bytes += table.prefix.size() + key.size();
   multi_bytes_.clear();
@@ -168,7 +162,7 @@ std::unique_ptr<Cursor> PebbleSession::NewCursor(TableId table) {
 }
 
 PebbleCursor::PebbleCursor(PebbleSession* session, TableId table)
-    : session_(session), table_(session->Find(table)) {
+    : session_(session), table_(session->tables_.Find(table)) {
   session_->cursors_.push_back(this);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/open_tables.h"
 #include "engines/pebble/library.h"
 #include "engines/pebble/tables.h"
 
@@ -72,15 +73,8 @@ class PebbleSession : public Session {
  private:
   friend class PebbleCursor;
 
-  const Table& Find(TableId table) {
-    if (table >= tables_.size()) [[unlikely]]
-      LearnTables(table);
-    return tables_[table];
-  }
   // Returns the table of a write. The write fails when there is no memory for the list of tables.
   const Table& TableToWrite(TableId table);
-  // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
-  void LearnTables(TableId wanted);
   // Returns the key with the table's prefix. Valid until the next call.
   std::string_view KeyIn(const Table& table, std::string_view key) {
     return key_.assign(table.prefix).append(key);
@@ -97,8 +91,8 @@ class PebbleSession : public Session {
 
   PebbleEngine* const engine_;
   SessionHandle handle_;
-  std::vector<Table> tables_;  // by TableId
-  std::string key_;            // result of the last KeyIn
+  LearnedTables<Tables, Table> tables_;
+  std::string key_;  // result of the last KeyIn
   // Keys and results of the last MultiGet; multi_keys_ point into multi_bytes_.
   std::string multi_bytes_;
   std::vector<PebbleBytes> multi_keys_, multi_values_;

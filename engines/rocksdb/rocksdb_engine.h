@@ -59,7 +59,7 @@ class RocksdbEngine : public Engine {
 
   rocksdb::DB* db() const { return db_.get(); }
   const RocksdbOptions& options() const { return options_; }
-  std::vector<RocksdbTable> tables() const { return tables_->opened(); }  // by TableId
+  const RocksdbTables& tables() const { return *tables_; }
   // Called by a session's destructor: adds `counts` to the total of the closed sessions and frees
   // them.
   void Retire(SessionCounts* counts);

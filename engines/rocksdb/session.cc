@@ -67,21 +67,14 @@ RocksdbSession::RocksdbSession(RocksdbEngine* engine, SessionCounts* counts)
       write_options_(engine->options().write),
       read_options_(engine->options().read),
       counts_(counts),
+      tables_(&engine->tables(), "rocksdb"),
       index_(rocksdb::BytewiseComparator(), 0, /*overwrite_key=*/true) {}
 
 RocksdbSession::~RocksdbSession() { engine_->Retire(counts_); }
 
-void RocksdbSession::LearnTables(TableId wanted) {
-  tables_ = engine_->tables();
-  if (wanted >= tables_.size()) {
-    throw Error(Error::kUsage,
-                "rocksdb has no table number " + std::to_string(wanted) + ": open it first");
-  }
-}
-
 const RocksdbTable& RocksdbSession::TableToWrite(TableId table) {
   try {
-    return Table(table);
+    return tables_.Find(table);
   } catch (const std::bad_alloc&) {
     failed_ = in_transaction_;
     throw;
@@ -96,7 +89,7 @@ rocksdb::Slice RocksdbSession::KeyIn(const RocksdbTable& table, std::string_view
 }
 
 bool RocksdbSession::Get(TableId id, std::string_view key, std::string_view* value) {
-  const RocksdbTable& table = Table(id);
+  const RocksdbTable& table = tables_.Find(id);
   const rocksdb::Slice row = KeyIn(table, key);
   BlockMeter meter(counts_);
   value_.Reset();
@@ -116,7 +109,7 @@ bool RocksdbSession::Get(TableId id, std::string_view key, std::string_view* val
 void RocksdbSession::MultiGet(TableId id, std::span<const std::string_view> keys,
                               std::vector<FoundRow>* rows) {
   if (HasOwnWrites()) return Session::MultiGet(id, keys, rows);
-  const RocksdbTable& table = Table(id);
+  const RocksdbTable& table = tables_.Find(id);
   BlockMeter meter(counts_);
   size_t bytes = 0;
   for (const std::string_view key : keys) bytes += table.prefix.size() + key.size();
@@ -160,7 +153,7 @@ rocksdb::WriteBatchBase* RocksdbSession::Pending() {
 void RocksdbSession::IndexOwnWrites() {
   if (indexed_) return;
   try {
-    Copier copier(tables_, &index_);
+    Copier copier(tables_.copy(), &index_);
     Check(batch_.Iterate(&copier), "rocksdb could not index a transaction's writes");
   } catch (...) {
     index_.Clear();  // the next transaction would commit what is there
@@ -275,7 +268,7 @@ bool RocksdbSession::BlockCounts(uint64_t* requests, uint64_t* misses) {
 
 RocksdbCursor::RocksdbCursor(RocksdbSession* session, TableId table)
     : session_(session),
-      table_(session->Table(table)),
+      table_(session->tables_.Find(table)),
       begin_(table_.prefix),
       end_(table_.end),
       read_options_(session->read_options_) {

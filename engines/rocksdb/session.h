@@ -18,6 +18,7 @@
 
 #include "device/account/ledger.h"
 #include "engines/engine.h"
+#include "engines/open_tables.h"
 #include "engines/rocksdb/tables.h"
 
 namespace testbed {
@@ -54,18 +55,11 @@ class RocksdbSession : public Session {
  private:
   friend class RocksdbCursor;
 
-  const RocksdbTable& Table(TableId table) {
-    if (table >= tables_.size()) [[unlikely]]
-      LearnTables(table);
-    return tables_[table];
-  }
   // Returns the table of a write. The write fails when there is no memory for the list of tables.
   const RocksdbTable& TableToWrite(TableId table);
   // Returns a copy of the key with the table's prefix, as the column family holds it. Valid until
   // the next call.
   rocksdb::Slice KeyIn(const RocksdbTable& table, std::string_view key);
-  // Copies the list of tables from the engine. Throws Error (kUsage) when `wanted` is not in it.
-  void LearnTables(TableId wanted);
   // Commits the batch. Throws Error when RocksDB fails or an earlier lazy sync has failed.
   void Write(rocksdb::WriteBatch* batch);
   // Returns whether the open transaction has writes, which reads must see.
@@ -87,9 +81,9 @@ class RocksdbSession : public Session {
   const rocksdb::WriteOptions write_options_;
   const rocksdb::ReadOptions read_options_;
   SessionCounts* const counts_;
-  std::vector<RocksdbTable> tables_;  // by TableId
-  std::string key_;                   // result of the last KeyIn
-  rocksdb::PinnableSlice value_;      // result of the last Get
+  LearnedTables<RocksdbTables, RocksdbTable> tables_;
+  std::string key_;               // result of the last KeyIn
+  rocksdb::PinnableSlice value_;  // result of the last Get
   // Copies of the key and the value of a write, which may be bytes that a cursor has returned.
   std::string key_copy_, value_copy_;
   // Keys, results and statuses of the last MultiGet; multi_keys_ point into multi_bytes_.
