@@ -1,6 +1,7 @@
 # How engines and workloads join the build: by a folder with a CMakeLists.txt, and nothing else.
 #
 #   testbed_engine(btree LIBRARIES testbed::xxhash)     in engines/btree/CMakeLists.txt
+#   testbed_engine_that_loads(pebble)                   in engines/pebble/CMakeLists.txt
 #   testbed_workloads(linkbench)                        in workloads/linkbench/CMakeLists.txt
 #
 # Each takes all .cc files of its folder and of the folders below it. engines/CMakeLists.txt and
@@ -46,6 +47,30 @@ function(testbed_engine name)
   string(TOUPPER ${name} upper)
   target_compile_definitions(testbed_engines PUBLIC TESTBED_HAVE_${upper}=1)
   set_property(GLOBAL APPEND PROPERTY TESTBED_ENGINES ${name})
+endfunction()
+
+# An engine that loads its library at run time, so it is built whether or not the library is there.
+# tools/setup/build_NAME.sh builds the library of the engine's folder library/. Of the engine's name in
+# capital letters are the option TESTBED_NAME, which leaves it out, NAME_ROOT, an install prefix (by
+# default the folder that the script installs in), and TESTBED_NAME_LIBRARY, the file, for its code.
+function(testbed_engine_that_loads name)
+  string(TOUPPER ${name} upper)
+  string(REPLACE "_" "-" shown ${name})
+  set(script ${PROJECT_SOURCE_DIR}/tools/setup/build_${name}.sh)
+  option(TESTBED_${upper} "Build the ${shown} engine, which loads its library (tools/setup/build_${name}.sh)" ON)
+  if(NOT TESTBED_${upper})
+    return()
+  endif()
+  set(root "${${upper}_ROOT}")
+  if(NOT root)
+    execute_process(COMMAND ${script} --where OUTPUT_VARIABLE root OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  # The folder's name follows from these.
+  file(GLOB sources CONFIGURE_DEPENDS library/* ${script})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${sources})
+  testbed_engine(${name} LIBRARIES ${CMAKE_DL_LIBS})
+  target_compile_definitions(testbed_engine_${name} PRIVATE
+    TESTBED_${upper}_LIBRARY="${root}/lib/libtestbed_${name}.so")
 endfunction()
 
 function(testbed_workloads name)
