@@ -138,7 +138,7 @@ class File {
   void WriteDirect(uint64_t offset, const char* data, size_t n);
   size_t PreadAll(uint64_t offset, char* buffer, size_t n);
   void PwriteAll(uint64_t offset, const char* data, size_t n);
-  // Performs a call that makes bytes durable.
+  // Performs a call that makes bytes durable, unless an earlier one has failed (Sync).
   template <typename Call>
   void Durably(const Call& call) {
     LockGuard lock(sync_mutex_);
@@ -146,7 +146,8 @@ class File {
     try {
       call();
     } catch (const std::exception& error) {
-      // For want of memory the call may not even have made the error of the sync that failed.
+      // Any exception counts as a failed sync: it may be a std::bad_alloc that the call met when
+      // it made the error of one.
       sync_error_ = Error::Of(error);
       throw;
     }

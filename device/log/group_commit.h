@@ -97,7 +97,7 @@ class Log::Impl {
   const uint32_t epoch_;
 
   mutable Mutex latch_;
-  CondVar done_;  // the leader got further, or stopped
+  CondVar done_;  // notified when groups are written or synced, and when a thread ends to do so
   std::array<Group, kLogGroups> ring_ GUARDED_BY(latch_);
   uint64_t head_ GUARDED_BY(latch_) = 0, tail_ GUARDED_BY(latch_) = 0;
   bool open_ GUARDED_BY(latch_) = false;
@@ -105,7 +105,7 @@ class Log::Impl {
   Lsn next_ GUARDED_BY(latch_) = 0;  // LSN of the next frame, if the frame fits into the segment
   Lsn segment_end_ GUARDED_BY(latch_) = 0;
   std::optional<Error> error_ GUARDED_BY(latch_);
-  std::optional<Error> no_reserve_ GUARDED_BY(latch_);  // why there is none after recovery
+  std::optional<Error> no_reserve_ GUARDED_BY(latch_);  // why KeepReserve found no space
   std::atomic<bool> lacks_reserve_{false};
 
   // The leader owns these.

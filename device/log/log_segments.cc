@@ -148,8 +148,8 @@ void LogSegments::ReplaceHeader(File& file, const SegmentHeader& before,
     try {
       WriteHeader(file, before);
     } catch (const std::exception&) {
-      // The first error is thrown. The device that refused the first write may refuse this one,
-      // too.
+      // A device that refused the first write may refuse this one, too. The caller gets the error
+      // of the first.
     }
     throw;
   }

@@ -9,7 +9,7 @@
 namespace testbed::bf_tree {
 namespace {
 
-constexpr uint64_t kMostRows = 256;  // of a copy
+constexpr uint64_t kMostRows = 256;  // that a cursor copies at once
 
 Error FailedBefore() {
   return Error(Error::kRun,
@@ -92,7 +92,8 @@ void BfTreeSession::Write(TableId table, std::string_view key, std::string_view 
     wrote_ = in_transaction_;
     engine_->host().ThrowIfFailed();  // the write may have evicted a page
   } catch (const Error& error) {
-    failed_ = in_transaction_ && error.kind() != Error::kUsage;  // else it is refused
+    // A write that is refused (kUsage) has changed nothing, and the transaction goes on.
+    failed_ = in_transaction_ && error.kind() != Error::kUsage;
     throw;
   } catch (...) {
     failed_ = in_transaction_;
@@ -123,9 +124,10 @@ void BfTreeCursor::Scan(std::string_view start, std::string_view end, uint32_t m
 }
 
 void BfTreeCursor::SetStart(std::string_view key, bool beyond) {
-  // A key of a row may be the argument, and is copied first.
+  // `key` may be bytes of rows_, so it is copied before rows_ changes.
   start_.assign(table_.prefix).append(key.substr(0, kLongestKey + 1));
-  // No row has a key that is longer, so what was cut off is behind all that begin so.
+  // A key that was cut to kLongestKey + 1 bytes is itself behind all rows up to `key`, because no
+  // row has a key of that length.
   if (beyond && key.size() <= kLongestKey) start_.push_back('\0');
 }
 

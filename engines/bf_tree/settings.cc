@@ -12,8 +12,9 @@ constexpr uint32_t kSmallestPage = 4096, kLargestPage = 16384;
 
 }  // namespace
 
-// The rule of Config::validate: a record must find room in the largest mini page, and that must
-// find room in a page beside it.
+// Follows the rule of Bf-Tree's Config::validate: a page of the file, less the room for two of the
+// longest keys, must have room for the longest record and for the largest mini page. That mini page
+// consists of whole lines of 64 bytes, and must have room for its header and such a record.
 size_t LongestRecord(size_t page_bytes) {
   constexpr size_t kRecordHeader = 8, kPageHeader = 32, kLine = 64;
   const size_t room = page_bytes - 2 * kMaxKeyBytes - 2 * kRecordHeader;

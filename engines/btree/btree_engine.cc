@@ -156,7 +156,7 @@ class BtreeSession : public Session {
     try {
       multi_ = std::make_unique<btree::BtreeReadQueue>(store_, &client_, &state_, larger, false);
     } catch (const Error&) {
-      return false;  // there is no io_uring here, or not now, and multi_ stays as it is
+      return false;  // the kernel gives no io_uring, and multi_ stays as it is
     }
     multi_slots_ = larger;
     return true;
@@ -193,7 +193,7 @@ class BtreeSession : public Session {
     try {
       state_.writes.Set(row.table, row.key, row.erase, row.value);
     } catch (...) {
-      failed_ = true;  // the set may have the row or not
+      failed_ = true;  // for want of memory, the set may or may not have the row
       throw;
     }
   }
@@ -210,7 +210,7 @@ class BtreeSession : public Session {
   std::vector<std::string_view> multi_keys_;
   std::vector<FoundRow> multi_rows_;
   std::unique_ptr<btree::BtreeReadQueue> multi_;  // the queue of MultiGet
-  uint32_t multi_slots_ = 0;                      // its slots
+  uint32_t multi_slots_ = 0;                      // number of slots of multi_
 };
 
 class BtreeEngine : public Engine {
@@ -418,7 +418,7 @@ EngineInfo BtreeEngineInfo() {
        "(128k)"},
   };
   AddLogOptions(&can);
-  // Earlier versions made a btree.lock.
+  // Databases that earlier versions made have a btree.lock.
   info.files = {"btree.data",         "btree.data.new",     "btree.lock",   "btree.doublewrite",
                 "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };

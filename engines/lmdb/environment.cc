@@ -16,7 +16,7 @@ namespace {
 
 constexpr mdb_mode_t kMode = 0644;
 
-// Returns what a code of the library says.
+// Returns the fault that a code of LMDB stands for.
 MappedFault FaultOf(int code) {
   switch (code) {
     case MDB_MAP_FULL:
@@ -181,8 +181,9 @@ MDB_txn* Environment::BeginWrite() {
   return txn;
 }
 
-// LMDB does not tell whether a commit failed at a write or at its sync, and goes on after both.
-// With MDB_NOSYNC it failed at a write, which is not noted.
+// LMDB does not tell whether a commit failed at a write or at its sync, and takes further commits
+// after both. So each failure counts as one of a sync (commit_failure.h). Without durability
+// (MDB_NOSYNC) a commit has no sync, and its failure is not noted.
 void Environment::CommitWrite(MDB_txn* txn) {
   writer_.End();  // LMDB lets the next writer in early
   CallMark mark(FileKind::kData);

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr mdbx_mode_t kMode = 0644;
 constexpr const char* kOpening = "opening the database";
 
-// Returns what a code of the library says.
+// Returns the fault that a code of libmdbx stands for.
 MappedFault FaultOf(int code) {
   switch (code) {
     case MDBX_MAP_FULL:

@@ -184,13 +184,13 @@ class Connection {
   Mutex mutex_;
   uint32_t busy_wait_ms_;
   uint32_t calls_ = 0;
-  uint32_t division_ = 0;  // number of the division of its present share
+  uint32_t division_ = 0;  // CacheShares::division() when cache_bytes_ was set
   uint64_t cache_bytes_ = 0;
   std::atomic<bool> in_use_{false};
-  uint64_t turn_ = 0;  // CacheShares' turn at its last Note; protected by CacheShares' mutex
+  uint64_t turn_ = 0;  // CacheShares::turns_ at its last Note; protected by CacheShares' mutex
   uint64_t wal_pages_ = 0;
   uint64_t hits_ = 0, misses_ = 0;
-  std::vector<std::vector<sqlite3_stmt*>> statements_;  // not taken, by table and query
+  std::vector<std::vector<sqlite3_stmt*>> statements_;  // for Take, by table and query
   sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *rollback_ = nullptr;
 };
 

@@ -232,7 +232,8 @@ void DatabaseDir::CheckReuse() {
   }
   for (const auto& [name, value] : expected.items()) {
     const nlohmann::json theirs = found.value(name, nlohmann::json());
-    // A trace that is replayed need not be the one that loaded the rows: its answers tell.
+    // A trace that is replayed need not be the one that loaded the rows. The replay says so when
+    // its answers are not those of the recording.
     if (name == "keys" || name == "trace" || theirs == value) continue;
     std::string option = name;
     for (char& c : option) c = c == '_' ? '-' : c;

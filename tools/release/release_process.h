@@ -19,7 +19,8 @@
 
 namespace testbed {
 
-// The first word of the command line with which a program that was executed for a run executes it.
+// The first word of the command line of a child process that was executed, and not only forked, for
+// a run. It makes the program call ExecuteSentRun.
 inline constexpr char kExecuteRun[] = "execute-run";
 
 // Returns the line that tells a release's program the run.

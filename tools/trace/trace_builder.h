@@ -38,7 +38,8 @@ class TraceBuilder {
   const ImportOptions& options_;
   TraceWriter writer_;
   TraceFacts facts_;
-  std::vector<std::unique_ptr<TraceClient>> clients_;  // null: none of the file's is folded onto it
+  // By number of the client, null until a client of the file is folded onto it.
+  std::vector<std::unique_ptr<TraceClient>> clients_;
 };
 
 }  // namespace testbed

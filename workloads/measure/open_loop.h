@@ -123,7 +123,7 @@ class OpenLoop {
   }
 
  private:
-  static constexpr double kMostNoted = 1e6;  // a fraction of a second's work
+  static constexpr double kMostNoted = 1e6;  // operations, looked at in less than a second
 
   const Clock& clock_;
   const uint64_t start_;

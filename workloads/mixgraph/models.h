@@ -71,7 +71,7 @@ class KeyModel {
   // `accesses` are its own.
   struct Range {
     uint64_t begin = 0, accesses = 0;
-    uint64_t hotness = 0;  // rank of the range, from 1: the x of f(x)
+    uint64_t hotness = 0;  // rank of the range, from 1: the x of f(x) for Options::keyrange_a
   };
   const std::vector<Range>& ranges() const { return ranges_; }
   uint64_t rows_of_range() const { return rows_of_range_; }

@@ -246,7 +246,8 @@ void Store::Create() {
     state.log_id = log->id();
     state.redo = log->EndLsn();
   }
-  // Both files get their space now, as the doublewrite file does.
+  // Checkpoints go to two files in turn. A checkpoint to each gives both files their space now, as
+  // the doublewrite file has its space.
   for (; state.sequence <= 2; ++state.sequence) WriteCheckpoint(dir_, page_size, state);
   SyncDirectory(LogPath(dir_));
   RenameFile(data, DataPath(dir_));
@@ -296,7 +297,8 @@ CheckpointState Store::OpenFiles() {
   pages.atomic = options_.torn_page == TornPage::kAtomic;
   pages.compressed = super.compressed;
   pages.images_in_log = options_.torn_page == TornPage::kFullPageImage;
-  // Recovery keeps torn pages in memory beyond the cache.
+  // Recovery keeps torn pages in memory beyond the cache. Only pages that were written since the
+  // last sync of the data file can be torn, so this bounds their number.
   pages.most_unsynced_bytes = std::clamp<uint64_t>(options_.cache_bytes / 4, 16 << 20, 64 << 20);
   pages.codec = options_.compression;
   if (super.compressed) pages.compressed_cache_bytes = CompressedCacheBytes(options_.cache_bytes);

@@ -23,7 +23,8 @@ struct FreeZstd {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-// Returns what the library has made. Throws std::bad_alloc when the library found no memory.
+// Returns `made`, an object that zstd has created. Throws std::bad_alloc when it is null, as zstd
+// found no memory then.
 template <typename Made>
 Made* Checked(Made* made) {
   if (made == nullptr) throw std::bad_alloc();

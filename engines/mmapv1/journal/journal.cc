@@ -197,7 +197,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
       if (!error.disk_is_full() || !flush) throw;
       NextFileOnFullDisk(flush);
     }
-    BuildSection(body, seq_ + 1);  // the header has the new file's id
+    BuildSection(body, seq_ + 1);  // anew, as its header has the id of the file
   }
   file_->Write(ofs_, section_.data(), section_bytes_);
   file_->Sync();

@@ -30,7 +30,7 @@ class ArrivalTimes {
   ArrivalTimes(Arrivals arrivals, const RateCurve& curve, int thread, int threads, uint64_t seed)
       : curve_(curve),
         exponential_(arrivals == Arrivals::kExponential),
-        // Operations are drawn from the seed itself, and must not follow the gaps.
+        // The seed itself draws the operations, and the gaps must be independent of them.
         random_(Mix64(seed ^ kArrivals) + static_cast<uint64_t>(thread)),
         // With even gaps the threads' first starts are spread over the first gap.
         first_(exponential_ ? RandomGap() : static_cast<double>(thread) / threads),
@@ -44,8 +44,8 @@ class ArrivalTimes {
     next_ = exponential_ ? next_ + RandomGap() : first_ + static_cast<double>(count_);
     return static_cast<uint64_t>(at_ns_);
   }
-  // Returns how many starts lie before a time and were not returned yet; of random ones, the mean
-  // of their number.
+  // Returns the number of starts before `seconds` that Next has not returned yet. With random gaps
+  // that is the expected number.
   double LeftUntil(double seconds) const { return std::max(0.0, curve_.Until(seconds) - next_); }
   // Passes over `n` starts. Random gaps between them have their mean length.
   void Skip(uint64_t n) {
