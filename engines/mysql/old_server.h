@@ -31,8 +31,9 @@ void FitArguments(Version version, uint64_t pool_bytes, std::vector<std::string>
 // (kRun) when the answer does not have them.
 uint64_t ParseStatus(const std::string& status, const char* words);
 
-// Returns how many versions of rows wait for the purge, which 10.2.11 tells in that answer alone.
 using mariadb::Ask;
+
+// Returns how many versions of rows wait for the purge, which 10.2.11 tells in that answer alone.
 uint64_t HistoryLength(const Ask& ask);
 
 // Has the server write all pages that were changed before the call, and returns once its checkpoint
