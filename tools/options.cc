@@ -227,7 +227,9 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
                                             {"random", KeyOrder::kRandom},
                                             {"permuted", KeyOrder::kPermuted}});
       });
-  Add(app, "--keys", "FILE", "Insert the keys of a file, one a line, in its order",
+  Add(app, "--keys", "FILE",
+      "Insert the keys of a file, one a line, in its order; words, places, packages, paths and "
+      "paths:DIR are sets of real keys, sorted (docs/workloads.md)",
       [&o](auto&, auto& text) {
         o.data.order = KeyOrder::kFile;
         o.data.keys_file = text;

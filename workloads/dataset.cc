@@ -1,7 +1,5 @@
 #include "workloads/dataset.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,8 +8,9 @@
 #include <tuple>
 
 #include "device/error.h"
-#include "device/file/input_file.h"
 #include "device/os/mutex.h"
+#include "workloads/keys/key_file.h"
+#include "workloads/keys/key_source.h"
 
 namespace testbed {
 namespace {
@@ -99,49 +98,14 @@ Dataset::Dataset(const DatasetOptions& options)
   pool_ = PoolOf(kPoolSize + options_.value_size, options_.compressibility, options_.seed);
 }
 
-// Reads the file, and makes room for as many keys as it has lines.
-void Dataset::ReadKeys() {
-  // The keys are in memory all the time, beside what the run measures.
-  const uint64_t most = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
-  const std::string name = "--keys " + options_.keys_file;
-  uint64_t lines = 1;
-  size_t bytes = 0;  // of the last line, as far as it was read
-  const auto look = [&](std::string_view part) {
-    for (size_t end; (end = part.find('\n')) != std::string_view::npos;
-         part.remove_prefix(end + 1)) {
-      if (bytes + end > kMostKeyBytes) break;
-      bytes = 0;
-      ++lines;
-    }
-    bytes += std::min(part.find('\n'), part.size());
-    if (bytes <= kMostKeyBytes) return;
-    throw Error(Error::kUsage, name + " has more than " + std::to_string(kMostKeyBytes) +
-                                   " bytes in line " + std::to_string(lines) +
-                                   ", which no engine takes as a key; give a file that holds one "
-                                   "key a line");
-  };
-  keys_text_ =
-      InputFile({.path = options_.keys_file,
-                 .name = name,
-                 .advice = "give a file that holds one key a line, in at most half of the memory"})
-          .ReadAll(most, look);
-  keys_.reserve(lines);
-}
-
 void Dataset::LoadKeys() {
-  ReadKeys();
+  keys_text_ = ReadKeys(options_.keys_file);
+  keys_ = KeyLines(*keys_text_);
   max_key_size_ = 0;
   key_bytes_ = 0;
-  std::string_view rest = keys_text_;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.empty()) continue;
-    keys_.push_back(line);
-    key_bytes_ += line.size();
-    max_key_size_ = std::max(max_key_size_, line.size());
+  for (const std::string_view key : keys_) {
+    key_bytes_ += key.size();
+    max_key_size_ = std::max(max_key_size_, key.size());
   }
   if (keys_.empty()) {
     throw Error(Error::kUsage, "--keys " + options_.keys_file + " holds no key; one a line");

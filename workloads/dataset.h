@@ -5,8 +5,9 @@
 // A row is a number in [0, rows). Its key is derived from the row; its value is derived from the
 // row and a version, which is 0 at the insert and grows with updates. A key is the row as 8
 // big-endian bytes, padded with '0' to key_size (the form that db_bench uses, so either program can
-// read the other's database); with random order the 8 bytes are a hash of the row; with a keys file
-// the key is a line of that file. A Dataset is immutable after construction and thread-safe.
+// read the other's database); with random order the 8 bytes are a hash of the row; with a file or a
+// set of keys the key is one of its lines (keys/key_source.h). A Dataset is immutable after
+// construction and thread-safe.
 #ifndef TESTBED_WORKLOADS_DATASET_H_
 #define TESTBED_WORKLOADS_DATASET_H_
 
@@ -25,7 +26,7 @@ enum class KeyOrder : uint8_t {
   kSequential,  // rows are inserted in key order
   kRandom,      // keys are hashes of the rows, scattered over the whole key space
   kPermuted,    // the keys of kSequential, inserted in random order
-  kFile,        // keys are the lines of a file, inserted in file order
+  kFile,        // keys are the lines of a file or a set, inserted in their order
 };
 const char* KeyOrderName(KeyOrder order);
 
@@ -37,20 +38,15 @@ struct DatasetOptions {
   double compressibility = 0.5;  // share of a value's bytes that a compressor can remove
   uint32_t indexes = 0;          // number of secondary indexes, 0 to 3
   uint64_t seed = 42;
-  std::string keys_file;
-  uint32_t fields = 1;  // equal parts of a value, which updates write one by one
+  std::string keys_file;  // of kFile: a file, or the name of a set (keys/key_set.h)
+  uint32_t fields = 1;    // equal parts of a value, which updates write one by one
 };
-
-// Bytes of the longest line of a keys file. No engine takes a longer key.
-inline constexpr size_t kMostKeyBytes = 8 << 20;
 
 class Dataset {
  public:
   // Reads keys_file when the order is kFile. Throws Error (kUsage) when key_size is below 8, rows
   // is 0, value_size is no multiple of several fields or leaves a field less than 16 bytes, or the
-  // keys file cannot be read, is empty, repeats a key, has one of more than
-  // kMostKeyBytes or is larger than half of the machine's memory. A file is refused while it is
-  // read, so that it takes no more memory than its bytes up to then.
+  // keys cannot be read (ReadKeys), are none or repeat one.
   explicit Dataset(const DatasetOptions& options);
 
   const DatasetOptions& options() const { return options_; }
@@ -111,7 +107,6 @@ class Dataset {
     return size == options_.value_size ? tag : Mix64(tag ^ size);
   }
   void LoadKeys();
-  void ReadKeys();
   void ShortValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
   bool HasFields(size_t size) const { return options_.fields > 1 && size == options_.value_size; }
   // A piece is a value without fields, or a field. Its number is that of the row or of the field.
@@ -126,9 +121,9 @@ class Dataset {
   size_t max_key_size_;
   uint64_t key_bytes_ = 0;
   std::optional<Permutation> permutation_;
-  std::string keys_text_;
-  std::vector<std::string_view> keys_;  // the lines of the file
-  std::vector<uint64_t> sorted_;        // the rows of a keys file, sorted by key
+  std::shared_ptr<const std::string> keys_text_;
+  std::vector<std::string_view> keys_;  // the lines of the text
+  std::vector<uint64_t> sorted_;        // the rows of these keys, sorted by key
   std::shared_ptr<const char[]> pool_;  // bytes that values are copied from
 };
 

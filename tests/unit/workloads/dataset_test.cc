@@ -11,6 +11,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "workloads/keys/key_file.h"
 
 namespace testbed {
 namespace {
@@ -256,6 +257,52 @@ TEST_F(KeysFileTest, RefusesAFileThatMemoryHasNoRoomFor) {
     EXPECT_EQ(e.kind(), Error::kUsage);
     EXPECT_NE(std::string(e.what()).find(" that are read; give a file that holds one key a line, "
                                          "in at most half of the memory"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+// The keys of a set lie in a text that all data sets share, and that must outlive each of them.
+TEST_F(KeysFileTest, TakesTheKeysOfASet) {
+  const std::string directory = path_ + "_directory";
+  std::filesystem::create_directories(directory + "/b");
+  for (const char* name : {"/b/two", "/one", "/a-longer-name"}) std::ofstream(directory + name);
+  DatasetOptions options;
+  options.order = KeyOrder::kFile;
+  options.keys_file = "paths:" + directory;
+  const std::string top = std::filesystem::canonical(directory);
+  const Dataset data(options);
+  { const Dataset another(options); }
+  std::filesystem::remove_all(directory);
+  std::string buffer(data.max_key_size(), '\0');
+  ASSERT_EQ(data.rows(), 3u);
+  EXPECT_EQ(data.Key(0, buffer.data()), top + "/a-longer-name");
+  EXPECT_EQ(data.Key(1, buffer.data()), top + "/b/two");
+  EXPECT_EQ(data.Key(2, buffer.data()), top + "/one");
+  EXPECT_EQ(data.key_bytes(), 3 * top.size() + 14 + 6 + 4);
+  EXPECT_EQ(data.max_key_size(), top.size() + 14 + 1);
+  for (uint64_t row = 0; row < data.rows(); ++row) {
+    const std::string key(data.Key(row, buffer.data()));
+    EXPECT_EQ(data.RowOf(key), row);
+    const std::string absent(data.AbsentKey(row, buffer.data()));
+    EXPECT_GT(absent, key);
+    EXPECT_FALSE(data.RowOf(absent).has_value());
+    if (row + 1 < data.rows()) {
+      EXPECT_LT(absent, std::string(data.Key(row + 1, buffer.data())));
+    }
+  }
+}
+
+TEST_F(KeysFileTest, NamesTheSetsWhereAFileIsNotThere) {
+  DatasetOptions options;
+  options.order = KeyOrder::kFile;
+  options.keys_file = path_ + "_not_there";
+  try {
+    const Dataset data(options);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_NE(std::string(e.what()).find(", or words, places, packages, paths or paths:DIR"),
               std::string::npos)
         << e.what();
   }
