@@ -106,10 +106,11 @@ std::vector<std::string> WorkloadsOn(const std::string& loader) {
   return names;
 }
 
-// Returns the size of a value as --value-size takes it: a number, or "10x100" for fields.
+// Returns the size of a value as --value-size takes it: a number, or "10x100" for fields and
+// "100-1000" or "column" for several sizes.
 nlohmann::json ValueSizeJson(const DatasetOptions& data) {
-  if (data.fields == 1) return data.value_size;
-  return fmt::format("{}x{}", data.fields, data.value_size / data.fields);
+  if (data.fields == 1 && data.value_sizes == ValueSizes::kOne) return data.value_size;
+  return ValueSizesText(data);
 }
 
 }  // namespace

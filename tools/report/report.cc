@@ -227,7 +227,9 @@ std::string ReadaheadLines(const json& document) {
   constexpr double kFarMore = 4;
   const json& o = document.at("options");
   if (FigureText(o, "/io") != "mmap" || FigureText(o, "/mmap_advice") != "normal") return "";
-  const double row = Number(o, "/key_size", 0) + Number(o, "/value_size", 0);
+  // Values of several sizes have no size in the options.
+  const double mean = Number(document, "/data/value_bytes", 0) / Number(document, "/data/rows", 1);
+  const double row = Number(o, "/key_size", 0) + Number(o, "/value_size", mean);
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (phase.at("kind") != "measure" || !phase.contains("operations")) return;
