@@ -9,7 +9,7 @@
 // The keys of a set are sorted by their bytes, and each is there once. A file of such a name is
 // given with its directory: --keys ./words.
 //
-//   if (IsKeySet("words")) text = ReadKeySet("words");
+//   const std::string text = ReadKeySet("words");  // where IsKeySet("words")
 //
 // Paths are absolute, of the directories that this user may list. They leave out symbolic links,
 // names with line ends, which are no lines, and the file systems of the kernel, such as /proc.
