@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "tools/command/usage_text.h"
+#include "workloads/dataset.h"
 
 namespace testbed {
 
@@ -91,19 +92,50 @@ uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t 
   return static_cast<uint64_t>(bytes);
 }
 
-ValueSize ParseValueSize(const std::string& option, const std::string& text, uint64_t most) {
+namespace {
+
+// Sets the sizes of FIELDSxSIZE or LEAST-MOST. Throws Error (kUsage) when the text is neither.
+void SetSeveralSizes(const std::string& option, const std::string& text, uint64_t least_field,
+                     uint64_t most_fields, DatasetOptions* data) {
+  if (const size_t to = text.find('-'); to != std::string::npos) {
+    data->most_value = ParseSize(option, text.substr(to + 1), 1, kMostValueSize);
+    data->least_value = ParseSize(option, text.substr(0, to), 0, data->most_value - 1);
+    data->value_size = (data->least_value + data->most_value) / 2;
+    data->value_sizes = ValueSizes::kUniform;
+    return;
+  }
   const size_t times = text.find('x');
-  if (times == std::string::npos) return {1, ParseSize(option, text, 0, most)};
+  const uint64_t fields = ParseCount(option, text.substr(0, times), 2, most_fields);
+  const uint64_t size =
+      ParseSize(option, text.substr(times + 1), least_field, kMostValueSize / fields);
+  data->fields = static_cast<uint32_t>(fields);
+  data->value_size = fields * size;
+}
+
+}  // namespace
+
+void SetValueSize(const std::string& option, const std::string& text, DatasetOptions* data) {
   constexpr uint64_t kLeastField = 16, kMostFields = 1000;
+  data->fields = 1;
+  data->value_sizes = ValueSizes::kOne;
+  data->least_value = data->most_value = 0;
+  if (text == "column") {
+    data->value_sizes = ValueSizes::kColumn;  // the data set computes the mean
+    return;
+  }
+  // A '-' at the begin is the sign of a number.
+  if (text.find('x') == std::string::npos && text.find('-', 1) == std::string::npos) {
+    data->value_size = ParseSize(option, text, 0, kMostValueSize);
+    return;
+  }
   try {
-    const uint64_t fields = ParseCount(option, text.substr(0, times), 2, kMostFields);
-    const uint64_t size = ParseSize(option, text.substr(times + 1), kLeastField, most / fields);
-    return {static_cast<uint32_t>(fields), fields * size};
+    SetSeveralSizes(option, text, kLeastField, kMostFields, data);
   } catch (const Error&) {
     RefuseValue(option, text,
-                fmt::format("a size up to {}, or FIELDSxSIZE, 2 to {} fields of {} bytes or more "
-                            "and {} in all, such as 10x100",
-                            ShortSize(most), kMostFields, kLeastField, ShortSize(most)));
+                fmt::format("a size up to {}; FIELDSxSIZE, 2 to {} fields of {} bytes or more and "
+                            "{} in all, such as 10x100; LEAST-MOST, such as 100-1000; or column",
+                            ShortSize(kMostValueSize), kMostFields, kLeastField,
+                            ShortSize(kMostValueSize)));
   }
 }
 

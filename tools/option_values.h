@@ -11,6 +11,8 @@
 
 namespace testbed {
 
+struct DatasetOptions;
+
 // Throws the Error (kUsage) which says that `option` does not take `text`, but `accepted`.
 [[noreturn]] void RefuseValue(const std::string& option, const std::string& text,
                               const std::string& accepted);
@@ -30,13 +32,9 @@ double ParseReal(const std::string& option, const std::string& text, double leas
 uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
                    uint64_t most);
 
-// Parses the size of a value up to `most` bytes: SIZE, or FIELDSxSIZE for 2 to 1000 fields of SIZE
-// bytes each.
-struct ValueSize {
-  uint32_t fields = 1;
-  uint64_t bytes = 0;  // of all fields
-};
-ValueSize ParseValueSize(const std::string& option, const std::string& text, uint64_t most);
+// Sets the sizes of the values of a data set: SIZE; FIELDSxSIZE for 2 to 1000 fields of SIZE bytes
+// each; LEAST-MOST for a random size of each row; or "column" for those of the file of keys.
+void SetValueSize(const std::string& option, const std::string& text, DatasetOptions* data);
 
 // Parses OPERATION=SHARE pairs that commas separate. Each operation may be there once.
 std::map<std::string, double> ParseShares(const std::string& option, const std::string& text);

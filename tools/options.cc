@@ -208,13 +208,9 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
       [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
   Add(app, "--value-size", "SIZE",
       "Bytes of a value; 10x100 gives it ten fields, of which an update reads the row and writes "
-      "one "
-      "(mixed, ycsb-*) [400, or what the workload has]",
-      [&o](auto& option, auto& text) {
-        const ValueSize size = ParseValueSize(option, text, 64 << 20);
-        o.data.value_size = size.bytes;
-        o.data.fields = size.fields;
-      });
+      "one (mixed, ycsb-*); with 100-1000 each row has a random size of its own, with column the "
+      "size that its line in the file of --keys has behind a tab [400, or what the workload has]",
+      [&o](auto& option, auto& text) { SetValueSize(option, text, &o.data); });
   Add(app, "--compressibility", "SHARE",
       "Share of a value's bytes that a compressor can remove, 0 to 1 [0.5]",
       [&o](auto& option, auto& text) { o.data.compressibility = ParseReal(option, text, 0, 1); });
@@ -227,7 +223,9 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
                                             {"random", KeyOrder::kRandom},
                                             {"permuted", KeyOrder::kPermuted}});
       });
-  Add(app, "--keys", "FILE", "Insert the keys of a file, one a line, in its order",
+  Add(app, "--keys", "FILE",
+      "Insert the keys of a file, one a line, in its order; words, places, packages, paths and "
+      "paths:DIR are sets of real keys, sorted (docs/workloads.md)",
       [&o](auto&, auto& text) {
         o.data.order = KeyOrder::kFile;
         o.data.keys_file = text;

@@ -96,8 +96,9 @@ void CheckLongestKey(const RunOptions& options, const Capabilities& can, size_t 
 }
 
 // Returns the number of rows: of the keys of --keys, of --rows, or as many as --db-ratio asks for.
-// Checks the lengths of their keys.
+// Checks the lengths of their keys, and whether the sizes of their values are told.
 uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
+  CheckValueSizes(options.data);
   if (options.data.order == KeyOrder::kFile) {
     const Dataset dataset(options.data);
     // A data set has room for keys that do not exist, which are one byte longer than the others.
@@ -285,6 +286,12 @@ void AddPhases(const RunOptions& options, nlohmann::json* j) {
   (*j)["phase_popular"] = options.phase_popular;
 }
 
+// Returns the size of a value, all fields together; of several sizes the text of the option.
+nlohmann::json ValueSizeOf(const DatasetOptions& data) {
+  if (data.value_sizes == ValueSizes::kOne) return data.value_size;
+  return ValueSizesText(data);
+}
+
 }  // namespace
 
 nlohmann::json RunOptions::ToJson() const {
@@ -311,7 +318,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"rows", data.rows},
       {"databases", databases},
       {"key_size", data.key_size},
-      {"value_size", data.value_size},
+      {"value_size", ValueSizeOf(data)},
       {"fields", data.fields},
       {"compressibility", data.compressibility},
       {"key_order", KeyOrderName(data.order)},

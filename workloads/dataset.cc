@@ -1,17 +1,18 @@
 #include "workloads/dataset.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <tuple>
 
 #include "device/error.h"
-#include "device/file/input_file.h"
 #include "device/os/mutex.h"
+#include "workloads/keys/key_file.h"
+#include "workloads/keys/key_set.h"
+#include "workloads/keys/key_source.h"
 
 namespace testbed {
 namespace {
@@ -71,11 +72,49 @@ Pool PoolOf(size_t size, double compressibility, uint64_t seed) {
   return pool;
 }
 
+// Returns the bytes of a row's value when sizes are uniform.
+size_t UniformSize(const DatasetOptions& options, uint64_t row) {
+  return options.least_value + Reduce(Mix64(row ^ Mix64(~options.seed)),
+                                      options.most_value - options.least_value + 1);
+}
+
+// Returns the bytes of all values. Keeps the last sum, since a run makes its data set several times
+// and a sum of a thousand million rows takes seconds.
+uint64_t UniformBytes(const DatasetOptions& options) {
+  static Mutex mutex;
+  static std::tuple<uint64_t, size_t, size_t, uint64_t> last;
+  static uint64_t sum = 0;
+  LockGuard lock(mutex);
+  const std::tuple wanted(options.rows, options.least_value, options.most_value, options.seed);
+  if (wanted == last) return sum;
+  sum = 0;
+  for (uint64_t row = 0; row < options.rows; ++row) sum += UniformSize(options, row);
+  last = wanted;
+  return sum;
+}
+
 }  // namespace
 
 const char* KeyOrderName(KeyOrder order) {
   static constexpr const char* kNames[] = {"sequential", "random", "permuted", "file"};
   return kNames[static_cast<size_t>(order)];
+}
+
+std::string ValueSizesText(const DatasetOptions& options) {
+  if (options.value_sizes == ValueSizes::kColumn) return "column";
+  if (options.value_sizes == ValueSizes::kUniform) {
+    return std::to_string(options.least_value) + "-" + std::to_string(options.most_value);
+  }
+  if (options.fields == 1) return std::to_string(options.value_size);
+  return std::to_string(options.fields) + "x" + std::to_string(options.value_size / options.fields);
+}
+
+void CheckValueSizes(const DatasetOptions& options) {
+  if (options.value_sizes != ValueSizes::kColumn) return;
+  if (options.order == KeyOrder::kFile && !IsKeySet(options.keys_file)) return;
+  throw Error(Error::kUsage,
+              "--value-size column takes the sizes from the lines of a file, each a key, a tab and "
+              "a size; give that file by --keys FILE");
 }
 
 std::string IndexTable(uint32_t index) { return "index" + std::to_string(index + 1); }
@@ -92,56 +131,24 @@ Dataset::Dataset(const DatasetOptions& options)
                                    " bytes does not have " + std::to_string(options_.fields) +
                                    " equal fields of 16 bytes or more; try --value-size 10x100");
   }
+  CheckValueSizes(options_);
   key_bytes_ = options_.rows * options_.key_size;
   if (options_.order == KeyOrder::kFile) LoadKeys();
   if (options_.rows == 0) throw Error(Error::kUsage, "--rows 0 makes no database; give 1 or more");
   if (options_.order == KeyOrder::kPermuted) permutation_.emplace(options_.rows, options_.seed);
+  SizeValues();
   pool_ = PoolOf(kPoolSize + options_.value_size, options_.compressibility, options_.seed);
 }
 
-// Reads the file, and makes room for as many keys as it has lines.
-void Dataset::ReadKeys() {
-  // The keys are in memory all the time, beside what the run measures.
-  const uint64_t most = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
-  const std::string name = "--keys " + options_.keys_file;
-  uint64_t lines = 1;
-  size_t bytes = 0;  // of the last line, as far as it was read
-  const auto look = [&](std::string_view part) {
-    for (size_t end; (end = part.find('\n')) != std::string_view::npos;
-         part.remove_prefix(end + 1)) {
-      if (bytes + end > kMostKeyBytes) break;
-      bytes = 0;
-      ++lines;
-    }
-    bytes += std::min(part.find('\n'), part.size());
-    if (bytes <= kMostKeyBytes) return;
-    throw Error(Error::kUsage, name + " has more than " + std::to_string(kMostKeyBytes) +
-                                   " bytes in line " + std::to_string(lines) +
-                                   ", which no engine takes as a key; give a file that holds one "
-                                   "key a line");
-  };
-  keys_text_ =
-      InputFile({.path = options_.keys_file,
-                 .name = name,
-                 .advice = "give a file that holds one key a line, in at most half of the memory"})
-          .ReadAll(most, look);
-  keys_.reserve(lines);
-}
-
 void Dataset::LoadKeys() {
-  ReadKeys();
+  keys_text_ = ReadKeys(options_.keys_file);
+  keys_ = KeyLines(*keys_text_);
+  if (options_.value_sizes == ValueSizes::kColumn) TakeColumn();
   max_key_size_ = 0;
   key_bytes_ = 0;
-  std::string_view rest = keys_text_;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    if (line.empty()) continue;
-    keys_.push_back(line);
-    key_bytes_ += line.size();
-    max_key_size_ = std::max(max_key_size_, line.size());
+  for (const std::string_view key : keys_) {
+    key_bytes_ += key.size();
+    max_key_size_ = std::max(max_key_size_, key.size());
   }
   if (keys_.empty()) {
     throw Error(Error::kUsage, "--keys " + options_.keys_file + " holds no key; one a line");
@@ -158,6 +165,48 @@ void Dataset::LoadKeys() {
   }
   options_.rows = keys_.size();
   ++max_key_size_;  // room for AbsentKey
+}
+
+// Takes the sizes off the lines, and leaves the keys.
+void Dataset::TakeColumn() {
+  constexpr size_t kMostShown = 100;
+  sizes_.reserve(keys_.size());
+  for (std::string_view& line : keys_) {
+    const size_t tab = line.rfind('\t');
+    const char* const end = line.data() + line.size();
+    const char* const begin = tab == std::string_view::npos ? end : line.data() + tab + 1;
+    uint32_t size = 0;
+    const auto [at, code] = std::from_chars(begin, end, size);
+    if (code != std::errc() || at != end || tab == 0 || size > kMostValueSize) {
+      throw Error(Error::kUsage, "--value-size column: the line '" +
+                                     std::string(line.substr(0, kMostShown)) + "' of --keys " +
+                                     options_.keys_file +
+                                     " is no key, tab and size in bytes, a whole number up to " +
+                                     std::to_string(kMostValueSize));
+    }
+    sizes_.push_back(size);
+    line = line.substr(0, tab);
+  }
+}
+
+void Dataset::SizeValues() {
+  max_value_size_ = options_.value_size;
+  value_bytes_ = options_.rows * options_.value_size;
+  if (options_.value_sizes == ValueSizes::kUniform) {
+    options_.value_size = (options_.least_value + options_.most_value) / 2;
+    max_value_size_ = options_.most_value;
+    value_bytes_ = UniformBytes(options_);
+  }
+  if (options_.value_sizes == ValueSizes::kColumn) {
+    max_value_size_ = *std::max_element(sizes_.begin(), sizes_.end());
+    value_bytes_ = std::accumulate(sizes_.begin(), sizes_.end(), uint64_t{0});
+    options_.value_size = value_bytes_ / options_.rows;
+  }
+}
+
+size_t Dataset::OwnSize(uint64_t row) const {
+  if (options_.value_sizes == ValueSizes::kUniform) return UniformSize(options_, row);
+  return row < sizes_.size() ? sizes_[row] : options_.value_size;
 }
 
 std::string_view Dataset::Key(uint64_t row, char* buffer) const {
@@ -228,7 +277,8 @@ void Dataset::SizedValue(uint64_t row, uint64_t version, size_t size, char* buff
 }
 
 void Dataset::Field(uint64_t row, uint32_t field, uint64_t version, char* buffer) const {
-  Piece(options_.fields > 1 ? FieldNumber(row, field) : row, version, field_size(), buffer);
+  if (options_.fields == 1) return Value(row, version, buffer);
+  Piece(FieldNumber(row, field), version, field_size(), buffer);
 }
 
 void Dataset::Piece(uint64_t number, uint64_t version, size_t size, char* buffer) const {
@@ -254,7 +304,7 @@ void Dataset::ShortValue(uint64_t row, uint64_t version, size_t size, char* buff
 
 bool Dataset::Check(uint64_t row, std::string_view value) const {
   const size_t size = value.size();
-  if (size != options_.value_size && size < kLeastSized) return false;
+  if (!TellsRow(row, size)) return false;
   if (!HasFields(size)) return CheckPiece(row, value);
   for (uint32_t f = 0; f < options_.fields; ++f) {
     const std::string_view field = value.substr(f * field_size(), field_size());

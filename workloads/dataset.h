@@ -3,10 +3,12 @@
 // alone.
 //
 // A row is a number in [0, rows). Its key is derived from the row; its value is derived from the
-// row and a version, which is 0 at the insert and grows with updates. A key is the row as 8
+// row and a version, which is 0 at the insert and grows with updates. A row's value has one size in
+// all versions, which all rows have or the row for itself (ValueSizes). A key is the row as 8
 // big-endian bytes, padded with '0' to key_size (the form that db_bench uses, so either program can
-// read the other's database); with random order the 8 bytes are a hash of the row; with a keys file
-// the key is a line of that file. A Dataset is immutable after construction and thread-safe.
+// read the other's database); with random order the 8 bytes are a hash of the row; with a file or a
+// set of keys the key is one of its lines (keys/key_source.h). A Dataset is immutable after
+// construction and thread-safe.
 #ifndef TESTBED_WORKLOADS_DATASET_H_
 #define TESTBED_WORKLOADS_DATASET_H_
 
@@ -25,32 +27,45 @@ enum class KeyOrder : uint8_t {
   kSequential,  // rows are inserted in key order
   kRandom,      // keys are hashes of the rows, scattered over the whole key space
   kPermuted,    // the keys of kSequential, inserted in random order
-  kFile,        // keys are the lines of a file, inserted in file order
+  kFile,        // keys are the lines of a file or a set, inserted in their order
 };
 const char* KeyOrderName(KeyOrder order);
+
+// Which sizes values have. A row keeps its size in all versions.
+enum class ValueSizes : uint8_t {
+  kOne,      // value_size bytes
+  kUniform,  // a random number of bytes from least_value to most_value, each as likely
+  kColumn,   // as many bytes as the line of the row's key tells behind a tab: KEY<TAB>SIZE
+};
+// Bytes of the largest value.
+inline constexpr size_t kMostValueSize = 64 << 20;
 
 struct DatasetOptions {
   uint64_t rows = 1000000;
   KeyOrder order = KeyOrder::kSequential;
   size_t key_size = 16;
-  size_t value_size = 400;
+  size_t value_size = 400;       // of values of several sizes, the data set computes the mean
   double compressibility = 0.5;  // share of a value's bytes that a compressor can remove
   uint32_t indexes = 0;          // number of secondary indexes, 0 to 3
   uint64_t seed = 42;
-  std::string keys_file;
-  uint32_t fields = 1;  // equal parts of a value, which updates write one by one
+  std::string keys_file;  // of kFile: a file, or the name of a set (keys/key_set.h)
+  uint32_t fields = 1;    // equal parts of a value, which updates write one by one
+  ValueSizes value_sizes = ValueSizes::kOne;  // several sizes only with one field
+  size_t least_value = 0, most_value = 0;     // bytes, of kUniform
 };
 
-// Bytes of the longest line of a keys file. No engine takes a longer key.
-inline constexpr size_t kMostKeyBytes = 8 << 20;
+// Returns the sizes of values as --value-size takes them: "400", "10x100", "100-1000", "column".
+std::string ValueSizesText(const DatasetOptions& options);
+// Throws Error (kUsage) when the values have the sizes of a column, and the keys are not those of a
+// file.
+void CheckValueSizes(const DatasetOptions& options);
 
 class Dataset {
  public:
   // Reads keys_file when the order is kFile. Throws Error (kUsage) when key_size is below 8, rows
-  // is 0, value_size is no multiple of several fields or leaves a field less than 16 bytes, or the
-  // keys file cannot be read, is empty, repeats a key, has one of more than
-  // kMostKeyBytes or is larger than half of the machine's memory. A file is refused while it is
-  // read, so that it takes no more memory than its bytes up to then.
+  // is 0, value_size is no multiple of several fields or leaves a field less than 16 bytes, the
+  // keys cannot be read (ReadKeys), are none or repeat one, or a size is missing (CheckValueSizes)
+  // or is no number up to kMostValueSize.
   explicit Dataset(const DatasetOptions& options);
 
   const DatasetOptions& options() const { return options_; }
@@ -59,7 +74,13 @@ class Dataset {
   // Bytes of all keys, and of all values, of the data set as it is loaded; index entries not
   // included.
   uint64_t key_bytes() const { return key_bytes_; }
-  uint64_t value_bytes() const { return options_.rows * options_.value_size; }
+  uint64_t value_bytes() const { return value_bytes_; }
+  // Returns the bytes of the row's value, and of the largest one. A row that was inserted after the
+  // load has a size, too.
+  size_t ValueSize(uint64_t row) const {
+    return options_.value_sizes == ValueSizes::kOne ? options_.value_size : OwnSize(row);
+  }
+  size_t max_value_size() const { return max_value_size_; }
 
   // Returns the row that a load inserts at position `i`.
   uint64_t RowAt(uint64_t i) const { return permutation_ ? (*permutation_)(i) : i; }
@@ -83,23 +104,30 @@ class Dataset {
   // then the primary key. `buffer` has room for max_key_size() + 8 bytes.
   std::string_view IndexKey(uint32_t index, uint64_t row, char* buffer) const;
 
-  // Writes the row's value of that version, value_size bytes, to `buffer`. Each version has a value
-  // of its own. In values of 4 to 15 bytes, however, versions that are equal modulo 2^16 have equal
-  // values; in 2 or 3 bytes, those that are equal modulo 2^8; and a value of 1 byte is the same in
-  // all versions.
+  // Writes the row's value of that version, ValueSize(row) bytes, to `buffer`. Each version has a
+  // value of its own. In values of 4 to 15 bytes, however, versions that are equal modulo 2^16 have
+  // equal values; in 2 or 3 bytes, those that are equal modulo 2^8; and a value of 1 byte is the
+  // same in all versions.
   void Value(uint64_t row, uint64_t version, char* buffer) const {
-    SizedValue(row, version, options_.value_size, buffer);
+    SizedValue(row, version, ValueSize(row), buffer);
   }
   // Writes the row's value of that version and of another size, at least kLeastSized bytes. The
   // first bytes of a value depend on its size, so that Check refuses a value that was cut off.
   static constexpr size_t kLeastSized = 8;
   void SizedValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
-  // Returns the number of fields of a value, and the bytes of each. The value of a version has all
-  // of its fields in that version.
+  // Returns whether a value of this size tells whether it is the row's: one of its own size, or of
+  // kLeastSized bytes and more.
+  bool TellsRow(uint64_t row, size_t size) const {
+    return size >= kLeastSized || size == ValueSize(row);
+  }
+  // Returns the number of fields of a value, and the bytes of each of the row's. The value of a
+  // version has all of its fields in that version.
   uint32_t fields() const { return options_.fields; }
-  size_t field_size() const { return options_.value_size / options_.fields; }
-  // Writes field 0 .. fields() - 1 of the row's value of that version, field_size() bytes, to
-  // `buffer`. It begins field * field_size() bytes behind the begin of the value.
+  size_t FieldSize(uint64_t row) const {
+    return options_.fields == 1 ? ValueSize(row) : options_.value_size / options_.fields;
+  }
+  // Writes field 0 .. fields() - 1 of the row's value of that version, FieldSize(row) bytes, to
+  // `buffer`. It begins field * FieldSize(row) bytes behind the begin of the value.
   void Field(uint64_t row, uint32_t field, uint64_t version, char* buffer) const;
   // Returns whether `value` is this row's value in any version and size. Each field may have a
   // version of its own.
@@ -111,9 +139,12 @@ class Dataset {
     return size == options_.value_size ? tag : Mix64(tag ^ size);
   }
   void LoadKeys();
-  void ReadKeys();
+  void TakeColumn();
+  void SizeValues();
+  size_t OwnSize(uint64_t row) const;
   void ShortValue(uint64_t row, uint64_t version, size_t size, char* buffer) const;
   bool HasFields(size_t size) const { return options_.fields > 1 && size == options_.value_size; }
+  size_t field_size() const { return options_.value_size / options_.fields; }
   // A piece is a value without fields, or a field. Its number is that of the row or of the field.
   static uint64_t FieldNumber(uint64_t row, uint32_t field) { return Mix64(row) + field; }
   void Piece(uint64_t number, uint64_t version, size_t size, char* buffer) const;
@@ -125,10 +156,13 @@ class Dataset {
   DatasetOptions options_;
   size_t max_key_size_;
   uint64_t key_bytes_ = 0;
+  size_t max_value_size_ = 0;
+  uint64_t value_bytes_ = 0;
   std::optional<Permutation> permutation_;
-  std::string keys_text_;
-  std::vector<std::string_view> keys_;  // the lines of the file
-  std::vector<uint64_t> sorted_;        // the rows of a keys file, sorted by key
+  std::shared_ptr<const std::string> keys_text_;
+  std::vector<std::string_view> keys_;  // the lines of the text, without a column
+  std::vector<uint32_t> sizes_;         // of the rows' values, of kColumn
+  std::vector<uint64_t> sorted_;        // the rows of these keys, sorted by key
   std::shared_ptr<const char[]> pool_;  // bytes that values are copied from
 };
 

@@ -18,6 +18,8 @@
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "workloads/keys/key_set.h"
+#include "workloads/keys/key_source.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -68,6 +70,15 @@ nlohmann::json IdentityOfFile(const std::string& what, const std::string& path) 
   return {{"size", size}, {"hash", fmt::format("{:016x}", XXH3_64bits_digest(state.get()))}};
 }
 
+// Returns the identity of the keys of --keys, as IdentityOfFile returns that of a file. That of a
+// set is one of its text, since its keys may come from many files or from none.
+nlohmann::json IdentityOfKeys(const std::string& keys) {
+  if (!IsKeySet(keys)) return IdentityOfFile("--keys", keys);
+  const std::shared_ptr<const std::string> text = ReadKeys(keys);
+  return {{"size", text->size()},
+          {"hash", fmt::format("{:016x}", XXH3_64bits(text->data(), text->size()))}};
+}
+
 bool SameKeys(const nlohmann::json& a, const nlohmann::json& b) {
   if (!a.is_object() || !b.is_object()) return a.is_null() && b.is_null();
   const auto same = [&](const char* part) {
@@ -95,10 +106,11 @@ std::vector<std::string> WorkloadsOn(const std::string& loader) {
   return names;
 }
 
-// Returns the size of a value as --value-size takes it: a number, or "10x100" for fields.
+// Returns the size of a value as --value-size takes it: a number, or "10x100" for fields and
+// "100-1000" or "column" for several sizes.
 nlohmann::json ValueSizeJson(const DatasetOptions& data) {
-  if (data.fields == 1) return data.value_size;
-  return fmt::format("{}x{}", data.fields, data.value_size / data.fields);
+  if (data.fields == 1 && data.value_sizes == ValueSizes::kOne) return data.value_size;
+  return ValueSizesText(data);
 }
 
 }  // namespace
@@ -167,7 +179,7 @@ nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std
           {"key_size", data.key_size},
           {"value_size", ValueSizeJson(data)},
           {"key_order", KeyOrderName(data.order)},
-          {"keys", IdentityOfFile("--keys", data.keys_file)},
+          {"keys", IdentityOfKeys(data.keys_file)},
           {"compressibility", data.compressibility},
           {"indexes", data.indexes},
           {"seed", data.seed}};

@@ -30,8 +30,8 @@ namespace testbed {
 // Returns the identity of a database: the engine and the settings that its files depend on, the
 // rows, and the workloads `loads` that load it. Two databases with equal identities are
 // interchangeable; the record of a directory and the loads that an experiment shares rely on that.
-// A file of keys is identified by its contents ("size", "hash"), not by its name. Throws Error
-// (kUsage) when that file cannot be read.
+// A file or a set of keys is identified by its contents ("size", "hash"), not by its name. Throws
+// Error (kUsage) when the keys cannot be read.
 nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads);
 
 // Throws Error (kUsage), which names the workloads that fit, when the database in `dir`, whose

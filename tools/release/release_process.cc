@@ -52,6 +52,9 @@ void VisitData(DatasetOptions& o, const Visit& visit) {
   visit("seed", o.seed);
   visit("keys_file", o.keys_file);
   visit("fields", o.fields);
+  visit("value_sizes", o.value_sizes);
+  visit("least_value", o.least_value);
+  visit("most_value", o.most_value);
 }
 
 template <typename Visit>

@@ -22,6 +22,7 @@
 #include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/report/run_tables.h"
+#include "workloads/keys/key_set.h"
 
 namespace testbed {
 namespace {
@@ -48,11 +49,12 @@ std::string DataLine(const json& document) {
   const double keys = Number(document, "/data/key_bytes", rows * Number(o, "/key_size"));
   const double bytes =
       keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
-  const bool of_file = !o.value("keys", std::string()).empty();
+  const std::string of_keys = o.value("keys", std::string());
   const double ram = Number(o, "/ram", 0);  // 0: not bounded
   return fmt::format("{} rows of {} + {} bytes = {}{}; seed {}\n", Whole(rows),
-                     of_file ? fmt::format("{:.1f} (mean, keys of a file)", keys / rows)
-                             : FigureText(o, "/key_size"),
+                     of_keys.empty() ? FigureText(o, "/key_size")
+                                     : fmt::format("{:.1f} (mean, keys of {})", keys / rows,
+                                                   IsKeySet(of_keys) ? of_keys : "a file"),
                      FigureText(o, "/value_size"), Size(bytes),
                      ram > 0 ? fmt::format(", {} x ram", Short(bytes / ram)) : "", seed);
 }
@@ -225,7 +227,9 @@ std::string ReadaheadLines(const json& document) {
   constexpr double kFarMore = 4;
   const json& o = document.at("options");
   if (FigureText(o, "/io") != "mmap" || FigureText(o, "/mmap_advice") != "normal") return "";
-  const double row = Number(o, "/key_size", 0) + Number(o, "/value_size", 0);
+  // Values of several sizes have no size in the options.
+  const double mean = Number(document, "/data/value_bytes", 0) / Number(document, "/data/rows", 1);
+  const double row = Number(o, "/key_size", 0) + Number(o, "/value_size", mean);
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {
     if (phase.at("kind") != "measure" || !phase.contains("operations")) return;

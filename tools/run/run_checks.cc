@@ -23,6 +23,7 @@
 #include "tools/release/release_process.h"
 #include "tools/trace/trace_options.h"
 #include "tools/trace/workload_list.h"
+#include "workloads/keys/key_source.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -133,7 +134,7 @@ void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>&
 InUse UsedByRun(const RunOptions& options) {
   const auto trace = options.workload.extra.find("trace");
   return {.databases = {options.dir},
-          .inputs = {options.data.keys_file,
+          .inputs = {KeySourceFile(options.data.keys_file),
                      trace == options.workload.extra.end() ? "" : trace->second}};
 }
 

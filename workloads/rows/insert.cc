@@ -68,11 +68,12 @@ class InsertClient : public Client {
 
   // Makes the keys and values of the rows in rows_.
   void Fill() {
-    const size_t value_size = dataset_.options().value_size;
-    const size_t row_room = value_size + key_room_ * tables_.size();
-    buffer_.resize(std::max(buffer_.size(), rows_.size() * row_room));
+    size_t room = rows_.size() * key_room_ * tables_.size();
+    for (const Row& row : rows_) room += dataset_.ValueSize(row.row);
+    buffer_.resize(std::max(buffer_.size(), room));
     char* at = buffer_.data();
     for (Row& row : rows_) {
+      const size_t value_size = dataset_.ValueSize(row.row);
       dataset_.Value(row.row, 0, at);
       row.value = {at, value_size};
       at += value_size;

@@ -97,7 +97,7 @@ class MixedClient : public Client {
         version_(
             Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
         key_room_(dataset_.max_key_size() + 8),
-        room_(key_room_ * tables_.size() + dataset_.options().value_size),
+        room_(key_room_ * tables_.size() + dataset_.max_value_size()),
         batch_(std::clamp<size_t>(kBatchBytes / room_, 1, kBatch)),
         buffer_(batch_ * room_) {}
 
@@ -243,10 +243,10 @@ class MixedClient : public Client {
                         ? 0
                         : static_cast<uint32_t>(chooser_.random().Below(dataset_.fields()));
       dataset_.Field(step->row, step->field, ++version_, at);
-      step->value = {at, dataset_.field_size()};
+      step->value = {at, dataset_.FieldSize(step->row)};
     } else if (step->action == kInsert) {
       dataset_.Value(step->row, 0, at);
-      step->value = {at, dataset_.options().value_size};
+      step->value = {at, dataset_.ValueSize(step->row)};
     }
   }
 

@@ -119,10 +119,8 @@ class ReplayClient : public Client {
   bool IsOwn(std::string_view key, std::string_view value) const {
     if (phase_.rows_of_replay_load) return values_.MayHaveMade(key, value);
     const Dataset& dataset = phase_.dataset;
-    const size_t size = value.size();
-    if (size < Dataset::kLeastSized && size != dataset.options().value_size) return true;
     const std::optional<uint64_t> row = dataset.RowOf(key);
-    return !row || dataset.Check(*row, value);
+    return !row || !dataset.TellsRow(*row, value.size()) || dataset.Check(*row, value);
   }
 
   // Returns whether the values of the table's rows tell their keys.

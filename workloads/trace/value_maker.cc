@@ -18,11 +18,8 @@ void ValueMaker::MakeFirst(std::string_view key, size_t size, char* to) const {
 }
 
 bool ValueMaker::MayHaveMade(std::string_view key, std::string_view value) const {
-  return !TellsItsKey(value.size()) || dataset_.Check(NumberOf(key), value);
-}
-
-bool ValueMaker::TellsItsKey(size_t size) const {
-  return size == dataset_.options().value_size || size >= Dataset::kLeastSized;
+  const uint64_t row = NumberOf(key);
+  return !dataset_.TellsRow(row, value.size()) || dataset_.Check(row, value);
 }
 
 uint64_t ValueMaker::NumberOf(std::string_view key) const {
@@ -30,8 +27,9 @@ uint64_t ValueMaker::NumberOf(std::string_view key) const {
 }
 
 void ValueMaker::MakeVersion(std::string_view key, size_t size, uint64_t version, char* to) const {
-  if (TellsItsKey(size)) return dataset_.SizedValue(NumberOf(key), version, size, to);
-  const uint64_t tag = Mix64(NumberOf(key) ^ Mix64(version));
+  const uint64_t row = NumberOf(key);
+  if (dataset_.TellsRow(row, size)) return dataset_.SizedValue(row, version, size, to);
+  const uint64_t tag = Mix64(row ^ Mix64(version));
   std::memcpy(to, &tag, std::min(size, sizeof tag));
 }
 

@@ -1,7 +1,7 @@
 // Makes the values of a replay, since a trace has only their sizes. Each value can be checked from
 // its key: it is that of the data set's row with this key, or of a row whose number is a hash of
 // the key (Dataset::SizedValue). Values of fewer than Dataset::kLeastSized bytes cannot, unless
-// they have the size of the data set's.
+// they have the size that the data set gives the row (Dataset::TellsRow).
 #ifndef TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
 #define TESTBED_WORKLOADS_TRACE_VALUE_MAKER_H_
 
@@ -27,7 +27,6 @@ class ValueMaker {
   bool MayHaveMade(std::string_view key, std::string_view value) const;
 
  private:
-  bool TellsItsKey(size_t size) const;
   uint64_t NumberOf(std::string_view key) const;
   void MakeVersion(std::string_view key, size_t size, uint64_t version, char* to) const;
 

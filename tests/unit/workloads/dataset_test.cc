@@ -9,8 +9,11 @@
 #include <fstream>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "device/error.h"
+#include "workloads/keys/key_file.h"
 
 namespace testbed {
 namespace {
@@ -119,7 +122,7 @@ TEST(DatasetTest, FieldsHaveVersionsOfTheirOwn) {
   options.value_size = 1000;
   options.fields = 10;
   Dataset data(options);
-  ASSERT_EQ(data.field_size(), 100u);
+  ASSERT_EQ(data.FieldSize(7), 100u);
   std::string value(1000, '\0'), field(100, '\0'), other(1000, '\0');
   data.Value(7, 0, value.data());
   EXPECT_TRUE(data.Check(7, value));
@@ -151,6 +154,76 @@ TEST(DatasetTest, FieldsAreEqualParts) {
     options.fields = 10;
     EXPECT_THROW(Dataset{options}, Error) << size;
   }
+}
+
+DatasetOptions Uniform(size_t least, size_t most) {
+  DatasetOptions options = Small();
+  options.value_sizes = ValueSizes::kUniform;
+  options.least_value = least;
+  options.most_value = most;
+  return options;
+}
+
+TEST(DatasetTest, EachRowHasASizeOfItsOwnFromTheLeastToTheMost) {
+  const Dataset data(Uniform(100, 1000)), same(Uniform(100, 1000));
+  DatasetOptions other = Uniform(100, 1000);
+  other.seed = 43;
+  const Dataset another(other);
+  uint64_t bytes = 0, differ = 0;
+  std::set<size_t> sizes;
+  for (uint64_t row = 0; row < data.rows(); ++row) {
+    const size_t size = data.ValueSize(row);
+    ASSERT_GE(size, 100u);
+    ASSERT_LE(size, 1000u);
+    EXPECT_EQ(same.ValueSize(row), size);
+    differ += another.ValueSize(row) != size;
+    bytes += size;
+    sizes.insert(size);
+  }
+  EXPECT_EQ(data.value_bytes(), bytes);
+  EXPECT_EQ(data.max_value_size(), 1000u);
+  EXPECT_EQ(data.options().value_size, 550u) << "the mean";
+  EXPECT_NEAR(static_cast<double>(bytes) / 5000, 550, 15);
+  EXPECT_GT(sizes.size(), 880u) << "of 901 sizes, in 5000 rows";
+  EXPECT_GT(differ, 4900u);
+  EXPECT_NE(another.value_bytes(), bytes);
+  EXPECT_EQ(Dataset(Uniform(100, 1000)).value_bytes(), bytes) << "after another's sum";
+  EXPECT_GE(data.ValueSize(1ull << 60), 100u) << "a row that was inserted later";
+}
+
+TEST(DatasetTest, ValuesOfSeveralSizesAreCheckedByTheirRow) {
+  using Range = std::pair<size_t, size_t>;
+  for (const auto& [least, most] : {Range(0, 12), Range(8, 40), Range(300, 3000)}) {
+    const Dataset data(Uniform(least, most));
+    std::string value(most, '\0'), field(most, '\0');
+    for (uint64_t row = 0; row < 200; ++row) {
+      const size_t size = data.ValueSize(row);
+      for (const uint64_t version : {0, 1, 7}) {
+        data.Value(row, version, value.data());
+        const std::string_view whole(value.data(), size);
+        EXPECT_TRUE(data.TellsRow(row, size));
+        EXPECT_TRUE(data.Check(row, whole)) << row << " of " << size;
+        ASSERT_EQ(data.FieldSize(row), size);
+        data.Field(row, 0, version, field.data());
+        EXPECT_EQ(std::string_view(field.data(), size), whole) << "one field is the whole value";
+        if (size < 8) continue;
+        EXPECT_FALSE(data.Check(row + 1, whole)) << row << " of " << size;
+        EXPECT_FALSE(data.Check(row, whole.substr(0, size - 1))) << "cut off";
+      }
+    }
+  }
+}
+
+TEST(DatasetTest, SizesHaveTheTextOfTheirOption) {
+  DatasetOptions options;
+  EXPECT_EQ(ValueSizesText(options), "400");
+  EXPECT_EQ(ValueSizesText(Uniform(100, 1000)), "100-1000");
+  options.fields = 4;
+  EXPECT_EQ(ValueSizesText(options), "4x100");
+  options.fields = 1;
+  options.value_sizes = ValueSizes::kColumn;
+  EXPECT_EQ(ValueSizesText(options), "column");
+  EXPECT_THROW(Dataset{options}, Error) << "there is no file";
 }
 
 TEST(DatasetTest, CompressibilityIsTheShareOfConstantBytes) {
@@ -210,6 +283,58 @@ TEST_F(KeysFileTest, TakesLinesInTheirOrder) {
   EXPECT_EQ(data.value_bytes(), 3u * 400);
 }
 
+class KeyColumnTest : public KeysFileTest {
+ protected:
+  Dataset LoadColumn(const std::string& text) {
+    std::ofstream(path_) << text;
+    DatasetOptions options;
+    options.order = KeyOrder::kFile;
+    options.keys_file = path_;
+    options.value_sizes = ValueSizes::kColumn;
+    return Dataset(options);
+  }
+};
+
+TEST_F(KeyColumnTest, ValuesHaveTheSizesOfTheirKeysLines) {
+  const Dataset data = LoadColumn("pear\t5\n\napple\t0\nqu\tince\t3000");
+  ASSERT_EQ(data.rows(), 3u);
+  char buffer[16];
+  EXPECT_EQ(data.Key(0, buffer), "pear");
+  EXPECT_EQ(data.Key(2, buffer), "qu\tince") << "the last tab divides";
+  EXPECT_EQ(data.RowOf("apple"), 1u);
+  EXPECT_EQ(data.key_bytes(), 4u + 5 + 7);
+  EXPECT_EQ(data.max_key_size(), 7u + 1);
+  EXPECT_EQ(data.value_bytes(), 3005u);
+  EXPECT_EQ(data.max_value_size(), 3000u);
+  EXPECT_EQ(data.options().value_size, 1001u) << "the mean";
+  std::string value(3000, '\0');
+  for (uint64_t row = 0; row < 3; ++row) {
+    const size_t size = data.ValueSize(row);
+    EXPECT_EQ(size, row == 0 ? 5u : row == 1 ? 0u : 3000u);
+    data.Value(row, 9, value.data());
+    EXPECT_TRUE(data.Check(row, std::string_view(value.data(), size))) << row;
+  }
+  EXPECT_FALSE(data.Check(1, std::string_view(value.data(), 5))) << "not that row's size";
+}
+
+TEST_F(KeyColumnTest, ALineWithoutASizeIsRefused) {
+  for (const char* line : {"pear", "pear\t", "\t5", "pear\t-1", "pear\t5x", "pear 5",
+                           "pear\t67108865", "pear\t99999999999999999999"}) {
+    try {
+      (void)LoadColumn("apple\t5\n" + std::string(line) + "\n");
+      ADD_FAILURE() << line;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      EXPECT_EQ(std::string(e.what()).find("--value-size column: the line '"), 0u) << e.what();
+    }
+  }
+}
+
+TEST_F(KeyColumnTest, TheSameKeyWithAnotherSizeIsThereTwice) {
+  EXPECT_THROW(LoadColumn("pear\t5\npear\t6\n"), Error);
+  EXPECT_EQ(Load("pear\t5\npear\t6\n").rows(), 2u) << "without a column the line is the key";
+}
+
 // The file is sparse, and so long that reading it to its end would be noticed.
 TEST_F(KeysFileTest, RefusesALineThatNoEngineTakesAsAKeyWhileItIsRead) {
   for (const uint64_t bytes : {uint64_t{kMostKeyBytes} + 11, uint64_t{4} << 30}) {
@@ -256,6 +381,52 @@ TEST_F(KeysFileTest, RefusesAFileThatMemoryHasNoRoomFor) {
     EXPECT_EQ(e.kind(), Error::kUsage);
     EXPECT_NE(std::string(e.what()).find(" that are read; give a file that holds one key a line, "
                                          "in at most half of the memory"),
+              std::string::npos)
+        << e.what();
+  }
+}
+
+// The keys of a set lie in a text that all data sets share, and that must outlive each of them.
+TEST_F(KeysFileTest, TakesTheKeysOfASet) {
+  const std::string directory = path_ + "_directory";
+  std::filesystem::create_directories(directory + "/b");
+  for (const char* name : {"/b/two", "/one", "/a-longer-name"}) std::ofstream(directory + name);
+  DatasetOptions options;
+  options.order = KeyOrder::kFile;
+  options.keys_file = "paths:" + directory;
+  const std::string top = std::filesystem::canonical(directory);
+  const Dataset data(options);
+  { const Dataset another(options); }
+  std::filesystem::remove_all(directory);
+  std::string buffer(data.max_key_size(), '\0');
+  ASSERT_EQ(data.rows(), 3u);
+  EXPECT_EQ(data.Key(0, buffer.data()), top + "/a-longer-name");
+  EXPECT_EQ(data.Key(1, buffer.data()), top + "/b/two");
+  EXPECT_EQ(data.Key(2, buffer.data()), top + "/one");
+  EXPECT_EQ(data.key_bytes(), 3 * top.size() + 14 + 6 + 4);
+  EXPECT_EQ(data.max_key_size(), top.size() + 14 + 1);
+  for (uint64_t row = 0; row < data.rows(); ++row) {
+    const std::string key(data.Key(row, buffer.data()));
+    EXPECT_EQ(data.RowOf(key), row);
+    const std::string absent(data.AbsentKey(row, buffer.data()));
+    EXPECT_GT(absent, key);
+    EXPECT_FALSE(data.RowOf(absent).has_value());
+    if (row + 1 < data.rows()) {
+      EXPECT_LT(absent, std::string(data.Key(row + 1, buffer.data())));
+    }
+  }
+}
+
+TEST_F(KeysFileTest, NamesTheSetsWhereAFileIsNotThere) {
+  DatasetOptions options;
+  options.order = KeyOrder::kFile;
+  options.keys_file = path_ + "_not_there";
+  try {
+    const Dataset data(options);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::kUsage);
+    EXPECT_NE(std::string(e.what()).find(", or words, places, packages, paths or paths:DIR"),
               std::string::npos)
         << e.what();
   }

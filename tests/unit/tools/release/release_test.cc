@@ -111,7 +111,10 @@ void SetOtherData(RunOptions* o) {
              .indexes = 2,
              .seed = 1ull << 63,
              .keys_file = "k",
-             .fields = 3};
+             .fields = 3,
+             .value_sizes = ValueSizes::kUniform,
+             .least_value = 1,
+             .most_value = 17};
 }
 
 // Returns options in which every setting that a run in a child reads differs from its default.

@@ -42,6 +42,22 @@ TEST(ValueMakerTest, ValuesOfADataSetAreNotThoseOfTheOneBefore) {
   EXPECT_EQ(FirstValue(1, "a key of no row", 500), first);
 }
 
+// Whoever reads the row after the replay checks a short value by its row, too.
+TEST(ValueMakerTest, AShortValueOfTheRowsOwnSizeIsTheRows) {
+  DatasetOptions options;
+  options.value_sizes = ValueSizes::kUniform;
+  options.least_value = 2;
+  options.most_value = 7;
+  const Dataset dataset(options);
+  ValueMaker maker(dataset, 77);
+  char buffer[16];
+  for (uint64_t row = 0; row < 50; ++row) {
+    std::string value(dataset.ValueSize(row), ' ');
+    maker.Make(dataset.Key(row, buffer), value.size(), value.data());
+    EXPECT_TRUE(dataset.Check(row, value)) << row << " of " << value.size();
+  }
+}
+
 TEST(ValueMakerTest, AValueTellsItsKey) {
   DatasetOptions options;
   options.value_size = 4;

@@ -1,0 +1,172 @@
+#include "workloads/keys/key_set.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "device/error.h"
+#include "workloads/keys/key_source.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+class KeySetTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = fs::current_path() / "key_set_test_XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = fs::canonical(pattern);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  void Write(const std::string& name, const std::string& text = "x") {
+    fs::create_directories((directory_ / name).parent_path());
+    std::ofstream(directory_ / name) << text;
+  }
+  // Returns the sentence with which a set is refused.
+  static std::string Refusal(const std::string& keys, const KeySetOrigins& from = {}) {
+    try {
+      (void)ReadKeySet(keys, from);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kUsage) << keys;
+      return error.what();
+    }
+    return keys + " was not refused";
+  }
+
+  fs::path directory_;
+};
+
+TEST_F(KeySetTest, ANameIsASetAndEverythingElseAFile) {
+  for (const char* set : {"words", "places", "packages", "paths", "paths:", "paths:/usr/share"}) {
+    EXPECT_TRUE(IsKeySet(set)) << set;
+  }
+  for (const char* file : {"", "./words", "/usr/words", "word", "Words", "path:x", "words:x"}) {
+    EXPECT_FALSE(IsKeySet(file)) << file;
+  }
+}
+
+TEST_F(KeySetTest, TheWordsOfAFileAreSortedAndEachIsThereOnce) {
+  Write("dictionary", "pear\n\xc3\xa9tude\napple\n\npear\nApple\nquince");
+  const KeySetOrigins from = {.words = directory_ / "dictionary",
+                              .places = directory_ / "dictionary"};
+  const std::string sorted = "Apple\napple\npear\nquince\n\xc3\xa9tude\n";
+  EXPECT_EQ(ReadKeySet("words", from), sorted);
+  EXPECT_EQ(ReadKeySet("places", from), sorted);
+}
+
+TEST_F(KeySetTest, WhatIsNotHereIsNamedWithWhatBringsIt) {
+  const std::string file = directory_ / "nothing";
+  const KeySetOrigins from = {.words = file, .places = file};
+  EXPECT_EQ(Refusal("words", from),
+            "--keys words needs " + file +
+                ", which `apt install wamerican-huge` installs; a file named words is given as "
+                "./words");
+  EXPECT_EQ(Refusal("places", from),
+            "--keys places needs " + file +
+                ", which `tools/setup/fetch_places.sh` fetches; a file named places is given as "
+                "./places");
+  // A directory of the name is not the file.
+  EXPECT_NE(Refusal("words", {.words = directory_}).find("--keys words ("), std::string::npos);
+}
+
+TEST_F(KeySetTest, PathsAreThoseOfRegularFiles) {
+  Write("b/two");
+  Write("b-file");
+  Write(".hidden");
+  Write("a/deep/er/one");
+  Write("line\nend");
+  Write("line\nend of a directory/file");
+  fs::create_symlink("b-file", directory_ / "link");
+  fs::create_directory_symlink("/usr", directory_ / "b/usr");
+  ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
+  const std::string top = directory_;
+  const std::string paths = top + "/.hidden\n" + top + "/a/deep/er/one\n" + top + "/b-file\n" +
+                            top + "/b/two\n";
+  EXPECT_EQ(ReadKeySet("paths:" + top), paths);
+  EXPECT_EQ(ReadKeySet("paths:" + top + "/a/../"), paths);
+  EXPECT_EQ(ReadKeySet("paths", {.paths = top}), paths);
+  EXPECT_EQ(ReadKeySet("paths:" + top + "/b"), top + "/b/two\n");
+}
+
+// A directory that is given by a link to it is meant; links below it are not followed.
+TEST_F(KeySetTest, ThePathsBelowALinkAreThoseOfItsDirectory) {
+  Write("here/file");
+  fs::create_directory_symlink("here", directory_ / "link");
+  EXPECT_EQ(ReadKeySet("paths:" + (directory_ / "link").string()),
+            (directory_ / "here/file").string() + "\n");
+}
+
+TEST_F(KeySetTest, ADirectoryWithoutPathsIsRefused) {
+  Write("file");
+  const std::string top = directory_;
+  EXPECT_EQ(Refusal("paths:"), "--keys paths: names no directory; give paths or paths:DIR");
+  EXPECT_EQ(Refusal("paths:" + top + "/file"),
+            "--keys paths:" + top + "/file: " + top +
+                "/file is no directory; give paths:DIR with a directory of files");
+  EXPECT_EQ(Refusal("paths:" + top + "/none"),
+            "--keys paths:" + top + "/none: " + top +
+                "/none cannot be read: No such file or directory; give paths:DIR with a directory "
+                "of files");
+  fs::remove(directory_ / "file");
+  // The files of /proc are the kernel's.
+  for (const std::string& empty : {top, std::string("/proc")}) {
+    EXPECT_NE(Refusal("paths:" + empty).find("finds no key: a key is the path of a regular file "
+                                             "below " +
+                                             empty),
+              std::string::npos)
+        << Refusal("paths:" + empty);
+  }
+}
+
+TEST_F(KeySetTest, FetchedPlacesLieInTheCacheFolder) {
+  const char* const before = std::getenv("TESTBED_CACHE_DIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ASSERT_EQ(setenv("TESTBED_CACHE_DIR", "/mine", 1), 0);
+  EXPECT_TRUE(FetchedPlaces().starts_with("/mine/places-")) << FetchedPlaces();
+  EXPECT_TRUE(FetchedPlaces().ends_with("/places")) << FetchedPlaces();
+  EXPECT_EQ(KeySourceFile("places"), FetchedPlaces());
+  // An empty variable is as good as none.
+  ASSERT_EQ(setenv("TESTBED_CACHE_DIR", "", 1), 0);
+  EXPECT_TRUE(fs::path(FetchedPlaces()).is_absolute()) << FetchedPlaces();
+  EXPECT_FALSE(FetchedPlaces().starts_with("/mine"));
+  EXPECT_EQ(before == nullptr ? unsetenv("TESTBED_CACHE_DIR")
+                              : setenv("TESTBED_CACHE_DIR", kept.c_str(), 1),
+            0);
+}
+
+// A run reads its keys several times, and files come and go meanwhile.
+TEST_F(KeySetTest, ASetStaysTheSameInAProcessAndAFileIsReadAnew) {
+  Write("set/one");
+  const std::string set = "paths:" + (directory_ / "set").string();
+  const std::shared_ptr<const std::string> first = ReadKeys(set);
+  EXPECT_EQ(*first, (directory_ / "set/one").string() + "\n");
+  Write("set/two");
+  EXPECT_EQ(ReadKeys(set), first);
+  EXPECT_EQ(ReadKeySet(set), *first + (directory_ / "set/two").string() + "\n");
+
+  const std::string file = directory_ / "file";
+  Write("file", "pear\n");
+  EXPECT_EQ(*ReadKeys(file), "pear\n");
+  Write("file", "pear\napple\n");
+  EXPECT_EQ(*ReadKeys(file), "pear\napple\n") << "in the order of the file";
+}
+
+TEST_F(KeySetTest, KeysThatComeFromOneFileNameIt) {
+  EXPECT_EQ(KeySourceFile("keys.txt"), "keys.txt");
+  EXPECT_EQ(KeySourceFile("words"), "/usr/share/dict/american-english-huge");
+  for (const char* none : {"", "packages", "paths", "paths:/usr"}) {
+    EXPECT_EQ(KeySourceFile(none), "") << none;
+  }
+}
+
+}  // namespace
+}  // namespace testbed

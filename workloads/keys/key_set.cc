@@ -1,0 +1,231 @@
+#include "workloads/keys/key_set.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "device/os/child_process.h"
+#include "device/os/interrupted.h"
+#include "device/os/sys_file.h"
+#include "workloads/keys/key_file.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPathsBelow = "paths:";
+
+[[noreturn]] void RefuseMissing(const std::string& keys, const std::string& needed,
+                                const std::string& brought) {
+  throw Error(Error::kUsage,
+              fmt::format("--keys {} needs {}, which {}; a file named {} is given as ./{}", keys,
+                          needed, brought, keys, keys));
+}
+
+// Returns the keys sorted by their bytes, each once, one a line.
+std::string Sorted(std::vector<std::string_view> keys) {
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  size_t bytes = 0;
+  for (const std::string_view key : keys) bytes += key.size() + 1;
+  std::string text;
+  text.reserve(bytes);
+  for (const std::string_view key : keys) {
+    text += key;
+    text += '\n';
+  }
+  return text;
+}
+
+std::string KeysOfFile(const std::string& keys, const std::string& file,
+                       const std::string& brought) {
+  std::error_code error;
+  if (!fs::exists(file, error) && !error) RefuseMissing(keys, file, brought);
+  const std::string text = ReadKeyFile(file, fmt::format("--keys {} ({})", keys, file));
+  return Sorted(KeyLines(text));
+}
+
+// Returns whether Debian's policy allows the name. What apt-cache says besides names, such as
+// "W: ...", is none.
+bool IsPackageName(std::string_view name) {
+  const auto is_letter_or_digit = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+  };
+  return name.size() >= 2 && is_letter_or_digit(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return is_letter_or_digit(c) || c == '+' || c == '-' || c == '.';
+         });
+}
+
+std::string Packages(const std::string& keys) {
+  const std::optional<std::string> apt_cache = FindProgram("apt-cache");
+  if (!apt_cache) RefuseMissing(keys, "the program apt-cache", "Debian's package apt has");
+  std::string said;
+  try {
+    said = RunProgram({*apt_cache, "pkgnames"});
+  } catch (const Error& error) {
+    throw Error(Error::kUsage, fmt::format("--keys {}: {}; `apt update` renews what apt knows",
+                                           keys, error.what()));
+  }
+  std::vector<std::string_view> names = KeyLines(said);
+  std::erase_if(names, [](std::string_view name) { return !IsPackageName(name); });
+  if (names.empty()) {
+    throw Error(Error::kUsage, fmt::format("--keys {}: apt knows no package; `apt update` renews "
+                                           "what it knows",
+                                           keys));
+  }
+  return Sorted(std::move(names));
+}
+
+// Finds the regular files below a directory. It keeps the directories that it has not looked into
+// yet, and at most one of them open.
+class PathFinder {
+ public:
+  // Sentences name the paths as `keys`, the value of --keys.
+  explicit PathFinder(const std::string& keys) : keys_(keys) {}
+
+  // Returns the paths, one a line, unsorted.
+  std::string Find(const std::string& directory) {
+    left_ = {directory};
+    while (!left_.empty()) {
+      const std::string next = std::move(left_.back());
+      left_.pop_back();
+      LookInto(next);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // Passes over a directory that this user may not list, or that is gone.
+  void LookInto(const std::string& directory) {
+    const int fd = Uninterrupted([&] {
+      return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    });
+    if (fd < 0) return;
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), &::closedir);
+    if (entries == nullptr) {
+      ::close(fd);
+      return;
+    }
+    if (IsOfTheKernel(fd)) return;
+    const std::string below = directory == "/" ? directory : directory + "/";
+    while (const dirent* const entry = ::readdir(entries.get())) {
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == ".." || name.find('\n') != std::string_view::npos) continue;
+      Take(fd, *entry, below);
+    }
+  }
+
+  void Take(int directory, const dirent& entry, const std::string& below) {
+    bool is_file = entry.d_type == DT_REG, is_directory = entry.d_type == DT_DIR;
+    struct stat st;
+    if (entry.d_type == DT_UNKNOWN &&
+        ::fstatat(directory, entry.d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+      is_file = S_ISREG(st.st_mode);
+      is_directory = S_ISDIR(st.st_mode);
+    }
+    if (is_directory) left_.push_back(below + entry.d_name);
+    if (!is_file) return;
+    found_ += below;
+    found_ += entry.d_name;
+    found_ += '\n';
+    if (found_.size() <= most_) return;
+    throw Error(Error::kUsage,
+                fmt::format("--keys {} has more than the {} of paths that are read; give a "
+                            "directory with fewer files, paths:DIR",
+                            keys_, SizeText(most_)));
+  }
+
+  // Returns whether the open directory lies in a file system of the kernel, which has no blocks.
+  // Neither has a tmpfs without a limit, whose files are as good as any.
+  bool IsOfTheKernel(int fd) {
+    struct stat st;
+    if (::fstat(fd, &st) != 0) return true;
+    const auto [device, is_new] = of_the_kernel_.try_emplace(st.st_dev, false);
+    struct statfs system;
+    if (is_new && ::fstatfs(fd, &system) == 0) {
+      device->second = system.f_blocks == 0 && system.f_type != TMPFS_MAGIC;
+    }
+    return device->second;
+  }
+
+  const std::string keys_;
+  const uint64_t most_ = MostBytesOfKeys();
+  std::vector<std::string> left_;
+  std::string found_;
+  std::map<dev_t, bool> of_the_kernel_;  // by device
+};
+
+std::string Paths(const std::string& keys, const std::string& directory) {
+  if (directory.empty()) {
+    throw Error(Error::kUsage,
+                fmt::format("--keys {} names no directory; give paths or paths:DIR", keys));
+  }
+  std::error_code error;
+  const fs::path top = fs::canonical(directory, error);
+  const bool is_directory = !error && fs::is_directory(top, error);
+  if (!is_directory) {
+    throw Error(Error::kUsage,
+                fmt::format("--keys {}: {} {}; give paths:DIR with a directory of files", keys,
+                            directory,
+                            error ? "cannot be read: " + error.message() : "is no directory"));
+  }
+  const std::string found = PathFinder(keys).Find(top.string());
+  if (found.empty()) {
+    throw Error(Error::kUsage,
+                fmt::format("--keys {} finds no key: a key is the path of a regular file below {} "
+                            "that this user may list, and no file of the kernel; give another "
+                            "directory, paths:DIR",
+                            keys, top.string()));
+  }
+  return Sorted(KeyLines(found));
+}
+
+}  // namespace
+
+std::string FetchedPlaces() {
+  const char* const cache = std::getenv("TESTBED_CACHE_DIR");
+  fs::path folder = TESTBED_PLACES_FOLDER;
+  if (cache != nullptr && *cache != '\0') folder = cache / folder.filename();
+  return fs::absolute(folder / "places").string();
+}
+
+bool IsKeySet(const std::string& keys) {
+  return keys == "words" || keys == "places" || keys == "packages" || keys == "paths" ||
+         keys.starts_with(kPathsBelow);
+}
+
+std::string ReadKeySet(const std::string& keys, const KeySetOrigins& from) {
+  if (keys == "words") {
+    return KeysOfFile(keys, from.words, "`apt install wamerican-huge` installs");
+  }
+  if (keys == "places") {
+    return KeysOfFile(keys, from.places, "`tools/setup/fetch_places.sh` fetches");
+  }
+  if (keys == "packages") return Packages(keys);
+  return Paths(keys, keys == "paths" ? from.paths : keys.substr(kPathsBelow.size()));
+}
+
+std::string KeySetFile(const std::string& keys) {
+  const KeySetOrigins from;
+  return keys == "words" ? from.words : keys == "places" ? from.places : "";
+}
+
+}  // namespace testbed
