@@ -1,8 +1,8 @@
 // OpenTables are a library's handles of the tables that were opened, by TableId. Thread-safe. A
 // session looks tables up in LearnedTables, its copy of them.
 //
-// Where a library has one key space for all tables, a table's handle is a PrefixedTable: each of its
-// keys begins with the table's number, big-endian, so that the keys of a table stand together.
+// Where a library has one key space for all tables, a table's handle is a PrefixedTable: each of
+// its keys begins with the table's number, big-endian, so that the keys of a table stand together.
 //
 // Lock order: opening_, then the library's write lock, which `open` takes, then mutex_. No thread
 // waits for the write lock while it holds mutex_, because a thread that writes locks mutex_ to get

@@ -74,8 +74,8 @@ Pool PoolOf(size_t size, double compressibility, uint64_t seed) {
 
 // Returns the bytes of a row's value when sizes are uniform.
 size_t UniformSize(const DatasetOptions& options, uint64_t row) {
-  return options.least_value + Reduce(Mix64(row ^ Mix64(~options.seed)),
-                                      options.most_value - options.least_value + 1);
+  return options.least_value +
+         Reduce(Mix64(row ^ Mix64(~options.seed)), options.most_value - options.least_value + 1);
 }
 
 // Returns the bytes of all values. Keeps the last sum, since a run makes its data set several times

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "device/os/shared_library.h"
+#include "device/os/library/shared_library.h"
 
 namespace testbed::bf_tree {
 namespace {

@@ -29,9 +29,9 @@
 #include "device/os/mutex.h"
 #include "engines/data_file/commit_failure.h"
 #include "engines/data_file/one_writer.h"
-#include "engines/open_tables.h"
 #include "engines/engine.h"
 #include "engines/lmdb/settings.h"
+#include "engines/open_tables.h"
 
 namespace testbed::lmdb {
 

@@ -21,9 +21,9 @@
 #include "device/os/dir_lock.h"
 #include "engines/data_file/commit_failure.h"
 #include "engines/data_file/one_writer.h"
-#include "engines/open_tables.h"
 #include "engines/engine.h"
 #include "engines/mdbx/settings.h"
+#include "engines/open_tables.h"
 
 namespace testbed::mdbx {
 

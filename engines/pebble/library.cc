@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "device/error.h"
-#include "device/os/shared_library.h"
+#include "device/os/library/shared_library.h"
 
 namespace testbed::pebble {
 namespace {

@@ -115,9 +115,8 @@ class PathFinder {
  private:
   // Passes over a directory that this user may not list, or that is gone.
   void LookInto(const std::string& directory) {
-    const int fd = Uninterrupted([&] {
-      return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    });
+    const int fd = Uninterrupted(
+        [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
     if (fd < 0) return;
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), &::closedir);
     if (entries == nullptr) {
@@ -182,10 +181,10 @@ std::string Paths(const std::string& keys, const std::string& directory) {
   const fs::path top = fs::canonical(directory, error);
   const bool is_directory = !error && fs::is_directory(top, error);
   if (!is_directory) {
-    throw Error(Error::kUsage,
-                fmt::format("--keys {}: {} {}; give paths:DIR with a directory of files", keys,
-                            directory,
-                            error ? "cannot be read: " + error.message() : "is no directory"));
+    throw Error(
+        Error::kUsage,
+        fmt::format("--keys {}: {} {}; give paths:DIR with a directory of files", keys, directory,
+                    error ? "cannot be read: " + error.message() : "is no directory"));
   }
   const std::string found = PathFinder(keys).Find(top.string());
   if (found.empty()) {

@@ -1,5 +1,7 @@
 // Tests how innodb changes the size of its buffer pool, with a stand-in for the server.
 #ifdef TESTBED_HAVE_INNODB
+#include "engines/innodb/pool_resize.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +14,6 @@
 #include <vector>
 
 #include "device/error.h"
-#include "engines/innodb/pool_resize.h"
 
 namespace testbed::innodb {
 namespace {
@@ -47,10 +48,9 @@ class ResizingServer {
 
   std::deque<std::string> refusals;  // answers to the next requests for a size
   std::deque<std::string> states;    // of a resize in a thread of the server; the last one stays
-  std::map<std::string, std::string> variables = {
-      {"innodb_buffer_pool_size", "25165824"},
-      {"innodb_max_dirty_pages_pct", "90.000000"},
-      {"innodb_max_dirty_pages_pct_lwm", "10.000000"}};
+  std::map<std::string, std::string> variables = {{"innodb_buffer_pool_size", "25165824"},
+                                                  {"innodb_max_dirty_pages_pct", "90.000000"},
+                                                  {"innodb_max_dirty_pages_pct_lwm", "10.000000"}};
   std::vector<std::string> said;
   std::vector<std::string> dirty_pages;  // innodb_max_dirty_pages_pct at each request for a size
 

@@ -89,8 +89,8 @@ TEST_F(KeySetTest, PathsAreThoseOfRegularFiles) {
   fs::create_directory_symlink("/usr", directory_ / "b/usr");
   ASSERT_EQ(::mkfifo((directory_ / "fifo").c_str(), 0600), 0);
   const std::string top = directory_;
-  const std::string paths = top + "/.hidden\n" + top + "/a/deep/er/one\n" + top + "/b-file\n" +
-                            top + "/b/two\n";
+  const std::string paths =
+      top + "/.hidden\n" + top + "/a/deep/er/one\n" + top + "/b-file\n" + top + "/b/two\n";
   EXPECT_EQ(ReadKeySet("paths:" + top), paths);
   EXPECT_EQ(ReadKeySet("paths:" + top + "/a/../"), paths);
   EXPECT_EQ(ReadKeySet("paths", {.paths = top}), paths);
@@ -119,9 +119,10 @@ TEST_F(KeySetTest, ADirectoryWithoutPathsIsRefused) {
   fs::remove(directory_ / "file");
   // The files of /proc are the kernel's.
   for (const std::string& empty : {top, std::string("/proc")}) {
-    EXPECT_NE(Refusal("paths:" + empty).find("finds no key: a key is the path of a regular file "
-                                             "below " +
-                                             empty),
+    EXPECT_NE(Refusal("paths:" + empty)
+                  .find("finds no key: a key is the path of a regular file "
+                        "below " +
+                        empty),
               std::string::npos)
         << Refusal("paths:" + empty);
   }

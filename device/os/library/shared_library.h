@@ -3,8 +3,8 @@
 //
 //   const SharedLibrary library(path, "pebble needs its library, which ...");
 //   library.Find("pebble_open", &open);
-#ifndef TESTBED_DEVICE_OS_SHARED_LIBRARY_H_
-#define TESTBED_DEVICE_OS_SHARED_LIBRARY_H_
+#ifndef TESTBED_DEVICE_OS_LIBRARY_SHARED_LIBRARY_H_
+#define TESTBED_DEVICE_OS_LIBRARY_SHARED_LIBRARY_H_
 
 #include <dlfcn.h>
 
@@ -53,4 +53,4 @@ class SharedLibrary {
 
 }  // namespace testbed
 
-#endif  // TESTBED_DEVICE_OS_SHARED_LIBRARY_H_
+#endif  // TESTBED_DEVICE_OS_LIBRARY_SHARED_LIBRARY_H_
