@@ -72,7 +72,8 @@ class Dataset {
   uint64_t rows() const { return options_.rows; }
   size_t max_key_size() const { return max_key_size_; }
   // Bytes of all keys, and of all values, of the data set as it is loaded; index entries not
-  // included.
+  // included. Of kUniform only the first 2^27 rows have their own sizes in the sum, and the others
+  // the mean.
   uint64_t key_bytes() const { return key_bytes_; }
   uint64_t value_bytes() const { return value_bytes_; }
   // Returns the bytes of the row's value, and of the largest one. A row that was inserted after the

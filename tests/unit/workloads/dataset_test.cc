@@ -191,6 +191,29 @@ TEST(DatasetTest, EachRowHasASizeOfItsOwnFromTheLeastToTheMost) {
   EXPECT_GE(data.ValueSize(1ull << 60), 100u) << "a row that was inserted later";
 }
 
+// A sum of so many sizes would never end.
+TEST(DatasetTest, RowsWithoutNumberCountWithTheMean) {
+  DatasetOptions options = Uniform(1, 1000);
+  options.rows = uint64_t{1} << 50;
+  const Dataset data(options);
+  EXPECT_NEAR(static_cast<double>(data.value_bytes()) / static_cast<double>(options.rows), 500.5,
+              0.01);
+}
+
+// The bytes that values are copied from would otherwise be there twice in the longest ones.
+TEST(DatasetTest, AValueThatIsLongerThanTheMeanDoesNotRepeatItself) {
+  DatasetOptions options = Uniform(0, 4 << 20);
+  options.compressibility = 0;
+  const Dataset data(options);
+  uint64_t row = 0;
+  while (data.ValueSize(row) < 4'000'000) ++row;
+  std::string value(data.ValueSize(row), '\0');
+  data.Value(row, 0, value.data());
+  const std::string_view whole = value;
+  EXPECT_EQ(whole.find(whole.substr(16, 64), 17), std::string_view::npos);
+  EXPECT_TRUE(data.Check(row, whole));
+}
+
 TEST(DatasetTest, ValuesOfSeveralSizesAreCheckedByTheirRow) {
   using Range = std::pair<size_t, size_t>;
   for (const auto& [least, most] : {Range(0, 12), Range(8, 40), Range(300, 3000)}) {
@@ -327,6 +350,14 @@ TEST_F(KeyColumnTest, ALineWithoutASizeIsRefused) {
       EXPECT_EQ(e.kind(), Error::kUsage);
       EXPECT_EQ(std::string(e.what()).find("--value-size column: the line '"), 0u) << e.what();
     }
+  }
+  try {
+    (void)LoadColumn("apple\t5\r\n");
+    ADD_FAILURE() << "the size ends with a carriage return";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("its lines end with a carriage return"),
+              std::string::npos)
+        << e.what();
   }
 }
 
