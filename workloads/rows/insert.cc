@@ -18,17 +18,23 @@ class InsertClient : public Client {
         key_room_(dataset.max_key_size() + 8) {}
 
   size_t Generate(size_t max) override {
-    // Limits the batch to the transactions that fit in the processor's caches, at least one.
+    // Limits the batch to the transactions that fit in the processor's caches, at least one. Of
+    // values of several sizes the mean counts; kBatchBytes bounds a batch of longer ones.
     const size_t row_bytes = dataset_.options().value_size + key_room_ * tables_.size();
     max = std::clamp<size_t>((64u << 10) / (row_bytes * block_), 1, max);
     transactions_.clear();
     rows_.clear();
-    while (transactions_.size() < max && next_ < dataset_.rows()) {
+    size_t bytes = 0;
+    while (transactions_.size() < max && bytes < kBatchBytes && next_ < dataset_.rows()) {
       const uint64_t end = std::min(next_ + block_, dataset_.rows());
       transactions_.push_back({rows_.size(), static_cast<size_t>(end - next_)});
-      for (uint64_t i = next_; i < end; ++i) rows_.push_back({dataset_.RowAt(i), {}, {}});
+      for (uint64_t i = next_; i < end; ++i) {
+        rows_.push_back({dataset_.RowAt(i), {}, {}});
+        bytes += dataset_.ValueSize(rows_.back().row) + key_room_ * tables_.size();
+      }
       next_ += stride_;
     }
+    buffer_.resize(std::max(buffer_.size(), bytes));
     Fill();
     return transactions_.size();
   }
@@ -66,11 +72,8 @@ class InsertClient : public Client {
     size_t bytes = 0;
   };
 
-  // Makes the keys and values of the rows in rows_.
+  // Makes the keys and values of the rows in rows_, in the buffer, which has room for them.
   void Fill() {
-    size_t room = rows_.size() * key_room_ * tables_.size();
-    for (const Row& row : rows_) room += dataset_.ValueSize(row.row);
-    buffer_.resize(std::max(buffer_.size(), room));
     char* at = buffer_.data();
     for (Row& row : rows_) {
       const size_t value_size = dataset_.ValueSize(row.row);

@@ -97,9 +97,9 @@ class MixedClient : public Client {
         version_(
             Mix64(phase.options.seed ^ Mix64(static_cast<uint64_t>(thread) ^ Mix64(phase.number)))),
         key_room_(dataset_.max_key_size() + 8),
-        room_(key_room_ * tables_.size() + dataset_.max_value_size()),
-        batch_(std::clamp<size_t>(kBatchBytes / room_, 1, kBatch)),
-        buffer_(batch_ * room_) {}
+        batch_(std::clamp<size_t>(kBatchBytes / (KeysRoom() + dataset_.options().value_size), 1,
+                                  kBatch)),
+        buffer_(batch_ * (KeysRoom() + dataset_.options().value_size)) {}
 
   size_t Generate(size_t max) override {
     size_t n = 0;
@@ -107,7 +107,14 @@ class MixedClient : public Client {
       // Other clients hold the rows that this client needs, until their next batches.
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
-    for (size_t i = 0; i < n; ++i) Prepare(&steps_[i], buffer_.data() + i * room_);
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; ++i) bytes += RoomOf(steps_[i]);
+    buffer_.resize(std::max(buffer_.size(), bytes));
+    char* at = buffer_.data();
+    for (size_t i = 0; i < n; ++i) {
+      Prepare(&steps_[i], at);
+      at += RoomOf(steps_[i]);
+    }
     return n;
   }
 
@@ -176,19 +183,30 @@ class MixedClient : public Client {
     std::string_view value;
   };
 
-  // Chooses actions and rows for the next steps, until a step finds no row. Where the latest rows
-  // are read most, a batch ends with its insert, whose row may then be read. Returns how many steps
-  // it planned. 0 means that other clients hold the rows, or that the phase ends.
+  // Returns the bytes that the keys of a step take at most, and those that the step takes in the
+  // buffer.
+  size_t KeysRoom() const { return key_room_ * tables_.size(); }
+  size_t RoomOf(const Step& step) const {
+    const bool has_value = step.action == kUpdate || step.action == kReadModifyWrite ||
+                           step.action == kInsert;
+    return KeysRoom() + (has_value ? dataset_.ValueSize(step.row) : 0);
+  }
+
+  // Chooses actions and rows for the next steps, until a step finds no row or the values of the
+  // batch are long. Where the latest rows are read most, a batch ends with its insert, whose row
+  // may then be read. Returns how many steps it planned. 0 means that other clients hold the rows,
+  // or that the phase ends.
   size_t Plan(size_t max) {
     if (phase_.missed.load() != kActions) return 0;
     std::optional<Population::Batch> batch;
     if (phase_.May(kInsert) || phase_.May(kErase)) batch.emplace(held_);
-    size_t n = 0;
-    for (; n < max; ++n) {
+    size_t n = 0, bytes = 0;
+    for (; n < max && bytes < kBatchBytes; ++n) {
       if (!next_) next_ = DrawAction();
       if (!PlanStep(*next_, batch ? &*batch : nullptr, &steps_[n])) break;
       const bool inserts = *std::exchange(next_, std::nullopt) == kInsert;
       if (inserts && phase_.options.distribution == Distribution::kLatest) return n + 1;
+      bytes += RoomOf(steps_[n]);
     }
     if (n == 0 && !(batch && batch->Hopeful())) phase_.missed.store(*next_);
     return n;
@@ -304,8 +322,8 @@ class MixedClient : public Client {
   Population::Client held_;
   RowChooser chooser_;
   uint64_t version_;  // version of the last update; each phase on a database begins at another
-  const size_t key_room_, room_;
-  const size_t batch_;  // operations that are prepared at once
+  const size_t key_room_;
+  const size_t batch_;  // operations that are prepared at once, at most
   std::vector<char> buffer_;
   Step steps_[kBatch];
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
@@ -332,7 +350,7 @@ class Mixed : public Workload {
         phase_{*dataset_, options_, ParseMix(options.mix), {scan_length, options.scan_rows}, {}} {
     if (dataset_->options().order == KeyOrder::kFile && phase_.May(kInsert)) {
       throw Error(Error::kUsage, "--workload " + name_ +
-                                     " inserts rows, and a file of keys has none for them; leave "
+                                     " inserts rows, and --keys has no more keys for them; leave "
                                      "out --keys, or the inserts");
     }
     if (phase_.May(kRead)) CheckHitRatio(*dataset_, options_);
