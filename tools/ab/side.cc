@@ -201,6 +201,22 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
   return side;
 }
 
+namespace {
+
+struct ValueOnSide {
+  std::string value, label;
+};
+
+[[noreturn]] void RefuseSides(const std::string& option, const ValueOnSide& first,
+                              const ValueOnSide& other) {
+  throw Error(Error::kUsage,
+              fmt::format("the sides cannot be compared: {} is {} on side {} and {} on side {}; "
+                          "give --{} outside of the sides",
+                          option, first.value, first.label, other.value, other.label, option));
+}
+
+}  // namespace
+
 void CheckComparable(const std::vector<AbSide>& sides) {
   const json first = sides.front().options.ToJson();
   for (const AbSide& side : sides) {
@@ -208,13 +224,14 @@ void CheckComparable(const std::vector<AbSide>& sides) {
     for (const std::string& option : WorkOptions()) {
       const std::string name = JsonNameOf(option);
       if (first.at(name) == other.at(name)) continue;
-      throw Error(
-          Error::kUsage,
-          fmt::format("the sides cannot be compared: {} is {} on side {} and {} on side {}; "
-                      "give --{} outside of the sides",
-                      option, JsonText(first.at(name)), sides.front().label,
-                      JsonText(other.at(name)), side.label, option));
+      RefuseSides(option, {JsonText(first.at(name)), sides.front().label},
+                  {JsonText(other.at(name)), side.label});
     }
+    // The document has the bytes of a value, and its fields apart from them.
+    const std::string value = ValueSizesText(sides.front().options.data);
+    const std::string other_value = ValueSizesText(side.options.data);
+    if (value == other_value) continue;
+    RefuseSides("value-size", {value, sides.front().label}, {other_value, side.label});
   }
 }
 

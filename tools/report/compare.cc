@@ -104,6 +104,11 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
   record["workload_option"] = record.value("workload_options", json());
   const std::string keys = record.value("keys", std::string());
   record["keys"] = keys.empty() ? json() : json{{"name", keys}};
+  // The options of a document have the bytes of a value and the number of its fields.
+  if (const double fields = Number(record, "/fields", 1); fields > 1) {
+    record["value_size"] =
+        fmt::format("{:.0f}x{:.0f}", fields, Number(record, "/value_size", 0) / fields);
+  }
   for (std::string& word : WordsOfRecord(record, words)) words.push_back(std::move(word));
   const std::string workloads = ValueGiven(words, "--workload");
   if (workloads.empty()) return words;

@@ -50,12 +50,17 @@ std::string DataLine(const json& document) {
   const double bytes =
       keys + Number(document, "/data/value_bytes", rows * Number(o, "/value_size"));
   const std::string of_keys = o.value("keys", std::string());
+  std::string value = FigureText(o, "/value_size");
+  // Values of several sizes have the text of the option in place of a number.
+  if (std::isnan(Number(o, "/value_size")) && bytes >= keys) {
+    value = fmt::format("{:.1f} (mean, {})", (bytes - keys) / rows, value);
+  }
   const double ram = Number(o, "/ram", 0);  // 0: not bounded
   return fmt::format("{} rows of {} + {} bytes = {}{}; seed {}\n", Whole(rows),
                      of_keys.empty() ? FigureText(o, "/key_size")
                                      : fmt::format("{:.1f} (mean, keys of {})", keys / rows,
                                                    IsKeySet(of_keys) ? of_keys : "a file"),
-                     FigureText(o, "/value_size"), Size(bytes),
+                     value, Size(bytes),
                      ram > 0 ? fmt::format(", {} x ram", Short(bytes / ram)) : "", seed);
 }
 

@@ -141,6 +141,11 @@ TEST(AbSideTest, SidesThatDoOtherWorkCannotBeCompared) {
   EXPECT_THAT(Compared("rows=10", "rows=20"), HasSubstr("rows is 10 on side a and 20 on side b"));
   EXPECT_THAT(Compared("key-size=16", "key-size=32 rows=10"), HasSubstr("cannot be compared"));
   EXPECT_THAT(Compared("rows=10", "rows=10 value-size=7"), HasSubstr("value-size"));
+  EXPECT_THAT(Compared("rows=10 value-size=100-1000", "rows=10 value-size=550"),
+              HasSubstr("value-size is \"100-1000\" on side a and 550 on side b"));
+  EXPECT_EQ(Compared("rows=10 value-size=1000-2000", "rows=10 value-size=1000-2000"), "");
+  EXPECT_THAT(Compared("rows=10 value-size=10x100", "rows=10 value-size=1000"),
+              HasSubstr("value-size is 10x100 on side a and 1000 on side b"));
   EXPECT_THAT(Compared("rows=10", "rows=10 distribution=zipfian"), HasSubstr("distribution"));
   EXPECT_THAT(Compared("rows=10", "rows=10 consume=copy"), HasSubstr("give --consume outside"));
   EXPECT_THAT(Compared("rows=10", "rows=10 workload-option=x=1"),

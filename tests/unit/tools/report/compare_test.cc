@@ -174,6 +174,12 @@ TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
               HasSubstr("first: testbed --threads=1,4 --engine rocksdb@9.1 --seed 8 --key-order "
                         "random --rows 70 --engine-option filter_bits=4 --workload "
                         "insert,point-read --repeat 5 --json FILE\n"));
+  reused["options"].update({{"value_size", 1000}, {"fields", 10}});
+  EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
+              HasSubstr(" --value-size 10x100 "));
+  reused["options"].update({{"value_size", "100-1000"}, {"fields", 1}});
+  EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
+              HasSubstr(" --value-size 100-1000 "));
   reused["options"]["workload"] = {"replay"};
   EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
               HasSubstr("do not tell which workload loaded it\n"));
