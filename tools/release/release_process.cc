@@ -18,6 +18,7 @@
 #include "tools/release/build_info.h"
 #include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
+#include "workloads/keys/key_source.h"
 
 namespace testbed {
 namespace {
@@ -212,6 +213,9 @@ void Serve(ParentLines* parent, int to_parent) {
     return Send(to_parent, ErrorLine(sentence, 2));
   }
   const RunOptions options = ReadSentOptions(line);
+  if (const std::string keys = line.value("keys", ""); !keys.empty()) {
+    BorrowKeySet(options.data.keys_file, keys);
+  }
   if (line.contains("check")) return ServeCheck(options, line["check"], to_parent);
   const SentPlan sent = ReadPlan(line.at("plan"));
   ServeRun(options, sent.plan, parent, to_parent);
@@ -222,6 +226,7 @@ void Serve(ParentLines* parent, int to_parent) {
 json SentRun(const RunOptions& options, const RunPlan& plan) {
   return {{"commit", ThisBuild().commit},
           {"options", OptionsJson(options)},
+          {"keys", LendKeySet(options.data.keys_file)},
           {"plan",
            {{"phases", plan.phases},
             {"threads", plan.threads},

@@ -3,9 +3,10 @@
 // environment of its own is executed by this program in the same way. The child gets the options
 // and the plan as the first line of its pipe,
 //
-//   {"commit": ..., "options": {...}, "plan": {...}}
+//   {"commit": ..., "options": {...}, "keys": ..., "plan": {...}}
 //
-// and then talks as a forked child does. A first line with "check" asks only whether the release
+// and then talks as a forked child does. "keys" is the file of a set of keys (LendKeySet), so that
+// the child has those of its parent. A first line with "check" asks only whether the release
 // accepts the options.
 #ifndef TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
 #define TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_

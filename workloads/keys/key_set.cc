@@ -22,6 +22,7 @@
 #include "device/error.h"
 #include "device/os/child_process.h"
 #include "device/os/interrupted.h"
+#include "device/os/signal_guard.h"
 #include "device/os/sys_file.h"
 #include "workloads/keys/key_file.h"
 
@@ -31,6 +32,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPathsBelow = "paths:";
+// What brings the words and the places.
+constexpr char kWordsCommand[] = "apt install wamerican-huge";
+constexpr char kPlacesCommand[] = "tools/setup/fetch_places.sh";
 
 [[noreturn]] void RefuseMissing(const std::string& keys, const std::string& needed,
                                 const std::string& brought) {
@@ -105,6 +109,7 @@ class PathFinder {
   std::string Find(const std::string& directory) {
     left_ = {directory};
     while (!left_.empty()) {
+      if (StopRequested()) throw Stopped("while it looked for the keys of --keys " + keys_);
       const std::string next = std::move(left_.back());
       left_.pop_back();
       LookInto(next);
@@ -186,6 +191,12 @@ std::string Paths(const std::string& keys, const std::string& directory) {
         fmt::format("--keys {}: {} {}; give paths:DIR with a directory of files", keys, directory,
                     error ? "cannot be read: " + error.message() : "is no directory"));
   }
+  if (top.string().find('\n') != std::string::npos) {
+    throw Error(Error::kUsage,
+                fmt::format("--keys {}: the path of the directory has a line end, and a key is a "
+                            "line; give another directory, paths:DIR",
+                            keys));
+  }
   const std::string found = PathFinder(keys).Find(top.string());
   if (found.empty()) {
     throw Error(Error::kUsage,
@@ -213,13 +224,24 @@ bool IsKeySet(const std::string& keys) {
 
 std::string ReadKeySet(const std::string& keys, const KeySetOrigins& from) {
   if (keys == "words") {
-    return KeysOfFile(keys, from.words, "`apt install wamerican-huge` installs");
+    return KeysOfFile(keys, from.words, fmt::format("`{}` installs", kWordsCommand));
   }
   if (keys == "places") {
-    return KeysOfFile(keys, from.places, "`tools/setup/fetch_places.sh` fetches");
+    return KeysOfFile(keys, from.places, fmt::format("`{}` fetches", kPlacesCommand));
   }
   if (keys == "packages") return Packages(keys);
   return Paths(keys, keys == "paths" ? from.paths : keys.substr(kPathsBelow.size()));
+}
+
+std::vector<KeySetInfo> KeySets(const KeySetOrigins& from) {
+  std::error_code error;
+  const bool words = fs::exists(from.words, error), places = fs::exists(from.places, error);
+  const bool apt = FindProgram("apt-cache").has_value();
+  return {{"words", "English words and names", words, words ? from.words : kWordsCommand},
+          {"places", "names of places of the world", places, places ? from.places : kPlacesCommand},
+          {"packages", "names of the packages that apt knows", apt, "apt-cache pkgnames"},
+          {"paths", "paths of regular files", true, from.paths},
+          {"paths:DIR", "paths of regular files", true, "DIR"}};
 }
 
 std::string KeySetFile(const std::string& keys) {

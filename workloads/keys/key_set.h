@@ -19,6 +19,7 @@
 #define TESTBED_WORKLOADS_KEYS_KEY_SET_H_
 
 #include <string>
+#include <vector>
 
 namespace testbed {
 
@@ -37,11 +38,20 @@ struct KeySetOrigins {
   std::string paths = "/usr";
 };
 
+// A set as a list shows it.
+struct KeySetInfo {
+  std::string name, what;
+  bool here = false;
+  std::string where;  // where its keys come from, or what brings them
+};
+std::vector<KeySetInfo> KeySets(const KeySetOrigins& from = KeySetOrigins());
+
 // Returns whether this value of --keys names a set. Everything else is the name of a file.
 bool IsKeySet(const std::string& keys);
 
 // Returns the keys of the set, one a line. Throws Error (kUsage) when they are not here, with what
-// brings them; when there is none; and when they are more than MostBytesOfKeys.
+// brings them; when there is none; and when they are more than MostBytesOfKeys. Throws Stopped when
+// the user asks to stop during a search for paths.
 std::string ReadKeySet(const std::string& keys, const KeySetOrigins& from = KeySetOrigins());
 
 // Returns the file that the set is read from; empty for sets that are not those of a file.

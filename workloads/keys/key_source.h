@@ -18,6 +18,13 @@ namespace testbed {
 // keys, or when memory has no room for them.
 std::shared_ptr<const std::string> ReadKeys(const std::string& keys);
 
+// LendKeySet returns the path of a file in memory that has the text of the set, for programs that
+// this process executes; it is there as long as the process. It is empty when `keys` names no set.
+// BorrowKeySet makes ReadKeys return that text in the program. They throw as ReadKeys does, and
+// Error (kIo) when the system makes no such file.
+std::string LendKeySet(const std::string& keys);
+void BorrowKeySet(const std::string& keys, const std::string& lent);
+
 // Returns the file that the keys are read from; empty when that is none, and when `keys` is empty.
 std::string KeySourceFile(const std::string& keys);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "workloads/keys/key_source.h"
 
 namespace testbed {
@@ -116,6 +118,10 @@ TEST_F(KeySetTest, ADirectoryWithoutPathsIsRefused) {
             "--keys paths:" + top + "/none: " + top +
                 "/none cannot be read: No such file or directory; give paths:DIR with a directory "
                 "of files");
+  Write("line\nend/file");
+  EXPECT_NE(Refusal("paths:" + top + "/line\nend").find("has a line end, and a key is a line"),
+            std::string::npos);
+  fs::remove_all(directory_ / "line\nend");
   fs::remove(directory_ / "file");
   // The files of /proc are the kernel's.
   for (const std::string& empty : {top, std::string("/proc")}) {
@@ -159,6 +165,26 @@ TEST_F(KeySetTest, ASetStaysTheSameInAProcessAndAFileIsReadAnew) {
   EXPECT_EQ(*ReadKeys(file), "pear\n");
   Write("file", "pear\napple\n");
   EXPECT_EQ(*ReadKeys(file), "pear\napple\n") << "in the order of the file";
+}
+
+TEST_F(KeySetTest, ASetIsLentToThePrograms) {
+  Write("set/one");
+  const std::string set = "paths:" + (directory_ / "set").string();
+  EXPECT_EQ(LendKeySet((directory_ / "set/one").string()), "") << "a file is read where it is";
+  EXPECT_EQ(LendKeySet(""), "");
+  const std::string lent = LendKeySet(set);
+  EXPECT_EQ(LendKeySet(set), lent) << "one file for all of them";
+  fs::remove_all(directory_ / "set");
+  const std::string borrowed = set + "/of/another/process";
+  BorrowKeySet(borrowed, lent);
+  EXPECT_EQ(*ReadKeys(borrowed), (directory_ / "set/one").string() + "\n");
+}
+
+TEST_F(KeySetTest, ARequestToStopEndsTheSearchForPaths) {
+  Write("file");
+  const SignalGuard signals;
+  ASSERT_EQ(std::raise(SIGTERM), 0);
+  EXPECT_THROW((void)ReadKeySet("paths:" + directory_.string()), Stopped);
 }
 
 TEST_F(KeySetTest, KeysThatComeFromOneFileNameIt) {
