@@ -71,7 +71,7 @@ struct Capabilities {
   std::vector<std::string> compressions;
   uint32_t min_page_size = 0, max_page_size = 0;  // powers of two between; 0 = has no page size
   size_t max_key_size = 0;                        // bytes, at the smallest page size
-  size_t max_value_size = 0;                      // bytes
+  size_t max_value_size = 0;                      // bytes, at the smallest page size
   bool persistent = true;                         // keeps rows after it is closed
   bool reads = true;             // can read rows back; if false, only workloads that load can run
   bool transactions = true;      // transactions span tables and can be rolled back
@@ -89,6 +89,7 @@ struct Capabilities {
   bool reads_in_flight = false;  // Session::NewReadQueue works with direct and buffered IO
   bool server = false;           // its work is done by a database server, in other processes
   bool file_layer = true;        // does its IO through device/file/file.h, which counts it
+  bool longer_values = false;    // takes values above max_value_size where pages are larger
   bool checksums = true;  // reports a changed byte in its files instead of returning a wrong row
 
   // Names and one-line meanings of the extra options.

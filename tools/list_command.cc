@@ -11,6 +11,7 @@
 #include "tools/options.h"
 #include "tools/output/table.h"
 #include "tools/release/release.h"
+#include "workloads/keys/key_set.h"
 #include "workloads/registry.h"
 #include "workloads/workload.h"
 
@@ -72,6 +73,16 @@ std::string ServersText() {
   return servers.empty() ? "" : servers.Text();
 }
 
+// Returns the table of the sets of keys that have names.
+std::string KeySetsText() {
+  Table sets("Sets of real keys, for --keys NAME",
+             {"name", "keys", "here", "from where, or how to get it"}, Table::kWords);
+  for (const KeySetInfo& set : KeySets()) {
+    sets.Row({set.name, set.what, set.here ? "yes" : "no", set.where});
+  }
+  return sets.Text();
+}
+
 std::string ListText() {
   Table engines("Engines",
                 {"name", "version", "io", "page size", "durability", "compression", "what it is"},
@@ -110,14 +121,15 @@ std::string ListText() {
   modes.Row(
       {"buffered", "pread through the OS page cache, which gets what the engine's cache leaves"});
   modes.Row({"mmap", "mapped files: the engine reads from the page cache in place"});
-  return engines.Text() + ReleasesText() + ServersText() + workloads.Text() + modes.Text() + extras;
+  return engines.Text() + ReleasesText() + ServersText() + workloads.Text() + KeySetsText() +
+         modes.Text() + extras;
 }
 
 }  // namespace
 
 void AddListCommand(CLI::App& app, std::function<int()>* command) {
-  CLI::App* list =
-      app.add_subcommand("list", "Show engines, workloads, IO modes and what each supports");
+  CLI::App* list = app.add_subcommand(
+      "list", "Show engines, workloads, sets of keys, IO modes and what each supports");
   list->footer(
       "\nExamples:\n"
       "  testbed list\n"

@@ -94,9 +94,14 @@ uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t 
 
 namespace {
 
-// Sets the sizes of FIELDSxSIZE or LEAST-MOST. Throws Error (kUsage) when the text is neither.
-void SetSeveralSizes(const std::string& option, const std::string& text, uint64_t least_field,
-                     uint64_t most_fields, DatasetOptions* data) {
+// Sets the sizes of SIZE, FIELDSxSIZE or LEAST-MOST. Throws Error (kUsage) when the text is none.
+void SetSizes(const std::string& option, const std::string& text, uint64_t least_field,
+              uint64_t most_fields, DatasetOptions* data) {
+  // A '-' at the begin is the sign of a number.
+  if (text.find('x') == std::string::npos && text.find('-', 1) == std::string::npos) {
+    data->value_size = ParseSize(option, text, 0, kMostValueSize);
+    return;
+  }
   if (const size_t to = text.find('-'); to != std::string::npos) {
     data->most_value = ParseSize(option, text.substr(to + 1), 1, kMostValueSize);
     data->least_value = ParseSize(option, text.substr(0, to), 0, data->most_value - 1);
@@ -123,17 +128,13 @@ void SetValueSize(const std::string& option, const std::string& text, DatasetOpt
     data->value_sizes = ValueSizes::kColumn;  // the data set computes the mean
     return;
   }
-  // A '-' at the begin is the sign of a number.
-  if (text.find('x') == std::string::npos && text.find('-', 1) == std::string::npos) {
-    data->value_size = ParseSize(option, text, 0, kMostValueSize);
-    return;
-  }
   try {
-    SetSeveralSizes(option, text, kLeastField, kMostFields, data);
+    SetSizes(option, text, kLeastField, kMostFields, data);
   } catch (const Error&) {
     RefuseValue(option, text,
                 fmt::format("a size up to {}; FIELDSxSIZE, 2 to {} fields of {} bytes or more and "
-                            "{} in all, such as 10x100; LEAST-MOST, such as 100-1000; or column",
+                            "{} in all, such as 10x100; LEAST-MOST, the first below the second, "
+                            "such as 100-1000; or column",
                             ShortSize(kMostValueSize), kMostFields, kLeastField,
                             ShortSize(kMostValueSize)));
   }

@@ -5,6 +5,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "device/error.h"
 #include "engines/elsewhere.h"
@@ -16,6 +19,7 @@
 #include "tools/release/release.h"
 #include "tools/server_options.h"
 #include "tools/trace/trace_options.h"
+#include "workloads/keys/key_set.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -95,15 +99,44 @@ void CheckLongestKey(const RunOptions& options, const Capabilities& can, size_t 
                           indexed ? "the entries of --indexes have" : "--keys asks for", bytes));
 }
 
+// Throws Error (kUsage) when a loader is to write rows, and the engine takes no values as long as
+// the longest of them.
+void CheckLongestValue(const RunOptions& options, const Capabilities& can, size_t longest) {
+  if (can.longer_values || can.max_value_size == 0 || longest <= can.max_value_size) return;
+  const bool loads = std::any_of(
+      options.workloads.begin(), options.workloads.end(), [](const std::string& name) {
+        return FindWorkload(name).loads && FindWorkload(name).loader == "insert";
+      });
+  if (!loads) return;
+  throw Error(Error::kUsage,
+              fmt::format("--value-size {}: {} takes values of {} bytes at most, and the longest "
+                          "has {}; give a smaller --value-size",
+                          ValueSizesText(options.data), options.engine_name, can.max_value_size,
+                          longest));
+}
+
+// Throws Error (kUsage) when the keys are those of no file and no set, but of nearly a set's name.
+void CheckKeysName(const std::string& keys) {
+  std::error_code error;
+  if (keys.empty() || IsKeySet(keys) || std::filesystem::exists(keys, error) || error) return;
+  const std::string guess = NearestName(keys, {"words", "places", "packages", "paths"});
+  if (guess.empty()) return;
+  throw Error(Error::kUsage,
+              fmt::format("--keys {} is no file and no set of keys ({}); did you mean {}?", keys,
+                          kKeySets, guess));
+}
+
 // Returns the number of rows: of the keys of --keys, of --rows, or as many as --db-ratio asks for.
-// Checks the lengths of their keys, and whether the sizes of their values are told.
+// Checks the lengths of their keys and values, and whether the sizes of values are told.
 uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   CheckValueSizes(options.data);
   if (options.data.order == KeyOrder::kFile) {
+    CheckKeysName(options.data.keys_file);
     const Dataset dataset(options.data);
     // A data set has room for keys that do not exist, which are one byte longer than the others.
     const size_t absent = options.workload.hit_ratio < 1 ? 1 : 0;
     CheckLongestKey(options, can, dataset.max_key_size() - 1 + absent);
+    CheckLongestValue(options, can, dataset.max_value_size());
     const uint64_t keys = dataset.rows();
     if (!options.rows || *options.rows == keys) return keys;
     throw Error(Error::kUsage,
@@ -112,6 +145,7 @@ uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
                             *options.rows, options.data.keys_file, keys));
   }
   if (options.data.indexes > 0) CheckLongestKey(options, can, options.data.key_size);
+  CheckLongestValue(options, can, std::max(options.data.value_size, options.data.most_value));
   if (options.rows) return *options.rows;
   if (options.ram_bytes == 0) {
     throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");

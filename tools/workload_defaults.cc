@@ -17,8 +17,8 @@ std::map<std::string, std::string> WorkloadDefaults(
     const std::function<bool(const std::string& name)>& given) {
   if (given("keys") && given("key-order")) {
     throw Error(Error::kUsage,
-                "--keys inserts the keys of a file in the order of the file, and --key-order asks "
-                "for one; leave one of them out");
+                "--keys inserts keys in an order of their own, and --key-order asks for one; leave "
+                "one of them out");
   }
   std::map<std::string, std::string> values, of;  // by option: the value, and its workload
   for (const WorkloadInfo& info : Workloads()) {

@@ -52,6 +52,7 @@ Capabilities BfTreeCapabilities() {
   can.max_key_size = kLongestKey;
   // A value may get a byte more.
   can.max_value_size = LongestRecord(kSmallestPage) - kTablePrefix - kLongestKey - 1;
+  can.longer_values = true;
   can.transactions = false;
   can.checksums = false;
   can.min_cache_bytes = 1 << 20;

@@ -46,6 +46,7 @@ Capabilities MdbxCapabilities() {
       static_cast<size_t>(::mdbx_limits_keysize_max(kSmallestPage, MDBX_DB_DEFAULTS));
   can.max_value_size =
       static_cast<size_t>(::mdbx_limits_valsize_max(kSmallestPage, MDBX_DB_DEFAULTS));
+  can.longer_values = true;
   can.extra_options.emplace(can.extra_options.begin() + 2, "lifo",
                             "on, off: pages that were freed last are used again first (on)");
   return can;

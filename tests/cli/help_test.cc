@@ -155,18 +155,20 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
   }
   ExpectRefused(Run("completion bsh"), "did you mean bash?");
   const std::string bash =
-      "bash -c 'source " + (directory_ / "bash").string() +
+      "bash -c 'cd " + directory_.string() + "; source " + (directory_ / "bash").string() +
       "; complete_words() { COMP_WORDS=(testbed \"$@\"); COMP_CWORD=$#; _testbed; "
       "echo \"${COMPREPLY[@]}\"; }; complete_words --engine bt; complete_words --io direct,b; "
       "complete_words experi; complete_words experiment show read-s; "
       "complete_words experiment cel; complete_words report --mark; "
-      "complete_words results exp; complete_words history --st'";
+      "complete_words results exp; complete_words history --st; complete_words --keys pl; "
+      "touch placenames; complete_words --keys pl'";
   FILE* pipe = popen(bash.c_str(), "r");
   std::string out(4096, 0);
   out.resize(fread(out.data(), 1, out.size(), pipe));
   pclose(pipe);
   EXPECT_EQ(out,
-            "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n");
+            "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n"
+            "places\nplaces placenames\n");
 }
 
 TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
@@ -175,6 +177,7 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   ExpectRefused(Run("--engine btree --io bufferd"), "did you mean buffered?");
   ExpectRefused(Run("--engine btree --distribution zipfain"), "did you mean zipfian?");
   ExpectRefused(Run("--engine btree --page-szie 8k"), "did you mean --page-size?");
+  ExpectRefused(Run("--engine btree --keys word"), "did you mean words?");
   ExpectRefused(Run("advise --engine btre"), "did you mean btree?");
   ExpectRefused(Run("explain 'kernel B/raed'"), "did you mean 'kernel B/read'?");
 }

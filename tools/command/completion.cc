@@ -100,6 +100,7 @@ Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "speed") return {Plain("max 1 2")};
   if (option == "format") return {Plain("twitter rocksdb csv")};
   if (option == "scratch") return {Plain("auto auto,ext4 auto,xfs")};
+  if (option == "keys") return {Plain("words places packages paths"), true};
   return {.files = type == "FILE", .directories = type == "DIR"};
 }
 
@@ -176,11 +177,11 @@ std::string BashCases(const std::vector<CommandWords>& commands) {
     for (const Choice& option : command.options) {
       if (!option.takes_value || !known.insert(option.name).second) continue;
       const Values& v = option.values;
-      text += v.none()        ? fmt::format("    {}) return ;;\n", option.name)
-              : v.files       ? fmt::format("    {}) kind=-f ;;\n", option.name)
-              : v.directories ? fmt::format("    {}) kind=-d ;;\n", option.name)
-                              : fmt::format("    {}) words={} ;;\n", option.name,
-                                            SingleQuoted(Joined(v.words)));
+      text += "    " + option.name + ")";
+      if (v.none()) text += " return";
+      if (!v.words.empty()) text += " words=" + SingleQuoted(Joined(v.words));
+      if (v.files || v.directories) text += v.files ? " kind=-f" : " kind=-d";
+      text += " ;;\n";
     }
   }
   return text;
@@ -236,7 +237,9 @@ std::string ZshText(const std::string& text) {
 }
 
 std::string ZshValues(const Values& v, const std::string& name) {
-  const std::string what = v.files         ? "_files"
+  const bool both = v.files && !v.words.empty();
+  const std::string what = both            ? "{compadd -- " + Joined(v.words) + "; _files}"
+                           : v.files       ? "_files"
                            : v.directories ? "_files -/"
                            : v.none()      ? " "
                                            : "_values -s , " + name + " " + Joined(v.words);
@@ -301,10 +304,10 @@ std::string FishLine(const std::string& condition, const Choice& option) {
                                  option.name.substr(2), SingleQuoted(option.meaning));
   if (option.takes_value) {
     const Values& v = option.values;
-    line += v.files         ? " -r -F"
+    const std::string words = v.words.empty() ? "" : " -a " + SingleQuoted(Joined(v.words));
+    line += v.files         ? " -r -F" + words
             : v.directories ? " -x -a '(__fish_complete_directories)'"
-            : v.none()      ? " -x"
-                            : " -x -a " + SingleQuoted(Joined(v.words));
+                            : " -x" + words;
   }
   return line + "\n";
 }

@@ -96,6 +96,21 @@ std::string KeysText(const nlohmann::json& keys) {
   return fmt::format("--keys {} ({} bytes, hash {})", text("name"), text("size"), text("hash"));
 }
 
+// Throws Error (kUsage) when the keys are those of one set, which has changed since the load.
+void RefuseChangedSet(const nlohmann::json& loaded, const nlohmann::json& now,
+                      const std::string& dir) {
+  const auto name = [](const nlohmann::json& keys) {
+    const nlohmann::json value = keys.is_object() ? keys.value("name", nlohmann::json()) : keys;
+    return value.is_string() ? value.get<std::string>() : std::string();
+  };
+  if (!IsKeySet(name(now)) || name(now) != name(loaded)) return;
+  throw Error(Error::kUsage,
+              fmt::format("--reuse: the database in {} was loaded with {}, and this set has "
+                          "changed since, to {} bytes; load it anew with --fresh, and with a file "
+                          "of the keys if they are to stay the same",
+                          dir, KeysText(loaded), JsonText(now.at("size"))));
+}
+
 // Returns the names of the workloads that run on a database that `loader` made.
 std::vector<std::string> WorkloadsOn(const std::string& loader) {
   std::vector<std::string> names;
@@ -237,6 +252,7 @@ void DatabaseDir::CheckReuse() {
   // The keys are compared before their order and number, which follow from the file of keys.
   const nlohmann::json keys = found.value("keys", nlohmann::json());
   if (!SameKeys(keys, expected["keys"])) {
+    RefuseChangedSet(keys, expected["keys"], path_);
     throw Error(Error::kUsage,
                 fmt::format("--reuse: the database in {} was loaded with {}, not {}; give the "
                             "same --keys or load it anew with --fresh",

