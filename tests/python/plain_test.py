@@ -181,6 +181,13 @@ class PlainTest(unittest.TestCase):
         with self.assertRaisesRegex(tr.ResultsError, "none.json cannot be read"):
             tr.documents(self.directory / "none.json")
 
+    def test_a_column_of_a_table_has_numbers_or_text(self):
+        found = [{"size": 400, "rate": 1.5, "why": None}, {"size": "100-1000", "rate": None, "why": "x"}, {"size": None}]
+        self.assertEqual(tr._of_one_type(found), [
+            {"size": "400", "rate": 1.5, "why": None}, {"size": "100-1000", "rate": None, "why": "x"}, {"size": None}])
+        self.assertEqual(found[0]["size"], 400)
+        self.assertEqual(tr._of_one_type([]), [])
+
     def test_the_notebook_is_one(self):
         notebook = json.loads((SOURCE / "python/results.ipynb").read_text(encoding="utf-8"))
         self.assertEqual(notebook["nbformat"], 4)
