@@ -14,6 +14,7 @@
 #include "tools/command/usage_text.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
+#include "workloads/dataset.h"
 
 namespace testbed {
 namespace {
@@ -35,6 +36,14 @@ std::vector<std::string> WorkOptions() {
     if (rule.use != OptionUse::kWork) continue;
     options.insert(options.end(), rule.names.begin(), rule.names.end());
   }
+  return options;
+}
+
+// Returns the side's options. Values of several fields have these in their size, as the user gives
+// it: an update writes one of them, so values of as many bytes without them are other work.
+json WorkOf(const AbSide& side) {
+  json options = side.options.ToJson();
+  if (side.options.data.fields > 1) options["value_size"] = ValueSizesText(side.options.data);
   return options;
 }
 
@@ -202,9 +211,9 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
 }
 
 void CheckComparable(const std::vector<AbSide>& sides) {
-  const json first = sides.front().options.ToJson();
+  const json first = WorkOf(sides.front());
   for (const AbSide& side : sides) {
-    const json other = side.options.ToJson();
+    const json other = WorkOf(side);
     for (const std::string& option : WorkOptions()) {
       const std::string name = JsonNameOf(option);
       if (first.at(name) == other.at(name)) continue;

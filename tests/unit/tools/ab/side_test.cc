@@ -150,5 +150,28 @@ TEST(AbSideTest, SidesThatDoOtherWorkCannotBeCompared) {
   EXPECT_EQ(Compared("rows=1000", "rows=1000 ram=128M"), "");
 }
 
+// An update of ten fields reads the row and writes one of them.
+TEST(AbSideTest, SizesOfValuesAreComparedAsTheUserGivesThem) {
+  EXPECT_EQ(Compared("rows=10 value-size=10x100", "rows=10 value-size=10x100"), "");
+  EXPECT_EQ(Compared("rows=10 value-size=100-1000", "rows=10 value-size=100-1000"), "");
+  EXPECT_THAT(Compared("rows=10 value-size=1000", "rows=10 value-size=10x100"),
+              HasSubstr("value-size is 1000 on side a and \"10x100\" on side b"));
+  EXPECT_THAT(Compared("rows=10 value-size=20x50", "rows=10 value-size=10x100"),
+              HasSubstr("value-size is \"20x50\" on side a and \"10x100\" on side b"));
+  EXPECT_THAT(Compared("rows=10 value-size=550", "rows=10 value-size=100-1000"),
+              HasSubstr("value-size is 550 on side a and \"100-1000\" on side b"));
+}
+
+// The number of rows follows from what the user gave. To give --rows, too, would not help.
+TEST(AbSideTest, WhatMakesOtherRowsIsNamedBeforeTheirNumber) {
+  EXPECT_THAT(Compared("", "value-size=200"), HasSubstr("give --value-size outside"));
+  EXPECT_THAT(Compared("", "key-size=32"), HasSubstr("give --key-size outside"));
+  const std::string keys = "ab_side_test_keys";
+  std::ofstream(keys) << "one\nother\n";
+  EXPECT_EQ(Compared("keys=" + keys, "keys=" + keys), "");
+  EXPECT_THAT(Compared("", "keys=" + keys), HasSubstr("give --keys outside"));
+  std::filesystem::remove(keys);
+}
+
 }  // namespace
 }  // namespace testbed
