@@ -386,6 +386,7 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   const std::string reads(kReads);
   ExpectRefused(Run("ab"), "ab compares two sides or more");
   ExpectRefused(Run("ab --a engine=null"), "--b");
+  ExpectRefused(Run("ab --a engine=null --time 0.5"), "ab compares two sides or more");
   ExpectRefused(Run("ab --a '' --b ''" + reads), "--engine is missing");
   ExpectRefused(Run("ab --a= --b= --engine nul" + reads), "side a: --engine nul is not known");
   ExpectRefused(Run("ab --engine null --a '' --b rows=7" + reads), "cannot be compared");
