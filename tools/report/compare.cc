@@ -102,6 +102,9 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
     record["engine"] = FigureText(record, "/engine") + "@" + FigureText(record, "/release");
   }
   record["workload_option"] = record.value("workload_options", json());
+  // The record has the fields of values in their size, as --value-size takes them.
+  const double fields = Number(record, "/fields", 1), size = Number(record, "/value_size", 0);
+  if (fields > 1) record["value_size"] = fmt::format("{:.0f}x{:.0f}", fields, size / fields);
   const std::string keys = record.value("keys", std::string());
   record["keys"] = keys.empty() ? json() : json{{"name", keys}};
   for (std::string& word : WordsOfRecord(record, words)) words.push_back(std::move(word));

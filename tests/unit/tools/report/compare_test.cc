@@ -174,6 +174,9 @@ TEST(CompareDocumentsTest, OneLoadTellsNothingAndTheCommandThatCouldIsNamed) {
               HasSubstr("first: testbed --threads=1,4 --engine rocksdb@9.1 --seed 8 --key-order "
                         "random --rows 70 --engine-option filter_bits=4 --workload "
                         "insert,point-read --repeat 5 --json FILE\n"));
+  reused["options"].update({{"fields", 10}, {"value_size", 1000}});
+  EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
+              HasSubstr(" --seed 8 --value-size 10x100 --key-order random "));
   reused["options"]["workload"] = {"replay"};
   EXPECT_THAT(ComparisonText(CompareDocuments(reused, many, settings)),
               HasSubstr("do not tell which workload loaded it\n"));
