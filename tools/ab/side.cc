@@ -108,6 +108,20 @@ void AddSideOption(const std::string& option, const std::string& word, Settings*
   settings->emplace_back(name, word.substr(equals + 1));
 }
 
+// Throws Error (kUsage) when the side gives an order of the keys that it or all sides have from a
+// file. The later of the two options would take the other's place without a word.
+void CheckOrderOfKeys(const std::string& option, const Settings& settings,
+                      const DatasetOptions& data) {
+  const bool ordered = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
+    return setting.first == "key-order";
+  });
+  if (!ordered || data.keys_file.empty()) return;
+  throw Error(Error::kUsage,
+              fmt::format("{}: --keys inserts the keys of a file in the order of the file, and "
+                          "--key-order asks for one; leave one of them out",
+                          option));
+}
+
 // Returns the words of the command line that the settings stand for. A flag is written with its
 // value, so that a side can turn off a flag that is set for all sides.
 std::vector<std::string> CommandLine(const Settings& settings) {
@@ -203,6 +217,7 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
   } catch (const Error& e) {
     throw Error(e.kind(), fmt::format("{}: {}", option, e.what()));
   }
+  CheckOrderOfKeys(option, settings, side.options.data);
   if (side.options.threads.size() != 1) {
     throw Error(Error::kUsage,
                 fmt::format("{}: a side has one number of threads; give --threads N", option));

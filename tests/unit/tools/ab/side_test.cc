@@ -114,6 +114,17 @@ TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
   }
 }
 
+// The keys of the file would be named in the results, and others be measured.
+TEST(AbSideTest, KeysOfAFileHaveTheOrderOfTheFile) {
+  const std::string refused = "--b: --keys inserts the keys of a file in the order of the file";
+  EXPECT_THAT(Refusal("keys=words key-order=random"), HasSubstr(refused));
+  EXPECT_THAT(Refusal("key-order=random keys=words"), HasSubstr(refused));
+  const RunOptions keys = ParseRunOptions({"--engine", "btree", "--keys", "words"});
+  EXPECT_THAT(Refusal("key-order=random", keys), HasSubstr(refused));
+  EXPECT_EQ(ParseSide("b", "keys=places", keys).options.data.keys_file, "places");
+  EXPECT_EQ(ParseSide("b", "keys=words", {}).options.data.order, KeyOrder::kFile);
+}
+
 TEST(AbSideTest, AFlagThatIsFalseTakesBackWhatAllSidesHave) {
   const RunOptions common = ParseRunOptions({"--engine", "btree", "--drop-caches"});
   EXPECT_TRUE(ParseSide("a", "", common).options.drop_caches);
