@@ -158,7 +158,7 @@ void AbOptions::Resolve() {
 }
 
 std::vector<std::string> AbOptions::Asked() const {
-  if (common.rate == 0) return {"rate"};
+  if (common.rate == 0 && !paced) return {"rate"};
   if (kinds.empty()) return {"p99"};
   std::vector<std::string> asked;
   for (const std::string& kind : kinds) asked.push_back(kind + ".p99");
@@ -172,6 +172,7 @@ void AbOptions::ResolveKinds() {
     const RunOptions& first = sides.front().options;
     const auto dataset = std::make_shared<const Dataset>(first.data);
     const auto workload = FindWorkload(measured()).make(dataset, first.workload);
+    paced = workload->timed();
     for (const OpKind op : workload->planned_ops()) kinds.push_back(OpName(op));
     if (kinds.size() == 1) kinds.clear();
   }

@@ -339,6 +339,23 @@ TEST_F(AbTest, EqualCountsHaveNotGrown) {
   EXPECT_THAT(result.out, HasSubstr("engine_asks > 0 % of b: does not hold, for sure"));
 }
 
+// A replay at the pace of its trace is as fast on any side that keeps up.
+TEST_F(AbTest, WhereATraceSetsTheRateTheLatencyIsAsked) {
+  const std::string null = "--engine null --rows 1000 --warmup 0 --account off --quiet ";
+  ASSERT_EQ(Run(null + "--threads 1 --workload insert,point-read --rate 1000 --operations 100 "
+                       "--record a.trace")
+                .code,
+            0);
+  const std::string replay =
+      "ab --a '' --b '' --loads 1 --json ab.json --workload insert,replay:a.trace " + null;
+  CommandResult result = Run(replay + "--speed 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Taken("ab.json")["asked"], nlohmann::json::array({"p99"}));
+  result = Run(replay + "--speed max");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Taken("ab.json")["asked"], nlohmann::json::array({"rate"}));
+}
+
 TEST_F(AbTest, EachKindOfOperationHasItsLatencies) {
   const CommandResult result =
       Run("ab --workload mixed --mix point-read=50,update=50 --loads 20 "
