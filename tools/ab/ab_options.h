@@ -46,8 +46,9 @@ struct AbOptions {
   // Computes the settings that the user left open, on each side and in `common`. Throws Error
   // (kUsage) for options that do not fit together, before anything is created.
   void Resolve();
-  // Sets `kinds` and `paced`, and throws Error (kUsage) for a condition of --fail-if whose metric
-  // is not measured with these kinds. The options are resolved, and the workload accepts them.
+  // Sets `kinds` and `paced`, and throws Error (kUsage) for a workload that ends by itself in
+  // slices, and for a condition of --fail-if whose metric is not measured with these kinds. The
+  // options are resolved, and the workload accepts them.
   void ResolveKinds();
   // Returns the workload that is measured, the last of the list.
   const std::string& measured() const { return sides.front().options.workloads.back(); }

@@ -433,6 +433,8 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine btree --a '' --b engine-option=no_such=1" + reads), "no_such");
   ExpectRefused(Run("ab --engine btree --a '' --b '' --way interleave --workload insert --rows 10"),
                 "--way rounds");
+  ExpectRefused(Run("ab --engine btree --a '' --b '' --rows 10 --workload linkbench-check"),
+                "linkbench-check ends by itself; give --way rounds");
   ExpectRefused(Run("ab --engine null --a '' --b threads=1000 --way duet" + reads), "--threads");
   ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");
   EXPECT_TRUE(DirectoryIsEmpty());
