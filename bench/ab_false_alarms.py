@@ -3,8 +3,9 @@
 
 Four kinds of work take turns: cached reads and IO-bound reads in interleaved slices, inserts and mixed work in rounds. Each comparison has
 another seed. Its answer is kept in --dir, so that a run that was ended goes on where it was. What is called faster or slower is a false
-alarm, since both sides are the same; with the stated 95 % at most one in twenty may be. Ends with 1 when more are (of few
-comparisons one is more), with 2 when testbed fails, else with 0.
+alarm, since both sides are the same; with the stated 95 % at most one in twenty may be. A comparison of fewer than three loads can raise none,
+so it is shown and not counted. Ends with 1 when more are false alarms (of few comparisons one is more), with 2 when testbed fails or
+no comparison counts, else with 0.
 
     bench/ab_false_alarms.py --testbed build/release/testbed --comparisons 200 --time 60
 """
@@ -13,6 +14,7 @@ import collections
 import json
 import math
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -40,6 +42,7 @@ def compare(options, words, seed, file):
 
 
 MOST_ALARMS = 0.05  # share of the comparisons
+LEAST_LOADS = 3  # from which an answer is given at all
 
 
 def upper_bound(alarms, n):
@@ -72,24 +75,31 @@ def main():
         file = options.dir / f"{number:04}.json"
         if not file.exists():
             kept = compare(options, KINDS[kind], 1000 + number, file)
-            file.write_text(json.dumps(kept), encoding="utf-8")
+            part = file.with_suffix(".part")
+            part.write_text(json.dumps(kept), encoding="utf-8")
+            part.rename(file)  # a run that is ended leaves no half of an answer
         kept = json.loads(file.read_text(encoding="utf-8"))
         rate = next(answer for answer in kept["answers"] if answer["metric"] == "rate")
         others = [a for a in kept["answers"] if not a["asked"] and a["answer"] in ("higher", "lower")]
-        counts[kind][rate["answer"]] += 1
+        counted = kept["loads"] >= LEAST_LOADS
+        counts[kind][rate["answer"] if counted else "too few loads"] += 1
         counts[kind]["other metrics"] += bool(others)
-        if rate["effect"]:
+        if rate["effect"] and counted:
             spread[kind].append(math.log(rate["effect"]))
-        print(f"{number + 1}: {kind}, {kept['loads']} loads in {kept['seconds']:.0f} s: {rate['answer']}, ratio {rate['effect']:.4f}"
+        print(f"{number + 1}: {kind}, {kept['loads']} loads in {kept['seconds']:.0f} s: {rate['answer']}"
+              + (f", ratio {rate['effect']:.4f}" if rate["effect"] else "")
               + (f"; differ: {', '.join(a['metric'] for a in others)}" if others else ""), flush=True)
     alarms = total = 0
-    print(f"\n{'kind':16} {'n':>4} {'same':>5} {'untold':>6} {'false alarms':>12} {'in other metrics':>16} {'spread of the ratio':>20}")
+    print(f"\n{'kind':16} {'n':>4} {'same':>5} {'untold':>6} {'false alarms':>12} {'in other metrics':>16} {'spread of the ratio':>20} {'too few loads':>13}")
     for kind, count in counts.items():
         n = count["same"] + count["cannot be told"] + count["faster"] + count["slower"]
         wrong = count["faster"] + count["slower"]
         alarms, total = alarms + wrong, total + n
-        deviation = math.sqrt(sum(x * x for x in spread[kind]) / len(spread[kind]))
-        print(f"{kind:16} {n:4} {count['same']:5} {count['cannot be told']:6} {wrong:12} {count['other metrics']:16} {deviation * 100:18.2f} %")
+        deviation = f"{100 * math.sqrt(statistics.mean(x * x for x in spread[kind])):.2f} %" if spread[kind] else "-"
+        print(f"{kind:16} {n:4} {count['same']:5} {count['cannot be told']:6} {wrong:12} {count['other metrics']:16} {deviation:>20} {count['too few loads']:13}")
+    if total == 0:
+        print(f"\nno comparison had {LEAST_LOADS} loads of each side, which are the least that tell anything; give a longer --time")
+        return 2
     print(f"\n{alarms} false alarms in {total} comparisons: {100 * alarms / total:.1f} %; with 95 % confidence below {100 * upper_bound(alarms, total):.1f} %")
     if alarms > MOST_ALARMS * total:
         print(f"the bound is missed: at most {100 * MOST_ALARMS:.0f} % may be false alarms")

@@ -4,7 +4,8 @@
 --added-delay makes every operation of side b slower by a share of its time, which is measured first. For each way, the slowdown
 is looked for --repeats times; a row has how often it was found, the median time and the time in which nine of ten were found, and the mean of
 the ratios. With --equal-time, a row sets the error of the ratio of equal sides beside that of the plain way (five runs of one side and then five
-of the other, in the same time), and says how small a slowdown the plain way would find nine times in ten with this error.
+of the other, in the same time, with the same delay and as many clients), and says how small a slowdown the plain way would find nine times in ten
+with this error. Loads of the plain way go on until a tenth of the time is over, and their mean is one of the five.
 
 Ends with 1 when a bound is missed, with 2 when testbed fails, else with 0. Slowdowns from those of BOUNDS on must be found nine times in
 ten, smaller ones are only shown; with --equal-time the ratio must be five times more exact than that of the plain way.
@@ -34,7 +35,7 @@ WORK = {
 
 
 # Changes of RocksDB's options: the words of side a, those of side b, and the least slowdown that must be found.
-# A comparison of --truth seconds tells how much slower side b is.
+# Comparisons of --truth seconds tell how much slower side b is.
 ROCKSDB = ["--engine", "rocksdb", "--ram", "128M", "--rows", "60000", "--cache-pct", "50", "--workload", "point-read", "--threads", "1"]
 CHANGES = {
     "block-size": ("", "page-size=8k", 0.02),
@@ -59,13 +60,20 @@ def testbed(options, words, directory, accepted=(0,)):
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-def compare(options, work, sides, way, limit, seed, directory, until):
+def words_of(work, way):
+    """Returns the words of the work with the clients that each side of a way has."""
+    words = list(work)
+    words[words.index("--threads") + 1] = str(threads_of(work, way))
+    return words
+
+
+def compare(options, work, sides, way, limit, seed, directory, until, condition=None):
     words = ["ab", "--a", sides[0], "--b", sides[1], "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
     if way != "rounds":
         words += ["--slice", "0.1"]
-    of_work = list(work)
-    of_work[of_work.index("--threads") + 1] = str(threads_of(work, way))
-    document = testbed(options, words + of_work, directory)
+    if condition:
+        words += ["--fail-if", condition]
+    document = testbed(options, words + words_of(work, way), directory, (0, 3, 125) if condition else (0,))
     rate = next(answer for answer in document["answers"] if answer["metric"] == "rate")
     return rate, document
 
@@ -123,10 +131,19 @@ def find_delay(options, work, way, slowdown, period, directory):
     return often_enough(options, found, slowdown, BOUNDS[work])
 
 
+def measure_change(options, sides, directory):
+    """Measures how much side b changes the rate. A comparison ends when it tells that the sides differ, which takes seconds and finds the change larger
+    than it is. So a second one is asked whether the change is less than the first one found: it goes on until its interval leaves that behind."""
+    rate, document = compare(options, ROCKSDB, sides, "interleave", options.truth, 98, directory, 0.001)
+    if not rate["effect"]:
+        return rate, document
+    return compare(options, ROCKSDB, sides, "interleave", options.truth, 99, directory, 0.001, f"rate < {100 * (rate['effect'] - 1):.4f}%")
+
+
 def find_change(options, change, directory):
     """Measures a change of RocksDB's options for long, then looks for it again and again."""
     *sides, bound = CHANGES[change]
-    rate, document = compare(options, ROCKSDB, sides, "interleave", options.truth, 99, directory, 0.001)
+    rate, document = measure_change(options, sides, directory)
     if None in (rate["effect"], rate["low"], rate["high"]):
         print(f"{change}: not measured in {options.truth:.0f} s", flush=True)
         return False
@@ -140,18 +157,27 @@ def find_change(options, change, directory):
     return often_enough(options, found, slowdown, bound)
 
 
-def plain(options, work, seconds, directory):
-    """Returns the log of the ratio that five runs of each side give, one after the other."""
-    means = []
+def plain_run(options, work, way, seconds, directory):
+    """Returns the rate of one run that takes about so many seconds. Its operations are delayed as those of our equal sides. An insert ends with its
+    rows, so loads are repeated until the time is over."""
+    words = ["--added-delay", str(BASE), *words_of(WORK[work], way)]
+    if work != "insert":
+        words += ["--seconds", str(max(0.3, seconds - 1)), "--warmup", "0.2"]
+    words = [word if word != "point-read" else "insert,point-read" for word in words]
+    rates = []
     begin = time.monotonic()
-    for _ in range(2):
-        rates = []
-        for _ in range(5):
-            words = WORK[work] if work == "insert" else ["--seconds", str(max(0.3, seconds / 10 - 1)), "--warmup", "0.2", *WORK[work]]
-            words = [word if word != "point-read" else "insert,point-read" for word in words]
-            phases = [phase for run in testbed(options, words, directory)["runs"] for phase in run["phases"]]
-            rates.append([phase["rate"] for phase in phases if phase["kind"] in ("load", "measure")][-1])
-        means.append(statistics.mean(rates))
+    while True:
+        phases = [phase for run in testbed(options, words, directory)["runs"] for phase in run["phases"]]
+        rates.append([phase["rate"] for phase in phases if phase["kind"] in ("load", "measure")][-1])
+        taken = time.monotonic() - begin
+        if work != "insert" or taken + taken / len(rates) / 2 > seconds:
+            return statistics.mean(rates)
+
+
+def plain(options, work, way, seconds, directory):
+    """Returns the log of the ratio that five runs of each side give, one after the other, and the seconds that they took."""
+    begin = time.monotonic()
+    means = [statistics.mean(plain_run(options, work, way, seconds / 10, directory) for _ in range(5)) for _ in range(2)]
     return math.log(means[1] / means[0]), time.monotonic() - begin
 
 
@@ -162,7 +188,7 @@ def accuracy(options, work, way, directory):
         rate, document = compare(options, WORK[work], delayed(0), way, options.equal_time, 500 + repeat, directory, 0.001)
         ours.append(math.log(rate["effect"]))
         took.append(document["seconds"])
-        ratio, seconds = plain(options, work, options.equal_time, directory)
+        ratio, seconds = plain(options, work, way, options.equal_time, directory)
         theirs.append(ratio)
         took_plain.append(seconds)
     of = [math.sqrt(statistics.mean(x * x for x in values)) for values in (ours, theirs)]
@@ -182,7 +208,7 @@ def main():
     parser.add_argument("--ways", nargs="+", choices=["interleave", "duet", "rounds"], default=["interleave"])
     parser.add_argument("--slowdowns", nargs="*", type=float, default=[1, 2, 5], help="in per cent")
     parser.add_argument("--changes", nargs="*", choices=CHANGES, default=[], help="of RocksDB's options, to be measured for --truth seconds and then found")
-    parser.add_argument("--truth", type=float, default=300, help="seconds")
+    parser.add_argument("--truth", type=float, default=300, help="seconds at most of each of the two comparisons that measure a change")
     parser.add_argument("--limit", type=float, default=180, help="seconds of one comparison at most")
     parser.add_argument("--equal-time", type=float, default=0, help="seconds of one comparison with equal sides; 0: leave these out")
     parser.add_argument("--repeats", type=int, default=10)

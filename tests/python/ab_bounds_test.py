@@ -5,19 +5,22 @@ of a sweep that cannot end that it does not.
 
 Usage: ab_bounds_test.py DIRECTORY     (DIRECTORY is made)
 """
+import importlib.util
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
+sys.dont_write_bytecode = True  # beside the programs of bench/
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
 
 # Its answer to the n-th comparison is the n-th of its list; the last one answers all that follow, and the comparison of equal sides that times an
-# operation (seed 99) is not counted. One that ends with "late" takes many loads. Runs without ab have a rate, which drifts, and ask for 0.1 % fewer
-# blocks with a filter.
+# operation (seed 99) is not counted. One that ends with "late" takes many loads, one that ends with "early" a single one. A comparison with --fail-if
+# ends with 125. Runs without ab have a rate, which drifts, and ask for 0.1 % fewer blocks with a filter.
 STAND_IN = """#!PYTHON -IS
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
@@ -34,8 +37,8 @@ if sys.argv[1] == "ab":
     word = lambda name: sys.argv[sys.argv.index(name) + 1]
     if word("--seed") != "99" or word("--a") != word("--b"):
         asked.write_text(str(n + 1))
-    loads = 12 if answer.endswith(" late") else 3
-    answer = answer.removesuffix(" late")
+    loads = 12 if answer.endswith(" late") else 1 if answer.endswith(" early") else 3
+    answer = answer.removesuffix(" late").removesuffix(" early")
     effect = {"same": 1.001, "slower": 0.95, "faster": 1.05, "cannot be told": 1.01}[answer]
     rate = {"metric": "rate", "asked": True, "answer": answer, "a": 1000.0, "b": 1000.0 * effect,
             "effect": effect, "low": effect - 0.01, "high": effect + 0.01}
@@ -48,7 +51,16 @@ else:
     engine = {"block_requests": 1000000 if "bloom_bits=0" in sys.argv else 1000000 - FEWER}
     document = {"runs": [{"phases": [{"kind": "measure", "threads": 1, "rate": 1000.0 + DRIFT * n, "count": 1000000, "account": {"engine": engine}}]}]}
 pathlib.Path(sys.argv[sys.argv.index("--json") + 1]).write_text(json.dumps(document))
+sys.exit(125 if "--fail-if" in sys.argv else 0)
 """
+
+
+def module_of(script):
+    """Returns a program of bench/ as a module."""
+    spec = importlib.util.spec_from_file_location(pathlib.Path(script).stem, SOURCE / "bench" / script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class BoundsTest(unittest.TestCase):
@@ -70,6 +82,14 @@ class BoundsTest(unittest.TestCase):
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
             self.assertEqual("the bound is missed" in result.stdout, code == 1)
 
+    def test_comparisons_that_can_raise_no_alarm_are_not_counted(self):
+        result = self.run_bench("ab_false_alarms.py", ["slower"] + ["cannot be told early"] * 14 + ["same"], "--comparisons", "20")
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("1 false alarms in 6 comparisons", result.stdout)
+        result = self.run_bench("ab_false_alarms.py", ["cannot be told early"], "--comparisons", "4")
+        self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+        self.assertIn("no comparison had 3 loads", result.stdout)
+
     def power(self, answers, *words, drift=20):
         result = self.run_bench("ab_power.py", answers, "--work", "cached", *words, drift=drift)
         self.assertEqual("the bound is missed" in result.stdout, result.returncode == 1, result.stdout + result.stderr)
@@ -88,14 +108,40 @@ class BoundsTest(unittest.TestCase):
         self.assertEqual(self.power(["same"], "--slowdowns", "1"), 0)
 
     def test_a_change_of_options_must_be_found_as_often_as_its_measured_slowdown_asks(self):
+        # Two comparisons measure the change: the first one's answer, the second one's size. Ten look for it.
         words = ("--work", "--changes", "bloom", "--repeats", "10")
-        for answers, code in [(["slower"], 0), (["slower"] + ["same"] * 2 + ["slower"] * 8, 1), (["faster", "same"], 0), (["same"], 0)]:
+        cases = [(["slower"], 0), (["slower"] * 2 + ["same"] * 2 + ["slower"] * 8, 1), (["slower"] * 2 + ["same"] + ["slower"] * 9, 0), (["faster"], 0), (["same"], 0)]
+        for answers, code in cases:
             result = self.run_bench("ab_power.py", answers, *words)
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
 
     def test_the_ratio_must_be_five_times_more_exact(self):
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2"), 0)
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2", drift=0.1), 1)
+
+    def plain_way(self, work, way):
+        """Lets the plain way fill 60 s by a clock of its own, on which each run takes 2 s. Returns the commands, the ratio and the seconds."""
+        power = module_of("ab_power.py")
+        commands = []
+
+        def run(_options, words, _directory):
+            commands.append(words)
+            return {"runs": [{"phases": [{"kind": "load", "rate": 1000.0 + len(commands)}]}]}
+
+        with unittest.mock.patch.object(power, "testbed", run), unittest.mock.patch.object(power.time, "monotonic", lambda: 2.0 * len(commands)):
+            ratio, seconds = power.plain(None, work, way, 60, "")
+        for words in commands:
+            self.assertEqual(words[words.index("--added-delay") + 1], str(power.BASE))
+        return commands, ratio, seconds
+
+    def test_the_plain_way_has_the_time_the_delay_and_the_clients_of_the_other(self):
+        cases = [("cached", "interleave", "1", 10), ("io", "interleave", "2", 10), ("io", "duet", "1", 10), ("insert", "rounds", "1", 30)]
+        for work, way, threads, runs in cases:
+            commands, ratio, seconds = self.plain_way(work, way)
+            self.assertGreater(ratio, 0, "the runs become faster")
+            self.assertEqual(len(commands), runs, work)
+            self.assertEqual(seconds, 2 * runs, work)
+            self.assertEqual({words[words.index("--threads") + 1] for words in commands}, {threads}, work)
 
     def test_fewer_blocks_must_be_found_within_five_loads(self):
         cases = [(["cannot be told"] + ["slower"] * 9, 0), (["same"] * 2 + ["slower"] * 8, 1), (["slower late"] * 2 + ["slower"] * 8, 1), (["faster"], 1)]

@@ -53,7 +53,7 @@ double ParseDuration(const std::string& option, const std::string& text) {
   static const std::map<char, double> kUnits = {{'s', 1}, {'m', 60}, {'h', 3600}};
   const auto unit = text.empty() ? kUnits.end() : kUnits.find(text.back());
   try {
-    if (unit == kUnits.end()) return ParseReal(option, text, 1, 1e7);
+    if (unit == kUnits.end()) return ParseReal(option, text, 1e-3, 1e7);
     return ParseReal(option, text.substr(0, text.size() - 1), 1e-3, 1e7) * unit->second;
   } catch (const Error&) {
     RefuseValue(option, text, "a time above 0, such as 90s, 10m or 1h");

@@ -158,7 +158,7 @@ void AbOptions::Resolve() {
 }
 
 std::vector<std::string> AbOptions::Asked() const {
-  if (common.rate == 0) return {"rate"};
+  if (common.rate == 0 && !paced) return {"rate"};
   if (kinds.empty()) return {"p99"};
   std::vector<std::string> asked;
   for (const std::string& kind : kinds) asked.push_back(kind + ".p99");
@@ -167,11 +167,17 @@ std::vector<std::string> AbOptions::Asked() const {
 
 void AbOptions::ResolveKinds() {
   kinds.clear();
+  // All sides have the same workload with the same mix of operations (CheckComparable).
+  const RunOptions& first = sides.front().options;
+  const auto dataset = std::make_shared<const Dataset>(first.data);
+  const auto workload = FindWorkload(measured()).make(dataset, first.workload);
+  paced = workload->timed();
+  if (in_slices() && workload->operations() != 0) {
+    Refuse(fmt::format("--way {} is for workloads that go on until they are stopped, and {} ends "
+                       "by itself; give --way rounds",
+                       WayName(*way), measured()));
+  }
   if (!in_slices()) {
-    // All sides have the same workload with the same mix of operations (CheckComparable).
-    const RunOptions& first = sides.front().options;
-    const auto dataset = std::make_shared<const Dataset>(first.data);
-    const auto workload = FindWorkload(measured()).make(dataset, first.workload);
     for (const OpKind op : workload->planned_ops()) kinds.push_back(OpName(op));
     if (kinds.size() == 1) kinds.clear();
   }

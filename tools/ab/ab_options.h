@@ -33,18 +33,22 @@ struct AbOptions {
   // The kinds of operation whose metrics are measured apart. It is empty when all operations are
   // measured together: in slices, and when the workload has one kind.
   std::vector<std::string> kinds;
+  // Whether the workload starts its operations by a clock of its own, as the replay of a trace at
+  // the trace's pace.
+  bool paced = false;
   std::string json_file;
 
   // Returns the metrics that the comparison is made for, apart from those of --fail-if: the rate,
-  // or, where the user sets that, p99. Of several kinds of operation it is p99 of each. Kinds are
-  // resolved.
+  // or, where the user or the workload sets that, p99. Of several kinds of operation it is p99 of
+  // each. Kinds are resolved.
   std::vector<std::string> Asked() const;
 
   // Computes the settings that the user left open, on each side and in `common`. Throws Error
   // (kUsage) for options that do not fit together, before anything is created.
   void Resolve();
-  // Sets `kinds`, and throws Error (kUsage) for a condition of --fail-if whose metric is not
-  // measured with these kinds. The options are resolved, and the workload accepts them.
+  // Sets `kinds` and `paced`, and throws Error (kUsage) for a workload that ends by itself in
+  // slices, and for a condition of --fail-if whose metric is not measured with these kinds. The
+  // options are resolved, and the workload accepts them.
   void ResolveKinds();
   // Returns the workload that is measured, the last of the list.
   const std::string& measured() const { return sides.front().options.workloads.back(); }

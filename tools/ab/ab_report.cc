@@ -119,27 +119,46 @@ std::string AnswerText(const json& document, const AbAnswer& answer) {
              : Sentence(answer.answer, answer.metric, answer.side);
 }
 
-// Returns a note on the percentiles that the slices of most loads have too few operations for; ""
-// when there are none. Such a percentile is that of the slowest few, which are slower the more
-// operations a side does, whatever an operation takes.
+// Returns the share of operations that are faster than a percentile that few operations do not
+// tell; 0 for all other metrics.
+double ShareBelow(const std::string& metric) {
+  if (metric == "p99" || metric.ends_with(".p99")) return 0.99;
+  return metric == "p999" || metric.ends_with(".p999") ? 0.999 : 0;
+}
+
+// Returns the operations of a sample that a metric is of: all, or those of its kind.
+double OperationsOf(const json& sample, const std::string& metric) {
+  const std::string kind = KindOf(metric);
+  if (kind.empty()) return Number(sample, "/count", 0);
+  return sample.at("metrics").value(kind + ".rate", 0.0) * Number(sample, "/seconds", 0);
+}
+
+// Returns a note on the percentiles that the slices or runs of most loads have too few operations
+// for; "" when there are none. Such a percentile is that of the slowest few, which are slower the
+// more operations a side does, whatever an operation takes.
 std::string FewOperationsNote(const json& document) {
-  std::string names;
-  for (const auto& [name, share] : {std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
-    std::map<std::string, double> operations;  // of the slices of a side in a load
-    for (const json& sample : document.at("samples")) {
-      if (sample.at("block").get<int>() < 0 || !sample.at("metrics").contains(name)) continue;
-      const std::string load = FigureText(sample, "/side") + " " + FigureText(sample, "/load");
-      operations[load] += Number(sample, "/count");
+  // By percentile, the operations of a side in a load.
+  std::map<std::string, std::map<std::string, double>> operations;
+  for (const json& sample : document.at("samples")) {
+    const std::string load = FigureText(sample, "/side") + " " + FigureText(sample, "/load");
+    for (const auto& [metric, value] : sample.at("metrics").items()) {
+      if (ShareBelow(metric) > 0) operations[metric][load] += OperationsOf(sample, metric);
     }
+  }
+  std::string names;
+  for (const auto& [metric, loads] : operations) {
     size_t few = 0;
-    for (const auto& [load, count] : operations) few += !TellsPercentile(count, share);
-    if (2 * few > operations.size()) names += (names.empty() ? "" : ", ") + std::string(name);
+    for (const auto& [load, count] : loads) few += !TellsPercentile(count, ShareBelow(metric));
+    if (2 * few > loads.size()) names += (names.empty() ? "" : ", ") + metric;
   }
   if (names.empty()) return "";
+  const bool in_slices = document.at("slice_seconds").is_number();
   return fmt::format(
-      "{}: the slices of most loads had too few operations for it, and it rises with the rate of a "
-      "side then; fewer --loads, or more --time, tell it",
-      names);
+      "{}: the {} of most loads had too few operations for it, and it rises with the rate of a "
+      "side then; {}",
+      names, in_slices ? "slices" : "runs",
+      in_slices ? "fewer --loads, or more --time, tell it"
+                : "longer runs (--seconds, --operations or --rows) tell it");
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 // the document, so that a stored comparison is answered as a running one.
 //
 // Side "a" is the base; each other side is compared with it. What the comparison was made for is
-// the rate; where the user set that it is p99, of several kinds of operation that of each. These
-// metrics are corrected by Holm together, over all sides: of two sides the rate is tested at the
-// whole level. Each metric of --fail-if was asked for by the user and is tested by itself,
-// corrected for the number of sides. All other metrics are corrected by Holm together. The
+// the rate; where the user or a trace set that it is p99, of several kinds of operation that of
+// each. These metrics are corrected by Holm together, over all sides: of two sides the rate is
+// tested at the whole level. Each metric of --fail-if was asked for by the user and is tested by
+// itself, corrected for the number of sides. All other metrics are corrected by Holm together. The
 // conditions of --fail-if are judged apart from these answers (JudgeConditions). Samples of the
 // last load are used only when every side finished it. A document without "seconds" is that of a
 // comparison that goes on: it is answered from the last look (tools/statistics/looks.h).

@@ -79,7 +79,7 @@ const std::vector<OptionRule>& OptionRules() {
 
 const std::vector<const char*>& OptionsOfRows() {
   static const auto* options = new std::vector<const char*>(
-      {"rows", "key-size", "value-size", "compressibility", "key-order", "keys"});
+      {"keys", "key-order", "key-size", "value-size", "compressibility", "rows"});
   return *options;
 }
 

@@ -35,6 +35,8 @@ const std::vector<OptionRule>& OptionRules();
 // Returns the options that make the rows. Sides that differ in one of them are not compared
 // (CheckComparable), and neither are stored results (WhyNotComparable of
 // tools/report/compare_terms.h). What an engine keeps beside the rows, such as indexes, may differ.
+// The number of rows is the last, since it follows from the others where the user leaves it open: a
+// sentence about the first one that differs names what the user gave.
 const std::vector<const char*>& OptionsOfRows();
 
 // Returns the rule that names the option; null when none does.

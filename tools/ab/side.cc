@@ -14,6 +14,7 @@
 #include "tools/command/usage_text.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
+#include "workloads/dataset.h"
 
 namespace testbed {
 namespace {
@@ -35,6 +36,14 @@ std::vector<std::string> WorkOptions() {
     if (rule.use != OptionUse::kWork) continue;
     options.insert(options.end(), rule.names.begin(), rule.names.end());
   }
+  return options;
+}
+
+// Returns the side's options. Values of several fields have these in their size, as the user gives
+// it: an update writes one of them, so values of as many bytes without them are other work.
+json WorkOf(const AbSide& side) {
+  json options = side.options.ToJson();
+  if (side.options.data.fields > 1) options["value_size"] = ValueSizesText(side.options.data);
   return options;
 }
 
@@ -97,6 +106,20 @@ void AddSideOption(const std::string& option, const std::string& word, Settings*
     std::erase_if(*settings, [&](const auto& setting) { return setting.first == name; });
   }
   settings->emplace_back(name, word.substr(equals + 1));
+}
+
+// Throws Error (kUsage) when the side gives an order of the keys that it or all sides have from a
+// file. The later of the two options would take the other's place without a word.
+void CheckOrderOfKeys(const std::string& option, const Settings& settings,
+                      const DatasetOptions& data) {
+  const bool ordered = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
+    return setting.first == "key-order";
+  });
+  if (!ordered || data.keys_file.empty()) return;
+  throw Error(Error::kUsage,
+              fmt::format("{}: --keys inserts the keys of a file in the order of the file, and "
+                          "--key-order asks for one; leave one of them out",
+                          option));
 }
 
 // Returns the words of the command line that the settings stand for. A flag is written with its
@@ -194,6 +217,7 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
   } catch (const Error& e) {
     throw Error(e.kind(), fmt::format("{}: {}", option, e.what()));
   }
+  CheckOrderOfKeys(option, settings, side.options.data);
   if (side.options.threads.size() != 1) {
     throw Error(Error::kUsage,
                 fmt::format("{}: a side has one number of threads; give --threads N", option));
@@ -201,37 +225,19 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
   return side;
 }
 
-namespace {
-
-struct ValueOnSide {
-  std::string value, label;
-};
-
-[[noreturn]] void RefuseSides(const std::string& option, const ValueOnSide& first,
-                              const ValueOnSide& other) {
-  throw Error(Error::kUsage,
-              fmt::format("the sides cannot be compared: {} is {} on side {} and {} on side {}; "
-                          "give --{} outside of the sides",
-                          option, first.value, first.label, other.value, other.label, option));
-}
-
-}  // namespace
-
 void CheckComparable(const std::vector<AbSide>& sides) {
-  const json first = sides.front().options.ToJson();
+  const json first = WorkOf(sides.front());
   for (const AbSide& side : sides) {
-    const json other = side.options.ToJson();
+    const json other = WorkOf(side);
     for (const std::string& option : WorkOptions()) {
       const std::string name = JsonNameOf(option);
       if (first.at(name) == other.at(name)) continue;
-      RefuseSides(option, {JsonText(first.at(name)), sides.front().label},
-                  {JsonText(other.at(name)), side.label});
+      throw Error(Error::kUsage,
+                  fmt::format("the sides cannot be compared: {} is {} on side {} and {} on side "
+                              "{}; give --{} outside of the sides",
+                              option, JsonText(first.at(name)), sides.front().label,
+                              JsonText(other.at(name)), side.label, option));
     }
-    // The document has the bytes of a value, and its fields apart from them.
-    const std::string value = ValueSizesText(sides.front().options.data);
-    const std::string other_value = ValueSizesText(side.options.data);
-    if (value == other_value) continue;
-    RefuseSides("value-size", {value, sides.front().label}, {other_value, side.label});
   }
 }
 

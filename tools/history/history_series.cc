@@ -20,7 +20,7 @@ using nlohmann::json;
 
 // Returns whether the same was asked for, whatever the machine and the seed are.
 bool SameAsked(const json& first, const json& second, const CompareTerms& terms) {
-  return first.value("data", json()) == second.value("data", json()) &&
+  return DataAskedFor(first) == DataAskedFor(second) &&
          std::all_of(terms.settings.begin(), terms.settings.end(),
                      [](const Difference& d) { return d.name == "seed"; });
 }

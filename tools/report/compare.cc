@@ -102,13 +102,11 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
     record["engine"] = FigureText(record, "/engine") + "@" + FigureText(record, "/release");
   }
   record["workload_option"] = record.value("workload_options", json());
+  // The record has the fields of values in their size, as --value-size takes them.
+  const double fields = Number(record, "/fields", 1), size = Number(record, "/value_size", 0);
+  if (fields > 1) record["value_size"] = fmt::format("{:.0f}x{:.0f}", fields, size / fields);
   const std::string keys = record.value("keys", std::string());
   record["keys"] = keys.empty() ? json() : json{{"name", keys}};
-  // The options of a document have the bytes of a value and the number of its fields.
-  if (const double fields = Number(record, "/fields", 1); fields > 1) {
-    record["value_size"] =
-        fmt::format("{:.0f}x{:.0f}", fields, Number(record, "/value_size", 0) / fields);
-  }
   for (std::string& word : WordsOfRecord(record, words)) words.push_back(std::move(word));
   const std::string workloads = ValueGiven(words, "--workload");
   if (workloads.empty()) return words;

@@ -339,6 +339,23 @@ TEST_F(AbTest, EqualCountsHaveNotGrown) {
   EXPECT_THAT(result.out, HasSubstr("engine_asks > 0 % of b: does not hold, for sure"));
 }
 
+// A replay at the pace of its trace is as fast on any side that keeps up.
+TEST_F(AbTest, WhereATraceSetsTheRateTheLatencyIsAsked) {
+  const std::string null = "--engine null --rows 1000 --warmup 0 --account off --quiet ";
+  ASSERT_EQ(Run(null + "--threads 1 --workload insert,point-read --rate 1000 --operations 100 "
+                       "--record a.trace")
+                .code,
+            0);
+  const std::string replay =
+      "ab --a '' --b '' --loads 1 --json ab.json --workload insert,replay:a.trace " + null;
+  CommandResult result = Run(replay + "--speed 1");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Taken("ab.json")["asked"], nlohmann::json::array({"p99"}));
+  result = Run(replay + "--speed max");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(Taken("ab.json")["asked"], nlohmann::json::array({"rate"}));
+}
+
 TEST_F(AbTest, EachKindOfOperationHasItsLatencies) {
   const CommandResult result =
       Run("ab --workload mixed --mix point-read=50,update=50 --loads 20 "
@@ -386,6 +403,7 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   const std::string reads(kReads);
   ExpectRefused(Run("ab"), "ab compares two sides or more");
   ExpectRefused(Run("ab --a engine=null"), "--b");
+  ExpectRefused(Run("ab --a engine=null --time 0.5"), "ab compares two sides or more");
   ExpectRefused(Run("ab --a '' --b ''" + reads), "--engine is missing");
   ExpectRefused(Run("ab --a= --b= --engine nul" + reads), "side a: --engine nul is not known");
   ExpectRefused(Run("ab --engine null --a '' --b rows=7" + reads), "cannot be compared");
@@ -415,6 +433,8 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine btree --a '' --b engine-option=no_such=1" + reads), "no_such");
   ExpectRefused(Run("ab --engine btree --a '' --b '' --way interleave --workload insert --rows 10"),
                 "--way rounds");
+  ExpectRefused(Run("ab --engine btree --a '' --b '' --rows 10 --workload linkbench-check"),
+                "linkbench-check ends by itself; give --way rounds");
   ExpectRefused(Run("ab --engine null --a '' --b threads=1000 --way duet" + reads), "--threads");
   ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");
   EXPECT_TRUE(DirectoryIsEmpty());

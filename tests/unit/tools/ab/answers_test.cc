@@ -458,9 +458,28 @@ TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
               HasSubstr("\np99, p999: the slices of most loads had too few"));
   for (json& sample : document["samples"]) sample["count"] = 20000;
   EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
-  // A whole run is as long as the user made it.
-  for (json& sample : document["samples"]) sample.update({{"count", 500}, {"block", -1}});
-  EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
+}
+
+// The runs of rounds are short, too. Those of 2 s at 400 and 600 operations a second have 800 and
+// 1200 of them.
+TEST(AbAnswersTest, PercentilesOfShortRunsAreTold) {
+  json document = Comparison(4, 1, 0.001);
+  document["slice_seconds"] = nullptr;
+  for (json& sample : document["samples"]) {
+    sample.update({{"count", 2000}, {"seconds", 2.0}});
+    sample["block"] = sample["block"] == 0 ? -1 : 0;
+    sample["metrics"].update({{"update.p99", 100}, {"update.rate", 400}});
+    sample["metrics"].update({{"insert.p99", 100}, {"insert.rate", 600}});
+  }
+  auto& samples = document["samples"].get_ref<json::array_t&>();
+  std::erase_if(samples, [](const json& sample) { return sample["block"] != -1; });
+  EXPECT_THAT(AbReportText(document),
+              HasSubstr("\nupdate.p99: the runs of most loads had too few operations for it, and "
+                        "it rises with the rate of a side then; longer runs (--seconds"));
+  for (json& sample : samples) sample["metrics"]["p99"] = 100;
+  EXPECT_THAT(AbReportText(document), HasSubstr("\nupdate.p99: the runs")) << "2000 tell it";
+  for (json& sample : samples) sample["count"] = 500;
+  EXPECT_THAT(AbReportText(document), HasSubstr("\np99, update.p99: the runs"));
 }
 
 TEST(AbAnswersTest, FiguresOfTheOtherSideAreShownWhenOneFailed) {

@@ -114,6 +114,17 @@ TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
   }
 }
 
+// The keys of the file would be named in the results, and others be measured.
+TEST(AbSideTest, KeysOfAFileHaveTheOrderOfTheFile) {
+  const std::string refused = "--b: --keys inserts the keys of a file in the order of the file";
+  EXPECT_THAT(Refusal("keys=words key-order=random"), HasSubstr(refused));
+  EXPECT_THAT(Refusal("key-order=random keys=words"), HasSubstr(refused));
+  const RunOptions keys = ParseRunOptions({"--engine", "btree", "--keys", "words"});
+  EXPECT_THAT(Refusal("key-order=random", keys), HasSubstr(refused));
+  EXPECT_EQ(ParseSide("b", "keys=places", keys).options.data.keys_file, "places");
+  EXPECT_EQ(ParseSide("b", "keys=words", {}).options.data.order, KeyOrder::kFile);
+}
+
 TEST(AbSideTest, AFlagThatIsFalseTakesBackWhatAllSidesHave) {
   const RunOptions common = ParseRunOptions({"--engine", "btree", "--drop-caches"});
   EXPECT_TRUE(ParseSide("a", "", common).options.drop_caches);
@@ -153,6 +164,29 @@ TEST(AbSideTest, SidesThatDoOtherWorkCannotBeCompared) {
   // Another budget means another number of rows, unless --rows fixes it.
   EXPECT_THAT(Compared("", "ram=128M"), HasSubstr("give --rows"));
   EXPECT_EQ(Compared("rows=1000", "rows=1000 ram=128M"), "");
+}
+
+// An update of ten fields reads the row and writes one of them.
+TEST(AbSideTest, SizesOfValuesAreComparedAsTheUserGivesThem) {
+  EXPECT_EQ(Compared("rows=10 value-size=10x100", "rows=10 value-size=10x100"), "");
+  EXPECT_EQ(Compared("rows=10 value-size=100-1000", "rows=10 value-size=100-1000"), "");
+  EXPECT_THAT(Compared("rows=10 value-size=1000", "rows=10 value-size=10x100"),
+              HasSubstr("value-size is 1000 on side a and \"10x100\" on side b"));
+  EXPECT_THAT(Compared("rows=10 value-size=20x50", "rows=10 value-size=10x100"),
+              HasSubstr("value-size is \"20x50\" on side a and \"10x100\" on side b"));
+  EXPECT_THAT(Compared("rows=10 value-size=550", "rows=10 value-size=100-1000"),
+              HasSubstr("value-size is 550 on side a and \"100-1000\" on side b"));
+}
+
+// The number of rows follows from what the user gave. To give --rows, too, would not help.
+TEST(AbSideTest, WhatMakesOtherRowsIsNamedBeforeTheirNumber) {
+  EXPECT_THAT(Compared("", "value-size=200"), HasSubstr("give --value-size outside"));
+  EXPECT_THAT(Compared("", "key-size=32"), HasSubstr("give --key-size outside"));
+  const std::string keys = "ab_side_test_keys";
+  std::ofstream(keys) << "one\nother\n";
+  EXPECT_EQ(Compared("keys=" + keys, "keys=" + keys), "");
+  EXPECT_THAT(Compared("", "keys=" + keys), HasSubstr("give --keys outside"));
+  std::filesystem::remove(keys);
 }
 
 }  // namespace

@@ -56,6 +56,20 @@ TEST(HistorySeriesTest, ARunWhoseSettingsWereRefusedIsOfAnotherSeries) {
   EXPECT_EQ(series[1].points[1].commit, "c3");
 }
 
+// Nights have seeds of their own, and each draws other sizes.
+TEST(HistorySeriesTest, RandomSizesOfValuesGoOnWithEachSeed) {
+  std::vector<HistoryEntry> entries;
+  for (int night = 0; night < 3; ++night) {
+    entries.push_back(Entry(night, {100}));
+    json& document = entries.back().document;
+    document["options"]["value_size"] = "100-1000";
+    document["data"] = {{"rows", 1000}, {"key_bytes", 16000}, {"value_bytes", 550000 + night}};
+  }
+  EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 1u);
+  for (HistoryEntry& entry : entries) entry.document["options"]["value_size"] = "column";
+  EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 3u);
+}
+
 // Returns for each series whether it goes on.
 std::vector<bool> GoOn(const std::vector<HistoryEntry>& entries) {
   std::vector<bool> all;

@@ -47,6 +47,28 @@ TEST(WhyNotComparableTest, EachOptionThatMakesTheRowsForbids) {
   }
 }
 
+// Each seed draws other sizes, and the loads of one result have seeds of their own.
+TEST(WhyNotComparableTest, RandomSizesAreThoseThatWereAskedFor) {
+  json first = WithOptionsOfRows();
+  first["options"]["value_size"] = "100-1000";
+  json second = first;
+  second["data"]["value_bytes"] = 400001;
+  EXPECT_EQ(WhyNotComparable(first, second, "a", "b"), "");
+  second["options"]["value_size"] = "100-900";
+  EXPECT_THAT(WhyNotComparable(first, second, "a", "b"),
+              HasSubstr("--value-size 100-1000 against 100-900"));
+  second["options"]["value_size"] = 400;
+  EXPECT_THAT(WhyNotComparable(first, second, "a", "b"),
+              HasSubstr("--value-size 100-1000 against 400"));
+  first["options"]["value_size"] = 400;
+  EXPECT_THAT(WhyNotComparable(first, second, "a", "b"),
+              HasSubstr("value_bytes 400000 against 400001"));
+  // The sizes of a column are those of a file.
+  for (json* document : {&first, &second}) (*document)["options"]["value_size"] = "column";
+  EXPECT_THAT(WhyNotComparable(first, second, "a", "b"),
+              HasSubstr("value_bytes 400000 against 400001"));
+}
+
 TEST(WhyNotComparableTest, TheSentenceHasBothValues) {
   const json first = WithOptionsOfRows();
   json second = first;

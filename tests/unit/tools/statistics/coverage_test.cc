@@ -119,5 +119,31 @@ TEST(CoverageTest, LookingAllAlongRaisesNoFalseAlarm) {
   EXPECT_GT(naive, 150);  // looking without a correction is wrong three times as often
 }
 
+// Sides that differ by just the margin are not the same within it.
+TEST(CoverageTest, LookingAllAlongTellsSidesAtTheMarginSeldomTheSame) {
+  const SimulatedWorld world = {.loads = 0.01, .slices = 0};
+  const SimulatedPlan plan = {.design = SimulatedDesign::kRounds, .loads = 20, .slices = 1};
+  const double margin = CompareOptions().margin;
+  SimulatedSides sides(15);
+  int same = 0, naive = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    const std::vector<Sample> samples = sides.Draw(world, plan, 1 + margin);
+    bool told = false, naively_told = false;
+    for (int n = 3; n <= plan.loads; ++n) {
+      const auto seen = std::span(samples).first(static_cast<size_t>(2 * n));
+      const auto is_same = [&](bool sequential) {
+        const Answer answer = Compare(seen, {.sequential = sequential});
+        return answer.p_same <= answer.alpha;
+      };
+      told = told || is_same(true);
+      naively_told = naively_told || is_same(false);
+    }
+    same += told;
+    naive += naively_told;
+  }
+  EXPECT_LT(same, 70);    // 5 %, and what chance explains
+  EXPECT_GT(naive, 100);  // looking without a correction is wrong twice as often
+}
+
 }  // namespace
 }  // namespace testbed
