@@ -22,6 +22,7 @@
 #include "engines/innodb/pool_resize.h"
 #include "engines/innodb/process_state.h"
 #include "engines/sql/mariadb_files.h"
+#include "engines/sql/mariadb_pages.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::innodb {
@@ -237,7 +238,7 @@ void Server::Prepare() {
   if (!Recognises(dir_)) {
     connection_->Run(fmt::format("CREATE DATABASE {}", kSchema));
     // A database that no checkpoint has cannot be recovered.
-    connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
+    connection_->Run(mariadb::kCheckpointNow);
     SyncDirectory(dir_);
   }
   connection_->Run(fmt::format("USE {}", kSchema));
@@ -301,6 +302,8 @@ TableInfo Server::Table(TableId table) const {
 TableId Server::OpenTable(const std::string& table) {
   CheckName(table);
   if (const std::optional<TableId> known = Find(table)) return *known;
+  const LockGuard lock(making_);
+  bool made = false;
   service_.Run([&] {
     connection_->Run(fmt::format(
         "CREATE TABLE IF NOT EXISTS `{}` (k VARBINARY({}) NOT NULL PRIMARY KEY, v LONGBLOB NOT "
@@ -310,11 +313,13 @@ TableId Server::OpenTable(const std::string& table) {
                                                     settings_.key_block_size / 1024)
         : settings_.compressed        ? "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1"
                                       : "ROW_FORMAT=DYNAMIC"));
-    if (!connection_->Run("SHOW WARNINGS").empty()) return;  // the table was there
-    // A table whose first page was never written cannot be recovered, so this takes a checkpoint.
-    connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
-    SyncDirectory(dir_ + "/" + kSchema);
+    made = connection_->Run("SHOW WARNINGS").empty();  // else the table was there
   });
+  if (made) {
+    // A table whose first page was never written cannot be recovered, so this takes a checkpoint.
+    WriteAll();
+    SyncDirectory(dir_ + "/" + kSchema);
+  }
   return Add(table, {.name = "`" + table + "`", .shape = std::make_shared<std::shared_mutex>()});
 }
 
@@ -341,6 +346,7 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
     LockGuard lock(sessions_mutex_);
     for (HandlerOwner* session : sessions_) session->CloseHandler(table);
   }
+  bool made = false;
   Call([&] {
     Connection connection(library_, kSchema);
     const auto columns =
@@ -350,9 +356,12 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
         "ALTER TABLE {} ADD COLUMN {} BINARY({}) AS (CONCAT({})) VIRTUAL INVISIBLE, ADD INDEX {} "
         "({})",
         info.name, info.column, info.key_part, cut, info.column, info.column));
-    connection.Run("SET GLOBAL innodb_log_checkpoint_now = 1");
-    SyncDirectory(dir_ + "/" + kSchema);
+    made = true;
   });
+  if (made) {
+    WriteAll();
+    SyncDirectory(dir_ + "/" + kSchema);
+  }
   return Add(index, std::move(info));
 }
 
@@ -364,6 +373,11 @@ void Server::Join(HandlerOwner* session) {
 void Server::Leave(HandlerOwner* session) {
   LockGuard lock(sessions_mutex_);
   std::erase(sessions_, session);
+}
+
+bool Server::HasSessions() {
+  LockGuard lock(sessions_mutex_);
+  return !sessions_.empty();
 }
 
 // Makes the files known to the kernel account, as they do not pass device/file/file.h.
@@ -392,11 +406,12 @@ void Server::SyncLazily() {
 }
 
 void Server::WriteAll() {
-  service_.Run([this] {
-    do {
-      connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
-    } while (Status()["buffer_pool_pages_dirty"] != 0);
-  });
+  const LockGuard lock(changing_);
+  mariadb::PageWriting how;
+  if (!HasSessions()) how.at_rest = milliseconds(0);
+  mariadb::WritePages(
+      "innodb", [this](const std::string& sql) { return Ask(sql); },
+      [this] { return mariadb::PageStateOf(Status()); }, how);
 }
 
 void Server::Settle() {
@@ -406,6 +421,7 @@ void Server::Settle() {
 
 void Server::Resize(uint64_t bytes) {
   bytes = std::max(bytes >> 20 << 20, mariadb::LeastPool(settings_.page_size));
+  const LockGuard lock(changing_);
   ResizePool([this](const std::string& sql) { return Ask(sql); }, bytes);
 }
 
@@ -420,6 +436,7 @@ std::map<std::string, uint64_t> Server::Status() {
 }
 
 std::map<std::string, std::string> Server::Variables() {
+  const LockGuard lock(changing_);
   std::map<std::string, std::string> variables;
   for (const Connection::Row& row : Ask("SHOW GLOBAL VARIABLES")) {
     variables[row[0]] = row[1];
