@@ -19,6 +19,7 @@
 #include "device/file/file.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 #include "engines/innodb/pool_resize.h"
 #include "engines/innodb/process_state.h"
 #include "engines/sql/mariadb_files.h"
@@ -127,13 +128,16 @@ class Server::Running {
   bool running_ GUARDED_BY(mutex_) = false;
 };
 
-// A ThreadPass has the servers to whose libraries a thread is known.
+// A ThreadPass has the servers to whose libraries a thread is known. A server that is closed after
+// the thread_local objects are gone finds a new one.
 class Server::ThreadPass {
  public:
   static ThreadPass& Mine() {
-    static thread_local ThreadPass pass;
-    return pass;
+    return *OfThread([] { return std::make_unique<ThreadPass>(); });
   }
+  ThreadPass() = default;
+  ThreadPass(const ThreadPass&) = delete;
+  ThreadPass& operator=(const ThreadPass&) = delete;
   ~ThreadPass() {
     for (const std::shared_ptr<Running>& running : known_) running->Leave();
   }
@@ -211,11 +215,12 @@ Server::~Server() {
 void Server::Start() {
   // These are never freed, as the libraries keep pointers into them (Running).
   static Mutex mutex;
-  static std::vector<std::shared_ptr<Running>> all GUARDED_BY(mutex);
+  static std::vector<std::shared_ptr<Running>>* const all PT_GUARDED_BY(mutex) =
+      new std::vector<std::shared_ptr<Running>>;
   running_ = std::make_shared<Running>(settings_, dir_);
   {
     LockGuard lock(mutex);
-    all.push_back(running_);
+    all->push_back(running_);
   }
   std::string said;
   library_ = &running_->library();

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -84,6 +85,19 @@ TEST_F(InnodbTest, AThreadMayOutliveTheEngine) {
     engine.reset();
   }).join();
   engine = Open();
+  std::string_view value;
+  EXPECT_TRUE(engine->NewSession()->Get(engine->OpenTable("t"), "k", &value));
+}
+
+// A static engine is closed after the thread_local objects of the main thread are destroyed. Here
+// those of a thread are, because the object that has the engine was made before them.
+TEST_F(InnodbTest, IsClosedByTheLastObjectOfAThread) {
+  std::thread([this] {
+    thread_local std::unique_ptr<Engine> last;
+    last = Open();
+    last->NewSession()->Put(last->OpenTable("t"), "k", "v");
+  }).join();
+  const std::unique_ptr<Engine> engine = Open();
   std::string_view value;
   EXPECT_TRUE(engine->NewSession()->Get(engine->OpenTable("t"), "k", &value));
 }
