@@ -1,5 +1,5 @@
 # Debian packages: `cpack -G DEB` in the build folder makes one of the command and one of what programs embed,
-# after a build of the targets testbed, testbed_man and testbed_development. dpkg-shlibdeps (Debian: dpkg-dev) finds
+# after a build of the targets testbed, testbed_man and testbed_development. dpkg-shlibdeps (Debian: dpkg-dev, file) finds
 # the libraries that programs need; a package of static libraries names its own: it depends on those of the components
 # account and btree, and recommends those of the build's engines that Debian has.
 include(GNUInstallDirs)

@@ -2,7 +2,7 @@
 # Runs the checks that take longer than continuous integration allows, one part after the other, each with a
 # log of its own, and prints a summary at the end:
 #
-#   clean-roots    both README commands in a bare Debian 12 and 13 (root, debootstrap)
+#   clean-roots    both README commands, the Debian packages and the container in a bare Debian 12 and 13 (root, debootstrap)
 #   tidy           clang-tidy and the thread-safety analysis on the whole tree (tools/lint.sh)
 #   without-engines  the program without each library that an engine needs (the presets without-* and own-engines)
 #   extension      the engine of examples/shelf and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
@@ -64,7 +64,7 @@ part_clean_roots() {
   command -v debootstrap >/dev/null || cannot "debootstrap is not installed" || return
   local suite bad=0
   for suite in bookworm trixie; do
-    "$source_dir/tools/check_clean_root.sh" "$suite" || bad=1
+    "$source_dir/tools/check_clean_root.sh" --packages "$suite" || bad=1
   done
   return "$bad"
 }

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "engines/sql/changed_variables.h"
+#include "engines/sql/mariadb_pages.h"
 
 namespace testbed::innodb {
 

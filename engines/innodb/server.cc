@@ -19,9 +19,11 @@
 #include "device/file/file.h"
 #include "device/os/interrupted.h"
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 #include "engines/innodb/pool_resize.h"
 #include "engines/innodb/process_state.h"
 #include "engines/sql/mariadb_files.h"
+#include "engines/sql/mariadb_pages.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::innodb {
@@ -126,13 +128,16 @@ class Server::Running {
   bool running_ GUARDED_BY(mutex_) = false;
 };
 
-// A ThreadPass has the servers to whose libraries a thread is known.
+// A ThreadPass has the servers to whose libraries a thread is known. A server that is closed after
+// the thread_local objects are gone finds a new one.
 class Server::ThreadPass {
  public:
   static ThreadPass& Mine() {
-    static thread_local ThreadPass pass;
-    return pass;
+    return *OfThread([] { return std::make_unique<ThreadPass>(); });
   }
+  ThreadPass() = default;
+  ThreadPass(const ThreadPass&) = delete;
+  ThreadPass& operator=(const ThreadPass&) = delete;
   ~ThreadPass() {
     for (const std::shared_ptr<Running>& running : known_) running->Leave();
   }
@@ -210,11 +215,12 @@ Server::~Server() {
 void Server::Start() {
   // These are never freed, as the libraries keep pointers into them (Running).
   static Mutex mutex;
-  static std::vector<std::shared_ptr<Running>> all GUARDED_BY(mutex);
+  static std::vector<std::shared_ptr<Running>>* const all PT_GUARDED_BY(mutex) =
+      new std::vector<std::shared_ptr<Running>>;
   running_ = std::make_shared<Running>(settings_, dir_);
   {
     LockGuard lock(mutex);
-    all.push_back(running_);
+    all->push_back(running_);
   }
   std::string said;
   library_ = &running_->library();
@@ -237,7 +243,7 @@ void Server::Prepare() {
   if (!Recognises(dir_)) {
     connection_->Run(fmt::format("CREATE DATABASE {}", kSchema));
     // A database that no checkpoint has cannot be recovered.
-    connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
+    connection_->Run(mariadb::kCheckpointNow);
     SyncDirectory(dir_);
   }
   connection_->Run(fmt::format("USE {}", kSchema));
@@ -301,6 +307,8 @@ TableInfo Server::Table(TableId table) const {
 TableId Server::OpenTable(const std::string& table) {
   CheckName(table);
   if (const std::optional<TableId> known = Find(table)) return *known;
+  const LockGuard lock(making_);
+  bool made = false;
   service_.Run([&] {
     connection_->Run(fmt::format(
         "CREATE TABLE IF NOT EXISTS `{}` (k VARBINARY({}) NOT NULL PRIMARY KEY, v LONGBLOB NOT "
@@ -310,11 +318,13 @@ TableId Server::OpenTable(const std::string& table) {
                                                     settings_.key_block_size / 1024)
         : settings_.compressed        ? "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1"
                                       : "ROW_FORMAT=DYNAMIC"));
-    if (!connection_->Run("SHOW WARNINGS").empty()) return;  // the table was there
-    // A table whose first page was never written cannot be recovered, so this takes a checkpoint.
-    connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
-    SyncDirectory(dir_ + "/" + kSchema);
+    made = connection_->Run("SHOW WARNINGS").empty();  // else the table was there
   });
+  if (made) {
+    // A table whose first page was never written cannot be recovered, so this takes a checkpoint.
+    WriteAll();
+    SyncDirectory(dir_ + "/" + kSchema);
+  }
   return Add(table, {.name = "`" + table + "`", .shape = std::make_shared<std::shared_mutex>()});
 }
 
@@ -341,6 +351,7 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
     LockGuard lock(sessions_mutex_);
     for (HandlerOwner* session : sessions_) session->CloseHandler(table);
   }
+  bool made = false;
   Call([&] {
     Connection connection(library_, kSchema);
     const auto columns =
@@ -350,9 +361,12 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
         "ALTER TABLE {} ADD COLUMN {} BINARY({}) AS (CONCAT({})) VIRTUAL INVISIBLE, ADD INDEX {} "
         "({})",
         info.name, info.column, info.key_part, cut, info.column, info.column));
-    connection.Run("SET GLOBAL innodb_log_checkpoint_now = 1");
-    SyncDirectory(dir_ + "/" + kSchema);
+    made = true;
   });
+  if (made) {
+    WriteAll();
+    SyncDirectory(dir_ + "/" + kSchema);
+  }
   return Add(index, std::move(info));
 }
 
@@ -364,6 +378,11 @@ void Server::Join(HandlerOwner* session) {
 void Server::Leave(HandlerOwner* session) {
   LockGuard lock(sessions_mutex_);
   std::erase(sessions_, session);
+}
+
+bool Server::HasSessions() {
+  LockGuard lock(sessions_mutex_);
+  return !sessions_.empty();
 }
 
 // Makes the files known to the kernel account, as they do not pass device/file/file.h.
@@ -392,11 +411,12 @@ void Server::SyncLazily() {
 }
 
 void Server::WriteAll() {
-  service_.Run([this] {
-    do {
-      connection_->Run("SET GLOBAL innodb_log_checkpoint_now = 1");
-    } while (Status()["buffer_pool_pages_dirty"] != 0);
-  });
+  const LockGuard lock(changing_);
+  mariadb::PageWriting how;
+  if (!HasSessions()) how.at_rest = milliseconds(0);
+  mariadb::WritePages(
+      "innodb", [this](const std::string& sql) { return Ask(sql); },
+      [this] { return mariadb::PageStateOf(Status()); }, how);
 }
 
 void Server::Settle() {
@@ -406,6 +426,7 @@ void Server::Settle() {
 
 void Server::Resize(uint64_t bytes) {
   bytes = std::max(bytes >> 20 << 20, mariadb::LeastPool(settings_.page_size));
+  const LockGuard lock(changing_);
   ResizePool([this](const std::string& sql) { return Ask(sql); }, bytes);
 }
 
@@ -420,6 +441,7 @@ std::map<std::string, uint64_t> Server::Status() {
 }
 
 std::map<std::string, std::string> Server::Variables() {
+  const LockGuard lock(changing_);
   std::map<std::string, std::string> variables;
   for (const Connection::Row& row : Ask("SHOW GLOBAL VARIABLES")) {
     variables[row[0]] = row[1];

@@ -89,7 +89,8 @@ class Server {
     commits_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Writes dirty pages until there are none, and takes a checkpoint.
+  // Writes the pages that were changed before the call, and returns once a checkpoint lies behind
+  // these changes. When no session writes meanwhile, no page is dirty then.
   void WriteAll();
   // Waits until old versions of rows are purged, or the purge makes no progress, and then calls
   // WriteAll.
@@ -112,6 +113,7 @@ class Server {
   void Prepare();
   void SyncLazily();
   void RegisterFiles() const;
+  bool HasSessions();
   std::vector<Connection::Row> Ask(const std::string& sql);
   TableId Add(const std::string& name, TableInfo info);
   std::optional<TableId> Find(const std::string& name) const;
@@ -131,6 +133,8 @@ class Server {
   std::vector<TableInfo> tables_ GUARDED_BY(mutex_);   // by TableId
   Mutex sessions_mutex_;
   std::vector<HandlerOwner*> sessions_ GUARDED_BY(sessions_mutex_);
+  Mutex making_;    // held while a table is made, so that none is used before a checkpoint has it
+  Mutex changing_;  // held while variables are others than the run's; locked after making_
   std::unique_ptr<LazySync> lazy_;  // declared last: its thread uses the other members
 };
 

@@ -32,6 +32,7 @@
 #include "engines/mysql/versions.h"
 #include "engines/sql/addresses.h"
 #include "engines/sql/mariadb_files.h"
+#include "engines/sql/mariadb_pages.h"
 #include "engines/sql/mariadb_settings.h"
 #include "engines/sql/ownership.h"
 #include "engines/sql/session.h"
@@ -46,7 +47,6 @@ using std::chrono::milliseconds;
 
 constexpr char kMarker[] = "testbed_marker";
 constexpr char kComment[] = "testbed";  // of a database, which MariaDB has from 10.5 on
-constexpr char kCheckpoint[] = "SET GLOBAL innodb_log_checkpoint_now = 1";
 
 class MysqlEngine : public Engine {
  public:
@@ -86,6 +86,7 @@ class MysqlEngine : public Engine {
   void MakeSchema();
   bool IsTableThere(const std::string& table);
   void WriteAll();
+  mariadb::PageState Pages() const;
   void WriteDirtyPages();
   void CheckpointGivenServer(size_t address);
   std::string Checkpoints() const;
@@ -112,7 +113,7 @@ class MysqlEngine : public Engine {
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
   bool tables_in_steps_ = false;  // a kill may leave a part of a table
   bool galera_ = false;           // the first of several addresses is a node of Galera
-  Mutex writing_;                 // held while the server's variables are others than the run's
+  mutable Mutex writing_;         // held while the server's variables are others than the run's
   Mutex checkpointing_;
   // By address; null until the first checkpoint there.
   std::vector<std::unique_ptr<MyConnection>> checkpoint_connections_ GUARDED_BY(checkpointing_);
@@ -278,25 +279,31 @@ void MysqlEngine::WriteAll() {
     store_->Ask("SET GLOBAL rocksdb_force_flush_memtable_now = 1");
     return;
   }
+  if (server_ != nullptr) return WriteDirtyPages();
   try {
-    do {
-      WriteDirtyPages();
-    } while (server_ != nullptr && Status(0)["buffer_pool_pages_dirty"] != 0);
+    for (size_t i = 0; i < store_->addresses(); ++i) CheckpointGivenServer(i);
   } catch (const Error& error) {
-    if (server_ != nullptr || error.kind() != Error::kUsage) throw;
+    if (error.kind() != Error::kUsage) throw;
     may_checkpoint_ = false;  // EffectiveSettings reports this
   }
 }
 
-void MysqlEngine::WriteDirtyPages() {
-  if (server_ == nullptr) {
-    for (size_t i = 0; i < store_->addresses(); ++i) CheckpointGivenServer(i);
-  } else if (has_checkpoint_now_) {
-    store_->Ask(kCheckpoint);
-  } else {
-    const LockGuard lock(writing_);
-    old_server::WritePages([this](const std::string& sql) { return store_->Ask(sql); });
+mariadb::PageState MysqlEngine::Pages() const {
+  mariadb::PageState pages = mariadb::PageStateOf(Status(0));
+  if (!has_checkpoint_now_) {
+    old_server::ReadLog([this](const std::string& sql) { return store_->Ask(sql); }, &pages);
   }
+  return pages;
+}
+
+// Only a server of the run's own has other values of its variables meanwhile.
+void MysqlEngine::WriteDirtyPages() {
+  const LockGuard lock(writing_);
+  mariadb::PageWriting how{.has_statement = has_checkpoint_now_};
+  if (store_->commits() == 0) how.at_rest = milliseconds(0);
+  mariadb::WritePages(
+      "mysql", [this](const std::string& sql) { return store_->Ask(sql); },
+      [this] { return Pages(); }, how);
 }
 
 // InnoDB ends the statement when a checkpoint has reached the end of the log, which each client
@@ -307,7 +314,8 @@ void MysqlEngine::CheckpointGivenServer(size_t address) {
   checkpoint_connections_.resize(store_->addresses());
   std::unique_ptr<MyConnection> connection = std::move(checkpoint_connections_[address]);
   if (connection == nullptr) connection = std::make_unique<MyConnection>(Target(address));
-  if (!connection->RunWithin(kCheckpoint, std::chrono::seconds(settings_.checkpoint_wait_s))) {
+  if (!connection->RunWithin(mariadb::kCheckpointNow,
+                             std::chrono::seconds(settings_.checkpoint_wait_s))) {
     if (StopRequested()) throw Stopped("while its server took a checkpoint");
     throw Error(Error::kRun,
                 fmt::format("mysql: {} has not ended a checkpoint within {} s, as happens while "
@@ -407,7 +415,11 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
   } else {
     all.emplace_back("addresses", JoinAddresses(Addresses()));
   }
-  const std::map<std::string, std::string> variables = Variables(0);
+  std::map<std::string, std::string> variables;
+  {
+    const LockGuard lock(writing_);
+    variables = Variables(0);
+  }
   for (const auto& [name, value] : variables) {
     const bool told = name.starts_with(IsRocksdb() ? "rocksdb_" : "innodb_") || name == "version" ||
                       name == "thread_handling" || name == "max_connections" || name == "log_bin" ||

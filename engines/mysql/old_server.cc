@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <string_view>
-#include <thread>
 
 #include "device/error.h"
-#include "device/os/signal_guard.h"
-#include "engines/sql/changed_variables.h"
+#include "engines/sql/mariadb_pages.h"
 #include "engines/sql/mariadb_settings.h"
 
 namespace testbed::mysql::old_server {
@@ -85,19 +82,10 @@ uint64_t HistoryLength(const Ask& ask) {
   return ParseStatus(InnodbStatus(ask), "History list length");
 }
 
-void WritePages(const Ask& ask) {
-  constexpr std::chrono::milliseconds kPoll(20);
-  // Records that InnoDB 5.7 writes for the checkpoint itself, so that it never reaches the end.
-  constexpr uint64_t kOfCheckpoint = 64;
-  const uint64_t end = ParseStatus(InnodbStatus(ask), "Log sequence number");
-  mariadb::ChangedVariables changed("mysql", ask);
-  changed.Set("innodb_io_capacity_max", "1000000");
-  changed.Set("innodb_io_capacity", "1000000");
-  changed.Set("innodb_max_dirty_pages_pct", "0.001");
-  while (ParseStatus(InnodbStatus(ask), "Last checkpoint at") + kOfCheckpoint < end &&
-         !StopRequested()) {
-    std::this_thread::sleep_for(kPoll);
-  }
+void ReadLog(const Ask& ask, mariadb::PageState* state) {
+  const std::string status = InnodbStatus(ask);
+  state->log_end = ParseStatus(status, "Log sequence number");
+  state->checkpoint = ParseStatus(status, "Last checkpoint at");
 }
 
 }  // namespace testbed::mysql::old_server

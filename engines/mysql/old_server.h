@@ -1,5 +1,5 @@
 // What a private server needs that is older than those of distributions (versions.h): other
-// arguments, and another way to have its pages written.
+// arguments, and another source for the state of its log.
 #ifndef TESTBED_ENGINES_MYSQL_OLD_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_OLD_SERVER_H_
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engines/mysql/versions.h"
-#include "engines/sql/changed_variables.h"
+#include "engines/sql/mariadb_pages.h"
 
 namespace testbed::mysql::old_server {
 
@@ -36,11 +36,8 @@ using mariadb::Ask;
 // Returns how many versions of rows wait for the purge, which 10.2.11 tells in that answer alone.
 uint64_t HistoryLength(const Ask& ask);
 
-// Has the server write all pages that were changed before the call, and returns once its checkpoint
-// lies behind these changes. Such a server has no statement for it: its page cleaner writes the
-// pages when it may keep none, as many a second as innodb_io_capacity allows. Both variables have
-// their values again when the function returns. Returns early when the run should end.
-void WritePages(const Ask& ask);
+// Sets the log sequence numbers of *state, which 10.2.11 tells in that answer alone.
+void ReadLog(const Ask& ask, mariadb::PageState* state);
 
 }  // namespace testbed::mysql::old_server
 

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <utility>
 
 #include "device/account/ledger.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
+#include "device/os/thread.h"
 
 namespace testbed::sqlite {
 namespace {
@@ -22,7 +24,20 @@ constexpr off_t kLockBytes = 0x40000000;
 constexpr off_t kLockBytesLength = 512;
 constexpr int kSectorSize = 4096;
 
-thread_local std::optional<Error> last_error;
+// Returns the error of the calling thread, which a database may set that is closed after the
+// thread_local objects are gone. Throws std::bad_alloc.
+std::optional<Error>& LastError() {
+  return *OfThread([] { return std::make_unique<std::optional<Error>>(); });
+}
+
+// Keeps an error for the calling thread.
+void Keep(const Error& error) noexcept {
+  try {
+    LastError() = error;
+  } catch (const std::bad_alloc&) {
+    // SQLite's code alone tells of the failure then.
+  }
+}
 
 // Runs a callback's body and returns its result code. An exception must not pass through SQLite's
 // C frames.
@@ -32,12 +47,12 @@ int Guarded(int code, Body body) noexcept {
     body();
     return SQLITE_OK;
   } catch (const Error& error) {
-    last_error = error;
+    Keep(error);
     return error.disk_is_full() ? SQLITE_FULL : code;
   } catch (const std::bad_alloc&) {
     return SQLITE_NOMEM;
   } catch (const std::exception& error) {
-    last_error = Error(Error::kIo, error.what(), EIO);
+    Keep(Error(Error::kIo, error.what(), EIO));
     return code;
   }
 }
@@ -317,7 +332,7 @@ struct VfsCalls {
       // A journal that cannot be examined must not pass for absent: without it the database may be
       // torn.
       if (!there && errno != ENOENT && errno != ENOTDIR) {
-        last_error = Error::Io("stat", name, errno);
+        Keep(Error::Io("stat", name, errno));
         return SQLITE_IOERR_ACCESS;
       }
       *yes = there && (!S_ISREG(st.st_mode) || st.st_size > 0);
@@ -432,6 +447,6 @@ Vfs::Written Vfs::written() const {
           log_bytes_.load(std::memory_order_relaxed)};
 }
 
-std::optional<Error> Vfs::TakeError() { return std::exchange(last_error, std::nullopt); }
+std::optional<Error> Vfs::TakeError() { return std::exchange(LastError(), std::nullopt); }
 
 }  // namespace testbed::sqlite

@@ -2,9 +2,13 @@
 
 #include <atomic>
 #include <cerrno>
+#include <memory>
+#include <new>
 #include <string_view>
+#include <utility>
 
 #include "device/os/mutex.h"
+#include "device/os/thread.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -30,7 +34,17 @@ struct ThreadError {
   Error::Kind kind = Error::kRun;
   std::string sentence;
 };
-thread_local ThreadError last_error;
+
+// Returns the last error of the calling thread, which a database may set that is closed after the
+// thread_local objects are gone. Returns null when there is no memory for it: the code that a call
+// returns then tells of its failure alone.
+ThreadError* LastError() noexcept {
+  try {
+    return OfThread([] { return std::make_unique<ThreadError>(); });
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 // Returns the sentence of a message of WiredTiger. A message begins with time, process, file, call
 // and a severity in brackets; some then have a C function and line; the sentence follows.
@@ -85,11 +99,13 @@ int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const 
   Errors* errors = static_cast<Handler*>(handler)->owner;
   const std::string_view text = WithoutPrefix(message);
   if (IsPageDump(text)) return 0;
+  ThreadError* const last = LastError();
   if (code == WT_PANIC) {
     leaks_memory = true;
     LockGuard lock(errors->mutex_);
     if (!errors->panic_cause_) {
-      errors->panic_cause_.emplace(last_error.kind, last_error.sentence, last_error.code);
+      const ThreadError cause = last != nullptr ? *last : ThreadError();
+      errors->panic_cause_.emplace(cause.kind, cause.sentence, cause.code);
     }
     // WiredTiger sets the connection's panic flag after this call. The exchange keeps the two
     // stores in this order for a thread that sees the flag.
@@ -105,11 +121,11 @@ int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const 
   }
   // WiredTiger reports a wrong checksum with code 0 and then, as WT_ERROR, "fatal read error".
   if (damage && code == 0) code = WT_ERROR;
-  if (last_error.exact && last_error.code == code) return 0;
-  last_error.code = code;
-  last_error.exact = damage;
-  last_error.kind = damage ? Error::kCorruption : KindOf(code);
-  last_error.sentence = text;
+  if (last == nullptr || (last->exact && last->code == code)) return 0;
+  last->code = code;
+  last->exact = damage;
+  last->kind = damage ? Error::kCorruption : KindOf(code);
+  last->sentence = text;
   return 0;
 }
 
@@ -129,8 +145,8 @@ void Errors::Throw(int code, const std::string& doing) {
     }
   }
   if (code == ENOMEM) throw Error::NoMemory("for wiredtiger's " + doing);
-  ThreadError error = std::move(last_error);
-  last_error = ThreadError();
+  ThreadError* const last = LastError();
+  const ThreadError error = last != nullptr ? std::exchange(*last, ThreadError()) : ThreadError();
   if (error.code == code && !error.sentence.empty()) {
     throw Error(error.kind, before + error.sentence, code > 0 ? code : 0);
   }
@@ -138,11 +154,14 @@ void Errors::Throw(int code, const std::string& doing) {
 }
 
 int FileError(const Error& error) {
-  last_error.code = error.code() != 0 ? error.code() : WT_ERROR;
-  last_error.exact = true;
-  last_error.kind = error.kind();
-  last_error.sentence = error.what();
-  return last_error.code;
+  const int code = error.code() != 0 ? error.code() : WT_ERROR;
+  if (ThreadError* const last = LastError()) {
+    last->code = code;
+    last->exact = true;
+    last->kind = error.kind();
+    last->sentence = error.what();
+  }
+  return code;
 }
 
 }  // namespace testbed::wiredtiger

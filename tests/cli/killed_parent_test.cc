@@ -70,7 +70,7 @@ constexpr char kLongRun[] =
 
 TEST_F(KilledParentTest, ARunThatLoads) {
   const pid_t process = Start("--engine btree --ram 32M --rows 3000000 --workload insert --quiet");
-  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 2; }));
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Processes().size() >= 2; }));
   LetItWork();
   KillAndExpectNoneLeft(process);
   CleanAndExpectEmpty();
@@ -78,7 +78,7 @@ TEST_F(KilledParentTest, ARunThatLoads) {
 
 TEST_F(KilledParentTest, ARunThatMeasures) {
   const pid_t process = Start(kLongRun);
-  ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Loaded() && Processes().size() >= 2; }));
   LetItWork();
   KillAndExpectNoneLeft(process);
   CleanAndExpectEmpty();
@@ -86,7 +86,7 @@ TEST_F(KilledParentTest, ARunThatMeasures) {
 
 TEST_F(KilledParentTest, UnderNohup) {
   const pid_t process = Start(kLongRun, "nohup");
-  ASSERT_TRUE(Becomes([&] { return Loaded() && Processes().size() >= 2; }));
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Loaded() && Processes().size() >= 2; }));
   LetItWork();
   KillAndExpectNoneLeft(process);
 }
@@ -101,7 +101,7 @@ TEST_F(KilledParentTest, KilledByTimeout) {
 
 TEST_F(KilledParentTest, ACrashtestThatWrites) {
   const pid_t process = Start("crashtest --engine btree --kills 50 --longest-ms 60000 --quiet");
-  ASSERT_TRUE(Becomes([&] { return Processes().size() >= 2; }));
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Processes().size() >= 2; }));
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   KillAndExpectNoneLeft(process);
   CleanAndExpectEmpty();
@@ -119,7 +119,7 @@ TEST_F(KilledParentTest, AnExperiment) {
   const pid_t process =
       Start("experiment read-size --scale tiny --set seconds=60 --out results --quiet");
   // The test waits until the first load is finished and a cell is running.
-  ASSERT_TRUE(Becomes([&] {
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] {
     std::error_code none;
     const fs::directory_iterator loads(directory_ / "results/loads", none);
     return loads != fs::directory_iterator() && Processes().size() >= 2;
@@ -133,7 +133,7 @@ TEST_F(KilledParentTest, AnExperiment) {
 TEST_F(KilledParentTest, AStopWhileAScratchDeviceIsWrittenIsAStop) {
   if (::geteuid() != 0) GTEST_SKIP() << "a scratch device needs root";
   const pid_t process = Start(std::string(kLongRun) + " --scratch 2G");
-  ASSERT_TRUE(Becomes([&] { return Holds(".testbed-scratch"); }));
+  ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Holds(".testbed-scratch"); }));
   ::kill(process, SIGTERM);
   int status = 0;
   ::waitpid(process, &status, 0);
@@ -149,7 +149,7 @@ TEST_F(KilledParentTest, SettingUpAScratchDevice) {
   for (int ms = 10; ms <= 3000; ms = ms * 2) {
     SCOPED_TRACE(ms);
     const pid_t process = Start(std::string(kLongRun) + " --scratch 256M");
-    ASSERT_TRUE(Becomes([&] { return Holds(".testbed-scratch"); }));
+    ASSERT_TRUE(BecomesWhileItRuns(process, [&] { return Holds(".testbed-scratch"); }));
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
     KillAndExpectNoneLeft(process);
     CleanAndExpectEmpty();

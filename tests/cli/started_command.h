@@ -90,6 +90,16 @@ class StartedCommandTest : public CommandTest {
     return false;
   }
 
+  // Waits until the condition holds, however long the machine takes, or the started process has
+  // ended. Returns whether it holds.
+  static bool BecomesWhileItRuns(pid_t process, const std::function<bool()>& condition) {
+    while (State(std::to_string(process)) != 'Z') {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return false;
+  }
+
   // Waits until the child is in the middle of a phase. The child then writes nothing to its parent,
   // so that a write cannot tell it that the parent is dead.
   static void LetItWork() { std::this_thread::sleep_for(std::chrono::seconds(1)); }

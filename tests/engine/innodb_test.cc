@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -84,6 +85,19 @@ TEST_F(InnodbTest, AThreadMayOutliveTheEngine) {
     engine.reset();
   }).join();
   engine = Open();
+  std::string_view value;
+  EXPECT_TRUE(engine->NewSession()->Get(engine->OpenTable("t"), "k", &value));
+}
+
+// A static engine is closed after the thread_local objects of the main thread are destroyed. Here
+// those of a thread are, because the object that has the engine was made before them.
+TEST_F(InnodbTest, IsClosedByTheLastObjectOfAThread) {
+  std::thread([this] {
+    thread_local std::unique_ptr<Engine> last;
+    last = Open();
+    last->NewSession()->Put(last->OpenTable("t"), "k", "v");
+  }).join();
+  const std::unique_ptr<Engine> engine = Open();
   std::string_view value;
   EXPECT_TRUE(engine->NewSession()->Get(engine->OpenTable("t"), "k", &value));
 }
@@ -250,6 +264,32 @@ TEST_F(InnodbTest, TablesAreReadForTheFirstTimeWhileTheyGetIndexes) {
   }
   for (std::thread& reader : readers) reader.join();
   EXPECT_GT(found.load(), 0u);
+}
+
+// InnoDB's own statement for a checkpoint waits until no session has written meanwhile.
+TEST_F(InnodbTest, ACheckpointEndsWhileSessionsWrite) {
+  options_.extra = {{"server_option", "innodb_max_dirty_pages_pct=70"}};
+  const std::unique_ptr<Engine> engine = Open();
+  const TableId table = engine->OpenTable("t");
+  std::atomic<bool> stop{false};
+  std::atomic<int> writing{0};
+  constexpr int kWriters = 4;
+  std::vector<std::thread> writers;
+  for (int t = 0; t < kWriters; ++t) {
+    writers.emplace_back([&, t] {
+      const std::unique_ptr<Session> session = engine->NewSession();
+      for (int i = 0; !stop.load(); ++i) {
+        session->Put(table, std::to_string(t) + "." + std::to_string(i % 1000),
+                     std::string(300, static_cast<char>('a' + i % 26)));
+        if (i == 0) writing.fetch_add(1);
+      }
+    });
+  }
+  while (writing.load() < kWriters) std::this_thread::yield();
+  engine->Checkpoint();
+  stop.store(true);
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(Setting(*engine, "innodb_max_dirty_pages_pct"), "70.000000");
 }
 
 // Two sessions that take two rows in opposite order: one is rolled back by InnoDB, and both end.

@@ -419,6 +419,37 @@ TEST_F(SqliteTest, AFailedCallLosesNoStatement) {
   EXPECT_FALSE(fs::exists(database() + "-wal")) << "a connection stays open";
 }
 
+// Has calls of its database fail when it is destroyed.
+struct FailsAtItsEnd {
+  std::unique_ptr<Engine> engine;
+  std::string* sentence = nullptr;
+  ~FailsAtItsEnd() {
+    if (engine == nullptr) return;
+    FileFaults::Set(0, UINT64_MAX, EIO);
+    *sentence = ErrorOf(Error::kIo, [this] { engine->Checkpoint(); });
+    engine.reset();
+    FileFaults::Clear();
+  }
+};
+
+// A static database is closed after the thread_local objects of the main thread are destroyed. Here
+// those of a thread are, because the object that has the database was made before them.
+TEST_F(SqliteTest, AnErrorIsToldUntilTheThreadHasEnded) {
+  std::string sentence;
+  std::thread([this, &sentence] {
+    thread_local FailsAtItsEnd last;
+    last.engine = OpenEngine("sqlite", dir_, options_);
+    last.sentence = &sentence;
+    last.engine->NewSession()->Put(last.engine->OpenTable("t"), "k", "v");
+    auto other = OpenEngine("sqlite", dir_ + "/other", options_);
+    other->NewSession()->Put(other->OpenTable("t"), "k", "v");
+    FileFaults::Set(0, UINT64_MAX, EIO);
+    other.reset();  // nobody takes its error
+    FileFaults::Clear();
+  }).join();
+  EXPECT_NE(sentence.find("Input/output error"), std::string::npos) << sentence;
+}
+
 // SQLite itself syncs nothing with durability none.
 TEST_F(SqliteTest, ACleanCloseIsDurableWithoutDurabilityToo) {
   const auto data = static_cast<size_t>(FileKind::kData);

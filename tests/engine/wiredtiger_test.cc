@@ -411,6 +411,33 @@ TEST_F(WiredtigerTest, ACommitIsNotAcknowledgedWhenItsLargeLogRecordWasNotWritte
   }
 }
 
+// Has calls of its database fail when it is destroyed.
+struct RefusedAtItsEnd {
+  std::unique_ptr<Engine> engine;
+  std::string* sentence = nullptr;
+  ~RefusedAtItsEnd() {
+    if (engine == nullptr) return;
+    EXPECT_FALSE(engine->ResizeCache(1));
+    FileFaults::Set(0, 1, EIO);
+    *sentence = ErrorOf(Error::kIo, [this] { engine->OpenTable("u"); });
+    FileFaults::Clear();
+  }
+};
+
+// A static database is closed after the thread_local objects of the main thread are destroyed. Here
+// those of a thread are, because the object that has the database was made before them.
+TEST_F(WiredtigerTest, AnErrorIsToldUntilTheThreadHasEnded) {
+  options_.durability = Durability::kNone;  // no thread of its own calls the file layer
+  std::string sentence;
+  std::thread([this, &sentence] {
+    thread_local RefusedAtItsEnd last;
+    last.engine = OpenEngine("wiredtiger", dir_, options_);
+    last.sentence = &sentence;
+    EXPECT_FALSE(last.engine->ResizeCache(1));  // WiredTiger's words stay with the thread
+  }).join();
+  EXPECT_NE(sentence.find("Input/output error"), std::string::npos) << sentence;
+}
+
 // WiredTiger's close waits until transactions and cursors end, and after a panic WiredTiger refuses
 // to end them.
 TEST_F(WiredtigerTest, ClosesAfterAPanicWithATransactionAndAReaderOpen) {

@@ -17,6 +17,7 @@
 #ifdef TESTBED_HAVE_MYSQL
 #include "engines/mysql/old_server.h"
 #include "engines/mysql/versions.h"
+#include "engines/sql/mariadb_pages.h"
 #include "engines/sql/mariadb_settings.h"
 #endif
 
@@ -177,7 +178,13 @@ class SlowServer {
 TEST(OldServerPagesTest, AreWrittenAndTheServersVariablesStay) {
   SlowServer server;
   const auto before = server.variables;
-  mysql::old_server::WritePages([&](const std::string& sql) { return server.Ask(sql); });
+  const mariadb::Ask ask = [&](const std::string& sql) { return server.Ask(sql); };
+  const auto look = [&] {
+    mariadb::PageState pages;
+    mysql::old_server::ReadLog(ask, &pages);
+    return pages;
+  };
+  mariadb::WritePages("mysql", ask, look, {.has_statement = false});
   EXPECT_GE(server.checkpoint + 64, server.end);
   EXPECT_EQ(server.variables, before);
   // The capacity never lies above its maximum, which the server would raise for good.

@@ -1,0 +1,117 @@
+#include "engines/sql/mariadb_pages.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "device/os/signal_guard.h"
+
+namespace testbed::mariadb {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Bytes of log that the checkpoint itself may write behind what it covers.
+constexpr uint64_t kOfCheckpoint = 64;
+
+// Tells whether others write to the log.
+class LogWatch {
+ public:
+  explicit LogWatch(uint64_t end) { Restart(end); }
+  void Restart(uint64_t end) {
+    end_ = end;
+    since_ = steady_clock::now();
+  }
+  // Takes the log's end of now. Returns whether more was written than checkpoints write.
+  bool Moves(uint64_t end) {
+    if (end <= end_ + kOfCheckpoint) return false;
+    Restart(end);
+    return true;
+  }
+  bool AtRestFor(milliseconds time) const { return steady_clock::now() - since_ >= time; }
+
+ private:
+  uint64_t end_ = 0;
+  steady_clock::time_point since_;
+};
+
+// Tells whether the server gets anywhere.
+class WriteProgress {
+ public:
+  explicit WriteProgress(const PageState& state)
+      : checkpoint_(state.checkpoint), least_dirty_(state.dirty_pages) {}
+  // Takes the state of now. Returns whether it has been no better for `patience`.
+  bool Stalls(const PageState& state, milliseconds patience) {
+    const auto now = steady_clock::now();
+    const bool better = state.checkpoint > checkpoint_ || state.dirty_pages < least_dirty_;
+    checkpoint_ = std::max(checkpoint_, state.checkpoint);
+    least_dirty_ = std::min(least_dirty_, state.dirty_pages);
+    if (better) since_ = now;
+    return !better && now - since_ >= patience;
+  }
+
+ private:
+  uint64_t checkpoint_, least_dirty_;
+  steady_clock::time_point since_ = steady_clock::now();
+};
+
+// Lets the page cleaner write each dirty page at once.
+void Hurry(bool sets_low_water_mark, ChangedVariables* changed) {
+  changed->Set("innodb_io_capacity_max", "1000000");
+  changed->Set("innodb_io_capacity", "1000000");
+  // The server would lower the first one to the second, and not raise it again.
+  if (sets_low_water_mark) changed->Set("innodb_max_dirty_pages_pct_lwm", "0");
+  changed->Set("innodb_max_dirty_pages_pct", "0.001");
+}
+
+}  // namespace
+
+PageState PageStateOf(const std::map<std::string, uint64_t>& status) {
+  const auto number = [&status](const char* name) {
+    const auto it = status.find(name);
+    return it == status.end() ? uint64_t{0} : it->second;
+  };
+  return {.log_end = number("lsn_current"),
+          .checkpoint = number("lsn_last_checkpoint"),
+          .dirty_pages = number("buffer_pool_pages_dirty")};
+}
+
+void WritePages(const std::string& engine, const Ask& ask, const std::function<PageState()>& look,
+                const PageWriting& how) {
+  constexpr milliseconds kPoll(20);
+  PageState state = look();
+  const uint64_t wanted = state.log_end;
+  LogWatch log(wanted);
+  WriteProgress progress(state);
+  std::optional<ChangedVariables> changed;
+  while (state.dirty_pages != 0 || state.checkpoint + kOfCheckpoint < wanted) {
+    bool others_write = false;
+    if (how.has_statement && log.AtRestFor(how.at_rest)) {
+      ask(kCheckpointNow);
+      state = look();
+      log.Restart(state.log_end);
+    } else {
+      std::this_thread::sleep_for(kPoll);
+      state = look();
+      others_write = log.Moves(state.log_end);
+    }
+    if (others_write && state.checkpoint >= wanted) return;
+    if (others_write && StopRequested()) {
+      throw Stopped(fmt::format("while {} took a checkpoint", engine));
+    }
+    if (!changed && (others_write || !how.has_statement)) {
+      // An older server, which has no statement, has a mark that is low enough.
+      Hurry(how.has_statement, &changed.emplace(engine, ask));
+    }
+    if (!progress.Stalls(state, how.patience)) continue;
+    throw Error(
+        Error::kRun,
+        fmt::format("{} has not written all pages that were changed before log sequence number "
+                    "{}: for {} s the server has told of a checkpoint at {} and {} dirty pages",
+                    engine, wanted, how.patience.count() / 1000, state.checkpoint,
+                    state.dirty_pages));
+  }
+}
+
+}  // namespace testbed::mariadb

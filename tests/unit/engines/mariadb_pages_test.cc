@@ -1,0 +1,151 @@
+// Tests how a MariaDB server is made to write its pages, with a stand-in for the server.
+#include "engines/sql/mariadb_pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/error.h"
+
+namespace testbed::mariadb {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr std::chrono::milliseconds kNever = std::chrono::hours(24);
+
+// A server whose sessions write, and whose page cleaner works, between two looks at its state.
+class WritingServer {
+ public:
+  std::vector<std::vector<std::string>> Ask(const std::string& sql) {
+    said.push_back(sql);
+    constexpr std::string_view kSelect = "SELECT @@GLOBAL.", kSet = "SET GLOBAL ";
+    if (sql == kCheckpointNow) {
+      TakeCheckpoint();
+    } else if (sql.starts_with(kSelect)) {
+      return {{variables.at(sql.substr(kSelect.size()))}};
+    } else if (sql.starts_with(kSet)) {
+      const size_t equals = sql.find(" = ");
+      variables.at(sql.substr(kSet.size(), equals - kSet.size())) = sql.substr(equals + 3);
+    }
+    return {};
+  }
+  PageState Look() {
+    if (looks_with_writes > 0) {
+      --looks_with_writes;
+      state.log_end += kWritten;
+      ++state.dirty_pages;
+    }
+    if (variables.at("innodb_max_dirty_pages_pct") == "0.001") {
+      const uint64_t reached = std::min(state.checkpoint + cleaned, state.log_end - kWritten);
+      state.checkpoint = std::max(state.checkpoint, reached);
+    }
+    return state;
+  }
+  // Returns the sentence with which WritePages throws; empty when it returns.
+  std::string Write(std::chrono::milliseconds at_rest,
+                    std::chrono::milliseconds patience = kWritePatience) {
+    try {
+      WritePages(
+          "innodb", [this](const std::string& sql) { return Ask(sql); }, [this] { return Look(); },
+          {.at_rest = at_rest, .patience = patience});
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kRun);
+      return error.what();
+    }
+    return "";
+  }
+
+  static constexpr uint64_t kWritten = 1000;  // bytes of log between two looks
+  PageState state = {.log_end = 50'000, .checkpoint = 40'000, .dirty_pages = 7};
+  int looks_with_writes = 0;  // how many of the next looks follow on writes of sessions
+  uint64_t cleaned = 0;       // how far the page cleaner gets between two looks, once it may
+  std::map<std::string, std::string> variables = {{"innodb_io_capacity", "1000"},
+                                                  {"innodb_io_capacity_max", "2000"},
+                                                  {"innodb_max_dirty_pages_pct", "90.000000"},
+                                                  {"innodb_max_dirty_pages_pct_lwm", "10.000000"}};
+  std::vector<std::string> said;
+
+ private:
+  void TakeCheckpoint() {
+    state.checkpoint = state.log_end;
+    state.dirty_pages = 0;
+    state.log_end += 16;  // the record of the checkpoint
+  }
+};
+
+TEST(MariadbPagesTest, ACleanServerIsAskedForNothing) {
+  WritingServer server;
+  server.state = {.log_end = 50'016, .checkpoint = 50'000, .dirty_pages = 0};
+  EXPECT_EQ(server.Write(kNever), "");
+  EXPECT_THAT(server.said, IsEmpty());
+}
+
+TEST(MariadbPagesTest, WhereNobodyWritesAStatementDoesIt) {
+  WritingServer server;
+  EXPECT_EQ(server.Write(std::chrono::milliseconds(0)), "");
+  EXPECT_EQ(server.state.dirty_pages, 0u);
+  EXPECT_THAT(server.said, testing::ElementsAre(kCheckpointNow));
+}
+
+// InnoDB ends the statement when no session writes, and these write for ever.
+TEST(MariadbPagesTest, WhileSessionsWriteThePageCleanerDoesIt) {
+  WritingServer server;
+  server.looks_with_writes = 1'000'000;
+  server.cleaned = 3000;
+  const auto before = server.variables;
+  const uint64_t wanted = server.state.log_end + WritingServer::kWritten;  // of the first look
+  EXPECT_EQ(server.Write(kNever), "");
+  EXPECT_GE(server.state.checkpoint, wanted);
+  EXPECT_EQ(server.variables, before);
+  EXPECT_THAT(server.said, Not(Contains(kCheckpointNow)));
+  // The server would lower the low-water mark with the other one, and not raise it again.
+  EXPECT_THAT(server.said, Contains("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 10.000000"));
+}
+
+// With nothing more to write the page cleaner takes no checkpoint.
+TEST(MariadbPagesTest, WhenSessionsPauseTheStatementEndsIt) {
+  WritingServer server;
+  server.looks_with_writes = 4;
+  const auto before = server.variables;
+  const uint64_t wanted = server.state.log_end + WritingServer::kWritten;  // of the first look
+  EXPECT_EQ(server.Write(std::chrono::milliseconds(100)), "");
+  EXPECT_GE(server.state.checkpoint, wanted);
+  EXPECT_EQ(server.variables, before);
+  EXPECT_THAT(server.said, Contains(kCheckpointNow));
+}
+
+TEST(MariadbPagesTest, ACheckpointThatGetsNowhereEnds) {
+  WritingServer server;
+  server.looks_with_writes = 1'000'000;
+  const auto before = server.variables;
+  EXPECT_THAT(server.Write(kNever, std::chrono::milliseconds(0)),
+              AllOf(HasSubstr("before log sequence number 51000"),
+                    HasSubstr("a checkpoint at 40000 and 9 dirty pages")));
+  EXPECT_EQ(server.variables, before);
+}
+
+TEST(MariadbPagesTest, TheStateIsThatOfTheStatus) {
+  const PageState state = PageStateOf({{"lsn_current", 30},
+                                       {"lsn_last_checkpoint", 20},
+                                       {"buffer_pool_pages_dirty", 10},
+                                       {"pages_read", 1}});
+  EXPECT_EQ(state.log_end, 30u);
+  EXPECT_EQ(state.checkpoint, 20u);
+  EXPECT_EQ(state.dirty_pages, 10u);
+  EXPECT_EQ(PageStateOf({}).log_end, 0u);
+}
+
+}  // namespace
+}  // namespace testbed::mariadb
