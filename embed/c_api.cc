@@ -242,6 +242,14 @@ testbed_status testbed_checkpoint(testbed_engine* engine) {
   });
 }
 
+testbed_status testbed_backup(testbed_engine* engine, const char* dir) {
+  if (engine == nullptr || dir == nullptr) return Null("an engine and a directory are needed");
+  return Guarded([&] {
+    engine->engine->Backup(dir);
+    return TESTBED_OK;
+  });
+}
+
 testbed_status testbed_session_open(testbed_engine* engine, testbed_session** opened) {
   if (engine == nullptr || opened == nullptr) {
     return Null("an engine and a place for the handle are needed");

@@ -139,6 +139,11 @@ TableId Engine::OpenIndex(const std::string& index, TableId, const std::vector<I
                                  " must be a table that its user writes");
 }
 
+void Engine::Backup(const std::string&) {
+  throw Error(Error::kUsage, name() + " makes no backup of a database that is open: close it and "
+                                      "copy its directory");
+}
+
 bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory) {
   std::string_view inside = path;
   if (const size_t slash = inside.find('/'); Matches("#", inside.substr(0, slash))) {

@@ -98,6 +98,10 @@ class Engine(_Handle):
     def checkpoint(self):
         _call("checkpoint", self._handle)
 
+    def backup(self, directory):
+        """Copies the database to a new or empty directory, as it is at one moment, while other threads go on."""
+        _call("backup", self._handle, _name(os.fsencode(directory)))
+
 
 class Session(_Handle):
     def get(self, table, key):

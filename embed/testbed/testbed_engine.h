@@ -102,6 +102,15 @@ TESTBED_EXPORT testbed_status testbed_open_table(testbed_engine* engine, const c
 // Makes every committed transaction durable, and shortens the log that a recovery replays.
 TESTBED_EXPORT testbed_status testbed_checkpoint(testbed_engine* engine);
 
+// Makes a durable copy of the database in the directory `dir`, which is new or empty, while other
+// threads use their sessions. The copy is the database as it was at one moment during the call: it
+// has every transaction that was committed before the call, and no part of a transaction. It is
+// opened like any other database. A relative `dir` is looked up in the working directory of this
+// call alone.
+// TESTBED_USAGE says that `dir` is not empty or lies in the database's own directory, or that the
+// engine makes no backups (only btree does). After an error `dir` is as it was before.
+TESTBED_EXPORT testbed_status testbed_backup(testbed_engine* engine, const char* dir);
+
 TESTBED_EXPORT testbed_status testbed_session_open(testbed_engine* engine,
                                                    testbed_session** opened);
 // Rolls an open transaction back and closes the session. Returns TESTBED_USAGE when cursors are

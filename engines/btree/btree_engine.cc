@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/btree/inspect/check.h"
+#include "engines/btree/store/backup.h"
 #include "engines/btree/store/read_queue.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
@@ -250,6 +252,12 @@ class BtreeEngine : public Engine {
     store_->ResizeCache(bytes);
     return true;
   }
+  void Backup(const std::string& dir) override {
+    CheckProcess();
+    const std::string place = dir.empty() ? dir : std::filesystem::absolute(dir).string();
+    LockGuard one(backup_mutex_);
+    btree::BackUp(store_.get(), place);
+  }
 
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
     const StoreOptions& o = store_->options();
@@ -347,6 +355,7 @@ class BtreeEngine : public Engine {
   }
 
   std::unique_ptr<Store> store_;
+  Mutex backup_mutex_;  // held by the thread that makes a backup
   const uint32_t lazy_interval_ms_;
   const pid_t process_ = ::getpid();  // the process that opened the database
 };
@@ -398,6 +407,7 @@ EngineInfo BtreeEngineInfo() {
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap};
   can.resizable_cache = true;
   can.reads_in_flight = true;
+  can.backup = true;
   can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
   can.compressions = {"none", "lz4", "zstd"};
   can.min_page_size = btree::kMinPageSize;
@@ -419,8 +429,9 @@ EngineInfo BtreeEngineInfo() {
   };
   AddLogOptions(&can);
   // Databases that earlier versions made have a btree.lock.
-  info.files = {"btree.data",         "btree.data.new",     "btree.lock",   "btree.doublewrite",
-                "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
+  info.files = {"btree.data",         "btree.data.new",     "btree.backup",
+                "btree.lock",         "btree.doublewrite",  "btree.checkpoint.0",
+                "btree.checkpoint.1", "btree.replay",       "btree.log/log-#"};
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.check_options = [](const EngineOptions& o) { btree::CheckOptions(OptionsOf(o)); };
   info.open = OpenChecked;

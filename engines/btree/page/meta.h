@@ -39,6 +39,7 @@ inline constexpr uint32_t kCheckpointVersion = 2;  // 1 has no witness pages
 // Return the paths of the files of the database in `dir`.
 std::string DataPath(const std::string& dir);
 std::string UnfinishedDataPath(const std::string& dir);  // the data file while Create runs
+std::string UnfinishedBackupPath(const std::string& dir);  // the data file while BackUp runs
 std::string DoublewritePath(const std::string& dir);
 std::string LogPath(const std::string& dir);  // a directory
 

@@ -108,6 +108,11 @@ void CheckWitnesses(PageFile* file, const std::string& path, const CheckpointSta
 // without its data file is refused, unless they are what an unfinished Create has left, which its
 // unfinished data file tells.
 void RefuseUnlessNew(const std::string& dir, bool create) {
+  if (IsThere(UnfinishedBackupPath(dir))) {
+    throw Error(Error::kUsage, "the directory " + dir +
+                                   " holds a backup that was not finished (btree.backup): remove "
+                                   "it, and make the backup again");
+  }
   if (!IsThere(UnfinishedDataPath(dir))) {
     std::vector<std::string> paths = LogSegmentPaths(LogPath(dir));
     for (const std::string& path :
