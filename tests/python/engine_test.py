@@ -44,6 +44,18 @@ class EngineTest(unittest.TestCase):
             self.assertEqual(list(session.scan(table)), [(b"a", b""), (b"b\0c", b"\0\1"), (b"c", b"x" * 100000)])
             self.assertEqual(list(session.scan(table, first=b"b\0d")), [(b"c", b"x" * 100000)])
 
+    def test_a_backup_is_a_database(self):
+        copy = os.path.join(self.directory, "copy")
+        with testbed_engine.open("btree", os.path.join(self.directory, "database")) as engine, engine.session() as session:
+            table = engine.table("t")
+            session.put(table, b"a", b"1")
+            engine.backup(copy)
+            session.put(table, b"a", b"2")
+            with self.assertRaisesRegex(testbed_engine.Error, "is not empty"):
+                engine.backup(copy)
+        with testbed_engine.open("btree", copy, create=False) as engine, engine.session() as session:
+            self.assertEqual(list(session.scan(engine.table("t"))), [(b"a", b"1")])
+
     def test_a_block_that_raises_is_rolled_back(self):
         with testbed_engine.open("btree", self.directory) as engine, engine.session() as session:
             table = engine.table("t")
