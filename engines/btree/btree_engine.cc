@@ -12,6 +12,7 @@
 #include "device/os/mutex.h"
 #include "engines/btree/inspect/check.h"
 #include "engines/btree/store/backup.h"
+#include "engines/btree/store/compact.h"
 #include "engines/btree/store/read_queue.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
@@ -25,6 +26,10 @@ namespace {
 using btree::Store;
 using btree::StoreOptions;
 using btree::TornPage;
+
+std::string Absolute(const std::string& dir) {
+  return dir.empty() ? dir : std::filesystem::absolute(dir).string();
+}
 
 class BtreeSession : public Session {
  public:
@@ -254,9 +259,9 @@ class BtreeEngine : public Engine {
   }
   void Backup(const std::string& dir) override {
     CheckProcess();
-    const std::string place = dir.empty() ? dir : std::filesystem::absolute(dir).string();
+    const std::string to = Absolute(dir);
     LockGuard one(backup_mutex_);
-    btree::BackUp(store_.get(), place);
+    btree::BackUp(store_.get(), to);
   }
 
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
@@ -432,17 +437,26 @@ EngineInfo BtreeEngineInfo() {
   info.files = {"btree.data",         "btree.data.new",     "btree.backup",
                 "btree.lock",         "btree.doublewrite",  "btree.checkpoint.0",
                 "btree.checkpoint.1", "btree.replay",       "btree.log/log-#"};
+  for (const char* left : {"btree.*", "btree.log/log-#", "btree.old/log-#"}) {
+    info.files.push_back(std::string("btree.compact*/") + left);  // of an interrupted compaction
+  }
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.check_options = [](const EngineOptions& o) { btree::CheckOptions(OptionsOf(o)); };
   info.open = OpenChecked;
   info.check = info.tree = btree::InspectDatabase;
+  info.compact = [](const std::string& dir, const EngineOptions& options) {
+    btree::Compact(dir, OptionsOf(options));
+  };
   return info;
 }
 
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
   // The program may change its working directory while the database is open.
-  const std::string place = dir.empty() ? dir : std::filesystem::absolute(dir).string();
-  return OpenEngine(BtreeEngineInfo(), place, options);
+  return OpenEngine(BtreeEngineInfo(), Absolute(dir), options);
+}
+
+void CompactBtree(const std::string& dir, const EngineOptions& options) {
+  CompactDatabase(BtreeEngineInfo(), Absolute(dir), options);
 }
 
 }  // namespace testbed

@@ -166,6 +166,9 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  // Destroys the store, and returns the lock that it has on its directory.
+  static DirLock Close(std::unique_ptr<Store> store);
+
   // Returns whether `dir` holds a database.
   static bool Exists(const std::string& dir);
 

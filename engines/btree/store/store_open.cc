@@ -14,6 +14,7 @@
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "device/os/thread.h"
+#include "engines/btree/store/compact.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
 
@@ -160,6 +161,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   const bool is_new = !IsThere(DataPath(dir));
   if (is_new) RefuseUnlessNew(dir, options.create);
   store->lock_ = DirLock(dir, "the database in");
+  FinishCompaction(dir);
   if (is_new && !IsThere(DataPath(dir))) store->Create();
   const CheckpointState state = store->OpenFiles();
   SyncDirectory(dir);  // recovery relies on the names of all files
@@ -189,6 +191,12 @@ Store::~Store() {
   }
   pool_.reset();
   redo_.Attach(nullptr);
+}
+
+DirLock Store::Close(std::unique_ptr<Store> store) {
+  DirLock lock = std::move(store->lock_);
+  store.reset();
+  return lock;
 }
 
 uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {
