@@ -119,6 +119,28 @@ TEST(EmbeddedBtree, ABackupIsADatabaseAndEachThreadMayMakeOne) {
   EXPECT_THROW(engine->Backup(""), Error);
 }
 
+TEST(EmbeddedBtree, ACompactedDatabaseHasItsTablesAndRows) {
+  const OwnDir dir;
+  EXPECT_THROW(CompactBtree(dir.path() + "/none", Small()), Error);
+  EXPECT_FALSE(std::filesystem::exists(dir.path() + "/none"));
+  TableId second = 0;
+  {
+    const auto engine = OpenBtree(dir.path(), Small());
+    Write(engine.get(), "a", "value");
+    second = engine->OpenTable("second");
+    engine->NewSession()->Put(second, "key", "row");
+    EXPECT_THROW(CompactBtree(dir.path(), Small()), Error) << "it is open";
+  }
+  CompactBtree(dir.path(), Small());
+  const auto engine = OpenBtree(dir.path(), Small());
+  EXPECT_EQ(Rows(engine.get(), "value"), 300);
+  EXPECT_EQ(engine->OpenTable("second"), second);
+  std::string_view value;
+  const auto session = engine->NewSession();
+  EXPECT_TRUE(session->Get(second, "key", &value));
+  EXPECT_EQ(value, "row");
+}
+
 // A static Engine is destroyed at exit(3) after all thread_local objects of the main thread, those
 // of the library among them. Here one of a thread is, because it was made before them.
 TEST(EmbeddedEngine, IsClosedByTheLastObjectOfAThread) {

@@ -28,7 +28,7 @@ class BackupTest : public StoreTest {
   void SetUp() override {
     StoreTest::SetUp();
     to_ = dir_ + ".backup";
-    options_.log.segment_bytes = 128 << 10;
+    options_.log.segment_bytes = 256 << 10;
     options_.cache_bytes = 60 * options_.page_size;
   }
   void TearDown() override {
@@ -145,7 +145,7 @@ class BackupWhileWritingTest : public BackupTest, public testing::WithParamInter
     if (mode.codec != PageCodec::kNone) options_.page_size = 8192;
     options_.cache_bytes = 80 * options_.page_size;
     if (mode.change_buffer) options_.change_buffer_bytes = 20 << 10;
-    options_.checkpoint_log_bytes = 256 << 10;
+    options_.checkpoint_log_bytes = 512 << 10;
     options_.durability = Durability::kLazy;
     options_.log.flush_interval_ms = 5;
   }
@@ -326,7 +326,7 @@ TEST_F(BackupTest, KeepsTheLogWhateverCheckpointsSay) {
     Fill(40);
     store_->Checkpoint();
   }
-  EXPECT_GT(store_->log()->EndLsn(), state.redo + 4 * options_.log.segment_bytes);
+  EXPECT_GT(store_->log()->EndLsn(), state.redo + 3 * options_.log.segment_bytes);
   EXPECT_LT(store_->log()->BeginLsn(), state.redo);
   store_->KeepLogFrom(kNoLsn);
   store_->Checkpoint();
