@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kRowBytesTogether = 256 << 10;  // bytes of rows that are copied by one commit
 
-void MoveDirectory(const std::string& from, const std::string& to) {
+void Move(const std::string& from, const std::string& to) {
   CheckLockedDirectory(to);
   std::error_code code;
   std::filesystem::rename(from, to, code);
@@ -101,7 +101,7 @@ void CutFile(const std::string& dir, uint32_t page_size) {
 void RemoveOldLog(const std::string& old, const std::string& dir) {
   for (const std::string& path : LogSegmentPaths(old)) RemoveFile(path);
   for (const std::string& name : NamesIn(old)) {
-    MoveDirectory(old + "/" + name, LogPath(dir) + "/" + name);
+    Move(old + "/" + name, LogPath(dir) + "/" + name);
   }
   RemoveDirectory(old);
 }
@@ -115,10 +115,10 @@ void FinishCompaction(const std::string& dir) {
   for (int which : {0, 1}) MoveIfThere(CheckpointPath(from, which), CheckpointPath(dir, which));
   MoveIfThere(DoublewritePath(from), DoublewritePath(dir));
   if (IsThere(LogPath(from))) {
-    if (IsThere(LogPath(dir))) MoveDirectory(LogPath(dir), old_log);
+    if (IsThere(LogPath(dir))) Move(LogPath(dir), old_log);
     SyncDirectory(from);
     SyncDirectory(dir);
-    MoveDirectory(LogPath(from), LogPath(dir));
+    Move(LogPath(from), LogPath(dir));
   }
   MoveIfThere(DataPath(from), DataPath(dir));
   SyncDirectory(dir);
@@ -151,7 +151,7 @@ void Compact(const std::string& dir, const StoreOptions& options) {
     throw;
   }
   const DirLock lock = Store::Close(std::move(source));
-  MoveDirectory(CompactingPath(dir), CompactedPath(dir));
+  Move(CompactingPath(dir), CompactedPath(dir));
   SyncDirectory(dir);
   FinishCompaction(dir);
 }
