@@ -17,6 +17,7 @@
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
 #include "tests/unit/engines/btree/store_test.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 
 namespace testbed::btree {
 namespace {
@@ -369,6 +370,45 @@ TEST_F(BackupTest, ThatFailsLeavesNothingAndTheDatabaseAsItWas) {
     EXPECT_GT(failed, tried / 2);
     std::filesystem::remove_all(to_);
   }
+}
+
+// The power is cut after some of the calls of a backup, and when it has returned.
+TEST_F(BackupTest, IsThereAfterAPowerCutOrIsNoDatabase) {
+  Open();
+  Fill(20);
+  const std::string copy = to_ + "/copy", cut = dir_ + ".cut";
+  std::filesystem::create_directory(to_);
+  uint64_t calls = 0;
+  {
+    FailingDisk disk(to_);
+    BackUp(store_.get(), copy);
+    calls = disk.all_calls();
+  }
+  int made = 0, not_there = 0;
+  const uint64_t stride = 1 + calls / 20;
+  for (uint64_t call = 0; call < calls + stride; call += stride) {
+    SCOPED_TRACE("call " + std::to_string(call));
+    std::filesystem::remove_all(copy);
+    FailingDisk disk(to_);
+    disk.CutAfter(call, call);
+    bool returned = true;
+    try {
+      BackUp(store_.get(), copy);
+    } catch (const Error&) {
+      returned = false;
+    }
+    disk.Cut(call);
+    disk.CopyTo(cut);
+    made += returned;
+    if (returned || Store::Exists(cut + "/copy")) {
+      ExpectCopy(cut + "/copy");
+    } else {
+      ++not_there;
+    }
+  }
+  std::filesystem::remove_all(cut);
+  EXPECT_GT(made, 0);
+  EXPECT_GT(not_there, 10);
 }
 
 TEST_F(BackupTest, OfADamagedPageIsRefusedUnlessThePoolHasThePage) {
