@@ -212,6 +212,16 @@ testbed_status testbed_open(const char* engine, const char* dir, const char* con
   });
 }
 
+testbed_status testbed_compact(const char* engine, const char* dir, const char* const* options) {
+  if (engine == nullptr || dir == nullptr) return Null("an engine and a directory are needed");
+  return Guarded([&] {
+    const EngineInfo& info = FindEngine(engine);
+    const std::string place = *dir == '\0' ? dir : std::filesystem::absolute(dir).string();
+    CompactDatabase(info, place, OptionsOf(info, options));
+    return TESTBED_OK;
+  });
+}
+
 testbed_status testbed_close(testbed_engine* engine) {
   if (engine == nullptr) return TESTBED_OK;
   if (engine->sessions.load() != 0) {
@@ -238,6 +248,14 @@ testbed_status testbed_checkpoint(testbed_engine* engine) {
   if (engine == nullptr) return Null("the engine is null");
   return Guarded([&] {
     engine->engine->Checkpoint();
+    return TESTBED_OK;
+  });
+}
+
+testbed_status testbed_backup(testbed_engine* engine, const char* dir) {
+  if (engine == nullptr || dir == nullptr) return Null("an engine and a directory are needed");
+  return Guarded([&] {
+    engine->engine->Backup(dir);
     return TESTBED_OK;
   });
 }

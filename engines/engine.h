@@ -87,6 +87,7 @@ struct Capabilities {
                                       Advice::kWillNeed};
   bool indexes = false;          // Engine::OpenIndex works: the engine maintains secondary indexes
   bool reads_in_flight = false;  // Session::NewReadQueue works with direct and buffered IO
+  bool backup = false;           // Engine::Backup works while sessions are in use
   bool server = false;           // its work is done by a database server, in other processes
   bool file_layer = true;        // does its IO through device/file/file.h, which counts it
   bool longer_values = false;    // takes values above max_value_size where pages are larger
@@ -320,6 +321,15 @@ class Engine {
   // that it could keep lie scattered over the allocator's pages, and each such page keeps its
   // memory (30 MB of 256 were seen to stay).
   virtual bool ResizeCache(uint64_t bytes) { return false; }
+
+  // Makes a durable copy of the database in the directory `dir`, which is new or empty, while
+  // sessions are in use. The copy is the database as it was at one moment during the call: it has
+  // every transaction that was committed before the call, and no part of a transaction. It is a
+  // database to be opened like any other, with the same page size. Throws Error: kUsage when `dir`
+  // is not empty or lies in the database's own directory, and when the engine cannot
+  // (Capabilities::backup); kIo and kCorruption when a file cannot be read or written. After an
+  // error `dir` is as it was before.
+  virtual void Backup(const std::string& dir);
 
   // Returns the settings in force, given and chosen, under the engine's own names.
   virtual std::vector<std::pair<std::string, std::string>> EffectiveSettings() const = 0;

@@ -106,6 +106,11 @@ void RemoveIfUnused(const std::vector<std::string>& dirs) {
   }
 }
 
+[[noreturn]] void ThrowNoDatabase(const EngineInfo& info, const std::string& dir) {
+  throw Error(Error::kUsage, "the directory " + dir + " holds no database of " + info.name +
+                                 ": load one first, or choose another --dir");
+}
+
 }  // namespace
 
 EngineCounters& EngineCounters::operator+=(const EngineCounters& other) {
@@ -137,6 +142,11 @@ const char* DurabilityName(Durability durability) {
 TableId Engine::OpenIndex(const std::string& index, TableId, const std::vector<IndexPart>&) {
   throw Error(Error::kUsage, name() + " keeps no secondary indexes itself: " + index +
                                  " must be a table that its user writes");
+}
+
+void Engine::Backup(const std::string&) {
+  throw Error(Error::kUsage, name() + " makes no backup of a database that is open: close it and "
+                                      "copy its directory");
 }
 
 bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory) {
@@ -221,13 +231,22 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
   }
 }
 
+void CompactDatabase(const EngineInfo& info, const std::string& dir, const EngineOptions& options) {
+  if (info.compact == nullptr) {
+    throw Error(Error::kUsage, info.name + " compacts no databases: load it again in another "
+                                           "directory");
+  }
+  CheckEngineOptions(info, options);
+  if (!info.recognises(dir)) ThrowNoDatabase(info, dir);
+  info.compact(dir, options);
+}
+
 std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,
                                    const EngineOptions& options) {
   CheckEngineOptions(info, options);
   std::vector<std::string> made;
   if (info.capabilities.persistent && !options.create && !info.recognises(dir)) {
-    throw Error(Error::kUsage, "the directory " + dir + " holds no database of " + info.name +
-                                   ": load one first, or choose another --dir");
+    ThrowNoDatabase(info, dir);
   }
   if (info.capabilities.persistent && options.create) {
     made = MissingDirectories(dir);

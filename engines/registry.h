@@ -67,6 +67,9 @@ struct EngineInfo {
   // the engine cannot do so.
   using Inspect = std::function<Inspection(const std::string& dir, const InspectOptions&)>;
   Inspect check, tree;
+  // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
+  // need. The options are those to open it with. Call CompactDatabase. Null when the engine cannot.
+  std::function<void(const std::string& dir, const EngineOptions&)> compact = nullptr;
 };
 
 // Returns all engines of this build, and those that the program has added. Thread-safe.
@@ -116,6 +119,14 @@ std::unique_ptr<Engine> OpenEngine(const std::string& name, const std::string& d
 // whether `dir` holds a database of another engine.
 std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& dir,
                                    const EngineOptions& options);
+
+// Rewrites the database in `dir`, which must not be open, so that its files are as long as its rows
+// need; it needs space for a second one meanwhile. The options are those to open it with, and
+// `create` makes no difference. A crash leaves the old or the new database whole. Throws Error, and
+// leaves the database as it was: kUsage when CheckEngineOptions refuses the options, when `dir`
+// holds no database of the engine or one that is open, and when the engine cannot do it; kIo and
+// kCorruption when a file cannot be read or written.
+void CompactDatabase(const EngineInfo& info, const std::string& dir, const EngineOptions& options);
 
 }  // namespace testbed
 

@@ -4,6 +4,7 @@
 //   key_value_store DIRECTORY get KEY
 //   key_value_store DIRECTORY erase KEY
 //   key_value_store DIRECTORY list [FIRST KEY]
+//   key_value_store DIRECTORY backup COPY                     COPY: a new or empty directory
 #include <testbed/btree.h>
 
 #include <iostream>
@@ -35,8 +36,10 @@ int main(int argc, char** argv) {
       for (bool row = cursor->Seek(words.size() == 3 ? words[2] : ""); row; row = cursor->Next()) {
         std::cout << cursor->key() << '\t' << cursor->value() << '\n';
       }
+    } else if (words[1] == "backup" && words.size() == 3) {
+      engine->Backup(words[2]);
     } else {
-      return std::cerr << "there are put KEY VALUE ..., get KEY, erase KEY and list [KEY]\n", 2;
+      return std::cerr << "there are put KEY VALUE ..., get, erase, list and backup COPY\n", 2;
     }
   } catch (const testbed::Error& error) {
     return std::cerr << error.what() << '\n', error.kind() == testbed::Error::kUsage ? 2 : 1;

@@ -98,6 +98,10 @@ class Engine(_Handle):
     def checkpoint(self):
         _call("checkpoint", self._handle)
 
+    def backup(self, directory):
+        """Copies the database to a new or empty directory, as it is at one moment, while other threads go on."""
+        _call("backup", self._handle, _name(os.fsencode(directory)))
+
 
 class Session(_Handle):
     def get(self, table, key):
@@ -132,11 +136,19 @@ class Session(_Handle):
                 there = _call("cursor_next", cursor._handle)
 
 
+def _database(engine, directory, options):
+    words = [_name(f"{name}={int(value) if isinstance(value, bool) else value}".encode()) for name, value in options.items()]
+    return _name(engine.encode()), _name(os.fsencode(directory)), (ctypes.c_char_p * (len(words) + 1))(*words, None)
+
+
 def open(engine, directory, **options):
     """Opens the database; options as of testbed_open: cache_bytes=1 << 28, durability="sync", create=0, ..."""
-    words = [_name(f"{name}={int(value) if isinstance(value, bool) else value}".encode()) for name, value in options.items()]
-    names = _name(engine.encode()), _name(os.fsencode(directory))
-    return Engine("close", "open", *names, (ctypes.c_char_p * (len(words) + 1))(*words, None))
+    return Engine("close", "open", *_database(engine, directory, options))
+
+
+def compact(engine, directory, **options):
+    """Rewrites a database that is not open, so that its files are as long as its rows need; options as of open."""
+    _call("compact", *_database(engine, directory, options))
 
 
 def engines():

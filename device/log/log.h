@@ -224,6 +224,7 @@ class Log {
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const;
 
  private:
+  friend class LogCopy;  // log_copy.h
   class Impl;
   explicit Log(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

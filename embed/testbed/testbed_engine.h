@@ -91,6 +91,14 @@ TESTBED_EXPORT const char* testbed_engine_name(size_t i);
 // option refuses to open.
 TESTBED_EXPORT testbed_status testbed_open(const char* engine, const char* dir,
                                            const char* const* options, testbed_engine** opened);
+// Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
+// need: space of rows that were erased goes back to the file system. It takes space for a second
+// database meanwhile, and cache_bytes twice. `options` are those of testbed_open; create makes no
+// difference. A crash leaves the old or the new database whole; after an error the database is as
+// it was. TESTBED_USAGE says that there is no database or that it is open, or that the engine
+// cannot do it (only btree can).
+TESTBED_EXPORT testbed_status testbed_compact(const char* engine, const char* dir,
+                                              const char* const* options);
 // Takes a checkpoint and closes the database; every committed transaction is durable then. An error
 // other than TESTBED_USAGE says that the checkpoint failed: the database is closed all the same,
 // and commits that were not durable yet may be lost (with durability=sync there are none).
@@ -101,6 +109,15 @@ TESTBED_EXPORT testbed_status testbed_open_table(testbed_engine* engine, const c
                                                  testbed_table* table);
 // Makes every committed transaction durable, and shortens the log that a recovery replays.
 TESTBED_EXPORT testbed_status testbed_checkpoint(testbed_engine* engine);
+
+// Makes a durable copy of the database in the directory `dir`, which is new or empty, while other
+// threads use their sessions. The copy is the database as it was at one moment during the call: it
+// has every transaction that was committed before the call, and no part of a transaction. It is
+// opened like any other database. A relative `dir` is looked up in the working directory of this
+// call alone.
+// TESTBED_USAGE says that `dir` is not empty or lies in the database's own directory, or that the
+// engine makes no backups (only btree does). After an error `dir` is as it was before.
+TESTBED_EXPORT testbed_status testbed_backup(testbed_engine* engine, const char* dir);
 
 TESTBED_EXPORT testbed_status testbed_session_open(testbed_engine* engine,
                                                    testbed_session** opened);

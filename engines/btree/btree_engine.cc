@@ -9,7 +9,10 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/mutex.h"
 #include "engines/btree/inspect/check.h"
+#include "engines/btree/store/backup.h"
+#include "engines/btree/store/compact.h"
 #include "engines/btree/store/read_queue.h"
 #include "engines/btree/store/store.h"
 #include "engines/btree/tree/cursor.h"
@@ -23,6 +26,10 @@ namespace {
 using btree::Store;
 using btree::StoreOptions;
 using btree::TornPage;
+
+std::string Absolute(const std::string& dir) {
+  return dir.empty() ? dir : std::filesystem::absolute(dir).string();
+}
 
 class BtreeSession : public Session {
  public:
@@ -250,6 +257,12 @@ class BtreeEngine : public Engine {
     store_->ResizeCache(bytes);
     return true;
   }
+  void Backup(const std::string& dir) override {
+    CheckProcess();
+    const std::string to = Absolute(dir);
+    LockGuard one(backup_mutex_);
+    btree::BackUp(store_.get(), to);
+  }
 
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override {
     const StoreOptions& o = store_->options();
@@ -347,6 +360,7 @@ class BtreeEngine : public Engine {
   }
 
   std::unique_ptr<Store> store_;
+  Mutex backup_mutex_;  // held by the thread that makes a backup
   const uint32_t lazy_interval_ms_;
   const pid_t process_ = ::getpid();  // the process that opened the database
 };
@@ -398,6 +412,7 @@ EngineInfo BtreeEngineInfo() {
   can.io_modes = {IoMode::kDirect, IoMode::kBuffered, IoMode::kMmap};
   can.resizable_cache = true;
   can.reads_in_flight = true;
+  can.backup = true;
   can.durabilities = {Durability::kSync, Durability::kLazy, Durability::kNone};
   can.compressions = {"none", "lz4", "zstd"};
   can.min_page_size = btree::kMinPageSize;
@@ -419,19 +434,29 @@ EngineInfo BtreeEngineInfo() {
   };
   AddLogOptions(&can);
   // Databases that earlier versions made have a btree.lock.
-  info.files = {"btree.data",         "btree.data.new",     "btree.lock",   "btree.doublewrite",
-                "btree.checkpoint.0", "btree.checkpoint.1", "btree.replay", "btree.log/log-#"};
+  info.files = {"btree.data",         "btree.data.new",     "btree.backup",
+                "btree.lock",         "btree.doublewrite",  "btree.checkpoint.0",
+                "btree.checkpoint.1", "btree.replay",       "btree.log/log-#"};
+  for (const char* left : {"btree.*", "btree.log/log-#", "btree.old/log-#"}) {
+    info.files.push_back(std::string("btree.compact*/") + left);  // of an interrupted compaction
+  }
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.check_options = [](const EngineOptions& o) { btree::CheckOptions(OptionsOf(o)); };
   info.open = OpenChecked;
   info.check = info.tree = btree::InspectDatabase;
+  info.compact = [](const std::string& dir, const EngineOptions& options) {
+    btree::Compact(dir, OptionsOf(options));
+  };
   return info;
 }
 
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
   // The program may change its working directory while the database is open.
-  const std::string place = dir.empty() ? dir : std::filesystem::absolute(dir).string();
-  return OpenEngine(BtreeEngineInfo(), place, options);
+  return OpenEngine(BtreeEngineInfo(), Absolute(dir), options);
+}
+
+void CompactBtree(const std::string& dir, const EngineOptions& options) {
+  CompactDatabase(BtreeEngineInfo(), Absolute(dir), options);
 }
 
 }  // namespace testbed

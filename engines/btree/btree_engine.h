@@ -18,6 +18,12 @@ EngineInfo BtreeEngineInfo();
 // not exist; kCorruption for a damaged database; kIo when the system refuses. Thread-safe.
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options);
 
+// Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
+// need. It takes space for a second database meanwhile, and options.cache_bytes twice. A crash
+// leaves the old or the new database whole. Throws Error as OpenBtree does, with options.create
+// off; the database is as it was then.
+void CompactBtree(const std::string& dir, const EngineOptions& options);
+
 }  // namespace testbed
 
 #endif  // TESTBED_ENGINES_BTREE_BTREE_ENGINE_H_

@@ -41,6 +41,8 @@ store put edsger 1930
 expect "get" 1906 "$(store get grace)"
 store erase grace
 expect "list" $'ada\t1815\nedsger\t1930' "$(store list)"
+store backup "$work/copy"
+expect "list of the backup" $'ada\t1815\nedsger\t1930' "$("$bin/key_value_store" "$work/copy" list)"
 status=0
 "$bin/key_value_store" /proc/nothing list 2>sentence || status=$?
 ((status == 1 || status == 2)) || die "a directory that cannot be made ends with $status, not with an error"

@@ -44,6 +44,34 @@ class EngineTest(unittest.TestCase):
             self.assertEqual(list(session.scan(table)), [(b"a", b""), (b"b\0c", b"\0\1"), (b"c", b"x" * 100000)])
             self.assertEqual(list(session.scan(table, first=b"b\0d")), [(b"c", b"x" * 100000)])
 
+    def test_a_backup_is_a_database(self):
+        copy = os.path.join(self.directory, "copy")
+        with testbed_engine.open("btree", os.path.join(self.directory, "database")) as engine, engine.session() as session:
+            table = engine.table("t")
+            session.put(table, b"a", b"1")
+            engine.backup(copy)
+            session.put(table, b"a", b"2")
+            with self.assertRaisesRegex(testbed_engine.Error, "is not empty"):
+                engine.backup(copy)
+        with testbed_engine.open("btree", copy, create=False) as engine, engine.session() as session:
+            self.assertEqual(list(session.scan(engine.table("t"))), [(b"a", b"1")])
+
+    def test_a_compacted_database_has_its_rows_and_takes_less_space(self):
+        data = os.path.join(self.directory, "btree.data")
+        with testbed_engine.open("btree", self.directory, durability="none") as engine, engine.session() as session:
+            table = engine.table("t")
+            for i in range(4000):
+                session.put(table, b"%d" % i, b"x" * 1000)
+            for i in range(10, 4000):
+                session.erase(table, b"%d" % i)
+            with self.assertRaisesRegex(testbed_engine.Error, "is in use by this process"):
+                testbed_engine.compact("btree", self.directory)
+        before = os.path.getsize(data)
+        testbed_engine.compact("btree", self.directory)
+        self.assertLess(os.path.getsize(data), before / 10)
+        with testbed_engine.open("btree", self.directory) as engine, engine.session() as session:
+            self.assertEqual(list(session.scan(engine.table("t"))), [(b"%d" % i, b"x" * 1000) for i in range(10)])
+
     def test_a_block_that_raises_is_rolled_back(self):
         with testbed_engine.open("btree", self.directory) as engine, engine.session() as session:
             table = engine.table("t")

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "engines/btree/store/store.h"
 #include "engines/disk_size.h"
 
@@ -36,6 +37,11 @@ Image::Image(const std::string& dir, Inspection* inspection)
     throw Error(Error::kUsage, "the directory " + dir + " holds no btree database");
   }
   lock_ = DirLock(dir, "the database in");
+  if (IsThere(CompactedPath(dir))) {
+    throw Error(Error::kUsage, "a compaction of the btree database in " + dir +
+                                   " was interrupted when it exchanged the files: open the "
+                                   "database once, which ends it");
+  }
   data_ = OpenReadOnly(data_path_, FileKind::kData);
   data_bytes_ = data_->Size();
   ReadMeta();

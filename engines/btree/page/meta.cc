@@ -130,6 +130,9 @@ std::optional<CheckpointState> ReadOne(const std::string& dir, int which, uint64
 
 std::string DataPath(const std::string& dir) { return dir + "/btree.data"; }
 std::string UnfinishedDataPath(const std::string& dir) { return DataPath(dir) + ".new"; }
+std::string UnfinishedBackupPath(const std::string& dir) { return dir + "/btree.backup"; }
+std::string CompactingPath(const std::string& dir) { return dir + "/btree.compact"; }
+std::string CompactedPath(const std::string& dir) { return dir + "/btree.compacted"; }
 std::string DoublewritePath(const std::string& dir) { return dir + "/btree.doublewrite"; }
 std::string LogPath(const std::string& dir) { return dir + "/btree.log"; }
 

@@ -99,6 +99,8 @@ class PageFile {
   // of the started read; FinishRead completes one that ended early or was interrupted.
   void StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag);
   void FinishRead(PageId id, char* page, int32_t result);
+  // Reads pages as the file has them, none of them half written; zeros past the end of the file.
+  void ReadStored(PageId first, uint32_t pages, char* bytes);
   // Copies the page from the cache of compressed pages. Returns false when the cache does not have
   // it.
   bool ReadCached(PageId id, char* page);
@@ -158,6 +160,7 @@ class PageFile {
   bool can_start_reads() const { return !mmap() && page_size_ % data_->alignment() == 0; }
   const File& data() const { return *data_; }
   uint32_t page_size() const { return page_size_; }
+  bool compressed() const { return options_.compressed; }
   bool mmap() const { return data_->options().mode == IoMode::kMmap; }
   // Returns the bytes that the data file takes: its length or, if it is compressed, the space
   // without its holes.

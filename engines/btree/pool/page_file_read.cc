@@ -103,6 +103,15 @@ void PageFile::Read(PageId id, char* page) {
   Accept(id, page, bytes);
 }
 
+// No batch is written meanwhile. One that a full disk has cut off is put in place before.
+void PageFile::ReadStored(PageId first, uint32_t pages, char* bytes) {
+  const size_t size = size_t{pages} * page_size_;
+  LockGuard lock(mutex_);
+  FinishLastBatch();
+  const size_t got = data_->ReadSome(Place(first), bytes, size);
+  std::memset(bytes + got, 0, size - got);
+}
+
 void PageFile::StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag) {
   ring->Start(*data_, Place(id), page, BytesToRead(id), tag);
 }

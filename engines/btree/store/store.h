@@ -166,6 +166,9 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  // Destroys the store, and returns the lock that it has on its directory.
+  static DirLock Close(std::unique_ptr<Store> store);
+
   // Returns whether `dir` holds a database.
   static bool Exists(const std::string& dir);
 
@@ -192,6 +195,11 @@ class Store {
   // Writes all dirty pages and makes all commits durable, records that state as a checkpoint, and
   // truncates the log before it. Throws Error when a write or sync fails.
   void Checkpoint();
+  // Takes a checkpoint and returns its state. The log behind its redo point stays, whatever later
+  // checkpoints say, until KeepLogFrom names another position: the log before that may go, kNoLsn
+  // says that all of it may.
+  CheckpointState CheckpointKeepingLog();
+  void KeepLogFrom(Lsn lsn) { kept_log_.store(lsn); }
 
   // Puts the store out of service: it takes no more commits. The first reason is kept for errors.
   void Fail(const std::exception& why) noexcept;
@@ -237,6 +245,7 @@ class Store {
   void StartChangeBuffer();
   Tree* AddTable(const std::string& name, std::string_view value) REQUIRES(tables_mutex_);
   Lsn RedoPoint();
+  void TakeCheckpoint() REQUIRES(checkpoint_mutex_);
   void CheckpointLoop();
   void CheckWritable();
   void ThrowUnlessUsable();
@@ -284,6 +293,7 @@ class Store {
 
   Mutex checkpoint_mutex_;         // held by the thread that takes a checkpoint
   std::atomic<Lsn> last_redo_{0};  // redo point of the last checkpoint
+  std::atomic<Lsn> kept_log_{kNoLsn};  // a backup needs the log from here on
   // Bytes of page images that the pool had logged when that redo point was taken, approximately.
   std::atomic<uint64_t> images_at_redo_{0};
   std::atomic<uint64_t> checkpoints_{0};

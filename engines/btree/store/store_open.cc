@@ -14,6 +14,7 @@
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"
 #include "device/os/thread.h"
+#include "engines/btree/store/compact.h"
 #include "engines/btree/store/replay_spool.h"
 #include "engines/btree/store/store.h"
 
@@ -108,6 +109,11 @@ void CheckWitnesses(PageFile* file, const std::string& path, const CheckpointSta
 // without its data file is refused, unless they are what an unfinished Create has left, which its
 // unfinished data file tells.
 void RefuseUnlessNew(const std::string& dir, bool create) {
+  if (IsThere(UnfinishedBackupPath(dir))) {
+    throw Error(Error::kUsage, "the directory " + dir +
+                                   " holds a backup that was not finished (btree.backup): remove "
+                                   "it, and make the backup again");
+  }
   if (!IsThere(UnfinishedDataPath(dir))) {
     std::vector<std::string> paths = LogSegmentPaths(LogPath(dir));
     for (const std::string& path :
@@ -155,6 +161,7 @@ std::unique_ptr<Store> Store::Open(const std::string& dir, const StoreOptions& o
   const bool is_new = !IsThere(DataPath(dir));
   if (is_new) RefuseUnlessNew(dir, options.create);
   store->lock_ = DirLock(dir, "the database in");
+  FinishCompaction(dir);
   if (is_new && !IsThere(DataPath(dir))) store->Create();
   const CheckpointState state = store->OpenFiles();
   SyncDirectory(dir);  // recovery relies on the names of all files
@@ -184,6 +191,12 @@ Store::~Store() {
   }
   pool_.reset();
   redo_.Attach(nullptr);
+}
+
+DirLock Store::Close(std::unique_ptr<Store> store) {
+  DirLock lock = std::move(store->lock_);
+  store.reset();
+  return lock;
 }
 
 uint64_t Store::CompressedCacheBytes(uint64_t cache_bytes) const {

@@ -163,6 +163,79 @@ TEST(CApiCursor, TellsNoRowAfterItsSessionHasWritten) {
   }
 }
 
+TEST_F(CApi, ABackupIsADatabase) {
+  const OwnDir other;
+  const std::string copy = other.path() + "/copy";
+  EXPECT_EQ(Put(session_, table_, "a", "1"), TESTBED_OK);
+  ASSERT_EQ(testbed_backup(engine_, copy.c_str()), TESTBED_OK) << testbed_error();
+  EXPECT_EQ(testbed_backup(engine_, copy.c_str()), TESTBED_USAGE);
+  EXPECT_THAT(testbed_error(), HasSubstr("is not empty"));
+  EXPECT_EQ(testbed_backup(engine_, nullptr), TESTBED_USAGE);
+  EXPECT_EQ(testbed_backup(nullptr, copy.c_str()), TESTBED_USAGE);
+  EXPECT_EQ(Put(session_, table_, "a", "2"), TESTBED_OK);
+  const char* options[] = {"cache_bytes=16M", "create=0", nullptr};
+  testbed_engine* engine = nullptr;
+  testbed_session* session = nullptr;
+  testbed_table table = 0;
+  ASSERT_EQ(testbed_open("btree", copy.c_str(), options, &engine), TESTBED_OK) << testbed_error();
+  ASSERT_EQ(testbed_open_table(engine, "rows", &table), TESTBED_OK);
+  ASSERT_EQ(testbed_session_open(engine, &session), TESTBED_OK);
+  EXPECT_EQ(Get(session, table, "a"), "1");
+  EXPECT_EQ(testbed_session_close(session), TESTBED_OK);
+  EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+}
+
+TEST(CApiCompact, ShortensAClosedDatabase) {
+  const OwnDir dir;
+  const std::string path = dir.path() + "/database", data = path + "/btree.data";
+  const char* options[] = {"cache_bytes=16M", "durability=none", nullptr};
+  testbed_engine* engine = nullptr;
+  testbed_session* session = nullptr;
+  testbed_table table = 0;
+  EXPECT_EQ(testbed_compact("btree", path.c_str(), options), TESTBED_USAGE);
+  EXPECT_THAT(testbed_error(), HasSubstr("holds no database of btree"));
+  EXPECT_EQ(testbed_compact("fractal", path.c_str(), options), TESTBED_USAGE);
+  EXPECT_THAT(testbed_error(), HasSubstr("fractal compacts no databases"));
+  EXPECT_EQ(testbed_compact(nullptr, path.c_str(), options), TESTBED_USAGE);
+  ASSERT_EQ(testbed_open("btree", path.c_str(), options, &engine), TESTBED_OK) << testbed_error();
+  ASSERT_EQ(testbed_open_table(engine, "rows", &table), TESTBED_OK);
+  ASSERT_EQ(testbed_session_open(engine, &session), TESTBED_OK);
+  for (int i = 0; i < 3000; ++i) {
+    EXPECT_EQ(Put(session, table, std::to_string(i), std::string(1000, 'x')), TESTBED_OK);
+  }
+  for (int i = 10; i < 3000; ++i) {
+    const std::string key = std::to_string(i);
+    EXPECT_EQ(testbed_erase(session, table, key.data(), key.size()), TESTBED_OK);
+  }
+  EXPECT_EQ(testbed_compact("btree", path.c_str(), options), TESTBED_USAGE) << "it is open";
+  EXPECT_EQ(testbed_session_close(session), TESTBED_OK);
+  EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+  const auto before = std::filesystem::file_size(data);
+  EXPECT_EQ(testbed_compact("btree", path.c_str(), options), TESTBED_OK) << testbed_error();
+  EXPECT_LT(std::filesystem::file_size(data), before / 10);
+  ASSERT_EQ(testbed_open("btree", path.c_str(), options, &engine), TESTBED_OK) << testbed_error();
+  ASSERT_EQ(testbed_open_table(engine, "rows", &table), TESTBED_OK);
+  ASSERT_EQ(testbed_session_open(engine, &session), TESTBED_OK);
+  EXPECT_EQ(Get(session, table, "9"), std::string(1000, 'x'));
+  EXPECT_EQ(Get(session, table, "10"), "status 1");
+  EXPECT_EQ(testbed_session_close(session), TESTBED_OK);
+  EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+}
+
+TEST(CApiBackup, IsRefusedByAnEngineThatMakesNone) {
+  const OwnDir dir;
+  const std::string copy = dir.path() + "/copy";
+  const char* options[] = {"cache_bytes=16M", nullptr};
+  testbed_engine* engine = nullptr;
+  ASSERT_EQ(testbed_open("fractal", (dir.path() + "/database").c_str(), options, &engine),
+            TESTBED_OK)
+      << testbed_error();
+  EXPECT_EQ(testbed_backup(engine, copy.c_str()), TESTBED_USAGE);
+  EXPECT_THAT(testbed_error(), HasSubstr("fractal makes no backup of a database that is open"));
+  EXPECT_FALSE(std::filesystem::exists(copy));
+  EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+}
+
 TEST_F(CApi, ATableNumberThatNoTableHasIsRefused) {
   for (const testbed_table table : {0u, table_ + 1, 4095u, 4096u, UINT32_MAX}) {
     testbed_cursor* cursor = nullptr;

@@ -94,6 +94,53 @@ TEST(EmbeddedBtree, OutlivesAChangeOfTheWorkingDirectory) {
   EXPECT_EQ(Rows(OpenBtree(dir.path() + "/database", Small()).get(), "value"), 300);
 }
 
+TEST(EmbeddedBtree, ABackupIsADatabaseAndEachThreadMayMakeOne) {
+  const OwnDir dir;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  const auto engine = OpenBtree("database", Small());
+  Write(engine.get(), "a", "value");
+  const auto reader = engine->NewSession();
+  reader->Begin();
+  reader->Put(engine->OpenTable("rows"), "uncommitted", "value");
+  std::vector<std::thread> threads;
+  for (const char* copy : {"first", "second"}) {
+    threads.emplace_back([&engine, copy] { EXPECT_NO_THROW(engine->Backup(copy)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::filesystem::current_path(before);
+  reader->Commit();
+  EXPECT_TRUE(BtreeEngineInfo().capabilities.backup);
+  for (const char* copy : {"/first", "/second"}) {
+    EXPECT_EQ(Rows(OpenBtree(dir.path() + copy, Small()).get(), "value"), 300);
+  }
+  EXPECT_EQ(Rows(engine.get(), "value"), 301);
+  EXPECT_THROW(engine->Backup(dir.path() + "/first"), Error);
+  EXPECT_THROW(engine->Backup(""), Error);
+}
+
+TEST(EmbeddedBtree, ACompactedDatabaseHasItsTablesAndRows) {
+  const OwnDir dir;
+  EXPECT_THROW(CompactBtree(dir.path() + "/none", Small()), Error);
+  EXPECT_FALSE(std::filesystem::exists(dir.path() + "/none"));
+  TableId second = 0;
+  {
+    const auto engine = OpenBtree(dir.path(), Small());
+    Write(engine.get(), "a", "value");
+    second = engine->OpenTable("second");
+    engine->NewSession()->Put(second, "key", "row");
+    EXPECT_THROW(CompactBtree(dir.path(), Small()), Error) << "it is open";
+  }
+  CompactBtree(dir.path(), Small());
+  const auto engine = OpenBtree(dir.path(), Small());
+  EXPECT_EQ(Rows(engine.get(), "value"), 300);
+  EXPECT_EQ(engine->OpenTable("second"), second);
+  std::string_view value;
+  const auto session = engine->NewSession();
+  EXPECT_TRUE(session->Get(second, "key", &value));
+  EXPECT_EQ(value, "row");
+}
+
 // A static Engine is destroyed at exit(3) after all thread_local objects of the main thread, those
 // of the library among them. Here one of a thread is, because it was made before them.
 TEST(EmbeddedEngine, IsClosedByTheLastObjectOfAThread) {
@@ -145,6 +192,7 @@ int RefusedInChild(Engine* engine) {
   expect_error([&] { engine->Checkpoint(); });
   expect_error([&] { engine->Settle(); });
   expect_error([&] { engine->ResizeCache(8 << 20); });
+  expect_error([&] { engine->Backup("never"); });
   return refused;
 }
 
@@ -163,7 +211,7 @@ TEST(EmbeddedBtree, IsNeitherUsedNorClosedByAForkedChild) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status)) << status;
-  EXPECT_EQ(WEXITSTATUS(status), 6);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
   Write(engine.get(), "b", "value");
   engine.reset();
   EXPECT_EQ(Rows(OpenBtree(dir.path(), Small()).get(), "value"), 600);

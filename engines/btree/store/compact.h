@@ -1,0 +1,32 @@
+// Compact rewrites a database, so that its data file is as long as its rows need. FinishCompaction
+// ends a compaction that was interrupted when it exchanged the files.
+//
+// The rows are copied in the order of their keys to a new database in the subdirectory
+// btree.compact. When that is whole and durable, it gets the name btree.compacted: from then on it
+// is the database. Its files then replace the old ones, each by a rename, and the subdirectory is
+// removed. So a crash leaves either the old database, with a subdirectory that the next opening
+// removes, or the new one, whose files the next opening moves to their places; there, each step
+// tells by what is still in the subdirectory whether it was done.
+#ifndef TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
+#define TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
+
+#include <string>
+
+#include "engines/btree/store/store.h"
+
+namespace testbed::btree {
+
+// Compacts the database in `dir`, which must not be open. `options` are those to open it with. Two
+// databases are open meanwhile, so it takes options.cache_bytes twice, and space for both. Throws
+// what Store::Open throws, and Error when the rows cannot be copied; the database is as before
+// then.
+void Compact(const std::string& dir, const StoreOptions& options);
+
+// Moves the files of a compacted database to their places, if a compaction in `dir` was interrupted
+// at that, and removes what another one has left. The caller has locked `dir`. Throws Error (kIo);
+// it may then be called again.
+void FinishCompaction(const std::string& dir);
+
+}  // namespace testbed::btree
+
+#endif  // TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
