@@ -145,8 +145,9 @@ TableId Engine::OpenIndex(const std::string& index, TableId, const std::vector<I
 }
 
 void Engine::Backup(const std::string&) {
-  throw Error(Error::kUsage, name() + " makes no backup of a database that is open: close it and "
-                                      "copy its directory");
+  throw Error(Error::kUsage, name() +
+                                 " makes no backup of a database that is open: close it and "
+                                 "copy its directory");
 }
 
 bool IsEngineFile(const EngineInfo& info, const std::string& path, bool directory) {
@@ -233,8 +234,9 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
 
 void CompactDatabase(const EngineInfo& info, const std::string& dir, const EngineOptions& options) {
   if (info.compact == nullptr) {
-    throw Error(Error::kUsage, info.name + " compacts no databases: load it again in another "
-                                           "directory");
+    throw Error(Error::kUsage, info.name +
+                                   " compacts no databases: load it again in another "
+                                   "directory");
   }
   CheckEngineOptions(info, options);
   if (!info.recognises(dir)) ThrowNoDatabase(info, dir);

@@ -103,16 +103,16 @@ void CheckLongestKey(const RunOptions& options, const Capabilities& can, size_t 
 // the longest of them.
 void CheckLongestValue(const RunOptions& options, const Capabilities& can, size_t longest) {
   if (can.longer_values || can.max_value_size == 0 || longest <= can.max_value_size) return;
-  const bool loads = std::any_of(
-      options.workloads.begin(), options.workloads.end(), [](const std::string& name) {
+  const bool loads =
+      std::any_of(options.workloads.begin(), options.workloads.end(), [](const std::string& name) {
         return FindWorkload(name).loads && FindWorkload(name).loader == "insert";
       });
   if (!loads) return;
-  throw Error(Error::kUsage,
-              fmt::format("--value-size {}: {} takes values of {} bytes at most, and the longest "
-                          "has {}; give a smaller --value-size",
-                          ValueSizesText(options.data), options.engine_name, can.max_value_size,
-                          longest));
+  throw Error(
+      Error::kUsage,
+      fmt::format("--value-size {}: {} takes values of {} bytes at most, and the longest "
+                  "has {}; give a smaller --value-size",
+                  ValueSizesText(options.data), options.engine_name, can.max_value_size, longest));
 }
 
 // Throws Error (kUsage) when the keys are those of no file and no set, but of nearly a set's name.

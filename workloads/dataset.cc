@@ -183,13 +183,13 @@ void Dataset::TakeColumn() {
     uint32_t size = 0;
     const auto [at, code] = std::from_chars(begin, end, size);
     if (code != std::errc() || at != end || tab == 0 || size > kMostValueSize) {
-      throw Error(Error::kUsage,
-                  "--value-size column: the line '" + std::string(line.substr(0, kMostShown)) +
-                      "' of --keys " + options_.keys_file +
-                      " is no key, tab and size in bytes, a whole number up to " +
-                      std::to_string(kMostValueSize) +
-                      (line.ends_with('\r') ? "; its lines end with a carriage return, leave it out"
-                                            : ""));
+      throw Error(
+          Error::kUsage,
+          "--value-size column: the line '" + std::string(line.substr(0, kMostShown)) +
+              "' of --keys " + options_.keys_file +
+              " is no key, tab and size in bytes, a whole number up to " +
+              std::to_string(kMostValueSize) +
+              (line.ends_with('\r') ? "; its lines end with a carriage return, leave it out" : ""));
     }
     sizes_.push_back(size);
     line = line.substr(0, tab);

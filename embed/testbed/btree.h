@@ -11,10 +11,10 @@
 //   std::string_view value;
 //   if (session->Get(table, "ada", &value)) Use(value);
 //
-// Public here: OpenBtree, CompactBtree, EngineOptions, Engine, Session, Cursor, ReadQueue, EngineCounters and
-// Error, with their public members as engines/engine.h and device/error.h describe them. All of
-// them are in namespace testbed. docs/embedding.md says what the engine promises to a program that
-// embeds it.
+// Public here: OpenBtree, CompactBtree, EngineOptions, Engine, Session, Cursor, ReadQueue,
+// EngineCounters and Error, with their public members as engines/engine.h and device/error.h
+// describe them. All of them are in namespace testbed. docs/embedding.md says what the engine
+// promises to a program that embeds it.
 #ifndef TESTBED_BTREE_H_
 #define TESTBED_BTREE_H_
 

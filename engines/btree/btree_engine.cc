@@ -434,9 +434,9 @@ EngineInfo BtreeEngineInfo() {
   };
   AddLogOptions(&can);
   // Databases that earlier versions made have a btree.lock.
-  info.files = {"btree.data",         "btree.data.new",     "btree.backup",
-                "btree.lock",         "btree.doublewrite",  "btree.checkpoint.0",
-                "btree.checkpoint.1", "btree.replay",       "btree.log/log-#"};
+  info.files = {"btree.data",         "btree.data.new",    "btree.backup",
+                "btree.lock",         "btree.doublewrite", "btree.checkpoint.0",
+                "btree.checkpoint.1", "btree.replay",      "btree.log/log-#"};
   for (const char* left : {"btree.*", "btree.log/log-#", "btree.old/log-#"}) {
     info.files.push_back(std::string("btree.compact*/") + left);  // of an interrupted compaction
   }

@@ -402,9 +402,7 @@ void Server::SyncLazily() {
   IoScope scope(kLogWrite);
   CallMark mark(FileKind::kLog);
   MakeThreadKnown();
-  if (lazy_connection_ == nullptr) {
-    lazy_connection_ = std::make_unique<Connection>(library_);
-  }
+  if (lazy_connection_ == nullptr) lazy_connection_ = std::make_unique<Connection>(library_);
   lazy_connection_->Run("FLUSH ENGINE LOGS");
   if (Uninterrupted([&] { return ::fdatasync(log_fd_); }) != 0)
     throw Error::Io("sync", log_file(), errno);

@@ -92,9 +92,7 @@ class Server {
   // Writes the pages that were changed before the call, and returns once a checkpoint lies behind
   // these changes. When no session writes meanwhile, no page is dirty then.
   void WriteAll();
-  // Waits until old versions of rows are purged, or the purge makes no progress, and then calls
-  // WriteAll.
-  void Settle();
+  void Settle();  // calls WriteAll when the purge of old rows is done or makes no progress
   void Resize(uint64_t bytes);
 
   std::map<std::string, uint64_t> Status();  // numbers of SHOW GLOBAL STATUS, without "Innodb_"

@@ -165,13 +165,13 @@ TEST_F(ReleaseRunTest, ACrashTestIsThatOfTheRelease) {
 TEST_F(ReleaseRunTest, ASetOfKeysIsReadOnceForTheReleaseToo) {
   const fs::path bin = directory_ / "bin", calls = directory_ / "calls";
   fs::create_directories(bin);
-  std::ofstream(bin / "apt-cache") << "#!/bin/sh\necho call >>" << calls.string()
-                                   << "\nprintf 'one\\ntwo\\nthree\\n'\n";
+  std::ofstream(bin / "apt-cache")
+      << "#!/bin/sh\necho call >>" << calls.string() << "\nprintf 'one\\ntwo\\nthree\\n'\n";
   fs::permissions(bin / "apt-cache", fs::perms::owner_all);
-  const CommandResult result = Run(
-      "--engine btree@9.8.7 --keys packages --ram 64M --threads 1 --operations 50 --quiet "
-      "--account off --verify all --json run.json",
-      "TESTBED_RELEASES=" + releases_.string() + " PATH=" + bin.string() + ":$PATH");
+  const CommandResult result =
+      Run("--engine btree@9.8.7 --keys packages --ram 64M --threads 1 --operations 50 --quiet "
+          "--account off --verify all --json run.json",
+          "TESTBED_RELEASES=" + releases_.string() + " PATH=" + bin.string() + ":$PATH");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Json("run.json")["data"]["rows"], 3);
   EXPECT_EQ(Read(calls), "call\n");

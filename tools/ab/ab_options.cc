@@ -173,9 +173,10 @@ void AbOptions::ResolveKinds() {
   const auto workload = FindWorkload(measured()).make(dataset, first.workload);
   paced = workload->timed();
   if (in_slices() && workload->operations() != 0) {
-    Refuse(fmt::format("--way {} is for workloads that go on until they are stopped, and {} ends "
-                       "by itself; give --way rounds",
-                       WayName(*way), measured()));
+    Refuse(
+        fmt::format("--way {} is for workloads that go on until they are stopped, and {} ends "
+                    "by itself; give --way rounds",
+                    WayName(*way), measured()));
   }
   if (!in_slices()) {
     for (const OpKind op : workload->planned_ops()) kinds.push_back(OpName(op));

@@ -39,8 +39,8 @@ CompareTerms TermsOf(const nlohmann::json& first, const nlohmann::json& second);
 CompareTerms UnionOf(const std::vector<CompareTerms>& all);
 
 // Returns "data" of the document as far as it tells which rows were asked for: where each row has a
-// random size of its own (--value-size 100-1000), every seed makes another sum of them, so the bytes
-// of the values are left out. Returns null when the document has none.
+// random size of its own (--value-size 100-1000), every seed makes another sum of them, so the
+// bytes of the values are left out. Returns null when the document has none.
 nlohmann::json DataAskedFor(const nlohmann::json& document);
 
 // Returns a sentence, which names the files, that says why the documents cannot be compared: other

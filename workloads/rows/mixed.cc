@@ -187,8 +187,8 @@ class MixedClient : public Client {
   // buffer.
   size_t KeysRoom() const { return key_room_ * tables_.size(); }
   size_t RoomOf(const Step& step) const {
-    const bool has_value = step.action == kUpdate || step.action == kReadModifyWrite ||
-                           step.action == kInsert;
+    const bool has_value =
+        step.action == kUpdate || step.action == kReadModifyWrite || step.action == kInsert;
     return KeysRoom() + (has_value ? dataset_.ValueSize(step.row) : 0);
   }
 

@@ -38,7 +38,7 @@ inline constexpr uint32_t kCheckpointVersion = 2;  // 1 has no witness pages
 
 // Return the paths of the files of the database in `dir`.
 std::string DataPath(const std::string& dir);
-std::string UnfinishedDataPath(const std::string& dir);  // the data file while Create runs
+std::string UnfinishedDataPath(const std::string& dir);    // the data file while Create runs
 std::string UnfinishedBackupPath(const std::string& dir);  // the data file while BackUp runs
 // The directories of a database that Compact makes, and of one that it has made.
 std::string CompactingPath(const std::string& dir);

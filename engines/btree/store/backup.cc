@@ -50,8 +50,8 @@ void CheckTarget(const std::string& dir, const std::string& to) {
                                    " is no directory: give another name");
   }
   if (!NamesIn(to).empty()) {
-    throw Error(Error::kUsage, "the directory " + to +
-                                   " of a backup is not empty: give a new or an empty one");
+    throw Error(Error::kUsage,
+                "the directory " + to + " of a backup is not empty: give a new or an empty one");
   }
 }
 

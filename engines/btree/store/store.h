@@ -291,8 +291,8 @@ class Store {
   std::atomic<Service> service_{Service::kUsable};
   std::string failure_ GUARDED_BY(failure_mutex_);  // why service_ is not kUsable
 
-  Mutex checkpoint_mutex_;         // held by the thread that takes a checkpoint
-  std::atomic<Lsn> last_redo_{0};  // redo point of the last checkpoint
+  Mutex checkpoint_mutex_;             // held by the thread that takes a checkpoint
+  std::atomic<Lsn> last_redo_{0};      // redo point of the last checkpoint
   std::atomic<Lsn> kept_log_{kNoLsn};  // a backup needs the log from here on
   // Bytes of page images that the pool had logged when that redo point was taken, approximately.
   std::atomic<uint64_t> images_at_redo_{0};

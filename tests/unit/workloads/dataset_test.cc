@@ -355,8 +355,7 @@ TEST_F(KeyColumnTest, ALineWithoutASizeIsRefused) {
     (void)LoadColumn("apple\t5\r\n");
     ADD_FAILURE() << "the size ends with a carriage return";
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("its lines end with a carriage return"),
-              std::string::npos)
+    EXPECT_NE(std::string(e.what()).find("its lines end with a carriage return"), std::string::npos)
         << e.what();
   }
 }

@@ -1,4 +1,6 @@
 // Tests the copy of a log that is in use (device/log/log_copy.h).
+#include "device/log/log_copy.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "device/log/log.h"
-#include "device/log/log_copy.h"
 #include "tests/unit/device/log/log_test_util.h"
 
 namespace testbed {
@@ -153,17 +154,18 @@ TEST_P(LogCopyTest, TellsThatALogWasReadWrong) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Logs, LogCopyTest,
-    testing::Values(CopiedLog{IoMode::kBuffered, true, LogSpace::kRecycled},
-                    CopiedLog{IoMode::kBuffered, false, LogSpace::kGrowing},
-                    CopiedLog{IoMode::kDirect, false, LogSpace::kRecycled},
-                    CopiedLog{IoMode::kDirect, true, LogSpace::kKeepSize}),
-    [](const auto& param) {
-      const CopiedLog& log = param.param;
-      return std::string(IoModeName(log.mode)) + (log.pad ? "_padded_" : "_unpadded_") +
-             (log.space == LogSpace::kKeepSize ? "keepsize" : LogSpaceName(log.space));
-    });
+INSTANTIATE_TEST_SUITE_P(Logs, LogCopyTest,
+                         testing::Values(CopiedLog{IoMode::kBuffered, true, LogSpace::kRecycled},
+                                         CopiedLog{IoMode::kBuffered, false, LogSpace::kGrowing},
+                                         CopiedLog{IoMode::kDirect, false, LogSpace::kRecycled},
+                                         CopiedLog{IoMode::kDirect, true, LogSpace::kKeepSize}),
+                         [](const auto& param) {
+                           const CopiedLog& log = param.param;
+                           return std::string(IoModeName(log.mode)) +
+                                  (log.pad ? "_padded_" : "_unpadded_") +
+                                  (log.space == LogSpace::kKeepSize ? "keepsize"
+                                                                    : LogSpaceName(log.space));
+                         });
 
 }  // namespace
 }  // namespace testbed

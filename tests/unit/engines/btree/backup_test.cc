@@ -253,18 +253,18 @@ TEST_P(BackupWhileWritingTest, IsTheDatabaseOfOneMoment) {
 
 INSTANTIATE_TEST_SUITE_P(
     Modes, BackupWhileWritingTest,
-    testing::Values(
-        BackupMode{"doublewrite_buffered", TornPage::kDoublewrite, IoMode::kBuffered,
-                   PageCodec::kNone, false},
-        BackupMode{"doublewrite_mmap_change_buffer", TornPage::kDoublewrite, IoMode::kMmap,
-                   PageCodec::kNone, true},
-        BackupMode{"doublewrite_direct_zstd", TornPage::kDoublewrite, IoMode::kDirect,
-                   PageCodec::kZstd, false},
-        BackupMode{"images_buffered_lz4_change_buffer", TornPage::kFullPageImage, IoMode::kBuffered,
-                   PageCodec::kLz4, true},
-        BackupMode{"images_direct", TornPage::kFullPageImage, IoMode::kDirect, PageCodec::kNone,
-                   false},
-        BackupMode{"none_buffered", TornPage::kNone, IoMode::kBuffered, PageCodec::kNone, false}),
+    testing::Values(BackupMode{"doublewrite_buffered", TornPage::kDoublewrite, IoMode::kBuffered,
+                               PageCodec::kNone, false},
+                    BackupMode{"doublewrite_mmap_change_buffer", TornPage::kDoublewrite,
+                               IoMode::kMmap, PageCodec::kNone, true},
+                    BackupMode{"doublewrite_direct_zstd", TornPage::kDoublewrite, IoMode::kDirect,
+                               PageCodec::kZstd, false},
+                    BackupMode{"images_buffered_lz4_change_buffer", TornPage::kFullPageImage,
+                               IoMode::kBuffered, PageCodec::kLz4, true},
+                    BackupMode{"images_direct", TornPage::kFullPageImage, IoMode::kDirect,
+                               PageCodec::kNone, false},
+                    BackupMode{"none_buffered", TornPage::kNone, IoMode::kBuffered,
+                               PageCodec::kNone, false}),
     [](const auto& param) { return std::string(param.param.name); });
 
 TEST_F(BackupTest, HasAllTablesAndIsADatabaseOfItsOwn) {
