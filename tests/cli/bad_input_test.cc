@@ -63,7 +63,7 @@ const BadValue kBadValues[] = {
     {"--value-size", "0-65M"},
     {"--value-size", "10x100-1000"},
     {"--value-size", "0-0"},
-    {"--value-size", "colum"},
+    {"--value-size", "row"},
     {"--value-size", "column"},
     {"--value-size", "column", "--keys paths:/usr/share"},
     {"--compressibility", "2"},
