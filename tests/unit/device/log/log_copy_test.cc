@@ -67,8 +67,8 @@ TEST_P(LogCopyTest, HasAllRecordsUpToItsEndAndNoLaterOnes) {
   std::vector<std::string> expected;
   uint64_t number = 0;
   const auto append = [&](int records, bool copied) {
-    for (int i = 0; i < records; ++i) {
-      const std::string record = NumberedRecord(number++, number % 50 == 0 ? 20000 : 700);
+    for (int i = 0; i < records; ++i, ++number) {
+      const std::string record = NumberedRecord(number, number % 50 == 0 ? 20000 : 700);
       log->Append(record);
       if (copied) expected.push_back(record);
     }

@@ -156,7 +156,7 @@ TEST(AbSideTest, SidesThatDoOtherWorkCannotBeCompared) {
               HasSubstr("value-size is \"100-1000\" on side a and 550 on side b"));
   EXPECT_EQ(Compared("rows=10 value-size=1000-2000", "rows=10 value-size=1000-2000"), "");
   EXPECT_THAT(Compared("rows=10 value-size=10x100", "rows=10 value-size=1000"),
-              HasSubstr("value-size is 10x100 on side a and 1000 on side b"));
+              HasSubstr("value-size is \"10x100\" on side a and 1000 on side b"));
   EXPECT_THAT(Compared("rows=10", "rows=10 distribution=zipfian"), HasSubstr("distribution"));
   EXPECT_THAT(Compared("rows=10", "rows=10 consume=copy"), HasSubstr("give --consume outside"));
   EXPECT_THAT(Compared("rows=10", "rows=10 workload-option=x=1"),
