@@ -91,8 +91,10 @@ void LogCopy::WriteHeader() {
 void LogCopy::CopyBytes(const LogSegment& segment, Lsn begin, Lsn end) {
   for (Lsn at = begin; at < end;) {
     const size_t n = std::min<uint64_t>(buffer_.size(), end - at);
-    segment.file->Read(at - header_.first_lsn, buffer_.data(), n);
-    file_->Write(at - header_.first_lsn, buffer_.data(), n);
+    const size_t got = segment.file->ReadSome(at - header_.first_lsn, buffer_.data(), n);
+    if (got > 0) file_->Write(at - header_.first_lsn, buffer_.data(), got);
+    // A segment that grows ends with its last record. What is missing else, ReadAgain tells.
+    if (got < n) return;
     at += n;
   }
 }
