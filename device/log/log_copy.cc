@@ -31,6 +31,8 @@ LogCopy::~LogCopy() = default;
 // again with the next group, and has the same bytes before that end.
 void LogCopy::Advance() {
   const Lsn written = log_->WrittenLsn();
+  // What lies before the first record of the copy is copied with it, and not a part of it before.
+  if (written < end_) return;
   for (const std::shared_ptr<LogSegment>& segment : log_->impl_->segments_->InService(0)) {
     const Lsn begin = segment->header.begin(), end = segment->header.end();
     if (end < end_ || begin >= written) continue;
@@ -38,11 +40,11 @@ void LogCopy::Advance() {
     if (is_new) BeginSegment(*segment);
     CopyBytes(*segment, is_new ? begin : end_, std::min(written, end));
   }
-  end_ = std::max(end_, written);
+  end_ = written;
 }
 
 void LogCopy::Finish(Lsn least) {
-  log_->Write(least);
+  log_->Write(std::max(least, from_));
   Advance();
   if (file_ != nullptr) EndSegment(false);
   SyncDirectory(directory_);

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <fstream>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -100,11 +100,10 @@ TEST_P(LogCopyTest, HasAllRecordsUpToItsEndAndNoLaterOnes) {
 TEST_P(LogCopyTest, OfALogToWhichThreadsAppendEndsWithAWholeRecord) {
   auto log = Open();
   if (!log) GTEST_SKIP() << "no direct IO here";
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;  // they end when the test throws, too
   for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&, t] {
-      for (uint64_t i = 0; !stop; ++i) {
+    threads.emplace_back([&, t](const std::stop_token& stop) {
+      for (uint64_t i = 0; !stop.stop_requested(); ++i) {
         const LogRange range = log->Append(NumberedRecord(i * 3 + static_cast<uint64_t>(t), 900));
         if (i % 16 == 0) log->WaitDurable(range.end);
       }
@@ -119,8 +118,7 @@ TEST_P(LogCopyTest, OfALogToWhichThreadsAppendEndsWithAWholeRecord) {
   }
   const Lsn least = log->Append("last").end;
   copy.Finish(least);
-  stop = true;
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   const ReadBack back = ReadLog(to_, from);
   EXPECT_FALSE(back.damage) << *back.damage;
   ASSERT_FALSE(back.records.empty());
