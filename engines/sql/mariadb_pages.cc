@@ -85,9 +85,12 @@ void WritePages(const std::string& engine, const Ask& ask, const std::function<P
   LogWatch log(wanted);
   WriteProgress progress(state);
   std::optional<ChangedVariables> changed;
+  const bool nobody_writes = how.has_statement && how.at_rest == milliseconds(0);
   while (state.dirty_pages != 0 || state.checkpoint + kOfCheckpoint < wanted) {
     bool others_write = false;
-    if (how.has_statement && log.AtRestFor(how.at_rest)) {
+    // Sessions also stand still while they wait for pages to be written. So no page may be dirty.
+    const bool pause = state.dirty_pages == 0 && log.AtRestFor(how.at_rest);
+    if (nobody_writes || (how.has_statement && pause)) {
       ask(kCheckpointNow);
       state = look();
       log.Restart(state.log_end);
@@ -100,7 +103,8 @@ void WritePages(const std::string& engine, const Ask& ask, const std::function<P
     if (others_write && StopRequested()) {
       throw Stopped(fmt::format("while {} took a checkpoint", engine));
     }
-    if (!changed && (others_write || !how.has_statement)) {
+    if (!changed && !nobody_writes &&
+        (others_write || !how.has_statement || state.dirty_pages != 0)) {
       // An older server, which has no statement, has a mark that is low enough.
       Hurry(how.has_statement, &changed.emplace(engine, ask));
     }

@@ -90,10 +90,9 @@ struct PageWriting {
 // Has the server write all pages that were changed before the call, and returns once its checkpoint
 // lies behind these changes. When nothing is written meanwhile, no page is dirty then. InnoDB ends
 // its statement for that only when the checkpoint has reached the end of the log, which each
-// session that writes moves on: it may wait for ever. So the statement is run when the log has
-// stood still. While the log moves on, or when the server has no such statement, the page cleaner
-// writes the pages, because it may keep none; the variables for that have their values again when
-// the function returns.
+// session that writes moves on: it may wait for ever. So the page cleaner writes the pages, because
+// it may keep none; the variables for that have their values again when the function returns. The
+// statement is run when no page is dirty and the log has stood still, or at once where nobody writes.
 //
 // `engine` begins the sentences of errors; `look` returns the state of now. Throws Error (kRun)
 // when for `patience` the checkpoint has not moved on and the pages have not become fewer; and

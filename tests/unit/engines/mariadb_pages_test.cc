@@ -50,6 +50,7 @@ class WritingServer {
     if (variables.at("innodb_max_dirty_pages_pct") == "0.001") {
       const uint64_t reached = std::min(state.checkpoint + cleaned, state.log_end - kWritten);
       state.checkpoint = std::max(state.checkpoint, reached);
+      if (looks_with_writes == 0) state.dirty_pages = 0;
     }
     return state;
   }
