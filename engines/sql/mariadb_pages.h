@@ -92,7 +92,8 @@ struct PageWriting {
 // its statement for that only when the checkpoint has reached the end of the log, which each
 // session that writes moves on: it may wait for ever. So the page cleaner writes the pages, because
 // it may keep none; the variables for that have their values again when the function returns. The
-// statement is run when no page is dirty and the log has stood still, or at once where nobody writes.
+// statement is run when no page is dirty and the log has stood still, or at once where nobody
+// writes.
 //
 // `engine` begins the sentences of errors; `look` returns the state of now. Throws Error (kRun)
 // when for `patience` the checkpoint has not moved on and the pages have not become fewer; and

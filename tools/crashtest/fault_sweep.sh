@@ -12,7 +12,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 
-faults='*Fault*:*LogReopening*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*'
+faults='*Fault*:*LogReopening*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*:*Backup*:*CompactTest*'
 label=testbed-faults  # of the file system in memory
 device=  # of zram
 place=
