@@ -1,8 +1,11 @@
 // Executes runs of another release of an engine: the program of the release
 // (tools/release/release.h) is the child of the run (run_process.h). A run of this release with an
 // environment of its own is executed by this program in the same way. The child gets the options
-// and the plan as the first line of its pipe, {"commit": ..., "options": {...}, "keys": ...,
-// "plan": {...}}, and then talks as a forked child does. "keys" is the file of a set of keys (LendKeySet), so that
+// and the plan as the first line of its pipe,
+//
+//   {"commit": ..., "options": {...}, "keys": ..., "plan": {...}}
+//
+// and then talks as a forked child does. "keys" is the file of a set of keys (LendKeySet), so that
 // the child has those of its parent. A first line with "check" asks only whether the release
 // accepts the options.
 #ifndef TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
