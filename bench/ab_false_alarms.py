@@ -2,15 +2,17 @@
 """Compares equal sides with `testbed ab` again and again, and counts how often they are called different.
 
 Four kinds of work take turns: cached reads and IO-bound reads in interleaved slices, inserts and mixed work in rounds. Each comparison has
-another seed. Its answer is kept in --dir, so that a run that was ended goes on where it was. What is called faster or slower is a false
-alarm, since both sides are the same; with the stated 95 % at most one in twenty may be. A comparison of fewer than three loads can raise none,
-so it is shown and not counted. Ends with 1 when more are false alarms (of few comparisons one is more), with 2 when testbed fails or
-no comparison counts, else with 0.
+another seed. Its answer is kept in --dir, so that a run that was ended goes on where it was. With --jobs, several run at once and disturb
+each other. What is called faster or slower is a false alarm, since both sides are the same; with the stated 95 % at most one in twenty may be.
+A comparison of fewer than three loads can raise none, so it is shown and not counted. Ends with 1 when more are false alarms (of few
+comparisons one is more), with 2 when testbed fails or no comparison counts, else with 0.
 
     bench/ab_false_alarms.py --testbed build/release/testbed --comparisons 200 --time 60
+    bench/ab_false_alarms.py --testbed build/release/testbed --comparisons 200 --time 30 --jobs 2
 """
 import argparse
 import collections
+import concurrent.futures
 import json
 import math
 import pathlib
@@ -41,6 +43,30 @@ def compare(options, words, seed, file):
     return {key: whole[key] for key in ("way", "loads", "seconds", "answers")}
 
 
+def answer(options, number):
+    """Returns what is kept of a comparison, which is run unless it was run before."""
+    file = options.dir / f"{number:04}.json"
+    if not file.exists():
+        kept = compare(options, KINDS[kind_of(number)], 1000 + number, file)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(kept), encoding="utf-8")
+        part.rename(file)  # a run that is ended leaves no half of an answer
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def kind_of(number):
+    return list(KINDS)[number % len(KINDS)]
+
+
+def answers(options):
+    """Yields what is kept of each comparison, in the order of their numbers."""
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    try:
+        yield from pool.map(lambda number: answer(options, number), range(options.comparisons))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
 MOST_ALARMS = 0.05  # share of the comparisons
 LEAST_LOADS = 3  # from which an answer is given at all
 
@@ -60,26 +86,22 @@ def main():
     parser.add_argument("--testbed", required=True, type=lambda path: str(pathlib.Path(path).resolve()))
     parser.add_argument("--comparisons", type=int, default=200)
     parser.add_argument("--time", type=float, default=60, help="seconds of one comparison at most")
+    parser.add_argument("--jobs", type=int, default=1, help="comparisons that run at once")
     parser.add_argument("--dir", type=pathlib.Path, default=pathlib.Path("ab-false-alarms"))
     options = parser.parse_args()
     if options.comparisons < 1:
         parser.error(f"--comparisons {options.comparisons} is not accepted; give 1 or more")
+    if options.jobs < 1:
+        parser.error(f"--jobs {options.jobs} is not accepted; give 1 or more")
     if not 0 < options.time < math.inf:
         parser.error(f"--time {options.time:g} is not accepted; give seconds above 0")
     options.dir = options.dir.resolve()
     options.dir.mkdir(exist_ok=True)
     counts = collections.defaultdict(collections.Counter)
     spread = collections.defaultdict(list)
-    for number in range(options.comparisons):
-        kind = list(KINDS)[number % len(KINDS)]
-        file = options.dir / f"{number:04}.json"
-        if not file.exists():
-            kept = compare(options, KINDS[kind], 1000 + number, file)
-            part = file.with_suffix(".part")
-            part.write_text(json.dumps(kept), encoding="utf-8")
-            part.rename(file)  # a run that is ended leaves no half of an answer
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        rate = next(answer for answer in kept["answers"] if answer["metric"] == "rate")
+    for number, kept in enumerate(answers(options)):
+        kind = kind_of(number)
+        rate = next(a for a in kept["answers"] if a["metric"] == "rate")
         others = [a for a in kept["answers"] if not a["asked"] and a["answer"] in ("higher", "lower")]
         counted = kept["loads"] >= LEAST_LOADS
         counts[kind][rate["answer"] if counted else "too few loads"] += 1

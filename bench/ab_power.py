@@ -70,7 +70,7 @@ def words_of(work, way):
 def compare(options, work, sides, way, limit, seed, directory, until, condition=None):
     words = ["ab", "--a", sides[0], "--b", sides[1], "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
     if way != "rounds":
-        words += ["--slice", "0.1"]
+        words += ["--slice", str(options.slice)]
     if condition:
         words += ["--fail-if", condition]
     document = testbed(options, words + words_of(work, way), directory, (0, 3, 125) if condition else (0,))
@@ -211,6 +211,7 @@ def main():
     parser.add_argument("--truth", type=float, default=300, help="seconds at most of each of the two comparisons that measure a change")
     parser.add_argument("--limit", type=float, default=180, help="seconds of one comparison at most")
     parser.add_argument("--equal-time", type=float, default=0, help="seconds of one comparison with equal sides; 0: leave these out")
+    parser.add_argument("--slice", type=float, default=0.05, help="seconds of a slice")
     parser.add_argument("--repeats", type=int, default=10)
     options = parser.parse_args()
     if options.repeats < 1:
