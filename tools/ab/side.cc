@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "tools/command/usage_text.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
+#include "tools/run/run_checks.h"
 #include "workloads/dataset.h"
 
 namespace testbed {
@@ -239,6 +241,14 @@ void CheckComparable(const std::vector<AbSide>& sides) {
                               JsonText(other.at(name)), side.label, option));
     }
   }
+}
+
+void CheckSpaceOfSides(const std::vector<AbSide>& sides, const std::string& where) {
+  uint64_t need = 0;
+  for (const AbSide& side : sides) {
+    need += LeastSpace(side.options, std::make_shared<const Dataset>(side.options.data));
+  }
+  CheckSpace(need, where, sides.size());
 }
 
 }  // namespace testbed

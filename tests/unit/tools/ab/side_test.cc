@@ -189,5 +189,31 @@ TEST(AbSideTest, WhatMakesOtherRowsIsNamedBeforeTheirNumber) {
   std::filesystem::remove(keys);
 }
 
+// The sides may have other engines, and the first may be one that keeps nothing. The file system of
+// /proc has no space at all.
+TEST(AbSideTest, TheDatabasesOfAllSidesNeedSpaceTogether) {
+  const auto refusal = [](const std::vector<std::string>& texts) -> std::string {
+    const RunOptions common = ParseRunOptions(
+        {"--rows", "1024", "--key-size", "24", "--value-size", "1000", "--ram", "64M"});
+    std::vector<AbSide> sides;
+    for (const std::string& text : texts) {
+      const std::string label(1, static_cast<char>('a' + sides.size()));
+      sides.push_back(ParseSide(label, text, common));
+      sides.back().options.Resolve();
+    }
+    try {
+      CheckSpaceOfSides(sides, "/proc");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal({"engine=null", "engine=null"}), "accepted");
+  EXPECT_THAT(refusal({"engine=null", "engine=btree"}), HasSubstr("all sides need 1M at least"));
+  EXPECT_THAT(refusal({"engine=btree", "engine=null", "engine=btree"}),
+              HasSubstr("all sides need 2M at least"));
+}
+
 }  // namespace
 }  // namespace testbed
