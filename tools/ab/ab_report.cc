@@ -161,8 +161,8 @@ std::string FewOperationsNote(const json& document) {
                 : "longer runs (--seconds, --operations or --rows) tell it");
 }
 
-// Returns how much the counters have of what a metric counts; 0 for a metric that is no count of the
-// side's own. What the device did at a side's rest was the work of other sides.
+// Returns how much the counters have of what a metric counts; 0 for a metric that is no count of
+// the side's own. What the device did at a side's rest was the work of other sides.
 double CountOf(const std::string& metric, const json& counters) {
   const auto count = [&](const std::string& name) { return counters.value(name, 0.0); };
   if (metric == "cpu_us") return count("cpu_user_seconds") + count("cpu_system_seconds");
