@@ -110,8 +110,8 @@ void AddSideOption(const std::string& option, const std::string& word, Settings*
   settings->emplace_back(name, word.substr(equals + 1));
 }
 
-// Throws Error (kUsage) when the side gives an order of the keys that it or all sides have from a
-// file. The later of the two options would take the other's place without a word.
+// Throws Error (kUsage) when the side gives an order to the keys of --keys, its own or those of all
+// sides. The later of the two options would take the other's place without a word.
 void CheckOrderOfKeys(const std::string& option, const Settings& settings,
                       const DatasetOptions& data) {
   const bool ordered = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
@@ -119,8 +119,8 @@ void CheckOrderOfKeys(const std::string& option, const Settings& settings,
   });
   if (!ordered || data.keys_file.empty()) return;
   throw Error(Error::kUsage,
-              fmt::format("{}: --keys inserts the keys of a file in the order of the file, and "
-                          "--key-order asks for one; leave one of them out",
+              fmt::format("{}: --keys inserts keys in an order of their own, and --key-order asks "
+                          "for one; leave one of them out",
                           option));
 }
 

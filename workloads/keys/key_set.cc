@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -118,23 +119,40 @@ class PathFinder {
   }
 
  private:
-  // Passes over a directory that this user may not list, or that is gone.
+  // Passes over a directory that this user may not list, or that is gone. Throws Error (kIo) when
+  // the system has no descriptor or no memory for it, or its device fails: without its paths the
+  // set would be another one, and nobody would know.
   void LookInto(const std::string& directory) {
     const int fd = Uninterrupted(
         [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
-    if (fd < 0) return;
+    if (fd < 0) return ThrowUnlessPassedOver("open", directory, errno);
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), &::closedir);
     if (entries == nullptr) {
+      const int why = errno;
       ::close(fd);
-      return;
+      return ThrowUnlessPassedOver("open", directory, why);
     }
     if (IsOfTheKernel(fd)) return;
     const std::string below = directory == "/" ? directory : directory + "/";
-    while (const dirent* const entry = ::readdir(entries.get())) {
+    while (const dirent* const entry = NextEntry(entries.get(), directory)) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == ".." || name.find('\n') != std::string_view::npos) continue;
       Take(fd, *entry, below);
     }
+  }
+
+  static void ThrowUnlessPassedOver(const char* call, const std::string& directory, int why) {
+    if (why == EMFILE || why == ENFILE || why == ENOMEM || why == EIO) {
+      throw Error::Io(call, directory, why);
+    }
+  }
+
+  // Returns null at the end, which a directory that is removed meanwhile has, too.
+  static const dirent* NextEntry(DIR* entries, const std::string& directory) {
+    errno = 0;
+    const dirent* const entry = ::readdir(entries);
+    if (entry == nullptr) ThrowUnlessPassedOver("list", directory, errno);
+    return entry;
   }
 
   void Take(int directory, const dirent& entry, const std::string& below) {

@@ -50,8 +50,8 @@ std::vector<KeySetInfo> KeySets(const KeySetOrigins& from = KeySetOrigins());
 bool IsKeySet(const std::string& keys);
 
 // Returns the keys of the set, one a line. Throws Error (kUsage) when they are not here, with what
-// brings them; when there is none; and when they are more than MostBytesOfKeys. Throws Stopped when
-// the user asks to stop during a search for paths.
+// brings them; when there is none; and when they are more than MostBytesOfKeys. A search for paths
+// throws Error (kIo) when the system cannot go on with it, and Stopped when the user asks to stop.
 std::string ReadKeySet(const std::string& keys, const KeySetOrigins& from = KeySetOrigins());
 
 // Returns the file that the set is read from; empty for sets that are not those of a file.

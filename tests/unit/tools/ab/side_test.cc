@@ -114,9 +114,9 @@ TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
   }
 }
 
-// The keys of the file would be named in the results, and others be measured.
-TEST(AbSideTest, KeysOfAFileHaveTheOrderOfTheFile) {
-  const std::string refused = "--b: --keys inserts the keys of a file in the order of the file";
+// The keys of the file or the set would be named in the results, and others be measured.
+TEST(AbSideTest, RealKeysHaveAnOrderOfTheirOwn) {
+  const std::string refused = "--b: --keys inserts keys in an order of their own, and --key-order";
   EXPECT_THAT(Refusal("keys=words key-order=random"), HasSubstr(refused));
   EXPECT_THAT(Refusal("key-order=random keys=words"), HasSubstr(refused));
   const RunOptions keys = ParseRunOptions({"--engine", "btree", "--keys", "words"});

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -185,6 +187,39 @@ TEST_F(KeySetTest, ARequestToStopEndsTheSearchForPaths) {
   const SignalGuard signals;
   ASSERT_EQ(std::raise(SIGTERM), 0);
   EXPECT_THROW((void)ReadKeySet("paths:" + directory_.string()), Stopped);
+}
+
+// A directory that could not be opened for want of a descriptor is not one without files.
+TEST_F(KeySetTest, ASearchThatTheSystemCannotGoOnWithMakesNoSet) {
+  Write("file");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::string said;
+  Error::Kind kind = Error::kUsage;
+  try {
+    said = ReadKeySet("paths:" + directory_.string());
+  } catch (const Error& error) {
+    kind = error.kind();
+    said = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(kind, Error::kIo) << said;
+  EXPECT_NE(said.find(directory_.string()), std::string::npos) << said;
+}
+
+// Any user but root finds the same set with the directory as without it.
+TEST_F(KeySetTest, ADirectoryThatThisUserMayNotListIsPassedOver) {
+  Write("file");
+  Write("closed/file");
+  fs::permissions(directory_ / "closed", fs::perms::none);
+  const bool listed = ::access((directory_ / "closed").c_str(), R_OK | X_OK) == 0;
+  const std::string set = ReadKeySet("paths:" + directory_.string());
+  fs::permissions(directory_ / "closed", fs::perms::owner_all);
+  const std::string closed = listed ? (directory_ / "closed/file").string() + "\n" : "";
+  EXPECT_EQ(set, closed + (directory_ / "file").string() + "\n");
 }
 
 TEST_F(KeySetTest, KeysThatComeFromOneFileNameIt) {
