@@ -299,7 +299,9 @@ Table MetricsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
 
 Table MovedOfAb(const json& document) {
   const std::vector<Moved> moved = MovedCounters(document);
-  std::string title = "What moved with it, per operation (facts, not causes)";
+  const bool in_slices = document.at("slice_seconds").is_number();
+  std::string title = fmt::format("What moved with it{}, per operation (facts, not causes)",
+                                  in_slices ? " in the slices" : "");
   if (moved.size() > kMostMoved) {
     title += fmt::format(": the {} of {} that moved furthest", kMostMoved, moved.size());
   }

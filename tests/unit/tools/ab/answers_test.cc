@@ -408,6 +408,7 @@ TEST(AbAnswersTest, ARateOfOneKindIsNamed) {
 TEST(AbAnswersTest, CountersBeyondThoseShownAreCounted) {
   json document = Comparison(8, 1, 0.001);
   EXPECT_THAT(AbReportText(document), Not(HasSubstr("that moved furthest")));
+  EXPECT_THAT(AbReportText(document), HasSubstr("What moved with it in the slices, per operation"));
   for (json& sample : document["samples"]) {
     for (int counter = 0; counter < 14; ++counter) {
       sample["counters"]["counter" + std::to_string(counter)] =

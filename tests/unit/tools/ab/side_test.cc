@@ -213,6 +213,9 @@ TEST(AbSideTest, TheDatabasesOfAllSidesNeedSpaceTogether) {
   EXPECT_THAT(refusal({"engine=null", "engine=btree"}), HasSubstr("all sides need 1M at least"));
   EXPECT_THAT(refusal({"engine=btree", "engine=null", "engine=btree"}),
               HasSubstr("all sides need 2M at least"));
+  // An entry of an index has the key and an attribute of eight bytes.
+  EXPECT_THAT(refusal({"engine=null", "engine=btree indexes=1"}),
+              HasSubstr("all sides need 1.0M at least"));
 }
 
 }  // namespace
