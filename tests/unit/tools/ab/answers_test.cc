@@ -529,6 +529,13 @@ TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
               HasSubstr("\np99, p999: the slices of most loads had too few"));
   for (json& sample : document["samples"]) sample["count"] = 20000;
   EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
+  for (const int few : {2, 3}) {
+    for (json& sample : document["samples"]) {
+      sample["count"] = sample["load"].get<int>() < few ? 200 : 20000;
+    }
+    EXPECT_EQ(AbReportText(document).find("too few operations") != std::string::npos, few == 3)
+        << "half of the loads are not most of them";
+  }
 }
 
 // The runs of rounds are short, too. Those of 2 s at 400 and 600 operations a second have 800 and
