@@ -124,7 +124,7 @@ void AbSession::PrepareMachine() {
   }
 }
 
-// Finds each side's directory, and tries its engine there.
+// Finds each side's directory, checks the space that they have, and tries each engine there.
 void AbSession::MakePlaces() {
   for (AbSide& side : placed_.sides) {
     if (!surroundings_->scratch_path().empty()) {

@@ -75,9 +75,10 @@ class WritingServer {
   PageState state = {.log_end = 50'000, .checkpoint = 40'000, .dirty_pages = 7};
   int looks_with_writes = 0;  // how many of the next looks follow on writes of sessions
   uint64_t cleaned = 0;       // how far the page cleaner gets between two looks, once it may
-  uint64_t left = kWritten;   // bytes of the log's end that its checkpoints do not reach
-  uint64_t pages_cleaned = UINT64_MAX;  // the pages that it writes between two looks at rest
-  uint64_t dirty_at_checkpoint = 0;     // dirty pages when the statement was run last
+  // The bytes at the log's end that its checkpoints do not reach, and the pages that it writes
+  // between two looks when no session writes.
+  uint64_t left = kWritten, pages_cleaned = UINT64_MAX;
+  uint64_t dirty_at_checkpoint = 0;  // when the statement was run last
   std::map<std::string, std::string> variables = {{"innodb_io_capacity", "1000"},
                                                   {"innodb_io_capacity_max", "2000"},
                                                   {"innodb_max_dirty_pages_pct", "90.000000"},
