@@ -37,6 +37,23 @@ constexpr std::string_view kPathsBelow = "paths:";
 constexpr char kWordsCommand[] = "apt install wamerican-huge";
 constexpr char kPlacesCommand[] = "tools/setup/fetch_places.sh";
 
+// Returns the value of an environment variable; empty when it is not set.
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Returns the folder in which this user's scripts of tools/setup/ keep what they fetch; empty when
+// the environment does not tell it.
+fs::path CacheFolder() {
+  if (const std::string given = Variable("TESTBED_CACHE_DIR"); !given.empty()) return given;
+  if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) {
+    return fs::path(cache) / "testbed";
+  }
+  const std::string home = Variable("HOME");
+  return home.empty() ? fs::path() : fs::path(home) / ".cache/testbed";
+}
+
 [[noreturn]] void RefuseMissing(const std::string& keys, const std::string& needed,
                                 const std::string& brought) {
   throw Error(Error::kUsage,
@@ -229,10 +246,14 @@ std::string Paths(const std::string& keys, const std::string& directory) {
 }  // namespace
 
 std::string FetchedPlaces() {
-  const char* const cache = std::getenv("TESTBED_CACHE_DIR");
-  fs::path folder = TESTBED_PLACES_FOLDER;
-  if (cache != nullptr && *cache != '\0') folder = cache / folder.filename();
-  return fs::absolute(folder / "places").string();
+  const fs::path of_builder = TESTBED_PLACES_FOLDER;
+  const fs::path cache = CacheFolder();
+  const fs::path own = cache / of_builder.filename() / "places", other = of_builder / "places";
+  std::error_code error;
+  const bool given = !Variable("TESTBED_CACHE_DIR").empty();
+  const bool takes_own =
+      given || (!cache.empty() && (fs::exists(own, error) || !fs::exists(other, error)));
+  return fs::absolute(takes_own ? own : other).string();
 }
 
 bool IsKeySet(const std::string& keys) {

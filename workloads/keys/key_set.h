@@ -26,9 +26,9 @@ namespace testbed {
 // The names of the sets, as a sentence has them.
 inline constexpr char kKeySets[] = "words, places, packages, paths or paths:DIR";
 
-// Returns the file that tools/setup/fetch_places.sh makes: in the folder that the environment
-// variable TESTBED_CACHE_DIR names, or else where the script makes it for the user who built this
-// program.
+// Returns the file that tools/setup/fetch_places.sh makes for this user: in the folder that the
+// environment variable TESTBED_CACHE_DIR names, or else in the user's cache. When that has none,
+// but the cache of the user who built this program does, it is that one's.
 std::string FetchedPlaces();
 
 // Where the sets come from. Tests name others.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "device/error.h"
@@ -136,20 +137,63 @@ TEST_F(KeySetTest, ADirectoryWithoutPathsIsRefused) {
   }
 }
 
+// Sets an environment variable while it lives.
+class ChangedVariable {
+ public:
+  ChangedVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~ChangedVariable() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  ChangedVariable(const ChangedVariable&) = delete;
+  ChangedVariable& operator=(const ChangedVariable&) = delete;
+
+ private:
+  const char* const name_;
+  std::optional<std::string> before_;
+};
+
 TEST_F(KeySetTest, FetchedPlacesLieInTheCacheFolder) {
-  const char* const before = std::getenv("TESTBED_CACHE_DIR");
-  const std::string kept = before == nullptr ? "" : before;
-  ASSERT_EQ(setenv("TESTBED_CACHE_DIR", "/mine", 1), 0);
+  const ChangedVariable mine("TESTBED_CACHE_DIR", "/mine");
   EXPECT_TRUE(FetchedPlaces().starts_with("/mine/places-")) << FetchedPlaces();
   EXPECT_TRUE(FetchedPlaces().ends_with("/places")) << FetchedPlaces();
   EXPECT_EQ(KeySourceFile("places"), FetchedPlaces());
   // An empty variable is as good as none.
-  ASSERT_EQ(setenv("TESTBED_CACHE_DIR", "", 1), 0);
+  const ChangedVariable none("TESTBED_CACHE_DIR", "");
   EXPECT_TRUE(fs::path(FetchedPlaces()).is_absolute()) << FetchedPlaces();
   EXPECT_FALSE(FetchedPlaces().starts_with("/mine"));
-  EXPECT_EQ(before == nullptr ? unsetenv("TESTBED_CACHE_DIR")
-                              : setenv("TESTBED_CACHE_DIR", kept.c_str(), 1),
-            0);
+}
+
+// Another user may have built the program, as that of a Debian package.
+TEST_F(KeySetTest, PlacesThatThisUserHasFetchedAreFound) {
+  fs::path name;  // of the folder, with the version
+  {
+    const ChangedVariable mine("TESTBED_CACHE_DIR", "/mine");
+    name = fs::path(FetchedPlaces()).parent_path().filename();
+  }
+  const ChangedVariable none("TESTBED_CACHE_DIR", "");
+  const std::string in_cache = "cache/testbed/" + name.string() + "/places";
+  const std::string in_home = "home/.cache/testbed/" + name.string() + "/places";
+  const ChangedVariable home("HOME", directory_ / "home");
+  {
+    const ChangedVariable cache("XDG_CACHE_HOME", directory_ / "cache");
+    // Where nobody has fetched them, it is said where this user's would be.
+    const std::string nowhere = FetchedPlaces();
+    EXPECT_TRUE(nowhere == (directory_ / in_cache).string() || fs::exists(nowhere)) << nowhere;
+    Write(in_cache);
+    EXPECT_EQ(FetchedPlaces(), (directory_ / in_cache).string());
+  }
+  const ChangedVariable no_cache("XDG_CACHE_HOME", "");
+  Write(in_home);
+  EXPECT_EQ(FetchedPlaces(), (directory_ / in_home).string());
+  const ChangedVariable no_home("HOME", "");
+  EXPECT_TRUE(fs::path(FetchedPlaces()).is_absolute()) << FetchedPlaces();
 }
 
 // A run reads its keys several times, and files come and go meanwhile.
