@@ -4,7 +4,7 @@
 //
 // A row is a number in [0, rows). Its key is derived from the row; its value is derived from the
 // row and a version, which is 0 at the insert and grows with updates. A row's value has one size in
-// all versions, which all rows have or the row for itself (ValueSizes). A key is the row as 8
+// all versions, that of all rows or one of the row's own (ValueSizes). A key is the row as 8
 // big-endian bytes, padded with '0' to key_size (the form that db_bench uses, so either program can
 // read the other's database); with random order the 8 bytes are a hash of the row; with a file or a
 // set of keys the key is one of its lines (keys/key_source.h). A Dataset is immutable after

@@ -161,6 +161,92 @@ std::string FewOperationsNote(const json& document) {
                 : "longer runs (--seconds, --operations or --rows) tell it");
 }
 
+// Returns how much the counters have of what a metric counts; 0 for a metric that is no count of
+// the side's own. What the device did at a side's rest was the work of other sides.
+double CountOf(const std::string& metric, const json& counters) {
+  const auto count = [&](const std::string& name) { return counters.value(name, 0.0); };
+  if (metric == "cpu_us") return count("cpu_user_seconds") + count("cpu_system_seconds");
+  if (metric == "engine_asks") return count("block_requests");
+  if (metric == "engine_misses") return count("block_requests") - count("block_hits");
+  for (const char* level : {"file_", "kernel_", "wire_"}) {
+    if (metric.starts_with(level)) return count(metric);
+  }
+  return 0;
+}
+
+// Returns the share of a side's work, by what a metric counts, that the side did at rest. The rest
+// before the first slice is no part of it: the side waits there until the others are loaded.
+double ShareAtRest(const json& document, const std::string& side, const std::string& metric) {
+  const int whole = document.at("loads");
+  double in_slices = 0, at_rest = 0;
+  for (const json& sample : document.at("samples")) {
+    const int load = sample.at("load"), block = sample.at("block");
+    if (sample.at("side") != side || load >= whole || block == 0) continue;
+    if (!sample.contains("rest")) continue;
+    in_slices += CountOf(metric, sample.at("counters"));
+    at_rest += CountOf(metric, sample.at("rest"));
+  }
+  return at_rest > 0 ? at_rest / (in_slices + at_rest) : 0;
+}
+
+// Returns a sentence for each side that did more than a hundredth of its work at rest, by a metric
+// that has an answer: the answer is then of a part of the work, and the whole may differ.
+std::vector<std::string> RestWarnings(const json& document, const std::vector<AbAnswer>& answers) {
+  constexpr double kMostAtRest = 0.01;
+  const json& sides = document.at("sides");
+  std::vector<std::string> warnings;
+  for (const json& side : sides) {
+    const std::string label = side.at("label");
+    std::set<std::string> seen;
+    std::string shares;
+    for (const AbAnswer& answer : answers) {
+      const std::string& metric = answer.metric.name;
+      const bool of_side = answer.side == label || sides[0].at("label") == label;
+      if (!of_side || !seen.insert(metric).second) continue;
+      const double share = ShareAtRest(document, label, metric);
+      if (!(share > kMostAtRest)) continue;
+      shares += fmt::format("{}{} % of its {}", shares.empty() ? "" : ", ", PercentText(share),
+                            metric);
+    }
+    if (shares.empty()) continue;
+    warnings.push_back(
+        fmt::format("side {} did {} at rest, between its slices, and these metrics leave that out; "
+                    "--way rounds counts it",
+                    label, shares));
+  }
+  return warnings;
+}
+
+// Returns whether the note is of a setting that was asked for and is not in force.
+bool IsNotInForce(const json& document, const std::string& note) {
+  for (const json& setting : document.value("not_in_force", json::array())) {
+    const std::string of_side =
+        setting.contains("side") ? fmt::format("side {}: ", FigureText(setting, "/side")) : "";
+    if (note.starts_with(fmt::format("{}--{} ", of_side, FigureText(setting, "/option")))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Adds the notes of the document: with the answer those that say on what terms it holds.
+void AddNotes(const json& document, const std::vector<AbAnswer>& answers, AbWords* words) {
+  for (const json& one : document.at("notes")) {
+    const auto note = one.get<std::string>();
+    if (IsNotInForce(document, note)) {
+      words->sentences.push_back({note, true});
+    } else {
+      words->notes.push_back(note);
+    }
+  }
+  for (std::string& warning : RestWarnings(document, answers)) {
+    words->sentences.push_back({std::move(warning), true});
+  }
+  if (std::string note = FewOperationsNote(document); !note.empty()) {
+    words->notes.push_back(std::move(note));
+  }
+}
+
 }  // namespace
 
 AbWords WordsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
@@ -185,10 +271,7 @@ AbWords WordsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
     words.sides.push_back({side.at("label"), SettingsText(side)});
   }
   words.way = WayText(document);
-  words.notes = document.at("notes").get<std::vector<std::string>>();
-  if (std::string note = FewOperationsNote(document); !note.empty()) {
-    words.notes.push_back(std::move(note));
-  }
+  AddNotes(document, answers, &words);
   return words;
 }
 
@@ -216,7 +299,9 @@ Table MetricsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
 
 Table MovedOfAb(const json& document) {
   const std::vector<Moved> moved = MovedCounters(document);
-  std::string title = "What moved with it, per operation (facts, not causes)";
+  const bool in_slices = document.at("slice_seconds").is_number();
+  std::string title = fmt::format("What moved with it{}, per operation (facts, not causes)",
+                                  in_slices ? " in the slices" : "");
   if (moved.size() > kMostMoved) {
     title += fmt::format(": the {} of {} that moved furthest", kMostMoved, moved.size());
   }

@@ -28,13 +28,17 @@ void CheckAbDocument(const nlohmann::json& document, const std::string& path);
 // What a report says in words.
 struct AbWords {
   struct Saying {
-    std::string text;    // without a line break at its end
-    bool alarm = false;  // a condition holds, a side failed, or the comparison was stopped
+    std::string text;  // without a line break at its end
+    // A condition holds, a side failed, the comparison was stopped, or the answer is on other terms
+    // than were asked for.
+    bool alarm = false;
   };
   struct SideWords {
     std::string label, settings;  // the engine is always among the settings
   };
-  std::vector<Saying> sentences;  // the answers about what was asked
+  // The answers about what was asked, then what they do not hold for: settings that are not in
+  // force, and metrics that leave out more than a hundredth of a side's work.
+  std::vector<Saying> sentences;
   std::vector<SideWords> sides;
   std::string way;  // how the sides were compared, in how many loads, and what that assumes
   std::vector<std::string> notes;

@@ -124,7 +124,7 @@ void AbSession::PrepareMachine() {
   }
 }
 
-// Finds each side's directory, and tries its engine there.
+// Finds each side's directory, checks the space that they have, and tries each engine there.
 void AbSession::MakePlaces() {
   for (AbSide& side : placed_.sides) {
     if (!surroundings_->scratch_path().empty()) {
@@ -133,9 +133,7 @@ void AbSession::MakePlaces() {
     dirs_.push_back(std::make_unique<DatabaseDir>(side.options));
   }
   const std::string where = ExistingDirectory(dirs_.front()->path());
-  const AbSide& first = options_.sides.front();
-  CheckSpace(first.options, std::make_shared<const Dataset>(first.options.data), where,
-             options_.sides.size());
+  CheckSpaceOfSides(options_.sides, where);
   for (const AbSide& side : options_.sides) {
     try {
       TryEngineOptions(side.options, where);

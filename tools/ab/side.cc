@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "tools/command/usage_text.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
+#include "tools/run/run_checks.h"
 #include "workloads/dataset.h"
 
 namespace testbed {
@@ -108,8 +110,8 @@ void AddSideOption(const std::string& option, const std::string& word, Settings*
   settings->emplace_back(name, word.substr(equals + 1));
 }
 
-// Throws Error (kUsage) when the side gives an order of the keys that it or all sides have from a
-// file. The later of the two options would take the other's place without a word.
+// Throws Error (kUsage) when the side gives an order to the keys of --keys, its own or those of all
+// sides. The later of the two options would take the other's place without a word.
 void CheckOrderOfKeys(const std::string& option, const Settings& settings,
                       const DatasetOptions& data) {
   const bool ordered = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
@@ -117,8 +119,8 @@ void CheckOrderOfKeys(const std::string& option, const Settings& settings,
   });
   if (!ordered || data.keys_file.empty()) return;
   throw Error(Error::kUsage,
-              fmt::format("{}: --keys inserts the keys of a file in the order of the file, and "
-                          "--key-order asks for one; leave one of them out",
+              fmt::format("{}: --keys inserts keys in an order of their own, and --key-order asks "
+                          "for one; leave one of them out",
                           option));
 }
 
@@ -239,6 +241,21 @@ void CheckComparable(const std::vector<AbSide>& sides) {
                               JsonText(other.at(name)), side.label, option));
     }
   }
+}
+
+void CheckSpaceOfSides(const std::vector<AbSide>& sides, const std::string& where) {
+  uint64_t need = 0;
+  std::shared_ptr<const Dataset> dataset;
+  for (const AbSide& side : sides) {
+    // All sides have the same rows (CheckComparable), but may have indexes of their own. To make a
+    // data set of many keys takes long.
+    const DatasetOptions& data = side.options.data;
+    if (dataset == nullptr || dataset->options().indexes != data.indexes) {
+      dataset = std::make_shared<const Dataset>(data);
+    }
+    need += LeastSpace(side.options, dataset);
+  }
+  CheckSpace(need, where, sides.size());
 }
 
 }  // namespace testbed

@@ -40,6 +40,11 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
 // figures could not be set against each other. The sides are resolved.
 void CheckComparable(const std::vector<AbSide>& sides);
 
+// Throws Error (kUsage) when the file system of the directory `where` has less space than the
+// databases of all sides need together. They are there at the same time, in every way of pairing.
+// The sides are resolved.
+void CheckSpaceOfSides(const std::vector<AbSide>& sides, const std::string& where);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_AB_SIDE_H_

@@ -11,12 +11,15 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "engines/databases.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 #include "tools/database/database_files.h"
 #include "tools/rate/rate_options.h"
@@ -101,34 +104,27 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckReplayedTrace(options);
 }
 
-namespace {
-
-// Returns whether the database takes at least the bytes of its keys and values (DataBytes): not if
-// the engine keeps nothing or compresses, nor if the rows are those of a trace, whose bytes are not
-// known.
-bool TakesItsBytes(const RunOptions& options) {
-  if (!FindEngine(options.engine_name).capabilities.persistent) return false;
-  if (options.engine.compression != "none") return false;
-  return std::find(options.workloads.begin(), options.workloads.end(), "replay-load") ==
-         options.workloads.end();
+uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  // A server that runs already keeps its database where it likes.
+  const bool here = FindEngine(options.engine_name).capabilities.persistent &&
+                    !WorksElsewhere(options.engine_name, options.engine);
+  if (!here || options.engine.compression != "none") return 0;
+  const std::vector<std::string>& names = options.workloads;
+  if (std::find(names.begin(), names.end(), "replay-load") != names.end()) return 0;
+  return DataBytes(names, dataset, options.workload);
 }
 
-}  // namespace
-
-void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
-                const std::string& where, uint64_t databases) {
-  if (!TakesItsBytes(options)) return;
-  const uint64_t need = databases * DataBytes(options.workloads, dataset, options.workload);
+void CheckSpace(uint64_t need, const std::string& where, size_t databases) {
   std::error_code error;
   const fs::space_info space = fs::space(where, error);
-  if (!error && space.available < need) {
-    throw Error(
-        Error::kUsage,
-        fmt::format("the file system of {} has {} free, and {} {} at least; "
-                    "free space, or give fewer --rows or another --dir",
-                    where, ShortSize(space.available),
-                    databases == 1 ? "the database needs" : "the databases need", ShortSize(need)));
-  }
+  if (error || space.available >= need) return;
+  const bool one = databases == 1;
+  throw Error(Error::kUsage,
+              fmt::format("the file system of {} has {} free, and {} {} at least; free space, or "
+                          "give fewer --rows or {}",
+                          where, ShortSize(space.available),
+                          one ? "the database needs" : "the databases of all sides need",
+                          ShortSize(need), one ? "another --dir" : "begin in another directory"));
 }
 
 InUse UsedByRun(const RunOptions& options) {

@@ -3,6 +3,8 @@
 #ifndef TESTBED_TOOLS_RUN_RUN_CHECKS_H_
 #define TESTBED_TOOLS_RUN_RUN_CHECKS_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,11 +18,14 @@ namespace testbed {
 // together. The options are resolved.
 void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
-// Throws Error (kUsage) when the file system of the directory `where` has less space than
-// `databases` databases of the dataset need. What those need that are compressed, or loaded from a
-// trace, is not known.
-void CheckSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
-                const std::string& where, uint64_t databases = 1);
+// Returns the bytes that the run's database takes at least in its directory: those of its keys and
+// values. 0 when nothing is kept there, and when it is not known, as of a database that is
+// compressed or loaded from a trace. The options are resolved.
+uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
+
+// Throws Error (kUsage) when the file system of the directory `where` has less space than `need`
+// bytes, which one database needs, or those of several sides of a comparison together.
+void CheckSpace(uint64_t need, const std::string& where, size_t databases = 1);
 
 // Returns the directory and the files that a run with these options uses beside its outputs.
 InUse UsedByRun(const RunOptions& options);

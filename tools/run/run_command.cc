@@ -446,7 +446,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
     dir = std::make_unique<DatabaseDir>(placed);
   }
   const std::string where = ExistingDirectory(dir->path());
-  if (!options.reuse) CheckSpace(options, dataset, where);
+  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where);
   TryEngineOptions(options, where);
   document.update(MachineJson(where, surroundings.exclusive_device()));
   SetMostCache(surroundings, dir.get(), live, &placed, &document);

@@ -13,9 +13,9 @@ namespace testbed {
 
 // Sends {"ready": true} before each slice and {"slice": ...} after it. A slice has the fields of a
 // phase (docs/results.md) that are known at once: "seconds", "count", "rate", "operations" with all
-// kinds together, "account". Its "rest" has the account of the time since the slice before, in
-// which only background threads worked. The meter and the talk must outlive the object. Not
-// thread-safe.
+// kinds together, "account". Its "rest" has the account of the time from the message about the
+// slice before to this slice, in which only background threads worked. The meter and the talk must
+// outlive the object. Not thread-safe.
 class ParentSlices : public SliceControl {
  public:
   ParentSlices(const Meter& meter, const RunTalk& talk);

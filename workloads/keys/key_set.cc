@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -35,6 +36,23 @@ constexpr std::string_view kPathsBelow = "paths:";
 // What brings the words and the places.
 constexpr char kWordsCommand[] = "apt install wamerican-huge";
 constexpr char kPlacesCommand[] = "tools/setup/fetch_places.sh";
+
+// Returns the value of an environment variable; empty when it is not set.
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Returns the folder in which this user's scripts of tools/setup/ keep what they fetch; empty when
+// the environment does not tell it.
+fs::path CacheFolder() {
+  if (const std::string given = Variable("TESTBED_CACHE_DIR"); !given.empty()) return given;
+  if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) {
+    return fs::path(cache) / "testbed";
+  }
+  const std::string home = Variable("HOME");
+  return home.empty() ? fs::path() : fs::path(home) / ".cache/testbed";
+}
 
 [[noreturn]] void RefuseMissing(const std::string& keys, const std::string& needed,
                                 const std::string& brought) {
@@ -118,23 +136,40 @@ class PathFinder {
   }
 
  private:
-  // Passes over a directory that this user may not list, or that is gone.
+  // Passes over a directory that this user may not list, or that is gone. Throws Error (kIo) when
+  // the system has no descriptor or no memory for it, or its device fails: without its paths the
+  // set would be another one, and nobody would know.
   void LookInto(const std::string& directory) {
     const int fd = Uninterrupted(
         [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
-    if (fd < 0) return;
+    if (fd < 0) return ThrowUnlessPassedOver("open", directory, errno);
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd), &::closedir);
     if (entries == nullptr) {
+      const int why = errno;
       ::close(fd);
-      return;
+      return ThrowUnlessPassedOver("open", directory, why);
     }
     if (IsOfTheKernel(fd)) return;
     const std::string below = directory == "/" ? directory : directory + "/";
-    while (const dirent* const entry = ::readdir(entries.get())) {
+    while (const dirent* const entry = NextEntry(entries.get(), directory)) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == ".." || name.find('\n') != std::string_view::npos) continue;
       Take(fd, *entry, below);
     }
+  }
+
+  static void ThrowUnlessPassedOver(const char* call, const std::string& directory, int why) {
+    if (why == EMFILE || why == ENFILE || why == ENOMEM || why == EIO) {
+      throw Error::Io(call, directory, why);
+    }
+  }
+
+  // Returns null at the end, which a directory that is removed meanwhile has, too.
+  static const dirent* NextEntry(DIR* entries, const std::string& directory) {
+    errno = 0;
+    const dirent* const entry = ::readdir(entries);
+    if (entry == nullptr) ThrowUnlessPassedOver("list", directory, errno);
+    return entry;
   }
 
   void Take(int directory, const dirent& entry, const std::string& below) {
@@ -211,10 +246,14 @@ std::string Paths(const std::string& keys, const std::string& directory) {
 }  // namespace
 
 std::string FetchedPlaces() {
-  const char* const cache = std::getenv("TESTBED_CACHE_DIR");
-  fs::path folder = TESTBED_PLACES_FOLDER;
-  if (cache != nullptr && *cache != '\0') folder = cache / folder.filename();
-  return fs::absolute(folder / "places").string();
+  const fs::path of_builder = TESTBED_PLACES_FOLDER;
+  const fs::path cache = CacheFolder();
+  const fs::path own = cache / of_builder.filename() / "places", other = of_builder / "places";
+  std::error_code error;
+  const bool given = !Variable("TESTBED_CACHE_DIR").empty();
+  const bool takes_own =
+      given || (!cache.empty() && (fs::exists(own, error) || !fs::exists(other, error)));
+  return fs::absolute(takes_own ? own : other).string();
 }
 
 bool IsKeySet(const std::string& keys) {

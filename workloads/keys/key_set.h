@@ -26,9 +26,9 @@ namespace testbed {
 // The names of the sets, as a sentence has them.
 inline constexpr char kKeySets[] = "words, places, packages, paths or paths:DIR";
 
-// Returns the file that tools/setup/fetch_places.sh makes: in the folder that the environment
-// variable TESTBED_CACHE_DIR names, or else where the script makes it for the user who built this
-// program.
+// Returns the file that tools/setup/fetch_places.sh makes for this user: in the folder that the
+// environment variable TESTBED_CACHE_DIR names, or else in the user's cache. When that has none,
+// but the cache of the user who built this program does, it is that one's.
 std::string FetchedPlaces();
 
 // Where the sets come from. Tests name others.
@@ -50,8 +50,8 @@ std::vector<KeySetInfo> KeySets(const KeySetOrigins& from = KeySetOrigins());
 bool IsKeySet(const std::string& keys);
 
 // Returns the keys of the set, one a line. Throws Error (kUsage) when they are not here, with what
-// brings them; when there is none; and when they are more than MostBytesOfKeys. Throws Stopped when
-// the user asks to stop during a search for paths.
+// brings them; when there is none; and when they are more than MostBytesOfKeys. A search for paths
+// throws Error (kIo) when the system cannot go on with it, and Stopped when the user asks to stop.
 std::string ReadKeySet(const std::string& keys, const KeySetOrigins& from = KeySetOrigins());
 
 // Returns the file that the set is read from; empty for sets that are not those of a file.

@@ -5,8 +5,8 @@
 // btree.compact. When that is whole and durable, it gets the name btree.compacted: from then on it
 // is the database. Its files then replace the old ones, each by a rename, and the subdirectory is
 // removed. So a crash leaves either the old database, with a subdirectory that the next opening
-// removes, or the new one, whose files the next opening moves to their places; there, each step
-// tells by what is still in the subdirectory whether it was done.
+// removes, or the new one, whose files the next opening moves to their places: it finds in the
+// subdirectory what was not moved yet.
 #ifndef TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
 #define TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
 

@@ -437,6 +437,9 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
                 "linkbench-check ends by itself; give --way rounds");
   ExpectRefused(Run("ab --engine null --a '' --b threads=1000 --way duet" + reads), "--threads");
   ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");
+  ExpectRefused(Run("ab --a engine=null --b engine=btree --ram 64M --rows 1000000000000" +
+                    std::string(kOneClient)),
+                "and the databases of all sides need 378.3T at least; free space, or give fewer");
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 

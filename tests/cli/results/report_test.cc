@@ -283,6 +283,11 @@ TEST_F(ReportTest, PointReadsThatTheKernelReadsAheadForAreTold) {
   EXPECT_FALSE(told("mmap", "random", 6 << 20));
   EXPECT_FALSE(told("buffered", "normal", 6 << 20));
   EXPECT_FALSE(told("mmap", "normal", 3 * 8192)) << "two levels of pages and the row";
+  document["options"]["value_size"] = "0-131072";
+  document["data"]["rows"] = 100;
+  document["data"]["value_bytes"] = 100 * 65536;
+  EXPECT_TRUE(told("mmap", "normal", 6 << 20));
+  EXPECT_FALSE(told("mmap", "normal", 3 * 65536)) << "a row of the mean size";
 }
 
 TEST_F(ReportTest, ALongTimeHasNoExponent) {

@@ -96,6 +96,11 @@ TEST_F(KeySetRunTest, AFileOfASetsNameIsGivenWithItsDirectory) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Json("run.json")["data"]["rows"], 3);
   EXPECT_NE(result.out.find("(mean, keys of a file)"), std::string::npos) << result.out;
+  // A name that is nearly a set's is taken for misspelt only where no file has it.
+  Write("word", "one\ntwo\n");
+  const CommandResult near = Run(
+      "--engine null --keys word --ram 64M --threads 1 --workload insert --quiet --account off");
+  EXPECT_EQ(near.code, 0) << near.err;
   if (fs::exists("/usr/share/dict/american-english-huge")) return;
   ExpectRefused(Run("--engine btree --dir e --keys words"), "`apt install wamerican-huge`");
   EXPECT_FALSE(fs::exists(directory_ / "e"));

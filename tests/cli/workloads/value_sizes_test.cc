@@ -109,6 +109,9 @@ TEST_F(ValueSizesTest, AValueThatTheEngineDoesNotTakeIsRefusedBeforeTheLoad) {
                 "--value-size column: log takes values of 524288 bytes at most, and the longest "
                 "has 600000");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "e"));
+  const CommandResult longest =
+      Run(load + "--value-size 512k --ram 64M --rows 3 --threads 1 --account off --quiet");
+  EXPECT_EQ(longest.code, 0) << longest.err;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed::mariadb {
 namespace {
@@ -48,19 +50,20 @@ class WritingServer {
       ++state.dirty_pages;
     }
     if (variables.at("innodb_max_dirty_pages_pct") == "0.001") {
-      const uint64_t reached = std::min(state.checkpoint + cleaned, state.log_end - kWritten);
+      const uint64_t reached = std::min(state.checkpoint + cleaned, state.log_end - left);
       state.checkpoint = std::max(state.checkpoint, reached);
-      if (looks_with_writes == 0) state.dirty_pages = 0;
+      if (looks_with_writes == 0) state.dirty_pages -= std::min(state.dirty_pages, pages_cleaned);
     }
     return state;
   }
   // Returns the sentence with which WritePages throws; empty when it returns.
   std::string Write(std::chrono::milliseconds at_rest,
-                    std::chrono::milliseconds patience = kWritePatience) {
+                    std::chrono::milliseconds patience = kWritePatience,
+                    bool has_statement = true) {
     try {
       WritePages(
           "innodb", [this](const std::string& sql) { return Ask(sql); }, [this] { return Look(); },
-          {.at_rest = at_rest, .patience = patience});
+          {.has_statement = has_statement, .at_rest = at_rest, .patience = patience});
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::kRun);
       return error.what();
@@ -72,6 +75,10 @@ class WritingServer {
   PageState state = {.log_end = 50'000, .checkpoint = 40'000, .dirty_pages = 7};
   int looks_with_writes = 0;  // how many of the next looks follow on writes of sessions
   uint64_t cleaned = 0;       // how far the page cleaner gets between two looks, once it may
+  // The bytes at the log's end that its checkpoints do not reach, and the pages that it writes
+  // between two looks when no session writes.
+  uint64_t left = kWritten, pages_cleaned = UINT64_MAX;
+  uint64_t dirty_at_checkpoint = 0;  // when the statement was run last
   std::map<std::string, std::string> variables = {{"innodb_io_capacity", "1000"},
                                                   {"innodb_io_capacity_max", "2000"},
                                                   {"innodb_max_dirty_pages_pct", "90.000000"},
@@ -80,6 +87,7 @@ class WritingServer {
 
  private:
   void TakeCheckpoint() {
+    dirty_at_checkpoint = state.dirty_pages;
     state.checkpoint = state.log_end;
     state.dirty_pages = 0;
     state.log_end += 16;  // the record of the checkpoint
@@ -125,6 +133,57 @@ TEST(MariadbPagesTest, WhenSessionsPauseTheStatementEndsIt) {
   EXPECT_GE(server.state.checkpoint, wanted);
   EXPECT_EQ(server.variables, before);
   EXPECT_THAT(server.said, Contains(kCheckpointNow));
+}
+
+// The log of sessions that wait for pages to be written stands still, too, and they go on to write
+// when the pages are written.
+TEST(MariadbPagesTest, TheStatementWaitsUntilNoPageIsDirty) {
+  WritingServer server;
+  server.pages_cleaned = 2;
+  EXPECT_EQ(server.Write(std::chrono::milliseconds(1)), "");
+  EXPECT_THAT(server.said, Contains(kCheckpointNow));
+  EXPECT_EQ(server.dirty_at_checkpoint, 0u);
+}
+
+// The checkpoint itself writes 64 bytes at most behind what it covers.
+TEST(MariadbPagesTest, WhatACheckpointWritesItselfIsNotWaitedFor) {
+  WritingServer server;
+  server.state = {.log_end = 50'064, .checkpoint = 50'000, .dirty_pages = 0};
+  EXPECT_EQ(server.Write(std::chrono::milliseconds(0)), "");
+  EXPECT_THAT(server.said, IsEmpty());
+  server.state.log_end = 50'065;
+  EXPECT_EQ(server.Write(std::chrono::milliseconds(0)), "");
+  EXPECT_THAT(server.said, testing::ElementsAre(kCheckpointNow));
+}
+
+// MariaDB 10.1 has neither the statement nor the low-water mark, and its page cleaner comes to the
+// end of the log.
+TEST(MariadbPagesTest, AnOldServerIsAskedForNothingThatItDoesNotKnow) {
+  WritingServer server;
+  server.variables.erase("innodb_max_dirty_pages_pct_lwm");
+  server.cleaned = 3000;
+  server.left = 0;
+  server.looks_with_writes = 3;
+  const auto before = server.variables;
+  for (const auto at_rest : {std::chrono::milliseconds(1), std::chrono::milliseconds(0)}) {
+    server.state = {.log_end = 50'000, .checkpoint = 40'000, .dirty_pages = 7};
+    EXPECT_EQ(server.Write(at_rest, kWritePatience, false), "");
+    EXPECT_GE(server.state.checkpoint, 50'000u);
+    EXPECT_THAT(server.said, Not(Contains(kCheckpointNow)));
+    EXPECT_EQ(server.variables, before);
+  }
+}
+
+TEST(MariadbPagesTest, ARequestToStopEndsACheckpointWhileSessionsWrite) {
+  WritingServer server;
+  server.looks_with_writes = 1'000'000;
+  const auto before = server.variables;
+  {
+    const SignalGuard signals;
+    ASSERT_EQ(std::raise(SIGTERM), 0);
+    EXPECT_EQ(server.Write(kNever), "the run was stopped while innodb took a checkpoint");
+  }
+  EXPECT_EQ(server.variables, before);
 }
 
 TEST(MariadbPagesTest, ACheckpointThatGetsNowhereEnds) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed::innodb {
 namespace {
@@ -114,6 +116,28 @@ TEST(InnodbPoolResizeTest, TheEndOfAResizeIsAwaitedWhileItsStateChanges) {
                    "Resizing hash tables.", "Completed resizing buffer pool at 230620  3:46:45."};
   EXPECT_EQ(server.Resize(kNoPatience), "");
   EXPECT_EQ(server.states.size(), 1u);
+}
+
+TEST(InnodbPoolResizeTest, AResizeToTheSizeThatThePoolHasEndsAtOnce) {
+  ResizingServer server;
+  server.states = {"Size did not change (old size = new size = 4194304. Nothing to do.)"};
+  EXPECT_EQ(server.Resize(kNoPatience), "");
+  server.states = {""};
+  EXPECT_EQ(server.Resize(kNoPatience), "");
+}
+
+TEST(InnodbPoolResizeTest, ARequestToStopEndsIt) {
+  constexpr char kStopped[] =
+      "the run was stopped while innodb changed the size of its buffer pool";
+  const SignalGuard signals;
+  ASSERT_EQ(std::raise(SIGTERM), 0);
+  ResizingServer refuses, takes_long;
+  refuses.refusals.assign(100, "innodb_buffer_pool_size change aborted");
+  const auto before = refuses.variables;
+  EXPECT_EQ(refuses.Resize(kResizePatience), kStopped);
+  EXPECT_EQ(refuses.variables, before);
+  takes_long.states = {"Withdrawing blocks to be shrunken."};
+  EXPECT_EQ(takes_long.Resize(kResizePatience), kStopped);
 }
 
 }  // namespace

@@ -97,6 +97,20 @@ TEST_P(LogCopyTest, HasAllRecordsUpToItsEndAndNoLaterOnes) {
   EXPECT_FALSE(ReadLog(source_).damage);
 }
 
+// A database that nobody changes during its backup has no record behind the checkpoint.
+TEST_P(LogCopyTest, WithoutARecordIsALogThatGoesOnAtItsBegin) {
+  auto log = Open();
+  if (!log) GTEST_SKIP() << "no direct IO here";
+  log->Append("before");
+  const Lsn from = log->EndLsn();
+  LogCopy copy(log.get(), from, to_);
+  copy.Advance();
+  copy.Finish(0);
+  EXPECT_GE(copy.end(), from);
+  log.reset();
+  ExpectRecords({}, from);
+}
+
 TEST_P(LogCopyTest, OfALogToWhichThreadsAppendEndsWithAWholeRecord) {
   auto log = Open();
   if (!log) GTEST_SKIP() << "no direct IO here";

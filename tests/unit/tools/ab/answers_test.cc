@@ -205,6 +205,76 @@ TEST(AbAnswersTest, AtASetRateTheLatencyIsWhatIsAsked) {
       << AbReportText(document);
 }
 
+// Returns the lines of a report above the first empty one, which are the answer.
+std::string TopOf(const json& document) {
+  const std::string text = AbReportText(document);
+  return text.substr(0, text.find("\n\n"));
+}
+
+// Metrics of slices count nothing of a rest, so that an answer is false by what a side leaves for
+// it.
+TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
+  const std::string left_out = "at rest, between its slices, and these metrics leave that out";
+  json document = Comparison(4, 1, 0.001);
+  const auto rests = [&](double cpu) {
+    for (json& sample : document["samples"]) {
+      const bool b = sample["side"] == "b";
+      sample["metrics"]["cpu_us"] = 1000;
+      sample["counters"] = {{"cpu_user_seconds", 0.09}, {"cpu_system_seconds", 0.01}};
+      sample["rest"] = {{"seconds", 0.2}};
+      if (b) sample["rest"]["cpu_system_seconds"] = cpu;
+      // The side waits until the other is loaded.
+      if (sample["block"] == 0) sample["rest"]["cpu_user_seconds"] = 5;
+      // Of a load that one side did not finish nothing is answered.
+      if (sample["load"] == 3) sample["rest"]["cpu_user_seconds"] = 5;
+    }
+    document["loads"] = 3;
+  };
+  rests(0.0009);
+  EXPECT_THAT(AbReportText(document), Not(HasSubstr(left_out)));
+  rests(0.0011);
+  EXPECT_THAT(TopOf(document), HasSubstr("\nside b did 1.1 % of its cpu_us " + left_out));
+  EXPECT_THAT(TopOf(document), Not(HasSubstr("side a did")));
+  rests(0);
+  for (json& sample : document["samples"]) {
+    if (sample["side"] == "b") continue;
+    sample["counters"].update({{"block_requests", 300}, {"block_hits", 200}});
+    sample["rest"].update({{"block_requests", 100}, {"block_hits", 100}, {"device_reads", 70}});
+    sample["rest"].update({{"file_writes", 3}, {"wire_sent_bytes", 1}});
+    sample["rest"]["kernel_read_bytes"] = 4096;
+    sample["metrics"].update({{"engine_misses", 1}, {"device_reads", 1}});
+  }
+  // A metric without an answer is not named, and a device at rest works for other sides.
+  EXPECT_THAT(TopOf(document), HasSubstr("\nside a did 25 % of its engine_asks " + left_out));
+  for (json& sample : document["samples"]) {
+    for (const char* name : {"file_writes", "kernel_read_bytes", "wire_sent_bytes"}) {
+      sample["metrics"][name] = 1;
+    }
+  }
+  EXPECT_THAT(TopOf(document),
+              HasSubstr("\nside a did 25 % of its engine_asks, 100 % of its file_writes, 100 % of "
+                        "its kernel_read_bytes, 100 % of its wire_sent_bytes " +
+                        left_out));
+}
+
+// A side with more memory than it was given is not the one that was asked about.
+TEST(AbAnswersTest, ASettingThatIsNotInForceIsToldWithTheAnswer) {
+  const std::string of_b = "side b: --ram is not enforced, caches may hold more: a server";
+  const std::string of_all = "--readahead is not in force: only root may";
+  json document = Comparison(4, 1, 0.001);
+  document["notes"] = {of_b, "something else", of_all};
+  document["not_in_force"] = {{{"option", "ram"}, {"why", "a server"}, {"side", "b"}},
+                              {{"option", "readahead"}, {"why", "only root may"}}};
+  EXPECT_THAT(TopOf(document), testing::StartsWith("the same within"));
+  EXPECT_THAT(TopOf(document), testing::EndsWith("\n" + of_b + "\n" + of_all));
+  const std::string text = AbReportText(document);
+  EXPECT_EQ(text.find(of_b), text.rfind(of_b));
+  EXPECT_THAT(text, HasSubstr("\nsomething else\n"));
+  for (const AbWords::Saying& said : WordsOfAb(document, AbAnswers(document)).sentences) {
+    EXPECT_EQ(said.alarm, said.text.find("--") != std::string::npos) << said.text;
+  }
+}
+
 TEST(AbAnswersTest, AnErrorOfNoSideIsTold) {
   json document = Comparison(4, 1, 0.001);
   document["errors"] = {{{"sentence", "the disk is gone"}, {"exit_code", 1}}};
@@ -338,6 +408,7 @@ TEST(AbAnswersTest, ARateOfOneKindIsNamed) {
 TEST(AbAnswersTest, CountersBeyondThoseShownAreCounted) {
   json document = Comparison(8, 1, 0.001);
   EXPECT_THAT(AbReportText(document), Not(HasSubstr("that moved furthest")));
+  EXPECT_THAT(AbReportText(document), HasSubstr("What moved with it in the slices, per operation"));
   for (json& sample : document["samples"]) {
     for (int counter = 0; counter < 14; ++counter) {
       sample["counters"]["counter" + std::to_string(counter)] =
@@ -458,6 +529,13 @@ TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
               HasSubstr("\np99, p999: the slices of most loads had too few"));
   for (json& sample : document["samples"]) sample["count"] = 20000;
   EXPECT_THAT(AbReportText(document), Not(HasSubstr("too few operations")));
+  for (const int few : {2, 3}) {
+    for (json& sample : document["samples"]) {
+      sample["count"] = sample["load"].get<int>() < few ? 200 : 20000;
+    }
+    EXPECT_EQ(AbReportText(document).find("too few operations") != std::string::npos, few == 3)
+        << "half of the loads are not most of them";
+  }
 }
 
 // The runs of rounds are short, too. Those of 2 s at 400 and 600 operations a second have 800 and

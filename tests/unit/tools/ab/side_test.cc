@@ -114,9 +114,9 @@ TEST(AbSideTest, RefusesWithTheNameOfTheSide) {
   }
 }
 
-// The keys of the file would be named in the results, and others be measured.
-TEST(AbSideTest, KeysOfAFileHaveTheOrderOfTheFile) {
-  const std::string refused = "--b: --keys inserts the keys of a file in the order of the file";
+// The keys of the file or the set would be named in the results, and others be measured.
+TEST(AbSideTest, RealKeysHaveAnOrderOfTheirOwn) {
+  const std::string refused = "--b: --keys inserts keys in an order of their own, and --key-order";
   EXPECT_THAT(Refusal("keys=words key-order=random"), HasSubstr(refused));
   EXPECT_THAT(Refusal("key-order=random keys=words"), HasSubstr(refused));
   const RunOptions keys = ParseRunOptions({"--engine", "btree", "--keys", "words"});
@@ -187,6 +187,35 @@ TEST(AbSideTest, WhatMakesOtherRowsIsNamedBeforeTheirNumber) {
   EXPECT_EQ(Compared("keys=" + keys, "keys=" + keys), "");
   EXPECT_THAT(Compared("", "keys=" + keys), HasSubstr("give --keys outside"));
   std::filesystem::remove(keys);
+}
+
+// The sides may have other engines, and the first may be one that keeps nothing. The file system of
+// /proc has no space at all.
+TEST(AbSideTest, TheDatabasesOfAllSidesNeedSpaceTogether) {
+  const auto refusal = [](const std::vector<std::string>& texts) -> std::string {
+    const RunOptions common = ParseRunOptions(
+        {"--rows", "1024", "--key-size", "24", "--value-size", "1000", "--ram", "64M"});
+    std::vector<AbSide> sides;
+    for (const std::string& text : texts) {
+      const std::string label(1, static_cast<char>('a' + sides.size()));
+      sides.push_back(ParseSide(label, text, common));
+      sides.back().options.Resolve();
+    }
+    try {
+      CheckSpaceOfSides(sides, "/proc");
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal({"engine=null", "engine=null"}), "accepted");
+  EXPECT_THAT(refusal({"engine=null", "engine=btree"}), HasSubstr("all sides need 1M at least"));
+  EXPECT_THAT(refusal({"engine=btree", "engine=null", "engine=btree"}),
+              HasSubstr("all sides need 2M at least"));
+  // An entry of an index has the key and an attribute of eight bytes.
+  EXPECT_THAT(refusal({"engine=null", "engine=btree indexes=1"}),
+              HasSubstr("all sides need 1.0M at least"));
 }
 
 }  // namespace

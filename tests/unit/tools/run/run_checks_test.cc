@@ -4,23 +4,53 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 
 #include "device/error.h"
 
 namespace testbed {
 namespace {
 
-// The file system of /proc has no space at all.
 TEST(CheckSpaceTest, OnlyADatabaseThatTakesItsBytesNeedsThem) {
   const auto dataset = std::make_shared<const Dataset>(DatasetOptions());
   RunOptions options = ParseRunOptions({"--engine", "btree", "--workload", "insert"});
-  EXPECT_THROW(CheckSpace(options, dataset, "/proc"), Error);
+  EXPECT_EQ(LeastSpace(options, dataset), dataset->key_bytes() + dataset->value_bytes());
   options.engine.compression = "lz4";
-  EXPECT_NO_THROW(CheckSpace(options, dataset, "/proc"));
+  EXPECT_EQ(LeastSpace(options, dataset), 0u);
   options = ParseRunOptions({"--engine", "null", "--workload", "insert"});
-  EXPECT_NO_THROW(CheckSpace(options, dataset, "/proc"));
+  EXPECT_EQ(LeastSpace(options, dataset), 0u);
   options = ParseRunOptions({"--engine", "btree", "--workload", "replay-load:a.trace"});
-  EXPECT_NO_THROW(CheckSpace(options, dataset, "/proc"));
+  EXPECT_EQ(LeastSpace(options, dataset), 0u);
+}
+
+#ifdef TESTBED_HAVE_MYSQL
+TEST(CheckSpaceTest, AServerThatRunsAlreadyNeedsNoSpaceHere) {
+  const auto dataset = std::make_shared<const Dataset>(DatasetOptions());
+  RunOptions options = ParseRunOptions({"--engine", "mysql", "--workload", "insert"});
+  EXPECT_GT(LeastSpace(options, dataset), 0u);
+  options.engine.extra = {{"connect", "mysql://me@h/"}};
+  EXPECT_EQ(LeastSpace(options, dataset), 0u);
+}
+#endif
+
+// The file system of /proc has no space at all.
+TEST(CheckSpaceTest, ARefusalTellsWhatIsNeeded) {
+  EXPECT_NO_THROW(CheckSpace(0, "/proc"));
+  const auto refusal = [](size_t databases) -> std::string {
+    try {
+      CheckSpace(3 << 20, "/proc", databases);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal(1),
+            "the file system of /proc has 0 free, and the database needs 3M at least; free space, "
+            "or give fewer --rows or another --dir");
+  EXPECT_EQ(refusal(2),
+            "the file system of /proc has 0 free, and the databases of all sides need 3M at least; "
+            "free space, or give fewer --rows or begin in another directory");
 }
 
 }  // namespace

@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "device/error.h"
@@ -134,20 +137,63 @@ TEST_F(KeySetTest, ADirectoryWithoutPathsIsRefused) {
   }
 }
 
+// Sets an environment variable while it lives.
+class ChangedVariable {
+ public:
+  ChangedVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~ChangedVariable() {
+    if (before_) {
+      ::setenv(name_, before_->c_str(), 1);
+    } else {
+      ::unsetenv(name_);
+    }
+  }
+  ChangedVariable(const ChangedVariable&) = delete;
+  ChangedVariable& operator=(const ChangedVariable&) = delete;
+
+ private:
+  const char* const name_;
+  std::optional<std::string> before_;
+};
+
 TEST_F(KeySetTest, FetchedPlacesLieInTheCacheFolder) {
-  const char* const before = std::getenv("TESTBED_CACHE_DIR");
-  const std::string kept = before == nullptr ? "" : before;
-  ASSERT_EQ(setenv("TESTBED_CACHE_DIR", "/mine", 1), 0);
+  const ChangedVariable mine("TESTBED_CACHE_DIR", "/mine");
   EXPECT_TRUE(FetchedPlaces().starts_with("/mine/places-")) << FetchedPlaces();
   EXPECT_TRUE(FetchedPlaces().ends_with("/places")) << FetchedPlaces();
   EXPECT_EQ(KeySourceFile("places"), FetchedPlaces());
   // An empty variable is as good as none.
-  ASSERT_EQ(setenv("TESTBED_CACHE_DIR", "", 1), 0);
+  const ChangedVariable none("TESTBED_CACHE_DIR", "");
   EXPECT_TRUE(fs::path(FetchedPlaces()).is_absolute()) << FetchedPlaces();
   EXPECT_FALSE(FetchedPlaces().starts_with("/mine"));
-  EXPECT_EQ(before == nullptr ? unsetenv("TESTBED_CACHE_DIR")
-                              : setenv("TESTBED_CACHE_DIR", kept.c_str(), 1),
-            0);
+}
+
+// Another user may have built the program, as that of a Debian package.
+TEST_F(KeySetTest, PlacesThatThisUserHasFetchedAreFound) {
+  fs::path name;  // of the folder, with the version
+  {
+    const ChangedVariable mine("TESTBED_CACHE_DIR", "/mine");
+    name = fs::path(FetchedPlaces()).parent_path().filename();
+  }
+  const ChangedVariable none("TESTBED_CACHE_DIR", "");
+  const std::string in_cache = "cache/testbed/" + name.string() + "/places";
+  const std::string in_home = "home/.cache/testbed/" + name.string() + "/places";
+  const ChangedVariable home("HOME", directory_ / "home");
+  {
+    const ChangedVariable cache("XDG_CACHE_HOME", directory_ / "cache");
+    // Where nobody has fetched them, it is said where this user's would be.
+    const std::string nowhere = FetchedPlaces();
+    EXPECT_TRUE(nowhere == (directory_ / in_cache).string() || fs::exists(nowhere)) << nowhere;
+    Write(in_cache);
+    EXPECT_EQ(FetchedPlaces(), (directory_ / in_cache).string());
+  }
+  const ChangedVariable no_cache("XDG_CACHE_HOME", "");
+  Write(in_home);
+  EXPECT_EQ(FetchedPlaces(), (directory_ / in_home).string());
+  const ChangedVariable no_home("HOME", "");
+  EXPECT_TRUE(fs::path(FetchedPlaces()).is_absolute()) << FetchedPlaces();
 }
 
 // A run reads its keys several times, and files come and go meanwhile.
@@ -185,6 +231,39 @@ TEST_F(KeySetTest, ARequestToStopEndsTheSearchForPaths) {
   const SignalGuard signals;
   ASSERT_EQ(std::raise(SIGTERM), 0);
   EXPECT_THROW((void)ReadKeySet("paths:" + directory_.string()), Stopped);
+}
+
+// A directory that could not be opened for want of a descriptor is not one without files.
+TEST_F(KeySetTest, ASearchThatTheSystemCannotGoOnWithMakesNoSet) {
+  Write("file");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::string said;
+  Error::Kind kind = Error::kUsage;
+  try {
+    said = ReadKeySet("paths:" + directory_.string());
+  } catch (const Error& error) {
+    kind = error.kind();
+    said = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(kind, Error::kIo) << said;
+  EXPECT_NE(said.find(directory_.string()), std::string::npos) << said;
+}
+
+// Any user but root finds the same set with the directory as without it.
+TEST_F(KeySetTest, ADirectoryThatThisUserMayNotListIsPassedOver) {
+  Write("file");
+  Write("closed/file");
+  fs::permissions(directory_ / "closed", fs::perms::none);
+  const bool listed = ::access((directory_ / "closed").c_str(), R_OK | X_OK) == 0;
+  const std::string set = ReadKeySet("paths:" + directory_.string());
+  fs::permissions(directory_ / "closed", fs::perms::owner_all);
+  const std::string closed = listed ? (directory_ / "closed/file").string() + "\n" : "";
+  EXPECT_EQ(set, closed + (directory_ / "file").string() + "\n");
 }
 
 TEST_F(KeySetTest, KeysThatComeFromOneFileNameIt) {

@@ -1,0 +1,42 @@
+// Tests what the rest between two slices counts.
+#include "tools/run/run_slices.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "engines/registry.h"
+#include "workloads/measure/clock.h"
+
+namespace testbed {
+namespace {
+
+// The parent is told of a slice by the process whose work is measured.
+TEST(ParentSlicesTest, ToTellOfASliceIsNoWorkOfTheRest) {
+  constexpr uint64_t kTellingNs = 200'000'000;
+  const std::unique_ptr<Engine> engine = FindEngine("null").open(".", {});
+  const Meter meter(*engine, ".", AccountDepth::kFile, nullptr, false, false);
+  std::vector<nlohmann::json> told;
+  RunTalk talk;
+  const nlohmann::json word = {{"slice", 0.01}};
+  talk.await = [&] { return word; };
+  talk.report = [&](const nlohmann::json& line) {
+    if (!line.contains("slice")) return;
+    told.push_back(line["slice"]);
+    Clock::Get().Spin(kTellingNs);
+  };
+  ParentSlices slices(meter, talk);
+  for (int slice = 0; slice < 2; ++slice) {
+    EXPECT_EQ(slices.Next(), 0.01);
+    slices.Done(Interval{}, HistogramCounts(), 0.01);
+  }
+  ASSERT_EQ(told.size(), 2u);
+  const nlohmann::json& account = told[1]["rest"]["account"];
+  EXPECT_LT(account["cpu_user_seconds"].get<double>() + account["cpu_system_seconds"].get<double>(),
+            kTellingNs / 2e9);
+}
+
+}  // namespace
+}  // namespace testbed
