@@ -94,9 +94,9 @@ std::string LabelsApart(const ResultSet& results, const Group& group, size_t cel
   return text;
 }
 
-// Returns whether the cell's reads may fill the whole budget with page cache, as buffered and mapped
-// ones do, so that what the run leaves unused it did not need. With direct IO a run can only use
-// the engine's cache.
+// Returns whether the cell's reads may fill the whole budget with page cache, as buffered and
+// mapped ones do, so that what the run leaves unused it did not need. With direct IO a run can only
+// use the engine's cache.
 bool MayFillMemory(const ResultSet& results, size_t cell) {
   const OptionMap& options = results.cells()[cell].options;
   const auto io = options.find("io");
