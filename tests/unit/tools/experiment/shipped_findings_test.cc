@@ -383,6 +383,26 @@ TEST(ShippedReadSizeTest, TheStandInIsJudgedInEachBand) {
   EXPECT_EQ(stand_in, published);
 }
 
+// Once, InnoDB had its doublewrite buffer, and mmapv1's commits waited a third of 100 ms.
+TEST(ShippedConcurrentInsertsTest, SettingsAreThoseOfThePost) {
+  const Experiment e = LoadExperiment("concurrent-inserts");
+  for (const std::string scale : {"small", "full"}) {
+    for (const Cell& cell : PlanCells(e, {scale, {}, {}, {}, 1})) {
+      if (!cell.planned()) continue;
+      const auto option = [&](const std::string& name) {
+        const auto found = cell.options.find(name);
+        return found == cell.options.end() ? std::string() : found->second;
+      };
+      EXPECT_EQ(option("lazy-interval"), "300") << cell.name;
+      if (option("engine") == "innodb") {
+        EXPECT_EQ(option("engine-option.doublewrite"), "off") << cell.name;
+      }
+      const bool waits = option("engine") == "mmapv1" && option("durability") == "sync";
+      EXPECT_EQ(option("engine-option.journal_commit_interval"), waits ? "2" : "") << cell.name;
+    }
+  }
+}
+
 std::vector<std::string> Shipped() {
   std::vector<std::string> names;
   for (const auto& [name, text] : ShippedExperiments()) names.push_back(name);
