@@ -383,7 +383,8 @@ TEST(ShippedReadSizeTest, TheStandInIsJudgedInEachBand) {
   EXPECT_EQ(stand_in, published);
 }
 
-// Once, InnoDB had its doublewrite buffer, and mmapv1's commits waited a third of 100 ms.
+// Once, InnoDB had its doublewrite buffer, fractal read pages of 8k, and mmapv1's commits waited a
+// third of 100 ms.
 TEST(ShippedConcurrentInsertsTest, SettingsAreThoseOfThePost) {
   const Experiment e = LoadExperiment("concurrent-inserts");
   for (const std::string scale : {"small", "full"}) {
@@ -396,6 +397,9 @@ TEST(ShippedConcurrentInsertsTest, SettingsAreThoseOfThePost) {
       EXPECT_EQ(option("lazy-interval"), "300") << cell.name;
       if (option("engine") == "innodb") {
         EXPECT_EQ(option("engine-option.doublewrite"), "off") << cell.name;
+      }
+      if (option("engine") == "fractal") {
+        EXPECT_EQ(option("page-size"), "64k") << cell.name;
       }
       const bool waits = option("engine") == "mmapv1" && option("durability") == "sync";
       EXPECT_EQ(option("engine-option.journal_commit_interval"), waits ? "2" : "") << cell.name;
