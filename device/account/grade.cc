@@ -26,16 +26,21 @@ std::vector<std::string> WhyNotClosed(const Closure& c) {
 }  // namespace
 
 std::string WhyNotCovered(const BlockDevice& device) {
-  if (device.disks().size() < 2) {
-    if (device.files_have_its_number()) return "";
+  return WhyNotCovered(device.name(), device.disks(), device.files_have_its_number());
+}
+
+std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
+                          bool files_have_its_number) {
+  if (disks.size() >= 2) {
     return fmt::format(
-        "the file system gives its files a device number of its own, as btrfs does, and requests "
-        "on "
-        "{} cannot be assigned to them",
-        device.name());
+        "the file system lies on {} disks ({}), and requests are counted on {} alone", disks.size(),
+        fmt::join(disks, ", "), name);
   }
-  return fmt::format("the file system lies on {} disks ({}), and requests are counted on {} alone",
-                     device.disks().size(), fmt::join(device.disks(), ", "), device.name());
+  if (files_have_its_number) return "";
+  return fmt::format(
+      "the file system gives its files a device number of its own, as btrfs does, and requests on "
+      "{} cannot be assigned to them",
+      name);
 }
 
 Grade DecideGrade(const InForce& in_force, const Closure* closure) {

@@ -43,6 +43,10 @@ inline constexpr char kNoBlockDevice[] = "the directory is on no block device of
 // Returns a sentence for InForce::not_covered when a file system lies on several disks, of which
 // `device` is one, or when its files do not have the device's number; else an empty string.
 std::string WhyNotCovered(const BlockDevice& device);
+// Returns the same for the device `name` of a file system that lies on `disks`.
+// `files_have_its_number` is that of the BlockDevice.
+std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
+                          bool files_have_its_number);
 
 // The kernel's counts of all threads minus the device's own statistics, over one phase.
 struct Closure {

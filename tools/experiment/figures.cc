@@ -87,20 +87,25 @@ void FlattenMeasured(const Phases& phases, Figures* figures) {
 
 void FlattenHeld(const Phases& phases, Figures* figures) {
   struct Held {
-    double mean = 0;   // largest mean of a phase, in bytes
-    double share = 0;  // largest share of --ram held at any moment
+    double mean = 0;        // largest mean of a phase, in bytes
+    double mean_share = 0;  // the same as a share of --ram; 0: --ram is not known
+    double share = 0;       // largest share of --ram held at any moment
   };
   std::map<std::string, Held> most;  // by kind of phase
   for (const json* phase : phases) {
     const json memory = phase->value("memory", json::object());
     Held& of_kind = most[phase->value("kind", "")];
-    of_kind.mean = std::max(of_kind.mean, memory.value("held_mean", 0.0));
-    const double limit = memory.value("limit", 0.0);
+    const double mean = memory.value("held_mean", 0.0), limit = memory.value("limit", 0.0);
+    if (mean > of_kind.mean) {
+      of_kind.mean = mean;
+      of_kind.mean_share = limit > 0 ? mean / limit : 0;
+    }
     if (limit > 0) of_kind.share = std::max(of_kind.share, memory.value("held_most", 0.0) / limit);
   }
   const Held& held = most[most["measure"].mean > 0 ? "measure" : "load"];
   if (held.mean <= 0) return;
   (*figures)["held.bytes"] = held.mean;
+  if (held.mean_share > 0) (*figures)["held.share"] = held.mean_share;
   if (held.share > 0) (*figures)["held.full"] = held.share >= kFull;
 }
 

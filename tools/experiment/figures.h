@@ -18,6 +18,7 @@ namespace testbed {
 //   "measured.operation".
 // - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
 //   phase that held most, or in the load that held most when no other phase was measured.
+// - "held.share" is "held.bytes" as a share of --ram.
 // - "held.full" is 1 when such a phase held nearly all of --ram at some moment; otherwise 0.
 // - "loaded.rows" is the number of rows that all loads of the run inserted.
 Figures FiguresOf(const nlohmann::json& document, const nlohmann::json& run,

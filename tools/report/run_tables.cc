@@ -196,7 +196,8 @@ Table WriteTable(const json& document) {
     if (std::exchange(of_run, &run) != &run) user = 0;
     if (phase.contains("operations")) user = Number(phase, "/user_bytes_written", 0);
     const double device = Number(phase, "/account/device/write_bytes", 0);
-    if (device == 0) return;
+    const double discarded = Number(phase, "/account/device/discard_bytes", 0);
+    if (device == 0 && discarded == 0) return;
     const std::string name = RowName(run, phase, "");
     const double own = OwnDeviceIo(phase.at("account")).write_bytes;
     const double others = OtherProgramsIo(phase.at("account")).write_bytes;
@@ -207,6 +208,10 @@ Table WriteTable(const json& document) {
       table.Row({name + ": " + what, Whole(bytes), Percent(bytes / own),
                  user > 0 ? Short(bytes / user) : "-"});
     };
+    const auto add_discards = [&] {
+      if (discarded > 0) line("discarded, not written", discarded);
+    };
+    if (device == 0) return add_discards();
     if (run.at("accounting").at("kernel_account").get<bool>()) {
       double sum = 0;
       for (const WriteClass& c : WriteClasses(phase)) {
@@ -225,8 +230,7 @@ Table WriteTable(const json& document) {
     } else {
       row("device", device);
     }
-    const double discarded = Number(phase, "/account/device/discard_bytes", 0);
-    if (discarded > 0) line("discarded, not written", discarded);
+    add_discards();
   });
   return table;
 }

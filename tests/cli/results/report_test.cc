@@ -225,6 +225,33 @@ TEST_F(ReportTest, OtherProgramsIoIsALineOfItsOwn) {
   EXPECT_NE(csv.find("phase_own_reads"), std::string::npos);
 }
 
+// A settle may discard blocks, as of files that it removed, and write none.
+TEST_F(ReportTest, DiscardsOfAPhaseThatWroteNothingAreTold) {
+  json document = Document();
+  size_t phases = 0;
+  for (json& run : document["runs"]) {
+    for (json& phase : run["phases"]) {
+      const bool mixed = phase["name"] == "mixed";
+      phases += mixed;
+      phase["account"]["device"] = {{"reads", 0},       {"read_bytes", 0}, {"writes", 0},
+                                    {"write_bytes", 0}, {"discards", 0},   {"discard_bytes", 0}};
+      if (mixed) phase["account"]["device"]["discard_bytes"] = 16 << 20;
+      phase["account"]["other_threads"] = json::array();
+    }
+  }
+  const std::string text = Report(document);
+  std::istringstream in(text);
+  size_t lines = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.find("discarded, not written") == std::string::npos) continue;
+    ++lines;
+    EXPECT_THAT(line, HasSubstr("mixed"));
+    EXPECT_THAT(line, HasSubstr("16,777,216"));
+  }
+  EXPECT_GT(phases, 0u);
+  EXPECT_EQ(lines, phases) << text;
+}
+
 TEST_F(ReportTest, WhatIsNotInForceStandsAtTheTop) {
   json document = Document();
   document["not_in_force"] = json::array();

@@ -94,13 +94,28 @@ std::string LabelsApart(const ResultSet& results, const Group& group, size_t cel
   return text;
 }
 
-// Returns whether the cell's run left memory unused that it could have used. Buffered and mapped
-// reads may fill the whole budget with page cache, so what they leave unused they did not need.
-// With direct IO a run can only use the engine's cache.
-bool NeededNoMore(const ResultSet& results, size_t cell) {
+// Returns whether the cell's reads may fill the whole budget with page cache, as buffered and
+// mapped ones do, so that what the run leaves unused it did not need. With direct IO a run can only
+// use the engine's cache.
+bool MayFillMemory(const ResultSet& results, size_t cell) {
   const OptionMap& options = results.cells()[cell].options;
   const auto io = options.find("io");
-  return (io == options.end() || io->second != "direct") && results.Figure(cell, "held.full") == 0;
+  return io == options.end() || io->second != "direct";
+}
+
+// Returns whether the cell's run left memory unused that it could have used.
+bool NeededNoMore(const ResultSet& results, size_t cell) {
+  return MayFillMemory(results, cell) && results.Figure(cell, "held.full") == 0;
+}
+
+// Returns a note on a run that could have held more memory than it did on the mean; an empty string
+// for another. Page cache of files that are written and soon removed, as by compactions, may fill
+// the budget for moments although the run needs less.
+std::string LeftUnusedNote(const ResultSet& results, size_t cell) {
+  if (NeededNoMore(results, cell)) return " (which never filled --ram)";
+  const bool moments = MayFillMemory(results, cell) && results.Figure(cell, "held.full") > 0 &&
+                       results.Figure(cell, "held.share") < 1 - kApart;
+  return moments ? " (which filled --ram for moments only)" : "";
 }
 
 // Returns the values of a figure in the cells of a group, with the engines' labels, the largest
@@ -113,7 +128,7 @@ Known KnownOf(const ResultSet& results, const Group& group, const std::string& f
     const double value = results.Figure(cell, figure);
     if (!std::isfinite(value)) continue;
     std::string label = EngineLabel(results, cell) + LabelsApart(results, group, cell);
-    if (figure == kHeld && NeededNoMore(results, cell)) label += " (which never filled --ram)";
+    if (figure == kHeld) label += LeftUnusedNote(results, cell);
     known.emplace_back(value, std::move(label));
     engines.insert(EngineOf(results, cell));
   }

@@ -90,6 +90,15 @@ TEST(GradeTest, WhatIsNotCoveredIsC) {
   EXPECT_THAT(grade.reasons, testing::ElementsAre("the file system lies on 2 disks"));
 }
 
+// btrfs over two devices, md and device mapper have several (block_device_test.cc).
+TEST(GradeTest, AFileSystemOnSeveralDisksIsNamedWithItsDisks) {
+  EXPECT_EQ(WhyNotCovered("sda", {"sda"}, true), "");
+  EXPECT_EQ(WhyNotCovered("sda", {"sda", "sdb"}, true),
+            "the file system lies on 2 disks (sda, sdb), and requests are counted on sda alone");
+  EXPECT_THAT(WhyNotCovered("sda", {"sda", "sdb"}, false), HasSubstr("on 2 disks"));
+  EXPECT_THAT(WhyNotCovered("sda", {"sda"}, false), HasSubstr("on sda cannot be assigned"));
+}
+
 TEST(GradeTest, ADeviceOfItsOwnThatWasNotReadIsNamedSo) {
   const Grade grade = DecideGrade({true, true, {}, {}, false});
   EXPECT_EQ(grade.letter, 'B');
