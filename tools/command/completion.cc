@@ -107,6 +107,7 @@ Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "cache-pct") return {Plain("most auto")};
   if (option == "speed") return {Plain("max 1 2")};
   if (option == "format") return {Plain("twitter rocksdb csv")};
+  if (option == "time-unit") return {Plain("s ms us ns")};
   if (option == "scratch") return {Plain("auto auto,ext4 auto,xfs")};
   if (option == "keys") return {Plain("words places packages paths"), true};
   if (option == "way") return {Plain("interleave duet rounds")};
