@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "tests/unit/tools/results/small_document.h"
@@ -286,6 +287,25 @@ TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
                            "testbed.curvePlot(data, testbed.curveChoice(data), "
                            "testbed.theme('light'), 800).option.xAxis.name;"),
             "threads; the first 24 of 30 curves");
+}
+
+// mysql and postgres, which one experiment has beside each other, looked the same.
+TEST(PageDataTest, EachEngineHasALookOfItsOwn) {
+  const json engines =
+      json::array({"btree", "rocksdb", "wiredtiger", "lmdb", "innodb", "fractal", "mmapv1", "mdbx",
+                   "mysql", "sqlite", "postgres", "pebble", "bf-tree"});
+  for (const std::string sign :
+       {"look.symbol", "look.dash + look.color", "testbed.engineLook(name, dark).color"}) {
+    const std::string looks = EvaluateOnPage(
+        engines,
+        "var light = testbed.theme('light'), dark = testbed.theme('dark');"
+        "JSON.stringify(data.map(function (name) {"
+        "  var look = testbed.engineLook(name, light); return " +
+            sign + "; }));");
+    std::set<std::string> different;
+    for (const json& look : json::parse(looks)) different.insert(look.get<std::string>());
+    EXPECT_EQ(different.size(), engines.size()) << looks;
+  }
 }
 
 // The page said of every stand-in that it is not counted, also where a finding has nothing else.
