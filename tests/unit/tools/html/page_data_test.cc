@@ -170,8 +170,8 @@ TEST(PageDataTest, LatencyIsDrawnOverTheRatesThatASearchTried) {
                             ["limit 5 ms", [[200, 5000], [800, 5000]]]])"));
   json alone = Searched();
   json& steps = alone["runs"][0]["find_rate"][0]["steps"];
-  steps.erase(2);
-  steps.erase(2);
+  steps.erase(size_t{2});
+  steps.erase(size_t{2});
   EXPECT_EQ(EvaluateOnPage(OnPage(alone),
                            "String(testbed.ratePlot(data.runs[0].find_rate[0], "
                            "testbed.theme('light'), 760));"),
