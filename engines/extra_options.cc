@@ -18,6 +18,15 @@ bool Leading(std::string_view text, T* value, std::string_view* rest) {
   return true;
 }
 
+// Returns a number as people write it: 0.001, 1000000000.
+std::string Written(uint64_t number) { return std::to_string(number); }
+std::string Written(double number) {
+  char text[400];  // the largest double has 309 digits
+  const auto [end, code] =
+      std::to_chars(text, text + sizeof text, number, std::chars_format::fixed);
+  return code == std::errc() ? std::string(text, end) : std::to_string(number);
+}
+
 // Returns the factor of a unit ("", "k", "KiB", "M", ...); 0 when `unit` is not a unit.
 uint64_t Unit(std::string_view unit) {
   if (unit.empty() || unit == "B") return 1;
@@ -54,7 +63,7 @@ T ExtraOptions::Ranged(const std::string& name, T otherwise, T min, T max, const
   T number = 0;
   std::string_view rest;
   if (!Leading(*value, &number, &rest) || !rest.empty() || !(number >= min && number <= max)) {
-    Refuse(name, std::string(kind) + " from " + std::to_string(min) + " to " + std::to_string(max));
+    Refuse(name, std::string(kind) + " from " + Written(min) + " to " + Written(max));
   }
   return number;
 }

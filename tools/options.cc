@@ -14,6 +14,7 @@
 #include "tools/server_options.h"
 #include "tools/trace/trace_options.h"
 #include "tools/trace/workload_list.h"
+#include "workloads/keys/key_set.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -226,7 +227,8 @@ void AddDataOptions(CLI::App& app, RunOptions& o) {
   Add(app, "--keys", "FILE",
       "Insert the keys of a file, one a line, in its order; words, places, packages, paths and "
       "paths:DIR are sets of real keys, sorted (docs/workloads.md)",
-      [&o](auto&, auto& text) {
+      [&o](auto& option, auto& text) {
+        if (text.empty()) RefuseValue(option, text, fmt::format("a file or a set: {}", kKeySets));
         o.data.order = KeyOrder::kFile;
         o.data.keys_file = text;
       });
@@ -401,7 +403,11 @@ void AddOutputOptions(CLI::App& app, RunOptions& o) {
                 "Write a row for each second of each phase to a file");
   Add(app, "--label", "TEXT", "A name for these runs, kept in their results",
       [&o](auto& option, auto& text) {
-        if (text.empty() || text.size() > 200) RefuseValue(option, "''", "1 to 200 characters");
+        constexpr size_t kMost = 200;
+        if (text.empty()) RefuseValue(option, text, "1 to 200 bytes");
+        if (text.size() > kMost) {
+          RefuseValue(option, fmt::format("of {} bytes", text.size()), "1 to 200 bytes");
+        }
         o.label = text;
       });
   app.add_flag("--wide", o.wide, "Print all columns of the tables, however wide");

@@ -18,7 +18,7 @@ import statistics
 import urllib.parse
 
 __all__ = ["ResultsError", "documents", "rows", "results", "series", "runs", "cells", "query", "plot_time",
-           "plot_percentiles", "plot_reads", "plot_written", "plot_curve"]
+           "plot_percentiles", "plot_rates", "plot_reads", "plot_written", "plot_curve"]
 
 SCHEMA = "testbed-results/1"
 WAIT_SECONDS = 10  # for a process that writes to a store, as the program waits
@@ -380,6 +380,29 @@ def plot_percentiles(paths, axes=None):
     axes.set(xscale="log", yscale="log", xlabel="percentile", ylabel="latency, us")
     ticks = [10**power for power in range(int(math.log10(rarest)) + 1)]
     axes.set_xticks(ticks, [f"{100 - 100 / tick:.10g} %" for tick in ticks])
+    axes.legend()
+    return axes
+
+
+def plot_rates(paths, axes=None):
+    """The limited percentile of the latency over the rates that --find-rate tried, and its limit as a dashed line."""
+    searches, found = [], documents(paths)
+    for path, document in found:
+        prefix = (document.get("label") or pathlib.Path(path).stem) + ": " if len(found) > 1 else ""
+        for run in document["runs"]:
+            for search in run.get("find_rate") or ():
+                name = f"{prefix}{document['options']['engine']} {search['name']}, {run['threads']} thr: {search['limit']}"
+                searches.append((name, search))
+    if not searches:
+        raise ResultsError("there is no search by --find-rate to plot")
+    axes = _axes(axes)
+    for place, (name, search) in enumerate(searches):
+        steps = sorted((step for step in search["steps"] if step.get("target_rate")), key=lambda step: step["target_rate"])
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot([step["target_rate"] for step in steps], [step["limited_us"] or math.nan for step in steps], marker="o",
+                  color=colour, label=name)
+        axes.axhline(search["limit_us"], color=colour, linestyle="dashed", linewidth=0.8)
+    axes.set(yscale="log", xlabel="operations/s asked for", ylabel="latency from the intended start, us")
     axes.legend()
     return axes
 

@@ -213,6 +213,13 @@ def open_loop(run, directory):
     run("report", "open.json", "--html", "open.html")
 
 
+def rate_search(run, directory):
+    """Makes rates.html, of a search by --find-rate. A known cost of each operation makes the rates alike on any machine."""
+    run("--engine", "null", "--ram", "64M", "--rows", "2000", "--threads", "1", "--seconds", "0.2", "--warmup", "0", "--added-delay", "200000",
+        "--find-rate", "p50 < 2ms", "--account", "off", "--quiet", "--json", "rates.json")
+    run("report", "rates.json", "--html", "rates.html")
+
+
 def make_results(testbed, directory):
     def run(*words):
         subprocess.run([testbed, *words], cwd=directory, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -241,6 +248,7 @@ def make_results(testbed, directory):
         json.dump(hostile, file)
     comparisons(run, directory)
     open_loop(run, directory)
+    rate_search(run, directory)
     run("report", "results", "run.json", "--html", "page.html")
     run("report", "hostile.json", "--html", "hostile.html")
     return document, stalled_results(run, directory, document)
@@ -393,6 +401,24 @@ def an_open_loop_is_one(browser, path):
     one.close("open loop")
 
 
+def a_search_is_the_documents(browser, directory):
+    """Reads the rates that --find-rate tried back from the page."""
+    with open(os.path.join(directory, "rates.json"), encoding="utf-8") as file:
+        document = json.load(file)
+    found = document["runs"][-1]["find_rate"][0]
+    one = Page(browser, os.path.join(directory, "rates.html"))
+    says = one.page.locator("#document-0 .answer").first.inner_text()
+    check(says == found["sentence"], f"the answer of a search is {says}, not {found['sentence']}")
+    shown = one.page.eval_on_selector_all("td[data-at*='/find_rate/']", "cells => cells.map(cell => [cell.dataset.at, Number(cell.dataset.value)])")
+    check(len(shown) >= 5 * len(found["steps"]), f"only {len(shown)} figures of {len(found['steps'])} rates")
+    for pointer, value in shown:
+        check(at(document, pointer) == value, f"{pointer} is {value} on the page, {at(document, pointer)} in the document")
+    one.draw_all()
+    lines = one.page.locator("figure", has_text="Latency over the rate").locator(".plot svg path").count()
+    check(lines > 0, "the latency over the rate has no line")
+    one.close("search of a rate")
+
+
 def space_is_the_documents(browser, path, document):
     """Reads the parts of the space back from the plot: bars of bytes, a row for each phase."""
     one = Page(browser, path)
@@ -489,12 +515,14 @@ def pages_of_results(browser, testbed, directory):
         a_stall_is_shaded(browser, stall, stalled, width)
     space_is_the_documents(browser, stall, document)
     an_open_loop_is_one(browser, os.path.join(directory, "open.html"))
+    a_search_is_the_documents(browser, directory)
     for scheme in SCHEMES:
         for width in WIDTHS:
             looks_right(browser, page, scheme, width)
             looks_right(browser, unequal, scheme, width)
             looks_right(browser, stall, scheme, width)
             looks_right(browser, os.path.join(directory, "open.html"), scheme, width)
+            looks_right(browser, os.path.join(directory, "rates.html"), scheme, width)
             looks_right(browser, os.path.join(directory, "ab.html"), scheme, width)
             looks_right(browser, os.path.join(directory, "told.html"), scheme, width)
     prints(browser, page)

@@ -83,6 +83,11 @@ TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
   for (const char* loads : {"insert", "insert,settle"}) {
     ExpectRefused(Run(words + "--workload " + loads), "--workload names nothing there");
   }
+  // All ways had the rate that was set, and none could be told from the best.
+  for (const char* paced : {"--set rate=500", "--workload 'insert,point-read @ 500'",
+                            "--set 'find-rate=p99 < 5ms'"}) {
+    ExpectRefused(Run(words + paced), "advise tells ways apart by the rate that clients reach");
+  }
   ExpectRefused(Run(words + "--workload point-read"),
                 "--workload point-read needs a loaded database; begin with insert");
   ExpectRefused(Run(words + "--set engine=btree"),

@@ -153,6 +153,14 @@ TEST_F(BadInputTest, EachBadValueGetsOneSentenceThatNamesTheOption) {
   }
 }
 
+TEST_F(BadInputTest, ARefusedTextIsToldAsItWasGiven) {
+  ExpectRefused(Run("--engine btree --keys ''"), "--keys '' is not accepted; it takes a file or");
+  ExpectRefused(Run("--engine btree --label ''"), "--label '' is not accepted; it takes 1 to 200");
+  ExpectRefused(Run("--engine btree --label " + std::string(201, 'x')),
+                "--label of 201 bytes is not accepted; it takes 1 to 200 bytes");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 // Reading a pipe or a device would never end, or never begin, so both are refused as inputs.
 // "it accepts none" would read as if the option took no value.
 TEST_F(BadInputTest, AnOnlyValueIsNamedWithItsOption) {

@@ -161,6 +161,7 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
       "complete_words experi; complete_words experiment show read-s; "
       "complete_words experiment cel; complete_words report --mark; "
       "complete_words results exp; complete_words history --st; complete_words --keys pl; "
+      "complete_words ab --way d; complete_words compare --metric rate,engine_m; "
       "touch placenames; complete_words --keys pl'";
   FILE* pipe = popen(bash.c_str(), "r");
   std::string out(4096, 0);
@@ -168,7 +169,7 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
   pclose(pipe);
   EXPECT_EQ(out,
             "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n"
-            "places\nplaces placenames\n");
+            "places\nduet\nrate,engine_misses\nplaces placenames\n");
 }
 
 TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
@@ -179,6 +180,8 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   ExpectRefused(Run("--engine btree --page-szie 8k"), "did you mean --page-size?");
   ExpectRefused(Run("--engine btree --keys word"), "did you mean words?");
   ExpectRefused(Run("advise --engine btre"), "did you mean btree?");
+  // No name is nearly right where nothing was given; the first one was guessed.
+  EXPECT_EQ(Run("--engine btree --io ''").err.find("did you mean"), std::string::npos);
   ExpectRefused(Run("explain 'kernel B/raed'"), "did you mean 'kernel B/read'?");
 }
 

@@ -119,6 +119,41 @@ TEST_F(SweepTest, ALoadThatComesToRestHasTheFiguresOfTheLoad) {
   EXPECT_EQ(result.out.find("p99_us"), std::string::npos) << result.out;
 }
 
+// The best of an open loop was the highest rate, which --rate had set, and its latency left out the
+// waiting.
+TEST_F(SweepTest, AtARateTheGridHasTheLatencyThatClientsWaitFor) {
+  const auto saved = [this](const std::string& options) {
+    const CommandResult result =
+        Run("--engine btree,null --ram 64M --rows 500 --save s.toml " + options);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(Run("experiment plan s.toml").code, 0);
+    return Read(directory_ / "s.toml");
+  };
+  for (const std::string open :
+       {"--rate 500", "--rate 500,900", "--workload 'insert,ycsb-c 9s @ 500'"}) {
+    const std::string file = saved(open);
+    EXPECT_NE(file.find("\"measured.operation.latency_from_intended_us.p99\""), std::string::npos)
+        << file;
+    EXPECT_NE(file.find("metrics = [\"p99_us\"]\nbest = \"min\""), std::string::npos) << file;
+  }
+  const std::string closed = saved("--workload insert,ycsb-c");
+  EXPECT_NE(closed.find("\"measured.operation.latency_us.p99\""), std::string::npos) << closed;
+  EXPECT_NE(closed.find("metrics = [\"ops\"]\nbest = \"max\""), std::string::npos) << closed;
+  const std::string searched = saved("--workload insert,ycsb-c --find-rate 'p99 < 5ms'");
+  EXPECT_NE(searched.find("\"find_rate.ycsb_c.found_rate\""), std::string::npos) << searched;
+}
+
+TEST_F(SweepTest, ASweepOfSearchesMarksTheHighestRateThatWasFound) {
+  const CommandResult result =
+      Run("--engine null --rows 500,600 --ram 64M --threads 1 --seconds 0.2 --warmup 0 --account "
+          "off --added-delay 200000 --find-rate 'p50 < 2ms' --out s --csv s.csv");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("Highest rate that meets the limit"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find(" best"), std::string::npos) << result.out;
+  const std::string csv = Read(directory_ / "s.csv");
+  EXPECT_NE(csv.substr(0, csv.find('\n')).find(",found,"), std::string::npos) << csv;
+}
+
 TEST_F(SweepTest, AForecastRunsNothing) {
   const CommandResult result =
       Run("--engine btree --cache-pct 20,50 --seconds 30,60 --threads 1,8 --rounds 2 --forecast");

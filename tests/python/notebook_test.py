@@ -100,6 +100,20 @@ class NotebookTest(unittest.TestCase):
         with self.assertRaises(tr.ResultsError):
             tr.plot_time([])
 
+    def test_a_search_is_drawn_from_the_lowest_rate_up(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        steps = [{"rate": 900, "limited_us": 10}, {"target_rate": 450, "rate": 450, "limited_us": 20},
+                 {"target_rate": 225, "rate": 225, "limited_us": 5}]
+        document["runs"][0]["find_rate"] = [{"name": "point-read", "limit": "p99 < 15us", "limit_us": 15, "steps": steps}]
+        searched = self.directory / "searched.json"
+        searched.write_text(json.dumps(document), encoding="utf-8")
+        curve, limit = tr.plot_rates(searched).get_lines()
+        self.assertEqual((list(curve.get_xdata()), list(curve.get_ydata())), ([225, 450], [5, 20]))
+        self.assertEqual(list(limit.get_ydata()), [15, 15])
+        pyplot.close("all")
+        with self.assertRaises(tr.ResultsError):
+            tr.plot_rates(self.file)
+
 
 if __name__ == "__main__":
     pathlib.Path(sys.argv[2]).mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@
 #include "tools/command/command_words.h"
 #include "tools/experiment/experiment.h"
 #include "tools/option_values.h"
+#include "tools/statistics/metrics.h"
 #include "workloads/registry.h"
 #include "workloads/workload.h"
 
@@ -80,6 +81,13 @@ std::vector<Word> CompressionWords() {
   return words;
 }
 
+std::vector<Word> MetricWords() {
+  std::vector<Word> words;
+  words.push_back({"all", "all metrics"});
+  for (const Metric& metric : Metrics()) words.push_back({metric.name, metric.meaning});
+  return words;
+}
+
 Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "engine") return {EngineWords()};
   if (option == "server") return {ServerWords()};
@@ -99,8 +107,12 @@ Values ValuesOf(const std::string& option, const std::string& type) {
   if (option == "cache-pct") return {Plain("most auto")};
   if (option == "speed") return {Plain("max 1 2")};
   if (option == "format") return {Plain("twitter rocksdb csv")};
+  if (option == "time-unit") return {Plain("s ms us ns")};
   if (option == "scratch") return {Plain("auto auto,ext4 auto,xfs")};
   if (option == "keys") return {Plain("words places packages paths"), true};
+  if (option == "way") return {Plain("interleave duet rounds")};
+  if (option == "metric") return {MetricWords()};
+  if (option == "host-checks") return {Plain("load throttle kind none")};
   return {.files = type == "FILE", .directories = type == "DIR"};
 }
 

@@ -82,6 +82,7 @@ std::string Guess(const std::string& name) {
 }  // namespace
 
 std::string NearestName(const std::string& word, const std::vector<std::string>& names) {
+  if (word.empty()) return "";  // each name begins with it
   std::string nearest;
   size_t least = 1 + word.size() / 4;  // a name that is further away is a different word
   for (const std::string& name : names) {

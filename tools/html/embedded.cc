@@ -21,6 +21,7 @@ TESTBED_EMBED_PAGE(answers, "answers.js");
 TESTBED_EMBED_PAGE(plots_time, "plots_time.js");
 TESTBED_EMBED_PAGE(plots_phase, "plots_phase.js");
 TESTBED_EMBED_PAGE(plots_space, "plots_space.js");
+TESTBED_EMBED_PAGE(plots_rate, "plots_rate.js");
 TESTBED_EMBED_PAGE(plots_experiment, "plots_experiment.js");
 TESTBED_EMBED_PAGE(plots_comparison, "plots_comparison.js");
 TESTBED_EMBED_PAGE(plots_ab, "plots_ab.js");
@@ -55,6 +56,7 @@ const std::vector<EmbeddedFile>& PlotModules() {
       TESTBED_FILE(plots_time, "plots_time.js"),
       TESTBED_FILE(plots_phase, "plots_phase.js"),
       TESTBED_FILE(plots_space, "plots_space.js"),
+      TESTBED_FILE(plots_rate, "plots_rate.js"),
       TESTBED_FILE(plots_experiment, "plots_experiment.js"),
       TESTBED_FILE(plots_comparison, "plots_comparison.js"),
       TESTBED_FILE(plots_ab, "plots_ab.js"),

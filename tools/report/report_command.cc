@@ -61,10 +61,13 @@ constexpr char kExplainExamples[] =
 
 struct TextForms {
   ReportStyle style;
-  bool csv = false, csv_series = false, series = false, command = false;
+  bool text = false, csv = false, csv_series = false, series = false, command = false;
 };
 
 void AddTextForms(CLI::App* report, TextForms* forms) {
+  report->add_flag("--text", forms->text,
+                   "Print the tables as text, in lines of 100 characters [unless another form is "
+                   "given]");
   report->add_flag("--wide", forms->style.wide, "Print all columns of the tables, however wide");
   report->add_flag("--markdown", forms->style.markdown, "Print the tables as Markdown for GitHub");
   report->add_flag("--csv", forms->csv, "Print a row for each run, phase and operation, as CSV");
@@ -83,6 +86,7 @@ void CheckOneForm(const TextForms& forms, const PageOutputs& page) {
   const auto add = [&given](bool is, const char* option) {
     if (is) given.push_back(option);
   };
+  add(forms.text, "--text");
   add(forms.csv, "--csv");
   add(forms.csv_series, "--csv-series");
   add(forms.series, "--series");

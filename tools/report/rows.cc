@@ -88,11 +88,21 @@ void AddOperation(std::vector<RowColumn>* columns) {
     AddBelow(ColumnOf::kOperation, latency, {"mean", "p50", "p90", "p99", "p999", "p9999", "max"},
              columns);
   }
+  AddBelow(ColumnOf::kOperation, "/latency_from_intended_us", {"count"}, columns);
   AddBelow(ColumnOf::kCause, "/file", {"reads", "read_bytes", "writes", "write_bytes", "syncs"},
            columns);
   AddBelow(ColumnOf::kCause, "/kernel",
            {"reads", "read_bytes", "readahead_reads", "writes", "write_bytes", "flushes"}, columns);
   AddBelow(ColumnOf::kCause, "/wire", {"round_trips", "sent_bytes", "received_bytes"}, columns);
+}
+
+// Adds what --ram held at the end of the phase, and what the run held meanwhile.
+void AddMemory(std::vector<RowColumn>* columns) {
+  AddOfPhase("/memory",
+             {"limit", "engine_cache", "process_other", "page_cache", "kernel", "unused",
+              "unaccounted", "peak", "held_mean", "held_most", "own_mean", "own_most",
+              "page_cache_mean", "dirty", "limit_hits", "shortages"},
+             columns);
 }
 
 // Adds the figures of the whole phase.
@@ -122,10 +132,11 @@ void AddPhase(std::vector<RowColumn>* columns) {
               "log_file_bytes",
               "grade"},
              columns);
+  AddOfPhase("/lateness_us", {"mean", "p50", "p99", "max"}, columns);
   AddOfPhase("/steady", {"rate", "p99", "device_reads"}, columns);
   AddOfPhase("/account",
              {"cpu_user_seconds", "cpu_system_seconds", "process_read_bytes", "process_write_bytes",
-              "major_faults"},
+              "major_faults", "context_switches"},
              columns);
   AddOfPhase("/account/engine",
              {"block_requests", "block_hits", "block_reads", "block_read_bytes", "blocks_written",
@@ -142,14 +153,12 @@ void AddPhase(std::vector<RowColumn>* columns) {
               "discard_bytes", "read_ms", "write_ms"},
              columns);
   AddOfPhase("/account/log",
-             {"bytes", "writes", "syncs", "device_bytes", "journal_bytes", "estimate_bytes"},
+             {"bytes", "writes", "syncs", "device_bytes", "journal_bytes", "estimate_bytes",
+              "estimate_least_bytes"},
              columns);
   AddOfPhase("/account/closure", {"reads", "read_bytes", "writes", "write_bytes", "at_rest"},
              columns);
-  AddOfPhase("/memory",
-             {"limit", "engine_cache", "process_other", "page_cache", "kernel", "unused",
-              "unaccounted", "peak", "held_mean", "held_most"},
-             columns);
+  AddMemory(columns);
 }
 
 // Adds where the figures come from: versions, settings, machine, device. The settings' names are

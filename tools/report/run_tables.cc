@@ -361,9 +361,12 @@ Table RateSearchTable(const json& document) {
         std::string meets = step.at("meets").get<bool>() ? "yes" : "no";
         if (open && !step.at("kept_up").get<bool>()) meets = "no, fell behind";
         if (chosen) meets = "yes: found";
+        const auto told = [&step](const char* figure, double share) {
+          return TellsPercentile(Number(step, "/count", 0), share) ? Short(step.at(figure)) : "-";
+        };
         table.Row({name, open ? Short(step.at("target_rate")) : "closed loop",
                    Short(Number(step, "/rate")), Short(step.at("seconds")), Count(step.at("count")),
-                   Short(step.at("p50_us")), Short(step.at("p99_us")), Short(step.at("limited_us")),
+                   told("p50_us", 0.5), told("p99_us", 0.99), Short(step.at("limited_us")),
                    Short(step.at("max_us")), Percent(step.at("slower_share")),
                    Short(Number(step, "/backlog_seconds")), open ? meets : "-"});
       }

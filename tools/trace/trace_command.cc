@@ -48,7 +48,9 @@ constexpr char kTraceImportExamples[] =
     "c52.trace\n"
     "  testbed trace import --format rocksdb db.trace -o db.testbed-trace\n"
     "      of a file that DB::StartTrace wrote\n"
-    "  testbed trace import --format csv requests.csv -o requests.trace --hash-seed 7\n";
+    "  testbed trace import --format csv requests.csv -o requests.trace --hash-seed 7\n"
+    "  testbed trace import --format csv log.csv -o log.trace --time-unit ms\n"
+    "      of a file whose column time has milliseconds\n";
 
 constexpr char kTraceScaleExamples[] =
     "\nExamples:\n"
@@ -58,6 +60,7 @@ constexpr char kTraceScaleExamples[] =
 struct TraceArguments {
   std::string file, out, json_file, format, hash_seed;
   bool hash_keys = false;
+  std::optional<std::string> time_unit;
   std::optional<uint32_t> clients;
   double share = 0;
 };
@@ -95,6 +98,16 @@ int Import(const TraceArguments& a) {
     throw Error(Error::kUsage,
                 "--clients divides the clients of a file, and RocksDB notes none; leave it out");
   }
+  if (a.time_unit) {
+    options.time_unit = ParseName<double>("--time-unit", *a.time_unit,
+                                          {{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}});
+    if (options.format != ImportOptions::kCsv) {
+      throw Error(Error::kUsage,
+                  "--time-unit is of the column time of --format csv; leave it out");
+    }
+  }
+  std::string unused;
+  options.unused = &unused;
   CheckTraceOutput(a);
   uint64_t operations = 0;
   if (a.file == "-") {
@@ -106,6 +119,7 @@ int Import(const TraceArguments& a) {
     operations = ImportTrace(in, options, a.out);
   }
   fmt::print("{}: {} operations\n", a.out, Count(operations));
+  if (!unused.empty()) fmt::print("{}", Wrapped(unused, Table::kNarrow));
   return 0;
 }
 
@@ -146,6 +160,10 @@ void AddImport(CLI::App& trace, std::function<int()>* command) {
       ->add_option("--hash-seed", a->hash_seed,
                    "Seed of the hashes, to get the same hashes in several traces")
       ->type_name("N");
+  import
+      ->add_option("--time-unit", a->time_unit,
+                   "Unit of the times of a csv file: s, ms, us or ns [s]")
+      ->type_name("UNIT");
   import->callback([a, command] { *command = [a] { return Import(*a); }; });
 }
 

@@ -1,6 +1,7 @@
 #include "tools/trace/trace_import.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -12,9 +13,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/error.h"
+#include "tools/output/table.h"
 #include "tools/trace/csv_line.h"
 #include "tools/trace/rocksdb_trace.h"
 #include "tools/trace/trace_builder.h"
@@ -155,6 +159,26 @@ class Importer {
           "is no header with a column key; it names the columns, of which key, time (in seconds), "
           "operation, client, table and value_size are used");
     }
+    TellUnused(cells, known.size());
+  }
+
+  // Tells which columns are not used, whose place among the known names is `none`, and what lines
+  // have in place of a column that is missing: one of another name may have been meant.
+  void TellUnused(const std::vector<std::string_view>& cells, size_t none) const {
+    if (options_.unused == nullptr) return;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (columns_[i] == none) names.push_back(OneLine(std::string(cells[i].substr(0, 40))));
+    }
+    if (names.empty()) return;
+    std::string& text = *options_.unused;
+    text = fmt::format("columns that are not used: {}", fmt::join(names, ", "));
+    if (std::count(columns_.begin(), columns_.end(), 0u) == 0) {
+      text += "; without a column time all operations begin at once";
+    }
+    if (std::count(columns_.begin(), columns_.end(), 2u) == 0) {
+      text += "; without a column operation all are gets";
+    }
   }
 
   Line Csv(const std::vector<std::string_view>& cells) const {
@@ -164,7 +188,7 @@ class Importer {
     Line line;
     for (size_t i = 0; i < cells.size(); ++i) {
       const std::string_view cell = cells[i];
-      if (columns_[i] == 0) line.seconds = Parse<double>(cell, "time in seconds");
+      if (columns_[i] == 0) line.seconds = Parse<double>(cell, "time") * options_.time_unit;
       if (columns_[i] == 1) line.key = cell;
       if (columns_[i] == 2) line.operation = cell;
       if (columns_[i] == 3) line.client = cell;
@@ -181,10 +205,13 @@ class Importer {
     constexpr double kMostSeconds = 1e9;  // thirty years
     if (!first_seconds_) first_seconds_ = line.seconds;
     const double seconds = line.seconds - *first_seconds_;
-    if (!(line.seconds < 1e15)) Refuse("its time is too large; give times in seconds");
+    const bool csv = options_.format == ImportOptions::kCsv;
+    const char* const units = csv ? "give times in seconds, or their --time-unit: ms, us or ns"
+                                  : "give times in seconds";
+    if (!(line.seconds < 1e15)) Refuse(fmt::format("its time is too large; {}", units));
     if (seconds > kMostSeconds) {
-      Refuse(
-          "its time is more than thirty years after that of the first line; give times in seconds");
+      Refuse(fmt::format("its time is more than thirty years after that of the first line; {}",
+                         units));
     }
     return std::max(0.0, seconds);
   }

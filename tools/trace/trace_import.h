@@ -22,6 +22,9 @@ struct ImportOptions {
   uint32_t clients = 16;   // most clients of the trace; those of the file are folded onto them
   bool hash_keys = false;  // keys become hashes of the same length
   uint64_t hash_seed = 0;  // of the hashes
+  double time_unit = 1;    // seconds that a unit of the times of a CSV file is
+  // Set to a sentence on the columns of a CSV file that are not used, unless it is null or each is.
+  std::string* unused = nullptr;
 };
 
 // Reads lines from `in` until its end and writes the trace `to`. Returns the number of operations.

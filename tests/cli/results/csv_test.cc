@@ -99,6 +99,30 @@ TEST_F(CsvTest, EveryFigureReadsBackAsTheDocuments) {
   EXPECT_EQ(twice, 2 * records.size()) << "several files have one header";
 }
 
+// How late operations began was in the document alone, as were some figures of the memory.
+TEST_F(CsvTest, WaitsAndMemoryHaveColumns) {
+  const CommandResult result =
+      Run("--engine btree --ram 64M --rows 1000 --threads 1 --quiet --json run.json --workload "
+          "'insert, point-read 400ms @ 500'");
+  ASSERT_EQ(result.code, 0) << result.err;
+  json phase = Json("run.json")["runs"].back()["phases"].back();
+  ASSERT_EQ(phase["name"], "point-read");
+  const Record record = ParseCsv(Run("report run.json --csv").out).back();
+  ASSERT_TRUE(phase.contains("lateness_us"));
+  for (const std::string figure : {"mean", "p50", "p99", "max"}) {
+    ExpectFigure(record, "phase_lateness_us_" + figure, phase["lateness_us"][figure]);
+  }
+  ExpectFigure(record, "latency_from_intended_us_count",
+               phase["operations"][0]["latency_from_intended_us"]["count"]);
+  ExpectFigure(record, "phase_context_switches", phase["account"]["context_switches"]);
+  // Only root has a budget in force.
+  const json memory = phase.value("memory", json::object());
+  for (const std::string figure :
+       {"own_mean", "own_most", "page_cache_mean", "dirty", "limit_hits", "shortages"}) {
+    ExpectFigure(record, "phase_memory_" + figure, memory.value(figure, json()));
+  }
+}
+
 // Settings of the document that this program does not know must not move the columns.
 TEST_F(CsvTest, DocumentsOfOtherVersionsHaveTheSameColumns) {
   ASSERT_EQ(Run("--engine null --ram 64M --rows 1000 --seconds 0.2 --warmup 0 --quiet --json "

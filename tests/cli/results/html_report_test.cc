@@ -443,7 +443,16 @@ TEST_F(HtmlReportTest, AReportHasOneForm) {
   ExpectRefused(Run("report run.json --csv --series"), "--csv and --series are two forms");
   ExpectRefused(Run("report run.json --png p --command"), "--command and --png are two forms");
   ExpectRefused(Run("report run.json --csv --markdown"), "--csv and --markdown are two forms");
+  ExpectRefused(Run("report run.json --text --csv"), "--text and --csv are two forms");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "run.html"));
+}
+
+TEST_F(HtmlReportTest, TheFormThatIsPrintedWithoutAnOptionHasAName) {
+  MakeRun();
+  const CommandResult named = Run("report run.json --text");
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, Run("report run.json").out);
+  EXPECT_EQ(Run("report run.json --text --wide").out, Run("report run.json --wide").out);
 }
 
 TEST_F(HtmlReportTest, WhatIsNoResultIsRefused) {

@@ -47,6 +47,11 @@ TEST_F(RateCommandTest, TheCurveIsPrintedAndInTheResults) {
     EXPECT_NE(text.find("point-read, 2 threads: p50 < 2ms "), std::string::npos) << text;
     EXPECT_EQ(text.find("closed loop: each client"), std::string::npos) << text;
   }
+  ASSERT_EQ(Run("report run.json --svg plots").code, 0);
+  const std::string curve = Read(directory_ / "plots/run_point-read_2thr_find-rate.svg");
+  EXPECT_NE(curve.find("operations a second asked for"), std::string::npos);
+  EXPECT_NE(curve.find("median"), std::string::npos) << curve;
+  EXPECT_NE(curve.find("limit 2 ms"), std::string::npos) << curve;
 }
 
 TEST_F(RateCommandTest, ALimitThatNothingMeetsIsSaidPlainly) {

@@ -318,6 +318,16 @@ TEST_F(TraceCommandTest, AReplayOnRowsOfAnotherKindDoesNotTellTheirNumber) {
   EXPECT_EQ(Run("report run.json").code, 0);
 }
 
+TEST_F(TraceCommandTest, AnImportTellsWhatItLeftOut) {
+  std::ofstream(directory_ / "log.csv") << "time,key,op\n1000,a,set\n3000,b,get\n";
+  const CommandResult result =
+      Run("trace import --format csv --time-unit ms log.csv -o log.trace");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("columns that are not used: op;"), std::string::npos) << result.out;
+  EXPECT_EQ(Run("trace info log.trace --json info.json").code, 0);
+  EXPECT_EQ(Json("info.json")["seconds"], 2);
+}
+
 TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
   const std::string run = "--engine btree --rows 1000 --workload insert,";
   ExpectRefused(Run(run + "replay:none.trace"), "trace none.trace: cannot be opened");
@@ -344,6 +354,10 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
                 "give --scratch a size");
   ExpectRefused(Run("trace import --format csv text -o out"), "no header with a column key");
   ExpectRefused(Run("trace import --format rocksdb --clients 8 text -o out"), "RocksDB notes none");
+  ExpectRefused(Run("trace import --format twitter --time-unit ms text -o out"),
+                "--time-unit is of the column time of --format csv");
+  ExpectRefused(Run("trace import --format csv --time-unit min text -o out"),
+                "--time-unit min is not accepted; it takes s, ms, us, ns");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
 }
 

@@ -46,7 +46,7 @@ TEST(ExtraOptionsTest, FlagsTakeThreeSpellingsEach) {
 }
 
 template <typename Read>
-void ExpectRefused(const std::string& text, Read read) {
+void ExpectRefused(const std::string& text, Read read, const std::string& accepted = "") {
   const Values values = {{"opt", text}};
   const ExtraOptions extra("engine", values);
   try {
@@ -55,7 +55,9 @@ void ExpectRefused(const std::string& text, Read read) {
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), Error::kUsage);
     const std::string what = e.what();
-    EXPECT_EQ(what.find("engine cannot honour --engine-option opt=" + text + "; it accepts "), 0u)
+    EXPECT_EQ(what.find("engine cannot honour --engine-option opt=" + text + "; it accepts " +
+                        accepted),
+              0u)
         << what;
   }
 }
@@ -70,6 +72,10 @@ TEST(ExtraOptionsTest, RefusesValuesOfTheWrongForm) {
   for (const char* text : {"", "k", "4q", "4kk", "4ki", "-4k", "17G", "99999999T", "1"}) {
     ExpectRefused(text, [](const ExtraOptions& e) { e.Bytes("opt", 1, 2, 16ull << 30); });
   }
+  // The bounds were told as 0.001000 and 1000000000.000000.
+  ExpectRefused(
+      "-1", [](const ExtraOptions& e) { e.Number("opt", 1, 0.001, 1e9); },
+      "numbers from 0.001 to 1000000000");
   ExpectRefused("yes", [](const ExtraOptions& e) { e.Flag("opt", true); });
   ExpectRefused("c", [](const ExtraOptions& e) { e.Choice("opt", "a", {"a", "b"}); });
 }

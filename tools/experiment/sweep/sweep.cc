@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 
@@ -90,31 +91,71 @@ std::string Toml(const std::string& text) {
   return out + "\"";
 }
 
-// Returns the figures' prefix: a sweep of loads, and of rests after them, has no measured phase.
-std::string FigurePrefix(const std::string& workloads) {
-  std::string last = "insert";
+// How the measured operations of a sweep begin: each after the one before, at a rate, or at one
+// that --find-rate searches.
+enum class Pace : uint8_t { kClosedLoop, kRate, kSearch };
+
+// What a sweep measures.
+struct SweptWorkload {
+  std::string name = "insert";  // figure name of the last workload that is measured, or loads
+  bool loads = true;            // a sweep of loads, and of rests after them, measures nothing else
+  bool own_rate = false;        // --workload gives it a rate
+};
+
+SweptWorkload MeasuredBy(const std::string& workloads) {
+  SweptWorkload last;
   for (const std::string& part : Split(workloads, ',')) {
     const size_t begin = std::min(part.find_first_not_of(' '), part.size());
     const std::string name = part.substr(begin, part.find_first_of(": @", begin) - begin);
     const WorkloadInfo& workload = FindKnownWorkload(name);
-    if (workload.only_settles) continue;
-    if (!workload.loads) return "measured";
-    last = name;
+    if (workload.only_settles || (workload.loads && !last.loads)) continue;
+    last.name = name;
+    last.loads = workload.loads;
+    // The name of a trace may have an @ as well.
+    last.own_rate = name != "replay" && part.find('@') != std::string::npos;
   }
-  std::replace_if(last.begin(), last.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  std::replace_if(
+      last.name.begin(), last.name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
   return last;
 }
 
-std::string MetricsText(const std::string& prefix) {
+// Returns the pace of what is measured, by the options that each cell has and by the axes.
+Pace PaceOf(const SweptWorkload& last, const OptionMap& options, const std::vector<Axis>& axes) {
+  const auto given = [&](const char* name) {
+    return options.contains(name) || std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+             return axis.name == name;
+           });
+  };
+  if (last.loads) return Pace::kClosedLoop;
+  if (given("find-rate")) return Pace::kSearch;
+  const auto speed = options.find("speed");
+  const bool replayed_in_time = speed != options.end() && speed->second != "max";
+  const bool open = given("rate") || last.own_rate || replayed_in_time;
+  return open ? Pace::kRate : Pace::kClosedLoop;
+}
+
+std::string MetricsText(const SweptWorkload& measured, Pace pace) {
+  const std::string prefix = measured.loads ? measured.name : "measured";
   std::string text = "\n[metrics]\n";
   const auto add = [&](const char* name, const std::string& value, const char* unit,
                        const char* about) {
     text += fmt::format("{} = {{ value = \"{}\", unit = \"{}\", about = \"{}\" }}\n", name, value,
                         unit, about);
   };
+  if (pace == Pace::kSearch) {
+    add("found", "find_rate." + measured.name + ".found_rate", "/s",
+        "the highest rate that met the limit");
+  }
   add("ops", prefix + ".rate", "/s", "of the last phase");
-  if (prefix == "measured") {
-    add("p99_us", "measured.operation.latency_us.p99", "us", "of the operation done most often");
+  if (!measured.loads) {
+    // What clients wait for counts from the intended start.
+    const bool closed = pace == Pace::kClosedLoop;
+    add("p99_us",
+        fmt::format("measured.operation.{}.p99",
+                    closed ? "latency_us" : "latency_from_intended_us"),
+        "us",
+        closed ? "of the operation done most often"
+               : "of the operation done most often, from the intended start");
     add("device_reads", "measured.account.own.reads / measured.count", "",
         "an operation, other programs' left out");
   }
@@ -135,18 +176,26 @@ std::string Quoted(const std::vector<Axis>& axes, size_t n) {
   return fmt::format("[{}]", fmt::join(names, ", "));
 }
 
-std::string TablesText(const std::vector<Axis>& axes, bool measured) {
+// Returns the grid of the figure that the pace leaves open, and the table of all figures.
+std::string TablesText(const std::vector<Axis>& axes, bool loads, Pace pace) {
+  struct Grid {
+    const char *title, *metric, *best;
+  };
+  static constexpr Grid kGrids[] = {
+      {"Operations a second", "ops", "max"},
+      {"99th percentile of the latency from the intended start", "p99_us", "min"},
+      {"Highest rate that meets the limit of --find-rate", "found", "max"}};
+  const Grid& grid = kGrids[static_cast<size_t>(pace)];
   const size_t n = axes.size();
   std::string text = fmt::format(
-      "\n[[table]]\ntitle = \"Operations a second\"\nrows = {}\nmetrics = [\"ops\"]\nbest = "
-      "\"max\"\n",
-      Quoted(axes, n > 1 ? n - 1 : n));
+      "\n[[table]]\ntitle = \"{}\"\nrows = {}\nmetrics = [\"{}\"]\nbest = \"{}\"\n", grid.title,
+      Quoted(axes, n > 1 ? n - 1 : n), grid.metric, grid.best);
   if (n > 1) text += fmt::format("columns = {}\n", Toml(axes.back().name));
-  return text + fmt::format("\n[[table]]\ntitle = \"All figures\"\nrows = {}\nmetrics = [{}]\n",
-                            Quoted(axes, n),
-                            measured ? "\"ops\", \"p99_us\", \"device_reads\", \"written\", "
-                                       "\"cpu_us\", \"data\""
-                                     : "\"ops\", \"written\", \"cpu_us\", \"data\"");
+  return text + fmt::format("\n[[table]]\ntitle = \"All figures\"\nrows = {}\nmetrics = [{}{}]\n",
+                            Quoted(axes, n), pace == Pace::kSearch ? "\"found\", " : "",
+                            loads ? "\"ops\", \"written\", \"cpu_us\", \"data\""
+                                  : "\"ops\", \"p99_us\", \"device_reads\", \"written\", "
+                                    "\"cpu_us\", \"data\"");
 }
 
 // Returns the experiment as a file.
@@ -167,9 +216,10 @@ std::string TextOf(const std::string& name, const std::string& title, const Opti
                         fmt::join(labels, ", "));
   }
   const auto workload = options.find("workload");
-  const std::string prefix =
-      workload == options.end() ? "measured" : FigurePrefix(workload->second);
-  return text + MetricsText(prefix) + TablesText(axes, prefix == "measured");
+  const SweptWorkload measured =
+      MeasuredBy(workload == options.end() ? "insert,point-read" : workload->second);
+  const Pace pace = PaceOf(measured, options, axes);
+  return text + MetricsText(measured, pace) + TablesText(axes, measured.loads, pace);
 }
 
 // Returns the name of the experiment that --save writes: that of the file, so that the experiments

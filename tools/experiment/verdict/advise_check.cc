@@ -20,6 +20,16 @@ void RefuseListOf(const std::map<std::string, std::string>& asked, const char* n
                                          name, found->second, one));
 }
 
+// Throws Error (kUsage) when the rate, by which ways are told apart, is set or searched for.
+void RefuseRate(const RunOptions& run) {
+  const auto speed = run.workload.extra.find("speed");
+  const bool in_time = speed != run.workload.extra.end() && speed->second != "max";
+  if (run.rate == 0 && run.find_rate.empty() && run.phase_rates.empty() && !in_time) return;
+  throw Error(Error::kUsage,
+              "advise tells ways apart by the rate that clients reach, and --rate, --find-rate, "
+              "--speed or a rate in --workload sets it; leave that out");
+}
+
 }  // namespace
 
 void CheckAsked(const std::map<std::string, std::string>& asked,
@@ -45,7 +55,9 @@ void CheckAdvised(const std::vector<Cell>& cells) {
     if (!cell.runs()) continue;
     OptionMap options = cell.options;
     options.erase("scratch");
-    for (const std::string& name : CellRunOptions(options).workloads) {
+    const RunOptions run = CellRunOptions(options);
+    RefuseRate(run);
+    for (const std::string& name : run.workloads) {
       const WorkloadInfo& workload = FindWorkload(name);
       if (!workload.loads && !workload.only_settles) return;
     }

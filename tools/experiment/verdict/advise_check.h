@@ -17,8 +17,9 @@ namespace testbed {
 void CheckAsked(const std::map<std::string, std::string>& asked,
                 const std::vector<std::string>& set);
 
-// Throws Error (kUsage) when no cell has a phase that is measured: the loads would take most of an
-// hour, and there would be no advice.
+// Throws Error (kUsage) when no cell has a phase that is measured, as the loads would take most of
+// an hour, and there would be no advice; and when something sets the rate, by which ways are told
+// apart.
 void CheckAdvised(const std::vector<Cell>& cells);
 
 }  // namespace testbed

@@ -86,6 +86,11 @@
     }).join(', ') + '.';
   }
 
+  // Returns the sentences on the rates that --find-rate found for the workload of the phase.
+  function foundSentences(run, phase) {
+    return (run.find_rate || []).filter(function (found) { return found.name === phase.name; }).map(function (found) { return String(found.sentence); });
+  }
+
   // Returns how long the operations of a kind took, as far as they are enough to tell.
   function spans(op) {
     var latency = testbed.latencyName(op), us = op[latency], parts = [];
@@ -150,7 +155,8 @@
       var reasons = phase.grade_reasons || (run.accounting || {}).grade_reasons || [];
       says.push({text: 'Grade ' + grade + (reasons.length > 0 ? ': ' + reasons.join('; ') + '.' : ': the exact account.')});
     }
-    (document.remarks || []).forEach(function (line) { says.push({text: line}); });
+    var answered = foundSentences(run, phase);
+    (document.remarks || []).forEach(function (line) { if (answered.indexOf(line) < 0) says.push({text: line}); });
     return says;
   };
 
@@ -163,6 +169,20 @@
 
   // Returns the sentences that answer the question above for a phase of a run of the document.
   testbed.answers = function (document, run, phase) {
-    return [meanSentence(document, run, phase), rateSentence(run, phase), readSentence(phase), writeSentence(phase)].filter(function (s) { return s !== ''; });
+    return foundSentences(run, phase).concat([meanSentence(document, run, phase), rateSentence(run, phase), readSentence(phase), writeSentence(phase)])
+        .filter(function (s) { return s !== ''; });
+  };
+
+  function quoted(word) { return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'"; }
+
+  // Returns the commands that repeat the runs of a document, each on a line. Of a cell that shared its database the
+  // first one loads that.
+  testbed.commandLines = function (document) {
+    var load = document.load_command || [], all = load.length > 0 ? [load, document.command || []] : [document.command || []];
+    return all.map(function (command) {
+      var words = command.map(function (word) { return testbed.line(word); });
+      if (words.length === 0 || !/(^|\/)testbed$/.test(words[0])) words.unshift('testbed');
+      return words.map(quoted).join(' ');
+    });
   };
 })(testbed);

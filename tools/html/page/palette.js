@@ -13,13 +13,19 @@
     lmdb: {light: '#b3589a', dark: '#dd8fc4', dash: 'solid', symbol: 'diamond'},
     innodb: {light: '#a87400', dark: '#e6b23c', dash: 'solid', symbol: 'roundRect'},
     fractal: {light: '#3a86c8', dark: '#8cc5f2', dash: 'dashed', symbol: 'emptyCircle'},
-    mmapv1: {light: '#6b5b95', dark: '#a99ad6', dash: 'dashed', symbol: 'emptyRect'}
+    mmapv1: {light: '#6b5b95', dark: '#a99ad6', dash: 'dashed', symbol: 'emptyRect'},
+    mdbx: {light: '#8c3f74', dark: '#c98bb5', dash: 'dashed', symbol: 'emptyDiamond'},
+    mysql: {light: '#7a5200', dark: '#cfa24e', dash: 'dashed', symbol: 'emptyRoundRect'},
+    sqlite: {light: '#117733', dark: '#66c08a', dash: 'dotted', symbol: 'emptyTriangle'},
+    postgres: {light: '#555555', dark: '#b8b8b8', dash: 'dotted', symbol: 'emptyPin'},
+    pebble: {light: '#7a6a00', dark: '#cfc24a', dash: 'dotted', symbol: 'pin'},
+    'bf-tree': {light: '#332288', dark: '#9a8fe0', dash: 'dotted', symbol: 'arrow'}
   };
+  // Those of engines that are not named above, by a hash of the name.
   var others = [
-    {light: '#117733', dark: '#66c08a', dash: 'dotted', symbol: 'emptyTriangle'},
-    {light: '#882255', dark: '#d2769f', dash: 'dotted', symbol: 'emptyDiamond'},
-    {light: '#555555', dark: '#b8b8b8', dash: 'dotted', symbol: 'emptyRoundRect'},
-    {light: '#7a6a00', dark: '#cfc24a', dash: 'dotted', symbol: 'pin'}
+    {light: '#882255', dark: '#d2769f', dash: 'dotted', symbol: 'emptyArrow'},
+    {light: '#44576a', dark: '#a9b8c8', dash: 'dotted', symbol: 'emptyCircle'},
+    {light: '#7d4a3a', dark: '#cfa193', dash: 'dotted', symbol: 'emptyRect'}
   ];
   var sequence = [
     {light: '#0072b2', dark: '#56a8dc', dash: 'solid', symbol: 'circle'},

@@ -81,6 +81,10 @@
           if (document.runs.length > 1) words = words.concat(wordsOf(run));
           testbed.phasePlots(document, run, phase, theme, width).forEach(function (one) { add(words.concat([one.key]), one.plot); });
         });
+        (run.find_rate || []).forEach(function (found) {
+          var plot = testbed.ratePlot(found, theme, width), words = [source, found.name];
+          if (plot) add(words.concat(document.runs.length > 1 ? wordsOf(run) : [], 'find-rate'), plot);
+        });
         var space = testbed.spacePlot(document, run, theme, width), of = [];
         if (space && document.runs.length > 1) of = [run.phases[run.phases.length - 1].name].concat(wordsOf(run));
         if (space) add([source].concat(of, 'space'), space);

@@ -72,6 +72,27 @@
     return table('Latency from the intended start', heads, rows);
   }
 
+  // Returns what --find-rate tried: latency over the rate, and a row for each rate; null without a search.
+  function rateSearches(entry) {
+    const parts = (entry.document.runs || []).flatMap((run, r) => (run.find_rate || []).map((found, f) => {
+      const picture = plot('Latency over the rate', `${line(found.name + testbed.whichRun(run))}, ${line(found.limit)}: latency from the intended start at each rate that was tried.`,
+                           (theme, width) => testbed.ratePlot(found, theme, width));
+      const figures = testbed.rateFigures(found), rows = testbed.rateOrder(found).map((s) => {
+        const step = found.steps[s], open = typeof step.target_rate === 'number', at = (rest) => `/runs/${r}/find_rate/${f}/steps/${s}${rest}`;
+        const chosen = open && step.target_rate === found.found_rate, meets = !step.meets ? 'no' : chosen ? 'yes, found' : 'yes';
+        return h('tr', {}, h('th', {scope: 'row'}, open ? short(step.target_rate) : 'closed loop'), figure(entry, at('/rate'), short),
+                 figure(entry, at('/seconds'), (x) => time(x * 1e6)), figure(entry, at('/count'), count),
+                 figures.map((one) => testbed.stepTells(step, one.share) ? figure(entry, at('/' + one.figure), time)
+                                                                         : derived('–', 'fewer than ten operations took longer')),
+                 figure(entry, at('/max_us'), time), figure(entry, at('/slower_share'), percent),
+                 derived(!open ? '–' : step.kept_up === false ? 'no, fell behind' : meets));
+      });
+      const heads = ['asked for', 'reached', 'measured for', 'count', ...figures.map((one) => one.name), 'slowest', 'slower than the limit', 'meets it'];
+      return [picture, table('Rates that --find-rate tried: ' + line(found.name + testbed.whichRun(run)), heads, rows)];
+    }));
+    return parts.length === 0 ? null : h('section', {}, h('h3', {}, 'The rate that meets the limit'), parts);
+  }
+
   function cpuCell(phase) {
     const a = phase.account || {};
     const us = (a.cpu_user_seconds + a.cpu_system_seconds) * 1e6 / phase.count;
@@ -169,18 +190,14 @@
     return fold(title, h('dl', {}, names.map((name) => [h('dt', {}, line(name)), h('dd', {}, text(object[name]))])));
   }
 
-  function quoted(word) {
-    return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'";
-  }
-
   // Returns the folds with everything that a reader needs to repeat the run; `more` are further ones.
   function circumstances(entry, data, more) {
     const d = entry.document, shared = (index) => typeof index === 'number' ? data.shared[index] : {};
     const effective = (d.runs || []).map((run) => run.engine && shared(run.engine.effective))[0];
-    const command = (d.command || []).map(String);
-    const words = command.length > 0 && /(^|\/)testbed$/.test(command[0]) ? command : ['testbed', ...command];
+    const commands = testbed.commandLines(d);
     return fold('How to repeat it: command, settings, machine, versions',
-                h('p', {}, 'The command, as it was given:'), h('pre', {class: 'command'}, words.map((word) => quoted(line(word))).join(' ')),
+                h('p', {}, commands.length > 1 ? 'The commands that load its database and run it again:' : 'The command, as it was given:'),
+                h('pre', {class: 'command'}, commands.join('\n')),
                 h('p', {}, `Started ${line(d.started || 'at an unknown time')} by testbed ${line(d.testbed || '?')}; file ${line(entry.source)}.`),
                 (d.notes || []).map((note) => h('p', {}, 'Note: ' + line(note))),
                 pairs('Options, as they were resolved', d.options), pairs('The engine\u2019s settings in force', effective), more,
@@ -216,7 +233,7 @@
     const run = runs[first], phase = run.phases[main[first]];
     view.append(h('div', {class: 'answers'}, testbed.answers(d, run, phase).map((s, i) => h('p', {class: i === 0 ? 'answer' : null}, line(s)))),
                 h('ul', {class: 'confidence'}, testbed.confidence(d, run, phase).map((c) => h('li', {class: c.alarm ? 'alarm' : null}, line(c.text)))),
-                ...[operations, intendedTable(entry)].filter((part) => part), shown, circumstances(entry, data));
+                ...[operations, intendedTable(entry), rateSearches(entry)].filter((part) => part), shown, circumstances(entry, data));
     choose(first, main[first]);
     return view;
   }

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "tests/unit/tools/results/small_document.h"
@@ -120,6 +121,76 @@ TEST(PageDataTest, TheRateBesideATargetIsThatOfItsClients) {
   EXPECT_THAT(Answers(document), HasSubstr("31 operations a second, of 3,000 asked for"));
 }
 
+// Returns SmallDocument with a search of --find-rate: the closed loop and three rates, of which the
+// second was found.
+json Searched() {
+  const auto step = [](double target, int count, double limited_us, bool meets) {
+    json made = {{"rate", target},
+                 {"seconds", 2.0},
+                 {"count", count},
+                 {"p50_us", limited_us / 4},
+                 {"p99_us", limited_us / 2},
+                 {"limited_us", limited_us},
+                 {"meets", meets}};
+    if (target > 0) made["target_rate"] = target;
+    return made;
+  };
+  json found = {{"name", "mixed"},
+                {"limit", "p99.9 < 5ms"},
+                {"limit_us", 5000.0},
+                {"limited_share", 0.999},
+                {"found_rate", 400.0},
+                {"sentence", "mixed, 8 threads: p99.9 < 5ms holds up to 400 ops/s"}};
+  found["steps"] = json::array({step(0, 20000, 100, false), step(400, 20000, 4000, true),
+                                step(800, 20000, 8000, false), step(200, 500, 2000, true)});
+  json document = SmallDocument();
+  document["runs"][0]["find_rate"] = json::array({found});
+  return document;
+}
+
+TEST(PageDataTest, TheAnswerOfASearchIsTheRateThatItFound) {
+  const std::string sentence = "mixed, 8 threads: p99.9 < 5ms holds up to 400 ops/s";
+  EXPECT_EQ(json::parse(Answers(Searched()))[0], sentence);
+  EXPECT_THAT(OnPage(Searched())["remarks"].dump(), HasSubstr(sentence));
+  EXPECT_THAT(Confidence(Searched()).dump(), Not(HasSubstr(sentence))) << "it is said once";
+}
+
+TEST(PageDataTest, LatencyIsDrawnOverTheRatesThatASearchTried) {
+  const std::string series = EvaluateOnPage(
+      OnPage(Searched()),
+      "var plot = testbed.ratePlot(data.runs[0].find_rate[0], testbed.theme('light'), 760);"
+      "JSON.stringify(plot.option.series.map(function (s) {"
+      "  return [s.name, s.data.map(function (point) { return point.value || point; })];"
+      "}));");
+  // Of 500 operations at 200 a second, five took longer than the p99.
+  const json expected = json::parse(R"([["median", [[200, 500], [400, 1000], [800, 2000]]],
+                                        ["99 %", [[400, 2000], [800, 4000]]],
+                                        ["99.9 %", [[400, 4000], [800, 8000]]],
+                                        ["limit 5 ms", [[200, 5000], [800, 5000]]]])");
+  EXPECT_EQ(json::parse(series), expected);
+  json alone = Searched();
+  json& steps = alone["runs"][0]["find_rate"][0]["steps"];
+  steps.erase(size_t{2});
+  steps.erase(size_t{2});
+  EXPECT_EQ(EvaluateOnPage(OnPage(alone),
+                           "String(testbed.ratePlot(data.runs[0].find_rate[0], "
+                           "testbed.theme('light'), 760));"),
+            "null");
+}
+
+// The page had the second command alone, which uses a database that nobody else has.
+TEST(PageDataTest, TheCommandsOfACellLoadItsDatabaseFirst) {
+  const auto commands = [](const json& document) {
+    return EvaluateOnPage(OnPage(document), "testbed.commandLines(data).join('; ');");
+  };
+  json document = SmallDocument("it's");
+  EXPECT_EQ(commands(document), R"(testbed --engine btree --label 'it'\''s')");
+  document["load_command"] = json::array({"--engine", "btree", "--dir", "testbed-repeat"});
+  EXPECT_EQ(commands(document),
+            "testbed --engine btree --dir testbed-repeat; "
+            R"(testbed --engine btree --label 'it'\''s')");
+}
+
 // Returns SmallDocument with a load for each of the rates.
 json Loads(const std::vector<double>& rates) {
   json document = SmallDocument();
@@ -216,6 +287,25 @@ TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
                            "testbed.curvePlot(data, testbed.curveChoice(data), "
                            "testbed.theme('light'), 800).option.xAxis.name;"),
             "threads; the first 24 of 30 curves");
+}
+
+// mysql and postgres, which one experiment has beside each other, looked the same.
+TEST(PageDataTest, EachEngineHasALookOfItsOwn) {
+  const json engines =
+      json::array({"btree", "rocksdb", "wiredtiger", "lmdb", "innodb", "fractal", "mmapv1", "mdbx",
+                   "mysql", "sqlite", "postgres", "pebble", "bf-tree"});
+  for (const std::string sign :
+       {"look.symbol", "look.dash + look.color", "testbed.engineLook(name, dark).color"}) {
+    const std::string looks = EvaluateOnPage(
+        engines,
+        "var light = testbed.theme('light'), dark = testbed.theme('dark');"
+        "JSON.stringify(data.map(function (name) {"
+        "  var look = testbed.engineLook(name, light); return " +
+            sign + "; }));");
+    std::set<std::string> different;
+    for (const json& look : json::parse(looks)) different.insert(look.get<std::string>());
+    EXPECT_EQ(different.size(), engines.size()) << looks;
+  }
 }
 
 // The page said of every stand-in that it is not counted, also where a finding has nothing else.

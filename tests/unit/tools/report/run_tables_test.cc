@@ -54,6 +54,34 @@ std::string LineOf(const std::string& table, const std::string& name) {
   return table.substr(begin, table.find('\n', begin) - begin);
 }
 
+// A search for a median has steps of 200 operations, of which two are above the p99.
+TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
+  json document = TablesDocument();
+  json& found = document["runs"][0]["find_rate"][0];
+  found = {{"name", "mixed"}, {"outcome", "found"}, {"found_rate", 300.0}};
+  for (const double rate : {200.0, 300.0}) {
+    found["steps"].push_back({{"target_rate", rate},
+                              {"rate", rate},
+                              {"seconds", 1.0},
+                              {"count", rate == 200 ? 999 : 1000},
+                              {"p50_us", 11.0},
+                              {"p99_us", 77.0},
+                              {"limited_us", 11.0},
+                              {"max_us", 99.0},
+                              {"slower_share", 0.25},
+                              {"backlog_seconds", 0.0},
+                              {"kept_up", true},
+                              {"meets", true}});
+  }
+  const std::string table = TextOf(document, "Rates that --find-rate tried");
+  const size_t few = table.find(" 999 "), enough = table.find(" 1,000 ");
+  ASSERT_NE(few, std::string::npos) << table;
+  ASSERT_LT(few, enough) << table;
+  EXPECT_THAT(table.substr(few, enough - few), Not(HasSubstr(" 77.0 ")));
+  EXPECT_THAT(table.substr(few, enough - few), HasSubstr(" 11.0 "));
+  EXPECT_THAT(table.substr(enough), HasSubstr(" 77.0 "));
+}
+
 TEST(RunTablesTest, TheTargetAndTheLatenessAreThePhasesAndNotAnOperations) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];

@@ -115,6 +115,30 @@ TEST_F(TraceImportTest, ColumnsOfACsvFileAreFoundByName) {
   EXPECT_EQ(TraceFile(path_).facts().tables[1].name, "t2");
 }
 
+// A trace in milliseconds had a replay a thousand times as long.
+TEST_F(TraceImportTest, TimesHaveTheirUnit) {
+  EXPECT_THAT(Refusal("key,time\na,0\nb,1700000000000\n"), HasSubstr("or their --time-unit: ms"));
+  Import("key,time\na,1500\nb,2500\n", {.clients = 1, .time_unit = 1e-3});
+  EXPECT_EQ(Operations(path_)[1].start_ns, 1000000000u);
+  Import("key,time\na,1700000000000000000\nb,1700000002000000000\n",
+         {.clients = 1, .time_unit = 1e-9});
+  EXPECT_NEAR(static_cast<double>(Operations(path_)[1].start_ns), 2e9, 1000);
+}
+
+// A column of another name was left out without a word, and all lines were gets.
+TEST_F(TraceImportTest, ColumnsThatAreNotUsedAreTold) {
+  std::string unused;
+  Import("ts,key,op\n1,a,set\n", {.unused = &unused});
+  EXPECT_EQ(unused,
+            "columns that are not used: ts, op; without a column time all operations begin at "
+            "once; without a column operation all are gets");
+  Import("time,key,operation,ttl\n1,a,get,5\n", {.unused = &unused});
+  EXPECT_EQ(unused, "columns that are not used: ttl");
+  unused.clear();
+  Import("key\na\n", {.unused = &unused});
+  EXPECT_EQ(unused, "") << "nothing was left out";
+}
+
 // Spreadsheets write the mark.
 TEST_F(TraceImportTest, AMarkOfUtf8BeforeTheHeaderIsLeftOut) {
   EXPECT_EQ(Import("\xef\xbb\xbfkey,time\na,1\n"), 1u);
