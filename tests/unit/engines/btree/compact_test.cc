@@ -19,6 +19,7 @@
 #include "device/file/file_faults.h"
 #include "device/log/log_format.h"
 #include "device/os/signal_guard.h"
+#include "engines/btree/btree_engine.h"
 #include "tests/unit/engines/btree/store_test.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/database/copy_tree.h"
@@ -203,6 +204,25 @@ TEST_F(CompactTest, AnOpeningEndsTheExchangeOfFiles) {
     EXPECT_LT(DataBytes(), compacted + (1 << 20));
     if (HasFailure()) return;
   }
+}
+
+TEST_F(CompactTest, TheFormatIsThatOfTheDatabaseWhichAnOpeningFinds) {
+  options_.page_size = 8192;
+  options_.cache_bytes = 100 * options_.page_size;
+  MakeAndClose(100);
+  const auto format = BtreeEngineInfo().format;
+  EXPECT_EQ(format(dir_).page_size, 8192u);
+  EXPECT_FALSE(format(dir_).compressed);
+  CopyTree(dir_, Old());
+  std::filesystem::remove_all(dir_);
+  options_.compression = PageCodec::kLz4;
+  MakeAndClose(100);
+  EXPECT_TRUE(format(dir_).compressed);
+  EXPECT_FALSE(format(Old()).compressed);
+  CopyTree(dir_, CompactedPath(Old()));
+  EXPECT_TRUE(format(Old()).compressed) << "the files of a compaction were not all moved";
+  std::filesystem::resize_file(DataPath(dir_), 10);
+  EXPECT_THROW(format(dir_), Error);
 }
 
 TEST_F(CompactTest, WhenItIsStoppedTheDatabaseIsTheOldOne) {
