@@ -7,6 +7,7 @@
 #ifndef TESTBED_ENGINES_REGISTRY_H_
 #define TESTBED_ENGINES_REGISTRY_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,12 @@ struct ServerChoice {
   std::string what;     // one line: what is special about it
   std::string program;  // its path; empty when it is not there
   std::string command;  // the command that fetches it
+};
+
+// What the files of a database tell of the options to open it with.
+struct DatabaseFormat {
+  uint32_t page_size = 0;   // in bytes; 0: the files do not tell
+  bool compressed = false;  // the database may have compressed pages
 };
 
 struct EngineInfo {
@@ -70,6 +77,10 @@ struct EngineInfo {
   // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
   // need. The options are those to open it with. Call CompactDatabase. Null when the engine cannot.
   std::function<void(const std::string& dir, const EngineOptions&)> compact = nullptr;
+  // Returns what the files of the database in `dir` tell. Does not open the database and changes
+  // nothing. Throws Error: kUsage for a format that is newer than the engine, kCorruption for a
+  // damaged file, kIo. Null when they tell nothing.
+  std::function<DatabaseFormat(const std::string& dir)> format = nullptr;
 };
 
 // Returns all engines of this build, and those that the program has added. Thread-safe.
@@ -122,10 +133,10 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
 
 // Rewrites the database in `dir`, which must not be open, so that its files are as long as its rows
 // need; it needs space for a second one meanwhile. The options are those to open it with, and
-// `create` makes no difference. A crash leaves the old or the new database whole. Throws Error, and
-// leaves the database as it was: kUsage when CheckEngineOptions refuses the options, when `dir`
-// holds no database of the engine or one that is open, and when the engine cannot do it; kIo and
-// kCorruption when a file cannot be read or written.
+// `create` makes no difference. A crash leaves the old or the new database whole, and so does an
+// Error: kUsage when CheckEngineOptions refuses the options, when `dir` holds no database of the
+// engine or one that is open, and when the engine cannot do it; kIo and kCorruption when a file
+// cannot be read or written; Stopped (device/os/signal_guard.h) when a signal asks for an end.
 void CompactDatabase(const EngineInfo& info, const std::string& dir, const EngineOptions& options);
 
 }  // namespace testbed

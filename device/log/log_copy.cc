@@ -29,10 +29,11 @@ LogCopy::~LogCopy() = default;
 
 // The bytes before the written end never change. In a log without padding the last block is written
 // again with the next group, and has the same bytes before that end.
-void LogCopy::Advance() {
-  const Lsn written = log_->WrittenLsn();
+void LogCopy::Advance(uint64_t most) {
+  Lsn written = log_->WrittenLsn();
   // What lies before the first record of the copy is copied with it, and not a part of it before.
   if (written < end_) return;
+  if (written - end_ > most) written = end_ + most;
   for (const std::shared_ptr<LogSegment>& segment : log_->impl_->segments_->InService(0)) {
     const Lsn begin = segment->header.begin(), end = segment->header.end();
     if (end < end_ || begin >= written) continue;
@@ -45,7 +46,7 @@ void LogCopy::Advance() {
 
 void LogCopy::Finish(Lsn least) {
   log_->Write(std::max(least, from_));
-  Advance();
+  Advance(UINT64_MAX);  // what is appended from now on is not waited for
   if (file_ != nullptr) EndSegment(false);
   SyncDirectory(directory_);
   ReadAgain();

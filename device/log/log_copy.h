@@ -2,7 +2,7 @@
 // that ends as after a crash: Log::Open recovers its records.
 //
 //   LogCopy copy(log, from, directory);   // of the records from the LSN `from` on
-//   copy.Advance();                       // takes what the log has written meanwhile
+//   copy.Advance(4 << 20);                // takes what the log has written meanwhile, at most 4 MiB
 //   log->TruncateBefore(copy.end() - 1);  // so the log need not keep what was copied
 //   copy.Finish(least);                   // at least up to the LSN `least`; the copy is durable
 //
@@ -15,6 +15,7 @@
 #ifndef TESTBED_DEVICE_LOG_LOG_COPY_H_
 #define TESTBED_DEVICE_LOG_LOG_COPY_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -34,8 +35,11 @@ class LogCopy {
   LogCopy(const LogCopy&) = delete;
   LogCopy& operator=(const LogCopy&) = delete;
 
-  // Copies what the log has written to its files.
-  void Advance();
+  // Copies what the log has written to its files, but not more than about `most` bytes: the first
+  // call also copies what lies before `from` in its segment. A caller that does something else
+  // between two calls bounds each of them. Otherwise threads that append faster than the copy is
+  // made would make each call longer than the one before it.
+  void Advance(uint64_t most);
   // Copies the log at least up to the LSN `least`, makes the copy durable and reads it once. No
   // other call follows.
   void Finish(Lsn least);

@@ -94,9 +94,10 @@ TESTBED_EXPORT testbed_status testbed_open(const char* engine, const char* dir,
 // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
 // need: space of rows that were erased goes back to the file system. It takes space for a second
 // database meanwhile, and cache_bytes twice. `options` are those of testbed_open; create makes no
-// difference. A crash leaves the old or the new database whole; after an error the database is as
-// it was. TESTBED_USAGE says that there is no database or that it is open, or that the engine
-// cannot do it (only btree can).
+// difference. Give the compression that the database is opened with: without it the new one has no
+// compressed pages. A crash or an error leaves the old or the new database, with all rows, and an
+// opening ends what had begun. TESTBED_USAGE says that there is no database or that it is open, or
+// that the engine cannot do it (only btree can).
 TESTBED_EXPORT testbed_status testbed_compact(const char* engine, const char* dir,
                                               const char* const* options);
 // Takes a checkpoint and closes the database; every committed transaction is durable then. An error

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/file/directory.h"
 #include "device/os/mutex.h"
 #include "engines/btree/inspect/check.h"
+#include "engines/btree/page/meta.h"
 #include "engines/btree/store/backup.h"
 #include "engines/btree/store/compact.h"
 #include "engines/btree/store/read_queue.h"
@@ -401,6 +403,14 @@ std::unique_ptr<Engine> OpenChecked(const std::string& dir, const EngineOptions&
   return std::make_unique<BtreeEngine>(Store::Open(dir, OptionsOf(options)), options);
 }
 
+// A compaction that was interrupted when it exchanged the files has the database in its directory.
+DatabaseFormat FormatOf(const std::string& dir) {
+  const std::string compacted = btree::DataPath(btree::CompactedPath(dir));
+  const std::string path = IsThere(compacted) ? compacted : btree::DataPath(dir);
+  const btree::SuperblockFields super = btree::CheckSuperblock(path, dir, 0);
+  return {super.page_size, super.compressed};
+}
+
 }  // namespace
 
 EngineInfo BtreeEngineInfo() {
@@ -447,6 +457,7 @@ EngineInfo BtreeEngineInfo() {
   info.compact = [](const std::string& dir, const EngineOptions& options) {
     btree::Compact(dir, OptionsOf(options));
   };
+  info.format = FormatOf;
   return info;
 }
 

@@ -20,8 +20,9 @@ std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& o
 
 // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
 // need. It takes space for a second database meanwhile, and options.cache_bytes twice. A crash
-// leaves the old or the new database whole. Throws Error as OpenBtree does, with options.create
-// off; the database is as it was then.
+// leaves the old or the new database whole. Give the compression that the database is opened with:
+// without it the new one has no compressed pages. Throws Error as OpenBtree does, with
+// options.create off; the rows are as they were then, and an opening ends what had begun.
 void CompactBtree(const std::string& dir, const EngineOptions& options);
 
 }  // namespace testbed

@@ -64,6 +64,20 @@ TEST_F(ForeignDirectoryCommandTest, NorInOneThatIsTheWorkingDirectory) {
   EXPECT_TRUE(TheirsIsEmpty());
 }
 
+TEST_F(ForeignDirectoryCommandTest, NorIsADatabaseCopiedThereOrRewritten) {
+  ASSERT_EQ(Run(kSmallLoad + std::string("--dir d"), "env -u SUDO_UID").code, 0);
+  for (const char* to : {"open/theirs", "open/theirs/a/b/"}) {
+    ExpectRefused(Run(std::string("backup d --to ") + to, "env -u SUDO_UID"),
+                  "open/theirs belongs to another user");
+  }
+  EXPECT_TRUE(TheirsIsEmpty());
+  fs::copy(directory_ / "d", directory_ / "open/theirs/d", fs::copy_options::recursive);
+  for (const char* command : {"compact open/theirs/d", "backup open/theirs/d --to copy"}) {
+    ExpectRefused(Run(command, "env -u SUDO_UID"), "open/theirs belongs to another user");
+  }
+  EXPECT_FALSE(fs::exists(directory_ / "copy"));
+}
+
 TEST_F(ForeignDirectoryCommandTest, WhoCallsRootBySudoHasItsOwn) {
   const CommandResult result =
       Run(kSmallLoad + std::string("--dir open/theirs/db"), "SUDO_UID=" + std::to_string(kOther));

@@ -7,7 +7,7 @@ runs of lines that look like code and are none.
     samples.py BUILD_DIR [HEADER...]     compiles them with the flags of BUILD_DIR/compile_commands.json
     samples.py --show [HEADER...]        prints them
 
-Errors name the header and the line of its comment. Exit code 0 when all compile, 1 when one does not.
+Errors name the header and the line of its comment. Exit code 0 when all compile, or there are none, 1 when one does not.
 """
 import json
 import os
@@ -127,6 +127,9 @@ def main():
         for first, code in samples_of(header):
             if not any(header == h and code[0].startswith(words) for h, words in no_code):
                 samples.append((header, first, code))
+    if not samples:
+        print(", ".join(arguments[1:]) + ":", "no samples to show" if show else "no samples to compile")
+        return
     if show:
         for header, first, code in samples:
             print(f"{header}:{first}", *code, "", sep="\n")

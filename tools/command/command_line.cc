@@ -30,6 +30,7 @@
 #include "tools/inspect/doctor_command.h"
 #include "tools/inspect/tree_command.h"
 #include "tools/list_command.h"
+#include "tools/maintenance/maintenance_commands.h"
 #include "tools/output/output_file.h"
 #include "tools/release/release.h"
 #include "tools/release/release_process.h"
@@ -77,6 +78,7 @@ constexpr char kRunExamples[] =
     "  testbed crashtest --engine btree --kills 200\n"
     "  testbed check /data/b; testbed tree /data/b\n"
     "      whether every byte of a database is right; what its trees look like\n"
+    "  testbed backup /data/b --to /backups/b; testbed compact /data/b\n"
     "  testbed --engine btree,rocksdb --page-size 4k,8k,16k --cache-pct 20,50\n"
     "      a sweep: all combinations, resumable, as a grid with the best marked; --forecast says\n"
     "      what it will take, --save FILE.toml makes an experiment of it\n"
@@ -199,6 +201,8 @@ int Main(int argc, char** argv) {
   AddExperimentCommands(app, &command);
   AddCheckCommand(app, &command);
   AddTreeCommand(app, &command);
+  AddBackupCommand(app, &command);
+  AddCompactCommand(app, &command);
   AddCrashtestCommand(app, &command);
   AddTraceCommand(app, &command);
   AddScratchCommand(app, &command);

@@ -121,7 +121,8 @@ Values ArgumentsOf(const std::string& command) {
       command == "trace") {
     return {.files = true};
   }
-  if (command == "findings" || command == "check" || command == "tree") {
+  if (command == "findings" || command == "check" || command == "tree" || command == "backup" ||
+      command == "compact") {
     return {.directories = true};
   }
   if (command == "completion") return {Plain("bash zsh fish")};

@@ -35,7 +35,7 @@ constexpr char kCheckExamples[] =
     "  testbed --engine btree --dir d --workload insert; testbed check d\n"
     "  testbed check d --all --json check.json\n"
     "      every fault, and all of it for programs\n"
-    "  testbed check d/db && cp -r d backup\n";
+    "  testbed check d && testbed backup d --to copy\n";
 
 struct CheckArguments {
   std::string dir, json_file;
@@ -145,7 +145,7 @@ int CheckDatabase(const CheckArguments& a) {
   const std::vector<OutputFile> files = {
       {"--json", a.json_file, [&document] { return DumpJson(document); }}};
   std::string text;
-  const InspectedDir dir(a.dir, "check", [](const EngineInfo& e) -> auto& { return e.check; });
+  const InspectedDir dir(a.dir, "check", [](const EngineInfo& e) { return e.check != nullptr; });
   CheckOutputFiles(files, {.databases = dir.directories()});
   uint64_t faults = 0;
   bool stopped = false;

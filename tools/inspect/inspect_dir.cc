@@ -26,18 +26,17 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
-// Returns the engine that the record in `dir` names; an empty string without a record.
-std::string RecordedEngine(const fs::path& dir) {
-  const std::optional<nlohmann::json> record = ReadRecord(dir);
-  return record ? record->value("engine", std::string("a database")) : "";
-}
-
 [[noreturn]] void NoDatabase(const std::string& dir) {
-  if (const std::string engine = RecordedEngine(dir); !engine.empty()) {
+  if (const std::optional<nlohmann::json> record = ReadRecord(dir)) {
+    const std::string engine = record->value("engine", std::string("a database"));
     throw Error(Error::kUsage,
-                fmt::format("directory {} holds no database, though {}/{} says that {} was loaded "
-                            "there",
-                            dir, dir, kRecordFile, engine));
+                record->value("loaded", false)
+                    ? fmt::format("directory {} holds no database, though {}/{} says that {} was "
+                                  "loaded there",
+                                  dir, dir, kRecordFile, engine)
+                    : fmt::format("directory {} holds no database: {}/{} says that a load or a "
+                                  "backup of {} was begun there, and not finished",
+                                  dir, dir, kRecordFile, engine));
   }
   std::vector<std::string> names;
   for (const EngineInfo& engine : Engines()) {
@@ -52,8 +51,7 @@ std::string RecordedEngine(const fs::path& dir) {
 // Returns the directory that holds the record: `dir`, or one of the two above it, since `dir` may
 // be DIR/db/0. Returns an empty string when none of them has a record.
 std::string RunDirectory(const std::string& dir) {
-  fs::path path = fs::absolute(dir).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  fs::path path = PlainPath(dir);
   for (int up = 0; up < 3; ++up) {
     if (ReadRecord(path)) return path.string();
     path = path.parent_path();
@@ -79,20 +77,16 @@ InspectedDir::InspectedDir(const std::string& dir, const std::string& command, c
   }
   for (const Database& database : databases_) {
     if (door(*database.engine)) continue;
-    std::vector<std::string> names;
-    for (const EngineInfo& engine : Engines()) {
-      if (door(engine)) names.push_back(engine.name);
-    }
     throw Error(Error::kUsage,
                 fmt::format("directory {} holds a database of {}, which testbed {} does not know; "
                             "it knows those of {}",
-                            database.path, database.engine->name, command,
-                            names.empty() ? "no engine of this build" : Joined(names)));
+                            database.path, database.engine->name, command, EnginesThrough(door)));
   }
   directories_.push_back(path);
-  if (const std::string run = RunDirectory(path); !run.empty()) {
-    directories_.push_back(run);
-    lock_ = DirLock(run, "directory");
+  run_directory_ = RunDirectory(path);
+  if (!run_directory_.empty()) {
+    directories_.push_back(run_directory_);
+    lock_ = DirLock(run_directory_, "directory");
   }
 }
 
@@ -117,6 +111,19 @@ bool InspectedDir::FindNumbered(const std::string& dir) {
     NoDatabase(path);
   }
   return true;
+}
+
+std::string EnginesThrough(const InspectedDir::Door& door) {
+  std::vector<std::string> names;
+  for (const EngineInfo& engine : Engines()) {
+    if (door(engine)) names.push_back(engine.name);
+  }
+  return names.empty() ? "no engine of this build" : Joined(names);
+}
+
+std::string PlainPath(const std::string& dir) {
+  const fs::path path = fs::absolute(dir).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
 }
 
 std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::string& what,

@@ -1,8 +1,8 @@
-// Finds the databases in a directory that a user names for `testbed check` or `testbed tree`: the
-// --dir of a run, the engine's own directory inside it, or any directory that an engine recognises.
-// A run with --databases has made several.
+// Finds the databases in a directory that a user names for `testbed check`, `tree`, `backup` or
+// `compact`: the --dir of a run, the engine's own directory inside it, or any directory that an
+// engine recognises. A run with --databases has made several.
 //
-//   InspectedDir dir("d", "check", [](const EngineInfo& e) -> auto& { return e.check; });
+//   InspectedDir dir("d", "check", [](const EngineInfo& e) { return e.check != nullptr; });
 //   for (const InspectedDir::Database& database : dir.databases()) ...
 //
 // The object creates and changes nothing. While it lives, it holds the directory's lock, so that no
@@ -26,26 +26,35 @@ class InspectedDir {
     std::string path;
     const EngineInfo* engine;
   };
-  // Returns the engine's function for a command; the function is empty when the engine has none.
-  using Door = std::function<const EngineInfo::Inspect&(const EngineInfo&)>;
+  // Returns whether the command can be used on databases of the engine.
+  using Door = std::function<bool(const EngineInfo&)>;
 
   // Throws Error (kUsage) when the directory does not exist, holds no database, holds a database of
-  // an engine for which `door` returns an empty function, or is in use by a run. `command` is the
-  // name of the subcommand, for the message.
+  // an engine for which `door` returns false, or is in use by a run. `command` is the name of the
+  // subcommand, for the message.
   InspectedDir(const std::string& dir, const std::string& command, const Door& door);
 
   const std::vector<Database>& databases() const { return databases_; }
   // Returns the directory as it was given, and the one that holds the record of the run, if there
   // is a record. No output may lie in them (tools/output/output_file.h).
   const std::vector<std::string>& directories() const { return directories_; }
+  // Returns the absolute path of the directory that holds the record; empty without a record.
+  const std::string& run_directory() const { return run_directory_; }
 
  private:
   bool Find(const std::string& dir);
   bool FindNumbered(const std::string& dir);
   std::vector<Database> databases_;
   std::vector<std::string> directories_;
+  std::string run_directory_;
   DirLock lock_;
 };
+
+// Returns the names of the engines for which `door` returns true, as messages list them.
+std::string EnginesThrough(const InspectedDir::Door& door);
+
+// Returns the directory as an absolute path without "." and "..", and without a slash at its end.
+std::string PlainPath(const std::string& dir);
 
 // Returns a callback for InspectOptions::progress that shows the progress on a terminal, beginning
 // after two seconds. Destroying the callback clears the line.

@@ -46,7 +46,7 @@ int Tree(const TreeArguments& a) {
   const std::vector<OutputFile> files = {
       {"--json", a.json_file, [&document] { return DumpJson(document); }}};
   std::string text;
-  const InspectedDir dir(a.dir, "tree", [](const EngineInfo& e) -> auto& { return e.tree; });
+  const InspectedDir dir(a.dir, "tree", [](const EngineInfo& e) { return e.tree != nullptr; });
   CheckOutputFiles(files, {.databases = dir.directories()});
   int code = 0;
   for (const InspectedDir::Database& database : dir.databases()) {

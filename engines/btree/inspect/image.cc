@@ -287,7 +287,7 @@ void Image::NoteLeftovers() {
     if (crashed) fault.what += " (as after a crash while it grew)";
     (crashed ? inspection_->notes : inspection_->faults).Add(std::move(fault));
   }
-  for (const char* name : {"/btree.replay", "/btree.data.new"}) {
+  for (const char* name : {"/btree.replay", "/btree.data.new", "/btree.compact"}) {
     std::error_code none;
     if (!fs::exists(dir_ + name, none)) continue;
     Fault note = InFile(dir_ + name, 0, "left by a crash; nothing needs it");

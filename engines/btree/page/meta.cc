@@ -207,7 +207,7 @@ SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir
                                         ": its checksum does not match; restore the database from "
                                         "a copy, or load it again");
   }
-  if (super->page_size != page_size) {
+  if (page_size != 0 && super->page_size != page_size) {
     throw Error(Error::kUsage, "the database in " + dir + " has " +
                                    std::to_string(super->page_size) + "-byte pages, not " +
                                    std::to_string(page_size) + ": give --page-size " +

@@ -82,7 +82,7 @@ struct SuperblockFields {
 // Returns nullopt when the file is too short for a superblock.
 std::optional<SuperblockFields> ReadSuperblock(File* file);
 // Returns the superblock of the file `path`. Throws Error when it is damaged, has a newer format or
-// another page size. `dir` is for the messages.
+// another page size than `page_size`, where 0 stands for any. `dir` is for the messages.
 SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir,
                                  uint32_t page_size);
 // Throws Error (kUsage): the database has a format version above `known`, the newest that this

@@ -15,6 +15,7 @@
 #include "device/log/log_copy.h"
 #include "device/log/log_format.h"
 #include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/page/page.h"
 #include "engines/btree/page/page_codec.h"
@@ -25,6 +26,10 @@ namespace testbed::btree {
 namespace {
 
 constexpr uint32_t kReadAtOnce = 1 << 20;  // bytes of the data file; writes of pages wait meanwhile
+// Bytes of log that are copied after each part of the data file, at most. A log that is written
+// well below the rate of the copy stays short. A faster one grows until the pages are there, and
+// what it has then is copied once. Without this bound each part would make the next one longer.
+constexpr uint64_t kLogAtOnce = 4ull * kReadAtOnce;
 
 std::filesystem::path Resolved(const std::string& directory) {
   std::error_code code;
@@ -134,11 +139,12 @@ class BackupCopy {
     if (data_->Size() < bytes) data_->Truncate(bytes);
     const uint32_t step = kReadAtOnce / page_size_;
     for (PageId first = 0; first < pages; first += step) {
+      if (StopRequested()) throw Stopped("while it copied pages", "the backup");
       const uint32_t count = std::min(step, pages - first);
       if (!AnyInUse(first, count)) continue;
       store_->file()->ReadStored(first, count, pages_.data());
       CopyPart(first, count);
-      log->Advance();
+      log->Advance(kLogAtOnce);
       store_->KeepLogFrom(log->end() - 1);
     }
   }

@@ -10,7 +10,9 @@
 // that end, with all commits that were made before the call and none in part. (The fuzzy image
 // copies of Mohan et al., "ARIES", TODS 17(1), 1992, section 8.)
 //
-// Later checkpoints go on, but the log since the first one stays until it was copied.
+// Later checkpoints go on, but the log since the first one stays until it was copied. The time that
+// a backup takes is bounded by the pages and by the log of the time in which they are copied,
+// however fast commits come.
 // docs/engines/btree.md has the argument ("Backup").
 #ifndef TESTBED_ENGINES_BTREE_STORE_BACKUP_H_
 #define TESTBED_ENGINES_BTREE_STORE_BACKUP_H_
@@ -24,8 +26,9 @@ namespace testbed::btree {
 // Makes a durable copy of the database in the directory `to`, which is new or empty. A backup that
 // was killed is no database: opening it is refused. Throws Error, and leaves `to` as it was: kUsage
 // when `to` is not empty, or lies in the database's own directory; kIo when the system refuses, a
-// full disk included; kCorruption for a page that is damaged. Other threads may use the store, but
-// only one at a time may call this.
+// full disk included; kCorruption for a page that is damaged; Stopped (device/os/signal_guard.h)
+// when a signal asks for an end. Other threads may use the store, but only one at a time may call
+// this.
 void BackUp(Store* store, const std::string& to);
 
 }  // namespace testbed::btree

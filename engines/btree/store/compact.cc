@@ -1,6 +1,9 @@
 #include "engines/btree/store/compact.h"
 
+#include <stdio.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -15,6 +18,7 @@
 #include "device/file/file.h"
 #include "device/log/log_format.h"
 #include "device/os/dir_lock.h"
+#include "device/os/signal_guard.h"
 #include "engines/btree/page/meta.h"
 #include "engines/btree/tree/cursor.h"
 
@@ -25,9 +29,7 @@ constexpr size_t kRowBytesTogether = 256 << 10;  // bytes of rows that are copie
 
 void Move(const std::string& from, const std::string& to) {
   CheckLockedDirectory(to);
-  std::error_code code;
-  std::filesystem::rename(from, to, code);
-  if (code) throw Error::Io("rename", from, code.value());
+  if (::rename(from.c_str(), to.c_str()) != 0) throw Error::Io("rename", from, errno);
 }
 
 void MoveIfThere(const std::string& from, const std::string& to) {
@@ -68,6 +70,7 @@ void CopyTable(Store* from, Store* to, const std::string& name) {
     bytes = 0;
   };
   for (bool on = cursor.SeekForward({}, false); on; on = cursor.Next()) {
+    if (StopRequested()) throw Stopped("while it copied rows", "the compaction");
     rows.emplace_back(std::string(cursor.key()), std::string(cursor.value()));
     bytes += rows.back().first.size() + rows.back().second.size();
     if (bytes >= kRowBytesTogether) commit();

@@ -6,7 +6,8 @@
 // is the database. Its files then replace the old ones, each by a rename, and the subdirectory is
 // removed. So a crash leaves either the old database, with a subdirectory that the next opening
 // removes, or the new one, whose files the next opening moves to their places: it finds in the
-// subdirectory what was not moved yet.
+// subdirectory what was not moved yet. A power cut does, too: a file system with a journal has a
+// rename from one directory to another in both of them, or in neither.
 #ifndef TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
 #define TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
 
@@ -18,8 +19,9 @@ namespace testbed::btree {
 
 // Compacts the database in `dir`, which must not be open. `options` are those to open it with. Two
 // databases are open meanwhile, so it takes options.cache_bytes twice, and space for both. Throws
-// what Store::Open throws, and Error when the rows cannot be copied; the database is as before
-// then.
+// what Store::Open throws; Error when the rows cannot be copied, and Stopped
+// (device/os/signal_guard.h) when a signal asks for an end meanwhile: the database is as before
+// then. After an Error (kIo) of the exchange of files the next opening ends it.
 void Compact(const std::string& dir, const StoreOptions& options);
 
 // Moves the files of a compacted database to their places, if a compaction in `dir` was interrupted

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <stop_token>
@@ -82,7 +83,7 @@ TEST_P(LogCopyTest, HasAllRecordsUpToItsEndAndNoLaterOnes) {
     append(60, true);
     if (round % 3 != 2) log->Write(log->EndLsn());
     if (round == 4) log->Sync();
-    copy.Advance();
+    copy.Advance(UINT64_MAX);
     EXPECT_GE(copy.end(), from);
     log->TruncateBefore(copy.end() - 1);
   }
@@ -111,6 +112,29 @@ TEST_P(LogCopyTest, WithoutARecordIsALogThatGoesOnAtItsBegin) {
   ExpectRecords({}, from);
 }
 
+// Each call ends wherever its bound is, in the middle of a record too.
+TEST_P(LogCopyTest, TakesNoMoreAtOnceThanItIsTold) {
+  auto log = Open();
+  if (!log) GTEST_SKIP() << "no direct IO here";
+  std::vector<std::string> expected = {"first"};
+  const Lsn from = log->Append(expected.front()).begin;
+  for (uint64_t i = 0; i < 400; ++i) {
+    expected.push_back(NumberedRecord(i, 700));
+    log->Append(expected.back());
+  }
+  log->Write(log->EndLsn());
+  LogCopy copy(log.get(), from, to_);
+  constexpr uint64_t kMost = 10'007;
+  for (uint64_t end = from + kMost; end < from + 250'000; end += kMost) {
+    copy.Advance(kMost);
+    ASSERT_EQ(copy.end(), end);
+    log->TruncateBefore(copy.end() - 1);
+  }
+  copy.Finish(log->EndLsn());
+  EXPECT_GE(copy.end(), log->EndLsn());
+  ExpectRecords(expected, from);
+}
+
 TEST_P(LogCopyTest, OfALogToWhichThreadsAppendEndsWithAWholeRecord) {
   auto log = Open();
   if (!log) GTEST_SKIP() << "no direct IO here";
@@ -126,7 +150,7 @@ TEST_P(LogCopyTest, OfALogToWhichThreadsAppendEndsWithAWholeRecord) {
   const Lsn from = log->Append("first").begin;
   LogCopy copy(log.get(), from, to_);
   while (copy.end() < from + (1 << 20)) {
-    copy.Advance();
+    copy.Advance(UINT64_MAX);
     log->TruncateBefore(copy.end() - 1);
     std::this_thread::yield();
   }
@@ -148,7 +172,7 @@ TEST_P(LogCopyTest, TellsThatALogWasReadWrong) {
   log->Write(first.end);
   LogCopy copy(log.get(), first.begin, to_);
   log->Write(log->Append(std::string(3000, 'x')).end);
-  copy.Advance();
+  copy.Advance(UINT64_MAX);
   const std::string bytes = Slurp(LogSegmentPath(to_, 1));
   const size_t at = bytes.find("xxx");
   ASSERT_NE(at, std::string::npos);

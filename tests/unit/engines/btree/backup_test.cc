@@ -16,6 +16,7 @@
 
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
+#include "device/os/signal_guard.h"
 #include "tests/unit/engines/btree/store_test.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 
@@ -370,6 +371,19 @@ TEST_F(BackupTest, ThatFailsLeavesNothingAndTheDatabaseAsItWas) {
     EXPECT_GT(failed, 0u);  // a backup does without some calls, such as those that get space
     std::filesystem::remove_all(to_);
   }
+}
+
+TEST_F(BackupTest, ThatIsStoppedLeavesNothing) {
+  Open();
+  Fill(20);
+  {
+    const SignalGuard signals;
+    ::raise(SIGTERM);
+    EXPECT_THROW(BackUp(store_.get(), to_), Stopped);
+  }
+  EXPECT_FALSE(IsThere(to_));
+  BackUp(store_.get(), to_);
+  ExpectCopy(to_);
 }
 
 // The power is cut after some of the calls of a backup, and when it has returned.

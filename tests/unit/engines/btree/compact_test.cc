@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -17,7 +18,10 @@
 #include "device/file/directory.h"
 #include "device/file/file_faults.h"
 #include "device/log/log_format.h"
+#include "device/os/signal_guard.h"
+#include "engines/btree/btree_engine.h"
 #include "tests/unit/engines/btree/store_test.h"
+#include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/database/copy_tree.h"
 
 namespace testbed::btree {
@@ -76,8 +80,8 @@ class CompactTest : public StoreTest {
     store_.reset();
   }
   // Runs Make, notes the tables and closes the database.
-  void MakeAndClose() {
-    Make();
+  void MakeAndClose(int rows = 4000) {
+    Make(rows);
     tables_ = store_->TableNames();
     store_.reset();
   }
@@ -200,6 +204,86 @@ TEST_F(CompactTest, AnOpeningEndsTheExchangeOfFiles) {
     EXPECT_LT(DataBytes(), compacted + (1 << 20));
     if (HasFailure()) return;
   }
+}
+
+TEST_F(CompactTest, TheFormatIsThatOfTheDatabaseWhichAnOpeningFinds) {
+  options_.page_size = 8192;
+  options_.cache_bytes = 100 * options_.page_size;
+  MakeAndClose(100);
+  const auto format = BtreeEngineInfo().format;
+  EXPECT_EQ(format(dir_).page_size, 8192u);
+  EXPECT_FALSE(format(dir_).compressed);
+  CopyTree(dir_, Old());
+  std::filesystem::remove_all(dir_);
+  options_.compression = PageCodec::kLz4;
+  MakeAndClose(100);
+  EXPECT_TRUE(format(dir_).compressed);
+  EXPECT_FALSE(format(Old()).compressed);
+  CopyTree(dir_, CompactedPath(Old()));
+  EXPECT_TRUE(format(Old()).compressed) << "the files of a compaction were not all moved";
+  std::filesystem::resize_file(DataPath(dir_), 10);
+  EXPECT_THROW(format(dir_), Error);
+}
+
+TEST_F(CompactTest, WhenItIsStoppedTheDatabaseIsTheOldOne) {
+  MakeAndClose(1000);
+  const uint64_t before = DataBytes();
+  {
+    const SignalGuard signals;
+    ::raise(SIGTERM);
+    EXPECT_THROW(Compact(dir_, options_), Stopped);
+  }
+  EXPECT_FALSE(IsThere(CompactingPath(dir_)));
+  EXPECT_GT(DataBytes(), before / 2);
+  ExpectWhole();
+}
+
+// The power is cut after some of the calls of a compaction, most of them among the last ones, which
+// exchange the files, and when it has returned.
+TEST_F(CompactTest, AfterAPowerCutTheDatabaseIsTheOldOrTheNewOne) {
+  MakeAndClose(1000);
+  CopyTree(dir_, Old());
+  uint64_t calls = 0;
+  {
+    FailingDisk disk(dir_);
+    Compact(dir_, options_);
+    calls = disk.all_calls();
+  }
+  const uint64_t compacted = DataBytes();
+  const char* const set = ::getenv("TESTBED_FAULT_STRIDE");
+  const uint64_t stride = set != nullptr ? std::strtoull(set, nullptr, 10) : 1 + calls / 12;
+  constexpr uint64_t kExchange = 60;  // calls
+  int old_ones = 0, new_ones = 0;
+  for (uint64_t call = 0; call <= calls;) {
+    SCOPED_TRACE("call " + std::to_string(call) + " of " + std::to_string(calls));
+    std::filesystem::remove_all(dir_);
+    CopyTree(Old(), dir_);
+    bool returned = true;
+    {
+      FailingDisk disk(dir_);
+      disk.CutAfter(call, call);
+      try {
+        Compact(dir_, options_);
+      } catch (const Error&) {
+        returned = false;
+      }
+      disk.Cut(call);
+      disk.CopyTo(New());
+    }
+    std::filesystem::remove_all(dir_);
+    std::filesystem::rename(New(), dir_);
+    const bool is_new = IsThere(CompactedPath(dir_)) || DataBytes() < 2 * compacted;
+    ++(is_new ? new_ones : old_ones);
+    if (returned) {
+      EXPECT_TRUE(is_new);
+    }
+    ExpectWhole();
+    if (HasFailure()) return;
+    call += call + kExchange < calls ? std::min(stride, calls - kExchange - call)
+                                     : std::min<uint64_t>(stride, 3);
+  }
+  EXPECT_GT(old_ones, 5);
+  EXPECT_GT(new_ones, 3);
 }
 
 TEST_F(CompactTest, WhenItIsKilledTheDatabaseIsTheOldOrTheNewOne) {

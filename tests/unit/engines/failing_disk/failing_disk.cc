@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <utility>
 
 #include "tests/unit/engines/failing_disk/failing_disk_model.h"
 
@@ -172,13 +173,41 @@ bool Model::TellsOfWriteBack(int fd, const DeviceFile& file) {
   return true;
 }
 
+uint64_t Model::NumberOf(const std::string& directory) {
+  if (directory == dir) return kTop;
+  struct stat st;
+  if (::stat(directory.c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return 0;
+  uint64_t& number = directories[st.st_ino];
+  if (number == 0) number = ++last_directory;
+  return number;
+}
+
 void Model::SyncNames(const std::string& directory) {
-  std::map<std::string, FileRef> now;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(directory, none)) {
-    now[entry.path().filename()] = FileAt(entry.path());
+  std::set<std::string> together = {directory};
+  if (renamed_between.contains(directory)) together.swap(renamed_between);
+  for (const std::string& path : together) {
+    const uint64_t number = NumberOf(path);
+    if (number == 0) continue;
+    std::map<std::string, DeviceName> now;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(path, none)) {
+      DeviceName& name = now[entry.path().filename()];
+      name.file = FileAt(entry.path());
+      if (name.file == nullptr) name.directory = NumberOf(entry.path());
+    }
+    names[number] = std::move(now);
   }
-  names[directory] = std::move(now);
+  if (together.size() > 1) renamed_between.clear();
+}
+
+void Model::NoteRename(const std::string& from, const std::string& to) {
+  const std::string below = from + "/";  // when it was a directory
+  for (const auto& [number, file] : files) {
+    if (file->path == from) file->path = to;
+    if (file->path.starts_with(below)) file->path = to + "/" + file->path.substr(below.size());
+  }
+  const std::string left = fs::path(from).parent_path(), entered = fs::path(to).parent_path();
+  if (left != entered) renamed_between.insert({left, entered});
 }
 
 void Model::DropCleanPages(DeviceFile* file, bool mapped_too) {
@@ -247,6 +276,9 @@ FailingDisk::FailingDisk(const std::string& dir, bool whole_blocks) {
   model.dir = dir;
   model.files.clear();
   model.names.clear();
+  model.directories.clear();
+  model.last_directory = disk_model::Model::kTop;
+  model.renamed_between.clear();
   model.mappings.clear();
   model.told.clear();
   model.fault = {};
@@ -318,16 +350,16 @@ void FailingDisk::CopyTo(const std::string& to) const {
   auto& model = TheModel();
   const disk_model::Hold hold;
   fs::remove_all(to);
-  std::vector<std::string> directories{""};
+  std::vector<std::pair<std::string, uint64_t>> directories{{"", disk_model::Model::kTop}};
   while (!directories.empty()) {
-    const std::string below = directories.back();
+    const auto [below, number] = directories.back();
     directories.pop_back();
     fs::create_directories(to + below);
-    for (const auto& [name, file] : model.names[model.dir + below]) {
-      if (file == nullptr) {
-        directories.push_back(below + "/" + name);
+    for (const auto& [name, found] : model.names[number]) {
+      if (found.file == nullptr) {
+        directories.emplace_back(below + "/" + name, found.directory);
       } else {
-        std::ofstream(to + below + "/" + name, std::ios::binary) << file->bytes;
+        std::ofstream(to + below + "/" + name, std::ios::binary) << found.file->bytes;
       }
     }
   }

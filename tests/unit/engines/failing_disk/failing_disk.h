@@ -11,8 +11,9 @@
 // page stays in the page cache. Later syncs write the page and return 0, but the block's extent
 // stays marked as unwritten, and reads as zeros after a power cut (kernel log: "failed to convert
 // unwritten extents to written extents"). A write that fails may have written its first part. Names
-// have two states as well: only the sync of a directory makes its names durable. Changes through a
-// mapping are noticed at the next sync.
+// have two states as well: only the sync of a directory makes its names durable, together with
+// those of a directory that files were renamed to or from. Changes through a mapping are noticed at
+// the next sync.
 //
 //   FailingDisk disk(dir);
 //   disk.Fail({DiskCall::kSync, 17});  // the 18th sync from now on fails

@@ -279,9 +279,9 @@ int RenameCall(const char* from, const char* to) {
   if (!model.Has(from)) return real();
   if (model.Fails(DiskCall::kRename)) return -1;
   model.Forget(to);
-  const FileRef file = model.FileAt(from);
+  static_cast<void>(model.FileAt(from));
   const int result = real();
-  if (result == 0 && file != nullptr) file->path = to;
+  if (result == 0) model.NoteRename(from, to);
   return result;
 }
 
@@ -312,8 +312,15 @@ int UnlinkCall(int at, const char* path, int flags) {
   const std::string whole = PathAt(at, path);
   if (!model.Has(whole)) return real();
   if (model.Fails(DiskCall::kUnlink)) return -1;
-  if ((flags & AT_REMOVEDIR) == 0) model.Forget(whole);
-  return real();
+  if ((flags & AT_REMOVEDIR) == 0) {
+    model.Forget(whole);
+    return real();
+  }
+  struct stat st = {};
+  const bool known = ::stat(whole.c_str(), &st) == 0;
+  const int result = real();
+  if (result == 0 && known) model.directories.erase(st.st_ino);  // another may get its number
+  return result;
 }
 
 int MsyncCall(void* at, size_t n, int flags) {

@@ -33,6 +33,12 @@ struct DeviceFile {
 };
 using FileRef = std::shared_ptr<DeviceFile>;
 
+// What a name in a directory leads to.
+struct DeviceName {
+  FileRef file;            // null: it is a subdirectory
+  uint64_t directory = 0;  // the number of that
+};
+
 struct Mapping {
   char* begin;
   size_t bytes;
@@ -45,8 +51,12 @@ struct Model {
   std::mutex mutex;
   std::string dir;
   std::map<ino_t, FileRef> files;
-  // The durable names of each directory. A subdirectory's name has a null file.
-  std::map<std::string, std::map<std::string, FileRef>> names;
+  // The durable names of each directory, by its number, which it keeps when it is renamed.
+  std::map<uint64_t, std::map<std::string, DeviceName>> names;
+  static constexpr uint64_t kTop = 1;     // number of `dir`
+  std::map<ino_t, uint64_t> directories;  // numbers of the subdirectories that are there
+  uint64_t last_directory = kTop;         // the last number that was given
+  std::set<std::string> renamed_between;  // directories between which files were renamed
   std::vector<Mapping> mappings;
   DiskFault fault;
   // By descriptor: the number of write-back errors of its file that were reported to it, or had
@@ -69,7 +79,13 @@ struct Model {
   void FindMappedChanges(DeviceFile* file);
   // Copies the dirty blocks to the device or, when the sync fails, marks them clean.
   void Sync(DeviceFile* file, bool fails);
+  // Makes the names of a directory durable. A rename between two directories is durable in both of
+  // them, or in neither, as in a file system with a journal.
   void SyncNames(const std::string& directory);
+  // Returns the number of a directory; 0 when there is none.
+  uint64_t NumberOf(const std::string& directory);
+  // Takes note of a rename that was done.
+  void NoteRename(const std::string& from, const std::string& to);
   // Returns whether a write-back error was not reported to the descriptor yet, and marks it as
   // reported.
   bool TellsOfWriteBack(int fd, const DeviceFile& file);

@@ -1,0 +1,163 @@
+// Tests `testbed backup`: what the copy of a run's directory and of an engine's own one is, where
+// it may lie, and what errors, a full disk and a kill leave.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/cli/maintenance/maintenance_test.h"
+
+namespace testbed {
+namespace {
+
+class BackupCommandTest : public MaintenanceTest {};
+
+TEST_F(BackupCommandTest, TheCopyOfARunsDirectoryIsOne) {
+  Load("d");
+  const CommandResult backup = Run("backup d --to new/copy/");
+  EXPECT_EQ(backup.code, 0) << backup.err;
+  EXPECT_EQ(backup.err, "");
+  EXPECT_TRUE(Contains(backup.out, "d/db: btree, copied to new/copy/db in ")) << backup.out;
+  for (const char* word : {"database", "copy", "\n  btree.data ", "\n  sum "}) {
+    EXPECT_TRUE(Contains(backup.out, word)) << backup.out;
+  }
+  EXPECT_EQ(Read(directory_ / "new/copy/testbed.json"), Read(directory_ / "d/testbed.json"));
+  EXPECT_EQ(Rows("new/copy"), 3001u);
+  EXPECT_EQ(Rows("d"), 3001u);
+  EXPECT_EQ(Run("tree new/copy").code, 0);
+  ExpectReusable("new/copy");
+  // The other ways to name the database.
+  std::filesystem::create_directory(directory_ / "empty");
+  EXPECT_EQ(Run("backup --engine btree --dir d --to empty").code, 0);
+  EXPECT_EQ(Rows("empty"), 3001u);
+  EXPECT_EQ(Run("backup d/db/ --to third --io mmap").code, 0);
+  EXPECT_EQ(Read(directory_ / "third/testbed.json"), Read(directory_ / "d/testbed.json"));
+  ExpectReusable("third");
+}
+
+TEST_F(BackupCommandTest, TheCopyOfAnEnginesDirectoryIsOne) {
+  Load("d", "--page-size 16k --compression lz4");
+  TakeOut("d", "own");
+  const CommandResult backup = Run("backup own --to copy");
+  EXPECT_EQ(backup.code, 0) << backup.err;
+  EXPECT_TRUE(Contains(backup.out, "own: btree, copied to copy in ")) << backup.out;
+  EXPECT_TRUE(Has("copy/btree.data"));
+  EXPECT_FALSE(Has("copy/testbed.json"));
+  EXPECT_EQ(Rows("copy"), 3001u);
+}
+
+TEST_F(BackupCommandTest, HasAllDatabasesOfARunOrTheOneThatIsNamed) {
+  LoadThree("d");
+  const uint64_t rows = Rows("d");
+  const CommandResult backup = Run("backup d --to copy");
+  EXPECT_EQ(backup.code, 0) << backup.err;
+  for (const char* path : {"copied to copy/db/0 in", "copied to copy/db/1 in", "copy/db/2 in"}) {
+    EXPECT_TRUE(Contains(backup.out, path)) << backup.out;
+  }
+  EXPECT_EQ(Rows("copy"), rows);
+  EXPECT_EQ(Read(directory_ / "copy/testbed.json"), Read(directory_ / "d/testbed.json"));
+  EXPECT_EQ(Run("backup d/db/1 --to one").code, 0);
+  EXPECT_TRUE(Has("one/btree.data"));
+  EXPECT_FALSE(Has("one/testbed.json"));
+  EXPECT_EQ(Rows("one"), Rows("d/db/1"));
+  // The second of three cannot be copied, and the first one's copy goes with it.
+  std::filesystem::resize_file(directory_ / "d/db/1/btree.data", 3 * 8192);
+  EXPECT_EQ(Run("backup d --to below/none").code, 1);
+  EXPECT_FALSE(Has("below"));
+}
+
+// The settings of the run that loaded it are in its record.
+TEST_F(BackupCommandTest, TheDatabaseIsOpenedWithTheSettingsOfItsRun) {
+  Load("d", "--engine-option torn_page=full_page_image");
+  EXPECT_EQ(Run("backup d --to copy").code, 0);
+  EXPECT_EQ(std::filesystem::file_size(directory_ / "copy/db/btree.doublewrite"), 0u);
+  EXPECT_EQ(Run("backup d --to other --engine-option torn_page=doublewrite").code, 0);
+  EXPECT_GT(std::filesystem::file_size(directory_ / "other/db/btree.doublewrite"), 0u);
+}
+
+TEST_F(BackupCommandTest, WhatItDoesNotTakeIsOneSentenceAndMakesNothing) {
+  Load("d");
+  ASSERT_EQ(Run(std::string("--engine log --workload insert --rows 100 --dir l") + kSmall).code, 0);
+  std::ofstream(directory_ / "letter") << "dear";
+  std::filesystem::create_directory(directory_ / "full");
+  std::ofstream(directory_ / "full/notes") << "theirs";
+  ExpectRefused(Run("backup d"), "testbed backup needs --to (");
+  ExpectRefused(Run("backup d --to ''"), "--to '' is not accepted");
+  ExpectRefused(Run("backup --to c"), "testbed backup needs DIR (");
+  ExpectRefused(Run("backup d --dir d --to c"), "takes DIR or --dir, and got both");
+  ExpectRefused(Run("backup nosuch --to c"), "directory nosuch does not exist");
+  ExpectRefused(Run("backup full --to c"), "directory full holds no database of ");
+  ExpectRefused(Run("backup l --to c"),
+                "holds a database of log, which testbed backup does not know; it knows those of "
+                "btree");
+  ExpectRefused(Run("backup d --engine log --to c"),
+                "--engine log: testbed backup does not know its databases; it knows those of "
+                "btree");
+  ExpectRefused(Run("backup d --engine btre --to c"), "did you mean btree");
+  ExpectRefused(Run("backup d --io never --to c"), "--io never is not accepted");
+  ExpectRefused(Run("backup d --engine-option nosuch=1 --to c"), "has no --engine-option nosuch");
+  for (const char* to : {"d", "d/", "d/copy", "d/db/copy", "./full/../d/copy"}) {
+    ExpectRefused(Run(std::string("backup d --to ") + to), "or lies in it; give one elsewhere");
+    ExpectRefused(Run(std::string("backup d/db --to ") + to), "or lies in it; give one elsewhere");
+  }
+  ExpectRefused(Run("backup d --to letter"), "--to letter is no directory; give a new or an empty");
+  ExpectRefused(Run("backup d --to full"), "--to full is not empty; give a new or an empty");
+  ExpectRefused(Run("backup d --to letter/c"), "letter/");
+  for (const char* used : {"d", "d/db"}) {
+    const int lock = Hold(used);
+    ASSERT_GE(lock, 0);
+    ExpectRefused(Run("backup d --to c"), "is used by another testbed now");
+    ::close(lock);
+  }
+  EXPECT_FALSE(Has("c"));
+  EXPECT_FALSE(Has("d/copy"));
+  EXPECT_EQ(Read(directory_ / "full/notes"), "theirs");
+  EXPECT_FALSE(Has("full/db"));
+  EXPECT_FALSE(Has("full/testbed.json"));
+  EXPECT_EQ(Rows("d"), 3001u);
+}
+
+TEST_F(BackupCommandTest, AFullDiskIsOneSentenceAndNothingStays) {
+  if (::geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
+  Load("d");
+  const int code = OnSmallDisk(512 << 10, TestbedBinary() +
+                                              " backup d --to small/new/c; code=$?; "
+                                              "ls -A small >listing; exit $code");
+  if (code == -1) GTEST_SKIP() << "no mount namespaces here";
+  const std::string err = Read(directory_ / "err");
+  EXPECT_EQ(code, 2) << err;
+  EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
+  EXPECT_TRUE(Contains(err, "the device is full: free space or choose another --to")) << err;
+  EXPECT_EQ(Read(directory_ / "listing"), "");
+  EXPECT_EQ(Rows("d"), 3001u);
+}
+
+TEST_F(BackupCommandTest, WhenItIsKilledTheDatabaseStaysAndTheCopyIsNone) {
+  Load("d", "", 20000);
+  bool cut = false;
+  for (int attempt = 0; attempt < 100 && !cut; ++attempt) {
+    std::filesystem::remove_all(directory_ / "c");
+    const pid_t process = Start("backup d --to c");
+    const bool begun = BecomesWhileItRuns(process, [&] { return Has("c/db"); });
+    ::kill(process, SIGKILL);
+    ASSERT_EQ(::waitpid(process, nullptr, 0), process);
+    cut = begun && !Has("c/db/btree.data");
+  }
+  ASSERT_TRUE(cut) << "no backup was killed in its course";
+  EXPECT_EQ(Rows("d"), 20001u);
+  ExpectReusable("d");
+  ExpectRefused(Run("check c"), "a load or a backup of btree was begun there, and not finished");
+  ExpectRefused(Run(std::string("--workload point-read --reuse --dir c") + kSmall),
+                "whose load was not finished");
+  ExpectRefused(Run("backup d --to c"), "--to c is not empty (a backup or a load in it was not");
+  EXPECT_EQ(Run("backup d --to again").code, 0);
+  EXPECT_EQ(Rows("again"), 20001u);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,90 @@
+// A fixture with databases of btree for `testbed backup` and `testbed compact`.
+#ifndef TESTBED_TESTS_CLI_MAINTENANCE_MAINTENANCE_TEST_H_
+#define TESTBED_TESTS_CLI_MAINTENANCE_MAINTENANCE_TEST_H_
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "tests/cli/started_command.h"
+
+namespace testbed {
+
+class MaintenanceTest : public StartedCommandTest {
+ protected:
+  static constexpr char kSmall[] = " --ram 64M --threads 2 --account file --quiet ";
+
+  // Loads rows in random order, so that the leaves are not full.
+  void Load(const std::string& dir, const std::string& more = "", int rows = 3000) {
+    const CommandResult result = Run("--engine btree --workload insert --key-order random --dir " +
+                                     dir + kSmall + "--rows " + std::to_string(rows) + " " + more);
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
+  // Loads three databases of one run.
+  void LoadThree(const std::string& dir) {
+    const CommandResult result =
+        Run("--engine btree --workload concurrent-inserts --databases 3 --threads 3 --dir " + dir +
+            " --ram 64M --rows 3000 --account file --quiet");
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
+  // Makes a directory of the engine alone, as another program has it, from that of a run.
+  void TakeOut(const std::string& dir, const std::string& to) const {
+    std::filesystem::copy(directory_ / dir / "db", directory_ / to,
+                          std::filesystem::copy_options::recursive);
+  }
+  // Returns the number of rows in all tables, the catalogues included, after it has checked all
+  // databases of the directory; 0 when they are not sound.
+  uint64_t Rows(const std::string& dir) {
+    const CommandResult check = Run("check " + dir + " --json check.json");
+    EXPECT_EQ(check.code, 0) << check.out << check.err;
+    if (check.code != 0) return 0;
+    uint64_t rows = 0;
+    const nlohmann::json document = Json("check.json");
+    for (const nlohmann::json& database : document["databases"]) {
+      for (const nlohmann::json& table : database["tables"]) rows += table["rows"].get<uint64_t>();
+    }
+    return rows;
+  }
+  // Expects that a run reads the database of the directory with --reuse.
+  void ExpectReusable(const std::string& dir) {
+    const CommandResult run = Run("--workload point-read --operations 500 --verify all --reuse "
+                                  "--dir " +
+                                  dir + kSmall);
+    EXPECT_EQ(run.code, 0) << run.err;
+  }
+  bool Has(const std::string& path) const { return std::filesystem::exists(directory_ / path); }
+  uint64_t DataBytes(const std::string& dir) const {
+    return std::filesystem::file_size(directory_ / dir / "btree.data");
+  }
+  uint64_t BytesBelow(const std::string& dir) const {
+    uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / dir)) {
+      if (entry.is_regular_file()) bytes += entry.file_size();
+    }
+    return bytes;
+  }
+  // Runs the shell's words in a mount namespace with a file system in memory of so many bytes, at
+  // "small". Returns the exit code, and -1 where there are no such namespaces. Standard error goes
+  // to the file "err".
+  int OnSmallDisk(uint64_t bytes, const std::string& words) const {
+    std::filesystem::create_directory(directory_ / "small");
+    const std::string command = "unshare --mount --propagation private sh -c 'cd " +
+                                directory_.string() + " && mount -t tmpfs -o size=" +
+                                std::to_string(bytes / 1024) + "k none small && " + words + "' 2>" +
+                                (directory_ / "err").string() + " </dev/null";
+    const int status = std::system(command.c_str());
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return code == 1 && Contains(Read(directory_ / "err"), "unshare") ? -1 : code;
+  }
+  static bool Contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TESTS_CLI_MAINTENANCE_MAINTENANCE_TEST_H_

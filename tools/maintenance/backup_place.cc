@@ -1,0 +1,128 @@
+#include "tools/maintenance/backup_place.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+
+#include "device/error.h"
+#include "device/file/directory.h"
+#include "device/os/foreign_directory.h"
+#include "tools/database/database_files.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr char kHere[] = ".";  // ClosedDatabase::PlaceOf
+
+std::string WithoutSlashes(std::string dir) {
+  while (dir.size() > 1 && dir.back() == '/') dir.pop_back();
+  return dir;
+}
+
+// Returns the directory and those above it that are not there, the innermost first.
+std::vector<std::string> NotThere(const std::string& dir) {
+  std::vector<std::string> missing;
+  for (fs::path at = PlainPath(dir); !IsThere(at); at = at.parent_path()) missing.push_back(at);
+  return missing;
+}
+
+fs::path Canonical(const std::string& dir) {
+  std::error_code code;
+  fs::path path = fs::weakly_canonical(dir, code);
+  if (code) throw Error::Io("resolve", dir, code.value());
+  return path;
+}
+
+void CheckElsewhere(const std::string& to, const std::string& dir) {
+  const fs::path target = Canonical(to), source = Canonical(dir);
+  if (std::mismatch(source.begin(), source.end(), target.begin(), target.end()).first !=
+      source.end()) {
+    return;
+  }
+  throw Error(Error::kUsage, fmt::format("--to {} is the directory of the database, {}, or lies in "
+                                         "it; give one elsewhere",
+                                         to, dir));
+}
+
+}  // namespace
+
+BackupPlace::BackupPlace(const std::string& to, const ClosedDatabase& closed)
+    : to_(WithoutSlashes(to)), closed_(closed), missing_(NotThere(to_)) {
+  CheckNotForeign("--to", to_);
+  for (const std::string& dir : closed_.directories()) CheckElsewhere(to_, dir);
+  CheckEmpty();
+}
+
+BackupPlace::~BackupPlace() {
+  if (finished_) return;
+  try {
+    Remove();
+  } catch (const std::exception&) {
+    // The command tells why it has failed.
+  }
+  for (const std::string& dir : missing_) {
+    if (::rmdir(dir.c_str()) != 0) return;
+  }
+}
+
+void BackupPlace::CheckEmpty() const {
+  if (!IsThere(to_)) return;
+  if (!IsDirectoryThere(to_)) {
+    throw Error(Error::kUsage,
+                fmt::format("--to {} is no directory; give a new or an empty one", to_));
+  }
+  if (NamesIn(to_).empty()) return;
+  const std::optional<json> record = ReadRecord(to_);
+  const bool unfinished = record && !record->value("loaded", false);
+  throw Error(Error::kUsage,
+              fmt::format("--to {} is not empty{}; give a new or an empty directory", to_,
+                          unfinished ? " (a backup or a load in it was not finished: remove it if "
+                                       "nobody needs it)"
+                                     : ""));
+}
+
+void BackupPlace::Begin() {
+  const json* const record = closed_.whole_record();
+  if (record == nullptr && PathOf(closed_.databases().front()) == to_) return;
+  MakeDirectories(to_);
+  lock_ = DirLock(to_, "--to");
+  CheckEmpty();  // somebody else may have made a file there meanwhile
+  if (record == nullptr) return;
+  json begun = *record;
+  begun["loaded"] = false;
+  WriteRecord(to_, begun);
+}
+
+std::string BackupPlace::PathOf(const InspectedDir::Database& database) const {
+  const std::string place = closed_.PlaceOf(database);
+  return place == kHere ? to_ : to_ + "/" + place;
+}
+
+void BackupPlace::Finish() {
+  if (const json* const record = closed_.whole_record()) WriteRecord(to_, *record);
+  finished_ = true;
+}
+
+// Only what lies in a directory that this object has locked is removed. The engine has removed what
+// it made itself where it has failed.
+void BackupPlace::Remove() const {
+  if (lock_.fd() < 0) return;
+  for (const InspectedDir::Database& database : closed_.databases()) {
+    const std::string path = PathOf(database);
+    RemoveEngineFiles(path, database.engine->name);
+    const fs::path above = fs::path(path).parent_path();  // db/ of several databases
+    if (above != to_) ::rmdir(above.c_str());
+  }
+  if (closed_.whole_record() != nullptr) RemoveDatabase(to_, to_);
+}
+
+}  // namespace testbed

@@ -1,0 +1,56 @@
+// The directory in which `testbed backup` makes its copy (--to). The copy of a run's directory is
+// one itself: it has the record, by which --reuse knows the database, and db/. Any other copy has
+// the engine's files alone, where they lie in the original.
+//
+//   BackupPlace place("copy", closed);     // checks
+//   place.Begin();
+//   for (const InspectedDir::Database& database : closed.databases()) {
+//     ... the engine makes its backup in place.PathOf(database) ...
+//   }
+//   place.Finish();
+//
+// Until Finish the record says that nothing is loaded, so that what a killed backup leaves is
+// refused by --reuse, and removed by nobody but the user. Not thread-safe.
+#ifndef TESTBED_TOOLS_MAINTENANCE_BACKUP_PLACE_H_
+#define TESTBED_TOOLS_MAINTENANCE_BACKUP_PLACE_H_
+
+#include <string>
+#include <vector>
+
+#include "device/os/dir_lock.h"
+#include "tools/maintenance/closed_database.h"
+
+namespace testbed {
+
+class BackupPlace {
+ public:
+  // Throws Error (kUsage) unless `to` is new or an empty directory, and lies outside of the
+  // directories of the database; and when another user could lead root elsewhere through it.
+  // Creates nothing. `closed` must outlive the object.
+  BackupPlace(const std::string& to, const ClosedDatabase& closed);
+  // Removes what was made, unless Finish has returned. Never throws.
+  ~BackupPlace();
+  BackupPlace(const BackupPlace&) = delete;
+  BackupPlace& operator=(const BackupPlace&) = delete;
+
+  // Makes and locks the directory, and writes the record. It leaves the directory of a database
+  // that has neither record nor subdirectory to the engine. Throws Error (kUsage, kIo).
+  void Begin();
+  std::string PathOf(const InspectedDir::Database& database) const;
+  // Records durably that the copy is whole. Throws Error (kIo).
+  void Finish();
+
+ private:
+  void CheckEmpty() const;
+  void Remove() const;
+
+  const std::string to_;
+  const ClosedDatabase& closed_;
+  const std::vector<std::string> missing_;  // to_ and those above it that were not there
+  DirLock lock_;                            // on to_
+  bool finished_ = false;
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_MAINTENANCE_BACKUP_PLACE_H_

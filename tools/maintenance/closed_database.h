@@ -1,0 +1,72 @@
+// The database that a user names for `testbed backup` or `testbed compact`, or the several ones of
+// a run with --databases, and the options to open each with: those of the run that loaded it, which
+// its record has (tools/database/database_files.h), and what its files tell.
+//
+//   DatabaseArguments arguments;
+//   arguments.dir = "d";
+//   const ClosedDatabase closed(arguments, "compact",
+//                               [](const EngineInfo& e) { return e.compact != nullptr; });
+//   for (const InspectedDir::Database& database : closed.databases()) {
+//     CompactDatabase(*database.engine, database.path, closed.OptionsOf(database, true));
+//   }
+//
+// While the object lives, no run can use the directory. Not thread-safe.
+#ifndef TESTBED_TOOLS_MAINTENANCE_CLOSED_DATABASE_H_
+#define TESTBED_TOOLS_MAINTENANCE_CLOSED_DATABASE_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/file/file.h"
+#include "engines/engine.h"
+#include "tools/inspect/inspect_dir.h"
+
+namespace testbed {
+
+// What the user says of the database.
+struct DatabaseArguments {
+  std::string dir, dir_option;             // DIR, or --dir in its place
+  std::string engine;                      // empty: the one that recognises the directory
+  std::optional<IoMode> io;                // unset: the engine's default
+  std::optional<std::string> compression;  // unset: as the database has it
+  std::vector<std::string> settings;       // of --engine-option
+};
+
+class ClosedDatabase {
+ public:
+  // Throws Error (kUsage) for what InspectedDir refuses, when neither or both of DIR and --dir are
+  // given, when the database is not one of the engine that is given, and when another user could
+  // lead root elsewhere through the directory. Creates and changes nothing.
+  ClosedDatabase(const DatabaseArguments& arguments, const std::string& command,
+                 const InspectedDir::Door& door);
+
+  const std::vector<InspectedDir::Database>& databases() const { return inspected_.databases(); }
+  // Returns the directories that belong to the database (InspectedDir::directories).
+  const std::vector<std::string>& directories() const { return inspected_.directories(); }
+  // Returns the record of the run, if the directory has all databases of that run.
+  const nlohmann::json* whole_record() const { return is_whole_ ? &*record_ : nullptr; }
+  // Returns the place of a database in the directory of its run or, without that, in the directory
+  // that was named: "db", "db/0"; "." for this directory itself.
+  std::string PlaceOf(const InspectedDir::Database& database) const;
+  // Returns the options to open a database with, which creates none. Throws Error (kUsage) for
+  // options that the engine or this database does not take and, with `writes_pages`, for a database
+  // with compressed pages of which nothing tells the codec. Throws Error (kCorruption, kIo) when
+  // its files cannot be read.
+  EngineOptions OptionsOf(const InspectedDir::Database& database, bool writes_pages) const;
+
+ private:
+  std::string CompressionOf(const InspectedDir::Database& database, bool writes_pages) const;
+
+  const DatabaseArguments arguments_;
+  const std::string dir_;
+  InspectedDir inspected_;
+  std::optional<nlohmann::json> record_;  // of the run that made the database
+  bool is_whole_ = false;                 // dir_ is that run's
+  std::string base_;                      // PlaceOf is relative to it
+};
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_MAINTENANCE_CLOSED_DATABASE_H_
