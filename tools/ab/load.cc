@@ -10,6 +10,7 @@
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "tools/ab/measured_time.h"
 #include "tools/ab/processors.h"
 #include "tools/ab/sample.h"
 #include "tools/statistics/metrics.h"
@@ -21,40 +22,6 @@ using nlohmann::json;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-constexpr double kLeastBlocks = 8;
-
-// Returns the length of the warm-up, in seconds, before slices of `seconds` are kept.
-double WarmUpSeconds(const AbOptions& options, double seconds) {
-  return options.common.warmup.value_or(std::min(5.0, seconds / 4));
-}
-
-// Returns how long slices are kept so that they and their warm-up take `both` seconds.
-double WithoutWarmUp(const AbOptions& options, double both) {
-  if (options.common.warmup) return both - *options.common.warmup;
-  return std::max(both * 4 / 5, both - 5);
-}
-
-double LeastSeconds(const AbOptions& options) {
-  return kLeastBlocks * options.slice_seconds * static_cast<double>(options.sides.size());
-}
-
-// Returns the seconds for which the sides of a load, which took `load_seconds` to be loaded, are
-// measured together. With --loads they fill the time that the load has. Otherwise they are as long
-// as the loading took, since the sample size is the number of loads, but at least a few blocks, and
-// neither so long that --time allows too few loads, nor so short that it allows more than
-// statistics/looks.h can use.
-double MeasuredSeconds(const AbOptions& options, double load_seconds, double whole_seconds) {
-  constexpr double kFewLoads = 20, kManyLoads = 100;
-  const double least = LeastSeconds(options);
-  const auto after_loading = [&](double whole) {
-    return std::max(least, WithoutWarmUp(options, whole - load_seconds));
-  };
-  if (options.loads > 0) return after_loading(whole_seconds);
-  const double of_many = options.seconds() / kManyLoads;
-  const double most = std::max({least, options.seconds() / kFewLoads, of_many});
-  return std::clamp(load_seconds, after_loading(of_many), most);
 }
 
 // Returns the phase of the workload that is compared; null when the run did not come to it.
@@ -86,11 +53,6 @@ LoadResult Load::Run() {
   CheckRows();
   result_.whole = result_.errors.empty() && !StopRequested();
   return std::move(result_);
-}
-
-double Load::ShortestMeasured(const AbOptions& options) {
-  const double least = LeastSeconds(options);
-  return least + WarmUpSeconds(options, least);
 }
 
 // Returns whether the side was started. Its error becomes one of the comparison's, so that what
@@ -148,7 +110,8 @@ void Load::RunSlices() {
   }
   result_.load_seconds = Now() - begin;
   const double loaded = Now();
-  const double seconds = MeasuredSeconds(options_, result_.load_seconds, turn_.seconds);
+  const double seconds =
+      MeasuredSeconds(options_, result_.load_seconds, turn_.seconds, turn_.spread);
   Blocks(WarmUpSeconds(options_, seconds), false);
   Blocks(seconds, true);
   result_.measured_seconds = Now() - loaded;

@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/ab/ab_options.h"
+#include "tools/ab/measured_time.h"
 #include "tools/ab/schedule.h"
 #include "tools/ab/side_run.h"
 #include "workloads/measure/histogram.h"
@@ -34,6 +36,7 @@ class Load {
   struct Turn {
     int number = 0;      // of the load, from 0
     double seconds = 0;  // with --loads: what the load may take, from its begin
+    std::optional<RatioSpread> spread;  // of the loads before it
   };
   // `dirs` has a directory for each side. `say` shows progress.
   Load(const AbOptions& options, const Surroundings& surroundings,
@@ -46,8 +49,6 @@ class Load {
   // to their end. Throws Error, which names the side, when the first side of the first load cannot
   // be started.
   LoadResult Run();
-  // Returns the least seconds that the slices of a load take, those of the warm-up included.
-  static double ShortestMeasured(const AbOptions& options);
 
  private:
   void RunRounds();

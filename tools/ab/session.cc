@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "device/error.h"
@@ -15,6 +16,7 @@
 #include "engines/elsewhere.h"
 #include "tools/ab/answers.h"
 #include "tools/ab/load.h"
+#include "tools/ab/measured_time.h"
 #include "tools/ab/schedule.h"
 #include "tools/output/progress.h"
 #include "tools/run/run_checks.h"
@@ -150,7 +152,7 @@ double AbSession::NextSeconds() const {
   const double loads = document_["loads"].get<int>();
   const double each = Elapsed() / loads;
   if (options_.loads == 0 || !options_.in_slices()) return each;
-  return each - std::max(0.0, measured_seconds_ / loads - Load::ShortestMeasured(options_));
+  return each - std::max(0.0, measured_seconds_ / loads - LeastMeasuredSeconds(options_));
 }
 
 // Returns whether another load is to be made.
@@ -165,9 +167,15 @@ bool AbSession::Again() const {
 }
 
 Load::Turn AbSession::TurnOf(int number) const {
-  if (options_.loads == 0) return {number, 0};
-  if (!options_.time_ends()) return {number, options_.seconds() / options_.loads};
-  return {number, (options_.seconds() - Elapsed()) / (options_.loads - number)};
+  Load::Turn turn{number, 0, std::nullopt};
+  if (options_.loads == 0) {
+    if (options_.in_slices()) turn.spread = SpreadOf(document_["samples"]);
+  } else if (options_.time_ends()) {
+    turn.seconds = (options_.seconds() - Elapsed()) / (options_.loads - number);
+  } else {
+    turn.seconds = options_.seconds() / options_.loads;
+  }
+  return turn;
 }
 
 void AbSession::Say(const std::string& what) {

@@ -1,0 +1,46 @@
+// For how long the sides are measured on a load of their databases, in slices.
+//
+// Ratios of slices differ, and so do those of loads. A load that is measured for longer has a more
+// exact ratio, and another load makes the mean over loads more exact, but it must be loaded first.
+// With a variance S of the ratio of one second, and V of that of loads beyond what their slices
+// explain, a time T has T / (L + m) loads that take L seconds to be loaded and are measured for m,
+// and the variance of their mean, (S / m + V) (L + m) / T, is least with m = sqrt(L S / V)
+// (T. Kalibera and R. Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013).
+#ifndef TESTBED_TOOLS_AB_MEASURED_TIME_H_
+#define TESTBED_TOOLS_AB_MEASURED_TIME_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "tools/ab/ab_options.h"
+
+namespace testbed {
+
+// The variances of the logarithm of the ratio of two sides' rates, the mean of all sides beside the
+// first.
+struct RatioSpread {
+  double of_pairs = 0;  // of a pair of blocks that mirror each other, within a load
+  double of_loads = 0;  // of loads, beyond what their pairs explain; 0 when these explain it all
+};
+
+// Returns the spread that the samples of a comparison in slices show (docs/results.md); nothing
+// from fewer than three loads that have two pairs of blocks each.
+std::optional<RatioSpread> SpreadOf(const nlohmann::json& samples);
+
+// Returns the length of the warm-up, in seconds, before slices of `seconds` are kept.
+double WarmUpSeconds(const AbOptions& options, double seconds);
+
+// Returns the seconds for which slices are kept on a load that took `load_seconds` to be loaded.
+// They are those of the header's comment, but from one to three times the loading, as long as the
+// loading while no spread is known, and at least a few blocks. They are not so long that --time
+// allows too few loads, nor so short that it allows more than statistics/looks.h can use. With
+// --loads they fill `turn_seconds`, what the load has from its begin.
+double MeasuredSeconds(const AbOptions& options, double load_seconds, double turn_seconds,
+                       const std::optional<RatioSpread>& spread);
+
+// Returns the least seconds that the slices of a load take, those of the warm-up included.
+double LeastMeasuredSeconds(const AbOptions& options);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_AB_MEASURED_TIME_H_
