@@ -156,10 +156,9 @@ void MyConnection::FailAsEngine(unsigned code, const std::string& message,
     case ER_SERVER_SHUTDOWN:
     case ER_CONNECTION_KILLED: {
       const std::string complaint = options_.complaint ? options_.complaint() : "";
-      throw Error(Error::kIo,
-                  fmt::format("mysql: the connection to {} is lost: {}", options_.shown,
-                              complaint.empty() ? message : complaint),
-                  Says(complaint, "No space left") ? ENOSPC : EIO);
+      throw LostConnection(fmt::format("mysql: the connection to {} is lost: {}", options_.shown,
+                                       complaint.empty() ? message : complaint),
+                           Says(complaint, "No space left") ? ENOSPC : EIO);
     }
     case ER_LOCK_WAIT_TIMEOUT:
     case ER_CHECKREAD:

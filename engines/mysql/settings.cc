@@ -191,9 +191,11 @@ Settings MakeSettings(const EngineOptions& options) {
   if (extra.Has("connect")) {
     s.is_private = false;
     s.targets = TargetsOf(options.extra.at("connect"));
+    s.goes_on = LostAddressOption("mysql", options, s.targets.size());
     RefuseBesideConnect("mysql", options, kOfPrivateServer);
     return s;
   }
+  (void)LostAddressOption("mysql", options, 0);
   if (extra.Has(kCheckpointWait)) {
     Refuse(kCheckpointWait, options.extra.at(kCheckpointWait),
            "it is an option for a server that runs already (connect)");
@@ -247,6 +249,7 @@ Capabilities MysqlCapabilities() {
       {"checkpoint_wait_s",
        "seconds that a checkpoint of the server of connect may take; clients that write there keep "
        "it from its end (600)"},
+      LostAddressMeaning(),
   };
   for (auto& option : mariadb::SharedOptions()) can.extra_options.push_back(std::move(option));
   return can;

@@ -73,6 +73,15 @@ std::string JoinAddresses(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
+                                             const std::vector<std::string>& names) {
+  std::vector<ServerAddress> all;
+  for (size_t i = 0; names.size() > 1 && i < names.size(); ++i) {
+    all.push_back({names[i], store.WhyLost(i)});
+  }
+  return all;
+}
+
 void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,
                     int patience_ms) {
   if (store->addresses() < 2) return;
@@ -83,8 +92,8 @@ void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Erro
   const std::string mark = fmt::format("{:016x}", RandomId());
   store->Ask(fmt::format("INSERT INTO {} (k, v) VALUES ('{}', '')", table.name, mark));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
-  for (size_t address = 1; address < store->addresses(); ++address) {
-    while (!ShowsMark(store, address, table.name, mark)) {
+  store->AtEach([&](size_t address) {
+    while (address != 0 && !ShowsMark(store, address, table.name, mark)) {
       if (StopRequested()) throw Stopped("while it waited for the server at " + names[address]);
       if (std::chrono::steady_clock::now() > deadline) {
         throw Error(kind,
@@ -95,7 +104,7 @@ void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Erro
       }
       std::this_thread::sleep_for(kAddressPoll);
     }
-  }
+  });
 }
 
 }  // namespace testbed

@@ -24,6 +24,7 @@ SqlStore::SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std:
       connect_(std::move(connect)),
       made_(std::move(made)),
       addresses_(addresses),
+      lost_(addresses),
       opens_tables_(!dialect_->OpenForReads({.name = "t", .column = {}}).empty()),
       connections_(addresses) {}
 
@@ -36,6 +37,41 @@ void SqlStore::FailCommits(const Error& error) {
 void SqlStore::ThrowFailure() const {
   LockGuard lock(mutex_);
   throw Error(*failure_);
+}
+
+std::unique_ptr<SqlConnection> SqlStore::ConnectFrom(size_t* address) {
+  // The first address is never lost, so that this ends there at the latest.
+  for (;; *address = (*address + 1) % addresses_) {
+    if (!WhyLost(*address).empty()) continue;
+    try {
+      return connect_(*address);
+    } catch (const Error& error) {
+      if (!MarkLost(*address, error.what())) throw;
+    }
+  }
+}
+
+bool SqlStore::MarkLost(size_t address, const std::string& why) {
+  if (!limits_.goes_on || address == 0) return false;
+  LockGuard lock(mutex_);
+  if (lost_[address].empty()) lost_[address] = why;
+  return true;
+}
+
+std::string SqlStore::WhyLost(size_t address) const {
+  LockGuard lock(mutex_);
+  return lost_[address];
+}
+
+void SqlStore::AtEach(const std::function<void(size_t address)>& work) {
+  for (size_t address = 0; address < addresses_; ++address) {
+    if (!WhyLost(address).empty()) continue;
+    try {
+      work(address);
+    } catch (const LostConnection& lost) {
+      if (!MarkLost(address, lost.what())) throw;
+    }
+  }
 }
 
 void SqlStore::CheckName(const std::string& name) const {
