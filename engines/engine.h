@@ -127,7 +127,7 @@ struct EngineCounters {
 };
 // Returns the sum of what several servers count. Nothing is known of it where one of them does not
 // tell its part.
-EngineCounters SumOf(const std::vector<std::optional<EngineCounters>>& parts);
+EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& parts);
 
 // One of several addresses of an engine's server (Engine::NewClientSession).
 struct ServerAddress {

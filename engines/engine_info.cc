@@ -128,7 +128,7 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& other) {
   return *this;
 }
 
-EngineCounters SumOf(const std::vector<std::optional<EngineCounters>>& parts) {
+EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& parts) {
   EngineCounters sum;
   for (const std::optional<EngineCounters>& part : parts) {
     if (!part) return {};

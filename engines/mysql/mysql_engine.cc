@@ -74,7 +74,7 @@ class MysqlEngine : public Engine {
   void Checkpoint() override { WriteAll(); }
   void Settle() override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
-  EngineCounters Counters() const override { return SumOf(CountersByAddress()); }
+  EngineCounters Counters() const override { return SumOfCounters(CountersByAddress()); }
   std::vector<std::optional<EngineCounters>> CountersByAddress() const override;
   std::vector<ServerAddress> ServerAddresses() const override {
     return ServerAddressesOf(*store_, Addresses());

@@ -68,7 +68,7 @@ class PostgresEngine : public Engine {
   void Checkpoint() override;
   void Settle() override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
-  EngineCounters Counters() const override { return SumOf(CountersByAddress()); }
+  EngineCounters Counters() const override { return SumOfCounters(CountersByAddress()); }
   std::vector<std::optional<EngineCounters>> CountersByAddress() const override;
   std::vector<ServerAddress> ServerAddresses() const override {
     return ServerAddressesOf(*store_, Addresses());
