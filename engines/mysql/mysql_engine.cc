@@ -195,7 +195,8 @@ bool MysqlEngine::IsTableThere(const std::string& table) {
 
 ConnectOptions MysqlEngine::Target(size_t address) const {
   ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.targets[address];
-  options.as_text = settings_.access == Access::kSelect;
+  options.batches = settings_.access == Access::kBatched;
+  options.as_text = options.batches || settings_.access == Access::kSelect;
   // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
   // another syncs lazy commits. A server may also be set to commit nothing by itself, or to begin
   // the next transaction with each COMMIT; writes outside of a transaction would then be lost.

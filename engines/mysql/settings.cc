@@ -156,6 +156,15 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
   return all;
 }
 
+Access AccessOption(const ExtraOptions& extra) {
+  const std::string access =
+      extra.Choice("access", "prepared", {"prepared", "select", "handler", "batched"});
+  return access == "prepared"  ? Access::kPrepared
+         : access == "select"  ? Access::kSelect
+         : access == "handler" ? Access::kHandler
+                               : Access::kBatched;
+}
+
 }  // namespace
 
 std::vector<std::string> ServerNames() {
@@ -174,10 +183,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.lazy_interval_ms = options.lazy_interval_ms;
   s.create = options.create;
   s.replace = options.replace;
-  const std::string access = extra.Choice("access", "prepared", {"prepared", "select", "handler"});
-  s.access = access == "prepared" ? Access::kPrepared
-             : access == "select" ? Access::kSelect
-                                  : Access::kHandler;
+  s.access = AccessOption(extra);
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
   s.schema = SchemaOption(
       "mysql", options,
@@ -204,7 +210,7 @@ Settings MakeSettings(const EngineOptions& options) {
   if (server == "rocksdb") {
     s.storage = Storage::kRocksdb;
     if (s.access == Access::kHandler) {
-      Refuse("access", "handler", "MyRocks has no HANDLER; it accepts prepared, select");
+      Refuse("access", "handler", "MyRocks has no HANDLER; it accepts prepared, select, batched");
     }
   }
   TakeServer(options, extra, server, &s);
@@ -240,7 +246,9 @@ Capabilities MysqlCapabilities() {
        "of InnoDB (mariadb)"},
       {"access",
        "prepared: rows are read by a prepared SELECT; select: all statements are sent as text; "
-       "handler: rows are read by HANDLER ... READ, and by SELECT through an index (prepared)"},
+       "handler: rows are read by HANDLER ... READ, and by SELECT through an index; batched: as "
+       "text, several statements in a packet, so that the writes of a transaction and the reads of "
+       "a multi-get share a round trip (prepared)"},
       {"plugins", "directory with MyRocks, ha_rocksdb.so, for server=rocksdb (the server's own)"},
       {"write_buffer_size",
        "size of each of MyRocks' two memtables, for server=rocksdb (--ram / 16, up to 64M)"},

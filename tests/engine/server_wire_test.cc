@@ -134,6 +134,27 @@ TEST_P(ServerWireTest, CountsTheBytesOfAnEncryptedConnection) {
   ExpectTheWorkIsCounted();
 }
 
+TEST_P(ServerWireTest, TheStatementsOfABatchShareARoundTrip) {
+  if (info().name != "mysql") GTEST_SKIP() << "it is an access of mysql";
+  OpenBehindRelay();
+  EngineOptions options = options_;
+  options.extra = {
+      {"schema", "batches"}, {"connect", UrlOf(dir_ + "/relay")}, {"access", "batched"}};
+  other_ = OpenEngine("mysql", dir_ + "/by_batches", options);
+  other_table_ = other_->OpenTable("t");
+  other_session_ = other_->NewSession();
+  const LedgerCounts before = Ledger::Get().Counts();
+  Work();
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const auto trips = [&](OpKind op) { return cost.ops[op.id].wire.round_trips; };
+  EXPECT_EQ(trips(read_), 1u);
+  EXPECT_EQ(trips(several_), 1u);
+  EXPECT_EQ(trips(scan_), 1u);
+  EXPECT_LE(trips(write_), 3u) << "BEGIN, ten rows of 30,000 bytes and COMMIT, at 256 KiB a batch";
+  End();
+  ExpectTheWorkIsCounted();
+}
+
 // The first address is the server's own, the second that of the relay, which is then cut.
 TEST_P(ServerWireTest, AClientWhoseAddressIsLostGoesOnAtTheNext) {
   OpenBehindRelay();
