@@ -422,6 +422,7 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
   } else {
     all.emplace_back("addresses", JoinAddresses(Addresses()));
     all.emplace_back("lost_address", settings_.goes_on ? "next" : "end");
+    all.emplace_back("charged", HowCharged(store_.get(), Addresses()));
   }
   std::map<std::string, std::string> variables;
   {

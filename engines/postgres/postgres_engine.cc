@@ -279,6 +279,7 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
   } else {
     all.emplace_back("addresses", JoinAddresses(Addresses()));
     all.emplace_back("lost_address", settings_.goes_on ? "next" : "end");
+    all.emplace_back("charged", HowCharged(store_.get(), Addresses()));
   }
   std::string names =
       "'block_size', 'data_checksums', 'wal_segment_size', 'fsync', 'synchronous_commit', "

@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "device/os/random_id.h"
 #include "device/os/signal_guard.h"
+#include "engines/elsewhere.h"
 #include "engines/sql/dialect.h"
 #include "engines/sql/server_options.h"
 
@@ -80,6 +81,18 @@ std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
     all.push_back({names[i], store.WhyLost(i)});
   }
   return all;
+}
+
+std::string HowCharged(SqlStore* store, const std::vector<std::string>& names) {
+  std::vector<std::string> not_followed;
+  store->AtEach([&](size_t address) {
+    if (store->IsFollowed(address)) return;
+    not_followed.push_back(names[address].empty() ? "the server" : names[address]);
+  });
+  if (not_followed.empty()) return kChargedToOperations;
+  return fmt::format("to no operation at {}: a connection there is over TCP, or has no thread of "
+                     "the server to itself",
+                     JoinAddresses(not_followed));
 }
 
 void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,

@@ -168,9 +168,19 @@ std::vector<std::string> SqlStore::TableNames() const {
 
 std::vector<SqlConnection::Row> SqlStore::Ask(const std::string& sql, size_t address) {
   LockGuard lock(asking_);
+  return Asked(address).Run(sql);
+}
+
+bool SqlStore::IsFollowed(size_t address) {
+  LockGuard lock(asking_);
+  return Asked(address).server_thread() != 0;
+}
+
+// Returns the store's own connection to the address, which the first call makes.
+SqlConnection& SqlStore::Asked(size_t address) {
   std::unique_ptr<SqlConnection>& connection = connections_[address];
   if (connection == nullptr) connection = connect_(address);
-  return connection->Run(sql);
+  return *connection;
 }
 
 std::string SqlStore::AskOne(const std::string& sql, size_t address) {

@@ -80,6 +80,10 @@ class SqlStore {
   // Returns the first value of the answer to `sql`; empty when there is none.
   std::string AskOne(const std::string& sql, size_t address = 0);
 
+  // Returns whether a thread of the server that this machine's kernel account can follow serves the
+  // store's own connection to the address (SqlConnection::server_thread).
+  bool IsFollowed(size_t address);
+
   const SqlDialect& dialect() const { return *dialect_; }
   const SqlLimits& limits() const { return limits_; }
   const std::string& engine() const { return engine_; }
@@ -122,6 +126,8 @@ class SqlStore {
   std::shared_mutex turns_;  // held exclusively while a table gets an index; before readers_mutex_
   Mutex readers_mutex_;
   std::vector<SqlTableReader*> readers_ GUARDED_BY(readers_mutex_);
+  SqlConnection& Asked(size_t address) REQUIRES(asking_);
+
   Mutex asking_;
   std::vector<std::unique_ptr<SqlConnection>> connections_ GUARDED_BY(asking_);  // by address
 };

@@ -15,6 +15,7 @@
 #include "device/os/allocator.h"
 #include "device/os/signal_guard.h"
 #include "engines/databases.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 #include "tools/live/second_reporter.h"
 #include "tools/output/progress.h"
@@ -67,7 +68,18 @@ void ChildRun::OpenEngine() {
   EngineInUse in_use{options_.engine_name, FindEngine(options_.engine_name).version, {}};
   for (const auto& [name, value] : engine_->EffectiveSettings()) in_use.effective[name] = value;
   if (in_use.effective.contains("version")) in_use.version = in_use.effective.at("version");
+  if (in_use.effective.contains("charged")) NoteCharges(in_use.effective.at("charged"));
   record_.engine = std::move(in_use);
+}
+
+// Notes that blocks are charged to no operation, where an engine whose server runs already says so.
+void ChildRun::NoteCharges(const std::string& charged) {
+  if (!account_->in_kernel() || charged == kChargedToOperations) return;
+  std::vector<std::string>& missing = record_.accounting->missing;
+  const std::string sentence = "the blocks of an operation: they are charged " + charged;
+  if (std::find(missing.begin(), missing.end(), sentence) == missing.end()) {
+    missing.push_back(sentence);
+  }
 }
 
 PhaseOptions ChildRun::MeasuredPhase(bool loads) const {

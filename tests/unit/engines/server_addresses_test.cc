@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 #include "engines/sql/addresses.h"
 #include "engines/sql/server_options.h"
@@ -201,6 +202,7 @@ class PlainDialect : public SqlDialect {
 struct PlainNodes {
   std::vector<int> lags;             // by address, in questions
   std::vector<bool> down;            // by address: it answers nothing
+  std::vector<int> threads;          // by address: that serves a connection
   std::vector<std::string> said;     // "ADDRESS: SQL", but for questions
   std::vector<size_t> connected_to;  // by each connection
 };
@@ -224,7 +226,7 @@ class PlainConnection : public SqlConnection {
   std::string_view Column(size_t) const override { return {}; }
   void Send(SqlStatement, std::span<const SqlParameter>) override { Answer(); }
   void Await() override { Answer(); }
-  int server_thread() const override { return 0; }
+  int server_thread() const override { return nodes_->threads[address_]; }
 
  private:
   void Answer() const {
@@ -239,6 +241,7 @@ class AddressesTest : public testing::Test {
   void MakeStore(const std::vector<int>& lags, bool goes_on = false) {
     nodes_.lags = lags;
     nodes_.down.assign(lags.size(), false);
+    nodes_.threads.assign(lags.size(), 0);
     SqlLimits limits;
     limits.max_key_size = limits.max_value_size = 100;
     limits.goes_on = goes_on;
@@ -358,6 +361,16 @@ TEST_F(AddressesTest, WithoutTheOptionALostAddressEndsItsSessions) {
   std::string_view value;
   EXPECT_THROW(session.Get(table, "k", &value), LostConnection);
   EXPECT_EQ(store_->WhyLost(1), "");
+}
+
+TEST_F(AddressesTest, WhereNoThreadCanBeFollowedNothingIsChargedToOperations) {
+  MakeStore({0, 0});
+  nodes_.threads = {71, 72};
+  EXPECT_EQ(HowCharged(store_.get(), {"n1", "n2"}), kChargedToOperations);
+  nodes_.threads[1] = 0;
+  EXPECT_THAT(HowCharged(store_.get(), {"n1", "n2"}), HasSubstr("to no operation at n2: "));
+  MakeStore({0});
+  EXPECT_THAT(HowCharged(store_.get(), {""}), HasSubstr("to no operation at the server: "));
 }
 
 TEST(LostAddressOptionTest, TakesEndOrNextWhereThereAreSeveralAddresses) {
