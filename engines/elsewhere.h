@@ -14,6 +14,11 @@ namespace testbed {
 // Thread-safe.
 bool WorksElsewhere(const std::string& engine, const EngineOptions& options);
 
+// The effective setting "charged" of an engine whose server runs already, where the blocks that the
+// server reads and writes for a client are charged to the client's operations. Any other text
+// follows "they are charged", and says why they are not.
+inline constexpr char kChargedToOperations[] = "to operations";
+
 }  // namespace testbed
 
 #endif  // TESTBED_ENGINES_ELSEWHERE_H_

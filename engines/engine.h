@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/error.h"
 #include "device/file/file.h"
 #include "engines/disk_size.h"
 
@@ -123,6 +124,23 @@ struct EngineCounters {
 
   // Adds what another database or server counts. A field that both leave empty stays empty.
   EngineCounters& operator+=(const EngineCounters& other);
+};
+// Returns the sum of what several servers count. Nothing is known of it where one of them does not
+// tell its part.
+EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& parts);
+
+// One of several addresses of an engine's server (Engine::NewClientSession).
+struct ServerAddress {
+  std::string name;
+  std::string lost;  // why clients have left it; empty: they have not
+};
+
+// A call of a session throws LostAnswer when the server was lost before it had answered, and the
+// session goes on at another one. Nobody knows whether a write or a commit that got no answer was
+// performed. A transaction that was open is over.
+class LostAnswer : public Error {
+ public:
+  explicit LostAnswer(const Error& lost) : Error(lost) {}
 };
 
 // A Cursor walks the rows of one table in key order. It sees the uncommitted writes of its own
@@ -293,6 +311,12 @@ class Engine {
   // whose server has several addresses connects the clients to them in turn, and all sessions of
   // NewSession to the first; for other engines there is no difference.
   virtual std::unique_ptr<Session> NewClientSession(int client) { return NewSession(); }
+  // Returns these addresses in their order; none where all sessions go to the same. Client c is
+  // connected to number c modulo their number. Asks no server.
+  virtual std::vector<ServerAddress> ServerAddresses() const { return {}; }
+  // Returns what the server at each of these addresses counts, and nothing in place of one that is
+  // lost. None: Counters is all there is.
+  virtual std::vector<std::optional<EngineCounters>> CountersByAddress() const { return {}; }
 
   // Returns whether the engine maintains secondary indexes itself (Capabilities::indexes). Without
   // them, a workload keeps an index as a table whose entries it writes itself.

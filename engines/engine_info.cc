@@ -128,6 +128,15 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& other) {
   return *this;
 }
 
+EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& parts) {
+  EngineCounters sum;
+  for (const std::optional<EngineCounters>& part : parts) {
+    if (!part) return {};
+    sum += *part;
+  }
+  return sum;
+}
+
 std::string JoinWords(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;

@@ -176,6 +176,9 @@ class Workload {
   // Returns the client of thread number `thread` of `threads`. The same numbers and the same seed
   // give the same operations. `session` must outlive the client.
   virtual std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) = 0;
+  // Returns whether its clients can go on after an Execute that threw LostAnswer
+  // (engines/engine.h). What it was to write is in the database or not.
+  virtual bool bears_lost_answers() const { return false; }
   // Called after all clients have ended, outside the measured time. Checks the database as a whole
   // and returns a sentence about the first error, or an empty string. A check that reads for long
   // ends, with an empty string, when the run is asked to stop (StopRequested).

@@ -22,6 +22,7 @@ namespace testbed::mysql {
 namespace {
 
 constexpr unsigned kTlsRequired = 3159;  // ER_SECURE_TRANSPORT_REQUIRED
+constexpr size_t kMostInBatch = 128, kMostBytesInBatch = 256 << 10;
 
 // Returns the parts of a statement around its parameters. A question mark within quotation marks is
 // none.
@@ -72,6 +73,17 @@ MyConnection::~MyConnection() { EndResult(); }
 
 void MyConnection::EndResult() {
   if (MariadbStatement* const last = std::exchange(current_, nullptr)) last->EndResult();
+  FreeRows();
+  // The library refuses a statement while answers to others are to come.
+  while (unread_ != 0 && client_.mysql_next_result(handle()) == 0) {
+    --unread_;
+    result_ = client_.mysql_store_result(handle());
+    FreeRows();
+  }
+  unread_ = 0;
+}
+
+void MyConnection::FreeRows() {
   if (MYSQL_RES* const last = std::exchange(result_, nullptr)) client_.mysql_free_result(last);
 }
 
@@ -86,7 +98,7 @@ void MyConnection::Connect() {
   const char* const password = options_.private_server ? nullptr : std::getenv("MYSQL_PWD");
   if (client_.mysql_real_connect(handle(), given(options_.host), given(options_.user), password,
                                  given(options_.database), options_.port, given(options_.socket),
-                                 0) == nullptr) {
+                                 options_.batches ? CLIENT_MULTI_STATEMENTS : 0) == nullptr) {
     const unsigned code = client_.mysql_errno(handle());
     const char* how = "";
     if (code == ER_ACCESS_DENIED_ERROR || code == ER_ACCESS_DENIED_NO_PASSWORD_ERROR) {
@@ -156,10 +168,9 @@ void MyConnection::FailAsEngine(unsigned code, const std::string& message,
     case ER_SERVER_SHUTDOWN:
     case ER_CONNECTION_KILLED: {
       const std::string complaint = options_.complaint ? options_.complaint() : "";
-      throw Error(Error::kIo,
-                  fmt::format("mysql: the connection to {} is lost: {}", options_.shown,
-                              complaint.empty() ? message : complaint),
-                  Says(complaint, "No space left") ? ENOSPC : EIO);
+      throw LostConnection(fmt::format("mysql: the connection to {} is lost: {}", options_.shown,
+                                       complaint.empty() ? message : complaint),
+                           Says(complaint, "No space left") ? ENOSPC : EIO);
     }
     case ER_LOCK_WAIT_TIMEOUT:
     case ER_CHECKREAD:
@@ -175,6 +186,7 @@ void MyConnection::FailAsEngine(unsigned code, const std::string& message,
 }
 
 std::vector<SqlConnection::Row> MyConnection::Run(const std::string& sql) {
+  Await();
   EndResult();
   return Query(sql);
 }
@@ -212,6 +224,7 @@ SqlStatement MyConnection::Prepare(const std::string& sql, size_t parameters, si
 }
 
 void MyConnection::Execute(SqlStatement statement, std::span<const SqlParameter> parameters) {
+  Await();
   EndResult();
   Statement& wanted = statements_[statement];
   if (!wanted.prepared) return ExecuteText(wanted, parameters);
@@ -226,26 +239,94 @@ void MyConnection::Execute(SqlStatement statement, std::span<const SqlParameter>
   current_ = &*wanted.prepared;
 }
 
-void MyConnection::ExecuteText(const Statement& statement,
-                               std::span<const SqlParameter> parameters) {
-  text_ = statement.parts[0];
+void MyConnection::AppendText(const Statement& statement, std::span<const SqlParameter> parameters,
+                              std::string* text) const {
+  *text += statement.parts[0];
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].number) {
-      text_ += std::to_string(*parameters[i].number);
+      *text += std::to_string(*parameters[i].number);
     } else {
       const std::string_view bytes = parameters[i].bytes;
-      text_ += '\'';
-      const size_t begin = text_.size();
-      text_.resize(begin + bytes.size() * 2 + 1);  // as much as the library may need
-      text_.resize(begin + client_.mysql_real_escape_string(handle(), text_.data() + begin,
+      *text += '\'';
+      const size_t begin = text->size();
+      text->resize(begin + bytes.size() * 2 + 1);  // as much as the library may need
+      text->resize(begin + client_.mysql_real_escape_string(handle(), text->data() + begin,
                                                             bytes.data(), bytes.size()));
-      text_ += '\'';
+      *text += '\'';
     }
-    text_ += statement.parts[i + 1];
+    *text += statement.parts[i + 1];
   }
+}
+
+void MyConnection::ExecuteText(const Statement& statement,
+                               std::span<const SqlParameter> parameters) {
+  text_.clear();
+  AppendText(statement, parameters, &text_);
   const auto sql = [&] { return fmt::format("{}", fmt::join(statement.parts, "?")); };
   if (client_.mysql_real_query(handle(), text_.data(), text_.size()) != 0) FailLast(sql());
   result_ = StoreResult(sql);
+}
+
+std::string MyConnection::SqlOf(SqlStatement statement) const {
+  return fmt::format("{}", fmt::join(statements_[statement].parts, "?"));
+}
+
+void MyConnection::Enqueue(SqlStatement statement, std::span<const SqlParameter> parameters) {
+  if (!batched_.empty()) batch_ += ';';
+  AppendText(statements_[statement], parameters, &batch_);
+  batched_.push_back(statement);
+}
+
+void MyConnection::Send(SqlStatement statement, std::span<const SqlParameter> parameters) {
+  if (!options_.batches) return Execute(statement, parameters);
+  Enqueue(statement, parameters);
+  if (batched_.size() >= kMostInBatch || batch_.size() >= kMostBytesInBatch) Await();
+}
+
+void MyConnection::Await() {
+  if (batched_.empty()) return;
+  SendBatch();
+  while (unread_ != 0) NextAnswer();
+}
+
+void MyConnection::SendBatch() {
+  EndResult();
+  text_.swap(batch_);
+  batch_.clear();
+  sent_.swap(batched_);
+  batched_.clear();
+  at_ = 0;
+  const auto sql = [this] { return SqlOf(sent_[0]); };
+  if (client_.mysql_real_query(handle(), text_.data(), text_.size()) != 0) FailLast(sql());
+  unread_ = sent_.size() - 1;
+  result_ = StoreResult(sql);
+}
+
+void MyConnection::NextAnswer() {
+  FreeRows();
+  ++at_;
+  const auto sql = [this] { return SqlOf(sent_[at_]); };
+  const int code = client_.mysql_next_result(handle());
+  // The server executes no statement behind one that fails.
+  if (code != 0) unread_ = 0;
+  if (code > 0) FailLast(sql());
+  if (code < 0) throw Error(Error::kRun, "mysql: the server has not answered " + sql());
+  --unread_;
+  result_ = StoreResult(sql);
+}
+
+bool MyConnection::ExecuteForEach(SqlStatement statement, std::span<const std::string_view> keys) {
+  if (!options_.batches) return false;
+  Await();
+  size_t bytes = 0;
+  for (const std::string_view key : keys) bytes += key.size();
+  if (bytes > kMostBytesInBatch) return false;
+  for (const std::string_view key : keys) {
+    const SqlParameter parameters[] = {{key, {}}};
+    Enqueue(statement, parameters);
+  }
+  SendBatch();
+  return true;
 }
 
 bool MyConnection::NextRow() {

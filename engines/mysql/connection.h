@@ -1,6 +1,6 @@
 // A MyConnection is a connection to MariaDB by its client library: prepared statements in the
 // binary protocol, or statements as text with the parameters in it. A statement is executed when it
-// is sent.
+// is sent; with ConnectOptions::batches, those that Send is given are sent together, as one text.
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
@@ -25,6 +25,7 @@ struct ConnectOptions {
   bool tls = false;
   bool private_server = false;  // reads no option files, and needs no password
   bool as_text = false;         // statements are sent as text instead of being prepared
+  bool batches = false;         // with as_text: several statements in a packet
   std::string address;          // of a server that runs already, as results name it
   std::string shown;            // the server's name in errors
   std::string setup;            // a statement that each connection begins with
@@ -56,10 +57,10 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   void Execute(SqlStatement statement, std::span<const SqlParameter> parameters) override;
   bool NextRow() override;
   std::string_view Column(size_t column) const override;
-  void Send(SqlStatement statement, std::span<const SqlParameter> parameters) override {
-    Execute(statement, parameters);
-  }
-  void Await() override {}
+  void Send(SqlStatement statement, std::span<const SqlParameter> parameters) override;
+  void Await() override;
+  bool ExecuteForEach(SqlStatement statement, std::span<const std::string_view> keys) override;
+  void NextResult() override { NextAnswer(); }
   int server_thread() const override { return server_thread_; }
 
  private:
@@ -70,6 +71,16 @@ class MyConnection : public SqlConnection, private MariadbHandle {
     std::optional<MariadbStatement> prepared;
   };
   void ExecuteText(const Statement& statement, std::span<const SqlParameter> parameters);
+  // Adds a statement to a text, with its parameters.
+  void AppendText(const Statement& statement, std::span<const SqlParameter> parameters,
+                  std::string* text) const;
+  std::string SqlOf(SqlStatement statement) const;
+  void Enqueue(SqlStatement statement, std::span<const SqlParameter> parameters);
+  // Sends the batch and takes the answer to its first statement.
+  void SendBatch();
+  // Takes the answer to the next statement of the batch that was sent.
+  void NextAnswer();
+  void FreeRows();
   void FailAsEngine(unsigned code, const std::string& message,
                     const std::string& doing) const override;
   void Connect();
@@ -86,6 +97,11 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   MYSQL_RES* result_ = nullptr;          // its rows; null: none
   MYSQL_ROW row_ = nullptr;
   const unsigned long* lengths_ = nullptr;  // of the columns of row_
+  std::string batch_;                       // statements that are to be sent, as one text
+  std::vector<SqlStatement> batched_;       // these
+  std::vector<SqlStatement> sent_;          // those of the batch that was sent last
+  size_t at_ = 0;                           // index in sent_ of the one whose answer was taken
+  size_t unread_ = 0;                       // statements of sent_ whose answers are to come
 };
 
 }  // namespace testbed::mysql

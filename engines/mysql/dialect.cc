@@ -10,7 +10,7 @@ std::string HandlerOf(const SqlTable& table) { return fmt::format("h{}", table.t
 }  // namespace
 
 const char* AccessName(Access access) {
-  static constexpr const char* kNames[] = {"prepared", "select", "handler"};
+  static constexpr const char* kNames[] = {"prepared", "select", "handler", "batched"};
   return kNames[static_cast<size_t>(access)];
 }
 

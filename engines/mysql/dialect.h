@@ -18,8 +18,9 @@
 namespace testbed::mysql {
 
 // How rows are read: by SELECT or HANDLER, prepared, or by SELECT as text. In kSelect writes are
-// sent as text, too, as by a client that prepares nothing.
-enum class Access : uint8_t { kPrepared, kSelect, kHandler };
+// sent as text, too, as by a client that prepares nothing; in kBatched several statements are sent
+// as one text.
+enum class Access : uint8_t { kPrepared, kSelect, kHandler, kBatched };
 const char* AccessName(Access access);
 
 // Which storage engine of the server keeps the tables.

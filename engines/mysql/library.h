@@ -12,9 +12,10 @@
 
 namespace testbed::mysql {
 
-#define TESTBED_CLIENT_CALLS(call)                                                 \
-  call(mysql_get_server_version) call(mysql_get_socket) call(mysql_get_ssl_cipher) \
-      call(mysql_real_escape_string) call(mysql_send_query) call(mysql_read_query_result)
+#define TESTBED_CLIENT_CALLS(call)                                                        \
+  call(mysql_get_server_version) call(mysql_get_socket) call(mysql_get_ssl_cipher)        \
+      call(mysql_real_escape_string) call(mysql_send_query) call(mysql_read_query_result) \
+          call(mysql_next_result)
 
 // Client has a pointer to each function of the library that testbed calls.
 struct Client : MariadbCalls {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -73,7 +74,11 @@ class MysqlEngine : public Engine {
   void Checkpoint() override { WriteAll(); }
   void Settle() override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
-  EngineCounters Counters() const override;
+  EngineCounters Counters() const override { return SumOfCounters(CountersByAddress()); }
+  std::vector<std::optional<EngineCounters>> CountersByAddress() const override;
+  std::vector<ServerAddress> ServerAddresses() const override {
+    return ServerAddressesOf(*store_, Addresses());
+  }
   DiskSize SizeOnDisk() const override;
 
  private:
@@ -139,7 +144,8 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   store_ = std::make_unique<SqlStore>(
       "mysql", std::make_unique<Dialect>(mariadb::kMaxKeySize, settings_.access, settings_.storage),
       schema_,
-      SqlLimits{mariadb::kMaxKeySize, settings_.max_value_size, settings_.conflict_wait_ms},
+      SqlLimits{mariadb::kMaxKeySize, settings_.max_value_size, settings_.conflict_wait_ms,
+                settings_.goes_on},
       [this](size_t address) { return std::make_unique<MyConnection>(Target(address)); }, made,
       std::max<size_t>(settings_.targets.size(), 1));
   if (const Version told = ParseVersion(store_->AskOne("SELECT VERSION()"))) version_ = told;
@@ -189,7 +195,8 @@ bool MysqlEngine::IsTableThere(const std::string& table) {
 
 ConnectOptions MysqlEngine::Target(size_t address) const {
   ConnectOptions options = server_ != nullptr ? server_->connect() : settings_.targets[address];
-  options.as_text = settings_.access == Access::kSelect;
+  options.batches = settings_.access == Access::kBatched;
+  options.as_text = options.batches || settings_.access == Access::kSelect;
   // A server ends idle sessions, by default after eight hours. One session holds the schema's lock,
   // another syncs lazy commits. A server may also be set to commit nothing by itself, or to begin
   // the next transaction with each COMMIT; writes outside of a transaction would then be lost.
@@ -281,7 +288,7 @@ void MysqlEngine::WriteAll() {
   }
   if (server_ != nullptr) return WriteDirtyPages();
   try {
-    for (size_t i = 0; i < store_->addresses(); ++i) CheckpointGivenServer(i);
+    store_->AtEach([this](size_t address) { CheckpointGivenServer(address); });
   } catch (const Error& error) {
     if (error.kind() != Error::kUsage) throw;
     may_checkpoint_ = false;  // EffectiveSettings reports this
@@ -342,10 +349,10 @@ void MysqlEngine::Settle() {
   AwaitAddresses(store_.get(), Addresses(), Error::kRun, kPatienceAtRest);
   // An older server shortens the history at each 128th batch alone, so a part of it stays.
   constexpr milliseconds kOfOlder(1000);
-  for (size_t i = 0; i < store_->addresses(); ++i) {
-    mariadb::AwaitPurge([this, i] { return Purge(i); },
-                        version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience);
-  }
+  const milliseconds patience = version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience;
+  store_->AtEach([this, patience](size_t address) {
+    mariadb::AwaitPurge([this, address] { return Purge(address); }, patience);
+  });
   WriteAll();
 }
 
@@ -414,6 +421,8 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
     all.emplace_back("program", settings_.program);
   } else {
     all.emplace_back("addresses", JoinAddresses(Addresses()));
+    all.emplace_back("lost_address", settings_.goes_on ? "next" : "end");
+    all.emplace_back("charged", HowCharged(store_.get(), Addresses()));
   }
   std::map<std::string, std::string> variables;
   {
@@ -436,10 +445,10 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
   return all;
 }
 
-EngineCounters MysqlEngine::Counters() const {
-  EngineCounters sum;
-  for (size_t i = 0; i < store_->addresses(); ++i) sum += CountersOf(i);
-  return sum;
+std::vector<std::optional<EngineCounters>> MysqlEngine::CountersByAddress() const {
+  std::vector<std::optional<EngineCounters>> all(store_->addresses());
+  store_->AtEach([this, &all](size_t address) { all[address] = CountersOf(address); });
+  return all;
 }
 
 EngineCounters MysqlEngine::CountersOf(size_t address) const {

@@ -156,6 +156,15 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
   return all;
 }
 
+Access AccessOption(const ExtraOptions& extra) {
+  const std::string access =
+      extra.Choice("access", "prepared", {"prepared", "select", "handler", "batched"});
+  return access == "prepared"  ? Access::kPrepared
+         : access == "select"  ? Access::kSelect
+         : access == "handler" ? Access::kHandler
+                               : Access::kBatched;
+}
+
 }  // namespace
 
 std::vector<std::string> ServerNames() {
@@ -174,10 +183,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.lazy_interval_ms = options.lazy_interval_ms;
   s.create = options.create;
   s.replace = options.replace;
-  const std::string access = extra.Choice("access", "prepared", {"prepared", "select", "handler"});
-  s.access = access == "prepared" ? Access::kPrepared
-             : access == "select" ? Access::kSelect
-                                  : Access::kHandler;
+  s.access = AccessOption(extra);
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
   s.schema = SchemaOption(
       "mysql", options,
@@ -191,9 +197,11 @@ Settings MakeSettings(const EngineOptions& options) {
   if (extra.Has("connect")) {
     s.is_private = false;
     s.targets = TargetsOf(options.extra.at("connect"));
+    s.goes_on = LostAddressOption("mysql", options, s.targets.size());
     RefuseBesideConnect("mysql", options, kOfPrivateServer);
     return s;
   }
+  (void)LostAddressOption("mysql", options, 0);
   if (extra.Has(kCheckpointWait)) {
     Refuse(kCheckpointWait, options.extra.at(kCheckpointWait),
            "it is an option for a server that runs already (connect)");
@@ -202,7 +210,7 @@ Settings MakeSettings(const EngineOptions& options) {
   if (server == "rocksdb") {
     s.storage = Storage::kRocksdb;
     if (s.access == Access::kHandler) {
-      Refuse("access", "handler", "MyRocks has no HANDLER; it accepts prepared, select");
+      Refuse("access", "handler", "MyRocks has no HANDLER; it accepts prepared, select, batched");
     }
   }
   TakeServer(options, extra, server, &s);
@@ -238,7 +246,9 @@ Capabilities MysqlCapabilities() {
        "of InnoDB (mariadb)"},
       {"access",
        "prepared: rows are read by a prepared SELECT; select: all statements are sent as text; "
-       "handler: rows are read by HANDLER ... READ, and by SELECT through an index (prepared)"},
+       "handler: rows are read by HANDLER ... READ, and by SELECT through an index; batched: as "
+       "text, several statements in a packet, so that the writes of a transaction and the reads of "
+       "a multi-get share a round trip (prepared)"},
       {"plugins", "directory with MyRocks, ha_rocksdb.so, for server=rocksdb (the server's own)"},
       {"write_buffer_size",
        "size of each of MyRocks' two memtables, for server=rocksdb (--ram / 16, up to 64M)"},
@@ -247,6 +257,7 @@ Capabilities MysqlCapabilities() {
       {"checkpoint_wait_s",
        "seconds that a checkpoint of the server of connect may take; clients that write there keep "
        "it from its end (600)"},
+      LostAddressMeaning(),
   };
   for (auto& option : mariadb::SharedOptions()) can.extra_options.push_back(std::move(option));
   return can;

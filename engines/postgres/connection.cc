@@ -140,10 +140,9 @@ void PgConnection::FailLost() {
   const std::string said = OneLine(libpq_.PQerrorMessage(connection_));
   const std::string complaint = options_.complaint ? options_.complaint() : "";
   const bool full = Says(complaint, "No space left") || Says(said, "No space left");
-  throw Error(Error::kIo,
-              fmt::format("postgres: the connection to {} is lost: {}", options_.shown,
-                          complaint.empty() ? said : complaint),
-              full ? ENOSPC : EIO);
+  throw LostConnection(fmt::format("postgres: the connection to {} is lost: {}", options_.shown,
+                                   complaint.empty() ? said : complaint),
+                       full ? ENOSPC : EIO);
 }
 
 void PgConnection::Fail(const std::string& state, const std::string& message,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -67,7 +68,11 @@ class PostgresEngine : public Engine {
   void Checkpoint() override;
   void Settle() override;
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override;
-  EngineCounters Counters() const override;
+  EngineCounters Counters() const override { return SumOfCounters(CountersByAddress()); }
+  std::vector<std::optional<EngineCounters>> CountersByAddress() const override;
+  std::vector<ServerAddress> ServerAddresses() const override {
+    return ServerAddressesOf(*store_, Addresses());
+  }
   DiskSize SizeOnDisk() const override;
 
  private:
@@ -89,8 +94,9 @@ class PostgresEngine : public Engine {
   DirLock lock_;
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
   std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
-  std::vector<std::unique_ptr<SqlConnection>> lazy_connections_;  // to each server that commits
-  std::vector<std::unique_ptr<ServedThread>> lazy_served_;        // of these
+  // By address; null where the server commits nothing.
+  std::vector<std::unique_ptr<SqlConnection>> lazy_connections_;
+  std::vector<std::unique_ptr<ServedThread>> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
   int version_ = 0;  // such as 150018
   bool may_checkpoint_ = true, sees_buffers_ = false;
@@ -107,7 +113,7 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
   }
   store_ = std::make_unique<SqlStore>(
       "postgres", std::make_unique<Dialect>(), schema_,
-      SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms},
+      SqlLimits{kMaxKeySize, kMaxValueSize, settings_.conflict_wait_ms, settings_.goes_on},
       [this](size_t address) { return std::make_unique<PgConnection>(TargetAt(address)); },
       std::function<void()>(), std::max<size_t>(settings_.targets.size(), 1));
   version_ = static_cast<int>(Number(store_->AskOne("SHOW server_version_num")));
@@ -119,13 +125,14 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
 }
 
 void PostgresEngine::BeginLazySyncs() {
+  lazy_connections_.resize(store_->addresses());
+  lazy_served_.resize(store_->addresses());
   for (size_t i = 0; i < store_->addresses(); ++i) {
     // A replica commits nothing, and refuses the message.
     if (i > 0 && store_->AskOne("SELECT pg_is_in_recovery()", i) == "t") continue;
-    lazy_connections_.push_back(store_->Connect(i));
-    lazy_connections_.back()->Run("SET synchronous_commit = on");
-    lazy_served_.push_back(
-        std::make_unique<ServedThread>(lazy_connections_.back()->server_thread()));
+    lazy_connections_[i] = store_->Connect(i);
+    lazy_connections_[i]->Run("SET synchronous_commit = on");
+    lazy_served_[i] = std::make_unique<ServedThread>(lazy_connections_[i]->server_thread());
   }
   lazy_ = std::make_unique<LazySync>(
       std::chrono::milliseconds(std::max(1u, settings_.lazy_interval_ms)),
@@ -135,13 +142,16 @@ void PostgresEngine::BeginLazySyncs() {
 // Runs on the thread of lazy_. The commit of a transaction that logs something makes the whole log
 // before it durable.
 void PostgresEngine::SyncLazily() {
-  for (const auto& served : lazy_served_) served->Follow();
+  for (const auto& served : lazy_served_) {
+    if (served != nullptr) served->Follow();
+  }
   const IoScope scope(kLogWrite);
   const CallMark mark(FileKind::kLog);
   try {
-    for (const auto& connection : lazy_connections_) {
-      connection->Run("SELECT pg_logical_emit_message(true, 'testbed', '')");
-    }
+    store_->AtEach([this](size_t address) {
+      if (lazy_connections_[address] == nullptr) return;
+      lazy_connections_[address]->Run("SELECT pg_logical_emit_message(true, 'testbed', '')");
+    });
   } catch (const Error& error) {
     store_->FailCommits(error);
   }
@@ -243,7 +253,7 @@ void PostgresEngine::MakeSchema() {
 void PostgresEngine::Checkpoint() {
   if (!may_checkpoint_) return;
   try {
-    for (size_t i = 0; i < store_->addresses(); ++i) store_->Ask("CHECKPOINT", i);
+    store_->AtEach([this](size_t address) { store_->Ask("CHECKPOINT", address); });
   } catch (const Error& error) {
     if (server_ != nullptr || error.kind() != Error::kUsage) throw;
     may_checkpoint_ = false;  // EffectiveSettings reports this
@@ -268,6 +278,8 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
     all.emplace_back("checkpoint_log_bytes", std::to_string(settings_.checkpoint_log_bytes));
   } else {
     all.emplace_back("addresses", JoinAddresses(Addresses()));
+    all.emplace_back("lost_address", settings_.goes_on ? "next" : "end");
+    all.emplace_back("charged", HowCharged(store_.get(), Addresses()));
   }
   std::string names =
       "'block_size', 'data_checksums', 'wal_segment_size', 'fsync', 'synchronous_commit', "
@@ -295,10 +307,10 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
   return all;
 }
 
-EngineCounters PostgresEngine::Counters() const {
-  EngineCounters sum;
-  for (size_t i = 0; i < store_->addresses(); ++i) sum += CountersOf(i);
-  return sum;
+std::vector<std::optional<EngineCounters>> PostgresEngine::CountersByAddress() const {
+  std::vector<std::optional<EngineCounters>> all(store_->addresses());
+  store_->AtEach([this, &all](size_t address) { all[address] = CountersOf(address); });
+  return all;
 }
 
 EngineCounters PostgresEngine::CountersOf(size_t address) const {

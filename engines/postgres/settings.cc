@@ -251,9 +251,11 @@ Settings MakeSettings(const EngineOptions& options) {
   }
   if (extra.Has("connect")) {
     s.targets = ParseTargets(options.extra.at("connect"));
+    s.goes_on = LostAddressOption("postgres", options, s.targets.size());
     RefuseBesideConnect("postgres", options, kOfPrivateServer);
     return s;
   }
+  (void)LostAddressOption("postgres", options, 0);
   if (options.cache_bytes < kLeastBuffers) {
     throw Error(
         Error::kUsage,
@@ -322,6 +324,7 @@ Capabilities PostgresCapabilities() {
        "NAME=VALUE of the server's configuration; may be given again, or NAME=VALUE;NAME=VALUE"},
       {"conflict_wait_ms",
        "milliseconds for which a transaction is repeated after deadlocks (10000)"},
+      LostAddressMeaning(),
   };
   return can;
 }

@@ -12,6 +12,7 @@
 #include "device/error.h"
 #include "device/os/random_id.h"
 #include "device/os/signal_guard.h"
+#include "engines/elsewhere.h"
 #include "engines/sql/dialect.h"
 #include "engines/sql/server_options.h"
 
@@ -73,6 +74,27 @@ std::string JoinAddresses(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
+                                             const std::vector<std::string>& names) {
+  std::vector<ServerAddress> all;
+  for (size_t i = 0; names.size() > 1 && i < names.size(); ++i) {
+    all.push_back({names[i], store.WhyLost(i)});
+  }
+  return all;
+}
+
+std::string HowCharged(SqlStore* store, const std::vector<std::string>& names) {
+  std::vector<std::string> not_followed;
+  store->AtEach([&](size_t address) {
+    if (store->IsFollowed(address)) return;
+    not_followed.push_back(names[address].empty() ? "the server" : names[address]);
+  });
+  if (not_followed.empty()) return kChargedToOperations;
+  return fmt::format("to no operation at {}: a connection there is over TCP, or has no thread of "
+                     "the server to itself",
+                     JoinAddresses(not_followed));
+}
+
 void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,
                     int patience_ms) {
   if (store->addresses() < 2) return;
@@ -83,8 +105,8 @@ void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Erro
   const std::string mark = fmt::format("{:016x}", RandomId());
   store->Ask(fmt::format("INSERT INTO {} (k, v) VALUES ('{}', '')", table.name, mark));
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience_ms);
-  for (size_t address = 1; address < store->addresses(); ++address) {
-    while (!ShowsMark(store, address, table.name, mark)) {
+  store->AtEach([&](size_t address) {
+    while (address != 0 && !ShowsMark(store, address, table.name, mark)) {
       if (StopRequested()) throw Stopped("while it waited for the server at " + names[address]);
       if (std::chrono::steady_clock::now() > deadline) {
         throw Error(kind,
@@ -95,7 +117,7 @@ void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Erro
       }
       std::this_thread::sleep_for(kAddressPoll);
     }
-  }
+  });
 }
 
 }  // namespace testbed

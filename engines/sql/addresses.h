@@ -34,10 +34,19 @@ inline size_t AddressOfClient(int client, size_t addresses) {
   return static_cast<size_t>(client) % addresses;
 }
 
+// Returns the addresses as Engine::ServerAddresses has them. `names` are those of the store's.
+std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
+                                             const std::vector<std::string>& names);
+
+// Returns to what the account charges the blocks that the servers of these addresses read and write
+// for a client, as an effective setting says it: kChargedToOperations (engines/elsewhere.h), or a
+// text that says why not.
+std::string HowCharged(SqlStore* store, const std::vector<std::string>& names);
+
 // Waits until each address shows what the first one has committed until now: writes a row there, to
 // a table of its own, and looks for it at the others. Returns at once when there is one address.
-// Throws Error of that kind when an address does not show the row within `patience_ms`, and Stopped
-// when the run should end. `names` are the addresses' names.
+// Addresses that are lost are left out. Throws Error of that kind when an address does not show the
+// row within `patience_ms`, and Stopped when the run should end. `names` are the addresses' names.
 void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,
                     int patience_ms);
 

@@ -17,7 +17,7 @@
 //
 // Each method throws Error when the server returns an error, and SqlConflict when the server has
 // rolled the transaction back because it conflicts with another transaction. A lost connection
-// throws Error (kIo). Not thread-safe.
+// throws LostConnection. Not thread-safe.
 #ifndef TESTBED_ENGINES_SQL_CONNECTION_H_
 #define TESTBED_ENGINES_SQL_CONNECTION_H_
 
@@ -37,6 +37,14 @@ namespace testbed {
 class SqlConflict : public Error {
  public:
   explicit SqlConflict(const std::string& sentence) : Error(kRun, sentence) {}
+};
+
+// The connection is lost: the server has ended, or is not reached any more. Nobody knows whether it
+// has executed what was sent and not answered.
+class LostConnection : public Error {
+ public:
+  // `code` is ENOSPC when the server has said that its disk was full, else EIO.
+  LostConnection(const std::string& sentence, int code) : Error(kIo, sentence, code) {}
 };
 
 // An SqlParameter is bytes, or a number if `number` is set.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "device/error.h"
+#include "engines/extra_options.h"
 
 namespace testbed {
 
@@ -27,6 +28,24 @@ std::string SchemaOption(const std::string& engine, const EngineOptions& options
                        "it takes 1 to 50 of the letters a to z, digits and _" + but);
   }
   return schema;
+}
+
+bool LostAddressOption(const std::string& engine, const EngineOptions& options, size_t addresses) {
+  constexpr char kName[] = "lost_address";
+  const ExtraOptions extra(engine, options.extra);
+  const std::string what = extra.Choice(kName, "end", {"end", "next"});
+  if (extra.Has(kName) && addresses < 2) {
+    RefuseEngineOption(engine, kName, what,
+                       "it is an option for several addresses of a server that runs already "
+                       "(connect)");
+  }
+  return what == "next";
+}
+
+std::pair<std::string, std::string> LostAddressMeaning() {
+  return {"lost_address",
+          "end, next: where one of several addresses of connect is lost, the run ends, or its "
+          "clients go on at the next address (end)"};
 }
 
 void RefuseBesideConnect(const std::string& engine, const EngineOptions& options,

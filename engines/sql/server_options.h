@@ -3,9 +3,11 @@
 #ifndef TESTBED_ENGINES_SQL_SERVER_OPTIONS_H_
 #define TESTBED_ENGINES_SQL_SERVER_OPTIONS_H_
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "engines/engine.h"
 
@@ -21,6 +23,13 @@ namespace testbed {
 std::string SchemaOption(const std::string& engine, const EngineOptions& options,
                          const std::function<bool(const std::string& schema)>& is_servers,
                          const std::string& but);
+
+// Returns whether the option `lost_address` has clients go on at the next address when theirs is
+// lost. Throws Error (kUsage) when it is given and `connect` has fewer than two addresses.
+bool LostAddressOption(const std::string& engine, const EngineOptions& options, size_t addresses);
+
+// Returns the name and the meaning of that option (Capabilities::extra_options).
+std::pair<std::string, std::string> LostAddressMeaning();
 
 // Throws Error (kUsage) when one of these options is given, beside `connect`.
 void RefuseBesideConnect(const std::string& engine, const EngineOptions& options,

@@ -28,16 +28,36 @@ class RequestMark {
 }  // namespace
 
 SqlSession::SqlSession(SqlStore* store, std::string farewell, size_t address)
-    : store_(store),
-      farewell_(std::move(farewell)),
-      connection_(store->Connect(address)),
-      served_(connection_->server_thread()) {
+    : store_(store), farewell_(std::move(farewell)), address_(address) {
+  Connect();
   store_->Join(this);
+}
+
+void SqlSession::Connect() {
+  served_.reset();
+  connection_.reset();
+  connection_ = store_->ConnectFrom(&address_);
+  served_ = std::make_unique<ServedThread>(connection_->server_thread());
+}
+
+void SqlSession::GoOn(const LostConnection& lost) {
+  if (!store_->MarkLost(address_, lost.what())) throw;
+  const auto turn = store_->Turn();
+  in_transaction_ = begun_ = failed_ = false;
+  writes_.clear();
+  ++changes_;
+  lent_ = {};
+  // Statements and tables that are open for reads are those of a connection.
+  tables_.clear();
+  begin_.reset();
+  commit_.reset();
+  Connect();
+  throw LostAnswer(lost);
 }
 
 SqlSession::~SqlSession() {
   store_->Leave(this);
-  if (farewell_.empty()) return;
+  if (farewell_.empty() || connection_ == nullptr) return;
   try {
     if (in_transaction_ && begun_) Rollback();
     connection_->Run(farewell_);
@@ -99,12 +119,14 @@ void SqlSession::Begin() {
 }
 
 bool SqlSession::Get(TableId table, std::string_view key, std::string_view* value) {
-  const auto turn = store_->Turn();
-  key = Apart(key, lent_, &key_copy_);
-  bool found = false;
-  Read([&] { found = Find(table, key, value); });
-  if (found) lent_ = *value;
-  return found;
+  return Answered([&] {
+    const auto turn = store_->Turn();
+    key = Apart(key, lent_, &key_copy_);
+    bool found = false;
+    Read([&] { found = Find(table, key, value); });
+    if (found) lent_ = *value;
+    return found;
+  });
 }
 
 // PostgreSQL ends a transaction at any error, and answers its COMMIT by a rollback that is no
@@ -120,7 +142,7 @@ void SqlSession::Read(const Work& work) {
 }
 
 bool SqlSession::Find(TableId table, std::string_view key, std::string_view* value) {
-  const RequestMark mark(&served_);
+  const RequestMark mark(served_.get());
   AwaitWrites();
   Table& known = Known(table);
   const size_t part = known.about.key_part;
@@ -139,19 +161,21 @@ bool SqlSession::Find(TableId table, std::string_view key, std::string_view* val
 // Sends all keys in one round trip if the connection can; otherwise gets one row after the other.
 void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
-  const auto turn = store_->Turn();
-  const bool is_lent = std::any_of(keys.begin(), keys.end(), [this](std::string_view key) {
-    return Apart(key, lent_, &key_copy_).data() != key.data();
+  Answered([&] {
+    const auto turn = store_->Turn();
+    const bool is_lent = std::any_of(keys.begin(), keys.end(), [this](std::string_view key) {
+      return Apart(key, lent_, &key_copy_).data() != key.data();
+    });
+    if (!is_lent) return Read([&] { FindEach(table, keys, take); });
+    const std::vector<std::string> copies(keys.begin(), keys.end());
+    const std::vector<std::string_view> kept(copies.begin(), copies.end());
+    Read([&] { FindEach(table, kept, take); });
   });
-  if (!is_lent) return Read([&] { FindEach(table, keys, take); });
-  const std::vector<std::string> copies(keys.begin(), keys.end());
-  const std::vector<std::string_view> kept(copies.begin(), copies.end());
-  Read([&] { FindEach(table, kept, take); });
 }
 
 void SqlSession::FindEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
-  const RequestMark mark(&served_);
+  const RequestMark mark(served_.get());
   AwaitWrites();
   Table& known = Known(table);
   const bool together = !keys.empty() && known.about.column.empty() &&
@@ -238,7 +262,7 @@ void SqlSession::Change(TableId table, bool erase, std::string_view key, std::st
     throw Error(Error::kUsage, store_->engine() + " keeps index " + known.about.column + " itself");
   }
   if (failed_) throw FailedBefore(store_->engine());
-  const RequestMark mark(&served_);
+  const RequestMark mark(served_.get());
   ++changes_;
   if (in_transaction_) {
     try {
@@ -260,17 +284,23 @@ void SqlSession::Change(TableId table, bool erase, std::string_view key, std::st
 }
 
 void SqlSession::Put(TableId table, std::string_view key, std::string_view value) {
-  Change(table, false, key, value);
+  Answered([&] { Change(table, false, key, value); });
 }
 
-void SqlSession::Erase(TableId table, std::string_view key) { Change(table, true, key, {}); }
+void SqlSession::Erase(TableId table, std::string_view key) {
+  Answered([&] { Change(table, true, key, {}); });
+}
 
 void SqlSession::Commit() {
+  Answered([this] { CommitWrites(); });
+}
+
+void SqlSession::CommitWrites() {
   if (!in_transaction_) throw Error(Error::kUsage, store_->engine() + ": Commit without Begin");
   if (failed_) {
     {
       const auto turn = store_->Turn();
-      const RequestMark mark(&served_);
+      const RequestMark mark(served_.get());
       Abandon();
     }
     throw FailedBefore(store_->engine());
@@ -278,7 +308,7 @@ void SqlSession::Commit() {
   const bool begun = begun_;
   if (begun) {
     const auto turn = store_->Turn();
-    const RequestMark mark(&served_);
+    const RequestMark mark(served_.get());
     try {
       Try(
           [this] {
@@ -303,9 +333,11 @@ void SqlSession::Rollback() {
   in_transaction_ = failed_ = false;
   writes_.clear();
   if (!begun) return;
-  const auto turn = store_->Turn();
-  const RequestMark mark(&served_);
-  RollBackOnServer();
+  Answered([this] {
+    const auto turn = store_->Turn();
+    const RequestMark mark(served_.get());
+    RollBackOnServer();
+  });
 }
 
 // Rolls the transaction back, whatever the server says of the statements that were sent before.
@@ -336,13 +368,15 @@ std::unique_ptr<Cursor> SqlSession::NewCursor(TableId table) {
 }
 
 void SqlCursor::Read(Walk walk, std::string_view key, uint64_t count) {
-  const auto turn = session_->store_->Turn();
-  session_->Read([&] { Ask(walk, key, count); });
+  session_->Answered([&] {
+    const auto turn = session_->store_->Turn();
+    session_->Read([&] { Ask(walk, key, count); });
+  });
 }
 
 void SqlCursor::Ask(Walk walk, std::string_view key, uint64_t count) {
   SqlSession& session = *session_;
-  const RequestMark mark(&session.served_);
+  const RequestMark mark(session.served_.get());
   session.AwaitWrites();
   SqlSession::Table& table = session.Known(table_);
   const size_t part = table.about.key_part;

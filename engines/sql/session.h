@@ -8,6 +8,10 @@
 //
 // Writes of a transaction may be on their way until its next read or its Commit, which throws their
 // errors.
+//
+// Where the store goes on at other addresses (SqlLimits::goes_on), a call that loses the connection
+// connects to the next address and throws LostAnswer: it is not repeated there. A transaction is
+// over then, and cursors have to be positioned again.
 #ifndef TESTBED_ENGINES_SQL_SESSION_H_
 #define TESTBED_ENGINES_SQL_SESSION_H_
 
@@ -31,7 +35,8 @@ namespace testbed {
 class SqlSession : public Session, private SqlTableReader {
  public:
   // `store` must outlive the session. `farewell` is run on the connection before it is closed, if
-  // it is not empty. The connection is to `address` of the server.
+  // it is not empty. The connection is to `address` of the server, or to the next one that is not
+  // lost.
   explicit SqlSession(SqlStore* store, std::string farewell = {}, size_t address = 0);
   ~SqlSession() override;
 
@@ -65,6 +70,20 @@ class SqlSession : public Session, private SqlTableReader {
     return table < tables_.size() && !tables_[table].about.name.empty() ? tables_[table]
                                                                         : LearnTable(table);
   }
+  // Runs `work`, a call of the session or of a cursor of it.
+  template <typename Work>
+  auto Answered(const Work& work) {
+    try {
+      return work();
+    } catch (const LostConnection& lost) {
+      GoOn(lost);
+    }
+  }
+  // Called while `lost` is handled: connects to another address and throws LostAnswer, or throws
+  // `lost` again where the session cannot go on.
+  [[noreturn]] void GoOn(const LostConnection& lost);
+  void Connect();
+  void CommitWrites();
   Table& LearnTable(TableId table);
   SqlStatement Prepared(std::optional<SqlStatement>* statement, const std::string& sql,
                         size_t parameters, size_t columns);
@@ -91,8 +110,9 @@ class SqlSession : public Session, private SqlTableReader {
 
   SqlStore* const store_;
   const std::string farewell_;
-  std::unique_ptr<SqlConnection> connection_;
-  ServedThread served_;
+  size_t address_;
+  std::unique_ptr<SqlConnection> connection_;  // null after no address has let it connect
+  std::unique_ptr<ServedThread> served_;
   std::vector<Table> tables_;  // by TableId
   std::optional<SqlStatement> begin_, commit_;
   bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too

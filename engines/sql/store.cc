@@ -24,6 +24,7 @@ SqlStore::SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std:
       connect_(std::move(connect)),
       made_(std::move(made)),
       addresses_(addresses),
+      lost_(addresses),
       opens_tables_(!dialect_->OpenForReads({.name = "t", .column = {}}).empty()),
       connections_(addresses) {}
 
@@ -36,6 +37,41 @@ void SqlStore::FailCommits(const Error& error) {
 void SqlStore::ThrowFailure() const {
   LockGuard lock(mutex_);
   throw Error(*failure_);
+}
+
+std::unique_ptr<SqlConnection> SqlStore::ConnectFrom(size_t* address) {
+  // The first address is never lost, so that this ends there at the latest.
+  for (;; *address = (*address + 1) % addresses_) {
+    if (!WhyLost(*address).empty()) continue;
+    try {
+      return connect_(*address);
+    } catch (const Error& error) {
+      if (!MarkLost(*address, error.what())) throw;
+    }
+  }
+}
+
+bool SqlStore::MarkLost(size_t address, const std::string& why) {
+  if (!limits_.goes_on || address == 0) return false;
+  LockGuard lock(mutex_);
+  if (lost_[address].empty()) lost_[address] = why;
+  return true;
+}
+
+std::string SqlStore::WhyLost(size_t address) const {
+  LockGuard lock(mutex_);
+  return lost_[address];
+}
+
+void SqlStore::AtEach(const std::function<void(size_t address)>& work) {
+  for (size_t address = 0; address < addresses_; ++address) {
+    if (!WhyLost(address).empty()) continue;
+    try {
+      work(address);
+    } catch (const LostConnection& lost) {
+      if (!MarkLost(address, lost.what())) throw;
+    }
+  }
 }
 
 void SqlStore::CheckName(const std::string& name) const {
@@ -132,9 +168,19 @@ std::vector<std::string> SqlStore::TableNames() const {
 
 std::vector<SqlConnection::Row> SqlStore::Ask(const std::string& sql, size_t address) {
   LockGuard lock(asking_);
+  return Asked(address).Run(sql);
+}
+
+bool SqlStore::IsFollowed(size_t address) {
+  LockGuard lock(asking_);
+  return Asked(address).server_thread() != 0;
+}
+
+// Returns the store's own connection to the address, which the first call makes.
+SqlConnection& SqlStore::Asked(size_t address) {
   std::unique_ptr<SqlConnection>& connection = connections_[address];
   if (connection == nullptr) connection = connect_(address);
-  return connection->Run(sql);
+  return *connection;
 }
 
 std::string SqlStore::AskOne(const std::string& sql, size_t address) {

@@ -32,6 +32,9 @@ class SqlTableReader {
 struct SqlLimits {
   size_t max_key_size = 0, max_value_size = 0;  // bytes
   uint32_t conflict_wait_ms = 10000;            // how long a transaction is tried again
+  // Sessions go on at the next address when theirs is lost, unless it is the first. That one has
+  // the store's own connection, and is never called lost.
+  bool goes_on = false;
 };
 
 class SqlStore {
@@ -51,6 +54,17 @@ class SqlStore {
 
   size_t addresses() const { return addresses_; }
   std::unique_ptr<SqlConnection> Connect(size_t address = 0) const { return connect_(address); }
+  // Connects to *address. Where sessions go on, passes over addresses that are lost, or that do not
+  // let it connect, and sets *address to the one that does.
+  std::unique_ptr<SqlConnection> ConnectFrom(size_t* address);
+  // Notes that an address is lost, and why. Returns false, and notes nothing, where sessions do not
+  // go on without it.
+  bool MarkLost(size_t address, const std::string& why);
+  // Returns why an address is lost; an empty text when it is not.
+  std::string WhyLost(size_t address) const;
+  // Calls `work` for each address that is not lost. One whose connection is lost in it is marked as
+  // lost, where sessions go on without it.
+  void AtEach(const std::function<void(size_t address)>& work);
   // Where the dialect opens tables for reads, a session joins before its first turn and leaves
   // after its last, and uses its connection only as long as it holds a turn. A table can then get
   // an index: OpenIndex waits for the turns, and has all sessions let go of the table.
@@ -65,6 +79,10 @@ class SqlStore {
   std::vector<SqlConnection::Row> Ask(const std::string& sql, size_t address = 0);
   // Returns the first value of the answer to `sql`; empty when there is none.
   std::string AskOne(const std::string& sql, size_t address = 0);
+
+  // Returns whether a thread of the server that this machine's kernel account can follow serves the
+  // store's own connection to the address (SqlConnection::server_thread).
+  bool IsFollowed(size_t address);
 
   const SqlDialect& dialect() const { return *dialect_; }
   const SqlLimits& limits() const { return limits_; }
@@ -99,14 +117,17 @@ class SqlStore {
   std::atomic<uint64_t> commits_{0};
   std::atomic<bool> failed_{false};
 
-  mutable Mutex mutex_;  // protects the tables and failure_
+  mutable Mutex mutex_;  // protects the tables, failure_ and lost_
   std::optional<Error> failure_ GUARDED_BY(mutex_);
+  std::vector<std::string> lost_ GUARDED_BY(mutex_);  // by address: why; empty: it is not lost
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   std::vector<SqlTable> tables_ GUARDED_BY(mutex_);
   const bool opens_tables_;
   std::shared_mutex turns_;  // held exclusively while a table gets an index; before readers_mutex_
   Mutex readers_mutex_;
   std::vector<SqlTableReader*> readers_ GUARDED_BY(readers_mutex_);
+  SqlConnection& Asked(size_t address) REQUIRES(asking_);
+
   Mutex asking_;
   std::vector<std::unique_ptr<SqlConnection>> connections_ GUARDED_BY(asking_);  // by address
 };

@@ -59,6 +59,7 @@ std::vector<EngineCase> EngineCases() {
 #ifdef TESTBED_HAVE_MYSQL
   cases.push_back({"mysql", IoMode::kBuffered, "none", "access=handler"});
   cases.push_back({"mysql", IoMode::kBuffered, "none", "access=select"});
+  cases.push_back({"mysql", IoMode::kBuffered, "none", "access=batched"});
   cases.push_back({"mysql", IoMode::kBuffered, "none", "server=rocksdb"});
   for (const ServerChoice& server : FindEngine("mysql").servers()) {
     cases.push_back({"mysql", IoMode::kBuffered, "none", "server=" + server.name});

@@ -1,4 +1,4 @@
-// RowMap are the same by each way of access to a server (--engine-option access): what a session
+// Rows are the same by each way of access to a server (--engine-option access): what a session
 // reads by SELECT, prepared or as text, and by HANDLER is what was written.
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, ServerAccessTest,
                          EngineCaseName);
 
 TEST_P(ServerAccessTest, FindsTheSameRowsByEach) {
-  OpenEach({"prepared", "select", "handler"});
+  OpenEach({"prepared", "select", "handler", "batched"});
   const RowMap rows = MakeRows();
   for (const std::unique_ptr<Engine>& engine : each_) {
     const TableId table = engine->OpenTable("what?");
@@ -94,7 +94,7 @@ TEST_P(ServerAccessTest, FindsTheSameRowsByEach) {
 }
 
 TEST_P(ServerAccessTest, SeesCommitsOfOthersAndItsOwnWrites) {
-  OpenEach({"prepared", "select", "handler"});
+  OpenEach({"prepared", "select", "handler", "batched"});
   for (const std::unique_ptr<Engine>& engine : each_) {
     const TableId table = engine->OpenTable("t");
     const std::unique_ptr<Session> mine = engine->NewSession(), other = engine->NewSession();
@@ -119,7 +119,7 @@ TEST_P(ServerAccessTest, SeesCommitsOfOthersAndItsOwnWrites) {
 
 // A HANDLER that is open would keep the table as it is.
 TEST_P(ServerAccessTest, ATableThatIsReadGetsAnIndex) {
-  OpenEach({"prepared", "select", "handler"});
+  OpenEach({"prepared", "select", "handler", "batched"});
   const RowMap rows = {{"a", "22"}, {"b", "11"}, {"c", "33"}};
   const RowMap entries = {{"11b", ""}, {"22a", ""}, {"33c", ""}};
   for (const std::unique_ptr<Engine>& engine : each_) {
@@ -139,7 +139,7 @@ TEST_P(ServerAccessTest, ATableThatIsReadGetsAnIndex) {
 }
 
 TEST_P(ServerAccessTest, IsWhatItSaysInEffective) {
-  OpenEach({"select", "handler"});
+  OpenEach({"select", "handler", "batched"});
   const auto access = [](const Engine& engine) {
     for (const auto& [name, value] : engine.EffectiveSettings()) {
       if (name == "access") return value;
@@ -149,15 +149,62 @@ TEST_P(ServerAccessTest, IsWhatItSaysInEffective) {
   EXPECT_EQ(access(*engine_), "prepared");
   EXPECT_EQ(access(*each_[0]), "select");
   EXPECT_EQ(access(*each_[1]), "handler");
+  EXPECT_EQ(access(*each_[2]), "batched");
   options_.extra["access"] = "sql";
   const std::string sentence =
       ErrorOf(Error::kUsage, [&] { CheckEngineOptions(info(), options_); });
-  EXPECT_NE(sentence.find("prepared, select, handler"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("prepared, select, handler, batched"), std::string::npos) << sentence;
+}
+
+// A batch has the reads of a multi-get, and the writes of a transaction until it reads. Many and
+// long ones are several batches.
+TEST_P(ServerAccessTest, ABatchIsAnsweredStatementByStatement) {
+  OpenEach({"batched"});
+  const TableId table = each_[0]->OpenTable("t");
+  const std::unique_ptr<Session> session = each_[0]->NewSession();
+  RowMap rows;
+  for (uint64_t row = 0; row < 300; ++row) {
+    rows[RowKey(row)] = RowValue(row, row % 100 == 7 ? 200000 : 50);
+  }
+  Write(session.get(), table, rows);
+  std::vector<std::string> keys = {RowKey(7), "absent", RowKey(107), RowKey(8)};
+  const auto expect_all = [&] {
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    std::vector<FoundRow> found;
+    session->MultiGet(table, views, &found);
+    ASSERT_EQ(found.size(), keys.size());
+    for (size_t i = 0; i < keys.size(); ++i) {
+      ASSERT_EQ(found[i].found, rows.contains(keys[i])) << keys[i];
+      if (found[i].found) {
+        EXPECT_EQ(found[i].value, rows[keys[i]]);
+      }
+    }
+  };
+  expect_all();
+  // What is left of a batch does not disturb the next statement.
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  EXPECT_THROW(session->TakeEach(table, views,
+                                 [](size_t, const FoundRow&) { throw Error(Error::kRun, "stop"); }),
+               Error);
+  expect_all();
+  keys.assign(200, std::string(2000, 'x'));  // longer than a batch
+  keys.push_back(RowKey(9));
+  expect_all();
+  // A transaction sees its writes before the server has answered them, and they end with it.
+  session->Begin();
+  session->Put(table, "mine", "1");
+  session->Put(table, "mine", "2");
+  std::string_view value;
+  ASSERT_TRUE(session->Get(table, "mine", &value));
+  EXPECT_EQ(value, "2");
+  session->Put(table, "other", "3");
+  session->Rollback();
+  ExpectRows(session.get(), table, rows);
 }
 
 // What each way costs the server: a counter of its own, for each statement.
 TEST_P(ServerAccessTest, ReadsByTheStatementThatItNames) {
-  OpenEach({"prepared", "select", "handler"});
+  OpenEach({"prepared", "select", "handler", "batched"});
   for (const std::unique_ptr<Engine>& engine : each_) {
     const TableId table = engine->OpenTable("t");
     const std::unique_ptr<Session> session = engine->NewSession();
@@ -177,7 +224,7 @@ TEST_P(ServerAccessTest, ReadsByTheStatementThatItNames) {
     const size_t access = static_cast<size_t>(&engine - each_.data());
     EXPECT_EQ(grown("com_ha_read"), access == 2 ? 50u : 0u);
     EXPECT_EQ(grown("com_select"), access == 2 ? 0u : 50u);
-    EXPECT_EQ(grown("com_stmt_execute"), access == 1 ? 0u : 50u);
+    EXPECT_EQ(grown("com_stmt_execute"), access == 1 || access == 3 ? 0u : 50u);
   }
 }
 #endif

@@ -1,96 +1,36 @@
 // The wire level of the account against what goes between: a relay that stands between client and
 // server counts the same bytes, and knows nothing of the account.
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <vector>
 
 #include "device/account/ledger.h"
 #include "device/account/wire.h"
 #include "tests/engine/server_test.h"
+#include "tests/relay.h"
 
 namespace testbed {
 namespace {
 
-sockaddr_un AddressOf(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  return address;
-}
-
-// Listens on a Unix socket, hands on to another what comes there, and back, and counts it before.
-class Relay {
- public:
-  Relay(const std::string& path, std::string server) : server_(std::move(server)) {
-    const sockaddr_un address = AddressOf(path);
-    listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(::listen(listener_, 100), 0);
-    accepting_ = std::thread([this] { Accept(); });
-  }
-  ~Relay() {
-    ::shutdown(listener_, SHUT_RDWR);
-    accepting_.join();
-    for (std::thread& connection : connections_) connection.join();
-    ::close(listener_);
-  }
-  uint64_t to_server() const { return to_server_; }
-  uint64_t to_client() const { return to_client_; }
-
- private:
-  void Accept() {
-    const sockaddr_un address = AddressOf(server_);
-    for (int client; (client = ::accept(listener_, nullptr, nullptr)) >= 0;) {
-      const int server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-      EXPECT_EQ(::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-      connections_.emplace_back([this, client, server] { Serve(client, server); });
-    }
-  }
-  // Hands on until one of the two closes.
-  void Serve(int client, int server) {
-    pollfd ends[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
-    while (::poll(ends, 2, -1) > 0) {
-      if (ends[0].revents != 0 && !HandOn(client, server, &to_server_)) break;
-      if (ends[1].revents != 0 && !HandOn(server, client, &to_client_)) break;
-    }
-    ::close(client);
-    ::close(server);
-  }
-  static bool HandOn(int from, int to, std::atomic<uint64_t>* count) {
-    char bytes[4096];
-    const ssize_t n = ::recv(from, bytes, sizeof bytes, 0);
-    if (n <= 0) return false;
-    *count += static_cast<uint64_t>(n);
-    return ::send(to, bytes, static_cast<size_t>(n), MSG_NOSIGNAL) == n;
-  }
-
-  const std::string server_;
-  int listener_ = -1;
-  std::atomic<uint64_t> to_server_{0}, to_client_{0};
-  std::thread accepting_;
-  std::vector<std::thread> connections_;
-};
-
 class ServerWireTest : public ServerTest {
  protected:
-  // Opens a database by way of a relay, with a session that has used all its statements. `more`
-  // stands behind the URL.
-  void OpenByRelay(const std::string& more = "") {
+  // Opens the database of the test, and puts a relay before its server, in DIR/relay.
+  void OpenBehindRelay() {
     Open();
     const std::string socket = info().name == "postgres" ? "/.s.PGSQL.5432" : "/mysqld.sock";
     std::filesystem::create_directory(dir_ + "/relay");
     relay_ = std::make_unique<Relay>(dir_ + "/relay" + socket, dir_ + "/cluster" + socket);
+  }
+  // Opens a database by way of the relay, with a session that has used all its statements. `more`
+  // stands behind the URL.
+  void OpenByRelay(const std::string& more = "") {
+    OpenBehindRelay();
     other_ = ConnectTo(UrlOf(dir_ + "/relay") + more, "by_relay", "relayed");
     other_table_ = other_->OpenTable("t");
     other_session_ = other_->NewSession();
@@ -192,6 +132,63 @@ TEST_P(ServerWireTest, CountsTheBytesOfAnEncryptedConnection) {
   options_.extra["server_option"] = "ssl_cert=" + certificate + ";ssl_key=" + key;
   OpenByRelay("&tls=on");
   ExpectTheWorkIsCounted();
+}
+
+TEST_P(ServerWireTest, TheStatementsOfABatchShareARoundTrip) {
+  if (info().name != "mysql") GTEST_SKIP() << "it is an access of mysql";
+  OpenBehindRelay();
+  EngineOptions options = options_;
+  options.extra = {
+      {"schema", "batches"}, {"connect", UrlOf(dir_ + "/relay")}, {"access", "batched"}};
+  other_ = OpenEngine("mysql", dir_ + "/by_batches", options);
+  other_table_ = other_->OpenTable("t");
+  other_session_ = other_->NewSession();
+  const LedgerCounts before = Ledger::Get().Counts();
+  Work();
+  const LedgerCounts cost = Ledger::Get().Counts() - before;
+  const auto trips = [&](OpKind op) { return cost.ops[op.id].wire.round_trips; };
+  EXPECT_EQ(trips(read_), 1u);
+  EXPECT_EQ(trips(several_), 1u);
+  EXPECT_EQ(trips(scan_), 1u);
+  EXPECT_LE(trips(write_), 3u) << "BEGIN, ten rows of 30,000 bytes and COMMIT, at 256 KiB a batch";
+  End();
+  ExpectTheWorkIsCounted();
+}
+
+// The first address is the server's own, the second that of the relay, which is then cut.
+TEST_P(ServerWireTest, AClientWhoseAddressIsLostGoesOnAtTheNext) {
+  OpenBehindRelay();
+  const std::string url = info().name == "postgres"
+                              ? "host=" + dir_ + "/cluster," + dir_ +
+                                    "/relay user=testbed dbname=postgres"
+                              : Url() + "&socket=" + dir_ + "/relay/mysqld.sock";
+  EngineOptions options = options_;
+  options.extra = {{"schema", "shelf"}, {"connect", url}, {"lost_address", "next"}};
+  const std::unique_ptr<Engine> engine = OpenEngine(info().name, dir_ + "/by_both", options);
+  const TableId table = engine->OpenTable("t");
+  EXPECT_EQ(engine->CountersByAddress().size(), 2u);
+  EXPECT_TRUE(engine->Counters().block_requests.has_value());
+  const std::unique_ptr<Session> session = engine->NewClientSession(1);
+  session->Begin();
+  session->Put(table, "k", "lost");
+  relay_->Cut();
+  EXPECT_THROW(session->Commit(), LostAnswer);
+  std::string_view value;
+  EXPECT_FALSE(session->Get(table, "k", &value)) << "COMMIT was not repeated";
+  session->Put(table, "k", "v");
+  EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
+  const std::vector<ServerAddress> addresses = engine->ServerAddresses();
+  ASSERT_EQ(addresses.size(), 2u);
+  EXPECT_EQ(addresses[0].lost, "");
+  EXPECT_NE(addresses[1].lost.find("the connection to the server at "), std::string::npos)
+      << addresses[1].lost;
+  const std::vector<std::optional<EngineCounters>> counters = engine->CountersByAddress();
+  ASSERT_EQ(counters.size(), 2u);
+  EXPECT_TRUE(counters[0].has_value());
+  EXPECT_FALSE(counters[1].has_value());
+  EXPECT_FALSE(engine->Counters().block_requests.has_value()) << "a part of the sum is not known";
+  engine->Settle();
+  EXPECT_TRUE(engine->NewClientSession(1)->Get(table, "k", &value));
 }
 
 TEST_P(ServerWireTest, RoundTripsAreWhatTheClientWaitsFor) {

@@ -17,6 +17,7 @@ constexpr char kIntended[] = "Latency from the intended start";
 constexpr char kRates[] = "Rates that --find-rate tried";
 constexpr char kReads[] = "Reads per operation, level by level (B = bytes)";
 constexpr char kWire[] = "Between client and server, per operation";
+constexpr char kAddresses[] = "Addresses of the server";
 constexpr char kWrites[] = "Bytes written, by cause";
 constexpr char kLog[] = "Log writes, bytes per operation";
 constexpr char kMemory[] = "Memory at the end of the phase, and held over it";
@@ -123,6 +124,23 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kWire, "bytes sent",
      "Bytes that the client's library gave to its socket, protocol and encryption included."},
     {kWire, "bytes received", "Bytes that it took from its socket, likewise."},
+    {kAddresses, "phase: address",
+     "The phase, and one of the addresses of --connect; (lost): its connections were lost, and "
+     "clients went on at others."},
+    {kAddresses, "clients", "Client threads that the phase connected to it."},
+    {kAddresses, "count", "Operations that they completed, at others after it was lost."},
+    {kAddresses, "ops/s", "These operations a second."},
+    {kAddresses, "p50 us", kPercentile},
+    {kAddresses, "p99 us", kPercentile},
+    {kAddresses, "max us", "Their longest operation, in microseconds."},
+    {kAddresses, "unanswered",
+     "Operations that ended without an answer, because the server was lost; they are in no other "
+     "figure."},
+    {kAddresses, "blocks read",
+     "Blocks that the server there read for whatever reason, by its own count; \"-\" when it was "
+     "lost."},
+    {kAddresses, "blocks written", "Blocks that it wrote, likewise."},
+    {kAddresses, "log B", "Bytes that it wrote to its log, likewise."},
     {kWrites, "phase",
      "The phase and the class of the written bytes: log records, log padding, data by the work "
      "that wrote it (flush, compaction, checkpoint, eviction), torn-page protection, the file "

@@ -225,6 +225,29 @@ std::string OtherAnswersLines(const json& document) {
   return text;
 }
 
+// Returns a line for each phase in which operations got no answer, because a server was lost.
+std::string UnansweredLines(const json& document) {
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const json none = json::array();
+    double count = 0, longest = 0;
+    for (const json& op : phase.value("unanswered", none)) {
+      count += Number(op, "/count", 0);
+      longest = std::max(longest, Number(op, "/max_us", 0));
+    }
+    if (count == 0) return;
+    std::string why;
+    for (const json& server : phase.at("account").value("addresses", none)) {
+      if (server.contains("lost")) why += "; " + OneLine(FigureText(server, "/lost"));
+    }
+    text += fmt::format(
+        "! {}: operations without an answer, which are in no other figure: {}; the longest ended "
+        "after {} s{}\n",
+        RowName(run, phase, ""), Whole(count), Short(longest / 1e6), why);
+  });
+  return text;
+}
+
 // Returns a line for each phase of point reads for which the device read far more than pages and
 // rows have, because the kernel reads ahead around each page fault of a mapping. The rate is then
 // that of the readahead.
@@ -335,7 +358,7 @@ std::vector<std::string> FailedRunLines(const json& document) {
 
 std::string Doubts(const json& document) {
   std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
-                     OtherAnswersLines(document);
+                     OtherAnswersLines(document) + UnansweredLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),

@@ -188,6 +188,40 @@ Table WireTable(const json& document) {
   return table;
 }
 
+// Shows what the server at each of several addresses did: its clients' operations, and what it
+// counted itself.
+Table AddressTable(const json& document) {
+  Table table("Addresses of the server",
+              {"phase: address", "clients", "count", "ops/s", "p50 us", "p99 us", "max us",
+               "unanswered", "blocks read", "blocks written", "log B"});
+  table.Wide({"max us"});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    const json none = json::array();
+    const json clients = phase.value("addresses", none);
+    const json counted = phase.at("account").value("addresses", none);
+    for (size_t i = 0; i < counted.size(); ++i) {
+      const json& server = counted[i];
+      const json of = i < clients.size() ? clients[i] : json::object();
+      const double operations = Number(of, "/count", 0);
+      const auto percentile = [&](const char* name, double share) {
+        return Short(TellsPercentile(operations, share)
+                         ? Number(of, std::string("/latency_us/") + name)
+                         : NAN);
+      };
+      const double log = Number(server, "/engine/log_written_bytes",
+                                Number(server, "/engine/log_payload_bytes"));
+      table.Row({RowName(run, phase, "") + ": " + OneLine(FigureText(server, "/address")) +
+                     (server.contains("lost") ? " (lost)" : ""),
+                 Whole(Number(of, "/threads")), Whole(Number(of, "/count")),
+                 Short(Number(of, "/rate")), percentile("p50", 0.5), percentile("p99", 0.99),
+                 Short(operations > 0 ? Number(of, "/latency_us/max") : NAN),
+                 Whole(Number(of, "/unanswered")), Whole(Number(server, "/engine/block_reads")),
+                 Whole(Number(server, "/engine/blocks_written")), Whole(log)});
+    }
+  });
+  return table;
+}
+
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
   double user = 0;  // bytes that the user wrote; a settle uses those of the phase before it
@@ -412,10 +446,11 @@ Table RepeatTable(const json& document) {
 
 std::vector<Table> RunTables(const json& document) {
   std::vector<Table> all = {
-      RateTable(document),   IntendedTable(document),  RateSearchTable(document),
-      ReadTable(document),   WireTable(document),      WriteTable(document),
-      LogTable(document),    MemoryTable(document),    DatabaseTable(document),
-      TuningTable(document), RehearsalTable(document), RepeatTable(document)};
+      RateTable(document),     IntendedTable(document), RateSearchTable(document),
+      ReadTable(document),     WireTable(document),     AddressTable(document),
+      WriteTable(document),    LogTable(document),      MemoryTable(document),
+      DatabaseTable(document), TuningTable(document),   RehearsalTable(document),
+      RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   return all;
 }

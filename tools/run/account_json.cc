@@ -1,4 +1,6 @@
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tools/run/run_json.h"
 
@@ -62,6 +64,17 @@ json EngineJson(const EngineCounters& engine) {
   for (const auto& [name, value] : engine.more) j["more"][name] = value;
   for (const auto& [name, value] : engine.now) j["now"][name] = value;
   return j;
+}
+
+json AddressCountersJson(const std::vector<AddressAccount>& addresses) {
+  json all = json::array();
+  for (const AddressAccount& of : addresses) {
+    json j = {{"address", of.address.name}};
+    if (!of.address.lost.empty()) j["lost"] = of.address.lost;
+    if (of.engine) j["engine"] = EngineJson(*of.engine);
+    all.push_back(std::move(j));
+  }
+  return all;
 }
 
 json LogJson(const LogWrites& log, bool in_kernel) {
@@ -130,6 +143,7 @@ json AccountJson(const PhaseAccount& account) {
           {{"thread", f.thread}, {"kind", FileKindName(f.kind)}, {"kernel", ToJson(f.counts)}});
     }
   }
+  if (!account.addresses.empty()) j["addresses"] = AddressCountersJson(account.addresses);
   if (account.log) j["log"] = LogJson(*account.log, account.counts_in_kernel);
   if (account.device) j["device"] = ToJson(*account.device);
   if (account.closure) {

@@ -15,6 +15,7 @@
 #include "device/os/allocator.h"
 #include "device/os/signal_guard.h"
 #include "engines/databases.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 #include "tools/live/second_reporter.h"
 #include "tools/output/progress.h"
@@ -67,7 +68,18 @@ void ChildRun::OpenEngine() {
   EngineInUse in_use{options_.engine_name, FindEngine(options_.engine_name).version, {}};
   for (const auto& [name, value] : engine_->EffectiveSettings()) in_use.effective[name] = value;
   if (in_use.effective.contains("version")) in_use.version = in_use.effective.at("version");
+  if (in_use.effective.contains("charged")) NoteCharges(in_use.effective.at("charged"));
   record_.engine = std::move(in_use);
+}
+
+// Notes that blocks are charged to no operation, where an engine whose server runs already says so.
+void ChildRun::NoteCharges(const std::string& charged) {
+  if (!account_->in_kernel() || charged == kChargedToOperations) return;
+  std::vector<std::string>& missing = record_.accounting->missing;
+  const std::string sentence = "the blocks of an operation: they are charged " + charged;
+  if (std::find(missing.begin(), missing.end(), sentence) == missing.end()) {
+    missing.push_back(sentence);
+  }
 }
 
 PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
@@ -270,12 +282,16 @@ void ChildRun::Settle() {
        });
 }
 
-// Counts the rows of a database whose last run was killed or failed, and so did not record them.
-// The engine is opened again afterwards, and the pages are dropped, because pages that the count
-// cached would speed up the phases that are measured next.
+// Counts the rows of a database whose last run was killed or failed, and so did not record them, or
+// in which a write of this run got no answer. The engine is opened again afterwards, and the pages
+// are dropped, because pages that the count cached would speed up the phases that are measured
+// next. A server of several addresses keeps what it has cached, and one of them may be lost.
 void ChildRun::CountRows() {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
-  Step("count-rows", PhaseKind::kCount, op, "an earlier run did not end, so the rows are counted",
+  const char* const why =
+      last_kind_ ? "it is not known which rows there are, so they are counted"
+                 : "an earlier run did not end, so the rows are counted";
+  Step("count-rows", PhaseKind::kCount, op, why,
        [this](PhaseRecord* step) {
          workload_.population->Count(*engine_, stop_);
          step->counted.emplace();
@@ -283,7 +299,7 @@ void ChildRun::CountRows() {
            step->counted->rows = workload_.population->there().count();
          }
        });
-  ReopenCold();
+  if (engine_->ServerAddresses().empty()) ReopenCold();
 }
 
 // Opens the engine again, with none of its pages in the page cache but those that it needs to open.

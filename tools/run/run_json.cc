@@ -113,6 +113,31 @@ json OperationsJson(const PhaseResult& result) {
   return operations;
 }
 
+// Returns an entry for each kind of operation of which some got no answer.
+json UnansweredJson(const PhaseResult& result) {
+  json all = json::array();
+  for (const PhaseResult::Op& op : result.ops) {
+    if (op.unanswered == 0) continue;
+    all.push_back({{"name", OpName(op.op)},
+                   {"count", op.unanswered},
+                   {"max_us", static_cast<double>(op.longest_unanswered_ns) / 1000}});
+  }
+  return all;
+}
+
+json AddressClientsJson(const PhaseResult& result) {
+  json all = json::array();
+  for (const PhaseResult::Address& address : result.addresses) {
+    all.push_back({{"address", address.name},
+                   {"threads", address.threads},
+                   {"count", address.count},
+                   {"rate", static_cast<double>(address.count) / result.seconds},
+                   {"unanswered", address.unanswered},
+                   {"latency_us", LatencyJson(address.latency)}});
+  }
+  return all;
+}
+
 const char* KindName(PhaseKind kind) {
   static constexpr const char* kNames[] = {"load", "measure", "warm-up", "tune", "settle", "count"};
   return kNames[static_cast<size_t>(kind)];
@@ -142,6 +167,8 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
     (*phase)["rows_erased"] = result.totals.rows_erased;
   }
   if (!result.ended_because.empty()) (*phase)["ended_because"] = result.ended_because;
+  if (result.unanswered() != 0) (*phase)["unanswered"] = UnansweredJson(result);
+  if (!result.addresses.empty()) (*phase)["addresses"] = AddressClientsJson(result);
   if (work.target_rate > 0) {
     (*phase)["target_rate"] = work.target_rate;
     (*phase)["clients_rate"] =

@@ -87,6 +87,20 @@ std::optional<LogWrites> LogDelta(const LedgerCounts& delta, const EngineCounter
   return log;
 }
 
+// Returns what each address counted between the readings. Nothing is known of one that was lost.
+std::vector<AddressAccount> AddressDeltas(const Reading& before, const Reading& after) {
+  std::vector<AddressAccount> all;
+  for (size_t i = 0; i < after.addresses.size(); ++i) {
+    AddressAccount& account = all.emplace_back();
+    account.address = after.addresses[i];
+    if (i >= before.by_address.size() || i >= after.by_address.size()) continue;
+    const std::optional<EngineCounters>& first = before.by_address[i];
+    const std::optional<EngineCounters>& last = after.by_address[i];
+    if (first && last) account.engine = EngineDelta(*first, *last);
+  }
+  return all;
+}
+
 int64_t Difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
 
 }  // namespace
@@ -143,7 +157,10 @@ Reading Meter::ReadNow() const {
 }
 
 void Meter::ReadProcess(Reading* reading) const {
-  reading->engine = engine_.Counters();
+  reading->by_address = engine_.CountersByAddress();
+  reading->engine = reading->by_address.empty() ? engine_.Counters()
+                                                : SumOfCounters(reading->by_address);
+  reading->addresses = engine_.ServerAddresses();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const CpuSeconds cpu = CpuOfRun();
@@ -162,6 +179,7 @@ PhaseAccount Meter::Account(const Reading& before, const Reading& after) const {
   account.counts_wire = is_server_ && CountsWire();
   account.ledger = after.ledger - before.ledger;
   account.engine = EngineDelta(before.engine, after.engine);
+  account.addresses = AddressDeltas(before, after);
   account.log = LogDelta(account.ledger, account.engine, kernel_account_);
   account.cpu_user_seconds = after.cpu_user_seconds - before.cpu_user_seconds;
   account.cpu_system_seconds = after.cpu_system_seconds - before.cpu_system_seconds;

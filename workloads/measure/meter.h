@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "device/account/block_device.h"
 #include "engines/engine.h"
@@ -23,6 +24,9 @@ struct Reading {
   LedgerCounts ledger;
   std::optional<DeviceStats> device;
   EngineCounters engine;
+  // Of the addresses of the engine's server, where it has several.
+  std::vector<ServerAddress> addresses;
+  std::vector<std::optional<EngineCounters>> by_address;
   double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of the run (device/os/run_cpu.h)
   uint64_t process_read_bytes = 0, process_write_bytes = 0;  // of this process, counted by the
                                                              // kernel

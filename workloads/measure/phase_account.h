@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "device/account/block_device.h"
 #include "device/account/counts.h"
@@ -30,6 +31,12 @@ struct LogWrites {
   uint64_t device_bytes = 0, journal_bytes = 0;
 };
 
+// What the server at one of several addresses counted.
+struct AddressAccount {
+  ServerAddress address;
+  std::optional<EngineCounters> engine;  // nothing of an address that was lost
+};
+
 struct PhaseAccount {
   bool counts_files = false;      // the engine's files are counted at the file level
   bool counts_in_kernel = false;  // the kernel account ran
@@ -43,6 +50,8 @@ struct PhaseAccount {
   uint64_t context_switches = 0;      // of this process, voluntary and not
   std::optional<DeviceStats> device;  // nothing when the device was not read
   std::optional<Closure> closure;     // needs the device and the kernel account
+  // Of each address of the engine's server, where it has several; `engine` is their sum.
+  std::vector<AddressAccount> addresses;
 };
 
 }  // namespace testbed

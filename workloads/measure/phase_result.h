@@ -23,6 +23,9 @@ struct PhaseResult {
     // divided among the kinds like the operations that it performed, or that all threads did when
     // it performed none.
     HistogramCounts undone = {};
+    // Operations that ended without an answer, because their server was lost (LostAnswer), and the
+    // longest time that one of them took. They are in no other figure of the phase.
+    uint64_t unanswered = 0, longest_unanswered_ns = 0;
     // Returns the latency from the intended start of all operations that were due. An operation
     // that had not begun counts with the time that it had waited, which is a lower bound of its
     // latency.
@@ -32,10 +35,19 @@ struct PhaseResult {
       return all;
     }
   };
+  // What the clients did that are connected to one of several addresses of the engine's server.
+  // Where an address was lost in the phase, its clients went on at others.
+  struct Address {
+    std::string name;
+    int threads = 0;
+    uint64_t count = 0, unanswered = 0;
+    HistogramCounts latency = {};  // of all kinds of operations
+  };
   // The time from the start of the phase to the end of its last thread; in slices, the sum of its
   // slices.
   double seconds = 0;
   std::vector<Op> ops;
+  std::vector<Address> addresses;  // none where the clients are not spread over several
   Client::Totals totals;
   uint64_t verified = 0, wrong = 0;
   std::string first_wrong;    // a sentence about the first wrong answer
@@ -60,6 +72,11 @@ struct PhaseResult {
   uint64_t operations() const {
     uint64_t n = 0;
     for (const Op& op : ops) n += op.count;
+    return n;
+  }
+  uint64_t unanswered() const {
+    uint64_t n = 0;
+    for (const Op& op : ops) n += op.unanswered;
     return n;
   }
 };

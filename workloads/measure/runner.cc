@@ -46,6 +46,7 @@ class Phase {
         quota_(options.operations, (threads_ - extra_) * options.queue_depth, workload.uneven()),
         clients_left_(threads_ - extra_),
         clock_(Clock::Get()),
+        performer_(engine, workload, options),
         gate_(threads_, options.slices != nullptr) {
     for (int t = 0; t < threads_; ++t) {
       workers_.push_back(std::make_unique<Worker>());
@@ -61,14 +62,6 @@ class Phase {
   void ThreadMain(int t);
   template <bool kRated>
   uint64_t Loop(Client& client, Worker& worker, int t, OpenLoop& open);
-  void Execute(Client& client, size_t i) const {
-    client.Execute(i);
-    if (options_.added_delay_ns != 0) clock_.Spin(options_.added_delay_ns);
-  }
-  void ExecuteCharged(Client& client, size_t i, OpKind op, ThreadLedger& ledger) const {
-    const IoScope scope(op, ledger);
-    Execute(client, i);
-  }
   std::vector<Lane> MakeLanes(Session& session, int t);
   bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane);
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
@@ -111,6 +104,7 @@ class Phase {
   const int sharers_ = Sharers();
   std::atomic<int> clients_left_;
   const Clock& clock_;
+  const Performer performer_;
   const OpKind verify_ = VerifyOp();
   std::vector<std::unique_ptr<Worker>> workers_;
   Gate gate_;
@@ -132,7 +126,7 @@ void Phase::Check(Client& client, Worker& worker, size_t i) {
   worker.verified.Add(1);
   {
     const IoScope scope(verify_);
-    if (client.Verify(i)) return;
+    if (performer_.IsRight(client, i)) return;
   }
   if (worker.wrong.Get() == 0) {
     worker.first_wrong = engine_.name() + " answered a " + OpName(workload_.ops()[client.OpOf(i)]) +
@@ -154,8 +148,8 @@ template <bool kRated>
 uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
   const uint64_t quota = quota_.Of(t);
   const std::vector<OpKind>& ops = workload_.ops();
-  ThreadLedger& ledger = Ledger::ThisThread();
-  const bool account = options_.account != AccountDepth::kOff;
+  ThreadLedger* const ledger =
+      options_.account != AccountDepth::kOff ? &Ledger::ThisThread() : nullptr;
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
   uint32_t until_check = options_.verify_every;
   uint64_t done = 0;
@@ -182,9 +176,14 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       const size_t k = client.OpOf(i);
       client.set_to_verify(until_check == 1);
       if (trace != nullptr) trace->Begin(k, clock_.ToNs(begin - start_));
-      account ? ExecuteCharged(client, i, ops[k], ledger) : Execute(client, i);
+      const bool answered = performer_.Perform(client, i, ops[k], ledger);
       if (trace != nullptr) trace->End();
       Worker::Op& op = *worker.ops[k];
+      ++done;
+      if (!answered) [[unlikely]] {
+        begin = performer_.NoteUnanswered(begin, &op);
+        continue;
+      }
       op.count.Add(1);
       if (options_.latency || kRated) {
         const uint64_t end = clock_.Now();
@@ -192,7 +191,6 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
         if constexpr (kRated) open.Record(begin, end, &op);
         begin = end;
       }
-      ++done;
       if (until_check != 0 && --until_check == 0) {
         until_check = options_.verify_every;
         Check(client, worker, i);
@@ -495,6 +493,8 @@ PhaseResult Phase::Run() {
     if (!SharesRate(t)) result.extra_operations += result.thread_operations.back();
   }
   AddUndone(workers_, &result);
+  if (!options_.loads) AddAddresses(engine_.ServerAddresses(), workers_, &result);
+  if (result.unanswered() != 0 && workload_.writes()) result.totals.rows_unknown = true;
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
   if (options_.slices != nullptr) {
     result.seconds = series_.empty() ? 0 : series_.back().end_seconds;

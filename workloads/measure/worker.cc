@@ -30,6 +30,27 @@ std::vector<double> SharesOf(const Worker& worker, const PhaseResult& result) {
 
 }  // namespace
 
+void Performer::FailUnanswered(const LostAnswer& lost) const {
+  throw lost.With(std::string(lost.what()) + "; " + workload_.name() +
+                  " does not go on without the answer");
+}
+
+void AddAddresses(const std::vector<ServerAddress>& addresses,
+                  const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult* result) {
+  for (const ServerAddress& address : addresses) {
+    result->addresses.push_back({.name = address.name});
+  }
+  for (size_t t = 0; !addresses.empty() && t < workers.size(); ++t) {
+    PhaseResult::Address& of_thread = result->addresses[t % addresses.size()];
+    ++of_thread.threads;
+    for (const std::unique_ptr<Worker::Op>& op : workers[t]->ops) {
+      of_thread.count += op->count.Get();
+      of_thread.unanswered += op->unanswered.Get();
+      of_thread.latency.Add(op->latency);
+    }
+  }
+}
+
 void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
   uint64_t operations = 0;
   for (size_t k = 0; k < worker.ops.size(); ++k) {
@@ -38,6 +59,9 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
     result->ops[k].count += op.count.Get();
     result->ops[k].latency.Add(op.latency);
     result->ops[k].intended.Add(op.intended);
+    result->ops[k].unanswered += op.unanswered.Get();
+    result->ops[k].longest_unanswered_ns =
+        std::max(result->ops[k].longest_unanswered_ns, op.longest_unanswered_ns);
   }
   result->lateness.Add(worker.lateness);
   result->thread_operations.push_back(operations);

@@ -2,11 +2,15 @@
 #ifndef TESTBED_WORKLOADS_MEASURE_WORKER_H_
 #define TESTBED_WORKLOADS_MEASURE_WORKER_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "device/account/ledger.h"
+#include "workloads/measure/clock.h"
 #include "workloads/measure/runner.h"
 
 namespace testbed {
@@ -17,6 +21,8 @@ struct alignas(128) Worker {
   struct Op {
     Histogram latency, intended;
     Counter count;
+    Counter unanswered;  // operations that ended with LostAnswer, which `count` leaves out
+    uint64_t longest_unanswered_ns = 0;
   };
   std::vector<std::unique_ptr<Op>> ops;
   Histogram lateness;
@@ -27,6 +33,70 @@ struct alignas(128) Worker {
   Client::Totals totals;
   std::string first_wrong;
 };
+
+// Performs the operations of a phase's clients. Thread-safe.
+class Performer {
+ public:
+  // `options`, `workload` and the engine must outlive it.
+  Performer(const Engine& engine, const Workload& workload, const PhaseOptions& options)
+      : added_delay_ns_(options.added_delay_ns),
+        clock_(Clock::Get()),
+        workload_(workload),
+        goes_on_(workload.bears_lost_answers() && options.slices == nullptr &&
+                 !engine.ServerAddresses().empty()) {}
+  // Performs an operation, charged to its kind in `ledger`, which is null when nothing is counted.
+  // Returns false when its server was lost before it had answered, and the phase goes on.
+  bool Perform(Client& client, size_t i, OpKind op, ThreadLedger* ledger) const {
+    try {
+      if (ledger == nullptr) {
+        Execute(client, i);
+      } else {
+        const IoScope scope(op, *ledger);
+        Execute(client, i);
+      }
+      return true;
+    } catch (const LostAnswer& lost) {
+      if (!goes_on_) FailUnanswered(lost);
+      return false;
+    }
+  }
+  // Returns whether the answer to an operation is right, or could not be checked as the server was
+  // lost meanwhile.
+  bool IsRight(Client& client, size_t i) const {
+    try {
+      return client.Verify(i);
+    } catch (const LostAnswer& lost) {
+      if (!goes_on_) FailUnanswered(lost);
+      return true;
+    }
+  }
+  // Counts an operation that has begun at `begin` and got no answer, and returns the time. Times
+  // are in ticks.
+  uint64_t NoteUnanswered(uint64_t begin, Worker::Op* op) const {
+    const uint64_t end = clock_.Now();
+    op->unanswered.Add(1);
+    op->longest_unanswered_ns = std::max(op->longest_unanswered_ns, clock_.ToNs(end - begin));
+    return end;
+  }
+
+ private:
+  void Execute(Client& client, size_t i) const {
+    client.Execute(i);
+    if (added_delay_ns_ != 0) clock_.Spin(added_delay_ns_);
+  }
+  // Throws an Error (kIo) that says that the phase cannot go on.
+  [[noreturn]] void FailUnanswered(const LostAnswer& lost) const;
+
+  const uint64_t added_delay_ns_;
+  const Clock& clock_;
+  const Workload& workload_;
+  const bool goes_on_;
+};
+
+// Sets result->addresses: thread t of the workers is a client of address t modulo their number.
+// Does nothing without addresses.
+void AddAddresses(const std::vector<ServerAddress>& addresses,
+                  const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult* result);
 
 // Adds the counts of a thread that has ended and worked for `seconds`. `result->ops` has the kinds
 // of operations of the workload.

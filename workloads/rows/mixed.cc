@@ -369,6 +369,9 @@ class Mixed : public Workload {
     return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase) ||
            phase_.May(kReadModifyWrite);
   }
+  // An update leaves a version of the row, the old or the new one. An insert or an erase that got
+  // no answer makes the population unknown (Population::Client::Begin).
+  bool bears_lost_answers() const override { return true; }
   bool has_popular_rows() const override { return HasPopularRows(options_); }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);

@@ -125,6 +125,26 @@ TEST_F(GivenMariadbTest, AConnectionThatRestsAsksWhetherItsHostIsThere) {
 }
 
 // The client's library would go on without TLS.
+// A thread of a pool serves many connections, and one behind TCP may be another machine's.
+TEST_F(GivenMariadbTest, AServerWhoseThreadsCannotBeFollowedIsSaidToChargeNoOperation) {
+  StartServer("--thread-handling=pool-of-threads --skip-networking --init-file=" +
+              (directory_ / "users.sql").string());
+  const CommandResult run =
+      Run("--engine mysql --io direct --page-size 16k --durability sync --rows 500 --workload "
+          "insert --quiet --json out.json --connect 'mysql://me@localhost/?socket=" +
+              (directory_ / "socket").string() + "'",
+          "MYSQL_PWD=right");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const nlohmann::json of_run = Json("out.json")["runs"][0];
+  const auto charged = of_run["engine"]["effective"]["charged"].get<std::string>();
+  EXPECT_TRUE(charged.starts_with("to no operation at ")) << charged;
+  const std::string missing = of_run["accounting"]["missing"].dump();
+  EXPECT_EQ(missing.find("the blocks of an operation: they are charged to no operation") !=
+                std::string::npos,
+            of_run["accounting"]["kernel_account"].get<bool>())
+      << missing;
+}
+
 TEST_F(GivenMariadbTest, TlsThatIsAskedForIsNotLeftOut) {
   const std::string port = std::to_string(FreePort());
   StartServer("--bind-address=127.0.0.1 --ssl=0 --port=" + port +

@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
 #include "tests/cli/servers/given_server.h"
+#include "tests/relay.h"
 
 namespace testbed {
 namespace {
@@ -35,6 +37,9 @@ TEST_F(AddressWordsTest, AListThatIsNoneIsOneSentenceInTheWordsOfTheUser) {
                   engine + " cannot honour --engine-option connect=URL: one of its addresses");
     ExpectRefused(refusal("--connect ", "h1:1,,h2:1/"), "one of its addresses is empty");
     ExpectRefused(refusal("--connect ", "h1:1,mariadb://h2:1/"), "it takes one scheme");
+    ExpectRefused(refusal("--engine-option lost_address=next --connect ", "h1:1/"),
+                  engine + " cannot honour --engine-option lost_address=next: it is an option for "
+                           "several addresses");
   }
   EXPECT_TRUE(DirectoryIsEmpty());
 }
@@ -115,6 +120,52 @@ TEST_F(SeveralAddressesTest, TheResultsNameAllAddresses) {
   const nlohmann::json document = Json("out.json");
   EXPECT_EQ(document["options"]["engine_options"]["connect"], url);
   EXPECT_NE(document["runs"][0].dump().find(socket + ", " + other), std::string::npos);
+}
+
+// The second address is that of a relay, which is cut while both clients insert. The row whose
+// insert got no answer is there or not, and all others are.
+TEST_F(SeveralAddressesTest, ClientsOfALostAddressGoOnWhereTheUserWantsIt) {
+  StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
+  const std::string socket = (directory_ / "socket").string(), other = socket + "_2";
+  Relay relay(other, socket);
+  const pid_t run = Start(
+      "--engine mysql --io direct --page-size 16k --durability sync --rows 500 --value-size 4000 "
+      "--threads 2 --workload insert,mixed,point-read --mix insert=1 --operations 1000 --warmup 0 "
+      "--verify none --account off --json out.json --engine-option lost_address=next "
+      "--connect 'mysql://me@localhost/?socket=" +
+          socket + "&socket=" + other + "'",
+      "env MYSQL_PWD=right");
+  EXPECT_TRUE(BecomesWhileItRuns(run, [&] { return relay.to_server() > 400'000; }));
+  relay.Cut();
+  int status = 0;
+  ::waitpid(run, &status, 0);
+  ASSERT_EQ(status, 0);
+  std::map<std::string, nlohmann::json> phases;
+  const nlohmann::json document = Json("out.json");
+  for (const nlohmann::json& phase : document["runs"][0]["phases"]) {
+    phases[phase["name"].get<std::string>()] = phase;
+  }
+  const nlohmann::json &mixed = phases["mixed"], &reads = phases["point-read"];
+  ASSERT_EQ(mixed["unanswered"].size(), 1u);
+  EXPECT_EQ(mixed["unanswered"][0]["count"], 1);
+  EXPECT_EQ(mixed["count"], 999);
+  EXPECT_FALSE(mixed.contains("rows_inserted"));
+  EXPECT_FALSE(reads.contains("unanswered"));
+  ASSERT_EQ(mixed["addresses"].size(), 2u);
+  ASSERT_EQ(reads["addresses"].size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(mixed["addresses"][i]["threads"], 1);
+    EXPECT_EQ(mixed["addresses"][i]["unanswered"], i);
+    EXPECT_EQ(mixed["addresses"][i]["count"], 500 - i);
+    EXPECT_EQ(mixed["account"]["addresses"][i].contains("engine"), i == 0);
+    EXPECT_EQ(mixed["account"]["addresses"][i].contains("lost"), i == 1);
+    EXPECT_EQ(reads["addresses"][i]["count"], 500);
+  }
+  const int rows = phases["count-rows"]["rows"].get<int>();
+  EXPECT_TRUE(rows == 1499 || rows == 1500) << rows;
+  const std::string report = Run("report out.json").out;
+  EXPECT_NE(report.find("! mixed, 2 thr: operations without an answer"), std::string::npos)
+      << report;
 }
 
 TEST_F(SeveralAddressesTest, ASentenceNamesTheAddressThatDoesNotFit) {

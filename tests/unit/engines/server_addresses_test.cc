@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,8 +16,10 @@
 #include <vector>
 
 #include "device/error.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 #include "engines/sql/addresses.h"
+#include "engines/sql/server_options.h"
 #include "engines/sql/session.h"
 #include "engines/sql/store.h"
 #ifdef TESTBED_HAVE_MYSQL
@@ -197,6 +201,8 @@ class PlainDialect : public SqlDialect {
 // Nodes that show what the first has written after they were asked for it some times.
 struct PlainNodes {
   std::vector<int> lags;             // by address, in questions
+  std::vector<bool> down;            // by address: it answers nothing
+  std::vector<int> threads;          // by address: that serves a connection
   std::vector<std::string> said;     // "ADDRESS: SQL", but for questions
   std::vector<size_t> connected_to;  // by each connection
 };
@@ -204,33 +210,43 @@ struct PlainNodes {
 class PlainConnection : public SqlConnection {
  public:
   PlainConnection(PlainNodes* nodes, size_t address) : nodes_(nodes), address_(address) {
+    if (nodes->down[address]) throw Error(Error::kUsage, "no connection");
     nodes->connected_to.push_back(address);
   }
   std::vector<Row> Run(const std::string& sql) override {
+    Answer();
     const bool asks = sql.starts_with("SELECT 1 FROM");
     if (!asks) nodes_->said.push_back(std::to_string(address_) + ": " + sql.substr(0, 12));
     if (asks && nodes_->lags[address_]-- <= 0) return {{"1"}};
     return {};
   }
   SqlStatement Prepare(const std::string&, size_t, size_t) override { return 0; }
-  void Execute(SqlStatement, std::span<const SqlParameter>) override {}
+  void Execute(SqlStatement, std::span<const SqlParameter>) override { Answer(); }
   bool NextRow() override { return false; }
   std::string_view Column(size_t) const override { return {}; }
-  void Send(SqlStatement, std::span<const SqlParameter>) override {}
-  void Await() override {}
-  int server_thread() const override { return 0; }
+  void Send(SqlStatement, std::span<const SqlParameter>) override { Answer(); }
+  void Await() override { Answer(); }
+  int server_thread() const override { return nodes_->threads[address_]; }
 
  private:
+  void Answer() const {
+    if (nodes_->down[address_]) throw LostConnection("node " + std::to_string(address_), EIO);
+  }
   PlainNodes* const nodes_;
   const size_t address_;
 };
 
 class AddressesTest : public testing::Test {
  protected:
-  void MakeStore(const std::vector<int>& lags) {
+  void MakeStore(const std::vector<int>& lags, bool goes_on = false) {
     nodes_.lags = lags;
+    nodes_.down.assign(lags.size(), false);
+    nodes_.threads.assign(lags.size(), 0);
+    SqlLimits limits;
+    limits.max_key_size = limits.max_value_size = 100;
+    limits.goes_on = goes_on;
     store_ = std::make_unique<SqlStore>(
-        "plain", std::make_unique<PlainDialect>(), "shelf", SqlLimits{},
+        "plain", std::make_unique<PlainDialect>(), "shelf", limits,
         [this](size_t address) { return std::make_unique<PlainConnection>(&nodes_, address); },
         std::function<void()>(), lags.size());
   }
@@ -268,6 +284,117 @@ TEST_F(AddressesTest, AnAddressOfAnotherClusterIsOneSentence) {
   const std::string refusal =
       RefusalOf([&] { AwaitAddresses(store_.get(), {"n1", "n2", "n3"}, Error::kUsage, 50); });
   EXPECT_THAT(refusal, HasSubstr("plain: the server at n3 has not got from n1"));
+}
+
+TEST_F(AddressesTest, ASessionWhoseAddressIsLostGoesOnAtTheNext) {
+  MakeStore({0, 0, 0}, true);
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get(), "", 1);
+  session.Begin();
+  session.Put(table, "k", "v");
+  nodes_.down[1] = true;
+  EXPECT_THROW(session.Commit(), LostAnswer);
+  EXPECT_EQ(nodes_.connected_to.back(), 2u);
+  EXPECT_EQ(store_->commits(), 0u) << "it was not repeated";
+  session.Begin();
+  session.Put(table, "k", "v");
+  session.Commit();
+  EXPECT_EQ(store_->commits(), 1u);
+  nodes_.down[2] = true;
+  std::string_view value;
+  EXPECT_THROW(session.Get(table, "k", &value), LostAnswer);
+  EXPECT_EQ(nodes_.connected_to.back(), 0u);
+  EXPECT_FALSE(session.Get(table, "k", &value));
+}
+
+TEST_F(AddressesTest, ALostWriteEndsItsTransaction) {
+  MakeStore({0, 0}, true);
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get(), "", 1);
+  session.Begin();
+  nodes_.down[1] = true;
+  EXPECT_THROW(session.Put(table, "k", "v"), LostAnswer);
+  session.Begin();
+  session.Put(table, "k", "v");
+  session.Commit();
+  EXPECT_EQ(store_->commits(), 1u);
+}
+
+TEST_F(AddressesTest, AnAddressThatIsLostStaysLeftOut) {
+  MakeStore({0, 0, 0}, true);
+  nodes_.down[1] = true;
+  SqlSession(store_.get(), "", 1);
+  EXPECT_EQ(nodes_.connected_to.back(), 2u) << "it does not let the session connect";
+  nodes_.down[1] = false;
+  SqlSession(store_.get(), "", 1);
+  EXPECT_EQ(nodes_.connected_to.back(), 2u);
+  AwaitAddresses(store_.get(), {"n1", "n2", "n3"}, Error::kRun, 60'000);
+  nodes_.down[2] = true;
+  AwaitAddresses(store_.get(), {"n1", "n2", "n3"}, Error::kRun, 60'000);
+  std::vector<size_t> left;
+  store_->AtEach([&](size_t address) { left.push_back(address); });
+  EXPECT_THAT(left, ElementsAre(0u));
+  const std::vector<ServerAddress> told = ServerAddressesOf(*store_, {"n1", "n2", "n3"});
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0].lost, "");
+  EXPECT_EQ(told[1].lost, "no connection");
+  EXPECT_EQ(told[2].lost, "node 2");
+  EXPECT_EQ(told[2].name, "n3");
+}
+
+TEST_F(AddressesTest, TheFirstAddressIsNeverLeftOut) {
+  MakeStore({0, 0}, true);
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get(), "", 0);
+  nodes_.down[0] = true;
+  std::string_view value;
+  EXPECT_THROW(session.Get(table, "k", &value), LostConnection);
+  EXPECT_THROW(store_->AtEach([&](size_t) { store_->Ask("SELECT 1"); }), LostConnection);
+  EXPECT_EQ(store_->WhyLost(0), "");
+}
+
+TEST_F(AddressesTest, WithoutTheOptionALostAddressEndsItsSessions) {
+  MakeStore({0, 0});
+  const TableId table = store_->OpenTable("t");
+  SqlSession session(store_.get(), "", 1);
+  nodes_.down[1] = true;
+  std::string_view value;
+  EXPECT_THROW(session.Get(table, "k", &value), LostConnection);
+  EXPECT_EQ(store_->WhyLost(1), "");
+}
+
+TEST_F(AddressesTest, WhereNoThreadCanBeFollowedNothingIsChargedToOperations) {
+  MakeStore({0, 0});
+  nodes_.threads = {71, 72};
+  EXPECT_EQ(HowCharged(store_.get(), {"n1", "n2"}), kChargedToOperations);
+  nodes_.threads[1] = 0;
+  EXPECT_THAT(HowCharged(store_.get(), {"n1", "n2"}), HasSubstr("to no operation at n2: "));
+  MakeStore({0});
+  EXPECT_THAT(HowCharged(store_.get(), {""}), HasSubstr("to no operation at the server: "));
+}
+
+TEST(LostAddressOptionTest, TakesEndOrNextWhereThereAreSeveralAddresses) {
+  EngineOptions options;
+  EXPECT_FALSE(LostAddressOption("mysql", options, 0));
+  options.extra = {{"lost_address", "end"}};
+  EXPECT_FALSE(LostAddressOption("mysql", options, 2));
+  options.extra = {{"lost_address", "next"}};
+  EXPECT_TRUE(LostAddressOption("mysql", options, 2));
+  EXPECT_THAT(RefusalOf([&] { (void)LostAddressOption("mysql", options, 1); }),
+              HasSubstr("mysql cannot honour --engine-option lost_address=next: it is an option "
+                        "for several addresses"));
+  options.extra = {{"lost_address", "soon"}};
+  const std::string refusal = RefusalOf([&] { (void)LostAddressOption("mysql", options, 2); });
+  for (const char* word : {"lost_address", "soon", "end", "next"}) {
+    EXPECT_THAT(refusal, HasSubstr(word));
+  }
+}
+
+TEST(EngineCountersTest, OfSeveralServersNothingIsKnownWhereOneDoesNotTell) {
+  EngineCounters one;
+  one.block_reads = 1;
+  EXPECT_EQ(SumOfCounters({one, one}).block_reads, 2u);
+  EXPECT_FALSE(SumOfCounters({one, std::nullopt}).block_reads.has_value());
 }
 
 TEST(EngineCountersTest, CountersOfSeveralServersAreAddedByName) {

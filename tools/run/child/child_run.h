@@ -37,6 +37,7 @@ class ChildRun {
  private:
   void ReportBeginning(const std::string& phase);
   void OpenEngine();
+  void NoteCharges(const std::string& charged);
   void CountRows();
   void ReopenCold();
   void DropCaches();

@@ -82,6 +82,30 @@ TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
   EXPECT_THAT(table.substr(enough), HasSubstr(" 77.0 "));
 }
 
+TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
+  json document = TablesDocument();
+  json& phase = document["runs"][0]["phases"][2];
+  const json us = {{"p50", 11.0}, {"p99", 22.0}, {"max", 33.0}};
+  const json first = {{"address", "n1:1"}, {"threads", 2},    {"count", 5000},
+                      {"rate", 2500.0},    {"unanswered", 0}, {"latency_us", us}};
+  const json second = {{"address", "n2:1"}, {"threads", 1},    {"count", 4},
+                       {"rate", 2.0},       {"unanswered", 3}, {"latency_us", us}};
+  phase["addresses"] = json::array({first, second});
+  const json counted = {{"block_reads", 700}, {"blocks_written", 800}, {"log_written_bytes", 900}};
+  phase["account"]["addresses"] = json::array();
+  phase["account"]["addresses"].push_back({{"address", "n1:1"}, {"engine", counted}});
+  phase["account"]["addresses"].push_back({{"address", "n2:1"}, {"lost", "it is lost"}});
+  const std::string table = TextOf(document, "Addresses of the server");
+  const std::string whole = LineOf(table, "mixed, 8 thr: n1:1");
+  for (const char* figure : {" 2 ", " 5,000 ", " 2500 ", " 11.0 ", " 22.0 ", " 33.0 ", " 700 ",
+                             " 800 ", " 900"}) {
+    EXPECT_THAT(whole, HasSubstr(figure));
+  }
+  const std::string lost = LineOf(table, "mixed, 8 thr: n2:1 (lost)");
+  EXPECT_THAT(lost, HasSubstr(" 3 "));
+  EXPECT_THAT(lost, Not(HasSubstr("11.0"))) << "four operations tell no percentile";
+}
+
 TEST(RunTablesTest, TheTargetAndTheLatenessAreThePhasesAndNotAnOperations) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];

@@ -29,6 +29,8 @@ PhaseAccount FullAccount(OpKind op) {
   account.engine.block_requests = 20;
   account.engine.block_hits = 12;
   account.engine.more = {{"its_own", 3}};
+  account.addresses = {{.address = {"n1:1", ""}, .engine = account.engine},
+                       {.address = {"n2:1", "it is lost"}, .engine = {}}};
   account.log = LogWrites{
       .bytes = 70, .calls = LogWrites::Calls{.writes = 2, .syncs = 1}, .device_bytes = 4096};
   account.device = DeviceStats{.reads = 6, .read_bytes = 600, .read_ms = 5};
@@ -49,6 +51,10 @@ PhaseRecord FullPhase() {
   result.seconds = 2;
   result.ops = {{.op = read, .count = 4, .latency = {}, .intended = {}},
                 {.op = write, .count = 1, .latency = {}, .intended = {}}};
+  result.ops[1].unanswered = 2;
+  result.ops[1].longest_unanswered_ns = 7000;
+  result.addresses = {{.name = "n1:1", .threads = 2, .count = 4},
+                      {.name = "n2:1", .threads = 1, .count = 1, .unanswered = 2}};
   result.ended_because = "no row is left";
   Interval second{};
   second.operations = 5;
@@ -97,6 +103,12 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(phase["operations"][0]["rate"], 2);
   EXPECT_EQ(phase["series"][0]["by_operation"][0]["max_us"], 2);
   EXPECT_EQ(phase["ended_because"], "no row is left");
+  ASSERT_EQ(phase["unanswered"].size(), 1u);
+  EXPECT_EQ(phase["unanswered"][0], json({{"name", "insert"}, {"count", 2}, {"max_us", 7}}));
+  ASSERT_EQ(phase["addresses"].size(), 2u);
+  EXPECT_EQ(phase["addresses"][0]["threads"], 2);
+  EXPECT_EQ(phase["addresses"][0]["rate"], 2);
+  EXPECT_EQ(phase["addresses"][1]["unanswered"], 2);
   EXPECT_EQ(phase["details"]["of_the_workload"], 1);
   EXPECT_EQ(phase["readahead_2014"]["settings"][0]["name"], "16k");
   EXPECT_EQ(phase["memory"]["held_mean"], 50);
@@ -114,6 +126,8 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(account["other_threads"][0]["kind"], "fs-journal");
   EXPECT_EQ(account["engine"]["block_hits"], 12);
   EXPECT_FALSE(account["engine"].contains("block_reads")) << "the engine does not know it";
+  EXPECT_EQ(account["addresses"][0], json({{"address", "n1:1"}, {"engine", account["engine"]}}));
+  EXPECT_EQ(account["addresses"][1], json({{"address", "n2:1"}, {"lost", "it is lost"}}));
   EXPECT_EQ(account["closure"]["write_bytes"], -512);
   EXPECT_EQ(account["log"]["device_bytes"], 4096);
 }

@@ -44,11 +44,15 @@ class MapEngine : public Engine {
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const override { return {}; }
   EngineCounters Counters() const override { return {}; }
   DiskSize SizeOnDisk() const override { return {}; }
+  std::vector<ServerAddress> ServerAddresses() const override { return addresses; }
 
   std::map<std::string, std::string>& table(TableId id) { return tables_[id]; }
   long pause_ns = 0;          // duration of each Get
   bool wrong_values = false;  // Get answers with a flipped byte
   bool fails = false;         // Get throws
+  int lost_reads = 0;         // so many Gets throw LostAnswer
+  int lost_writes = 0;        // so many Puts do
+  std::vector<ServerAddress> addresses;
   uint32_t depth = 0;         // depth of the last read queue
   std::vector<int> clients;   // that had a session of NewClientSession
 
@@ -65,6 +69,7 @@ class MapEngine : public Engine {
         nanosleep(&pause, nullptr);
       }
       std::lock_guard lock(engine.mutex_);
+      Lose(&engine.lost_reads);
       auto at = engine.tables_[table].find(std::string(key));
       if (at == engine.tables_[table].end()) return false;
       copy = at->second;
@@ -74,7 +79,13 @@ class MapEngine : public Engine {
     }
     void Put(TableId table, std::string_view key, std::string_view value) override {
       std::lock_guard lock(engine.mutex_);
+      Lose(&engine.lost_writes);
       engine.tables_[table][std::string(key)] = value;
+    }
+    static void Lose(int* left) {
+      if (*left == 0) return;
+      --*left;
+      throw LostAnswer(Error(Error::kIo, "a node of the map is lost"));
     }
     void Erase(TableId table, std::string_view key) override {
       std::lock_guard lock(engine.mutex_);

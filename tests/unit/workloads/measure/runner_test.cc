@@ -73,6 +73,105 @@ TEST_F(RunnerTest, ClientsHaveSessionsByTheirNumberUnlessTheyLoad) {
   EXPECT_EQ(engine_.clients, (std::vector<int>{0, 1, 2}));
 }
 
+TEST_F(RunnerTest, OperationsWithoutAnAnswerAreCountedApart) {
+  Load(1, 100);
+  engine_.addresses = {{"n1", ""}, {"n2", ""}};
+  engine_.lost_reads = 5;
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.operations = 3000;
+  const PhaseResult result = Read(phase);
+  EXPECT_EQ(result.unanswered(), 5u);
+  EXPECT_GT(result.ops[0].longest_unanswered_ns, 0u);
+  EXPECT_EQ(result.operations(), 2995u);
+  EXPECT_EQ(result.ops[0].latency.count(), 2995u);
+  EXPECT_FALSE(result.totals.rows_unknown) << "reads change no row";
+}
+
+TEST_F(RunnerTest, OperationsAreToldByTheAddressOfTheirClient) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.operations = 3000;
+  EXPECT_TRUE(Read(phase).addresses.empty());
+  engine_.addresses = {{"n1", ""}, {"n2", ""}};
+  engine_.lost_reads = 7;
+  const PhaseResult result = Read(phase);
+  ASSERT_EQ(result.addresses.size(), 2u);
+  const PhaseResult::Address &first = result.addresses[0], &second = result.addresses[1];
+  EXPECT_EQ(first.name + second.name, "n1n2");
+  EXPECT_EQ(first.threads, 2);
+  EXPECT_EQ(second.threads, 1);
+  EXPECT_EQ(first.count + first.unanswered, 2000u);
+  EXPECT_EQ(second.count + second.unanswered, 1000u);
+  EXPECT_EQ(first.unanswered + second.unanswered, 7u);
+  EXPECT_EQ(second.latency.count(), second.count);
+}
+
+TEST_F(RunnerTest, ACheckWithoutAnAnswerFindsNothingWrong) {
+  Load(1, 100);
+  engine_.addresses = {{"n1", ""}, {"n2", ""}};
+  engine_.lost_reads = 5;
+  WorkloadOptions options;
+  options.mix = {{"insert", 1}};
+  PhaseOptions phase;
+  phase.operations = 100;
+  phase.verify_every = 1;
+  const PhaseResult result =
+      RunPhase(engine_, *FindWorkload("mixed").make(dataset_, options), phase);
+  EXPECT_EQ(result.operations(), 100u);
+  EXPECT_EQ(result.wrong, 0u);
+  EXPECT_EQ(result.unanswered(), 0u);
+  EXPECT_EQ(engine_.lost_reads, 0);
+}
+
+// The row may be there or not.
+TEST_F(RunnerTest, AnInsertWithoutAnAnswerMakesItUnknownWhichRowsThereAre) {
+  Load(1, 100);
+  engine_.addresses = {{"n1", ""}, {"n2", ""}};
+  engine_.lost_writes = 1;
+  WorkloadOptions options;
+  options.mix = {{"insert", 1}};
+  options.population = std::make_shared<Population>(dataset_);
+  PhaseOptions phase;
+  phase.operations = 50;
+  phase.verify_every = 1;
+  const PhaseResult result =
+      RunPhase(engine_, *FindWorkload("mixed").make(dataset_, options), phase);
+  EXPECT_EQ(result.unanswered(), 1u);
+  EXPECT_EQ(result.operations(), 49u);
+  EXPECT_EQ(result.wrong, 0u);
+  EXPECT_TRUE(result.totals.rows_unknown);
+  EXPECT_FALSE(options.population->known());
+}
+
+class LosingClient : public SlowClient {
+ public:
+  LosingClient() : SlowClient(0) {}
+  void Execute(size_t) override { throw LostAnswer(Error(Error::kIo, "n2 is lost")); }
+};
+class LosingWorkload : public SlowWorkload {
+ public:
+  LosingWorkload() : SlowWorkload(0) {}
+  std::unique_ptr<Client> NewClient(Session&, int, int) override {
+    return std::make_unique<LosingClient>();
+  }
+};
+
+TEST_F(RunnerTest, AWorkloadThatDoesNotBearALostAnswerEndsWithASentence) {
+  engine_.addresses = {{"n1", ""}, {"n2", ""}};
+  LosingWorkload workload;
+  PhaseOptions phase;
+  phase.operations = 10;
+  try {
+    RunPhase(engine_, workload, phase);
+    ADD_FAILURE() << "the phase went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kIo);
+    EXPECT_EQ(std::string(error.what()), "n2 is lost; slow does not go on without the answer");
+  }
+}
+
 TEST_F(RunnerTest, ReadsInFlightAreCountedLikeOthers) {
   Load(1, 100);
   PhaseOptions phase;
