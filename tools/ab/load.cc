@@ -97,17 +97,42 @@ void Load::RunRounds() {
   for (const int side : schedule_.Shuffled()) {
     if (StopRequested()) return;
     if (!StartSide(side)) continue;
-    Await(side, false);
+    AwaitEnd(side);
     Finish(side);
+  }
+}
+
+// Loads all sides, at once when each has a processor, else one after the other.
+void Load::LoadSides() {
+  const bool at_once = OwnProcessors().size() >= runs_.size();
+  std::vector<int> loading;
+  for (const int side : schedule_.Shuffled()) {
+    if (StopRequested()) break;
+    if (!StartSide(side)) continue;
+    loading.push_back(side);
+    if (!at_once) AwaitLoads(&loading);
+  }
+  AwaitLoads(&loading);
+}
+
+// Waits until each of the sides is loaded or has ended, and empties the list.
+void Load::AwaitLoads(std::vector<int>* loading) {
+  double said = Now();
+  while (true) {
+    std::erase_if(*loading, [this](int side) {
+      return runs_[At(side)] == nullptr || runs_[At(side)]->process().ready();
+    });
+    if (loading->empty()) return;
+    TakeAll();
+    if (Now() - said < 1) continue;
+    said = Now();
+    SayDoing(loading->front());
   }
 }
 
 void Load::RunSlices() {
   const double begin = Now();
-  for (const int side : schedule_.Shuffled()) {
-    if (StopRequested()) break;
-    if (StartSide(side) && !Await(side, true)) Finish(side);
-  }
+  LoadSides();
   result_.load_seconds = Now() - begin;
   const double loaded = Now();
   const double seconds =
@@ -120,18 +145,14 @@ void Load::RunSlices() {
   for (const int side : Alive()) Finish(side);
 }
 
-// Waits until the side's process ends, or, with `ready`, until the side is loaded and asks for its
-// first slice. Returns false when its process has ended.
-bool Load::Await(int side, bool ready) {
-  RunProcess& process = runs_[At(side)]->process();
+// Waits until the side's process ends.
+void Load::AwaitEnd(int side) {
   double said = Now();
-  while (!ready || !process.ready()) {
-    if (!process.Take(100)) return false;
+  while (runs_[At(side)]->process().Take(100)) {
     if (Now() - said < 1) continue;
     said = Now();
     SayDoing(side);
   }
-  return true;
 }
 
 std::vector<int> Load::Alive() const {

@@ -55,7 +55,9 @@ class Load {
   void RunSlices();
   bool StartSide(int side);
   void Fail(int side, nlohmann::json error);
-  bool Await(int side, bool ready);
+  void LoadSides();
+  void AwaitLoads(std::vector<int>* loading);
+  void AwaitEnd(int side);
   void SayDoing(int side);
   void Blocks(double seconds, bool keep);
   void Block(const std::vector<int>& order, bool keep);

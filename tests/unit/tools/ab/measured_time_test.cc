@@ -1,0 +1,131 @@
+// Tests for how long a load is measured: SpreadOf on samples whose spread is known, and
+// MeasuredSeconds against the variance that it is to make least.
+#include "tools/ab/measured_time.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+AbOptions Options(double time) {
+  AbOptions options;
+  options.sides.resize(2);
+  options.way = Way::kInterleave;
+  options.slice_seconds = 0.1;
+  options.time = time;
+  return options;
+}
+
+// Adds a block in which the second side's rate is exp(`ratio`) times that of the first.
+void AddBlock(int load, int block, double ratio, json* samples) {
+  for (const auto& [side, rate] :
+       {std::pair("a", 1000.0), std::pair("b", 1000.0 * std::exp(ratio))}) {
+    samples->push_back({{"side", side},
+                        {"load", load},
+                        {"block", block},
+                        {"count", rate * 0.1},
+                        {"seconds", 0.1}});
+  }
+}
+
+// Returns loads whose ratios are `loads`, with pairs of blocks that are by `pair` above and below.
+json Samples(const std::vector<double>& loads, double pair) {
+  json samples = json::array();
+  for (int load = 0; load < static_cast<int>(loads.size()); ++load) {
+    for (int block = 0; block < 8; ++block) {
+      // The drift of a pair, which mirrored blocks do not have as a whole.
+      const double drift = block % 2 == 0 ? 0.3 : -0.3;
+      const double off = block % 4 < 2 ? pair : -pair;
+      AddBlock(load, block, loads[static_cast<size_t>(load)] + off + drift, &samples);
+    }
+  }
+  return samples;
+}
+
+TEST(MeasuredTimeTest, TheSpreadOfLoadsIsWhatTheirPairsDoNotExplain) {
+  const auto spread = SpreadOf(Samples({0.1, 0.2, 0.3}, 0.06));
+  ASSERT_TRUE(spread);
+  EXPECT_NEAR(spread->of_pairs, 4 * 0.06 * 0.06 / 3, 1e-9);
+  EXPECT_NEAR(spread->of_loads, 0.01 - 0.06 * 0.06 / 3, 1e-9);
+}
+
+TEST(MeasuredTimeTest, LoadsThatDifferLessThanTheirPairsExplainHaveNoSpreadOfTheirOwn) {
+  const auto spread = SpreadOf(Samples({0.1, 0.1, 0.1}, 0.06));
+  ASSERT_TRUE(spread);
+  EXPECT_EQ(spread->of_loads, 0);
+}
+
+TEST(MeasuredTimeTest, FewLoadsAndFewPairsTellNoSpread) {
+  EXPECT_FALSE(SpreadOf(json::array()));
+  EXPECT_FALSE(SpreadOf(Samples({0.1, 0.2}, 0.06)));
+  json one_side = json::array();
+  for (const json& sample : Samples({0.1, 0.2, 0.3}, 0.06)) {
+    if (sample["side"] == "a") one_side.push_back(sample);
+  }
+  EXPECT_FALSE(SpreadOf(one_side));
+  json one_pair = Samples({0.1, 0.2}, 0.06);
+  AddBlock(2, 0, 0.1, &one_pair);
+  AddBlock(2, 1, 0.1, &one_pair);
+  EXPECT_FALSE(SpreadOf(one_pair));
+}
+
+TEST(MeasuredTimeTest, WithoutASpreadALoadIsMeasuredForAsLongAsItWasLoaded) {
+  EXPECT_DOUBLE_EQ(MeasuredSeconds(Options(600), 4, 0, std::nullopt), 4);
+}
+
+// The variance of the mean in a given time, of which MeasuredSeconds finds the least.
+TEST(MeasuredTimeTest, NoOtherTimeMakesTheMeanMoreExact) {
+  constexpr double kLoading = 4;
+  const RatioSpread spread{0.02, 0.0005};
+  const double of_second = spread.of_pairs * 0.4;  // a pair of blocks has four slices
+  const auto variance = [&](double measured) {
+    return (of_second / measured + spread.of_loads) * (kLoading + measured);
+  };
+  const double best = MeasuredSeconds(Options(600), kLoading, 0, spread);
+  EXPECT_GT(best, kLoading);
+  EXPECT_LT(best, 3 * kLoading);
+  EXPECT_LT(variance(best), variance(best * 1.05));
+  EXPECT_LT(variance(best), variance(best / 1.05));
+}
+
+TEST(MeasuredTimeTest, ItIsFromOneToThreeTimesTheLoading) {
+  EXPECT_DOUBLE_EQ(MeasuredSeconds(Options(600), 4, 0, RatioSpread{0.01, 1}), 4);
+  EXPECT_DOUBLE_EQ(MeasuredSeconds(Options(600), 4, 0, RatioSpread{0.01, 1e-9}), 12);
+  EXPECT_DOUBLE_EQ(MeasuredSeconds(Options(600), 4, 0, RatioSpread{0.01, 0}), 12);
+}
+
+// In a duet the sides work at once, so a pair of blocks takes half the time.
+TEST(MeasuredTimeTest, APairOfADuetTakesTheTimeOfTwoSlices) {
+  AbOptions duet = Options(600);
+  duet.way = Way::kDuet;
+  const RatioSpread spread{0.02, 0.0003};
+  const double ratio =
+      MeasuredSeconds(Options(600), 4, 0, spread) / MeasuredSeconds(duet, 4, 0, spread);
+  EXPECT_NEAR(ratio, std::sqrt(2), 1e-9);
+}
+
+TEST(MeasuredTimeTest, TheTimeAllowsSixLoads) {
+  // A sixth of 30 s is 5 s; 3 s of it are left behind the loading, 4/5 of them behind the warm-up.
+  EXPECT_NEAR(MeasuredSeconds(Options(30), 2, 0, RatioSpread{0.01, 0}), 2.4, 1e-9);
+  // At least eight blocks of two slices.
+  EXPECT_NEAR(MeasuredSeconds(Options(1), 2, 0, RatioSpread{0.01, 0}), 1.6, 1e-9);
+  // At most a hundred loads: quick loading is measured for longer.
+  EXPECT_NEAR(MeasuredSeconds(Options(600), 0.1, 0, RatioSpread{0.01, 1}), 5.9 * 4 / 5, 1e-9);
+}
+
+TEST(MeasuredTimeTest, WithANumberOfLoadsTheyFillWhatEachHas) {
+  AbOptions options = Options(600);
+  options.loads = 3;
+  EXPECT_NEAR(MeasuredSeconds(options, 2, 12, std::nullopt), 8, 1e-9);
+  options.common.warmup = 1;
+  EXPECT_NEAR(MeasuredSeconds(options, 2, 12, RatioSpread{0.01, 1}), 9, 1e-9);
+}
+
+}  // namespace
+}  // namespace testbed
