@@ -23,6 +23,11 @@ namespace testbed {
 namespace {
 
 class ReadQueueTest : public EngineTest {
+ public:
+  static bool IsFor(const EngineCase& c) {
+    return c.io != IoMode::kMmap && FindEngine(c.engine).capabilities.reads_in_flight;
+  }
+
  protected:
   static constexpr uint64_t kRows = 20000;
   static constexpr size_t kValue = 300;
@@ -69,15 +74,7 @@ class ReadQueueTest : public EngineTest {
   }
 };
 
-std::vector<EngineCase> CasesWithReadsInFlight() {
-  std::vector<EngineCase> cases = EngineCases();
-  std::erase_if(cases, [](const EngineCase& c) {
-    return c.io == IoMode::kMmap || !FindEngine(c.engine).capabilities.reads_in_flight;
-  });
-  return cases;
-}
-INSTANTIATE_TEST_SUITE_P(Engines, ReadQueueTest, testing::ValuesIn(CasesWithReadsInFlight()),
-                         EngineCaseName);
+TESTBED_FOR_EVERY_ENGINE(ReadQueueTest);
 
 TEST_P(ReadQueueTest, FindsWhatIsThereAndNothingElse) {
   Load(kRows, kValue);

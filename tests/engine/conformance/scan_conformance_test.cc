@@ -14,14 +14,12 @@ namespace testbed {
 namespace {
 
 class ScanTest : public AnyIoModeTest {
+ public:
+  static constexpr CaseChoice kChoice = {.variants = true};
+  static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.scans; }
+
  protected:
   using Model = std::map<std::string, std::string>;
-
-  void SetUp() override {
-    AnyIoModeTest::SetUp();
-    if (IsSkipped()) return;
-    if (!info().capabilities.scans) GTEST_SKIP() << info().name << " has no scans";
-  }
 
   // Keys have few different letters, so that they share prefixes and repeat, and some letters are
   // at the ends of the byte range.

@@ -14,12 +14,11 @@ namespace testbed {
 namespace {
 
 class TransactionTest : public AnyIoModeTest {
+ public:
+  static constexpr CaseChoice kChoice = {.variants = true};
+  static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.transactions; }
+
  protected:
-  void SetUp() override {
-    AnyIoModeTest::SetUp();
-    if (IsSkipped()) return;
-    if (!info().capabilities.transactions) GTEST_SKIP() << info().name << " has no transactions";
-  }
   void OpenBoth() {
     Open();
     other_ = engine_->OpenTable("other");
