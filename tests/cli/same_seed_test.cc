@@ -1,6 +1,7 @@
 // Tests that equal seeds give equal operations, and with one client on btree also equal blocks.
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tests/cli/command.h"
 
@@ -56,10 +57,12 @@ class SameSeedTest : public CommandTest {
 };
 
 TEST_F(SameSeedTest, GivesTheSameOperations) {
-  for (const char* engine : {"btree", "rocksdb", "wiredtiger", "lmdb", "sqlite"}) {
-    const CommandResult list = Run("list");
-    if (list.out.find(engine) == std::string::npos) continue;
-    const std::string base = std::string("--engine ") + engine + " ";
+  // Operations are drawn before an engine sees them, so that two engines are enough.
+  std::vector<std::string> engines = {"btree", "rocksdb"};
+  if (EveryWay()) engines = {"btree", "rocksdb", "wiredtiger", "lmdb", "sqlite"};
+  for (const std::string& engine : engines) {
+    if (!HasEngine(engine)) continue;
+    const std::string base = "--engine " + engine + " ";
     ExpectTheSameTwice(base +
                        "--rows 5000 --operations 4000 --threads 4 --hit-ratio 0.8 "
                        "--key-order random --indexes 2 --distribution zipfian");

@@ -15,6 +15,8 @@
 #include <atomic>
 #include <filesystem>
 #include <random>
+#include <set>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -35,7 +37,9 @@ struct Fault {
   int error;
 };
 
-class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Fault>> {
+using FaultCase = std::tuple<FaultMode, Fault>;
+
+class FailingDiskTest : public testing::TestWithParam<FaultCase> {
  protected:
   FailingDiskTest() {
     std::string pattern = fs::current_path() / "failing_disk_XXXXXX";
@@ -481,51 +485,73 @@ TEST_P(ConcurrentFailingDiskTest, LosesNothingThatWasAcknowledged) {
   EXPECT_GT(hit_, tried_ / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, ConcurrentFailingDiskTest,
-                         testing::Combine(testing::ValuesIn(FaultModes()),
-                                          testing::Values(Fault{"write_eio", DiskCall::kWrite, EIO},
-                                                          Fault{"sync", DiskCall::kSync, EIO},
-                                                          Fault{"msync", DiskCall::kMsync, EIO})),
-                         [](const auto& param) {
-                           return std::string(std::get<0>(param.param).name) + "_" +
-                                  std::get<1>(param.param).name;
-                         });
+// Each run has each fault in one mode of each engine and of the log, and in the other modes the
+// faults of `everywhere`. The nightly run has the rest.
+std::vector<FaultCase> CasesOfFaults(const std::vector<Fault>& faults,
+                                     const std::set<std::string>& everywhere, bool nightly) {
+  const std::set<std::string> whole = {"btree_direct", "fractal_direct", "mmapv1", "log_recycled"};
+  std::vector<FaultCase> cases;
+  for (const FaultMode& mode : FaultModes()) {
+    for (const Fault& fault : faults) {
+      const bool each = whole.contains(mode.name) || everywhere.contains(fault.name);
+      if (each != nightly) cases.emplace_back(mode, fault);
+    }
+  }
+  return cases;
+}
 
+std::string FaultCaseName(const testing::TestParamInfo<FaultCase>& info) {
+  const std::string mode = std::get<0>(info.param).name, fault = std::get<1>(info.param).name;
+  return fault.empty() ? mode : mode + "_" + fault;
+}
+
+std::vector<FaultCase> SyncFaults(bool nightly) {
+  return CasesOfFaults({{"write_eio", DiskCall::kWrite, EIO},
+                        {"sync", DiskCall::kSync, EIO},
+                        {"msync", DiskCall::kMsync, EIO}},
+                       {"sync"}, nightly);
+}
+INSTANTIATE_TEST_SUITE_P(Faults, ConcurrentFailingDiskTest, testing::ValuesIn(SyncFaults(false)),
+                         FaultCaseName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, ConcurrentFailingDiskTest, testing::ValuesIn(SyncFaults(true)),
+                         FaultCaseName);
+
+const std::vector<Fault> kNoFault = {{"", DiskCall::kWrite, 0}};
 INSTANTIATE_TEST_SUITE_P(Faults, FailingDiskModeTest,
-                         testing::Combine(testing::ValuesIn(FaultModes()),
-                                          testing::Values(Fault{})),
-                         [](const auto& param) { return std::get<0>(param.param).name; });
-
+                         testing::ValuesIn(CasesOfFaults(kNoFault, {}, false)), FaultCaseName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, FailingDiskModeTest,
+                         testing::ValuesIn(CasesOfFaults(kNoFault, {}, true)), FaultCaseName);
 INSTANTIATE_TEST_SUITE_P(WholeBlocks, FailingDiskModeTest,
                          testing::Combine(testing::ValuesIn(WholeBlockModes()),
-                                          testing::Values(Fault{})),
-                         [](const auto& param) { return std::get<0>(param.param).name; });
+                                          testing::ValuesIn(kNoFault)),
+                         FaultCaseName);
 
-INSTANTIATE_TEST_SUITE_P(
-    Faults, FailingDiskTest,
-    testing::Combine(testing::ValuesIn(FaultModes()),
-                     testing::Values(Fault{"write_eio", DiskCall::kWrite, EIO},
-                                     Fault{"write_full", DiskCall::kWrite, ENOSPC},
-                                     Fault{"write_short", DiskCall::kWrite, 0},
-                                     Fault{"write_quota", DiskCall::kWrite, EDQUOT},
-                                     Fault{"sync_full", DiskCall::kSync, ENOSPC},
-                                     Fault{"msync_full", DiskCall::kMsync, ENOSPC},
-                                     Fault{"directory_full", DiskCall::kSyncDirectory, ENOSPC},
-                                     Fault{"sync", DiskCall::kSync, EIO},
-                                     Fault{"msync", DiskCall::kMsync, EIO},
-                                     Fault{"truncate", DiskCall::kTruncate, EIO},
-                                     Fault{"allocate_eio", DiskCall::kAllocate, EIO},
-                                     Fault{"allocate_full", DiskCall::kAllocate, ENOSPC},
-                                     Fault{"rename", DiskCall::kRename, EIO},
-                                     Fault{"unlink", DiskCall::kUnlink, EIO},
-                                     Fault{"close", DiskCall::kClose, EIO},
-                                     Fault{"list", DiskCall::kList, EIO},
-                                     Fault{"read", DiskCall::kRead, EIO},
-                                     Fault{"read_short", DiskCall::kRead, 0},
-                                     Fault{"directory", DiskCall::kSyncDirectory, EIO})),
-    [](const auto& param) {
-      return std::string(std::get<0>(param.param).name) + "_" + std::get<1>(param.param).name;
-    });
+std::vector<FaultCase> AllFaults(bool nightly) {
+  return CasesOfFaults({{"write_eio", DiskCall::kWrite, EIO},
+                        {"write_full", DiskCall::kWrite, ENOSPC},
+                        {"write_short", DiskCall::kWrite, 0},
+                        {"write_quota", DiskCall::kWrite, EDQUOT},
+                        {"sync_full", DiskCall::kSync, ENOSPC},
+                        {"msync_full", DiskCall::kMsync, ENOSPC},
+                        {"directory_full", DiskCall::kSyncDirectory, ENOSPC},
+                        {"sync", DiskCall::kSync, EIO},
+                        {"msync", DiskCall::kMsync, EIO},
+                        {"truncate", DiskCall::kTruncate, EIO},
+                        {"allocate_eio", DiskCall::kAllocate, EIO},
+                        {"allocate_full", DiskCall::kAllocate, ENOSPC},
+                        {"rename", DiskCall::kRename, EIO},
+                        {"unlink", DiskCall::kUnlink, EIO},
+                        {"close", DiskCall::kClose, EIO},
+                        {"list", DiskCall::kList, EIO},
+                        {"read", DiskCall::kRead, EIO},
+                        {"read_short", DiskCall::kRead, 0},
+                        {"directory", DiskCall::kSyncDirectory, EIO}},
+                       {"write_eio", "sync", "msync", "allocate_full"}, nightly);
+}
+INSTANTIATE_TEST_SUITE_P(Faults, FailingDiskTest, testing::ValuesIn(AllFaults(false)),
+                         FaultCaseName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, FailingDiskTest, testing::ValuesIn(AllFaults(true)),
+                         FaultCaseName);
 
 }  // namespace
 }  // namespace testbed
