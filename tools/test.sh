@@ -4,14 +4,14 @@
 #
 #   tools/test.sh             all tests, in the release build
 #   tools/test.sh --all       then also under AddressSanitizer and UndefinedBehaviorSanitizer, and our
-#                             own engines under ThreadSanitizer
+#                             own engines under ThreadSanitizer; those always without EveryWay/
 #   tools/test.sh --asan      only unit and engine tests, under AddressSanitizer and
 #                             UndefinedBehaviorSanitizer, without those that mostly wait
 #   tools/test.sh -L unit     only the release build's tests, with these arguments for ctest
 #   tools/test.sh -R Ledger -V
 #
 # Tests whose names begin with EveryWay/ are of the nightly run. They are left out, and counted, unless
-# TESTBED_EVERY_IO_MODE=1 is set (tests/every_way.h).
+# TESTBED_EVERY_IO_MODE=1 is set (tests/every_way.h), also where -R or -L names them.
 #
 # Tests that need root, a loop device or a kernel facility that is not there are skipped, and
 # ctest's closing lines name them. Exit code 0 when no test failed, 2 when words were given that it
@@ -156,7 +156,7 @@ main() {
   SECONDS=0
   run_tests release || failed+=(release)
   for preset in asan tsan; do
-    "${fixed_addresses[@]}" "${BASH_SOURCE[0]}" --sanitizer-suite "$preset" || failed+=("$preset")
+    env -u TESTBED_EVERY_IO_MODE "${fixed_addresses[@]}" "${BASH_SOURCE[0]}" --sanitizer-suite "$preset" || failed+=("$preset")
   done
   if ((${#failed[@]} > 0)); then
     die "failed: ${failed[*]} (after $SECONDS s)"

@@ -36,7 +36,8 @@ class EngineRunTest : public CommandTest, public testing::WithParamInterface<std
 
 TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   const CommandResult result =
-      Run(EngineWords(GetParam()) + " --json run.json --csv run.csv" + kLoaded);
+      Run(EngineWords(GetParam()) + " --json run.json --csv run.csv --rows-per-transaction 100" +
+          kLoaded);
   ASSERT_EQ(result.code, 0) << result.err;
   // A user who may not bound the memory gets no table of it.
   const bool bounded = result.out.find("--ram is not in force") == std::string::npos;
@@ -80,7 +81,7 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
 // new database then.
 TEST_P(EngineRunTest, ReuseOfADatabaseThatIsGoneMakesNone) {
   const std::string common = EngineWords(GetParam()) + " --dir d " + kQuickRun;
-  ASSERT_EQ(Run(common + "--workload insert").code, 0);
+  ASSERT_EQ(Run(common + "--workload insert --rows-per-transaction 100").code, 0);
   std::filesystem::rename(directory_ / "d/db", directory_ / "away");
   ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "d/db"));
@@ -285,7 +286,8 @@ TEST_F(RunTest, MostIsTheLargestCacheThatFits) {
     EXPECT_LT(read["memory"]["held_most"], ram) << engine;
     EXPECT_EQ(read["memory"]["held_mean"], read["memory"]["own_mean"]) << "direct IO";
 
-    // With --reuse the rehearsals use the existing database, which must stay.
+    // With --reuse the rehearsals use the existing database, which must stay, whatever the engine.
+    if (engine != "btree" && !EveryWay()) continue;
     const CommandResult again =
         Run("--engine " + engine +
             " --ram 64M --cache-pct most --db-ratio 1.3 --io direct --threads 2 --workload "

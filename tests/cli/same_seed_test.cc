@@ -87,7 +87,7 @@ TEST_F(SameSeedTest, GivesOneClientOfBtreeTheSameBlocks) {
     const std::string arguments =
         std::string(
             "--engine btree --threads 1 --key-order permuted --rows 40000 --value-size 400 "
-            "--operations 20000 --cache-size 6M --drop-caches --io ") +
+            "--rows-per-transaction 100 --operations 20000 --cache-size 6M --drop-caches --io ") +
         io;
     std::map<std::string, json> first;
     for (int time = 0; time < 2; ++time) {

@@ -27,7 +27,7 @@ class CellsTest : public SweepTest {
 const char kNoChecks[] = " --host-checks none --quiet";
 
 TEST_F(CellsTest, EachCellRunsByItsKeyAndCountsAsInTheWholeExperiment) {
-  WriteSweep(1);
+  WriteSweep(0.2);
   const std::vector<std::string> keys =
       Keys("experiment cells sweep.toml --rounds 2", "page-size=");
   ASSERT_EQ(keys.size(), 4u);
@@ -100,7 +100,7 @@ TEST_F(CellsTest, AClaimOfALivingProcessHoldsAndThatOfADeadOneDoesNot) {
 }
 
 TEST_F(CellsTest, ABlockThatGoesOnElsewhereBeginsAnewThere) {
-  WriteSweep(1);
+  WriteSweep(0.2);
   const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);
   const std::string run = "experiment run sweep.toml --rounds 1 --out o ";
   ASSERT_EQ(Run(run + "--cell " + key + kNoChecks, "SLURMD_NODENAME=n1").code, 0);
@@ -119,7 +119,7 @@ TEST_F(CellsTest, ABlockThatGoesOnElsewhereBeginsAnewThere) {
 }
 
 TEST_F(CellsTest, AHostOfAnotherKindIsRefused) {
-  WriteSweep(1);
+  WriteSweep(0.2);
   const std::string run = "experiment run sweep.toml --rounds 1 --out o --block round-1 --quiet ";
   ASSERT_EQ(Run(run + "--host-checks kind").code, 0);
   nlohmann::json first = Json("o/hosts/first.json");
@@ -138,7 +138,7 @@ TEST_F(CellsTest, AHostOfAnotherKindIsRefused) {
 }
 
 TEST_F(CellsTest, ASplitMakesBlocksThatShareNoLoad) {
-  WriteSweep(1);
+  WriteSweep(0.2);
   const std::string split = " sweep.toml --rounds 2 --split page-size --out o";
   const std::vector<std::string> blocks = Keys("experiment cells" + split, "round-");
   ASSERT_EQ(blocks.size(), 4u);

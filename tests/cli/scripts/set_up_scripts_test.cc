@@ -169,6 +169,13 @@ TEST_F(SetUpScriptsTest, WordsThatTheTestsWouldNotHeedAreRefused) {
   }
 }
 
+TEST_F(SetUpScriptsTest, ANightlyRunLeavesNoTestOut) {
+  Script("tools/test.sh", "echo \"test $* ${TESTBED_EVERY_IO_MODE:-}\" >>\"$CALLS\"\n");
+  EXPECT_EQ(Tool("nightly.sh --only tests,crashes --out o"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("test --all 1\n"));
+  EXPECT_THAT(calls_, HasSubstr("test -L crash 1\n"));
+}
+
 TEST_F(SetUpScriptsTest, ANightlyRunLeavesOutWhatCannotBePlanned) {
   EXPECT_EQ(
       Tool("nightly.sh --only experiments --out o", "TESTBED_NIGHTLY_EXPERIMENTS='mine none'"), 0)

@@ -255,7 +255,7 @@ TEST_P(RowRuleTest, ATableThatWasNotOpenedIsRefused) {
 
 TEST_P(RowRuleTest, ThreadsWithTwoSessionsEachDoNotDisturbOneAnother) {
   Open();
-  constexpr int kThreads = 4, kRows = 600;
+  constexpr int kThreads = 4, kRows = 300;
   const TableId other = engine_->OpenTable("other");
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
