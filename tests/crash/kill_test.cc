@@ -39,7 +39,7 @@ struct Way {
   Loss loss = Loss::kNothing;
   std::optional<IoMode> io = std::nullopt;
   std::map<std::string, std::string> extra = {};
-  int rounds = 8;
+  int rounds = 5;
   uint64_t longest_value = 3000;
   // A setting of 0 is the default of the engine.
   uint64_t cache_bytes = 0;

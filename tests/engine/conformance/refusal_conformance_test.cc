@@ -265,6 +265,8 @@ TEST_P(RefusalTest, ADirectoryThatItMayNotWriteTo) {
 // A device that a large file fills. The file stands for that of another user, and is removed later.
 class FullDeviceTest : public RefusalTest {
  public:
+  // FullDiskTest has our engines in each mode, on a disk that is only in memory.
+  static constexpr CaseChoice kChoice = {};
   // Others do not promise to keep what was committed.
   static bool IsFor(const EngineCase& c) {
     const std::vector<Durability>& able = FindEngine(c.engine).capabilities.durabilities;

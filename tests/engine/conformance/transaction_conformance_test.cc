@@ -16,7 +16,6 @@ namespace {
 
 class TransactionTest : public AnyIoModeTest {
  public:
-  static constexpr CaseChoice kChoice = {.variants = true};
   static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.transactions; }
 
  protected:
