@@ -186,11 +186,12 @@ TEST_P(RowRuleTest, ACursorSeesWhatOthersHaveCommittedSinceTheLastGet) {
 
 TEST_P(RowTest, ReopeningKeepsEveryRow) {
   Open();
-  Load(5000, 200);
-  for (uint64_t row = 0; row < 5000; row += 3) session_->Erase(table_, RowKey(row));
+  constexpr uint64_t kRows = 3000;
+  Load(kRows, 200);
+  for (uint64_t row = 0; row < kRows; row += 3) session_->Erase(table_, RowKey(row));
   for (int pass = 0; pass < 3; ++pass) {
     Reopen();
-    for (uint64_t row = 0; row < 5000; ++row) {
+    for (uint64_t row = 0; row < kRows; ++row) {
       ASSERT_EQ(Get(RowKey(row)), row % 3 == 0 ? kAbsent : RowValue(row, 200));
     }
     if (pass == 0) engine_->Flush();

@@ -15,7 +15,6 @@ namespace {
 
 class ScanTest : public AnyIoModeTest {
  public:
-  static constexpr CaseChoice kChoice = {.variants = true};
   static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.scans; }
 
  protected:

@@ -174,7 +174,7 @@ class FailingDiskTest : public testing::TestWithParam<FaultCase> {
   // Returns the distance between the calls that are tried, of `places` calls.
   static uint64_t Stride(uint64_t places) {
     const char* set = ::getenv("TESTBED_FAULT_STRIDE");
-    return std::max<uint64_t>(1, set != nullptr ? std::strtoull(set, nullptr, 10) : places / 3);
+    return std::max<uint64_t>(1, set != nullptr ? std::strtoull(set, nullptr, 10) : places / 2);
   }
 
   std::string base_, dir_, why_;
