@@ -24,15 +24,28 @@ namespace fs = std::filesystem;
 
 class ShippedTest : public CommandTest, public testing::WithParamInterface<std::string> {};
 
+// Returns the words that leave out cells of the longest experiments, which differ from the others in
+// one axis. The nightly run leaves out none.
+std::string LeavingOutCells(const std::string& experiment) {
+  static const std::map<std::string, std::string> kSome = {
+      {"concurrent-inserts", " --only durability=lazy"},
+      {"log-writes", " --only write=buffered,direct-512,own"},
+      {"read-size", " --only io=direct,mmap"}};
+  const auto some = kSome.find(experiment);
+  return some == kSome.end() || EveryWay() ? "" : some->second;
+}
+
 // Expects that every part of a finding was either judged by figures, or left out for a reason that
-// the experiment states. No cell may be missing, and the verdict must agree with its parts.
-void ExpectJudged(const nlohmann::json& verdict) {
+// the experiment states. No cell may be missing but those that --only left out (`some`), and the
+// verdict must agree with its parts.
+void ExpectJudged(const nlohmann::json& verdict, bool some) {
   size_t holding = 0, counted = 0;
   for (const nlohmann::json& part : verdict["parts"]) {
     const std::string outcome = part["outcome"];
     const bool judged = outcome == "holds in one round" || outcome == "does not hold in one round";
     const std::string because = part["because"];
     if (because.find("which does not run here") != std::string::npos) continue;
+    if (some && outcome == "not measured yet") continue;
     EXPECT_THAT(outcome, testing::AnyOf("holds in one round", "does not hold in one round",
                                         "asked at another scale", "not measured at this scale",
                                         "withheld", "waits for an engine", "untestable"))
@@ -55,8 +68,9 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
   // its size open get a size for the tiny scale.
   const std::string& text = ShippedExperiments().at(GetParam());
   const bool sized = text.find("scratch = \"512M") != std::string::npos;
+  const std::string some = LeavingOutCells(GetParam());
   const std::string command = "experiment " + GetParam() + " --scale tiny --quiet --out o" +
-                              (sized ? "" : " --set scratch=900M");
+                              (sized ? "" : " --set scratch=900M") + some;
   const CommandResult result = Run(command + " --json v.json --csv t.csv");
   if (result.code == 1 && result.err.find("which --ram cannot tell here") != std::string::npos) {
     GTEST_SKIP() << "cells with --cache-pct most need a memory budget: " << result.err;
@@ -67,7 +81,7 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
   ASSERT_EQ(verdicts.size(), e.findings.size());
   for (size_t i = 0; i < e.findings.size(); ++i) {
     EXPECT_EQ(verdicts[i]["id"], e.findings[i].id);
-    ExpectJudged(verdicts[i]);
+    ExpectJudged(verdicts[i], !some.empty());
   }
   // On a scratch device with the kernel account, the account of every cell must close.
   for (const auto& entry : fs::directory_iterator(directory_ / "o/cells")) {
