@@ -60,7 +60,9 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
+class EngineReuseTest : public EngineRunTest {};
+
+TEST_P(EngineReuseTest, MixedInAnOpenLoopOnAReusedDatabase) {
   const std::string engine = EngineWords(GetParam()) + " --dir d ";
   const std::string insert = "--workload insert --indexes 2 --rows-per-transaction 50";
   ASSERT_EQ(Run(engine + insert + kQuickRun).code, 0);
@@ -79,7 +81,7 @@ TEST_P(EngineRunTest, MixedInAnOpenLoopOnAReusedDatabase) {
 
 // The engine's files are missing, as when a file system is not mounted. --reuse must not create a
 // new database then.
-TEST_P(EngineRunTest, ReuseOfADatabaseThatIsGoneMakesNone) {
+TEST_P(EngineReuseTest, ReuseOfADatabaseThatIsGoneMakesNone) {
   const std::string common = EngineWords(GetParam()) + " --dir d " + kQuickRun;
   ASSERT_EQ(Run(common + "--workload insert --rows-per-transaction 100").code, 0);
   std::filesystem::rename(directory_ / "d/db", directory_ / "away");
@@ -101,6 +103,19 @@ std::vector<std::string> PersistentEngines() {
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Engines, EngineRunTest, testing::ValuesIn(PersistentEngines()),
+                         [](const auto& info) { return EngineTestName(info.param); });
+
+// The command and its record are the same whatever the engine. Each run has the engines of this
+// project, a library and a server; RefusalTest has each engine where no database is.
+std::vector<std::string> ReusedEngines(bool nightly) {
+  const std::set<std::string> each = {"btree", "fractal", "mmapv1", "rocksdb", "postgres"};
+  std::vector<std::string> names = PersistentEngines();
+  std::erase_if(names, [&](const std::string& name) { return each.contains(name) == nightly; });
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Engines, EngineReuseTest, testing::ValuesIn(ReusedEngines(false)),
+                         [](const auto& info) { return EngineTestName(info.param); });
+INSTANTIATE_TEST_SUITE_P(EveryWay, EngineReuseTest, testing::ValuesIn(ReusedEngines(true)),
                          [](const auto& info) { return EngineTestName(info.param); });
 
 using RunTest = CommandTest;

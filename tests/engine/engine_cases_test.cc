@@ -50,7 +50,7 @@ TEST(EngineCasesTest, OurOwnEnginesHaveEachModeWhereItMatters) {
   }
 }
 
-// One suite after the other has another mode, so that none is without any test of what sessions see.
+// One suite after the other has another mode, so that no mode is without tests of sessions.
 TEST(EngineCasesTest, EachModeHasAShareOfTheSuites) {
   const auto all = [](const EngineCase& c) { return c.variant.empty() && c.compression == "none"; };
   std::set<std::string> found, wanted;

@@ -185,6 +185,12 @@ void EngineTest::Open() {
   session_ = engine_->NewSession();
 }
 
+void EngineTest::WithSmallLog() {
+  for (const auto& [name, meaning] : info().capabilities.extra_options) {
+    if (name == "log_segment") options_.extra[name] = "1M";
+  }
+}
+
 void EngineTest::Close() {
   session_.reset();
   engine_.reset();

@@ -98,6 +98,10 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
     Open();
   }
 
+  // Gives the log of an engine of ours small segments. With durability sync they are filled with
+  // zeros when the database is made, and who copies the database copies them.
+  void WithSmallLog();
+
   // Get and Put use session_. Get returns kAbsent when the table has no such row.
   std::string Get(TableId table, std::string_view key);
   std::string Get(std::string_view key) { return Get(table_, key); }

@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 class ShippedTest : public CommandTest, public testing::WithParamInterface<std::string> {};
 
-// Returns the words that leave out cells of the longest experiments, which differ from the others in
-// one axis. The nightly run leaves out none.
+// Returns the words that leave out cells of the longest experiments: values of one axis. The
+// nightly run leaves out none.
 std::string LeavingOutCells(const std::string& experiment) {
   static const std::map<std::string, std::string> kSome = {
       {"concurrent-inserts", " --only durability=lazy"},

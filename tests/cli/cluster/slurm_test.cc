@@ -42,7 +42,7 @@ std::string InTheMiddle(const std::map<std::string, nlohmann::json>& cells) {
 }
 
 TEST_F(SlurmTest, ANodeThatDiesCostsNoCellAndChangesNoCount) {
-  WriteSweep(3);
+  WriteSweep(2);
   const pid_t command = Start("experiment sweep.toml --on slurm:test --host-checks kind --out o",
                               "env " + slurm_->Environment());
   std::string dead;

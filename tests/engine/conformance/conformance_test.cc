@@ -215,7 +215,7 @@ TEST_P(RowRuleTest, ATableThatThreadsOpenAtOnceHasOneNumber) {
 
 TEST_P(RowRuleTest, ManyTablesAreApart) {
   Open();
-  constexpr int kTables = 24;
+  constexpr int kTables = 16;
   std::vector<TableId> tables;
   for (int t = 0; t < kTables; ++t) tables.push_back(engine_->OpenTable("t" + std::to_string(t)));
   for (int t = 0; t < kTables; ++t) {
@@ -292,6 +292,7 @@ TEST_P(RowRuleTest, ThreadsWithTwoSessionsEachDoNotDisturbOneAnother) {
 }
 
 TEST_P(RowTest, EveryDurabilityKeepsRowsOverACleanClose) {
+  WithSmallLog();
   for (Durability durability : info().capabilities.durabilities) {
     options_.durability = durability;
     Open();

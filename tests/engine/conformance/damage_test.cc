@@ -30,6 +30,7 @@ class DamageTest : public EngineTest {
  protected:
   void SetUp() override {
     EngineTest::SetUp();
+    WithSmallLog();
     // With its default sizes, a hundred megabytes of empty space would be copied for each file.
     if (info().name == "mmapv1") {
       options_.extra["small_files"] = "on";

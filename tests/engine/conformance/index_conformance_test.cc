@@ -12,7 +12,7 @@
 namespace testbed {
 namespace {
 
-// Returns whether the engine of the case keeps indexes. Tables in MyRocks and old servers have none.
+// Returns whether the engine of the case keeps indexes. MyRocks and old servers do not.
 bool KeepsIndexes(const EngineCase& c) {
   return FindEngine(c.engine).capabilities.indexes && !c.IsMyRocks() && !c.IsOldMariadb();
 }

@@ -361,8 +361,8 @@ TEST_P(FullDeviceTest, LosesNothingThatWasCommitted) {
   EXPECT_EQ(Get("after"), "works");
 }
 
-// The engines whose log may fill the device. mmapv1 flushes its data files when its journal finds no
-// room, and goes on; the others have logs that end before, or of their own.
+// The engines whose log may fill the device. mmapv1 flushes its data files when its journal finds
+// no room, and goes on; the others have logs that end before, or of their own.
 class DeviceFullOfLogTest : public FullDeviceTest {
  public:
   static bool IsFor(const EngineCase& c) { return c.engine == "btree" || c.engine == "fractal"; }
@@ -415,6 +415,7 @@ TEST_P(RefusalTest, AChangedValueIsDetected) {
   if (IsSkipped()) return;
   constexpr uint64_t kRows = 3000;
   WithoutSpareCopies();
+  WithSmallLog();
   Open();
   Load(kRows, 200);
   engine_->Settle();
@@ -477,6 +478,7 @@ TEST_P(ChangedByteTest, NeverGivesWrongRows) {
   if (IsSkipped()) return;
   constexpr uint64_t kRows = 2000;
   WithoutSpareCopies();
+  WithSmallLog();
   Open();
   Load(kRows, 100);
   engine_->Settle();
