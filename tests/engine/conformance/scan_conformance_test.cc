@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
 
 #include "tests/engine/engine_test.h"
+#include "tests/every_way.h"
 
 namespace testbed {
 namespace {
@@ -214,7 +214,7 @@ TEST_P(ScanTest, ASeekTakesTheValueThatItsCursorReturned) {
 
 TEST_P(ScanTest, AgreesWithAModelUnderRandomWritesAndMoves) {
   std::vector<uint64_t> seeds = {301};
-  if (std::getenv("TESTBED_EVERY_IO_MODE") != nullptr) seeds = {301, 302, 303};
+  if (EveryWay()) seeds = {301, 302, 303};
   for (const uint64_t seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     random_.seed(seed);

@@ -129,7 +129,7 @@ class IoFaultTest : public StoreTest, public testing::WithParamInterface<Fault> 
   }
   static uint64_t Stride(uint64_t calls) {
     const char* set = ::getenv("TESTBED_FAULT_STRIDE");
-    return set != nullptr ? std::strtoull(set, nullptr, 10) : std::max<uint64_t>(1, calls / 15);
+    return set != nullptr ? std::strtoull(set, nullptr, 10) : std::max<uint64_t>(1, calls / 30);
   }
 
   std::map<std::string, Row> rows_;
