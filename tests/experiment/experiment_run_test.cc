@@ -137,6 +137,7 @@ engine = "btree"
 workload = "insert,point-read"
 rows = 2000
 ram = "64M"
+account = "file"
 warmup = 0
 threads = 1
 [scale.small]
@@ -263,6 +264,7 @@ engine = "btree"
 workload = "insert"
 io = "direct"
 ram = "64M"
+account = "file"
 db-ratio = 1.5
 rows-per-transaction = 100
 threads = 1
@@ -334,6 +336,7 @@ workload = "insert,mixed"
 mix = "insert=100"
 rows = 2000
 ram = "64M"
+account = "file"
 warmup = 0
 operations = 100
 [load]
