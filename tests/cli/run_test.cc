@@ -316,8 +316,8 @@ TEST_F(RunTest, MostIsTheLargestCacheThatFits) {
 
 TEST_F(RunTest, MostLeavesAnEngineWithoutACacheThePageCache) {
   const CommandResult result =
-      Run("--engine mmapv1 --ram 64M --cache-pct most --rows 1000 --operations 100 --quiet "
-          "--json run.json");
+      Run("--engine mmapv1 --ram 64M --cache-pct most --rows 1000 --operations 100 --account file "
+          "--quiet --json run.json");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_FALSE(Json("run.json").contains("cache_rehearsal"));
 }
@@ -362,7 +362,7 @@ TEST_F(RunTest, RepeatsOfWhatWritesLoadAnew) {
   EXPECT_NE(other.err.find("seed"), std::string::npos) << other.err;
   const std::string again =
       "--engine btree --workload point-read --dir d --reuse --rows 2000 "
-      "--seed 43 --operations 100 --quiet ";
+      "--seed 43 --operations 100 --account file --quiet ";
   EXPECT_EQ(Run(again + "--repeat-runs 2").code, 0);
   const CommandResult refused = Run(again + "--repeat 2");
   EXPECT_EQ(refused.code, 2);
@@ -390,7 +390,8 @@ TEST_F(RunTest, AKilledRunKeepsThePhasesThatItFinished) {
   const std::string script =
       "cd " + directory_.string() + "; " + TestbedBinary() +
       " --engine btree --workload insert,mixed --mix point-read=1,update=1 --rows 2000 --ram 64M "
-      "--seconds 60 --warmup 0 --quiet --json run.json >out 2>err & pid=$!; sleep $0; "
+      "--seconds 60 --warmup 0 --account file --quiet --json run.json >out 2>err & pid=$!; "
+      "sleep $0; "
       "kill -9 $(cat /proc/$pid/task/$pid/children); wait $pid; echo $? >code";
   nlohmann::json run;
   for (const char* seconds : {"3", "6", "12", "24"}) {
@@ -478,7 +479,8 @@ TEST_F(RunTest, ReuseKnowsTheFileOfKeysByItsContents) {
   };
   write("a", 0);
   write("b", 1);  // a file with as many keys of the same lengths
-  const std::string engine = "--engine btree --dir d --ram 64M --quiet --operations 500 ";
+  const std::string engine =
+      "--engine btree --dir d --ram 64M --account file --quiet --operations 500 ";
   const CommandResult loaded = Run(engine + "--workload insert --keys a");
   ASSERT_EQ(loaded.code, 0) << loaded.err;
   const std::string reuse = engine + "--reuse --workload point-read --verify all ";
@@ -503,8 +505,7 @@ TEST_F(RunTest, ANameOfAnyBytesCostsNoResultAndComesBack) {
 TEST_F(RunTest, TheNullEngineShowsTheHarnessAlone) {
   const CommandResult result =
       Run("--engine null --json run.json --workload insert,point-read --rows 1000 --seconds 0.3 "
-          "--warmup 0 "
-          "--quiet");
+          "--warmup 0 --account file --quiet");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_GT(Json("run.json")["runs"][1]["accounting"]["harness_ns_per_operation"].get<double>(), 0);
 }
