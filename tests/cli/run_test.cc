@@ -591,8 +591,8 @@ TEST_F(RunTest, ReadIopsAreWhatTheDeviceGives) {
   if (geteuid() != 0) GTEST_SKIP() << "a cgroup needs root";
   const CommandResult result =
       Run("--engine btree --scratch 300M --io direct --rows 200000 --rows-per-transaction 100 "
-          "--seconds 1 --warmup 0 --threads 4 --quiet --json run.json --ram 32M --cache-pct 20 --read-iops 3000 "
-          "--verify sample --strict");
+          "--seconds 1 --warmup 0 --threads 4 --quiet --json run.json --ram 32M --cache-pct 20 "
+          "--read-iops 3000 --verify sample --strict");
   if (result.code == 2 && result.err.find("--read-iops cannot be enforced") != std::string::npos) {
     GTEST_SKIP() << "no cgroup for it: " << result.err;
   }
