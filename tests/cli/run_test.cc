@@ -60,41 +60,6 @@ TEST_P(EngineRunTest, LoadsReadsPrintsAndLeavesNothing) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
-class EngineReuseTest : public EngineRunTest {};
-
-TEST_P(EngineReuseTest, MixedInAnOpenLoopOnAReusedDatabase) {
-  const std::string engine = EngineWords(GetParam()) + " --dir d ";
-  const std::string insert = "--workload insert --indexes 2 --rows-per-transaction 50";
-  ASSERT_EQ(Run(engine + insert + kQuickRun).code, 0);
-  const CommandResult result = Run(
-      engine +
-      "--reuse --workload mixed --mix point-read=70,update=10,insert=10,erase=5,scan=5 --rate 2000 "
-      "--verify all --indexes 2 --json run.json" +
-      kQuickRun);
-  ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_NE(result.out.find("intended start"), std::string::npos);
-  const nlohmann::json phase = Json("run.json")["runs"][0]["phases"][0];
-  // A slow machine may not reach the target rate, but no machine may exceed it.
-  EXPECT_LT(phase["rate"].get<double>(), 2200);
-  EXPECT_EQ(phase["wrong"], 0);
-}
-
-// The engine's files are missing, as when a file system is not mounted. --reuse must not create a
-// new database then.
-TEST_P(EngineReuseTest, ReuseOfADatabaseThatIsGoneMakesNone) {
-  const std::string common = EngineWords(GetParam()) + " --dir d " + kQuickRun;
-  ASSERT_EQ(Run(common + "--workload insert --rows-per-transaction 100").code, 0);
-  std::filesystem::rename(directory_ / "d/db", directory_ / "away");
-  ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
-  EXPECT_FALSE(std::filesystem::exists(directory_ / "d/db"));
-  std::filesystem::create_directory(directory_ / "d/db");
-  ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
-  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "d/db"));
-  std::filesystem::remove(directory_ / "d/db");
-  std::filesystem::rename(directory_ / "away", directory_ / "d/db");
-  EXPECT_EQ(Run(common + "--reuse --workload point-read --verify all").code, 0);
-}
-
 std::vector<std::string> PersistentEngines() {
   std::vector<std::string> names;
   for (const EngineInfo& info : Engines()) {
@@ -103,19 +68,6 @@ std::vector<std::string> PersistentEngines() {
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Engines, EngineRunTest, testing::ValuesIn(PersistentEngines()),
-                         [](const auto& info) { return EngineTestName(info.param); });
-
-// The command and its record are the same whatever the engine. Each run has the engines of this
-// project, a library and a server; RefusalTest has each engine where no database is.
-std::vector<std::string> ReusedEngines(bool nightly) {
-  const std::set<std::string> each = {"btree", "fractal", "mmapv1", "rocksdb", "postgres"};
-  std::vector<std::string> names = PersistentEngines();
-  std::erase_if(names, [&](const std::string& name) { return each.contains(name) == nightly; });
-  return names;
-}
-INSTANTIATE_TEST_SUITE_P(Engines, EngineReuseTest, testing::ValuesIn(ReusedEngines(false)),
-                         [](const auto& info) { return EngineTestName(info.param); });
-INSTANTIATE_TEST_SUITE_P(EveryWay, EngineReuseTest, testing::ValuesIn(ReusedEngines(true)),
                          [](const auto& info) { return EngineTestName(info.param); });
 
 using RunTest = CommandTest;
