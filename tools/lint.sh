@@ -51,8 +51,11 @@ tool() {
       --requirement "$wanted" >"$tool_dir/pip.log" 2>&1 || return 1
     cp -- "$wanted" "$tool_dir/requirements.txt"
   fi
-  [[ -x $tool_dir/packages/bin/$1 ]] || return 1
-  echo "$tool_dir/packages/bin/$1"
+  local program=$tool_dir/packages/${1//-/_}/data/bin/$1
+  # The clang tools of bin/ are Python programs, which take as long to start the one above as it takes for a file.
+  [[ -x $program ]] || program=$tool_dir/packages/bin/$1
+  [[ -x $program ]] || return 1
+  echo "$program"
 }
 
 not_checked() {
@@ -74,8 +77,20 @@ check_sizes() { check_python sizes '*.h' '*.cc'; }
 check_names() { check_python names '*.h' '*.cc'; }
 check_links() { check_python links '*.md'; }
 
+# name_unformatted FORMATTER FILE...: names each file that the formatter would write otherwise.
+name_unformatted() {
+  local formatter=$1 file bad=0
+  shift
+  for file; do
+    "$formatter" "$file" | cmp -s - "$file" && continue
+    echo "$file: is not as clang-format has it; tools/lint.sh --fix --only format"
+    bad=1
+  done
+  return "$bad"
+}
+
 check_format() {
-  local formatter file bad=0
+  local formatter
   formatter=$(tool clang-format) || { not_checked format "clang-format cannot be installed"; return; }
   take_files '*.h' '*.cc' || return 1
   ((${#files[@]} > 0)) || return 0
@@ -83,12 +98,8 @@ check_format() {
     (cd -- "$here" && printf '%s\0' "${files[@]}" | xargs -0 -n 20 "$formatter" -i)
     return
   fi
-  for file in "${files[@]}"; do
-    (cd -- "$here" && "$formatter" "$file" | cmp -s - "$file") && continue
-    echo "$file: is not as clang-format has it; tools/lint.sh --fix --only format"
-    bad=1
-  done
-  return "$bad"
+  (cd -- "$here" && export -f name_unformatted && printf '%s\0' "${files[@]}" |
+    xargs -0 -n 20 -P "$(nproc)" bash -c 'name_unformatted "$@"' name_unformatted "$formatter")
 }
 
 check_shell() {
@@ -96,7 +107,8 @@ check_shell() {
   take_files '*.sh' .ci/run || return 1
   for file in "${files[@]}"; do bash -n "$here/$file" || bad=1; done
   if command -v shellcheck >/dev/null; then
-    ((${#files[@]} == 0)) || (cd -- "$here" && shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317 "${files[@]}") || bad=1
+    ((${#files[@]} == 0)) || (cd -- "$here" && printf '%s\0' "${files[@]}" |
+      xargs -0 -n 4 -P "$(nproc)" shellcheck --external-sources --source-path=SCRIPTDIR --exclude=SC2317) || bad=1
   else
     not_checked shell "shellcheck is not installed (Debian: shellcheck)" || bad=1
   fi

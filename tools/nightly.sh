@@ -6,7 +6,8 @@
 #   tidy           clang-tidy and the thread-safety analysis on the whole tree (tools/lint.sh)
 #   without-engines  the program without each library that an engine needs (the presets without-* and own-engines)
 #   extension      the engine of examples/shelf and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
-#   tests          tools/test.sh --all: the release build, AddressSanitizer and UBSan, ThreadSanitizer
+#   tests          tools/test.sh --all: the release build with what only this run has (TESTBED_EVERY_IO_MODE=1),
+#                  AddressSanitizer and UBSan, ThreadSanitizer
 #   faults         an error at every IO call (tools/crashtest/fault_sweep.sh), and the conformance suite in every IO mode
 #                  (TESTBED_EVERY_IO_MODE=1)
 #   crashes        crash tests of many rounds (TESTBED_CRASH_ROUNDS, default 200), 200 kills and, as root, 100
@@ -69,7 +70,7 @@ part_clean_roots() {
   return "$bad"
 }
 
-part_tests() { "$source_dir/tools/test.sh" --all; }
+part_tests() { TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" --all; }
 
 part_tidy() {
   (set_up_tests && build release testbed) || return
@@ -130,7 +131,7 @@ part_faults() {
 # Power cuts take a scratch device, which only root may have.
 part_crashes() {
   local engine bad=0 cuts=()
-  TESTBED_CRASH_ROUNDS=${TESTBED_CRASH_ROUNDS:-200} "$source_dir/tools/test.sh" -L crash || bad=1
+  TESTBED_CRASH_ROUNDS=${TESTBED_CRASH_ROUNDS:-200} TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -L crash || bad=1
   ((EUID != 0)) || cuts=(--power-cuts 50 --disk-cuts 50 --disk-errors 50)
   for engine in btree fractal mmapv1; do
     (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine "$engine" --kills 200 --quiet \

@@ -4,11 +4,14 @@
 #
 #   tools/test.sh             all tests, in the release build
 #   tools/test.sh --all       then also under AddressSanitizer and UndefinedBehaviorSanitizer, and our
-#                             own engines under ThreadSanitizer
+#                             own engines under ThreadSanitizer; those always without EveryWay/
 #   tools/test.sh --asan      only unit and engine tests, under AddressSanitizer and
 #                             UndefinedBehaviorSanitizer, without those that mostly wait
 #   tools/test.sh -L unit     only the release build's tests, with these arguments for ctest
 #   tools/test.sh -R Ledger -V
+#
+# Tests whose names begin with EveryWay/ are of the nightly run. They are left out, and counted, unless
+# TESTBED_EVERY_IO_MODE=1 is set (tests/every_way.h), also where -R or -L names them.
 #
 # Tests that need root, a loop device or a kernel facility that is not there are skipped, and
 # ctest's closing lines name them. Exit code 0 when no test failed, 2 when words were given that it
@@ -31,8 +34,11 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 # What --asan leaves to --all: tests that wait for a clock or for a disk and execute little code of
 # their own, and other IO modes of libraries, which are not instrumented.
-asan_leaves='LazyAge|FullDevice|TheCacheStays|TheLogNeverGrows|AWriterIsWaitedFor|EveryShipped|Shipped'
+asan_leaves='LazyAge|FailedLazySync|FullDevice|DeviceFullOfLog|TheCacheStays|TheLogNeverGrows|AWriterIsWaitedFor|EveryShipped|Shipped'
 asan_leaves+='|HeaderSamples|/(rocksdb|wiredtiger|innodb)_(direct|mmap)|/innodb_buffered_sql|/sqlite_mmap'
+
+# What only the nightly run has, as a regular expression of ctest (tests/every_way.h).
+nightly_alone='^EveryWay/'
 
 # run_ctest PRESET [ctest arguments]
 run_ctest() {
@@ -40,6 +46,36 @@ run_ctest() {
   shift
   (cd -- "$source_dir" &&
     ctest --preset "$preset" --output-on-failure --no-tests=error "$@" </dev/null)
+}
+
+# take_words [ctest arguments]: sets `words` to the arguments, by which ctest also leaves out what only the
+# nightly run has. ctest heeds the last -E alone, so that of the arguments becomes part of ours.
+take_words() {
+  local leaves=$nightly_alone
+  words=()
+  while (($# > 0)); do
+    case $1 in
+      -E | --exclude-regex)
+        if (($# == 1)); then
+          words+=("$1")  # ctest says what is missing
+        else
+          leaves+="|$2"
+          shift
+        fi
+        ;;
+      *) words+=("$1") ;;
+    esac
+    shift
+  done
+  words=(-E "$leaves" "${words[@]}")
+}
+
+# Says how many tests that the arguments name are left out for the nightly run.
+say_left_out() {
+  local preset=$1 count
+  shift
+  count=$(cd -- "$source_dir" && ctest --preset "$preset" -N "$@" </dev/null | grep -c '^ *Test *#[0-9]*: EveryWay/') || return 0
+  say "left out: $count tests of the nightly run (TESTBED_EVERY_IO_MODE=1 runs them, too)"
 }
 
 # crash_tests PRESET: their names, one a line.
@@ -51,10 +87,14 @@ crash_tests() {
 run_tests() {
   local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(($(nproc) + 1))} failed=()
   local failures=$build_dir/$preset/Testing/Temporary/LastTestsFailed.log begun=$log_dir/testing.begun
-  shift
+  local words=("${@:2}")
+  if [[ -z ${TESTBED_EVERY_IO_MODE+set} ]]; then
+    say_left_out "$@"
+    take_words "${@:2}"
+  fi
   : >"$begun"
   say "testing ($preset, $jobs at a time)"
-  run_ctest "$preset" --parallel "$jobs" "$@" && return
+  run_ctest "$preset" --parallel "$jobs" "${words[@]}" && return
   ((jobs > 1)) || return
   # ctest writes the file when a test has failed, and keeps that of an earlier call when none was run.
   [[ ! $failures -ot $begun ]] || return
@@ -116,7 +156,7 @@ main() {
   SECONDS=0
   run_tests release || failed+=(release)
   for preset in asan tsan; do
-    "${fixed_addresses[@]}" "${BASH_SOURCE[0]}" --sanitizer-suite "$preset" || failed+=("$preset")
+    env -u TESTBED_EVERY_IO_MODE "${fixed_addresses[@]}" "${BASH_SOURCE[0]}" --sanitizer-suite "$preset" || failed+=("$preset")
   done
   if ((${#failed[@]} > 0)); then
     die "failed: ${failed[*]} (after $SECONDS s)"

@@ -21,6 +21,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tests/every_way.h"
 #include "tests/paths.h"
 
 namespace testbed {
@@ -80,9 +81,6 @@ inline void ExpectRefused(const CommandResult& result, const std::string& text) 
   EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
   EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
 }
-
-// Returns whether the nightly run has set that tests are to leave nothing out.
-inline bool EveryWay() { return std::getenv("TESTBED_EVERY_IO_MODE") != nullptr; }
 
 // Returns the options that name an engine: "--engine bf-tree --durability none". An engine without
 // the usual durability is run with one that it has.

@@ -1,7 +1,11 @@
 // Tests what a run knows of itself and of its database: what --reuse takes from the record, and the
 // command that repeats a run.
+#include <filesystem>
+#include <set>
 #include <string>
+#include <vector>
 
+#include "engines/registry.h"
 #include "tests/cli/command.h"
 
 namespace testbed {
@@ -200,6 +204,67 @@ qps = "measured.rate"
   }
   EXPECT_EQ(cells, 2);
 }
+
+constexpr char kOnAnEngine[] =
+    " --ram 128M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --account file --quiet ";
+
+class EngineReuseTest : public CommandTest, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    CommandTest::SetUp();
+    if (!HasEngine(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " here";
+  }
+};
+
+TEST_P(EngineReuseTest, MixedInAnOpenLoopOnAReusedDatabase) {
+  const std::string engine = EngineWords(GetParam()) + " --dir d ";
+  const std::string insert = "--workload insert --indexes 2 --rows-per-transaction 50";
+  ASSERT_EQ(Run(engine + insert + kOnAnEngine).code, 0);
+  const CommandResult result = Run(
+      engine +
+      "--reuse --workload mixed --mix point-read=70,update=10,insert=10,erase=5,scan=5 --rate 2000 "
+      "--verify all --indexes 2 --json run.json" +
+      kOnAnEngine);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("intended start"), std::string::npos);
+  const nlohmann::json phase = Json("run.json")["runs"][0]["phases"][0];
+  // A slow machine may not reach the target rate, but no machine may exceed it.
+  EXPECT_LT(phase["rate"].get<double>(), 2200);
+  EXPECT_EQ(phase["wrong"], 0);
+}
+
+// The engine's files are missing, as when a file system is not mounted. --reuse must not create a
+// new database then.
+TEST_P(EngineReuseTest, ReuseOfADatabaseThatIsGoneMakesNone) {
+  const std::string common = EngineWords(GetParam()) + " --dir d " + kOnAnEngine;
+  ASSERT_EQ(Run(common + "--workload insert --rows-per-transaction 100").code, 0);
+  std::filesystem::rename(directory_ / "d/db", directory_ / "away");
+  ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "d/db"));
+  std::filesystem::create_directory(directory_ / "d/db");
+  ExpectRefused(Run(common + "--reuse --workload point-read"), "d/db");
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ / "d/db"));
+  std::filesystem::remove(directory_ / "d/db");
+  std::filesystem::rename(directory_ / "away", directory_ / "d/db");
+  EXPECT_EQ(Run(common + "--reuse --workload point-read --verify all").code, 0);
+}
+
+// Returns the engines of each run, or those of the nightly run alone. The command and its record
+// are the same whatever the engine, so each run has the engines of this project, a library and a
+// server. RefusalTest opens each engine where no database is.
+std::vector<std::string> ReusedEngines(bool nightly) {
+  const std::set<std::string> each = {"btree", "fractal", "mmapv1", "rocksdb", "postgres"};
+  std::vector<std::string> names;
+  for (const EngineInfo& info : Engines()) {
+    const bool keeps = info.capabilities.persistent && info.capabilities.reads;
+    if (keeps && each.contains(info.name) != nightly) names.push_back(info.name);
+  }
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Engines, EngineReuseTest, testing::ValuesIn(ReusedEngines(false)),
+                         [](const auto& info) { return EngineTestName(info.param); });
+INSTANTIATE_TEST_SUITE_P(EveryWay, EngineReuseTest, testing::ValuesIn(ReusedEngines(true)),
+                         [](const auto& info) { return EngineTestName(info.param); });
 
 }  // namespace
 }  // namespace testbed

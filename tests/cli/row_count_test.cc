@@ -149,16 +149,20 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
   json last_;  // the last phase of the last run that reported one
 };
 
+// What is counted is what the runs say. Each run of the tests has the engines of this project and
+// one of the others; ServerRunTest has servers that are killed.
 INSTANTIATE_TEST_SUITE_P(Engines, RowCountTest,
-                         testing::Values("btree", "rocksdb", "wiredtiger", "lmdb", "innodb",
-                                         "mmapv1", "fractal", "sqlite", "mdbx", "pebble", "mysql",
-                                         "postgres"),
+                         testing::Values("btree", "fractal", "mmapv1", "rocksdb"),
+                         [](const auto& engine) { return engine.param; });
+INSTANTIATE_TEST_SUITE_P(EveryWay, RowCountTest,
+                         testing::Values("wiredtiger", "lmdb", "innodb", "sqlite", "mdbx", "pebble",
+                                         "mysql", "postgres"),
                          [](const auto& engine) { return engine.param; });
 
 TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
   tables_ = {"pi1", "pi2", "pi3"};
   settings_ =
-      "--workload-option nr1=6000 --workload-option nr2=3000 --workload-option query_seconds=";
+      "--workload-option nr1=3000 --workload-option nr2=1500 --workload-option query_seconds=";
   settings_ += "60 --workload-option rate=500";
   Load("--workload ib.i0,ib.x,ib.i1 --threads 3");
   const std::string deletes = " --workload-option deletes=1";
@@ -211,13 +215,13 @@ TEST_P(RowCountTest, LinkBench) {
   tables_ = {"node", "link", "count"};
   settings_ = "--rows 1500";
   Load("--workload linkbench-load --threads 2");
-  GoOn("--workload linkbench --threads 2 --operations 4000");
-  GoOn("--workload linkbench --threads 3 --seconds 0.5 --warmup 0.5");
+  GoOn("--workload linkbench --threads 2 --operations 2000");
+  GoOn("--workload linkbench --threads 3 --seconds 0.3 --warmup 0.3");
   const std::string endless = "--workload linkbench --threads 2 --warmup 0 --seconds 60";
   GoOn(endless, End::kInterrupt);
   GoOn(endless, End::kKillOfChild);
   GoOn(endless, End::kKillOfAll);
-  GoOn("--workload linkbench --threads 1 --operations 4000");
+  GoOn("--workload linkbench --threads 1 --operations 2000");
   const json check = last_["details"]["check"];
   EXPECT_EQ(check["nodes"].get<int64_t>() + check["links"].get<int64_t>() +
                 check["counts"].get<int64_t>(),

@@ -1,6 +1,7 @@
 // Tests that equal seeds give equal operations, and with one client on btree also equal blocks.
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tests/cli/command.h"
 
@@ -56,10 +57,12 @@ class SameSeedTest : public CommandTest {
 };
 
 TEST_F(SameSeedTest, GivesTheSameOperations) {
-  for (const char* engine : {"btree", "rocksdb", "wiredtiger", "lmdb", "sqlite"}) {
-    const CommandResult list = Run("list");
-    if (list.out.find(engine) == std::string::npos) continue;
-    const std::string base = std::string("--engine ") + engine + " ";
+  // Operations are drawn before an engine sees them, so that one engine is enough.
+  std::vector<std::string> engines = {"btree"};
+  if (EveryWay()) engines = {"btree", "rocksdb", "wiredtiger", "lmdb", "sqlite"};
+  for (const std::string& engine : engines) {
+    if (!HasEngine(engine)) continue;
+    const std::string base = "--engine " + engine + " ";
     ExpectTheSameTwice(base +
                        "--rows 5000 --operations 4000 --threads 4 --hit-ratio 0.8 "
                        "--key-order random --indexes 2 --distribution zipfian");
@@ -80,11 +83,13 @@ TEST_F(SameSeedTest, GivesTheSameOperations) {
 // quarter of it in the pool.
 TEST_F(SameSeedTest, GivesOneClientOfBtreeTheSameBlocks) {
   account_ = "file";
-  for (const char* io : {"direct", "buffered"}) {
+  std::vector<std::string> modes = {"direct"};
+  if (EveryWay()) modes.emplace_back("buffered");
+  for (const std::string& io : modes) {
     const std::string arguments =
         std::string(
             "--engine btree --threads 1 --key-order permuted --rows 40000 --value-size 400 "
-            "--operations 20000 --cache-size 6M --drop-caches --io ") +
+            "--rows-per-transaction 100 --operations 20000 --cache-size 6M --drop-caches --io ") +
         io;
     std::map<std::string, json> first;
     for (int time = 0; time < 2; ++time) {

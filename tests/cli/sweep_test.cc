@@ -9,7 +9,8 @@ namespace {
 using SweepTest = CommandTest;
 
 constexpr char kCells[] =
-    "--engine btree,null --page-size 4k,8k --ram 64M --rows 500 --operations 100 --threads 1 ";
+    "--engine btree,null --page-size 4k,8k --ram 64M --rows 500 --operations 100 --threads 1 "
+    "--account file ";
 
 TEST_F(SweepTest, ListsAreRunAsAGridWithTheBestMarkedAndGoOn) {
   const std::string words = std::string(kCells) + "--out s --csv s.csv";
@@ -49,7 +50,8 @@ TEST_F(SweepTest, ListsAreRunAsAGridWithTheBestMarkedAndGoOn) {
 }
 
 TEST_F(SweepTest, RoundsAreAddedToASweep) {
-  const std::string words = "--engine null --threads 1,2 --ram 64M --rows 500 --operations 100 ";
+  const std::string words =
+      "--engine null --threads 1,2 --ram 64M --rows 500 --operations 100 --account file ";
   ASSERT_EQ(Run(words + "--rounds 1").code, 0);
   CommandResult more = Run(words + "--rounds 2");
   EXPECT_EQ(more.code, 0) << more.err;

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -68,6 +67,46 @@ std::vector<EngineCase> EngineCases() {
   return cases;
 }
 
+namespace {
+
+// Returns whether the case is an IO mode of its engine and nothing else.
+bool IsPlain(const EngineCase& c) { return c.variant.empty() && c.compression == "none"; }
+
+// Returns a number that is the same on each machine (FNV-1a).
+uint32_t HashOf(const std::string& text) {
+  uint32_t hash = 2166136261;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619;
+  return hash >> 16;
+}
+
+// Returns whether the case is part of each run. `modes` are the IO modes that its engine has in the
+// suite.
+bool IsOfEachRun(const std::string& suite, const CaseChoice& choice, const EngineCase& c,
+                 const std::vector<IoMode>& modes) {
+  if (c.variant.find('=') != std::string::npos) return false;
+  if (!c.variant.empty()) return choice.variants;
+  if (c.compression != "none") return choice.own_modes || choice.variants;
+  // The engines of this project have a check of their own.
+  if (FindEngine(c.engine).check ? choice.own_modes : choice.library_modes) return true;
+  return modes[HashOf(c.engine + suite) % modes.size()] == c.io;
+}
+
+}  // namespace
+
+std::vector<EngineCase> CasesOf(const std::string& suite, const CaseChoice& choice,
+                                bool (*is_for)(const EngineCase&), TestRun run) {
+  std::vector<EngineCase> cases = EngineCases();
+  std::erase_if(cases, [&](const EngineCase& c) { return !is_for(c); });
+  std::map<std::string, std::vector<IoMode>> modes;
+  for (const EngineCase& c : cases) {
+    if (IsPlain(c)) modes[c.engine].push_back(c.io);
+  }
+  std::erase_if(cases, [&](const EngineCase& c) {
+    return IsOfEachRun(suite, choice, c, modes[c.engine]) != (run == TestRun::kEach);
+  });
+  return cases;
+}
+
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info) {
   const EngineCase& c = info.param;
   std::string name = c.engine + "_" + IoModeName(c.io) +
@@ -121,10 +160,6 @@ EngineTest::~EngineTest() {
 
 void EngineTest::SetUp() {
   if (info().missing != nullptr && !info().missing().empty()) GTEST_SKIP() << info().missing();
-  if (GetParam().variant.find('=') != std::string::npos &&
-      std::getenv("TESTBED_EVERY_IO_MODE") == nullptr) {
-    GTEST_SKIP() << "the nightly run has it, which sets TESTBED_EVERY_IO_MODE=1";
-  }
   if (info().capabilities.server) {
     try {
       CheckEngineOptions(info(), options_);
@@ -145,34 +180,16 @@ void EngineTest::SetUp() {
   std::filesystem::remove(dir_ + "/probe");
 }
 
-bool EngineTest::StandsForItsEngine() const {
-  return GetParam().io == info().capabilities.io_modes.front() ||
-         std::getenv("TESTBED_EVERY_IO_MODE") != nullptr;
-}
-
-bool EngineTest::IsOfThisIoMode() const {
-  const std::vector<IoMode>& modes = info().capabilities.io_modes;
-  const bool only_case = !GetParam().variant.empty() || GetParam().compression != "none" ||
-                         info().capabilities.server || modes.size() == 1;
-  if (only_case || std::getenv("TESTBED_EVERY_IO_MODE") != nullptr) return true;
-  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  uint32_t hash = 2166136261;  // FNV-1a, the same on each machine
-  for (const char c : GetParam().engine + name.substr(0, name.find('/'))) {
-    hash = (hash ^ static_cast<uint8_t>(c)) * 16777619;
-  }
-  return modes[(hash >> 16) % modes.size()] == GetParam().io;
-}
-
-void AnyIoModeTest::SetUp() {
-  EngineTest::SetUp();
-  if (IsSkipped() || IsOfThisIoMode()) return;
-  GTEST_SKIP() << "runs in another IO mode, and with TESTBED_EVERY_IO_MODE=1 in all";
-}
-
 void EngineTest::Open() {
   engine_ = OpenEngine(GetParam().engine, dir_, options_);
   table_ = engine_->OpenTable("default");
   session_ = engine_->NewSession();
+}
+
+void EngineTest::WithSmallLog() {
+  for (const auto& [name, meaning] : info().capabilities.extra_options) {
+    if (name == "log_segment") options_.extra[name] = "1M";
+  }
 }
 
 void EngineTest::Close() {

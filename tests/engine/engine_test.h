@@ -1,12 +1,16 @@
 // The fixtures of the conformance suite. Every test runs for each engine of this build that keeps
-// data, in each IO mode of the engine, or in one of them (AnyIoModeTest). An engine joins by its
-// entry in the registry.
+// data and has what the test is about. An engine joins by its entry in the registry.
 //
-//   class ScanTest : public EngineTest {};
+//   class ScanTest : public AnyIoModeTest {
+//    public:
+//     static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.scans; }
+//   };
 //   TEST_P(ScanTest, FindsEveryRow) { Open(); ... }
 //   TESTBED_FOR_EVERY_ENGINE(ScanTest);
 //
-// One test in the suite is one claim of engines/engine.h.
+// Each run of the tests has the cases of a suite that its CaseChoice names: the instance "Engines".
+// The nightly run has all others, too: the instance "EveryWay" (tests/every_way.h). One test in the
+// suite is one claim of engines/engine.h.
 #ifndef TESTBED_TESTS_ENGINE_ENGINE_TEST_H_
 #define TESTBED_TESTS_ENGINE_ENGINE_TEST_H_
 
@@ -41,24 +45,48 @@ void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info);
 
-#define TESTBED_FOR_EVERY_ENGINE(suite)                 \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite); \
-  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::ValuesIn(EngineCases()), EngineCaseName)
+// Which cases of a suite are part of each run of the tests. Each engine is, in one IO mode at
+// least: one suite has another mode than the next. Options of another server or access, such as
+// access=select, are for the nightly run alone.
+struct CaseChoice {
+  bool own_modes = false;      // each IO mode and compression of the engines of this project
+  bool library_modes = false;  // each IO mode of the other engines
+  bool variants = false;       // EngineInfo::variants, such as innodb by SQL, and compressions
+};
+
+enum class TestRun { kEach, kNightlyOnly };
+
+// Returns the cases of the named suite that `is_for` lets in and that belong to `run`. A case
+// belongs to one of both, the same in each process.
+std::vector<EngineCase> CasesOf(const std::string& suite, const CaseChoice& choice,
+                                bool (*is_for)(const EngineCase&), TestRun run);
+
+// The parameters of a suite's two instances.
+template <typename Suite>
+auto InEachRun(const std::string& suite) {
+  return testing::ValuesIn(CasesOf(suite, Suite::kChoice, &Suite::IsFor, TestRun::kEach));
+}
+template <typename Suite>
+auto InNightlyRun(const std::string& suite) {
+  return testing::ValuesIn(CasesOf(suite, Suite::kChoice, &Suite::IsFor, TestRun::kNightlyOnly));
+}
+
+#define TESTBED_FOR_EVERY_ENGINE(suite)                                               \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                               \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, InEachRun<suite>(#suite), EngineCaseName); \
+  INSTANTIATE_TEST_SUITE_P(EveryWay, suite, InNightlyRun<suite>(#suite), EngineCaseName)
 
 class EngineTest : public testing::TestWithParam<EngineCase> {
+ public:
+  // A suite has its own where it differs.
+  static constexpr CaseChoice kChoice = {.own_modes = true};
+  // Returns whether the suite's tests are about what the engine of the case has.
+  static bool IsFor(const EngineCase&) { return true; }
+
  protected:
   EngineTest();
   ~EngineTest() override;
   void SetUp() override;  // also skips direct IO where the file system has none
-
-  // Returns whether the case has the IO mode that its engine prefers. A test that cannot fail in
-  // another IO mode alone runs only in this one. The nightly run, which sets
-  // TESTBED_EVERY_IO_MODE=1, runs it in all.
-  bool StandsForItsEngine() const;
-  // Returns whether the current test runs in the IO mode of this case. Each test to which the mode
-  // makes no difference runs in one mode of each engine, and each mode gets a share of these tests.
-  // The nightly run runs them in all modes.
-  bool IsOfThisIoMode() const;
 
   const EngineInfo& info() const { return FindEngine(GetParam().engine); }
   // Opens the test's database with options_, then the table "default" and a session. Close closes
@@ -69,6 +97,10 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
     Close();
     Open();
   }
+
+  // Gives the log of an engine of ours small segments. With durability sync they are filled with
+  // zeros when the database is made, and who copies the database copies them.
+  void WithSmallLog();
 
   // Get and Put use session_. Get returns kAbsent when the table has no such row.
   std::string Get(TableId table, std::string_view key);
@@ -90,10 +122,10 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
 };
 
 // Tests to which the IO mode makes no difference: what sessions see of each other's writes, how
-// cursors move. Each of them runs in one IO mode of each engine (IsOfThisIoMode).
+// cursors move. Each of them runs in one IO mode of each engine.
 class AnyIoModeTest : public EngineTest {
- protected:
-  void SetUp() override;
+ public:
+  static constexpr CaseChoice kChoice = {};
 };
 
 // RowKey and RowValue return a key and a value that tell which row they belong to. The value does

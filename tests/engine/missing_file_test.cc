@@ -34,13 +34,15 @@ const std::map<std::string, std::vector<std::string>> kNeeded = {
       "cluster/testbed/default.ibd"}},
 };
 
-class MissingFileTest : public EngineTest {
+class MissingFileTest : public AnyIoModeTest {
+ public:
+  // The others have tests of their own.
+  static bool IsFor(const EngineCase& c) { return kNeeded.contains(c.engine); }
+
  protected:
   void SetUp() override {
     EngineTest::SetUp();
     if (IsSkipped()) return;
-    if (!kNeeded.contains(info().name)) GTEST_SKIP() << info().name << " has tests of its own";
-    if (!StandsForItsEngine()) GTEST_SKIP() << "runs with TESTBED_EVERY_IO_MODE=1";
     options_.durability = Durability::kSync;
   }
   // The contents of each file by its path.

@@ -85,15 +85,12 @@ TEST_F(SchemaOwnerTest, LooksAgainAtWhatWhoeverHadTheLockHasLeft) {
   EXPECT_TRUE(Take(1));
 }
 
-std::vector<EngineCase> CasesWithASchema() {
-  std::vector<EngineCase> cases;
-  for (const EngineCase& c : EngineCases()) {
-    if (FindEngine(c.engine).capabilities.server && !c.IsMyRocks()) cases.push_back(c);
-  }
-  return cases;
-}
-
 class SchemaOfALivingRunTest : public EngineTest {
+ public:
+  static bool IsFor(const EngineCase& c) {
+    return FindEngine(c.engine).capabilities.server && !c.IsMyRocks();
+  }
+
  protected:
   void SetUp() override {
     EngineTest::SetUp();
@@ -111,9 +108,7 @@ class SchemaOfALivingRunTest : public EngineTest {
     return OpenEngine(info().name, dir_ + "/" + name, options);
   }
 };
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SchemaOfALivingRunTest);
-INSTANTIATE_TEST_SUITE_P(Engines, SchemaOfALivingRunTest, testing::ValuesIn(CasesWithASchema()),
-                         EngineCaseName);
+TESTBED_FOR_EVERY_ENGINE(SchemaOfALivingRunTest);
 
 // A run in another mount namespace sees neither the directory nor its lock.
 TEST_P(SchemaOfALivingRunTest, IsNoLeftoverThoughItsDirectoryCannotBeSeen) {

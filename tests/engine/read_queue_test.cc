@@ -18,11 +18,17 @@
 #include "device/file/file_faults.h"
 #include "device/file/read_ring.h"
 #include "tests/engine/engine_test.h"
+#include "tests/every_way.h"
 
 namespace testbed {
 namespace {
 
 class ReadQueueTest : public EngineTest {
+ public:
+  static bool IsFor(const EngineCase& c) {
+    return c.io != IoMode::kMmap && FindEngine(c.engine).capabilities.reads_in_flight;
+  }
+
  protected:
   static constexpr uint64_t kRows = 20000;
   static constexpr size_t kValue = 300;
@@ -69,15 +75,7 @@ class ReadQueueTest : public EngineTest {
   }
 };
 
-std::vector<EngineCase> CasesWithReadsInFlight() {
-  std::vector<EngineCase> cases = EngineCases();
-  std::erase_if(cases, [](const EngineCase& c) {
-    return c.io == IoMode::kMmap || !FindEngine(c.engine).capabilities.reads_in_flight;
-  });
-  return cases;
-}
-INSTANTIATE_TEST_SUITE_P(Engines, ReadQueueTest, testing::ValuesIn(CasesWithReadsInFlight()),
-                         EngineCaseName);
+TESTBED_FOR_EVERY_ENGINE(ReadQueueTest);
 
 TEST_P(ReadQueueTest, FindsWhatIsThereAndNothingElse) {
   Load(kRows, kValue);
@@ -169,7 +167,7 @@ TEST_P(ReadQueueTest, BesideWritersWhoChangeTheTree) {
     }
   });
   std::vector<std::thread> readers;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < (EveryWay() ? 3 : 1); ++i) {
     ReadAll(RandomRows(10000, kRows), [](uint64_t row) { return RowValue(row, kValue); });
   }
   stop = true;

@@ -34,8 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ServerTest);
-INSTANTIATE_TEST_SUITE_P(Engines, ServerTest, testing::ValuesIn(ServerCases()), EngineCaseName);
+TESTBED_FOR_EVERY_ENGINE(ServerTest);
 
 TEST_P(ServerTest, OpensNoDirectoryWithoutADatabase) {
   options_.create = false;

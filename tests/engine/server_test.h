@@ -7,30 +7,17 @@
 #include <fstream>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {
 
-// Returns the cases of the engines that speak to a server.
-inline std::vector<EngineCase> ServerCases() {
-  std::vector<EngineCase> cases;
-  for (const EngineCase& c : EngineCases()) {
-    if (FindEngine(c.engine).capabilities.server) cases.push_back(c);
-  }
-  return cases;
-}
-
-// Returns those of them to whose server other engines can connect.
-inline std::vector<EngineCase> CasesOfSharedServers() {
-  std::vector<EngineCase> cases = ServerCases();
-  std::erase_if(cases, [](const EngineCase& c) { return c.IsMyRocks(); });
-  return cases;
-}
-
 class ServerTest : public EngineTest {
+ public:
+  // They speak to a server.
+  static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.server; }
+
  protected:
   void SetUp() override {
     EngineTest::SetUp();

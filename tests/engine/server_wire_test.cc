@@ -19,6 +19,10 @@ namespace testbed {
 namespace {
 
 class ServerWireTest : public ServerTest {
+ public:
+  // Other engines cannot connect to the server of MyRocks.
+  static bool IsFor(const EngineCase& c) { return ServerTest::IsFor(c) && !c.IsMyRocks(); }
+
  protected:
   // Opens the database of the test, and puts a relay before its server, in DIR/relay.
   void OpenBehindRelay() {
@@ -112,9 +116,7 @@ class ServerWireTest : public ServerTest {
   std::unique_ptr<Session> other_session_;
   TableId other_table_ = 0;
 };
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ServerWireTest);
-INSTANTIATE_TEST_SUITE_P(Engines, ServerWireTest, testing::ValuesIn(CasesOfSharedServers()),
-                         EngineCaseName);
+TESTBED_FOR_EVERY_ENGINE(ServerWireTest);
 
 TEST_P(ServerWireTest, CountsTheBytesThatGoBetween) {
   OpenByRelay();

@@ -8,7 +8,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/cli/command.h"
 #include "tests/paths.h"
@@ -21,15 +24,28 @@ namespace fs = std::filesystem;
 
 class ShippedTest : public CommandTest, public testing::WithParamInterface<std::string> {};
 
+// Returns the words that leave out cells of the longest experiments: values of one axis. The
+// nightly run leaves out none.
+std::string LeavingOutCells(const std::string& experiment) {
+  static const std::map<std::string, std::string> kSome = {
+      {"concurrent-inserts", " --only durability=lazy"},
+      {"log-writes", " --only write=buffered,direct-512,own"},
+      {"read-size", " --only io=direct,mmap"}};
+  const auto some = kSome.find(experiment);
+  return some == kSome.end() || EveryWay() ? "" : some->second;
+}
+
 // Expects that every part of a finding was either judged by figures, or left out for a reason that
-// the experiment states. No cell may be missing, and the verdict must agree with its parts.
-void ExpectJudged(const nlohmann::json& verdict) {
+// the experiment states. No cell may be missing but those that --only left out (`some`), and the
+// verdict must agree with its parts.
+void ExpectJudged(const nlohmann::json& verdict, bool some) {
   size_t holding = 0, counted = 0;
   for (const nlohmann::json& part : verdict["parts"]) {
     const std::string outcome = part["outcome"];
     const bool judged = outcome == "holds in one round" || outcome == "does not hold in one round";
     const std::string because = part["because"];
     if (because.find("which does not run here") != std::string::npos) continue;
+    if (some && outcome == "not measured yet") continue;
     EXPECT_THAT(outcome, testing::AnyOf("holds in one round", "does not hold in one round",
                                         "asked at another scale", "not measured at this scale",
                                         "withheld", "waits for an engine", "untestable"))
@@ -52,8 +68,9 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
   // its size open get a size for the tiny scale.
   const std::string& text = ShippedExperiments().at(GetParam());
   const bool sized = text.find("scratch = \"512M") != std::string::npos;
+  const std::string some = LeavingOutCells(GetParam());
   const std::string command = "experiment " + GetParam() + " --scale tiny --quiet --out o" +
-                              (sized ? "" : " --set scratch=900M");
+                              (sized ? "" : " --set scratch=900M") + some;
   const CommandResult result = Run(command + " --json v.json --csv t.csv");
   if (result.code == 1 && result.err.find("which --ram cannot tell here") != std::string::npos) {
     GTEST_SKIP() << "cells with --cache-pct most need a memory budget: " << result.err;
@@ -64,7 +81,7 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
   ASSERT_EQ(verdicts.size(), e.findings.size());
   for (size_t i = 0; i < e.findings.size(); ++i) {
     EXPECT_EQ(verdicts[i]["id"], e.findings[i].id);
-    ExpectJudged(verdicts[i]);
+    ExpectJudged(verdicts[i], !some.empty());
   }
   // On a scratch device with the kernel account, the account of every cell must close.
   for (const auto& entry : fs::directory_iterator(directory_ / "o/cells")) {
@@ -89,17 +106,26 @@ TEST_P(ShippedTest, RunsFromOneCommandAndJudgesEachFinding) {
   EXPECT_EQ(again.out, result.out);
 }
 
-std::vector<std::string> Shipped() {
+// Each run has the five experiments whose findings were published, and of the others those that ask
+// something of another kind in little time. The nightly run has the rest.
+std::vector<std::string> Shipped(bool nightly) {
+  std::set<std::string> rest = {"advise", "cache-auto", "cache-split", "compressed-cache"};
+  rest.insert({"engine-defaults-more", "insert-benchmark", "servers"});
   std::vector<std::string> names;
-  for (const auto& [name, text] : ShippedExperiments()) names.push_back(name);
+  for (const auto& [name, text] : ShippedExperiments()) {
+    if (rest.contains(name) == nightly) names.push_back(name);
+  }
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(Experiments, ShippedTest, testing::ValuesIn(Shipped()),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& c : name) c = c == '-' ? '_' : c;
-                           return name;
-                         });
+std::string ExperimentTestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Experiments, ShippedTest, testing::ValuesIn(Shipped(false)),
+                         ExperimentTestName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, ShippedTest, testing::ValuesIn(Shipped(true)),
+                         ExperimentTestName);
 
 using ExperimentRunTest = CommandTest;
 
@@ -111,6 +137,7 @@ engine = "btree"
 workload = "insert,point-read"
 rows = 2000
 ram = "64M"
+account = "file"
 warmup = 0
 threads = 1
 [scale.small]
@@ -237,6 +264,7 @@ engine = "btree"
 workload = "insert"
 io = "direct"
 ram = "64M"
+account = "file"
 db-ratio = 1.5
 rows-per-transaction = 100
 threads = 1
@@ -308,6 +336,7 @@ workload = "insert,mixed"
 mix = "insert=100"
 rows = 2000
 ram = "64M"
+account = "file"
 warmup = 0
 operations = 100
 [load]

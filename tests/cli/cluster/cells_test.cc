@@ -27,26 +27,26 @@ class CellsTest : public SweepTest {
 const char kNoChecks[] = " --host-checks none --quiet";
 
 TEST_F(CellsTest, EachCellRunsByItsKeyAndCountsAsInTheWholeExperiment) {
-  WriteSweep(1);
+  WriteSweep(0.2);
   const std::vector<std::string> keys =
-      Keys("experiment cells sweep.toml --rounds 2", "page-size=");
-  ASSERT_EQ(keys.size(), 4u);
+      Keys("experiment cells sweep.toml --rounds 1", "page-size=");
+  ASSERT_EQ(keys.size(), 2u);
   for (const std::string& key : keys) {
     const CommandResult one =
-        Run("experiment run sweep.toml --rounds 2 --out o --cell " + key + kNoChecks);
+        Run("experiment run sweep.toml --rounds 1 --out o --cell " + key + kNoChecks);
     EXPECT_EQ(one.code, 0) << one.err;
     EXPECT_TRUE(std::filesystem::exists(directory_ / "o/cells" / (key + ".json"))) << key;
   }
-  EXPECT_EQ(Cells("o").size(), 4u);
-  ASSERT_EQ(Run("experiment sweep.toml --rounds 2 --quiet --out local").code, 0);
+  EXPECT_EQ(Cells("o").size(), 2u);
+  ASSERT_EQ(Run("experiment sweep.toml --rounds 1 --quiet --out local").code, 0);
   EXPECT_EQ(Counts("o"), Counts("local"));
   // The whole experiment has nothing to do, and no claim, database or lock is in its way.
-  const CommandResult whole = Run("experiment sweep.toml --rounds 2 --quiet --out o");
+  const CommandResult whole = Run("experiment sweep.toml --rounds 1 --quiet --out o");
   EXPECT_EQ(whole.code, 0) << whole.err;
-  EXPECT_NE(whole.out.find("4 of 4 cells"), std::string::npos) << whole.out;
+  EXPECT_NE(whole.out.find("2 of 2 cells"), std::string::npos) << whole.out;
   EXPECT_EQ(FilesIn("o/claims") + FilesIn("o/databases"), 0u);
   ASSERT_EQ(
-      Run("experiment sweep.toml --rounds 2 --quiet --out o --fresh --set operations=10").code, 0);
+      Run("experiment sweep.toml --rounds 1 --quiet --out o --fresh --set operations=10").code, 0);
   EXPECT_FALSE(std::filesystem::exists(directory_ / "o/hosts"));
 }
 
@@ -100,7 +100,7 @@ TEST_F(CellsTest, AClaimOfALivingProcessHoldsAndThatOfADeadOneDoesNot) {
 }
 
 TEST_F(CellsTest, ABlockThatGoesOnElsewhereBeginsAnewThere) {
-  WriteSweep(1);
+  WriteSweep(0.2);
   const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);
   const std::string run = "experiment run sweep.toml --rounds 1 --out o ";
   ASSERT_EQ(Run(run + "--cell " + key + kNoChecks, "SLURMD_NODENAME=n1").code, 0);
@@ -119,7 +119,7 @@ TEST_F(CellsTest, ABlockThatGoesOnElsewhereBeginsAnewThere) {
 }
 
 TEST_F(CellsTest, AHostOfAnotherKindIsRefused) {
-  WriteSweep(1);
+  WriteSweep(0.2);
   const std::string run = "experiment run sweep.toml --rounds 1 --out o --block round-1 --quiet ";
   ASSERT_EQ(Run(run + "--host-checks kind").code, 0);
   nlohmann::json first = Json("o/hosts/first.json");
@@ -138,18 +138,18 @@ TEST_F(CellsTest, AHostOfAnotherKindIsRefused) {
 }
 
 TEST_F(CellsTest, ASplitMakesBlocksThatShareNoLoad) {
-  WriteSweep(1);
-  const std::string split = " sweep.toml --rounds 2 --split page-size --out o";
+  WriteSweep(0.2);
+  const std::string split = " sweep.toml --rounds 1 --split page-size --out o";
   const std::vector<std::string> blocks = Keys("experiment cells" + split, "round-");
-  ASSERT_EQ(blocks.size(), 4u);
+  ASSERT_EQ(blocks.size(), 2u);
   for (const std::string& block : blocks) {
     ASSERT_EQ(Run("experiment run" + split + " --block " + block + kNoChecks).code, 0);
   }
-  EXPECT_EQ(HostsOfBlocks("o").size(), 4u);
-  ASSERT_EQ(Run("experiment sweep.toml --rounds 2 --quiet --out local").code, 0);
+  EXPECT_EQ(HostsOfBlocks("o").size(), 2u);
+  ASSERT_EQ(Run("experiment sweep.toml --rounds 1 --quiet --out local").code, 0);
   EXPECT_EQ(Counts("o"), Counts("local"));
-  EXPECT_NE(Run("findings o").out.find("4 of 4 cells"), std::string::npos);
-  ExpectRefused(Run("experiment sweep.toml --rounds 2 --quiet --out o"), "another --split");
+  EXPECT_NE(Run("findings o").out.find("2 of 2 cells"), std::string::npos);
+  ExpectRefused(Run("experiment sweep.toml --rounds 1 --quiet --out o"), "another --split");
 }
 
 TEST_F(CellsTest, WhatIsNotAcceptedIsRefused) {

@@ -92,29 +92,29 @@ const char kCommand[] =
     "experiment sweep.toml --on slurm:fast --sbatch gres=nvme:1 --host-checks none --out o";
 
 TEST_F(CoordinatorTest, RunsEachBlockAsATaskOfOneArray) {
-  WriteSweep(1);
+  WriteSweep(0.2, 2);
   const CommandResult result = Run(kCommand, Environment());
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_NE(result.out.find("8 of 8 cells"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("4 of 4 cells"), std::string::npos) << result.out;
   ASSERT_EQ(Asked(), 1u);
   const std::string asked = Read(fake() / "asked");
-  for (const char* word : {"--array=0-3 ", "--exclusive ", "--requeue ", "--nodes=1 ",
+  for (const char* word : {"--array=0-1 ", "--exclusive ", "--requeue ", "--nodes=1 ",
                            "--partition=fast ", "--gres=nvme:1 "}) {
     EXPECT_NE(asked.find(word), std::string::npos) << word << asked;
   }
   for (const auto& [block, hosts] : HostsOfBlocks("o")) EXPECT_EQ(hosts.size(), 1u) << block;
-  EXPECT_EQ(FilesIn("o/logs"), 4u);
+  EXPECT_EQ(FilesIn("o/logs"), 2u);
   // The rounds are the blocks of the statistics, so hosts that differ by rounds need no word.
   EXPECT_EQ(result.out.find("ran on n1"), std::string::npos) << result.out;
   // The same command finds nothing to do; with another round, it does that.
   EXPECT_EQ(Run(kCommand, Environment()).code, 0);
   EXPECT_EQ(Asked(), 1u);
-  EXPECT_EQ(Run(std::string(kCommand) + " --rounds 5 --databases ./d", Environment()).code, 0);
+  EXPECT_EQ(Run(std::string(kCommand) + " --rounds 3 --databases ./d", Environment()).code, 0);
   EXPECT_EQ(Asked(), 2u);
   // A relative path would mean another place on each host.
   const std::string databases = "'--databases' '" + (directory_ / "d").string() + "'";
   EXPECT_NE(Read(fake() / "asked").find(databases), std::string::npos) << Read(fake() / "asked");
-  EXPECT_EQ(Cells("o").size(), 10u);
+  EXPECT_EQ(Cells("o").size(), 6u);
   // All that the tasks wrote is removed with the rest.
   EXPECT_EQ(
       Run("experiment sweep.toml --out o --fresh --quiet --rounds 1 --set operations=10").code, 0);
@@ -124,7 +124,7 @@ TEST_F(CoordinatorTest, RunsEachBlockAsATaskOfOneArray) {
 }
 
 TEST_F(CoordinatorTest, AHostThatIsRefusedGetsNoMoreBlocks) {
-  WriteSweep(1);
+  WriteSweep(0.2, 2);
   std::ofstream(fake() / "unfit") << "n2\n";
   const CommandResult result = Run(kCommand, Environment());
   EXPECT_EQ(result.code, 0) << result.err;
@@ -133,7 +133,7 @@ TEST_F(CoordinatorTest, AHostThatIsRefusedGetsNoMoreBlocks) {
   for (const auto& [block, hosts] : HostsOfBlocks("o")) {
     EXPECT_EQ(hosts, std::set<std::string>{"n1"}) << block;
   }
-  EXPECT_EQ(Cells("o").size(), 8u);
+  EXPECT_EQ(Cells("o").size(), 4u);
 }
 
 TEST_F(CoordinatorTest, WithoutAFitHostItEndsWithWhatTheSchedulerSays) {
@@ -158,7 +158,7 @@ TEST_F(CoordinatorTest, ABlockThatFailsIsNamedWithWhatItSaid) {
 }
 
 TEST_F(CoordinatorTest, AnInterruptCancelsAndTheSameCommandGoesOn) {
-  WriteSweep(2);
+  WriteSweep(2, 3);
   const pid_t command = Start(kCommand, "env " + Environment());
   ASSERT_TRUE(Becomes([&] { return !Cells("o").empty(); }, 60));
   std::ofstream(fake() / "busy") << "the scheduler fails once\n";
@@ -167,10 +167,10 @@ TEST_F(CoordinatorTest, AnInterruptCancelsAndTheSameCommandGoesOn) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
   EXPECT_EQ(Read(fake() / "cancelled"), "1\n");
   const size_t finished = Cells("o").size();
-  EXPECT_LT(finished, 8u);
+  EXPECT_LT(finished, 6u);
   const CommandResult rest = Run(kCommand, Environment());
   EXPECT_EQ(rest.code, 0) << rest.err;
-  EXPECT_EQ(Cells("o").size(), 8u);
+  EXPECT_EQ(Cells("o").size(), 6u);
 }
 
 TEST_F(CoordinatorTest, ASecondCommandOnTheSameResultsIsRefused) {

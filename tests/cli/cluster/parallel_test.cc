@@ -28,7 +28,7 @@ class ParallelTest : public SweepTest {
     if (!FindProgram("parallel")) GTEST_SKIP() << "GNU parallel is not installed";
     std::ofstream(directory_ / "ssh") << kSsh;
     ::chmod((directory_ / "ssh").c_str(), 0755);
-    WriteSweep(1);
+    WriteSweep(1, 2);
   }
   std::string Environment() const {
     return "FAKE=" + directory_.string() + " PARALLEL_SSH=" + (directory_ / "ssh").string() +
@@ -59,7 +59,7 @@ TEST_F(ParallelTest, BlocksOfAHostThatIsGoneRunOnAnother) {
   std::ofstream(directory_ / "dead") << "n2\n";
   const CommandResult result = Run(kOverSsh, Environment());
   ASSERT_EQ(result.code, 0) << result.err;
-  EXPECT_EQ(Cells("o").size(), 8u);
+  EXPECT_EQ(Cells("o").size(), 4u);
 }
 
 }  // namespace

@@ -17,26 +17,28 @@ namespace testbed {
 
 // Returns an experiment of two cells a round. The reads of each take `seconds` on every machine,
 // because they have a rate.
-inline std::string SweepText(int seconds) {
+inline std::string SweepText(double seconds, int rounds) {
   return R"toml(
 name = "sweep"
 title = "Two page sizes"
 [options]
 engine = "btree"
 workload = "insert, point-read @ 500"
-rows = 20000
+rows = 10000
+rows-per-transaction = 100
 value-size = 400
 ram = "64M"
-cache-size = "4M"
+cache-size = "2M"
 io = "direct"
 key-order = "permuted"
 account = "file"
 warmup = 0
 threads = 1
 operations = )toml" +
-         std::to_string(500 * seconds) + R"toml(
+         std::to_string(static_cast<int>(500 * seconds)) + R"toml(
 [scale.small]
-rounds = 4
+rounds = )toml" +
+         std::to_string(rounds) + R"toml(
 [[axis]]
 name = "page-size"
 values = ["4k", "16k"]
@@ -51,7 +53,9 @@ metrics = ["rate"]
 
 class SweepTest : public StartedCommandTest {
  protected:
-  void WriteSweep(int seconds) { std::ofstream(directory_ / "sweep.toml") << SweepText(seconds); }
+  void WriteSweep(double seconds, int rounds = 4) {
+    std::ofstream(directory_ / "sweep.toml") << SweepText(seconds, rounds);
+  }
 
   // Returns the documents of the finished cells by the names of their files.
   std::map<std::string, nlohmann::json> Cells(const std::string& out) {

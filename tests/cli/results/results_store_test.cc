@@ -112,7 +112,7 @@ TEST_F(ResultsStoreTest, TheTableIsTheCsvOfTheRun) {
 }
 
 TEST_F(ResultsStoreTest, AnswersAreATableCsvOrJson) {
-  Measure("--label before");
+  Measure("--label before --account file");
   Add("run.json");
   const std::string sql =
       "\"select engine, threads, operation, count, rate from results where kind = 'measure' "
@@ -213,6 +213,7 @@ workload = "insert,point-read"
 rows = 2000
 ram = "64M"
 warmup = 0
+account = "file"
 operations = 300
 [scale.tiny]
 rounds = 2
@@ -358,7 +359,7 @@ TEST_F(ResultsStoreTest, AReadOnlyPlaceIsReadFrom) {
   if (geteuid() != 0) GTEST_SKIP() << "mounting a read-only file system needs root";
   fs::create_directory(directory_ / "ro");
   fs::rename(directory_ / "testbed-results.db", directory_ / "ro/s.db");
-  Write("after.json", Measure("--label after").dump());
+  Write("after.json", Measure("--label after --account file").dump());
   const std::string script =
       "cd " + directory_.string() + " && mount --bind ro ro && mount -o remount,ro,bind ro && " +
       TestbedBinary() +
@@ -426,9 +427,9 @@ TEST_F(ResultsStoreTest, SeveralProcessesAddAtOnce) {
 }
 
 TEST_F(ResultsStoreTest, TwoResultsAreExportedForTheCompareToolOfGoogleBenchmark) {
-  Measure("--label before --repeat 2");
+  Measure("--label before --repeat 2 --account file");
   fs::rename(directory_ / "run.json", directory_ / "before.json");
-  Measure("--label after --repeat 2");
+  Measure("--label after --repeat 2 --account file");
   Add("before.json run.json");
   EXPECT_EQ(Run("results export --benchmark old.json --where \"label = 'before' -- the old\"").code,
             0);

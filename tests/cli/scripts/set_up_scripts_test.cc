@@ -146,12 +146,34 @@ TEST_F(SetUpScriptsTest, TestsThatAreNotThereAreNoSuccess) {
   EXPECT_THAT(calls_, Not(HasSubstr("--rerun-failed")));
 }
 
+TEST_F(SetUpScriptsTest, TestsOfTheNightlyRunAreLeftOutAndCounted) {
+  Script("bin/ctest",
+         "echo \"ctest $*\" >>\"$CALLS\"\n[[ $* != *\" -N \"* ]] || printf '  Test  #%d: %s\\n' "
+         "1 Engines/A.B/c 20 EveryWay/A.B/d 300 EveryWay/A.B/e\n");
+  const std::string words = "test.sh -E Slow -R A";
+  EXPECT_EQ(Tool(words, "env -u TESTBED_EVERY_IO_MODE"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr(" -E ^EveryWay/|Slow -R A\n"));
+  EXPECT_THAT(said_, HasSubstr("left out: 2 tests of the nightly run (TESTBED_EVERY_IO_MODE=1 "));
+  EXPECT_EQ(Tool("test.sh", "env -u TESTBED_EVERY_IO_MODE"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr(" -E ^EveryWay/\n"));
+  EXPECT_EQ(Tool(words, "TESTBED_EVERY_IO_MODE=1"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr(" -E Slow -R A\n"));
+  EXPECT_THAT(said_, Not(HasSubstr("left out")));
+}
+
 TEST_F(SetUpScriptsTest, WordsThatTheTestsWouldNotHeedAreRefused) {
   for (const std::string option : {"--all", "--asan"}) {
     EXPECT_EQ(Tool("test.sh " + option + " -L unit"), 2);
     EXPECT_THAT(said_, HasSubstr(option + " takes no further words, not '-L'"));
     EXPECT_EQ(calls_, "");
   }
+}
+
+TEST_F(SetUpScriptsTest, ANightlyRunLeavesNoTestOut) {
+  Script("tools/test.sh", "echo \"test $* ${TESTBED_EVERY_IO_MODE:-}\" >>\"$CALLS\"\n");
+  EXPECT_EQ(Tool("nightly.sh --only tests,crashes --out o"), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("test --all 1\n"));
+  EXPECT_THAT(calls_, HasSubstr("test -L crash 1\n"));
 }
 
 TEST_F(SetUpScriptsTest, ANightlyRunLeavesOutWhatCannotBePlanned) {

@@ -19,18 +19,20 @@ constexpr uint64_t kRows = 400;
 constexpr size_t kValueSize = 500;
 
 class DamageTest : public EngineTest {
+ public:
+  // One way of reading each time is enough.
+  static constexpr CaseChoice kChoice = {};
+  // What an engine does that is not ours is its developers' affair.
+  static bool IsFor(const EngineCase& c) {
+    return c.engine == "btree" || c.engine == "fractal" || c.engine == "mmapv1";
+  }
+
  protected:
   void SetUp() override {
     EngineTest::SetUp();
-    const std::string& name = info().name;
-    if (name != "btree" && name != "fractal" && name != "mmapv1") {
-      GTEST_SKIP() << name << " is not ours: what it does is its developers' affair";
-    }
-    if (!StandsForItsEngine()) {
-      GTEST_SKIP() << "runs with TESTBED_EVERY_IO_MODE=1: one way of reading each time is enough";
-    }
+    WithSmallLog();
     // With its default sizes, a hundred megabytes of empty space would be copied for each file.
-    if (name == "mmapv1") {
+    if (info().name == "mmapv1") {
       options_.extra["small_files"] = "on";
       options_.extra["first_file_size"] = "1M";
       options_.extra["journal_file_size"] = "1M";

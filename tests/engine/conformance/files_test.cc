@@ -14,7 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class FilesTest : public EngineTest {
+class FilesTest : public AnyIoModeTest {
+ public:
+  static constexpr CaseChoice kChoice = {.variants = true};
+
  protected:
   void ExpectKnown(const char* when) {
     const std::vector<std::string> tables = TableFilesIn(info(), dir_);

@@ -12,8 +12,17 @@
 namespace testbed {
 namespace {
 
+// Returns whether the engine of the case keeps indexes. MyRocks and old servers do not.
+bool KeepsIndexes(const EngineCase& c) {
+  return FindEngine(c.engine).capabilities.indexes && !c.IsMyRocks() && !c.IsOldMariadb();
+}
+
 // The value of a row has three letters, each one of two, and then four that no index uses.
 class IndexTest : public EngineTest {
+ public:
+  static constexpr CaseChoice kChoice = {.variants = true};
+  static bool IsFor(const EngineCase& c) { return KeepsIndexes(c); }
+
  protected:
   void OpenBoth() {
     Open();
@@ -153,19 +162,12 @@ TEST_P(IndexTest, IsNotWrittenToByOthers) {
   EXPECT_TRUE(Keys(true).empty());
 }
 
-std::vector<EngineCase> WithIndexes(bool wanted) {
-  std::vector<EngineCase> cases = EngineCases();
-  std::erase_if(cases, [&](const EngineCase& c) {
-    const bool keeps = FindEngine(c.engine).capabilities.indexes && !c.IsMyRocks();
-    return (keeps && !c.IsOldMariadb()) != wanted;
-  });
-  return cases;
-}
+TESTBED_FOR_EVERY_ENGINE(IndexTest);
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(IndexTest);
-INSTANTIATE_TEST_SUITE_P(Engines, IndexTest, testing::ValuesIn(WithIndexes(true)), EngineCaseName);
-
-class NoIndexTest : public EngineTest {};
+class NoIndexTest : public AnyIoModeTest {
+ public:
+  static bool IsFor(const EngineCase& c) { return !KeepsIndexes(c); }
+};
 
 TEST_P(NoIndexTest, SaysSo) {
   Open();
@@ -175,8 +177,7 @@ TEST_P(NoIndexTest, SaysSo) {
   EXPECT_NE(sentence.find(info().name), std::string::npos) << sentence;
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, NoIndexTest, testing::ValuesIn(WithIndexes(false)),
-                         EngineCaseName);
+TESTBED_FOR_EVERY_ENGINE(NoIndexTest);
 
 }  // namespace
 }  // namespace testbed

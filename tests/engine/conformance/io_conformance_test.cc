@@ -14,6 +14,7 @@
 
 #include "device/account/ledger.h"
 #include "tests/engine/engine_test.h"
+#include "tests/every_way.h"
 
 namespace testbed {
 namespace {
@@ -22,6 +23,10 @@ namespace {
 constexpr uint64_t kCacheSlack = 1 << 20;
 
 class IoTest : public EngineTest {
+ public:
+  // The mode is what the tests look at.
+  static constexpr CaseChoice kChoice = {.own_modes = true, .library_modes = true};
+
  protected:
   // Makes random point reads, of other rows with each call, and checks each answer.
   void ReadRandomRows(uint64_t rows, size_t value_size, int count) {
@@ -174,9 +179,16 @@ TEST_P(IoTest, BlocksTheEngineReadsAreReadsOfItsFiles) {
   }
 }
 
-TEST_P(IoTest, TheCacheStaysWithinItsSetting) {
-  if (!info().capabilities.cache) GTEST_SKIP() << info().name << " has no cache";
-  const uint64_t rows = info().capabilities.server ? 20000 : 40000;  // each row takes a round trip
+class CacheSizeTest : public IoTest {
+ public:
+  static constexpr CaseChoice kChoice = {.own_modes = true};
+  static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.cache; }
+};
+TESTBED_FOR_EVERY_ENGINE(CacheSizeTest);
+
+TEST_P(CacheSizeTest, TheCacheStaysWithinItsSetting) {
+  // More than the cache holds. Each row of a server takes a round trip.
+  const uint64_t rows = EveryWay() && !info().capabilities.server ? 40000 : 20000;
   options_.cache_bytes = std::max<uint64_t>(4 << 20, info().capabilities.min_cache_bytes);
   Open();
   const auto check = [&] {

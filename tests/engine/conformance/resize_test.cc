@@ -15,13 +15,18 @@ namespace testbed {
 namespace {
 
 class ResizeTest : public EngineTest {
+ public:
+  static bool IsFor(const EngineCase& c) {
+    return FindEngine(c.engine).capabilities.resizable_cache;
+  }
+
  protected:
   static constexpr uint64_t kRows = 20000;
   static constexpr size_t kValue = 400;
 
   void SetUp() override {
     EngineTest::SetUp();
-    if (!info().capabilities.resizable_cache) GTEST_SKIP() << info().name << " cannot";
+    if (IsSkipped()) return;
     options_.cache_bytes = 24 << 20;
     Open();
   }

@@ -2,26 +2,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
 
 #include "tests/engine/engine_test.h"
+#include "tests/every_way.h"
 
 namespace testbed {
 namespace {
 
 class ScanTest : public AnyIoModeTest {
+ public:
+  static bool IsFor(const EngineCase& c) { return FindEngine(c.engine).capabilities.scans; }
+
  protected:
   using Model = std::map<std::string, std::string>;
-
-  void SetUp() override {
-    AnyIoModeTest::SetUp();
-    if (IsSkipped()) return;
-    if (!info().capabilities.scans) GTEST_SKIP() << info().name << " has no scans";
-  }
 
   // Keys have few different letters, so that they share prefixes and repeat, and some letters are
   // at the ends of the byte range.
@@ -217,7 +214,7 @@ TEST_P(ScanTest, ASeekTakesTheValueThatItsCursorReturned) {
 
 TEST_P(ScanTest, AgreesWithAModelUnderRandomWritesAndMoves) {
   std::vector<uint64_t> seeds = {301};
-  if (std::getenv("TESTBED_EVERY_IO_MODE") != nullptr) seeds = {301, 302, 303};
+  if (EveryWay()) seeds = {301, 302, 303};
   for (const uint64_t seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     random_.seed(seed);

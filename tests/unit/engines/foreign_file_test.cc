@@ -188,12 +188,20 @@ TEST_P(ForeignFileTest, IsRefusedOrDoesNoHarm) {
 
 const std::map<std::string, std::string> kSmallLog = {{"log_segment", "1M"}};
 
+std::string ModeName(const testing::TestParamInfo<Mode>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    EveryWay, ForeignFileTest,
+    testing::Values(Mode{"btree_change_buffer",
+                         "btree",
+                         {{"log_segment", "1M"}, {"change_buffer_pct", "20"}}}),
+    ModeName);
+
 INSTANTIATE_TEST_SUITE_P(
     Engines, ForeignFileTest,
     testing::Values(
         Mode{"btree", "btree", kSmallLog},
         Mode{"btree_images", "btree", {{"log_segment", "1M"}, {"torn_page", "full_page_image"}}},
-        Mode{"btree_change_buffer", "btree", {{"log_segment", "1M"}, {"change_buffer_pct", "20"}}},
         Mode{"fractal", "fractal", kSmallLog},
         Mode{"log", "log", {{"log_segment", "1M"}, {"log_keep", "2M"}}},
         Mode{"mmapv1",
@@ -202,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(
               {"first_file_size", "1M"},
               {"ns_size", "64k"},
               {"journal_file_size", "1M"}}}),
-    [](const auto& param) { return std::string(param.param.name); });
+    ModeName);
 
 }  // namespace
 }  // namespace testbed

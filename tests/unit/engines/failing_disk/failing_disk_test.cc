@@ -14,7 +14,10 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <random>
+#include <set>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -35,7 +38,9 @@ struct Fault {
   int error;
 };
 
-class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Fault>> {
+using FaultCase = std::tuple<FaultMode, Fault>;
+
+class FailingDiskTest : public testing::TestWithParam<FaultCase> {
  protected:
   FailingDiskTest() {
     std::string pattern = fs::current_path() / "failing_disk_XXXXXX";
@@ -170,7 +175,7 @@ class FailingDiskTest : public testing::TestWithParam<std::tuple<FaultMode, Faul
   // Returns the distance between the calls that are tried, of `places` calls.
   static uint64_t Stride(uint64_t places) {
     const char* set = ::getenv("TESTBED_FAULT_STRIDE");
-    return std::max<uint64_t>(1, set != nullptr ? std::strtoull(set, nullptr, 10) : places / 3);
+    return std::max<uint64_t>(1, set != nullptr ? std::strtoull(set, nullptr, 10) : places / 2);
   }
 
   std::string base_, dir_, why_;
@@ -287,7 +292,9 @@ TEST_P(FailingDiskTest, RecoveryLosesNothingThatWasAcknowledged) {
 
 // A session that commits nothing writes, too: frames of the log, tables, headers, states. When one
 // of its calls fails, the next session must not take for durable what only the page cache holds.
-TEST_P(FailingDiskTest, AnIdleSessionThatFailedLosesNothing) {
+class IdleFailingDiskTest : public FailingDiskTest {};
+
+TEST_P(IdleFailingDiskTest, LosesNothing) {
   uint64_t calls = 0;
   const auto try_call = [&](uint64_t call, bool lasts) {
     Start();
@@ -470,7 +477,7 @@ TEST_P(ConcurrentFailingDiskTest, LosesNothingThatWasAcknowledged) {
   if (calls < 10) GTEST_SKIP() << "makes few such calls";
   // How many calls a run makes depends on how often its threads take turns: the last ones of this
   // run may not come in another.
-  const uint64_t tries = ::getenv("TESTBED_FAULT_STRIDE") == nullptr ? 8 : 64;
+  const uint64_t tries = ::getenv("TESTBED_FAULT_STRIDE") == nullptr ? 5 : 64;
   for (uint64_t call = 0; call < calls / 2; call += calls / 2 / tries + 1) {
     for (const bool reopens : {false, true}) {
       SCOPED_TRACE("call " + std::to_string(call) + (reopens ? ", opened again" : ""));
@@ -481,51 +488,90 @@ TEST_P(ConcurrentFailingDiskTest, LosesNothingThatWasAcknowledged) {
   EXPECT_GT(hit_, tried_ / 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, ConcurrentFailingDiskTest,
-                         testing::Combine(testing::ValuesIn(FaultModes()),
-                                          testing::Values(Fault{"write_eio", DiskCall::kWrite, EIO},
-                                                          Fault{"sync", DiskCall::kSync, EIO},
-                                                          Fault{"msync", DiskCall::kMsync, EIO})),
-                         [](const auto& param) {
-                           return std::string(std::get<0>(param.param).name) + "_" +
-                                  std::get<1>(param.param).name;
-                         });
+// Each run has each fault in one mode of each engine and of the log, and in the other modes the
+// faults of `everywhere`. The numbers of one call's error are told apart in one mode only. The
+// nightly run has the rest.
+std::vector<FaultCase> CasesOfFaults(const std::vector<Fault>& faults,
+                                     const std::set<std::string>& everywhere, bool nightly) {
+  const std::set<std::string> whole = {"btree_direct", "fractal_direct", "mmapv1", "log_recycled"};
+  const std::set<std::string> codes = {"write_quota", "sync_full", "msync_full", "directory_full"};
+  std::vector<FaultCase> cases;
+  for (const FaultMode& mode : FaultModes()) {
+    for (const Fault& fault : faults) {
+      bool each = everywhere.contains(fault.name) || whole.contains(mode.name);
+      if (codes.contains(fault.name)) each = std::string("btree_direct") == mode.name;
+      if (each != nightly) cases.emplace_back(mode, fault);
+    }
+  }
+  return cases;
+}
 
+std::string FaultCaseName(const testing::TestParamInfo<FaultCase>& info) {
+  const std::string mode = std::get<0>(info.param).name, fault = std::get<1>(info.param).name;
+  return fault.empty() ? mode : mode + "_" + fault;
+}
+
+std::vector<FaultCase> SyncFaults(bool nightly) {
+  return CasesOfFaults({{"write_eio", DiskCall::kWrite, EIO},
+                        {"sync", DiskCall::kSync, EIO},
+                        {"msync", DiskCall::kMsync, EIO}},
+                       {"sync"}, nightly);
+}
+INSTANTIATE_TEST_SUITE_P(Faults, ConcurrentFailingDiskTest, testing::ValuesIn(SyncFaults(false)),
+                         FaultCaseName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, ConcurrentFailingDiskTest, testing::ValuesIn(SyncFaults(true)),
+                         FaultCaseName);
+
+const std::vector<Fault> kNoFault = {{"", DiskCall::kWrite, 0}};
 INSTANTIATE_TEST_SUITE_P(Faults, FailingDiskModeTest,
-                         testing::Combine(testing::ValuesIn(FaultModes()),
-                                          testing::Values(Fault{})),
-                         [](const auto& param) { return std::get<0>(param.param).name; });
-
+                         testing::ValuesIn(CasesOfFaults(kNoFault, {}, false)), FaultCaseName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, FailingDiskModeTest,
+                         testing::ValuesIn(CasesOfFaults(kNoFault, {}, true)), FaultCaseName);
 INSTANTIATE_TEST_SUITE_P(WholeBlocks, FailingDiskModeTest,
                          testing::Combine(testing::ValuesIn(WholeBlockModes()),
-                                          testing::Values(Fault{})),
-                         [](const auto& param) { return std::get<0>(param.param).name; });
+                                          testing::ValuesIn(kNoFault)),
+                         FaultCaseName);
 
-INSTANTIATE_TEST_SUITE_P(
-    Faults, FailingDiskTest,
-    testing::Combine(testing::ValuesIn(FaultModes()),
-                     testing::Values(Fault{"write_eio", DiskCall::kWrite, EIO},
-                                     Fault{"write_full", DiskCall::kWrite, ENOSPC},
-                                     Fault{"write_short", DiskCall::kWrite, 0},
-                                     Fault{"write_quota", DiskCall::kWrite, EDQUOT},
-                                     Fault{"sync_full", DiskCall::kSync, ENOSPC},
-                                     Fault{"msync_full", DiskCall::kMsync, ENOSPC},
-                                     Fault{"directory_full", DiskCall::kSyncDirectory, ENOSPC},
-                                     Fault{"sync", DiskCall::kSync, EIO},
-                                     Fault{"msync", DiskCall::kMsync, EIO},
-                                     Fault{"truncate", DiskCall::kTruncate, EIO},
-                                     Fault{"allocate_eio", DiskCall::kAllocate, EIO},
-                                     Fault{"allocate_full", DiskCall::kAllocate, ENOSPC},
-                                     Fault{"rename", DiskCall::kRename, EIO},
-                                     Fault{"unlink", DiskCall::kUnlink, EIO},
-                                     Fault{"close", DiskCall::kClose, EIO},
-                                     Fault{"list", DiskCall::kList, EIO},
-                                     Fault{"read", DiskCall::kRead, EIO},
-                                     Fault{"read_short", DiskCall::kRead, 0},
-                                     Fault{"directory", DiskCall::kSyncDirectory, EIO})),
-    [](const auto& param) {
-      return std::string(std::get<0>(param.param).name) + "_" + std::get<1>(param.param).name;
-    });
+std::vector<FaultCase> AllFaults(bool nightly) {
+  return CasesOfFaults({{"write_eio", DiskCall::kWrite, EIO},
+                        {"write_full", DiskCall::kWrite, ENOSPC},
+                        {"write_short", DiskCall::kWrite, 0},
+                        {"write_quota", DiskCall::kWrite, EDQUOT},
+                        {"sync_full", DiskCall::kSync, ENOSPC},
+                        {"msync_full", DiskCall::kMsync, ENOSPC},
+                        {"directory_full", DiskCall::kSyncDirectory, ENOSPC},
+                        {"sync", DiskCall::kSync, EIO},
+                        {"msync", DiskCall::kMsync, EIO},
+                        {"truncate", DiskCall::kTruncate, EIO},
+                        {"allocate_eio", DiskCall::kAllocate, EIO},
+                        {"allocate_full", DiskCall::kAllocate, ENOSPC},
+                        {"rename", DiskCall::kRename, EIO},
+                        {"unlink", DiskCall::kUnlink, EIO},
+                        {"close", DiskCall::kClose, EIO},
+                        {"list", DiskCall::kList, EIO},
+                        {"read", DiskCall::kRead, EIO},
+                        {"read_short", DiskCall::kRead, 0},
+                        {"directory", DiskCall::kSyncDirectory, EIO}},
+                       {"write_eio", "sync", "msync", "allocate_full"}, nightly);
+}
+INSTANTIATE_TEST_SUITE_P(Faults, FailingDiskTest, testing::ValuesIn(AllFaults(false)),
+                         FaultCaseName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, FailingDiskTest, testing::ValuesIn(AllFaults(true)),
+                         FaultCaseName);
+
+// A session that commits nothing does little: in each run calls of the main kinds fail.
+std::vector<FaultCase> IdleFaults(bool nightly) {
+  const std::set<std::string> kinds = {"write_eio", "sync", "msync", "rename", "unlink", "close"};
+  std::vector<FaultCase> each = AllFaults(false), rest = AllFaults(true);
+  const auto is_rest = [&](const FaultCase& c) { return !kinds.contains(std::get<1>(c).name); };
+  std::copy_if(each.begin(), each.end(), std::back_inserter(rest), is_rest);
+  std::erase_if(each, is_rest);
+  return nightly ? rest : each;
+}
+INSTANTIATE_TEST_SUITE_P(Faults, IdleFailingDiskTest, testing::ValuesIn(IdleFaults(false)),
+                         FaultCaseName);
+INSTANTIATE_TEST_SUITE_P(EveryWay, IdleFailingDiskTest, testing::ValuesIn(IdleFaults(true)),
+                         FaultCaseName);
 
 }  // namespace
 }  // namespace testbed

@@ -150,7 +150,7 @@ TEST_F(FractalModelTest, ErasingAllMergesLeavesAndLeavesAnEmptyTable) {
 TEST_F(FractalModelTest, ACrashAtAnyMomentLeavesWholeTransactions) {
   options_.durability = Durability::kSync;
   Open();
-  for (int crash = 0; crash < 6; ++crash) {
+  for (int crash = 0; crash < 3; ++crash) {
     Tree* other = store_->OpenTable("other");
     std::atomic<bool> stop{false};
     std::atomic<uint64_t> acknowledged{0};
