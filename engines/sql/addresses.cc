@@ -90,9 +90,10 @@ std::string HowCharged(SqlStore* store, const std::vector<std::string>& names) {
     not_followed.push_back(names[address].empty() ? "the server" : names[address]);
   });
   if (not_followed.empty()) return kChargedToOperations;
-  return fmt::format("to no operation at {}: a connection there is over TCP, or has no thread of "
-                     "the server to itself",
-                     JoinAddresses(not_followed));
+  return fmt::format(
+      "to no operation at {}: a connection there is over TCP, or has no thread of "
+      "the server to itself",
+      JoinAddresses(not_followed));
 }
 
 void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,

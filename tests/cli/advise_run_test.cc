@@ -84,8 +84,8 @@ TEST_F(AdviseRunTest, WhatHasNoAnswerIsRefusedAtOnce) {
     ExpectRefused(Run(words + "--workload " + loads), "--workload names nothing there");
   }
   // All ways had the rate that was set, and none could be told from the best.
-  for (const char* paced : {"--set rate=500", "--workload 'insert,point-read @ 500'",
-                            "--set 'find-rate=p99 < 5ms'"}) {
+  for (const char* paced :
+       {"--set rate=500", "--workload 'insert,point-read @ 500'", "--set 'find-rate=p99 < 5ms'"}) {
     ExpectRefused(Run(words + paced), "advise tells ways apart by the rate that clients reach");
   }
   ExpectRefused(Run(words + "--workload point-read"),

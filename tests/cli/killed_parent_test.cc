@@ -116,9 +116,9 @@ TEST_F(KilledParentTest, UnderAProgramThatIgnoresItsChildren) {
 }
 
 TEST_F(KilledParentTest, AnExperiment) {
-  const pid_t process =
-      Start("experiment read-size --scale tiny --set seconds=60 --set db-ratio=0.5 --out results "
-            "--quiet");
+  const pid_t process = Start(
+      "experiment read-size --scale tiny --set seconds=60 --set db-ratio=0.5 --out results "
+      "--quiet");
   // The test waits until the first load is finished and a cell is running.
   ASSERT_TRUE(BecomesWhileItRuns(process, [&] {
     std::error_code none;

@@ -161,8 +161,8 @@ INSTANTIATE_TEST_SUITE_P(Engines, PopulationRunTest,
                          testing::Values("btree", "fractal", "mmapv1", "rocksdb", "sqlite"),
                          [](const auto& engine) { return EngineTestName(engine.param); });
 INSTANTIATE_TEST_SUITE_P(EveryWay, PopulationRunTest,
-                         testing::Values("wiredtiger", "lmdb", "innodb", "mdbx", "pebble", "bf-tree",
-                                         "mysql", "postgres"),
+                         testing::Values("wiredtiger", "lmdb", "innodb", "mdbx", "pebble",
+                                         "bf-tree", "mysql", "postgres"),
                          [](const auto& engine) { return EngineTestName(engine.param); });
 
 INSTANTIATE_TEST_SUITE_P(Engines, KeptLoadTest, testing::Values("btree", "rocksdb"),

@@ -160,10 +160,10 @@ TEST_P(ServerWireTest, TheStatementsOfABatchShareARoundTrip) {
 // The first address is the server's own, the second that of the relay, which is then cut.
 TEST_P(ServerWireTest, AClientWhoseAddressIsLostGoesOnAtTheNext) {
   OpenBehindRelay();
-  const std::string url = info().name == "postgres"
-                              ? "host=" + dir_ + "/cluster," + dir_ +
-                                    "/relay user=testbed dbname=postgres"
-                              : Url() + "&socket=" + dir_ + "/relay/mysqld.sock";
+  const std::string url =
+      info().name == "postgres"
+          ? "host=" + dir_ + "/cluster," + dir_ + "/relay user=testbed dbname=postgres"
+          : Url() + "&socket=" + dir_ + "/relay/mysqld.sock";
   EngineOptions options = options_;
   options.extra = {{"schema", "shelf"}, {"connect", url}, {"lost_address", "next"}};
   const std::unique_ptr<Engine> engine = OpenEngine(info().name, dir_ + "/by_both", options);

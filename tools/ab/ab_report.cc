@@ -205,8 +205,8 @@ std::vector<std::string> RestWarnings(const json& document, const std::vector<Ab
       if (!of_side || !seen.insert(metric).second) continue;
       const double share = ShareAtRest(document, label, metric);
       if (!(share > kMostAtRest)) continue;
-      shares += fmt::format("{}{} % of its {}", shares.empty() ? "" : ", ", PercentText(share),
-                            metric);
+      shares +=
+          fmt::format("{}{} % of its {}", shares.empty() ? "" : ", ", PercentText(share), metric);
     }
     if (shares.empty()) continue;
     warnings.push_back(

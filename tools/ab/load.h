@@ -34,8 +34,8 @@ class Load {
  public:
   using Say = std::function<void(const std::string&)>;
   struct Turn {
-    int number = 0;      // of the load, from 0
-    double seconds = 0;  // with --loads: what the load may take, from its begin
+    int number = 0;                     // of the load, from 0
+    double seconds = 0;                 // with --loads: what the load may take, from its begin
     std::optional<RatioSpread> spread;  // of the loads before it
   };
   // `dirs` has a directory for each side. `say` shows progress.

@@ -46,10 +46,10 @@ InspectedDir Inspected(const DatabaseArguments& arguments, const std::string& di
   InspectedDir found(dir, command, door);
   for (const InspectedDir::Database& database : found.databases()) {
     if (name.empty() || database.engine->name == name) continue;
-    throw Error(Error::kUsage, fmt::format("--engine {}: directory {} holds a database of {}; "
-                                           "leave --engine out, or give {}",
-                                           name, database.path, database.engine->name,
-                                           database.engine->name));
+    throw Error(Error::kUsage,
+                fmt::format("--engine {}: directory {} holds a database of {}; "
+                            "leave --engine out, or give {}",
+                            name, database.path, database.engine->name, database.engine->name));
   }
   return found;
 }

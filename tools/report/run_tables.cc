@@ -208,8 +208,8 @@ Table AddressTable(const json& document) {
                          ? Number(of, std::string("/latency_us/") + name)
                          : NAN);
       };
-      const double log = Number(server, "/engine/log_written_bytes",
-                                Number(server, "/engine/log_payload_bytes"));
+      const double log =
+          Number(server, "/engine/log_written_bytes", Number(server, "/engine/log_payload_bytes"));
       table.Row({RowName(run, phase, "") + ": " + OneLine(FigureText(server, "/address")) +
                      (server.contains("lost") ? " (lost)" : ""),
                  Whole(Number(of, "/threads")), Whole(Number(of, "/count")),

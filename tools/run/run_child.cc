@@ -288,17 +288,15 @@ void ChildRun::Settle() {
 // next. A server of several addresses keeps what it has cached, and one of them may be lost.
 void ChildRun::CountRows() {
   static const OpKind op = DefineOp("count-rows", Ground::kBackground);
-  const char* const why =
-      last_kind_ ? "it is not known which rows there are, so they are counted"
-                 : "an earlier run did not end, so the rows are counted";
-  Step("count-rows", PhaseKind::kCount, op, why,
-       [this](PhaseRecord* step) {
-         workload_.population->Count(*engine_, stop_);
-         step->counted.emplace();
-         if (workload_.population->known()) {
-           step->counted->rows = workload_.population->there().count();
-         }
-       });
+  const char* const why = last_kind_ ? "it is not known which rows there are, so they are counted"
+                                     : "an earlier run did not end, so the rows are counted";
+  Step("count-rows", PhaseKind::kCount, op, why, [this](PhaseRecord* step) {
+    workload_.population->Count(*engine_, stop_);
+    step->counted.emplace();
+    if (workload_.population->known()) {
+      step->counted->rows = workload_.population->there().count();
+    }
+  });
   if (engine_->ServerAddresses().empty()) ReopenCold();
 }
 

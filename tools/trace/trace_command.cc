@@ -102,8 +102,7 @@ int Import(const TraceArguments& a) {
     options.time_unit = ParseName<double>("--time-unit", *a.time_unit,
                                           {{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}});
     if (options.format != ImportOptions::kCsv) {
-      throw Error(Error::kUsage,
-                  "--time-unit is of the column time of --format csv; leave it out");
+      throw Error(Error::kUsage, "--time-unit is of the column time of --format csv; leave it out");
     }
   }
   std::string unused;

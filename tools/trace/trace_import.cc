@@ -206,8 +206,8 @@ class Importer {
     if (!first_seconds_) first_seconds_ = line.seconds;
     const double seconds = line.seconds - *first_seconds_;
     const bool csv = options_.format == ImportOptions::kCsv;
-    const char* const units = csv ? "give times in seconds, or their --time-unit: ms, us or ns"
-                                  : "give times in seconds";
+    const char* const units =
+        csv ? "give times in seconds, or their --time-unit: ms, us or ns" : "give times in seconds";
     if (!(line.seconds < 1e15)) Refuse(fmt::format("its time is too large; {}", units));
     if (seconds > kMostSeconds) {
       Refuse(fmt::format("its time is more than thirty years after that of the first line; {}",

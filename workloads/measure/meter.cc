@@ -158,8 +158,8 @@ Reading Meter::ReadNow() const {
 
 void Meter::ReadProcess(Reading* reading) const {
   reading->by_address = engine_.CountersByAddress();
-  reading->engine = reading->by_address.empty() ? engine_.Counters()
-                                                : SumOfCounters(reading->by_address);
+  reading->engine =
+      reading->by_address.empty() ? engine_.Counters() : SumOfCounters(reading->by_address);
   reading->addresses = engine_.ServerAddresses();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -97,10 +97,10 @@ TEST_F(CompactCommandTest, AFullDiskIsOneSentenceAndTheDatabaseStays) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounting a small file system needs root";
   Load("d");
   const std::string program = TestbedBinary();
-  const int code = OnSmallDisk(
-      BytesBelow("d") + (4 << 20),
-      "cp -r --sparse=never d small/d && " + program + " compact small/d; code=$?; " + program +
-          " check small/d >/dev/null && ls small/d/db >listing; exit $code");
+  const int code =
+      OnSmallDisk(BytesBelow("d") + (4 << 20),
+                  "cp -r --sparse=never d small/d && " + program + " compact small/d; code=$?; " +
+                      program + " check small/d >/dev/null && ls small/d/db >listing; exit $code");
   if (code == -1) GTEST_SKIP() << "no mount namespaces here";
   const std::string err = Read(directory_ / "err");
   EXPECT_EQ(code, 2) << err;

@@ -51,9 +51,10 @@ class MaintenanceTest : public StartedCommandTest {
   }
   // Expects that a run reads the database of the directory with --reuse.
   void ExpectReusable(const std::string& dir) {
-    const CommandResult run = Run("--workload point-read --operations 500 --verify all --reuse "
-                                  "--dir " +
-                                  dir + kSmall);
+    const CommandResult run =
+        Run("--workload point-read --operations 500 --verify all --reuse "
+            "--dir " +
+            dir + kSmall);
     EXPECT_EQ(run.code, 0) << run.err;
   }
   bool Has(const std::string& path) const { return std::filesystem::exists(directory_ / path); }
@@ -72,10 +73,10 @@ class MaintenanceTest : public StartedCommandTest {
   // to the file "err".
   int OnSmallDisk(uint64_t bytes, const std::string& words) const {
     std::filesystem::create_directory(directory_ / "small");
-    const std::string command = "unshare --mount --propagation private sh -c 'cd " +
-                                directory_.string() + " && mount -t tmpfs -o size=" +
-                                std::to_string(bytes / 1024) + "k none small && " + words + "' 2>" +
-                                (directory_ / "err").string() + " </dev/null";
+    const std::string command =
+        "unshare --mount --propagation private sh -c 'cd " + directory_.string() +
+        " && mount -t tmpfs -o size=" + std::to_string(bytes / 1024) + "k none small && " + words +
+        "' 2>" + (directory_ / "err").string() + " </dev/null";
     const int status = std::system(command.c_str());
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return code == 1 && Contains(Read(directory_ / "err"), "unshare") ? -1 : code;

@@ -38,8 +38,9 @@ TEST_F(AddressWordsTest, AListThatIsNoneIsOneSentenceInTheWordsOfTheUser) {
     ExpectRefused(refusal("--connect ", "h1:1,,h2:1/"), "one of its addresses is empty");
     ExpectRefused(refusal("--connect ", "h1:1,mariadb://h2:1/"), "it takes one scheme");
     ExpectRefused(refusal("--engine-option lost_address=next --connect ", "h1:1/"),
-                  engine + " cannot honour --engine-option lost_address=next: it is an option for "
-                           "several addresses");
+                  engine +
+                      " cannot honour --engine-option lost_address=next: it is an option for "
+                      "several addresses");
   }
   EXPECT_TRUE(DirectoryIsEmpty());
 }

@@ -55,9 +55,9 @@ void ExpectRefused(const std::string& text, Read read, const std::string& accept
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), Error::kUsage);
     const std::string what = e.what();
-    EXPECT_EQ(what.find("engine cannot honour --engine-option opt=" + text + "; it accepts " +
-                        accepted),
-              0u)
+    EXPECT_EQ(
+        what.find("engine cannot honour --engine-option opt=" + text + "; it accepts " + accepted),
+        0u)
         << what;
   }
 }

@@ -192,9 +192,8 @@ std::string ModeName(const testing::TestParamInfo<Mode>& info) { return info.par
 
 INSTANTIATE_TEST_SUITE_P(
     EveryWay, ForeignFileTest,
-    testing::Values(Mode{"btree_change_buffer",
-                         "btree",
-                         {{"log_segment", "1M"}, {"change_buffer_pct", "20"}}}),
+    testing::Values(Mode{
+        "btree_change_buffer", "btree", {{"log_segment", "1M"}, {"change_buffer_pct", "20"}}}),
     ModeName);
 
 INSTANTIATE_TEST_SUITE_P(

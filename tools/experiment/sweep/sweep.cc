@@ -187,9 +187,9 @@ std::string TablesText(const std::vector<Axis>& axes, bool loads, Pace pace) {
       {"Highest rate that meets the limit of --find-rate", "found", "max"}};
   const Grid& grid = kGrids[static_cast<size_t>(pace)];
   const size_t n = axes.size();
-  std::string text = fmt::format(
-      "\n[[table]]\ntitle = \"{}\"\nrows = {}\nmetrics = [\"{}\"]\nbest = \"{}\"\n", grid.title,
-      Quoted(axes, n > 1 ? n - 1 : n), grid.metric, grid.best);
+  std::string text =
+      fmt::format("\n[[table]]\ntitle = \"{}\"\nrows = {}\nmetrics = [\"{}\"]\nbest = \"{}\"\n",
+                  grid.title, Quoted(axes, n > 1 ? n - 1 : n), grid.metric, grid.best);
   if (n > 1) text += fmt::format("columns = {}\n", Toml(axes.back().name));
   return text + fmt::format("\n[[table]]\ntitle = \"All figures\"\nrows = {}\nmetrics = [{}{}]\n",
                             Quoted(axes, n), pace == Pace::kSearch ? "\"found\", " : "",

@@ -59,9 +59,7 @@ TEST_F(FailingNamesTest, ADirectoryThatIsRenamedKeepsItsFiles) {
   const Files before = {{"/sub/file", "its bytes"}}, after = {{"/other/file", "its bytes"}};
   int renamed = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const auto move = [&] {
-      ASSERT_EQ(::rename(Disk("/sub").c_str(), Disk("/other").c_str()), 0);
-    };
+    const auto move = [&] { ASSERT_EQ(::rename(Disk("/sub").c_str(), Disk("/other").c_str()), 0); };
     const Files found = AfterCut(seed, move);
     renamed += found == after;
     EXPECT_TRUE(found == after || found == before) << found.size() << " files";

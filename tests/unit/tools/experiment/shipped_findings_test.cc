@@ -326,8 +326,8 @@ std::set<std::string> FiguresGiven(const std::string& text) {
       ++(digit(at) ? digits : dots);
     }
     const bool of_name = begin > 0 && letter(begin - 1);
-    const bool setting = text.compare(at, 5, " rows") == 0 ||
-                         (text.compare(at, 2, " M") == 0 && !letter(at + 2));
+    const bool setting =
+        text.compare(at, 5, " rows") == 0 || (text.compare(at, 2, " M") == 0 && !letter(at + 2));
     if (digits >= 3 && dots <= 1 && !of_name && !setting) {
       figures.insert(text.substr(begin, at - begin));
     }

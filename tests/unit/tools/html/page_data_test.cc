@@ -135,12 +135,10 @@ json Searched() {
     if (target > 0) made["target_rate"] = target;
     return made;
   };
-  json found = {{"name", "mixed"},
-                {"limit", "p99.9 < 5ms"},
-                {"limit_us", 5000.0},
-                {"limited_share", 0.999},
-                {"found_rate", 400.0},
-                {"sentence", "mixed, 8 threads: p99.9 < 5ms holds up to 400 ops/s"}};
+  json found = {
+      {"name", "mixed"},     {"limit", "p99.9 < 5ms"},
+      {"limit_us", 5000.0},  {"limited_share", 0.999},
+      {"found_rate", 400.0}, {"sentence", "mixed, 8 threads: p99.9 < 5ms holds up to 400 ops/s"}};
   found["steps"] = json::array({step(0, 20000, 100, false), step(400, 20000, 4000, true),
                                 step(800, 20000, 8000, false), step(200, 500, 2000, true)});
   json document = SmallDocument();
@@ -296,12 +294,12 @@ TEST(PageDataTest, EachEngineHasALookOfItsOwn) {
                    "mysql", "sqlite", "postgres", "pebble", "bf-tree"});
   for (const std::string sign :
        {"look.symbol", "look.dash + look.color", "testbed.engineLook(name, dark).color"}) {
-    const std::string looks = EvaluateOnPage(
-        engines,
-        "var light = testbed.theme('light'), dark = testbed.theme('dark');"
-        "JSON.stringify(data.map(function (name) {"
-        "  var look = testbed.engineLook(name, light); return " +
-            sign + "; }));");
+    const std::string looks =
+        EvaluateOnPage(engines,
+                       "var light = testbed.theme('light'), dark = testbed.theme('dark');"
+                       "JSON.stringify(data.map(function (name) {"
+                       "  var look = testbed.engineLook(name, light); return " +
+                           sign + "; }));");
     std::set<std::string> different;
     for (const json& look : json::parse(looks)) different.insert(look.get<std::string>());
     EXPECT_EQ(different.size(), engines.size()) << looks;

@@ -97,8 +97,8 @@ TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
   phase["account"]["addresses"].push_back({{"address", "n2:1"}, {"lost", "it is lost"}});
   const std::string table = TextOf(document, "Addresses of the server");
   const std::string whole = LineOf(table, "mixed, 8 thr: n1:1");
-  for (const char* figure : {" 2 ", " 5,000 ", " 2500 ", " 11.0 ", " 22.0 ", " 33.0 ", " 700 ",
-                             " 800 ", " 900"}) {
+  for (const char* figure :
+       {" 2 ", " 5,000 ", " 2500 ", " 11.0 ", " 22.0 ", " 33.0 ", " 700 ", " 800 ", " 900"}) {
     EXPECT_THAT(whole, HasSubstr(figure));
   }
   const std::string lost = LineOf(table, "mixed, 8 thr: n2:1 (lost)");

@@ -53,8 +53,8 @@ class MapEngine : public Engine {
   int lost_reads = 0;         // so many Gets throw LostAnswer
   int lost_writes = 0;        // so many Puts do
   std::vector<ServerAddress> addresses;
-  uint32_t depth = 0;         // depth of the last read queue
-  std::vector<int> clients;   // that had a session of NewClientSession
+  uint32_t depth = 0;        // depth of the last read queue
+  std::vector<int> clients;  // that had a session of NewClientSession
 
  private:
   struct MapSession : Session {
