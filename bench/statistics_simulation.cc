@@ -40,6 +40,7 @@ const std::vector<SimulatedWorld> kWorlds = {
     {.name = "drifting machine", .drift = 0.05},
     {.name = "loads differ 3 times as runs", .loads = 0.03, .runs = 0.01, .slices = 0.01},
     {.name = "noisy slices", .loads = 0.005, .slices = 0.2},
+    {.name = "noisy slices, later loads longer", .loads = 0.005, .slices = 0.2, .longer = 3},
 };
 
 // Percentiles, which are the middle of a bucket of a histogram. The loads of a side spread over one

@@ -34,9 +34,10 @@ void SimulatedSides::DrawLoad(const SimulatedWorld& world, const SimulatedPlan& 
   const auto rounded = [&](double value) {
     return world.step > 0 ? (std::floor(value / world.step) + 0.5) * world.step : value;
   };
+  const int slices = sample.load < 3 ? plan.slices : plan.slices * world.longer;
   for (int run = 0; run < plan.runs; ++run) {
     const double of_run = level + world.runs * Shaped(world.shape);
-    for (int slice = 0; slice < plan.slices; ++slice) {
+    for (int slice = 0; slice < slices; ++slice) {
       sample.run = run;
       sample.block = slice;
       sample.value = std::exp(rounded(of_run + world.slices * Shaped(world.shape)));

@@ -21,6 +21,7 @@ struct SimulatedWorld {
   double loads = 0.01;    // standard deviation between loads, of each side
   double runs = 0;        // between runs of a load
   double slices = 0.02;   // between slices of a run, each side for itself
+  int longer = 1;         // how many times as many slices each load from the fourth on has
   double drift = 0;       // of the machine from one load to the next, as a random walk with a trend
   // The values are rounded to steps of this relative size, as percentiles are to the buckets of a
   // histogram; 0: they are exact. Where the steps lie is drawn for each comparison.
