@@ -69,7 +69,7 @@ def words_of(work, way):
 
 def compare(options, work, sides, way, limit, seed, directory, until, condition=None):
     words = ["ab", "--a", sides[0], "--b", sides[1], "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
-    if way != "rounds":
+    if way != "rounds" and "insert" not in work:
         words += ["--slice", str(options.slice)]
     if condition:
         words += ["--fail-if", condition]
@@ -227,7 +227,7 @@ def main():
             period = calibrate(options, work, directory)
             print(f"{work}: one operation takes {period:.0f} ns", flush=True)
             for way in options.ways:
-                if work == "insert" and way != "rounds":
+                if work == "insert" and way == "interleave":
                     continue
                 for slowdown in options.slowdowns:
                     met.append(find_delay(options, work, way, slowdown / 100, period, directory))

@@ -73,13 +73,13 @@ void AbOptions::CheckPhases() const {
 
 void AbOptions::ChooseWay() {
   const WorkloadInfo& info = FindWorkload(measured());
-  const bool reads = info.reads_only && !info.loads;
-  if (!way) way = reads && common.rate == 0 ? Way::kInterleave : Way::kRounds;
-  if (in_slices() && !reads) {
+  unchanged = info.reads_only && !info.loads;
+  if (!way) way = unchanged && common.rate == 0 ? Way::kInterleave : Way::kRounds;
+  if (way == Way::kInterleave && !unchanged) {
     Refuse(
-        fmt::format("--way {} is for workloads that leave the database unchanged, and {} changes "
-                    "what it measures; give --way rounds",
-                    WayName(*way), measured()));
+        fmt::format("--way interleave is for workloads that leave the database unchanged, and {} "
+                    "changes what it measures; give --way rounds or duet",
+                    measured()));
   }
 }
 
@@ -98,19 +98,20 @@ void AbOptions::CheckSlices() const {
 }
 
 void AbOptions::CheckDuet() const {
+  const char* const other = WayName(unchanged ? Way::kInterleave : Way::kRounds);
   for (const AbSide& side : sides) {
     if (!FindEngine(side.options.engine_name).capabilities.server) continue;
     Refuse(
         fmt::format("--way duet gives each side processors of its own, and the server of {} on "
-                    "side {} does its work on all of them; give --way interleave",
-                    side.options.engine_name, side.label));
+                    "side {} does its work on all of them; give --way {}",
+                    side.options.engine_name, side.label, other));
   }
   const size_t processors = OwnProcessors().size();
   if (processors < sides.size()) {
     Refuse(
         fmt::format("--way duet gives each side processors of its own, and {} sides have {} "
-                    "here; give --way interleave",
-                    sides.size(), processors));
+                    "here; give --way {}",
+                    sides.size(), processors, other));
   }
   const auto share = static_cast<int>(processors / sides.size());
   for (const AbSide& side : sides) {

@@ -14,7 +14,7 @@ namespace testbed {
 // A Way is how the sides share the machine. docs/ab.md says what each way assumes.
 enum class Way {
   kInterleave,  // loaded side by side, their clients work in alternating slices of time
-  kDuet,        // both work at once, each on its own processors
+  kDuet,        // all work at once, each on its own processors: in slices, or for whole runs
   kRounds,      // whole runs one after the other, each with a database loaded anew
 };
 const char* WayName(Way way);
@@ -28,11 +28,13 @@ struct AbOptions {
   double until = 0.02;         // sides whose rates differ by at most this share are the same
   std::optional<double> time;  // the comparison ends after these seconds at the latest
   int loads = 0;  // maximum number of loads of each side; 0: as many as the time allows
-  double slice_seconds = 0.2;
+  double slice_seconds = 0.1;
   std::vector<Condition> fail_if;
   // The kinds of operation whose metrics are measured apart. It is empty when all operations are
   // measured together: in slices, and when the workload has one kind.
   std::vector<std::string> kinds;
+  // Whether the workload leaves the database unchanged, so that it can go on in slices.
+  bool unchanged = true;
   // Whether the workload starts its operations by a clock of its own, as the replay of a trace at
   // the trace's pace.
   bool paced = false;
@@ -52,7 +54,7 @@ struct AbOptions {
   void ResolveKinds();
   // Returns the workload that is measured, the last of the list.
   const std::string& measured() const { return sides.front().options.workloads.back(); }
-  bool in_slices() const { return way != Way::kRounds; }
+  bool in_slices() const { return way == Way::kInterleave || (way == Way::kDuet && unchanged); }
   // Returns the seconds that the lengths of loads and runs are planned for.
   double seconds() const { return time.value_or(600); }
   // Returns whether seconds() ends the comparison, too. A number of loads that was given without a

@@ -49,7 +49,11 @@ Load::Load(const AbOptions& options, const Surroundings& surroundings,
 Load::~Load() = default;
 
 LoadResult Load::Run() {
-  options_.in_slices() ? RunSlices() : RunRounds();
+  if (options_.in_slices()) {
+    RunSlices();
+  } else {
+    options_.way == Way::kDuet ? RunAtOnce() : RunRounds();
+  }
   CheckRows();
   result_.whole = result_.errors.empty() && !StopRequested();
   return std::move(result_);
@@ -60,9 +64,9 @@ LoadResult Load::Run() {
 bool Load::StartSide(int side) {
   SayDoing(side);
   try {
-    runs_[At(side)] =
-        std::make_unique<SideRun>(options_.sides[At(side)], turn_.number, options_.in_slices(),
-                                  surroundings_, dirs_[At(side)].get(), options_.executes());
+    runs_[At(side)] = std::make_unique<SideRun>(
+        options_.sides[At(side)], turn_.number, options_.in_slices(), options_.way == Way::kRounds,
+        surroundings_, dirs_[At(side)].get(), options_.executes());
     started_ = true;
     return true;
   } catch (const std::exception& e) {
@@ -99,6 +103,24 @@ void Load::RunRounds() {
     if (!StartSide(side)) continue;
     AwaitEnd(side);
     Finish(side);
+  }
+}
+
+// Runs all sides at once, each on its own processors, which are drawn. When one has ended, the
+// others go on alone.
+void Load::RunAtOnce() {
+  const std::vector<int> order = schedule_.Shuffled();
+  const std::vector<std::vector<int>> shares = Shares(OwnProcessors(), order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (StopRequested() || !StartSide(order[i])) continue;
+    BindProcess(runs_[At(order[i])]->process().pid(), shares[i]);
+  }
+  double said = Now();
+  while (!Alive().empty()) {
+    TakeAll();
+    if (Now() - said < 1) continue;
+    said = Now();
+    for (const int side : Alive()) SayDoing(side);
   }
 }
 
@@ -233,13 +255,17 @@ void Load::TakeAll() {
   }
 }
 
-void Load::AddSlice(int side, const json& slice) {
-  if (slice.at("seconds") <= 0 || slice.at("count") <= 0) return;
-  json sample = SampleJson({Label(side), turn_.number, block_}, slice, options_.kinds.size());
-  if (options_.way == Way::kDuet && LeaveOutSharedDevice(slice.at("account"), &sample)) {
+void Load::AddSample(json sample, const json& account) {
+  if (options_.way == Way::kDuet && LeaveOutSharedDevice(account, &sample)) {
     result_.device_left_out = true;
   }
   result_.samples.push_back(std::move(sample));
+}
+
+void Load::AddSlice(int side, const json& slice) {
+  if (slice.at("seconds") <= 0 || slice.at("count") <= 0) return;
+  AddSample(SampleJson({Label(side), turn_.number, block_}, slice, options_.kinds.size()),
+            slice.at("account"));
   for (const json& bucket : slice.at("latency_ns_histogram")) {
     latency_[At(side)].AddBucket(bucket[0].get<uint64_t>(), bucket[1].get<uint64_t>());
   }
@@ -276,8 +302,8 @@ void Load::AddRun(int side, const json& run) {
   if (run.contains("error")) Fail(side, run.at("error"));
   const json* phase = MeasuredPhase(run, options_.measured());
   if (phase != nullptr && !options_.in_slices() && !run.value("partial", false)) {
-    result_.samples.push_back(
-        SampleJson({Label(side), turn_.number}, *phase, options_.kinds.size()));
+    AddSample(SampleJson({Label(side), turn_.number}, *phase, options_.kinds.size()),
+              phase->at("account"));
   }
   if (phase != nullptr && options_.in_slices()) GiveSlices(side, *phase);
   json kept = run;

@@ -52,6 +52,7 @@ class Load {
 
  private:
   void RunRounds();
+  void RunAtOnce();
   void RunSlices();
   bool StartSide(int side);
   void Fail(int side, nlohmann::json error);
@@ -68,6 +69,7 @@ class Load {
   std::vector<int> Alive() const;
   const std::string& Label(int side) const { return options_.sides[At(side)].label; }
   static size_t At(int side) { return static_cast<size_t>(side); }
+  void AddSample(nlohmann::json sample, const nlohmann::json& account);
   void AddSlice(int side, const nlohmann::json& slice);
   void GiveSlices(int side, const nlohmann::json& phase);
   void AddRun(int side, const nlohmann::json& run);

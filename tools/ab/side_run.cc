@@ -6,8 +6,8 @@ namespace testbed {
 
 using nlohmann::json;
 
-SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surroundings& surroundings,
-                 DatabaseDir* dir, bool execute)
+SideRun::SideRun(const AbSide& side, int load, bool in_slices, bool alone,
+                 const Surroundings& surroundings, DatabaseDir* dir, bool execute)
     : options_(side.options) {
   options_.data.seed += static_cast<uint64_t>(load);
   options_.workload.seed = options_.data.seed;
@@ -17,8 +17,7 @@ SideRun::SideRun(const AbSide& side, int load, bool in_slices, const Surrounding
   plan_.repeat = load;
   plan_.label = "side " + side.label;
   plan_.engine_dir = dir->engine_path();
-  // With slices, the databases of all sides are on the device at the same time.
-  plan_.exclusive_device = !in_slices && surroundings.exclusive_device();
+  plan_.exclusive_device = alone && surroundings.exclusive_device();
   plan_.in_slices = in_slices;
   budget_ = surroundings.NewBudgetOf(options_.ram_bytes);
   plan_.budget = budget_.get();

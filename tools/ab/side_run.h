@@ -16,12 +16,13 @@ namespace testbed {
 class SideRun {
  public:
   // Empties the directory and starts the process, which loads the database and runs the side's
-  // workloads; with `in_slices` the last of them waits for slices. `load` is added to the side's
+  // workloads; with `in_slices` the last of them waits for slices. `alone` says that no other side
+  // uses the device meanwhile. `load` is added to the side's
   // seed: each load has other rows, and the loads of one number have the same seed on all sides.
   // `execute` is RunStart's; a side with environment variables needs it. Throws Error: of the
   // directory, of a process that cannot be made, and kRun when --ram can no longer be enforced.
-  SideRun(const AbSide& side, int load, bool in_slices, const Surroundings& surroundings,
-          DatabaseDir* dir, bool execute);
+  SideRun(const AbSide& side, int load, bool in_slices, bool alone,
+          const Surroundings& surroundings, DatabaseDir* dir, bool execute);
 
   RunProcess& process() { return *process_; }
   // Waits until the process ends, and returns the run's document without its series and histograms.

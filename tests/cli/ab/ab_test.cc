@@ -116,6 +116,41 @@ TEST_F(AbTest, ADuetBindsTheSidesToProcessorsThatTheyExchange) {
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+TEST_F(AbTest, ADuetOfWritesIsOfWholeRunsAtOnce) {
+  if (OwnProcessors().size() < 2) {
+    GTEST_SKIP() << "a duet needs two processors, and this process may use one";
+  }
+  const pid_t process = Start(
+      "ab --engine btree --a '' --b added-delay=20000 --way duet --ram 64M --rows 20000 "
+      "--threads 1 --workload insert --loads 3 --until 0.001% --account file --json ab.json "
+      "--quiet > out");
+  const bool apart = Becomes([&] {
+    std::vector<pid_t> sides = Processes();
+    std::erase(sides, process);
+    if (sides.size() != 2) return false;
+    const std::string first = ProcessorsOf(sides[0]), second = ProcessorsOf(sides[1]);
+    return !first.empty() && !second.empty() && first != second &&
+           first != ProcessorsOf(::getpid());
+  });
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  EXPECT_TRUE(apart);
+  const std::string out = Read(directory_ / "out");
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << out;
+  EXPECT_TRUE(out.starts_with("b is slower by")) << out;
+  EXPECT_THAT(out, HasSubstr("insert by duet"));
+  const nlohmann::json document = Taken("ab.json");
+  EXPECT_TRUE(document["slice_seconds"].is_null());
+  std::map<std::string, int> loads;
+  for (const nlohmann::json& sample : document["samples"]) {
+    EXPECT_EQ(sample["count"], 20000);
+    ++loads[sample["side"]];
+  }
+  EXPECT_EQ(loads, (std::map<std::string, int>{{"a", 3}, {"b", 3}}));
+  std::filesystem::remove(directory_ / "out");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 // Equal sides that must agree within a thousandth of a per cent are not told, so that the
 // comparison goes on to its last load.
 TEST_F(AbTest, ProgressHasALineForEachIntervalWithTheAnswerSoFar) {
