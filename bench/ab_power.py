@@ -68,7 +68,7 @@ def words_of(work, way):
 
 
 def compare(options, work, sides, way, limit, seed, directory, until, condition=None):
-    words = ["ab", "--a", sides[0], "--b", sides[1], "--way", way, "--time", str(limit), "--until", f"{until}%", "--seed", str(seed)]
+    words = ["ab", "--a", sides[0], "--b", sides[1], "--way", way, "--time", str(limit), "--until", f"{until:.4g}%", "--seed", str(seed)]
     if way != "rounds" and "insert" not in work:
         words += ["--slice", str(options.slice)]
     if condition:
