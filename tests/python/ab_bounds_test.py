@@ -110,7 +110,8 @@ class BoundsTest(unittest.TestCase):
     def test_a_change_of_options_must_be_found_as_often_as_its_measured_slowdown_asks(self):
         # Two comparisons measure the change: the first one's answer, the second one's size. Ten look for it.
         words = ("--work", "--changes", "bloom", "--repeats", "10")
-        cases = [(["slower"], 0), (["slower"] * 2 + ["same"] * 2 + ["slower"] * 8, 1), (["slower"] * 2 + ["same"] + ["slower"] * 9, 0), (["faster"], 0), (["same"], 0)]
+        cases = [(["slower"], 0), (["slower"] * 2 + ["same"] * 2 + ["slower"] * 8, 1), (["slower"] * 2 + ["same"] + ["slower"] * 9, 0), (["faster"] * 2 + ["slower"], 0), (["faster"], 1),
+                 (["same"], 0)]
         for answers, code in cases:
             result = self.run_bench("ab_power.py", answers, *words)
             self.assertEqual(result.returncode, code, result.stdout + result.stderr)
