@@ -2,7 +2,7 @@
 // that ends as after a crash: Log::Open recovers its records.
 //
 //   LogCopy copy(log, from, directory);   // of the records from the LSN `from` on
-//   copy.Advance(4 << 20);                // takes what the log has written meanwhile, at most 4 MiB
+//   copy.Advance(4 << 20);                // what the log has written meanwhile, at most 4 MiB
 //   log->TruncateBefore(copy.end() - 1);  // so the log need not keep what was copied
 //   copy.Finish(least);                   // at least up to the LSN `least`; the copy is durable
 //

@@ -9,7 +9,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
-#include "tools/ab/processors.h"
+#include "tools/ab/turns/processors.h"
 #include "tools/statistics/metrics.h"
 #include "workloads/registry.h"
 

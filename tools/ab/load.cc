@@ -11,8 +11,8 @@
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 #include "tools/ab/measured_time.h"
-#include "tools/ab/processors.h"
 #include "tools/ab/sample.h"
+#include "tools/ab/turns/processors.h"
 #include "tools/statistics/metrics.h"
 
 namespace testbed {

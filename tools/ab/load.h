@@ -11,8 +11,8 @@
 
 #include "tools/ab/ab_options.h"
 #include "tools/ab/measured_time.h"
-#include "tools/ab/schedule.h"
 #include "tools/ab/side_run.h"
+#include "tools/ab/turns/schedule.h"
 #include "workloads/measure/histogram.h"
 
 namespace testbed {

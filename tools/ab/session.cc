@@ -17,7 +17,7 @@
 #include "tools/ab/answers.h"
 #include "tools/ab/load.h"
 #include "tools/ab/measured_time.h"
-#include "tools/ab/schedule.h"
+#include "tools/ab/turns/schedule.h"
 #include "tools/output/progress.h"
 #include "tools/run/run_checks.h"
 #include "tools/run/surroundings.h"

@@ -15,7 +15,7 @@
 
 #include "tests/cli/started_command.h"
 #include "tools/ab/option_rules.h"
-#include "tools/ab/processors.h"
+#include "tools/ab/turns/processors.h"
 #include "tools/option_check.h"
 
 namespace testbed {

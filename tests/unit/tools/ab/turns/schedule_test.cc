@@ -1,5 +1,5 @@
 // Tests the order in which sides take turns, and the processors that they get.
-#include "tools/ab/schedule.h"
+#include "tools/ab/turns/schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "tools/ab/processors.h"
+#include "tools/ab/turns/processors.h"
 
 namespace testbed {
 namespace {

@@ -5,8 +5,8 @@
 // that is even over the four slices cancels. Which side begins is drawn, so that nothing periodic
 // keeps step with the order. Whole runs are in random order (A. Abedi and T. Brecht, "Conducting
 // Repeatable Experiments in Highly Variable Cloud Computing Environments", ICPE 2017).
-#ifndef TESTBED_TOOLS_AB_SCHEDULE_H_
-#define TESTBED_TOOLS_AB_SCHEDULE_H_
+#ifndef TESTBED_TOOLS_AB_TURNS_SCHEDULE_H_
+#define TESTBED_TOOLS_AB_TURNS_SCHEDULE_H_
 
 #include <cstdint>
 #include <vector>
@@ -33,4 +33,4 @@ class Schedule {
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_AB_SCHEDULE_H_
+#endif  // TESTBED_TOOLS_AB_TURNS_SCHEDULE_H_

@@ -1,4 +1,4 @@
-#include "tools/ab/schedule.h"
+#include "tools/ab/turns/schedule.h"
 
 #include <numeric>
 #include <utility>

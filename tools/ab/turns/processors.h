@@ -1,6 +1,6 @@
 // The processors that a process may run on.
-#ifndef TESTBED_TOOLS_AB_PROCESSORS_H_
-#define TESTBED_TOOLS_AB_PROCESSORS_H_
+#ifndef TESTBED_TOOLS_AB_TURNS_PROCESSORS_H_
+#define TESTBED_TOOLS_AB_TURNS_PROCESSORS_H_
 
 #include <sys/types.h>
 
@@ -20,4 +20,4 @@ void BindProcess(pid_t process, const std::vector<int>& processors);
 
 }  // namespace testbed
 
-#endif  // TESTBED_TOOLS_AB_PROCESSORS_H_
+#endif  // TESTBED_TOOLS_AB_TURNS_PROCESSORS_H_

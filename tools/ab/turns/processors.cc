@@ -1,4 +1,4 @@
-#include "tools/ab/processors.h"
+#include "tools/ab/turns/processors.h"
 
 #include <fmt/format.h>
 #include <sched.h>
