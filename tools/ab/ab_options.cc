@@ -78,7 +78,14 @@ void AbOptions::ChooseWay() {
   if (way == Way::kInterleave && !unchanged) {
     Refuse(
         fmt::format("--way interleave is for workloads that leave the database unchanged, and {} "
-                    "changes what it measures; give --way rounds or duet",
+                    "changes what it measures; give --way rounds",
+                    measured()));
+  }
+  if (way == Way::kDuet && !unchanged && common.workloads.size() > 1) {
+    Refuse(
+        fmt::format("--way duet is for workloads that leave the database unchanged, or that load "
+                    "it themselves: the sides would come to {} at different times; give --way "
+                    "rounds",
                     measured()));
   }
 }
@@ -94,6 +101,10 @@ void AbOptions::CheckSlices() const {
     Refuse(
         "--seconds and --operations have no meaning in slices; give --time, the time of the whole "
         "comparison, or --way rounds");
+  }
+  if (common.warmup && time && *common.warmup >= *time) {
+    Refuse(fmt::format("--warmup {} s leaves nothing of --time {} s; give a shorter --warmup",
+                       *common.warmup, *time));
   }
 }
 

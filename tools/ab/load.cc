@@ -62,7 +62,7 @@ LoadResult Load::Run() {
 // Returns whether the side was started. Its error becomes one of the comparison's, so that what
 // other sides and earlier loads have measured is kept, unless there is none of either.
 bool Load::StartSide(int side) {
-  SayDoing(side);
+  SayDoing({side});
   try {
     runs_[At(side)] = std::make_unique<SideRun>(
         options_.sides[At(side)], turn_.number, options_.in_slices(), options_.way == Way::kRounds,
@@ -80,8 +80,17 @@ bool Load::StartSide(int side) {
   }
 }
 
-void Load::SayDoing(int side) {
-  say_(fmt::format("{} side {}", options_.in_slices() ? "loading" : "running", Label(side)));
+// Shows what the sides do that the comparison waits for.
+void Load::SayDoing(const std::vector<int>& sides) {
+  std::string labels, stopped;
+  for (const int side : sides) {
+    labels += (labels.empty() ? "" : " and ") + Label(side);
+    if (runs_[At(side)] == nullptr || !runs_[At(side)]->process().IsStopped()) continue;
+    stopped += fmt::format("; the process of side {} is stopped (SIGSTOP)", Label(side));
+  }
+  const char* const doing =
+      StopRequested() ? "ending" : options_.in_slices() ? "loading" : "running";
+  say_(fmt::format("{} side {}{}", doing, labels, stopped));
 }
 
 // Notes the side's error, and empties its database at once, since the others may need the room. The
@@ -120,7 +129,7 @@ void Load::RunAtOnce() {
     TakeAll();
     if (Now() - said < 1) continue;
     said = Now();
-    for (const int side : Alive()) SayDoing(side);
+    if (!Alive().empty()) SayDoing(Alive());
   }
 }
 
@@ -148,7 +157,7 @@ void Load::AwaitLoads(std::vector<int>* loading) {
     TakeAll();
     if (Now() - said < 1) continue;
     said = Now();
-    SayDoing(loading->front());
+    SayDoing(*loading);
   }
 }
 
@@ -173,7 +182,7 @@ void Load::AwaitEnd(int side) {
   while (runs_[At(side)]->process().Take(100)) {
     if (Now() - said < 1) continue;
     said = Now();
-    SayDoing(side);
+    SayDoing({side});
   }
 }
 

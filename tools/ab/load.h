@@ -59,7 +59,7 @@ class Load {
   void LoadSides();
   void AwaitLoads(std::vector<int>* loading);
   void AwaitEnd(int side);
-  void SayDoing(int side);
+  void SayDoing(const std::vector<int>& sides);
   void Blocks(double seconds, bool keep);
   void Block(const std::vector<int>& order, bool keep);
   void AwaitSlices(std::vector<int> sides, bool keep);

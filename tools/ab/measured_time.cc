@@ -118,12 +118,13 @@ double MeasuredSeconds(const AbOptions& options, double load_seconds, double tur
     return std::max(least, WithoutWarmUp(options, whole - load_seconds));
   };
   if (options.loads > 0) return after_loading(turn_seconds);
-  double best = load_seconds;
+  const double cost = load_seconds + options.common.warmup.value_or(0);
+  double best = cost;
   if (spread) {
     const double of_second = spread->of_pairs * 2 * BlockSeconds(options);
-    best = spread->of_loads > 0 ? std::sqrt(load_seconds * of_second / spread->of_loads)
-                                : kMostTimes * load_seconds;
-    best = std::clamp(best, load_seconds, kMostTimes * load_seconds);
+    best = spread->of_loads > 0 ? std::sqrt(cost * of_second / spread->of_loads)
+                                : kMostTimes * cost;
+    best = std::clamp(best, cost, kMostTimes * cost);
   }
   const double shortest = after_loading(options.seconds() / kManyLoads);
   return std::clamp(best, shortest,

@@ -32,7 +32,8 @@ double WarmUpSeconds(const AbOptions& options, double seconds);
 
 // Returns the seconds for which slices are kept on a load that took `load_seconds` to be loaded.
 // They are those of the header's comment, but from one to three times the loading, as long as the
-// loading while no spread is known, and at least a few blocks. They are not so long that --time
+// loading while no spread is known, and at least a few blocks. A warm-up that the user has set is
+// part of the loading. They are not so long that --time
 // allows too few loads, nor so short that it allows more than statistics/looks.h can use. With
 // --loads they fill `turn_seconds`, what the load has from its begin.
 double MeasuredSeconds(const AbOptions& options, double load_seconds, double turn_seconds,

@@ -58,6 +58,7 @@ class AbSession {
   std::vector<std::unique_ptr<DatabaseDir>> dirs_;
   ProgressLine progress_;
   std::string so_far_;           // the answer after the last load
+  double load_seconds_ = 0;      // until the sides of each load were loaded, of all loads
   double measured_seconds_ = 0;  // of the slices of all loads
   bool device_left_out_ = false;
 };
@@ -146,13 +147,18 @@ void AbSession::MakePlaces() {
   document_.update(MachineJson(where, surroundings_->exclusive_device()));
 }
 
-// Returns the seconds that another load takes at least. With --loads the slices of a load fill the
-// time that is left for it, and may be as few as they can be.
+// Returns the seconds that another load takes: those of the loads so far, and in slices as long as
+// it is planned to be measured. With --loads its slices fill the time that is left for it, and may
+// be as few as they can be.
 double AbSession::NextSeconds() const {
   const double loads = document_["loads"].get<int>();
   const double each = Elapsed() / loads;
-  if (options_.loads == 0 || !options_.in_slices()) return each;
-  return each - std::max(0.0, measured_seconds_ / loads - LeastMeasuredSeconds(options_));
+  if (!options_.in_slices()) return each;
+  const double measured = measured_seconds_ / loads;
+  if (options_.loads > 0) return each - std::max(0.0, measured - LeastMeasuredSeconds(options_));
+  const double kept =
+      MeasuredSeconds(options_, load_seconds_ / loads, 0, SpreadOf(document_["samples"]));
+  return each - measured + WarmUpSeconds(options_, kept) + kept;
 }
 
 // Returns whether another load is to be made.
@@ -191,6 +197,7 @@ void AbSession::Fail(const std::string& sentence) {
 }
 
 void AbSession::Add(LoadResult load) {
+  load_seconds_ += load.load_seconds;
   measured_seconds_ += load.measured_seconds;
   if (load.device_left_out && !std::exchange(device_left_out_, true)) {
     document_["notes"].push_back(
@@ -204,7 +211,8 @@ void AbSession::Add(LoadResult load) {
   }
   if (!load.whole) return;
   document_["loads"] = document_["loads"].get<int>() + 1;
-  document_["seconds_per_load"] = Elapsed() / document_["loads"].get<int>();
+  document_["seconds_per_load"] =
+      options_.loads > 0 ? Elapsed() / document_["loads"].get<int>() : NextSeconds();
   so_far_.clear();
   for (const AbAnswer& answer : AskedAnswers(document_)) {
     so_far_ += fmt::format("{}{} of {} {}", so_far_.empty() ? "" : ", ", answer.metric.name,

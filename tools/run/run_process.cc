@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
@@ -323,6 +324,15 @@ void RunProcess::Stop() {
 bool RunProcess::ready() const { return lines_->ready; }
 
 std::vector<json> RunProcess::TakeSlices() { return std::exchange(lines_->slices, {}); }
+
+bool RunProcess::IsStopped() const {
+  std::ifstream file(fmt::format("/proc/{}/stat", child_));
+  std::string stat;
+  std::getline(file, stat);
+  // The state is behind the program's name, which may hold anything but ends with the last bracket.
+  const size_t name_end = stat.rfind(") ");
+  return name_end != std::string::npos && stat.compare(name_end + 2, 1, "T") == 0;
+}
 
 void RunProcess::GrantSlice(double seconds) {
   lines_->ready = false;

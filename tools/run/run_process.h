@@ -106,6 +106,8 @@ class RunProcess {
   void EndSlices();
 
   pid_t pid() const { return child_; }
+  // Returns whether a signal has stopped the child (SIGSTOP), so that it does nothing.
+  bool IsStopped() const;
 
  private:
   class Lines;

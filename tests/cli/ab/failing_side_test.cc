@@ -114,6 +114,24 @@ TEST_F(FailingSideTest, ASideThatIsHeldIsToldAndDoesNotKeepTheComparisonFromStop
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
+TEST_F(FailingSideTest, ASideThatIsHeldBeforeItsSlicesOrInARoundIsTold) {
+  for (const std::string command :
+       {kOneLoadInSlices + std::string("--time 20s "), std::string(kLoadsInRounds)}) {
+    SCOPED_TRACE(command);
+    const pid_t comparison = Start(command + "--report-interval 1 > out 2> err");
+    ASSERT_TRUE(Becomes([&] { return !Sides(comparison).empty(); }));
+    ::kill(Sides(comparison)[0], SIGSTOP);
+    EXPECT_TRUE(Becomes([&] {
+      return Read(directory_ / "err").find("is stopped (SIGSTOP)") != std::string::npos;
+    }));
+    ::kill(comparison, SIGTERM);
+    EXPECT_EQ(CodeOf(comparison), 130);
+    for (const char* name : {"ab.json", "out", "err"}) std::filesystem::remove(directory_ / name);
+    EXPECT_TRUE(Becomes([&] { return Processes().empty(); }));
+    EXPECT_TRUE(DirectoryIsEmpty());
+  }
+}
+
 // With this variable the dynamic linker lists the libraries and ends the program.
 TEST_F(FailingSideTest, ASideThatEndsByItselfIsNamedWithItsExitCode) {
   const CommandResult result =

@@ -100,6 +100,14 @@ TEST(MeasuredTimeTest, ItIsFromOneToThreeTimesTheLoading) {
   EXPECT_DOUBLE_EQ(MeasuredSeconds(Options(600), 4, 0, RatioSpread{0.01, 0}), 12);
 }
 
+// A load that must first be warm costs as much more.
+TEST(MeasuredTimeTest, AWarmUpThatIsGivenIsPartOfTheLoading) {
+  AbOptions options = Options(600);
+  options.common.warmup = 6;
+  EXPECT_DOUBLE_EQ(MeasuredSeconds(options, 4, 0, std::nullopt), 10);
+  EXPECT_DOUBLE_EQ(MeasuredSeconds(options, 4, 0, RatioSpread{0.01, 0}), 30);
+}
+
 // In a duet the sides work at once, so a pair of blocks takes half the time.
 TEST(MeasuredTimeTest, APairOfADuetTakesTheTimeOfTwoSlices) {
   AbOptions duet = Options(600);
