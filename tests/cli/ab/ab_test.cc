@@ -121,7 +121,7 @@ TEST_F(AbTest, ADuetOfWritesIsOfWholeRunsAtOnce) {
     GTEST_SKIP() << "a duet needs two processors, and this process may use one";
   }
   const pid_t process = Start(
-      "ab --engine btree --a '' --b added-delay=20000 --way duet --ram 64M --rows 20000 "
+      "ab --engine btree --a '' --b added-delay=2000 --way duet --ram 64M --rows 20000 "
       "--threads 1 --workload insert --loads 3 --until 0.001% --account file --json ab.json "
       "--quiet > out");
   const bool apart = Becomes([&] {
@@ -137,8 +137,7 @@ TEST_F(AbTest, ADuetOfWritesIsOfWholeRunsAtOnce) {
   EXPECT_TRUE(apart);
   const std::string out = Read(directory_ / "out");
   ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << out;
-  EXPECT_TRUE(out.starts_with("b is slower by")) << out;
-  EXPECT_THAT(out, HasSubstr("insert by duet"));
+  EXPECT_THAT(out, HasSubstr("insert by duet: 3 loads of each side"));
   const nlohmann::json document = Taken("ab.json");
   EXPECT_TRUE(document["slice_seconds"].is_null());
   std::map<std::string, int> loads;
