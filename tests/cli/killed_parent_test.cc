@@ -117,7 +117,7 @@ TEST_F(KilledParentTest, UnderAProgramThatIgnoresItsChildren) {
 
 TEST_F(KilledParentTest, AnExperiment) {
   const pid_t process = Start(
-      "experiment read-size --scale tiny --set seconds=60 --set db-ratio=0.5 --out results "
+      "experiment read-size --scale tiny --set seconds=60 --set rows=20000 --out results "
       "--quiet");
   // The test waits until the first load is finished and a cell is running.
   ASSERT_TRUE(BecomesWhileItRuns(process, [&] {
