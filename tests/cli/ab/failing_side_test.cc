@@ -115,7 +115,7 @@ TEST_F(FailingSideTest, ASideThatIsHeldIsToldAndDoesNotKeepTheComparisonFromStop
 }
 
 TEST_F(FailingSideTest, ASideThatIsHeldBeforeItsSlicesOrInARoundIsTold) {
-  for (const std::string command :
+  for (const std::string& command :
        {kOneLoadInSlices + std::string("--time 20s "), std::string(kLoadsInRounds)}) {
     SCOPED_TRACE(command);
     const pid_t comparison = Start(command + "--report-interval 1 > out 2> err");
