@@ -88,8 +88,9 @@ void Load::SayDoing(const std::vector<int>& sides) {
     if (runs_[At(side)] == nullptr || !runs_[At(side)]->process().IsStopped()) continue;
     stopped += fmt::format("; the process of side {} is stopped (SIGSTOP)", Label(side));
   }
-  const char* const doing =
-      StopRequested() ? "ending" : options_.in_slices() ? "loading" : "running";
+  const char* const doing = StopRequested()        ? "ending"
+                            : options_.in_slices() ? "loading"
+                                                   : "running";
   say_(fmt::format("{} side {}{}", doing, labels, stopped));
 }
 

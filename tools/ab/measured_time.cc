@@ -122,8 +122,8 @@ double MeasuredSeconds(const AbOptions& options, double load_seconds, double tur
   double best = cost;
   if (spread) {
     const double of_second = spread->of_pairs * 2 * BlockSeconds(options);
-    best = spread->of_loads > 0 ? std::sqrt(cost * of_second / spread->of_loads)
-                                : kMostTimes * cost;
+    best =
+        spread->of_loads > 0 ? std::sqrt(cost * of_second / spread->of_loads) : kMostTimes * cost;
     best = std::clamp(best, cost, kMostTimes * cost);
   }
   const double shortest = after_loading(options.seconds() / kManyLoads);
