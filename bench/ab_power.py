@@ -30,7 +30,7 @@ WORK = {
     "null": ["--engine", "null", "--rows", "20000", "--workload", "point-read", "--threads", "1"],
     "cached": ["--engine", "btree", "--ram", "128M", "--rows", "20000", "--workload", "point-read", "--threads", "1"],
     "io": ["--engine", "btree", "--io", "direct", "--ram", "64M", "--cache-size", "4M", "--rows", "60000", "--workload", "point-read", "--threads", "2"],
-    "insert": ["--engine", "btree", "--ram", "64M", "--rows", "100000", "--workload", "insert", "--threads", "1"],
+    "insert": ["--engine", "btree", "--ram", "256M", "--rows", "400000", "--value-size", "100", "--workload", "insert", "--threads", "1"],
 }
 
 
