@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/statistics/estimate.h"
+
 namespace testbed {
 namespace {
 
@@ -28,19 +30,6 @@ double LeastKept(const AbOptions& options) {
 double WithoutWarmUp(const AbOptions& options, double both) {
   if (options.common.warmup) return both - *options.common.warmup;
   return std::max(both * 4 / 5, both - 5);
-}
-
-double Mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-double Variance(const std::vector<double>& values) {
-  const double mean = Mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return squares / static_cast<double>(values.size() - 1);
 }
 
 // The logarithms of the rates of a load's slices, by block and side.
@@ -73,12 +62,12 @@ std::optional<RatioSpread> SpreadOfSide(const std::map<int, Blocks>& loads,
   for (const auto& [load, blocks] : loads) {
     const std::vector<double> pairs = PairsOf(blocks, first, side);
     if (pairs.size() < 2) continue;
-    values.push_back(Mean(pairs));
-    of_pairs.push_back(Variance(pairs));
+    values.push_back(MeanOf(pairs));
+    of_pairs.push_back(VarianceOf(pairs));
     explained.push_back(of_pairs.back() / static_cast<double>(pairs.size()));
   }
   if (values.size() < kLeastLoads) return std::nullopt;
-  return RatioSpread{Mean(of_pairs), std::max(0.0, Variance(values) - Mean(explained))};
+  return RatioSpread{MeanOf(of_pairs), std::max(0.0, VarianceOf(values) - MeanOf(explained))};
 }
 
 }  // namespace
@@ -131,9 +120,16 @@ double MeasuredSeconds(const AbOptions& options, double load_seconds, double tur
                     std::max(shortest, after_loading(options.seconds() / kFewLoads)));
 }
 
-double LeastMeasuredSeconds(const AbOptions& options) {
+double NextLoadSeconds(const AbOptions& options, const LoadTimes& times) {
+  const double each = times.seconds / times.loads;
+  if (!options.in_slices()) return each;
+  const double measured = times.measured_seconds / times.loads;
   const double least = LeastKept(options);
-  return least + WarmUpSeconds(options, least);
+  if (options.loads > 0) {
+    return each - std::max(0.0, measured - least - WarmUpSeconds(options, least));
+  }
+  const double kept = MeasuredSeconds(options, times.load_seconds / times.loads, 0, times.spread);
+  return each - measured + WarmUpSeconds(options, kept) + kept;
 }
 
 }  // namespace testbed

@@ -39,8 +39,19 @@ double WarmUpSeconds(const AbOptions& options, double seconds);
 double MeasuredSeconds(const AbOptions& options, double load_seconds, double turn_seconds,
                        const std::optional<RatioSpread>& spread);
 
-// Returns the least seconds that the slices of a load take, those of the warm-up included.
-double LeastMeasuredSeconds(const AbOptions& options);
+// The times of the loads so far, in seconds, all together.
+struct LoadTimes {
+  double loads = 0;             // their number, at least 1
+  double seconds = 0;           // from the begin of the first to the end of the last one
+  double load_seconds = 0;      // until the sides of each were loaded; 0 in rounds
+  double measured_seconds = 0;  // of the slices, those of the warm-ups included; 0 in rounds
+  std::optional<RatioSpread> spread;
+};
+
+// Returns the seconds that another load takes: those of the loads so far, and in slices as long as
+// it is planned to be measured. With --loads its slices fill the time that is left for it, and may
+// be as few as they can be.
+double NextLoadSeconds(const AbOptions& options, const LoadTimes& times);
 
 }  // namespace testbed
 

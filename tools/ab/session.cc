@@ -38,7 +38,6 @@ class AbSession {
   void Check();
   void PrepareMachine();
   void MakePlaces();
-  double NextSeconds() const;
   bool Again() const;
   Load::Turn TurnOf(int number) const;
   void Add(LoadResult load);
@@ -57,9 +56,8 @@ class AbSession {
   std::unique_ptr<Surroundings> surroundings_;
   std::vector<std::unique_ptr<DatabaseDir>> dirs_;
   ProgressLine progress_;
-  std::string so_far_;           // the answer after the last load
-  double load_seconds_ = 0;      // until the sides of each load were loaded, of all loads
-  double measured_seconds_ = 0;  // of the slices of all loads
+  std::string so_far_;  // the answer after the last load
+  LoadTimes times_;
   bool device_left_out_ = false;
 };
 
@@ -147,20 +145,6 @@ void AbSession::MakePlaces() {
   document_.update(MachineJson(where, surroundings_->exclusive_device()));
 }
 
-// Returns the seconds that another load takes: those of the loads so far, and in slices as long as
-// it is planned to be measured. With --loads its slices fill the time that is left for it, and may
-// be as few as they can be.
-double AbSession::NextSeconds() const {
-  const double loads = document_["loads"].get<int>();
-  const double each = Elapsed() / loads;
-  if (!options_.in_slices()) return each;
-  const double measured = measured_seconds_ / loads;
-  if (options_.loads > 0) return each - std::max(0.0, measured - LeastMeasuredSeconds(options_));
-  const double kept =
-      MeasuredSeconds(options_, load_seconds_ / loads, 0, SpreadOf(document_["samples"]));
-  return each - measured + WarmUpSeconds(options_, kept) + kept;
-}
-
 // Returns whether another load is to be made.
 bool AbSession::Again() const {
   const int loads = document_["loads"];
@@ -168,14 +152,15 @@ bool AbSession::Again() const {
   if (loads == 0) return true;
   if (IsAnswered(document_) || !MayStillTell(document_)) return false;
   if (options_.loads > 0 && loads >= options_.loads) return false;
-  if (options_.time_ends() && Elapsed() + NextSeconds() > options_.seconds()) return false;
+  if (options_.time_ends() && Elapsed() + NextLoadSeconds(options_, times_) > options_.seconds())
+    return false;
   return NextLook(loads) != 0;
 }
 
 Load::Turn AbSession::TurnOf(int number) const {
   Load::Turn turn{number, 0, std::nullopt};
   if (options_.loads == 0) {
-    if (options_.in_slices()) turn.spread = SpreadOf(document_["samples"]);
+    turn.spread = times_.spread;
   } else if (options_.time_ends()) {
     turn.seconds = (options_.seconds() - Elapsed()) / (options_.loads - number);
   } else {
@@ -197,8 +182,8 @@ void AbSession::Fail(const std::string& sentence) {
 }
 
 void AbSession::Add(LoadResult load) {
-  load_seconds_ += load.load_seconds;
-  measured_seconds_ += load.measured_seconds;
+  times_.load_seconds += load.load_seconds;
+  times_.measured_seconds += load.measured_seconds;
   if (load.device_left_out && !std::exchange(device_left_out_, true)) {
     document_["notes"].push_back(
         "device_* and write_amplification are left out: in a duet both sides use the device at "
@@ -210,9 +195,13 @@ void AbSession::Add(LoadResult load) {
     for (json& value : *values) document_[name].push_back(std::move(value));
   }
   if (!load.whole) return;
-  document_["loads"] = document_["loads"].get<int>() + 1;
+  const int loads = document_["loads"].get<int>() + 1;
+  times_.loads = loads;
+  times_.seconds = Elapsed();
+  if (options_.in_slices()) times_.spread = SpreadOf(document_["samples"]);
+  document_["loads"] = loads;
   document_["seconds_per_load"] =
-      options_.loads > 0 ? Elapsed() / document_["loads"].get<int>() : NextSeconds();
+      options_.loads > 0 ? Elapsed() / loads : NextLoadSeconds(options_, times_);
   so_far_.clear();
   for (const AbAnswer& answer : AskedAnswers(document_)) {
     so_far_ += fmt::format("{}{} of {} {}", so_far_.empty() ? "" : ", ", answer.metric.name,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "device/error.h"
@@ -14,6 +13,7 @@
 #include "tools/experiment/figures.h"
 #include "tools/output/json_text.h"
 #include "tools/report/foreign_cpu.h"
+#include "tools/statistics/estimate.h"
 
 namespace testbed {
 namespace {
@@ -40,10 +40,6 @@ std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
     for (std::string& name : FiguresNamed(metric.expression)) names.insert(std::move(name));
   }
   return names;
-}
-
-double MeanOf(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "tools/statistics/estimate.h"
 #include "tools/statistics/looks.h"
 #include "tools/statistics/student.h"
 
@@ -14,32 +15,17 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double MeanOf(const std::vector<double>& values) {
-  double sum = 0;
-  for (double v : values) sum += v;
-  return sum / static_cast<double>(values.size());
-}
-
 // A value and its weight in a mean.
 struct Weighted {
   double value, weight;
 };
 
 // Returns the mean of the values by their weights, with the sum of these.
-Weighted MeanOf(const std::vector<Weighted>& values) {
+Weighted WeightedMeanOf(const std::vector<Weighted>& values) {
   double sum = 0, weight = 0;
   for (const Weighted& v : values) weight += v.weight;
   for (const Weighted& v : values) sum += v.value * (v.weight / weight);
   return {sum, weight};
-}
-
-// Returns the sample variance of the values; 0 for fewer than two.
-double VarianceOf(const std::vector<double>& values) {
-  if (values.size() < 2) return 0;
-  const double mean = MeanOf(values);
-  double squares = 0;
-  for (double v : values) squares += (v - mean) * (v - mean);
-  return squares / static_cast<double>(values.size() - 1);
 }
 
 // The values of a load, by side: one for each run, or for each slice of each run. Slices of paired
@@ -95,7 +81,7 @@ class Loads {
         continue;
       }
       for (size_t side : {kA, kB}) {
-        if (!cell[side].empty()) load.values[side].push_back(MeanOf(cell[side]));
+        if (!cell[side].empty()) load.values[side].push_back(WeightedMeanOf(cell[side]));
       }
     }
     if (paired && (load.values[kA].empty() || load.values[kB].empty())) {
@@ -155,7 +141,7 @@ class Estimator {
     for (const Load& load : loads_) {
       for (size_t side : {kA, kB}) {
         if (load.values[side].empty()) continue;
-        const double mean = MeanOf(load.values[side]).value;
+        const double mean = WeightedMeanOf(load.values[side]).value;
         of_load_[side].push_back(mean);
         ratio_ = ratio_ && mean > 0;
         largest = std::max(largest, std::abs(mean));
@@ -198,7 +184,7 @@ class Estimator {
     return exact * exact + (AllAlike(side) ? 0 : step_ * step_ / 4);
   }
   double ScaleOf(const std::vector<Weighted>& values) const {
-    return ratio_ ? MeanOf(values).value : 1;
+    return ratio_ ? WeightedMeanOf(values).value : 1;
   }
 
   const std::vector<Load>& loads_;

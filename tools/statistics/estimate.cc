@@ -10,18 +10,28 @@
 
 namespace testbed {
 
+double MeanOf(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+double VarianceOf(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  const double mean = MeanOf(values);
+  double squares = 0;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return squares / static_cast<double>(values.size() - 1);
+}
+
 Estimate EstimateMean(const std::vector<double>& values) {
   Estimate e;
   e.n = values.size();
   if (e.n == 0) return e;
-  for (double v : values) e.mean += v;
-  e.mean /= static_cast<double>(e.n);
+  e.mean = MeanOf(values);
   if (e.n < 2) return e;
-  double squares = 0;
-  for (double v : values) squares += (v - e.mean) * (v - e.mean);
-  const double deviation = std::sqrt(squares / static_cast<double>(e.n - 1));
-  e.half_width = StudentQuantile(0.025, static_cast<double>(e.n - 1)) * deviation /
-                 std::sqrt(static_cast<double>(e.n));
+  e.half_width = StudentQuantile(0.025, static_cast<double>(e.n - 1)) *
+                 std::sqrt(VarianceOf(values) / static_cast<double>(e.n));
   return e;
 }
 

@@ -8,6 +8,11 @@
 
 namespace testbed {
 
+// Returns the mean of the values, of which there is one at least.
+double MeanOf(const std::vector<double>& values);
+// Returns the sample variance of the values; 0 for fewer than two.
+double VarianceOf(const std::vector<double>& values);
+
 // The mean of n values and half the width of its 95 % confidence interval (Student's t). With fewer
 // than two values half_width is 0.
 struct Estimate {

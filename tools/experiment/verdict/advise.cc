@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "engines/registry.h"
@@ -102,10 +101,6 @@ std::string RefusalText(const ResultSet& results, const std::vector<Way>& ways) 
       "\nNo advice: the ways were not measured on equal terms, because not in force were {}. "
       "`testbed doctor` says what to change.\n",
       fmt::join(why, "; "));
-}
-
-double MeanOf(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 // Returns the metric's values in the first `rounds` rounds, in which the cell was measured.

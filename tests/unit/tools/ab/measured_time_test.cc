@@ -135,5 +135,20 @@ TEST(MeasuredTimeTest, WithANumberOfLoadsTheyFillWhatEachHas) {
   EXPECT_NEAR(MeasuredSeconds(options, 2, 12, RatioSpread{0.01, 1}), 9, 1e-9);
 }
 
+// The first loads are short, and the next one may be three times as long.
+TEST(MeasuredTimeTest, TheNextLoadTakesAsLongAsItIsPlanned) {
+  LoadTimes times{.loads = 3, .seconds = 30, .load_seconds = 12, .measured_seconds = 15};
+  // A load of 10 s without its slices of 5 s, and slices of 4 s behind a warm-up of 1 s.
+  EXPECT_DOUBLE_EQ(NextLoadSeconds(Options(600), times), 10);
+  times.spread = RatioSpread{0.01, 0};
+  EXPECT_DOUBLE_EQ(NextLoadSeconds(Options(600), times), 5 + 3 + 12);
+  AbOptions options = Options(600);
+  options.loads = 5;
+  // The slices may be eight blocks of 0.2 s, behind a warm-up of 0.4 s.
+  EXPECT_DOUBLE_EQ(NextLoadSeconds(options, times), 5 + 1.6 + 0.4);
+  options.way = Way::kRounds;
+  EXPECT_DOUBLE_EQ(NextLoadSeconds(options, times), 10);
+}
+
 }  // namespace
 }  // namespace testbed
