@@ -36,7 +36,7 @@ struct testbed_cursor {
   testbed_session* owner;
   std::unique_ptr<testbed::Cursor> cursor;
   bool on_row = false;
-  uint64_t changes = 0;  // those of the session when the cursor moved
+  uint64_t changes = 0;  // the session's `changes` when the cursor moved last
 };
 
 namespace testbed {
@@ -75,8 +75,9 @@ testbed_status StatusOf(Error::Kind kind) {
   return TESTBED_FAILED;
 }
 
-// Keeps the calling thread from being cancelled (pthread_cancel(3)) until its end. A cancellation
-// unwinds the stack as an exception does, and ends the process where a function lets none pass.
+// Keeps the calling thread from being cancelled (pthread_cancel(3)) while the object lives. A
+// cancellation unwinds the stack as an exception does, and would end the process at a noexcept
+// function.
 class NotCancelled {
  public:
   NotCancelled() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -104,8 +105,8 @@ testbed_status Guarded(Work work) {
   }
 }
 
-// Returns the status of a close after which the handle is gone. TESTBED_USAGE would say that it is
-// not.
+// Returns the status of a close that has freed the handle. It turns TESTBED_USAGE into
+// TESTBED_FAILED, because TESTBED_USAGE tells the caller that the handle is still open.
 testbed_status StatusOfClosed(testbed_status status) {
   return status == TESTBED_USAGE ? TESTBED_FAILED : status;
 }
@@ -204,7 +205,7 @@ testbed_status testbed_open(const char* engine, const char* dir, const char* con
   }
   return Guarded([&] {
     auto handle = std::make_unique<testbed_engine>();
-    // The program may change its working directory while the database is open.
+    // The path is made absolute, because the program may change its working directory.
     const std::string place = *dir == '\0' ? dir : std::filesystem::absolute(dir).string();
     handle->engine = OpenEngine(engine, place, OptionsOf(FindEngine(engine), options));
     *opened = handle.release();
@@ -319,11 +320,11 @@ testbed_status testbed_commit(testbed_session* session) {
     try {
       s.Commit();
     } catch (...) {
-      // A transaction that an engine left open would take later writes with it.
+      // If the engine left the transaction open, a later commit would include its writes.
       try {
         s.Rollback();
       } catch (const std::exception&) {
-        // There is none, or the caller hears why it could not be committed.
+        // No transaction is open, or the first error is the one that the caller needs.
       }
       throw;
     }

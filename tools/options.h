@@ -59,9 +59,10 @@ struct RunOptions {
   uint32_t databases = 1;        // databases that tables are spread over (engines/databases.h)
 
   std::vector<std::string> workloads = {"insert", "point-read"};
-  // What --workload gives to the workloads that do not load, in their order; empty: nothing to any.
-  // Lengths and rates, where 0 means that --seconds or --rate decides; how a rate changes whose
-  // mean phase_rates has (tools/rate/rate_text.h), or ""; WorkloadOptions::popular_rows.
+  // Settings that --workload gives to single workloads, by the place of each among those that do
+  // not load; all four are empty when it gives none. phase_seconds and phase_rates are 0 where
+  // --seconds or --rate decides. phase_curves says how a rate changes around the mean in
+  // phase_rates (tools/rate/rate_text.h), or "". phase_popular is WorkloadOptions::popular_rows.
   std::vector<double> phase_seconds, phase_rates;
   std::vector<std::string> phase_curves;
   std::vector<uint32_t> phase_popular;
@@ -87,9 +88,9 @@ struct RunOptions {
   // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
   // empty: rehearsals are not kept.
   std::string rehearsals_dir;
-  // Directory of the database that the one in dir, which is used with reuse, is a copy of: it is
-  // put back after each rehearsal and before each run but the first, as a workload that writes
-  // changes it. Empty: it is no copy.
+  // Directory of the original when the database in dir, which is used with reuse, is a copy. The
+  // workload writes, so the copy is made anew after each rehearsal and before each run but the
+  // first. Empty: the database in dir is no copy.
   std::string copy_of;
   std::string record_file;  // file of the recorded trace; empty: no recording
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output
@@ -108,7 +109,8 @@ struct RunOptions {
     return {.quiet = quiet || live.live, .line_seconds = live.report_interval};
   }
 
-  // Return what --workload gives to the n-th of these workloads; 0, "" and 1 when it gives nothing.
+  // Return what --workload gives to the n-th workload that does not load. When it gives nothing,
+  // OwnSeconds and OwnRate are 0, OwnCurve is "" and OwnPopular is 1.
   double OwnSeconds(size_t n) const { return n < phase_seconds.size() ? phase_seconds[n] : 0; }
   double OwnRate(size_t n) const { return n < phase_rates.size() ? phase_rates[n] : 0; }
   std::string OwnCurve(size_t n) const { return n < phase_curves.size() ? phase_curves[n] : ""; }
@@ -132,23 +134,23 @@ struct RunOptions {
   void CheckDropCaches() const;
 };
 
-// These five functions add options to `app`, each in groups of its own: the options that choose and
-// tune the engine, the device and the memory; those of the data; of the workloads; of the output;
-// of a sweep. Parsing stores the values in `options`, which must outlive `app`.
+// These five functions add options to `app`, each in groups of its own. AddEngineOptions adds those
+// of the engine, the device and the memory. Parsing stores the values in `options`, which must
+// outlive `app`.
 void AddEngineOptions(CLI::App& app, RunOptions& options);
 void AddDataOptions(CLI::App& app, RunOptions& options);
 void AddWorkloadOptions(CLI::App& app, RunOptions& options);
 void AddOutputOptions(CLI::App& app, RunOptions& options);
 void AddSweepOptions(CLI::App& app, RunOptions& options);
 
-// Return the engine and the workload of a name as FindEngine and FindWorkload do. Throw Error
-// (kUsage) with a guess at what was meant.
+// Return the engine or the workload with this name, as FindEngine and FindWorkload do. For an
+// unknown name they throw Error (kUsage), whose sentence guesses what was meant.
 const EngineInfo& FindKnownEngine(const std::string& name);
 const WorkloadInfo& FindKnownWorkload(const std::string& name);
 
-// Parses the words of a command line, without the program's name. Returns options that are not yet
-// resolved: those of `base`, or the defaults, with what the words change. Throws Error (kUsage) for
-// an unknown option or a refused value.
+// Parses the words of a command line, without the program's name. Returns `base`, or the default
+// options, with what the words change; Resolve has not been called. Throws Error (kUsage) for an
+// unknown option or a refused value.
 RunOptions ParseRunOptions(const std::vector<std::string>& words, RunOptions base);
 RunOptions ParseRunOptions(const std::vector<std::string>& words);
 

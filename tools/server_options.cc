@@ -99,7 +99,7 @@ void RefusePasswordIn(const std::map<std::string, std::string>& options) {
       try {
         CheckEngineOptions(info, one);
       } catch (const Error& error) {
-        // Whatever else an engine refuses is told of the cells that have it.
+        // Other values that an engine refuses are reported with the cells that have them.
         if (std::string_view(error.what()).find("takes no password") != std::string::npos) throw;
       }
     }

@@ -11,8 +11,8 @@ namespace testbed {
 // Returns whether the file or directory exists. Throws when the system does not tell: a file that
 // cannot be examined is not absent.
 bool IsThere(const std::string& path);
-// Returns whether a regular file (a directory) of this name exists; false when the name is that of
-// anything else. Throws as IsThere does.
+// Return whether the name exists and is that of a regular file, or of a directory. A symbolic link
+// counts as what it leads to. They throw as IsThere does.
 bool IsFileThere(const std::string& path);
 bool IsDirectoryThere(const std::string& path);
 // Returns the names in the directory, in alphabetical order. Throws when the system does not tell

@@ -50,8 +50,8 @@ struct DropResult {
 };
 
 // Writes dirty pages back (fdatasync), evicts all pages (POSIX_FADV_DONTNEED) and checks that they
-// are gone. It tries a few times, as the kernel passes over pages that are on their way to its
-// lists. Pages stay that this or another process has mapped.
+// are gone. It tries a few times, because the kernel passes over pages that are not yet on its
+// lists. Pages that this or another process has mapped stay in the cache.
 DropResult DropPages(const std::string& path);
 
 }  // namespace testbed

@@ -1,5 +1,5 @@
-// MakeSettings turns EngineOptions into Bf-Tree's. docs/engines/bf_tree.md says where the defaults
-// are from.
+// MakeSettings turns EngineOptions into settings of Bf-Tree. docs/engines/bf_tree.md says where the
+// defaults come from.
 #ifndef TESTBED_ENGINES_BF_TREE_SETTINGS_H_
 #define TESTBED_ENGINES_BF_TREE_SETTINGS_H_
 
@@ -11,8 +11,8 @@
 
 namespace testbed::bf_tree {
 
-inline constexpr size_t kLongestKey = 123;   // bytes, without the prefix
-inline constexpr size_t kMaxKeyBytes = 128;  // the prefix, a key, and a byte behind it
+inline constexpr size_t kLongestKey = 123;   // bytes of a row's key, without its table's prefix
+inline constexpr size_t kMaxKeyBytes = 128;  // bytes of the prefix, a key, and a byte behind it
 
 struct Settings {
   IoMode io = IoMode::kBuffered;

@@ -1,5 +1,6 @@
-// The settings that lmdb and mdbx have in common, whose library maps its whole data file into
-// memory: how large it may grow, how many tables and readers it may have.
+// The settings that the engines lmdb and mdbx have in common. Their libraries map the whole data
+// file into memory; the settings say how large it may grow, and how many tables and readers a
+// database may have.
 #ifndef TESTBED_ENGINES_DATA_FILE_MAPPED_SETTINGS_H_
 #define TESTBED_ENGINES_DATA_FILE_MAPPED_SETTINGS_H_
 
@@ -14,7 +15,7 @@
 namespace testbed {
 
 struct MappedSettings {
-  unsigned flags = 0;     // with which the library opens the database
+  unsigned flags = 0;     // flags of the library's call that opens the database
   uint64_t map_size = 0;  // bytes of address space; 0 = DefaultMapSize
   uint32_t max_tables = 0;
   uint32_t max_readers = 0;
@@ -24,17 +25,17 @@ struct MappedSettings {
   Advice advice = Advice::kNormal;
 };
 
-// Returns the settings but for the flags. `most` is the largest number of tables, and of readers,
-// that the library takes. Throws Error (kUsage) for a value that an extra option does not accept.
+// Returns the settings with flags = 0. `most` is the largest number of tables, and also of readers,
+// that the library accepts. Throws Error (kUsage) for a value that an extra option does not accept.
 MappedSettings MakeMappedSettings(const ExtraOptions& extra, const EngineOptions& options,
                                   uint64_t most);
 
-// Returns what the engines can do, but for their sizes of pages, keys and values. The extra options
-// are map_size, writemap, max_tables and max_readers, in this order.
+// Returns what both engines can do. The caller adds the sizes of pages, keys and values. The extra
+// options are map_size, writemap, max_tables and max_readers, in this order.
 Capabilities MappedCapabilities();
 
-// Returns the names of the flags that are set: "MDB_NOTLS|MDB_NORDAHEAD". A flag that has the bits
-// of others comes before them in `names`, and is named in their place.
+// Returns the names of the flags that are set: "MDB_NOTLS|MDB_NORDAHEAD". A flag that combines the
+// bits of others must come before them in `names`, and is named in their place.
 std::string FlagNames(unsigned flags, std::span<const std::pair<unsigned, const char*>> names);
 
 // Returns the default size of the mapping in bytes: the size of the file system of `dir`, but from

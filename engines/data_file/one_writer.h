@@ -1,5 +1,5 @@
-// A OneWriter knows which thread has the write transaction of a library that lets one thread write
-// at a time, and that holds a lock of that thread meanwhile. Thread-safe.
+// A OneWriter knows which thread has the write transaction. It serves a library that lets one
+// thread write at a time, and whose write lock belongs to that thread. Thread-safe.
 #ifndef TESTBED_ENGINES_DATA_FILE_ONE_WRITER_H_
 #define TESTBED_ENGINES_DATA_FILE_ONE_WRITER_H_
 
@@ -16,8 +16,8 @@ class OneWriter {
  public:
   explicit OneWriter(std::string engine) : engine_(std::move(engine)) {}
 
-  // Begin and End are called by the thread that writes: when the library has let it in, and before
-  // the library may let in the next one.
+  // The writing thread calls Begin when the library has given it the write lock, and End before the
+  // library may give the lock to another thread.
   void Begin() { thread_.store(std::this_thread::get_id(), std::memory_order_relaxed); }
   void End() { thread_.store({}, std::memory_order_relaxed); }
 
@@ -25,7 +25,7 @@ class OneWriter {
   bool IsThisThread() const {
     return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
-  // Throws Error (kRun) when the calling thread writes: it would wait for itself.
+  // Throws Error (kRun) when the calling thread writes already: it would wait for itself.
   void CheckOther() const {
     if (!IsThisThread()) return;
     throw Error(Error::kRun,
@@ -43,7 +43,7 @@ class OneWriter {
 
  private:
   const std::string engine_;
-  std::atomic<std::thread::id> thread_{};  // that of no thread while nobody writes
+  std::atomic<std::thread::id> thread_{};  // the writing thread; thread::id() when none writes
 };
 
 }  // namespace testbed

@@ -33,10 +33,10 @@ namespace testbed::innodb {
 
 inline constexpr char kSchema[] = "testbed";
 
-// A TableInfo is what statements need to know of a table or an index.
+// A TableInfo holds what the SQL statements on a table or an index need.
 struct TableInfo {
   std::string name;     // the table's name, in quotes
-  std::string column;   // for an index, its quoted name, which is its column's; empty for a table
+  std::string column;   // for an index, its name in quotes and its column's; empty for a table
   size_t key_part = 0;  // for an index, bytes of its keys before the row's key
   TableId table = 0;    // the table itself, or the index's table
   // Held exclusively while the table gets an index: no session may open a HANDLER on it then.
@@ -100,7 +100,8 @@ class Server {
   std::string log_file() const { return dir_ + "/ib_logfile0"; }
 
  private:
-  // A Running has the library with a server in it. Threads that end after the server share it.
+  // A Running is a loaded library in which a server runs. Threads that were known to the library
+  // share the ownership, because they may end after the server.
   class Running;
   class ThreadPass;
 
@@ -132,7 +133,7 @@ class Server {
   Mutex sessions_mutex_;
   std::vector<HandlerOwner*> sessions_ GUARDED_BY(sessions_mutex_);
   Mutex making_;    // held while a table is made, so that none is used before a checkpoint has it
-  Mutex changing_;  // held while variables are others than the run's; locked after making_
+  Mutex changing_;  // held while server variables differ from the run's; locked after making_
   std::unique_ptr<LazySync> lazy_;  // declared last: its thread uses the other members
 };
 

@@ -64,18 +64,18 @@ class Environment {
   // Returns LMDB's handles of all tables in the file, opened or not.
   std::vector<MDB_dbi> AllTables() const;
 
-  // Begins the write transaction, and waits for the end of another thread's. Throws Error (kRun)
-  // when this thread has a write transaction already. After a failed commit or sync, throws its
-  // Error (commit_failure.h).
+  // Begins the write transaction, after waiting for the end of another thread's. Throws Error
+  // (kRun) when this thread has a write transaction already. After a failed commit or sync, throws
+  // its Error (commit_failure.h).
   MDB_txn* BeginWrite();
-  // Both end the transaction, even when CommitWrite throws.
+  // CommitWrite and AbortWrite end the transaction, even when CommitWrite throws.
   void CommitWrite(MDB_txn* txn);
   void AbortWrite(MDB_txn* txn);
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
   void CheckWriter() const { writer_.CheckThis(); }
 
-  // Makes all commits durable; with sync durability they are already. Once a sync or commit has
-  // failed, each call, and each BeginWrite, throws its error.
+  // Makes all commits durable; with sync durability they are already. Once a sync or a commit has
+  // failed, each later call of Sync and of BeginWrite throws its error.
   void Sync();
 
   void Check(int code, const char* doing) const {
@@ -140,8 +140,8 @@ class Snapshot {
   Environment* const env_;
   MDB_txn* txn_ = nullptr;
   bool showing_ = false;
-  uint64_t commit_ = 0;  // number of the commit that it shows
-  uint32_t tables_ = 0;  // table_count() when it was refreshed
+  uint64_t commit_ = 0;  // number of the commit that the snapshot shows
+  uint32_t tables_ = 0;  // Environment::table_count() at the last Refresh
 };
 
 // Return the paths of the database file and of LMDB's lock file.

@@ -54,21 +54,21 @@ class Environment {
   std::vector<MDBX_dbi> Tables() const { return tables_.Handles(); }
   uint32_t table_count() const { return tables_.count(); }
 
-  // Begins the write transaction, and waits for the end of another thread's. Throws Error (kRun)
-  // when this thread has a write transaction already. After a failed commit or sync, throws its
-  // Error (commit_failure.h).
+  // Begins the write transaction, after waiting for the end of another thread's. Throws Error
+  // (kRun) when this thread has a write transaction already. After a failed commit or sync, throws
+  // its Error (commit_failure.h).
   MDBX_txn* BeginWrite();
-  // Both end the transaction, even when CommitWrite throws.
+  // CommitWrite and AbortWrite end the transaction, even when CommitWrite throws.
   void CommitWrite(MDBX_txn* txn);
   void AbortWrite(MDBX_txn* txn);
   // Throws Error (kRun) when the open write transaction is not that of the calling thread.
   void CheckWriter() const { writer_.CheckThis(); }
 
-  // Makes all commits durable; with sync durability they are already. Once a sync or commit has
-  // failed, each call, and each BeginWrite, throws its error.
+  // Makes all commits durable; with sync durability they are already. Once a sync or a commit has
+  // failed, each later call of Sync and of BeginWrite throws its error.
   void Sync();
-  // Calls Sync for lazy durability, on the thread of LazySync. Throws nothing: the next BeginWrite
-  // throws the failure.
+  // Calls Sync for lazy durability, on the thread of LazySync. It throws nothing; the next
+  // BeginWrite throws the error of a failed sync.
   void SyncLazily();
 
   void Check(int code, const char* doing) const {
@@ -85,7 +85,7 @@ class Environment {
   void FindMapping();
   // Returns the length of the data file if its growth changes the advice of the mapping, else 0.
   uint64_t BytesToAdvise() const;
-  void Advise() const;  // gives the mapping the run's advice
+  void Advise() const;  // gives the mapping the run's advice (madvise)
   void SyncFile();
 
   const std::string dir_;
@@ -132,8 +132,8 @@ class Snapshot {
   Environment* const env_;
   MDBX_txn* txn_ = nullptr;
   bool showing_ = false;
-  uint64_t commits_ = 0;  // Environment::commits() when it was refreshed
-  uint32_t tables_ = 0;   // Environment::table_count() then
+  uint64_t commits_ = 0;  // Environment::commits() at the last Refresh
+  uint32_t tables_ = 0;   // Environment::table_count() at the last Refresh
 };
 
 // Return the paths of the database file and of libmdbx's lock file.

@@ -10,9 +10,9 @@
 
 namespace testbed::mmapv1 {
 
-// The first is the most bytes of write intents, with the headers of their entries, that may wait
-// for the journal; the second the most that one transaction may add. A section of the journal holds
-// both together (store.cc).
+// kMostUncommittedBytes is the most bytes of write intents, with the headers of their entries, that
+// may wait for the journal. kMostTransactionBytes is the most that one transaction may add. A
+// section of the journal has room for both together (store.cc).
 inline constexpr uint64_t kMostUncommittedBytes = 1ull << 30;
 inline constexpr uint64_t kMostTransactionBytes = 1ull << 30;
 
@@ -38,10 +38,10 @@ struct Settings {
   uint64_t uncommitted_bytes = 0;  // writers wait when more bytes wait for the journal
   // A transaction with more bytes of write intents is refused. Tests set a smaller value.
   uint64_t transaction_bytes = kMostTransactionBytes;
-  uint32_t remap_period_ms = 0;  // time in which all private views are mapped anew
+  uint32_t remap_period_ms = 0;  // time in which each private view is mapped anew once
 
-  // Returns the size of a buffer above which its memory is freed after use, since the buffers of
-  // many databases add up.
+  // Returns the largest size at which a buffer keeps its memory after use. A larger one is freed,
+  // since the buffers of many databases add up.
   uint64_t kept_buffer() const { return uncommitted_bytes / 4; }
   bool journaled() const { return durability != Durability::kNone; }
 };

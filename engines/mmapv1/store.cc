@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 constexpr size_t kMostTables = 1 << 16;
 constexpr int kMostYields = 3;  // after so many yields the record is read with the lock held
 
-// A section of the journal holds what waited before a transaction, then the transaction, and the
-// entries of tables that were made meanwhile. A transaction is refused only at the row that makes
-// it too large, so one row more is counted.
+// A section of the journal holds the changes that waited before a transaction, the transaction, and
+// the entries of tables that were made meanwhile. A transaction is refused only at the row that
+// makes it too large, so one row more is counted.
 constexpr uint64_t kMostOfOneRow = 4 * kMaxValueSize;
 constexpr uint64_t kMostOfNewTables = kMostTables * (12ull << 10);
 static_assert(kMostUncommittedBytes + kMostTransactionBytes + kMostOfOneRow + kMostOfNewTables <=
@@ -110,8 +110,8 @@ Store::~Store() {
 
 void Store::Close() {
   if (failed_.load()) return;  // the next opening replays the journal
-  // After the checkpoint journal.lsn says, durably, that no section is needed. A clean database is
-  // refused otherwise.
+  // The checkpoint makes journal.lsn say, durably, that no section is needed. A database that was
+  // marked clean without that would be refused at the next opening.
   Checkpoint();
   files_.SetState(OpenState::kClean);
   if (journal_ != nullptr) journal_->Remove();
@@ -142,7 +142,7 @@ TableId Store::OpenTable(const std::string& name) {
   }
   auto table = std::make_unique<Table>(&files_, settings_, &row_counts_, *slot);
   names_.push_back(name);
-  tables_.push_back(std::move(table));  // has its memory, so that a name always has its table
+  tables_.push_back(std::move(table));  // its memory was reserved: no name is left without a table
   table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
   return static_cast<TableId>(tables_.size() - 1);
 }
@@ -182,8 +182,8 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
   WriteLock lock(lock_);
   if (lock.waited()) lock_waits_.fetch_add(1, std::memory_order_relaxed);
   ThrowIfFailed();
-  // The room is checked again with the lock held, because all writers that wait for the lock would
-  // find room outside.
+  // The room is checked again with the lock held: before they have the lock, all waiting writers
+  // would find the same room.
   if (!HasRoom()) return std::nullopt;
   if (CommitIsLate()) {
     late_commit_waits_.fetch_add(1, std::memory_order_relaxed);

@@ -12,20 +12,20 @@
 //
 // With a journal, a group commit runs on the commit thread, or on a thread that asks for a
 // checkpoint:
-//   PREP             read lock: copies the changes since the last one out of the private views
+//   PREP             read lock: copies the changes since the last PREP out of the private views
 //   journal          no lock: compresses and appends them, fdatasync, and wakes the waiting threads
 //   WRITETODATAFILES no lock: copies the same bytes into the shared views
 //   REMAP            write lock: maps a part of the private views anew, which drops their copies
-// A data flush, each sync delay, is an msync of the shared views. After it the journal up to the
-// last WRITETODATAFILES is not needed.
+// A data flush, once in each sync delay, is an msync of the shared views. After it the journal up
+// to the last WRITETODATAFILES is not needed.
 //
 // The invariant: the shared views, which the kernel may write at any moment, hold only bytes that
 // are durable in the journal. So after a crash the disk has any mixture of old and new pages, and
-// replaying all sections since the last data flush gives the state of the last whole section: one
-// of them has each byte that differs from the flushed state.
+// replaying all sections since the last data flush gives the state of the last whole section: each
+// byte that differs from the flushed state is in one of these sections.
 //
-// The first failure to write the journal or to flush ends all writing; rows that were read stay
-// right. Thread-safe, but for the destructor. Errors throw Error.
+// After the first failure to write the journal or to flush, no write is accepted; reads go on and
+// stay right. Thread-safe, but for the destructor. All functions throw Error.
 #ifndef TESTBED_ENGINES_MMAPV1_STORE_H_
 #define TESTBED_ENGINES_MMAPV1_STORE_H_
 
@@ -93,7 +93,7 @@ class Store {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // These functions open (store_recover.cc) and close (store.cc) the database.
+  // The next functions open the database (store_recover.cc) and close it (store.cc).
   ReplayResult ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const;
   std::string_view NsBytes() const;
   // Throws Error (kCorruption) when the journal is damaged, or a replay would leave a data file
@@ -103,15 +103,15 @@ class Store {
   void CheckFiles();
   void Close();
 
-  // These functions write and read (store.cc). A Fault is a record that must be read while no lock
-  // is held.
+  // The next functions write and read rows (store.cc). A Fault names a record that must be read
+  // from the device while no lock is held.
   struct Fault {
     const char* begin = nullptr;
     uint64_t bytes = 0;
   };
-  // Applies the writes and returns the epoch whose group commit makes them durable. Returns
-  // nothing, and has done nothing, when a record must be read first, which *fault then names, and
-  // when too many bytes wait for a group commit.
+  // Applies the writes and returns the epoch whose group commit makes them durable. Does nothing
+  // and returns nothing when a record must be read first, which *fault then names, or when too many
+  // bytes wait for a group commit.
   std::optional<uint64_t> TryApply(const WriteSet& writes, bool may_yield, Fault* fault);
   void ApplyRows(const WriteSet& writes);
   void AddSizes(EngineCounters* counters);
@@ -125,7 +125,8 @@ class Store {
   // Throws the error of `watch` after putting the store out of service.
   void CheckRead(const ReadWatch& watch);
 
-  // These functions are those of the threads (store_commit.cc).
+  // The next functions run group commits and data flushes, on threads of the store
+  // (store_commit.cc).
   void StartThreads();
   void StopThreads();
   void CommitLoop();
@@ -162,7 +163,7 @@ class Store {
   std::unique_ptr<Journal> journal_;
   std::string body_;                // body of the section that is being made
   std::atomic<uint64_t> epoch_{1};  // epoch of the next PREP
-  // The journal has all that was written before this time.
+  // The journal has all changes that were made before this time.
   std::atomic<Clock::time_point> journaled_until_{Clock::now()};
   std::atomic<uint64_t> written_seq_{0};  // number of the last section that the shared views have
   Clock::time_point last_remap_;

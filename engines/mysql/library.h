@@ -22,8 +22,8 @@ struct Client : MariadbCalls {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
   TESTBED_CLIENT_CALLS(TESTBED_DECLARE)
 #undef TESTBED_DECLARE
-  // What it sends and receives is counted (device/account/wire.h), without and with TLS, whose
-  // library then calls the socket.
+  // Whether the bytes that connections send and receive are counted (device/account/wire.h): those
+  // without TLS, and those with TLS, for which the TLS library may call the socket.
   bool counts_wire = false, counts_tls_wire = false;
 };
 

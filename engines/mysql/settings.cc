@@ -22,7 +22,7 @@
 namespace testbed::mysql {
 namespace {
 
-// Server options that mariadb::ServerOptions does not refuse by itself. They are the run's, or
+// Server options that mariadb::ServerOptions does not refuse by itself. The run sets them, or they
 // would let other users in.
 constexpr std::string_view kOwn[] = {"socket",
                                      "port",
@@ -47,7 +47,7 @@ constexpr const char* kOfPrivateServer[] = {
   RefuseEngineOption("mysql", option, value, why);
 }
 
-// Returns what leads to the addresses of the URL.
+// Returns how to connect to each of the URL's addresses.
 std::vector<ConnectOptions> TargetsOf(const std::string& url) {
   std::vector<ConnectOptions> targets;
   for (UrlAddress& address : ParseUrl(url)) {
@@ -63,7 +63,7 @@ std::vector<ConnectOptions> TargetsOf(const std::string& url) {
   return targets;
 }
 
-// Takes a server that tools/setup/fetch_mariadb.sh fetches.
+// Makes the settings use a server that tools/setup/fetch_mariadb.sh fetches.
 void TakeOldServer(const OldServer& server, Settings* settings) {
   settings->program = ProgramOf(server);
   settings->base = FolderOf(server);
@@ -75,7 +75,7 @@ void TakeOldServer(const OldServer& server, Settings* settings) {
                           server.release, FetchCommand(server)));
 }
 
-// Takes the program that the option names.
+// Makes the settings use the program at `path`, which the option `program` names.
 void TakeProgram(const std::string& path, Settings* settings) {
   if (!path.starts_with('/') || ::access(path.c_str(), X_OK) != 0) {
     Refuse("program", path, "it takes the path of a mariadbd");
@@ -87,13 +87,13 @@ void TakeProgram(const std::string& path, Settings* settings) {
            fmt::format("it takes a MariaDB of version {} or later, and this one is {}",
                        VersionName(kOldestVersion), VersionName(settings->version)));
   }
-  // A program that was moved does not find its messages by itself.
+  // A program that was moved does not find the files of its error messages by itself.
   const std::string base = std::filesystem::path(path).parent_path().parent_path();
   std::error_code error;
   if (std::filesystem::exists(base + "/share/english/errmsg.sys", error)) settings->base = base;
 }
 
-// Takes the server that the options name, `server` among them.
+// Makes the settings use the server that the options name: `server`, `program` or `connect`.
 void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const std::string& server,
                 Settings* settings) {
   const OldServer* const old = FindOldServer(server);
@@ -133,7 +133,7 @@ std::vector<std::string> InnodbArguments(const EngineOptions& options, const Ext
   return all;
 }
 
-// Returns the arguments of a private server, and sets what follows from them.
+// Returns the arguments of a private server, and changes the settings that follow from them.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
                                    Settings* settings) {
   const bool innodb = settings->storage == Storage::kInnodb;

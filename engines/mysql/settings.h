@@ -17,10 +17,10 @@ namespace testbed::mysql {
 
 struct Settings {
   bool is_private = true;               // a server is started for the run
-  std::vector<ConnectOptions> targets;  // otherwise these lead to one, by each of its addresses
+  std::vector<ConnectOptions> targets;  // otherwise: the addresses of the server that runs already
   std::string program;                  // path of mariadbd, for a private server
   Version version = kNewest;
-  std::string base;  // directory of the program's own files; empty: where it was compiled for
+  std::string base;  // directory of the program's own files; empty: the one compiled into it
   size_t max_value_size = mariadb::kMaxValueSize;  // bytes
   std::string schema = "testbed";
   Access access = Access::kPrepared;
@@ -31,12 +31,12 @@ struct Settings {
   uint32_t lazy_interval_ms = 100;
   uint32_t conflict_wait_ms = 10000;
   uint32_t checkpoint_wait_s = 600;     // of a server that is not private
-  bool create = true, replace = false;  // as EngineOptions has them
+  bool create = true, replace = false;  // those of EngineOptions
   bool goes_on = false;                 // clients go on at another address when theirs is lost
   std::vector<std::string> server;      // --name=value for the private server
 };
 
-// Returns the servers that a run can start, as the option `server` has them.
+// Returns the values of the option `server`: the names of the servers that a run can start.
 std::vector<std::string> ServerNames();
 // Throws Error (kUsage) for a value that an option does not accept, and when a private server is
 // wanted and its program is not installed.

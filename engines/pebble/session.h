@@ -73,20 +73,22 @@ class PebbleSession : public Session {
  private:
   friend class PebbleCursor;
 
-  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  // Returns the table that a write names. Throws when there is no memory for the list of tables;
+  // the write has then failed.
   const Table& TableToWrite(TableId table);
   // Returns the key with the table's prefix. Valid until the next call.
   std::string_view KeyIn(const Table& table, std::string_view key) {
     return key_.assign(table.prefix).append(key);
   }
-  // Calls `change`, which writes a row, and commits it outside of a transaction. Throws Error
-  // (kRun) when a write of the transaction has failed before.
+  // Calls `change`, which writes a row. Outside of a transaction it also commits the row. Throws
+  // Error (kRun) when an earlier write of the transaction has failed.
   template <typename Change>
   void Write(const Change& change);
   void CommitWrites();
-  // Has the cursors remember their rows. When it finds no memory for one, it drops the writes.
+  // Makes the cursors remember their rows (Park). When there is no memory for a row, it drops the
+  // writes of the transaction.
   void ParkCursors();
-  // Drops the writes of the transaction. A cursor that is not parked leaves its row.
+  // Drops the writes of the transaction. Cursors that are not parked leave their rows.
   void DropWrites();
 
   PebbleEngine* const engine_;
@@ -102,8 +104,9 @@ class PebbleSession : public Session {
   std::vector<PebbleCursor*> cursors_;  // all open cursors of the session
 };
 
-// A cursor that goes forward fetches rows ahead, as many as Expect has announced, or else more each
-// time: so a row costs no call into Go. They are those that its iterator shows in any case.
+// A cursor that goes forward fetches rows ahead, so that not each row costs a call into Go. It
+// fetches as many as Expect has announced, or else more each time. Fetching ahead does not change
+// which rows it shows, because its iterator shows one state of the database.
 class PebbleCursor : public Cursor {
  public:
   PebbleCursor(PebbleSession* session, TableId table);
@@ -144,12 +147,12 @@ class PebbleCursor : public Cursor {
   uintptr_t iterator_ = 0;  // 0 = none
   uint64_t commits_ = 0;    // commits of the engine when the iterator was made
   bool over_own_writes_ = false;
-  bool parked_ = false;  // the cursor's row is that of parked_key_
+  bool parked_ = false;  // the cursor has no iterator; its row is that of parked_key_
   bool on_row_ = false;
   std::string parked_key_;  // with the table's prefix
   std::string_view key_, value_;
 
-  uint64_t announced_ = 0;  // by Expect, for the next positioning
+  uint64_t announced_ = 0;  // rows that Expect has announced for the next positioning
   uint64_t wanted_ = 0;     // rows that the caller has still announced; 0 = not known
   uint32_t fetch_ = 1;      // rows to fetch next when it is not known
   // Rows at_ to fetched_ - 1 of rows_ are behind the cursor's row; their bytes are in bytes_.
@@ -159,7 +162,7 @@ class PebbleCursor : public Cursor {
   size_t bytes_at_ = 0;    // of row at_
   bool is_ahead_ = false;  // the iterator has gone beyond the cursor's row
   bool at_end_ = false;    // there is no row behind those that were fetched
-  int stands_ = 0;         // the iterator stands on a row that did not fit into bytes_
+  int stands_ = 0;         // whether the iterator stands on a row that did not fit into bytes_
 };
 
 }  // namespace testbed::pebble

@@ -19,7 +19,7 @@ using Keywords = std::map<std::string, std::string>;
   RefuseEngineOption("postgres", "connect", "URL", why);
 }
 
-// Returns the keywords that the text gives.
+// Returns the keywords of the text with their values, as libpq parses them.
 Keywords Parse(const std::string& connect) {
   const bool is_url = connect.starts_with("postgresql://") || connect.starts_with("postgres://");
   PQconninfoOption* const options = LoadLibpq().PQconninfoParse(connect.c_str(), nullptr);
@@ -32,13 +32,14 @@ Keywords Parse(const std::string& connect) {
     if (o->val != nullptr) given[o->keyword] = o->val;
   }
   LoadLibpq().PQconninfoFree(options);
-  // The options of a run are printed and stored.
+  // A password would be printed and stored with the options of the run.
   if (given.contains("password") || given.contains("sslpassword")) {
     throw Error(Error::kUsage,
                 "postgres takes no password in --engine-option connect, which is printed and "
                 "stored: put it into PGPASSWORD or ~/.pgpass");
   }
-  // libpq takes the rest of mysql://h1,postgresql://h2/ for the name of a database.
+  // In a list of URLs such as postgresql://h1,postgresql://h2/, libpq would take the rest for the
+  // name of a database.
   const size_t from = connect.find("://");
   if (is_url &&
       connect.substr(from + 3, connect.find('?') - from - 3).find("://") != std::string::npos) {
@@ -68,7 +69,8 @@ std::vector<std::string> ListOf(const Keywords& keywords, const std::string& key
   return found == keywords.end() ? std::vector<std::string>() : SplitAt(found->second, ',');
 }
 
-// Returns the i-th of a list that may be empty, or have one part for all.
+// Returns the i-th part of a list. A list of one part has that one for every i, and an empty list
+// has "".
 std::string PartOf(const std::vector<std::string>& list, size_t i) {
   return list.empty() ? "" : list[list.size() == 1 ? 0 : i];
 }

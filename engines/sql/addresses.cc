@@ -22,8 +22,8 @@ namespace {
 constexpr std::chrono::milliseconds kAddressPoll(20);
 constexpr char kMarks[] = "testbed_addresses";  // the table of AwaitAddresses
 
-// Returns whether the address shows the row `mark`. The table itself comes there late, too, and is
-// looked for first: a server that lacks it would answer with an error.
+// Returns whether the address shows the row `mark`. It looks for the table first, because the table
+// reaches the address late, too, and a server that lacks it would answer with an error.
 bool ShowsMark(SqlStore* store, size_t address, const std::string& table, const std::string& mark) {
   const std::string there = store->AskOne(
       fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "

@@ -1,6 +1,6 @@
-// The addresses of a server that runs already (--connect). Several of them lead to nodes that hold
-// the same tables, as those of a cluster or a primary with its replicas. The first one gets the
-// tables and the load, and client threads are connected to all of them in turn.
+// The addresses of a server that runs already (--connect). Several addresses lead to nodes that
+// hold the same tables, such as those of a cluster, or a primary and its replicas. Tables are made
+// and loaded at the first address, and client threads are connected to all addresses in turn.
 #ifndef TESTBED_ENGINES_SQL_ADDRESSES_H_
 #define TESTBED_ENGINES_SQL_ADDRESSES_H_
 
@@ -13,20 +13,20 @@
 
 namespace testbed {
 
-// Returns the parts of `text` between the delimiters, empty ones too: one more than it has
-// delimiters.
+// Returns the parts of `text` between the delimiters, including empty parts. Their number is the
+// number of delimiters plus one.
 std::vector<std::string> SplitAt(const std::string& text, char delimiter);
 
-// Returns `host` and `port` as errors and results name the address, with the host in small letters
-// and an IPv6 address in brackets; empty without a host. `host` may be the path of a Unix socket's
-// directory.
+// Returns the name of an address in errors and results, "host:port", with the host in small letters
+// and an IPv6 address in brackets; an empty string without a host. `host` may be the path of a Unix
+// socket's directory.
 std::string AddressName(const std::string& host, const std::string& port);
 
-// Refuses addresses, given by their names, when they are several and one of them is empty or there
-// twice. Throws Error (kUsage), which calls the engine by its name and prints no address.
+// Throws Error (kUsage) when there are several addresses and one of them has an empty name, or the
+// same name as another. The sentence begins with the engine's name and quotes no address.
 void CheckAddresses(const std::string& engine, const std::vector<std::string>& names);
 
-// Returns the names as one text.
+// Returns the names as one text, for a sentence.
 std::string JoinAddresses(const std::vector<std::string>& names);
 
 // Returns the address of a client thread, counted from 0, among `addresses`, which is at least 1.
@@ -34,23 +34,24 @@ inline size_t AddressOfClient(int client, size_t addresses) {
   return static_cast<size_t>(client) % addresses;
 }
 
-// Returns the addresses as Engine::ServerAddresses has them. `names` are those of the store's.
+// Returns what Engine::ServerAddresses returns. `names` are the names of the store's addresses.
 std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
                                              const std::vector<std::string>& names);
 
-// Returns to what the account charges the blocks that the servers of these addresses read and write
-// for a client, as an effective setting says it: kChargedToOperations (engines/elsewhere.h), or a
-// text that says why not.
+// Returns the effective setting that says to what the account charges the blocks that the servers
+// at these addresses read and write for a client: kChargedToOperations (engines/elsewhere.h), or a
+// text that says why they are charged to no operation.
 std::string HowCharged(SqlStore* store, const std::vector<std::string>& names);
 
-// Waits until each address shows what the first one has committed until now: writes a row there, to
-// a table of its own, and looks for it at the others. Returns at once when there is one address.
-// Addresses that are lost are left out. Throws Error of that kind when an address does not show the
-// row within `patience_ms`, and Stopped when the run should end. `names` are the addresses' names.
+// Waits until each address shows all that the first one has committed so far. It writes a row at
+// the first address, to a table of its own, and looks for that row at the others. Returns at once
+// when there is one address. Skips addresses that are lost. Throws Error of kind `kind` when an
+// address does not show the row within `patience_ms`, and Stopped when the run should end. `names`
+// are the names of the addresses.
 void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,
                     int patience_ms);
 
-// How long AwaitAddresses waits when a database is opened, and when it comes to rest after a load.
+// The `patience_ms` of AwaitAddresses when a database is opened, and when it settles after a load.
 inline constexpr int kPatienceAtOpening = 20'000, kPatienceAtRest = 600'000;
 
 }  // namespace testbed

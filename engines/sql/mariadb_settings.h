@@ -1,5 +1,5 @@
-// The settings of MariaDB that two engines share: innodb, which has it in its process, and mysql,
-// which speaks to a server. Runs of the two with the same options differ by the server alone.
+// The settings of MariaDB that two engines share: innodb, which has MariaDB in its process, and
+// mysql, which speaks to a server. Runs of the two with the same options differ in nothing else.
 //
 // `engine` begins the sentences of errors. Functions throw Error (kUsage) for a value that an
 // option does not accept.
@@ -22,22 +22,23 @@
 
 namespace testbed::mariadb {
 
-// The longest key in bytes with every page size: InnoDB's limit for an index column at 4k pages.
+// The longest key, in bytes, at every page size. It is InnoDB's limit for an index column with 4k
+// pages.
 inline constexpr size_t kMaxKeySize = 768;
 inline constexpr size_t kMaxValueSize = 16 << 20;
 
-// Returns the value of innodb_flush_log_at_trx_commit for a durability.
+// Returns the value of innodb_flush_log_at_trx_commit that gives this durability.
 int FlushLogAtCommit(Durability durability);
 
 // Returns the size in bytes of the smallest buffer pool that InnoDB accepts.
 uint64_t LeastPool(uint32_t page_size);
 
-// CheckCache refuses a cache below `least` bytes. CheckFileAdvice refuses advice for files, which
-// the server opens itself.
+// CheckCache refuses a cache below `least` bytes. CheckFileAdvice refuses advice for files, because
+// the server itself opens them.
 void CheckCache(const std::string& engine, const EngineOptions& options, uint64_t least);
 void CheckFileAdvice(const std::string& engine, const EngineOptions& options);
 
-// The settings that have an --engine-option of their own.
+// The sizes that have an --engine-option of their own.
 struct Sizes {
   uint64_t log_file_size = 0, log_buffer_size = 0;  // bytes
   uint64_t io_capacity = 2000;                      // pages a second
@@ -49,35 +50,35 @@ Sizes MakeSizes(const EngineOptions& options, const ExtraOptions& extra);
 // conflict_wait_ms.
 std::vector<std::pair<std::string, std::string>> SharedOptions();
 
-// Returns the arguments "--name=value" that are the same in each run, whatever engine keeps the
-// tables.
+// Returns the server's arguments "--name=value" that are the same in each run, whatever storage
+// engine keeps the tables.
 std::vector<std::string> GeneralArguments();
-// Returns these, and those of InnoDB that follow from the options.
+// Returns the GeneralArguments, and InnoDB's arguments that follow from the options.
 std::vector<std::string> SharedArguments(const EngineOptions& options, const Sizes& sizes);
 
-// Returns the value "name=value;name=value" of --engine-option server_option as arguments. Refuses
-// options that the run's own options decide, and those in `own`.
+// Turns `text`, the value "name=value;name=value" of --engine-option server_option, into arguments.
+// Refuses options that the run's own options decide, and those in `own`.
 std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
                                        std::span<const std::string_view> own);
 
-// What the server tells of its purge.
+// What the server reports about its purge of old row versions.
 struct PurgeState {
   uint64_t history = 0;     // Innodb_history_list_length
   uint64_t pages_read = 0;  // Innodb_pages_read, by all threads of the server
 };
 // The server wakes its purge once a second, and later when the machine is busy.
 inline constexpr std::chrono::milliseconds kPurgePatience(5000);
-// With the last version gone, the purge still reads the headers of the rollback segments, of which
-// there are 128 (trx_purge_truncate_history). Nothing tells when it has, but that no page is read.
+// After it has removed the last version, the purge still reads the headers of the 128 rollback
+// segments (trx_purge_truncate_history). The only sign that it has is that no more page is read.
 inline constexpr std::chrono::milliseconds kPurgeRest(100);
 // Waits until the purge has removed all versions of rows that no transaction sees and the server
 // has read no page for `rest`; or until the purge has made no progress for `patience`. `look`
-// returns the state of now.
+// returns the present state.
 void AwaitPurge(const std::function<PurgeState()>& look,
                 std::chrono::milliseconds patience = kPurgePatience,
                 std::chrono::milliseconds rest = kPurgeRest);
 
-// Returns the counters that follow from InnoDB's status, whose names are without "Innodb_".
+// Returns the counters that follow from InnoDB's status variables, named without "Innodb_".
 EngineCounters BlockCounters(std::map<std::string, uint64_t>* status, uint64_t page_size);
 
 }  // namespace testbed::mariadb

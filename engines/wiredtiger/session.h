@@ -13,7 +13,7 @@
 // snapshot that the cursor began with. A Cursor sees its session's own uncommitted writes.
 //
 // Conflicts: a write to a key that another open transaction has written does not wait, it fails
-// with WT_ROLLBACK. So does an operation of a transaction that pins too much of a small cache.
+// with WT_ROLLBACK. An operation of a transaction that pins too much of a small cache does, too.
 // WiredTiger itself repeats a write outside a transaction. In a transaction the session keeps a
 // copy of the writes; after a conflict it rolls back, pauses and replays them, until they succeed
 // or conflict_wait_ms have passed. It then throws Error (kRun), and the caller must roll back.
@@ -125,8 +125,8 @@ class WiredtigerSession : public Session {
   WT_CURSOR* TakeScanCursor(TableId table);
   // Resets the WT_CURSOR of a destroyed Cursor and keeps it, or closes it.
   void LeaveScanCursor(TableId table, WT_CURSOR* cursor);
-  // A Call lives as long as one call into WiredTiger's API by the session or a cursor of it, and
-  // counts the reads that its thread makes meanwhile as the session's.
+  // A Call lives as long as one call into WiredTiger's API by the session or one of its cursors. It
+  // adds the reads that the thread makes meanwhile to the session's.
   class Call {
    public:
     explicit Call(WiredtigerSession* session)
@@ -141,7 +141,7 @@ class WiredtigerSession : public Session {
     WiredtigerSession* const session_;
     const uint64_t before_;
   };
-  // Called first by each operation of the session: releases the page of the last Get.
+  // Releases the page of the last Get. Each operation of the session calls it first.
   void Enter() {
     if (pinned_ != nullptr) Unpin();
   }
@@ -160,9 +160,9 @@ class WiredtigerSession : public Session {
   Database* const database_;
   WT_SESSION* session_;
   std::vector<WT_CURSOR*> cursors_;  // for gets and writes, by TableId; null: not opened yet
-  std::vector<WT_CURSOR*> spare_;    // for the next Cursor, by TableId; null: none
+  std::vector<WT_CURSOR*> spare_;    // kept for the next Cursor, by TableId; null: none
   WT_CURSOR* pinned_ = nullptr;      // pins the value that Get returned last; null: none
-  std::string_view lent_;            // that value; it may be gone when nothing is pinned
+  std::string_view lent_;            // the value that Get returned last; valid while pinned_ is set
   std::string key_copy_, value_copy_;
   bool in_transaction_ = false;
   bool failed_ = false;      // a write of the transaction has failed
@@ -200,8 +200,8 @@ class WiredtigerCursor : public Cursor {
   // Moves to the row of `key`, or else to the next row (`forward`) or the previous row.
   bool Near(std::string_view key, bool forward);
   bool Step(Move move, bool forward);
-  // Takes the row after a move that returned `code`. Returns whether the cursor is on a row; throws
-  // Error for a code other than WT_NOTFOUND.
+  // Ends a move of the WT_CURSOR that returned `code`: takes over its row, if there is one, and
+  // returns whether there is. Throws Error for a code of failure other than WT_NOTFOUND.
   bool Arrive(int code);
 
   WiredtigerSession* session_;  // null after the session was destroyed

@@ -143,7 +143,8 @@ std::vector<RefusedOption> RefusedIn(CLI::App& ab) {
 void HideRefused(CLI::App& ab) {
   for (const RefusedOption& refused : RefusedIn(ab)) {
     refused.option->group("");
-    // CLI11 does not name a hidden option that lacks its value; its setter does.
+    // CLI11's error for a hidden option without its value would not name the option. So the value
+    // is optional here, and CheckRefused names the option.
     if (refused.option->get_expected_min() > 0) refused.option->expected(0, 1);
   }
 }
@@ -167,7 +168,7 @@ InUse UsedBySides(const std::vector<AbSide>& sides) {
   return all;
 }
 
-// Measures the sides, prints and stores what was found, and returns the exit code.
+// Measures the sides, prints and stores the answers, and returns the exit code.
 int MeasureAndTell(const AbOptions& options, const std::vector<std::string>& words) {
   const json document = ExecuteAb(options, words);
   WriteOutputs({{"--json", options.json_file, [&] { return JsonText(document, 1) + "\n"; }}},
@@ -178,8 +179,9 @@ int MeasureAndTell(const AbOptions& options, const std::vector<std::string>& wor
   return AbExitCode(document);
 }
 
-// Does the same with --fail-if. What would end the program with 1, such as a full disk, ends it
-// with the code by which `git bisect run` passes over a commit: it calls one bad at 1.
+// Does what MeasureAndTell does, for --fail-if, whose exit code 1 makes `git bisect run` call the
+// commit bad. So an error that would end the program with 1, such as a full disk, ends it with the
+// code at which `git bisect run` skips the commit.
 int JudgeAndTell(const AbOptions& options, const std::vector<std::string>& words) {
   try {
     const int code = MeasureAndTell(options, words);

@@ -21,7 +21,7 @@ double BlockSeconds(const AbOptions& options) {
   return options.slice_seconds * static_cast<double>(options.sides.size()) / at_once;
 }
 
-// Returns the least seconds for which slices are kept.
+// Returns the shortest time, in seconds, for which slices are kept.
 double LeastKept(const AbOptions& options) {
   return kLeastBlocks * options.slice_seconds * static_cast<double>(options.sides.size());
 }

@@ -1,11 +1,12 @@
-// For how long the sides are measured on a load of their databases, in slices.
+// Computes how long the sides are measured on each load of their databases, in slices.
 //
-// Ratios of slices differ, and so do those of loads. A load that is measured for longer has a more
-// exact ratio, and another load makes the mean over loads more exact, but it must be loaded first.
-// With a variance S of the ratio of one second, and V of that of loads beyond what their slices
-// explain, a time T has T / (L + m) loads that take L seconds to be loaded and are measured for m,
-// and the variance of their mean, (S / m + V) (L + m) / T, is least with m = sqrt(L S / V)
-// (T. Kalibera and R. Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013).
+// Ratios differ between the slices of a load, and between loads. Measuring a load for longer makes
+// its ratio more exact. Another load makes the mean over the loads more exact, but takes the time
+// of loading. Let S be the variance of the ratio of one second within a load, and V the variance
+// between loads beyond what their slices explain. In a time T there are T / (L + m) loads, if each
+// takes L seconds to be loaded and is measured for m. The variance of their mean,
+// (S / m + V) (L + m) / T, is least with m = sqrt(L S / V) (T. Kalibera and R. Jones, "Rigorous
+// Benchmarking in Reasonable Time", ISMM 2013).
 #ifndef TESTBED_TOOLS_AB_MEASURED_TIME_H_
 #define TESTBED_TOOLS_AB_MEASURED_TIME_H_
 
@@ -16,41 +17,41 @@
 
 namespace testbed {
 
-// The variances of the logarithm of the ratio of two sides' rates, the mean of all sides beside the
-// first.
+// The variances of the logarithm of the ratio of a side's rate to the first side's. With several
+// other sides they are means over those sides.
 struct RatioSpread {
-  double of_pairs = 0;  // of a pair of blocks that mirror each other, within a load
-  double of_loads = 0;  // of loads, beyond what their pairs explain; 0 when these explain it all
+  double of_pairs = 0;  // between pairs of blocks that mirror each other, within a load
+  double of_loads = 0;  // between loads, beyond what their pairs explain; 0 when these explain all
 };
 
-// Returns the spread that the samples of a comparison in slices show (docs/results.md); nothing
-// from fewer than three loads that have two pairs of blocks each.
+// Returns the spread of the samples of a comparison in slices (docs/results.md). Returns nothing
+// when fewer than three loads have two pairs of blocks each.
 std::optional<RatioSpread> SpreadOf(const nlohmann::json& samples);
 
 // Returns the length of the warm-up, in seconds, before slices of `seconds` are kept.
 double WarmUpSeconds(const AbOptions& options, double seconds);
 
 // Returns the seconds for which slices are kept on a load that took `load_seconds` to be loaded.
-// They are those of the header's comment, but from one to three times the loading, as long as the
-// loading while no spread is known, and at least a few blocks. A warm-up that the user has set is
-// part of the loading. They are not so long that --time
-// allows too few loads, nor so short that it allows more than statistics/looks.h can use. With
-// --loads they fill `turn_seconds`, what the load has from its begin.
+// They are m of the comment above, bounded to one to three times the loading, and at least a few
+// blocks; while no spread is known, they are as long as the loading. A warm-up that the user has
+// set counts as loading. They are not so long that --time allows too few loads, nor so short that
+// it allows more than statistics/looks.h can use. With --loads they fill `turn_seconds`, the time
+// that the load has from its begin.
 double MeasuredSeconds(const AbOptions& options, double load_seconds, double turn_seconds,
                        const std::optional<RatioSpread>& spread);
 
-// The times of the loads so far, in seconds, all together.
+// The sums over the loads so far, in seconds.
 struct LoadTimes {
   double loads = 0;             // their number, at least 1
-  double seconds = 0;           // from the begin of the first to the end of the last one
-  double load_seconds = 0;      // until the sides of each were loaded; 0 in rounds
-  double measured_seconds = 0;  // of the slices, those of the warm-ups included; 0 in rounds
+  double seconds = 0;           // from the begin of the first load to the end of the last one
+  double load_seconds = 0;      // time of loading all sides; 0 in rounds
+  double measured_seconds = 0;  // time of the slices, including warm-ups; 0 in rounds
   std::optional<RatioSpread> spread;
 };
 
-// Returns the seconds that another load takes: those of the loads so far, and in slices as long as
-// it is planned to be measured. With --loads its slices fill the time that is left for it, and may
-// be as few as they can be.
+// Returns the seconds that another load will take. They are the mean of the loads so far; in
+// slices, the measured part is replaced by the one that is planned. With --loads the slices fill
+// the time that is left for the load, so this counts the least possible number of them.
 double NextLoadSeconds(const AbOptions& options, const LoadTimes& times);
 
 }  // namespace testbed

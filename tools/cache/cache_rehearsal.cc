@@ -57,8 +57,8 @@ bool AreUsable(const json& rehearsals) {
          });
 }
 
-// Leaves two phases of each workload that does not load, with what the list of workloads gives
-// them.
+// Keeps the first two phases of each workload that does not load, with the settings that the list
+// of workloads gives to these phases.
 void KeepTwoOfEach(RunOptions* options) {
   const RunOptions all = *options;
   const auto keep = [](const auto& from, size_t n, auto* to) {
@@ -118,7 +118,7 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen) {
   constexpr size_t kMostRehearsals = 4;
-  constexpr double kNearPct = 4;     // at this distance chance may decide which share stays within
+  constexpr double kNearPct = 4;     // among shares this close, chance decides which one fits
   constexpr double kEnough = 0.965;  // share of the memory that is enough to end the search
   std::vector<Rehearsal> rehearsals;
   *chosen = 0;

@@ -23,15 +23,16 @@ struct Rehearsal {
   double filled_bytes = 0;  // most bytes that the engine's cache held at the end of a phase
   double own_mean = 0;      // memory held without page cache: the largest mean of a phase
   double own_most = 0;      // memory held without page cache: the largest sample
-  double to_come = 0;       // bytes by which the cache, still filling at the end, would have grown
+  double to_come = 0;       // bytes by which the cache, not full yet at the end, would have grown
 };
 
 // The shares of its memory that a run may hold, on the mean of a phase and at any moment. The rest
-// is for pages that each CPU takes in advance, and for the page cache of files that are not read
-// directly.
+// is for pages that the kernel charges to each CPU in advance, and for the page cache of files that
+// are not read by direct IO.
 constexpr double kMeanShare = 0.95, kMostShareEver = 0.985;
 
-// Returns the memory, in bytes, in which the rehearsal would just have stayed within both shares.
+// Returns the smallest memory, in bytes, of which the rehearsal would have held no more than both
+// shares.
 double NeededBytes(const Rehearsal& rehearsal);
 
 // Returns the share of ram_bytes, in percent, at which the next rehearsal would need goal_bytes. It
@@ -39,27 +40,27 @@ double NeededBytes(const Rehearsal& rehearsal);
 // 95 %.
 double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, double goal_bytes);
 
-// Rehearses at most four times, until a share needs all but a few percent of ram_bytes, or less
-// than half of the cache is filled (filled_bytes 0: not known). Returns the
-// rehearsals in order. *chosen becomes the largest share that stayed within the memory, in percent.
-// It is lowered when a rehearsal with a share of about that size exceeded the memory, since an
-// allocator's gaps differ from run to run (fractal: by 30 of 256 MB). Throws Error (kUsage) when no
-// share stayed within the memory, and rethrows the Error of a rehearsal when no other succeeded.
+// Rehearses until a share needs all but a few percent of ram_bytes, or less than half of the cache
+// is filled (filled_bytes 0: not known), but at most four times. Returns the rehearsals in order.
+// *chosen becomes the largest share that stayed within the memory, in percent. It is lowered when
+// a rehearsal with a share of about that size exceeded the memory, since an allocator's gaps differ
+// from run to run (fractal: by 30 of 256 MB). Throws Error (kUsage) when no share stayed within the
+// memory, and rethrows the Error of a rehearsal when no other succeeded.
 std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen);
 
-// Returns the options of a rehearsal of a run with `options`: the largest number of threads only,
-// one repetition, timed phases shortened to a fifth (but to between 5 seconds and a minute), and
-// each timed workload at most twice.
+// Returns the options of a rehearsal of a run with `options`. It has the largest number of threads
+// only, one repetition, timed phases of a fifth of their length (at least 5 seconds, at most a
+// minute), and each timed workload at most twice.
 RunOptions RehearsalOptions(const RunOptions& options);
 
 // Returns whether the rehearsal has all phases of the run at their full length. Then a cache that
 // is not full at the end of the rehearsal does not grow further in the run either.
 bool IsWhole(const RunOptions& options);
 
-// Returns the settings that the memory of a run depends on. Runs with equal identities may share
-// their rehearsals.
+// Returns a rehearsal's identity: the settings that the memory of a run depends on. Runs with equal
+// identities may share their rehearsals.
 nlohmann::json RehearsalIdentity(const RunOptions& options);
 
 // Returns whether a rehearsal may end early because further phases would show nothing new. That is

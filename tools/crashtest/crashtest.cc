@@ -28,7 +28,7 @@ namespace testbed {
 namespace {
 
 constexpr uint32_t kLongestWaitMs = 20000;  // maximum wait for openings and closes
-// A checkpoint that still waits for the clients is as good a moment of a crash.
+// A checkpoint that does not begin may wait for the clients. That is a moment for a crash, too.
 constexpr uint32_t kCheckpointWaitMs = 300;  // maximum wait for the next one to begin
 constexpr double kLongestPartMs = 1000;      // latest moment of a crash in a close or a recovery
 constexpr uint64_t kMostVoidRounds = 5;
@@ -96,7 +96,7 @@ class Test {
   CrashtestResult result_;
 };
 
-// Runs a function in a child process; what it throws becomes the shared failure sentence.
+// Runs a function in a child process. If it throws, the sentence becomes the shared failure.
 template <typename Function>
 pid_t Test::Spawn(Function function) {
   std::fflush(nullptr);
@@ -201,12 +201,13 @@ std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
 // promised. After a simulated power cut the program runs on for a moment, in which a sync can
 // return success for a journal transaction that was thrown away; so what is acknowledged after the
 // cut may be lost. Lazy commits are promised once they are older than the interval. Of a client's
-// younger ones the first few may be found, without a gap, since they reached the log in order. A
-// finished close promises all.
+// younger commits the first few may be found, without a gap, since they reached the log in order. A
+// close that was completed promises all commits.
 std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   std::vector<uint64_t> promised = AcknowledgedByWriter();
   const bool lazy = options_.run.engine.durability == Durability::kLazy;
-  // Nothing waits for a creation, so no commit in it is as old as the interval.
+  // The test crashes a creation without waiting for it, so no lazy commit is old enough to be
+  // promised.
   if (place == CrashPlace::kCreation) promised.assign(promised.size(), 0);
   if (lazy && place != CrashPlace::kCreation) {
     CrashSleep(options_.run.engine.lazy_interval_ms);

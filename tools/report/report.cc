@@ -38,8 +38,8 @@ bool RamInForce(const json& document) {
                       [](const json& setting) { return FigureText(setting, "/option") == "ram"; });
 }
 
-// Returns the line that says which rows the database holds. Only those of the loader `insert` are
-// those of --rows, --key-size and --value-size.
+// Returns the line that says which rows the database holds. The options --rows, --key-size and
+// --value-size describe them only when the loader `insert` has made them.
 std::string DataLine(const json& document) {
   const json& o = document.at("options");
   const std::string loader = LoaderOf(document), seed = FigureText(o, "/seed");
@@ -100,8 +100,8 @@ std::string Header(const json& document) {
   return text + "\n";
 }
 
-// Returns the number of a load or of a run, which count from 0, as the tables have it; "" for the
-// first.
+// Returns the number of a load or of a run as the tables show it: counted from 1, and "" for the
+// first. `number` counts from 0.
 std::string OrdinalText(const char* prefix, double number) {
   return number > 0 ? prefix + Whole(number + 1) : "";
 }
@@ -276,7 +276,7 @@ std::string ReadaheadLines(const json& document) {
 // Returns a line for each open loop whose clients fell behind. One operation of each client may
 // always be due at the end of a phase.
 std::string FellBehindLines(const json& document) {
-  constexpr double kNotable = 0.001;  // the table's highest percentile, p99.9, is of these then
+  constexpr double kNotable = 0.001;  // from this share on, p99.9, the table's highest, shows them
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double due = Number(phase, "/due_operations", 0);
@@ -322,7 +322,7 @@ bool IsCutOff(const std::string& text) {
   return text[text.find_first_not_of(" \n\r\t")] == '{' && depth > 0;
 }
 
-// Returns what `text`, which is no results file of this version, is instead.
+// Returns what `text` is, for a sentence. It is no results file of this version.
 std::string WhatElse(const std::string& text, const json& document) {
   if (text.find_first_not_of(" \n\r\t") == std::string::npos) return "it is empty";
   if (document.is_discarded()) {

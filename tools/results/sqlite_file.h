@@ -27,9 +27,9 @@ namespace testbed {
 class SqliteStatement {
  public:
   virtual ~SqliteStatement() = default;
-  // Binds a value to a parameter, counted from 1. What a CSV leaves empty (null, NaN, an empty
-  // text, list or object) is NULL; a boolean is 1 or 0; a list and an object are their CellText
-  // (tools/output/csv.h). Text is written as UTF-8 (Utf8Text).
+  // Binds a value to a parameter, counted from 1. A value that a CSV file leaves empty (null, NaN,
+  // an empty text, list or object) is bound as NULL, a boolean as 1 or 0, and a list or an object
+  // as its CellText (tools/output/csv.h). Text is written as UTF-8 (Utf8Text).
   virtual void Bind(int parameter, const nlohmann::json& value) = 0;
   // Goes to the next row; returns whether there is one.
   virtual bool Step() = 0;
@@ -50,7 +50,8 @@ class SqliteFile {
   };
   static constexpr int kBusySeconds = 10;
 
-  // `path` must be no other program's file: a change that was cut off is undone, also for kRead.
+  // Opens the file at `path`. It must not be another program's file, because opening it undoes a
+  // transaction that was interrupted, also with kRead.
   static std::unique_ptr<SqliteFile> Open(const std::string& path, Access access);
   virtual ~SqliteFile() = default;
 

@@ -37,7 +37,7 @@ void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, d
          {"account", AccountJson(meter_.Account(before_, after))},
          {"rest",
           {{"seconds", rest}, {"account", AccountJson(meter_.Account(before_rest_, before_))}}}}}});
-  // The rest begins here: what it took to tell the parent is no work of the side.
+  // The rest begins after the report: the time of sending it to the parent is no work of the side.
   before_rest_ = meter_.ReadNow();
   rest_began_ = clock.Now();
 }

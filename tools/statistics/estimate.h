@@ -27,7 +27,8 @@ Estimate EstimateMean(const std::vector<double>& values);
 struct Repeated {
   std::string name;
   size_t loads = 0, runs = 0;
-  // p99_us: n = 0 for all kinds of operations together, and where a run had too few of them.
+  // p99_us has n = 0 when the cell is all kinds of operations together, and when a run had too few
+  // operations for this percentile.
   Estimate rate, p99_us;
   Estimate device_reads, device_writes;  // per operation of the phase; n = 0 when not known
 };

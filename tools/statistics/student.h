@@ -1,6 +1,6 @@
 // Student's t distribution (W. S. Gosset, "The probable error of a mean", Biometrika 6, 1908), by
-// Boost.Math, and the standard errors that it is of. Degrees of freedom are positive and need not
-// be whole (Welch). Thread-safe.
+// Boost.Math, and the standard errors by which differences are tested with it. Degrees of freedom
+// are positive and need not be whole numbers (Welch). Thread-safe.
 #ifndef TESTBED_TOOLS_STATISTICS_STUDENT_H_
 #define TESTBED_TOOLS_STATISTICS_STUDENT_H_
 
@@ -19,8 +19,8 @@ struct StandardError {
 };
 // The errors by which an effect is tested: the one of pairs, or Welch's and Student's.
 using StandardErrors = std::array<StandardError, 2>;
-// Returns Welch's and Student's errors of the difference between the means of two samples, whose
-// values have these variances and which are of `n` values each, two at least.
+// Returns Welch's and Student's standard errors of the difference between the means of two samples.
+// Each sample has a variance and `n` values, at least two.
 StandardErrors UnpairedErrors(const std::array<double, 2>& variances,
                               const std::array<double, 2>& n);
 

@@ -18,14 +18,15 @@ namespace testbed {
 // keys, or when memory has no room for them.
 std::shared_ptr<const std::string> ReadKeys(const std::string& keys);
 
-// LendKeySet returns the path of a file in memory that has the text of the set, for programs that
-// this process executes; it is there as long as the process. It is empty when `keys` names no set.
-// BorrowKeySet makes ReadKeys return that text in the program. They throw as ReadKeys does, and
-// Error (kIo) when the system makes no such file.
+// LendKeySet writes the text of the set to a file in memory, and returns its path for programs that
+// this process executes. The file exists as long as this process. The path is empty when `keys`
+// names no set. In such a program BorrowKeySet makes ReadKeys return the text of the file `lent`.
+// Both throw as ReadKeys does, and Error (kIo) when the system cannot make such a file.
 std::string LendKeySet(const std::string& keys);
 void BorrowKeySet(const std::string& keys, const std::string& lent);
 
-// Returns the file that the keys are read from; empty when that is none, and when `keys` is empty.
+// Returns the path of the file that the keys are read from; empty when `keys` is empty or names a
+// set that is not read from one file.
 std::string KeySourceFile(const std::string& keys);
 
 }  // namespace testbed

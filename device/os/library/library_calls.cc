@@ -21,7 +21,7 @@ constexpr uint32_t kSlotTypes[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
 constexpr uint32_t kSlotTypes[] = {UINT32_MAX};
 #endif
 
-// What the library's dynamic section says of its relocations.
+// The tables of a library's relocations, found by its dynamic section.
 struct Relocations {
   const char* strings = nullptr;
   const ElfW(Sym) * symbols = nullptr;
@@ -33,7 +33,7 @@ struct Relocations {
 
 template <typename T>
 const T* AddressIn(const link_map& library, ElfW(Addr) address) {
-  // The loader has made these addresses absolute, as glibc does, or has left them.
+  // glibc's loader has made these addresses absolute. Another leaves them relative to the library.
   return reinterpret_cast<const T*>(address < library.l_addr ? address + library.l_addr : address);
 }
 
@@ -71,9 +71,9 @@ Relocations RelocationsOf(const link_map& library) {
   return found;
 }
 
-// The part of a library's memory that the loader has made read-only after it was relocated.
+// The part of a library's memory that the loader made read-only after it had relocated the library.
 struct ReadOnly {
-  const ElfW(Addr) base;  // of the library
+  const ElfW(Addr) base;  // address at which the library was loaded
   ElfW(Addr) begin = 0, end = 0;
 };
 

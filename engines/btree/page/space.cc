@@ -96,7 +96,7 @@ uint64_t Space::PromiseForSplits(uint64_t writes, uint64_t bytes) {
     const uint64_t there = used_count_ + reserved_count_ + promised_;
     pages = std::min(pages, 4 * (there + 4 * bytes / page_size_));
   }
-  pages += 8;  // for the root, and what follows it down
+  pages += 8;  // for splits of the root, and of the pages on the way down from it
   Promise(pages);
   return pages;
 }
@@ -111,8 +111,8 @@ void Space::Promise(uint64_t pages) {
 void Space::Unpromise(uint64_t pages) {
   LockGuard lock(mutex_);
   promised_ -= pages;
-  // The next commit needs as much, and the file would be cut and made longer for each. What is far
-  // too much is given back at once.
+  // The next commit needs about as many pages, so cutting the file after each commit would only
+  // make the next one extend it again. A file that is far too long is cut at once.
   const uint64_t needed = std::max<uint64_t>(touched_, used_count_ + reserved_count_ + promised_);
   const uint64_t spare = std::max<uint64_t>(needed, (64 << 20) / page_size_);
   if (pages_ > needed + spare) GiveBackLocked();

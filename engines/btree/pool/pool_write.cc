@@ -26,7 +26,8 @@ bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   // The floor is read before the copy, so that the copy has all commits before that floor.
   if (writing->frames.empty()) writing->floor = image_floor_.load(std::memory_order_acquire);
   batch->Add(Data(index));
-  // write_lsn is set first, so that at every moment one of the two tells what the file lacks.
+  // write_lsn is set before rec_lsn is cleared: at every moment one of them tells what the file
+  // lacks.
   frame->write_lsn.store(frame->rec_lsn.load(), std::memory_order_release);
   frame->rec_lsn.store(kNoLsn, std::memory_order_release);
   frame->dirty.store(false, std::memory_order_release);
@@ -34,7 +35,7 @@ bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   return true;
 }
 
-// Makes the pages of a write that failed as dirty as before.
+// Marks the pages of a failed write dirty again, with the LSNs that they had before.
 void Pool::UndoWrite(Writing* writing) {
   for (Frame* frame : writing->frames) {
     frame->LowerRecLsn(frame->write_lsn.load());
@@ -51,8 +52,8 @@ void Pool::SetImageFloor(Lsn floor) {
   image_floor_.store(floor, std::memory_order_release);  // who sees it sees floor_set_, too
 }
 
-// Notes of a page that was just read into the frame whether the log has its image since the floor;
-// the page's LSN tells. So a page that leaves the pool and comes back needs no second image.
+// Notes whether the log has an image, since the floor, of the page that was just read into the
+// frame; the page's LSN tells. So a page that leaves the pool and comes back needs no second image.
 void Pool::NoteImage(uint32_t index) {
   const Lsn floor = image_floor_.load(std::memory_order_acquire);
   if (floor == 0) return;

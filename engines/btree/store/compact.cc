@@ -84,11 +84,11 @@ void CopyRows(Store* source, const std::string& dir, const StoreOptions& options
   std::map<uint32_t, std::string> names;
   for (const auto& [name, number] : source->TableNames()) names[number] = name;
   for (const auto& [number, name] : names) CopyTable(source, copy.get(), name);
-  copy->Checkpoint();  // its end cannot tell of an error
+  copy->Checkpoint();  // reports an error, which the destructor could not
 }
 
-// Cuts off what the file of a closed database has behind its last page in use: space that it got
-// for commits.
+// Truncates the data file of a closed database behind its last page in use. The space there was
+// allocated for commits.
 void CutFile(const std::string& dir, uint32_t page_size) {
   const SuperblockFields super = CheckSuperblock(DataPath(dir), dir, page_size);
   const CheckpointState state = ReadCheckpoint(dir, super.database);
@@ -100,7 +100,7 @@ void CutFile(const std::string& dir, uint32_t page_size) {
   file->Sync(true);
 }
 
-// Removes the segments of the old log. What else lies in its directory goes to the new one.
+// Removes the segments of the old log. Moves the other files of its directory to the new log's.
 void RemoveOldLog(const std::string& old, const std::string& dir) {
   for (const std::string& path : LogSegmentPaths(old)) RemoveFile(path);
   for (const std::string& name : NamesIn(old)) {
@@ -137,7 +137,7 @@ void Compact(const std::string& dir, const StoreOptions& options) {
   of_source.change_buffer_bytes = of_copy.change_buffer_bytes = 0;
   of_copy.create = true;
   of_copy.durability = Durability::kNone;  // the copy counts when all of it is durable
-  // A log that was long once stays long.
+  // The log recycles its segments, so it would keep the greatest length that it ever has.
   of_copy.checkpoint_log_bytes =
       std::min(options.checkpoint_log_bytes, 2 * options.log.segment_bytes);
   std::unique_ptr<Store> source = Store::Open(dir, of_source);

@@ -21,12 +21,12 @@ namespace testbed::btree {
 // databases are open meanwhile, so it takes options.cache_bytes twice, and space for both. Throws
 // what Store::Open throws; Error when the rows cannot be copied, and Stopped
 // (device/os/signal_guard.h) when a signal asks for an end meanwhile: the database is as before
-// then. After an Error (kIo) of the exchange of files the next opening ends it.
+// then. After an Error (kIo) during the exchange of the files, the next opening completes it.
 void Compact(const std::string& dir, const StoreOptions& options);
 
-// Moves the files of a compacted database to their places, if a compaction in `dir` was interrupted
-// at that, and removes what another one has left. The caller has locked `dir`. Throws Error (kIo);
-// it may then be called again.
+// Ends a compaction of `dir` that was interrupted: moves the files of the new database to their
+// places if that database is whole, and otherwise removes it. Does nothing when no compaction was
+// interrupted. The caller has locked `dir`. Throws Error (kIo); it may then be called again.
 void FinishCompaction(const std::string& dir);
 
 }  // namespace testbed::btree

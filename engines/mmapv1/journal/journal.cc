@@ -74,7 +74,7 @@ Journal::Journal(const std::string& dir, const Settings& settings, uint64_t next
       seq_(next_seq - 1),
       number_(next_seq - 1) {
   flushed_seq_ = seq_;
-  // A file has the number of its first section, so new numbers never meet those of older files.
+  // The first file gets the number of its first section, so no older file has that number.
   NextFile();
 }
 
@@ -120,8 +120,8 @@ void Journal::NextFile() {
 void Journal::UseFileAgain() {
   const std::string path = JournalPath(dir_, number_ + 1);
   RenameFile(JournalPath(dir_, number_), path);
-  // With its old name and a header of another number, the file would be the newest one that
-  // journal.lsn knows, and damaged.
+  // A crash could otherwise bring back the old name. The file would then have a header of another
+  // number, and replay would report the newest file of journal.lsn as damaged.
   SyncDirectory(dir_);
   counts_.files_recycled.fetch_add(1, std::memory_order_relaxed);
   BeginFile(path, false);
@@ -197,7 +197,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
       if (!error.disk_is_full() || !flush) throw;
       NextFileOnFullDisk(flush);
     }
-    BuildSection(body, seq_ + 1);  // anew, as its header has the id of the file
+    BuildSection(body, seq_ + 1);  // again, because its header has the id of the new file
   }
   file_->Write(ofs_, section_.data(), section_bytes_);
   file_->Sync();

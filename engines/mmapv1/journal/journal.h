@@ -1,9 +1,9 @@
-// The journal has changes of the private views that the shared views may then get. It lies in files
-// journal.N, which are appended to by direct IO.
+// The journal makes changes of the private views durable before the shared views get them. It lies
+// in the files journal.N, which are appended to by direct IO.
 //
 //   Journal journal(dir, settings, next_seq, database);
 //   uint64_t seq = journal.Append(body);    // a section: durable when this returns
-//   journal.Flushed(seq, written);          // it and all before are in the data files, durably
+//   journal.Flushed(seq, written);          // the data files have all sections up to seq, durably
 //
 //   ReplayResult replayed = ReplayJournal(dir, database, [&](std::string_view body) { ... });
 //
@@ -11,8 +11,8 @@
 // file id}, the entries compressed with snappy, and XXH3 over both. It is padded to 8192 bytes and
 // written by one call, then fdatasync. A section counts if its checksum is right, its file id is
 // that of the file's header, and its number follows that of the section before. When all sections
-// of a file are flushed, the file becomes the next one, or is removed. On a full disk the only file
-// becomes the next one, too, after a flush.
+// of a file are flushed, the file is recycled as the next one, or removed. On a full disk even the
+// only file is recycled, after a flush.
 //
 // journal.lsn says up to which section the data files are flushed, where replay begins, and which
 // file is the newest one. It is durable before the first section of a file is written.
@@ -56,10 +56,10 @@ class Journal {
   // journal's files hold.
   Journal(const std::string& dir, const Settings& settings, uint64_t next_seq, uint64_t database);
 
-  // Appends a section, which is durable when this returns, and returns its number. Calls `flush`
-  // when there is no room for another file; flushing the data files may make some, and when it does
-  // not, the file is begun anew if `flush` has told Flushed of all sections. Throws Error (kRun),
-  // and has written nothing, when the body has more than kMostSectionBytes.
+  // Appends a section, which is durable when this returns, and returns its number. Calls `flush`,
+  // which flushes the data files and calls Flushed, when the disk has no space for another file. If
+  // that frees no space but all sections are flushed, the present file is recycled. Throws Error
+  // (kRun), and has written nothing, when the body has more than kMostSectionBytes.
   uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
   // Tells that the sections up to `seq` are durable in the data files. `written` is the value that
   // written_bytes() had before that flush began.
@@ -87,10 +87,10 @@ class Journal {
   };
   void NextFile();
   void NextFileOnFullDisk(const std::function<void()>& flush);
-  // Makes the file that is written the next one. Its sections must be flushed.
+  // Recycles the file that is written as the next one. Its sections must be flushed.
   void UseFileAgain();
-  // Writes the header of the next file, which is there, and goes on in it. Keeps the last one until
-  // it is flushed, unless it has become the next one.
+  // Writes the header of the next file, which exists, and goes on in it. With `keeps_last` the
+  // previous file is kept until it is flushed; without, it was recycled as the next one.
   void BeginFile(const std::string& path, bool keeps_last);
   bool IsAllFlushed();
   void Place(const std::string& path);
@@ -104,12 +104,12 @@ class Journal {
   std::unique_ptr<File> file_;
   uint64_t number_, file_id_ = 0, ofs_ = 0;
   AlignedBuffer section_;
-  uint64_t section_bytes_ = 0, section_payload_ = 0;  // with the padding and without it
+  uint64_t section_bytes_ = 0, section_payload_ = 0;  // length with its padding, and without it
   bool direct_ = true;
 
   Mutex mutex_;                                // protects the members below
   std::vector<Past> past_ GUARDED_BY(mutex_);  // files before the one that is written, oldest first
-  bool spare_ GUARDED_BY(mutex_) = false;      // there is a file that can be used again
+  bool spare_ GUARDED_BY(mutex_) = false;      // there is a flushed file that can be recycled
   std::unique_ptr<File> lsn_file_ GUARDED_BY(mutex_);  // journal.lsn, from its first slot on
   uint64_t flushed_seq_ GUARDED_BY(mutex_) = 0, lsn_writes_ GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> flushed_{0};
@@ -138,7 +138,7 @@ void MakeJournalDurable(const std::string& dir);
 void WriteEndAgain(const std::string& dir, const ReplayResult& found);
 // Calls `apply` with the body of each section after the last data flush, and changes no file.
 // Throws Error (kCorruption) when a section that was durable is missing or damaged, or when a file
-// was cut or is another database's. `apply` was called for the sections before that one by then.
+// was cut or is another database's. By then `apply` was called for the sections before that one.
 ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
                            const std::function<void(std::string_view body)>& apply);
 

@@ -17,8 +17,8 @@ namespace testbed {
 struct PlanOptions {
   std::string scale = "small";      // a scale of the experiment, or a factor of its scale "full"
   OptionMap set;                    // the user's options (--set), which override all others
-  Where only;                       // other values of these axes are left out
-  std::optional<uint64_t> shuffle;  // seed of the random order, which the first round then has, too
+  Where only;                       // the values of axes that are planned, no others (--only)
+  std::optional<uint64_t> shuffle;  // seed of a random order of cells, also for the first round
   std::optional<int> rounds;        // replaces the scale's rounds
   std::vector<std::string> split = {};  // axes whose values get blocks of their own (Cell::block)
   // The bytes that ram = "auto" stands for; without it half of this machine's memory. A directory
@@ -27,8 +27,8 @@ struct PlanOptions {
   // Plans also the cells whose engine needs a library that this machine lacks: another machine runs
   // them, or the run says what is missing.
   bool any_machine = false;
-  // The plan is one that was made before: PlanCells accepts that no cell of it runs, and labels in
-  // `only` that are not there.
+  // The plan was made before, perhaps on another machine: PlanCells accepts that no cell of it runs
+  // here, and that labels in `only` do not exist.
   bool may_run_none = false;
 };
 
@@ -46,16 +46,18 @@ struct Cell {
   std::string load_key;
   bool copies_load = false;
   OptionMap load_options;
-  // Either is set when the cell does not run: the reason, or the engine that this build lacks.
+  // One of them is set when the cell does not run: `skipped` to the reason, or `waits_for` to the
+  // engine that this build lacks.
   std::string skipped, waits_for;
-  // Set besides when the scale has the cell, which this machine alone cannot run (ReadKept).
+  // True, beside `skipped`, when the cell belongs to the scale and only this machine cannot run it,
+  // because a library is missing (ReadKept).
   bool lacks_library = false;
   uint64_t data_bytes = 0;  // bytes of keys and values
   uint32_t databases = 1;
-  uint64_t scratch_bytes = 0;  // of a device with room for the load and for the run
+  uint64_t scratch_bytes = 0;  // size of a scratch device with room for the load and for the run
   uint64_t seed = 0;
   bool runs() const { return skipped.empty() && waits_for.empty(); }
-  // Returns whether the scale has the cell, be it that this machine cannot run it.
+  // Returns whether the cell belongs to the scale, even if this machine cannot run it.
   bool planned() const { return runs() || lacks_library; }
 };
 
@@ -83,8 +85,8 @@ void CheckOnly(const Experiment& experiment, const Where& only);
 // Throws Error (kUsage) when `axis`, which `option` names, is none of the experiment's.
 void CheckAxis(const Experiment& experiment, const std::string& option, const std::string& axis);
 
-// Returns why this machine cannot run the cell, whose engine is in this build: it lacks a library;
-// "" when it can.
+// Returns why this machine cannot run the cell, although its engine is in this build: a library is
+// missing. Returns "" when it can.
 std::string MissingHere(const Cell& cell);
 
 // Returns the options of a cell as words of a command line.

@@ -16,20 +16,20 @@
 namespace testbed {
 
 struct Forecast {
-  size_t cells = 0;            // that are to run, in all rounds
-  size_t done = 0;             // that an earlier call finished
+  size_t cells = 0;            // cells that are to run, in all rounds
+  size_t done = 0;             // cells that an earlier call finished
   size_t loads = 0;            // databases that will be loaded
-  double measure_seconds = 0;  // warm-ups and measurements that have a length in seconds
-  bool open_ended = false;     // a phase has no length in seconds, so it takes longer than said
+  double measure_seconds = 0;  // sum of the warm-ups and measurements whose length is set
+  bool open_ended = false;     // a phase has no set length, so the plan takes longer than forecast
   uint64_t load_bytes = 0;     // keys and values of all loads
-  uint64_t disk_bytes = 0;     // that the largest database may take; one lives at a time
+  uint64_t disk_bytes = 0;     // space that the largest database may take; there is one at a time
 };
 
 // Adds up the cells for which `finished` is false.
 Forecast ForecastOf(const std::vector<Cell>& cells,
                     const std::function<bool(const Cell&)>& finished);
 
-// Returns the seconds that it takes at least: measuring, and loading at the speed that ForecastText
+// Returns the seconds that the plan takes at least, with loading at the speed that ForecastText
 // names.
 double ForecastSeconds(const Forecast& forecast);
 

@@ -14,8 +14,8 @@ std::string Megabytes(uint64_t bytes) {
   return fmt::format("{}M", std::max<uint64_t>(1, bytes >> 20));
 }
 
-// Returns what servers make of a buffer pool of this size; "" when it is one that all of them take.
-// A pool that is smaller than a chunk is a chunk of its own.
+// Returns a line on how servers round a buffer pool of this size to chunks; "" when all of them use
+// it as it is. A pool that is smaller than a chunk is a single chunk.
 std::string ChunksLine(uint64_t pool_bytes) {
   constexpr uint64_t kChunk = 128 << 20;
   if (pool_bytes <= kChunk || pool_bytes % kChunk == 0) return "";
@@ -72,7 +72,7 @@ std::string PostgresqlConf(const AdvisedWay& way) {
   return text + CompressionLine(way, "PostgreSQL compresses long values and no pages");
 }
 
-// Returns the lines of RocksDB's section for the compression, which is Snappy unless it is set.
+// Returns RocksDB's lines for the compression. RocksDB uses Snappy when none is set.
 std::string RocksdbCompression(const AdvisedWay& way) {
   static const std::map<std::string, std::string> types = {{"none", "kNoCompression"},
                                                            {"snappy", "kSnappyCompression"},
@@ -84,7 +84,7 @@ std::string RocksdbCompression(const AdvisedWay& way) {
   return fmt::format("  [CFOptions \"default\"]\n    compression={}\n", type->second);
 }
 
-// Returns the lines of mongod for the compression, which is Snappy unless it is set.
+// Returns mongod's lines for the compression. mongod uses Snappy when none is set.
 std::string MongodCompression(const AdvisedWay& way) {
   for (const char* known : {"none", "snappy", "zlib", "zstd"}) {
     if (way.compression != known) continue;
@@ -135,8 +135,8 @@ std::string MongodConf(const AdvisedWay& way) {
   return text;
 }
 
-// Returns which durability the commits had that were measured. Each server has its own setting and
-// levels, and its application chooses among them, so none is advised.
+// Returns a line with the durability of the measured commits. No setting is advised, because each
+// server has settings and levels of its own, and its application chooses among them.
 std::string DurabilityLine(const AdvisedWay& way) {
   if (way.durability.empty()) return "";
   return fmt::format(
@@ -145,7 +145,7 @@ std::string DurabilityLine(const AdvisedWay& way) {
       way.durability);
 }
 
-// Returns how the device gets the readahead that the way was measured with.
+// Returns a line with the command that gives the device the readahead of the measurement.
 std::string ReadaheadLine(const AdvisedWay& way) {
   constexpr uint64_t kSector = 512;
   if (!way.readahead_bytes) return "";
