@@ -51,7 +51,7 @@ void ExpectJudged(const nlohmann::json& verdict, bool some) {
                                         "withheld", "waits for an engine", "untestable"))
         << verdict["id"] << ": " << part["says"];
     if (!judged) continue;
-    // Parts on stand-ins count only where there are no others.
+    // Parts that were measured on a stand-in count only in a verdict that has no other parts.
     if (!part["stand_in"].get<std::string>().empty() &&
         verdict["on_stand_in"].get<std::string>().empty())
       continue;

@@ -3,15 +3,16 @@
 
 rooms.toml names the files and their tests. In each file --each lines are drawn, and in each of them one change: another comparison, a
 condition that is always true, a call that is left out (the rules of universalmutator, Groce et al., ICSE 2018). A change that does not
-compile, or that compiles to the same code, is drawn anew. The tests run until the first one fails. The answers are kept in --results, in
-which a change has a "why" when somebody has explained why no test needs to notice it; an answer that is there is not asked again.
+compile, or that compiles to the same code, is replaced by another one. The tests run until the first one fails. The answers are kept in
+--results. A change has a "why" there when somebody has explained why no test needs to notice it. A change that has an answer is not tried
+again.
 
     tests/mutants/mutants.py --tree ../mutated --results tests/mutants/results.json --each 10
     tests/mutants/mutants.py --tree ../mutated --results tests/mutants/results.json --again
     tests/mutants/mutants.py --results tests/mutants/results.json --markdown
 
---again asks the changes of --results anew and adds none; a line that is no longer in its file is left out. Exit code 1 when a change
-is neither noticed nor explained.
+--again tries the changes of --results once more and adds none; it skips a change whose line is no longer in its file. The exit code is 1
+when a change is neither noticed by a test nor explained.
 
 --tree is a checkout of its own, configured with tests in build/release: its files are changed and put back.
     cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF
@@ -35,9 +36,9 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 RULES = ["universal.rules", "c_like.rules", "cpp.rules"]
-# Lines whose change says nothing of the tests: text for people, declarations, and what the compiler alone reads.
+# Lines that are never changed, because no test could notice it: text for people, declarations, and what only the compiler reads.
 LEFT_ALONE = [r"^\s*//", r"^#", r"^\s*\"", r"^(namespace|using|})", r"static_assert", r"\b(throw|Error\()", r"^\s*[})\]]+[;,]?\s*$", r"^\w.*\{$"]
-SECONDS = 300  # of a program of tests, which a change may make hang
+SECONDS = 300  # the longest time of a test program, because a change may make it hang
 INTRO = """# Changes that the tests notice
 
 Would a test fail if the accounting, the log or recovery were wrong? `tests/mutants/mutants.py` changes one line of them at a time
@@ -47,7 +48,7 @@ A change is *noticed* when a test fails or hangs. Each of the others is explaine
 
 
 def changes_of(path):
-    """Returns the possible changes of a file by line number: lists of the whole line as changed."""
+    """Returns the possible changes of a file: for each line number a list of texts that may replace the line."""
     from universalmutator import mutator
 
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -81,7 +82,7 @@ class Tree:
             sys.exit(f"mutants: --tree {path} has changes that are not committed; it must be a checkout of its own")
 
     def run(self, words, seconds=None):
-        """Runs a command in a session of its own, and kills all of that when the time is over."""
+        """Runs a command in a session of its own, and kills all processes of the session when the time is over."""
         with subprocess.Popen(words, cwd=self.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               start_new_session=True) as process:
             try:
@@ -93,7 +94,7 @@ class Tree:
         return subprocess.CompletedProcess(words, process.returncode, out)
 
     def object_of(self, file):
-        """Returns the object file of a source file, as ninja names it."""
+        """Returns ninja's name of the object file of a source file."""
         targets = self.run(["ninja", "-C", str(self.build), "-t", "query", str(self.path / file)]).stdout
         objects = [word for word in targets.split() if word.endswith(".o")]
         if not objects:
@@ -136,7 +137,7 @@ def write_results(path, results):
 
 
 def ask(tree, room, file, number, lines, changed, target, original):
-    """Returns the answer on one change, or None when it is none: it does not compile, or to the same code."""
+    """Tries one change and returns the answer; None when the changed file does not compile, or compiles to the same code."""
     path = tree.path / file
     path.write_text("".join(lines[:number - 1] + [changed] + lines[number:]), encoding="utf-8")
     if tree.compile(target) in (None, original):
@@ -148,7 +149,7 @@ def ask(tree, room, file, number, lines, changed, target, original):
 
 
 def draw_changes(options, file, path, known):
-    """Yields a line number and changes of that line, of which the first that makes another program is asked."""
+    """Yields line numbers, each with changes of that line. The first of them that compiles to other code is to be tried."""
     lines, by_line = changes_of(path)
     draw = random.Random(f"{options.seed} {file}")
     numbers = list(by_line)
@@ -160,7 +161,7 @@ def draw_changes(options, file, path, known):
 
 
 def same_changes(path, known):
-    """Yields the changes that are known, where their lines are now."""
+    """Yields the known changes, each with the present number of its line."""
     lines = path.read_text(encoding="utf-8").splitlines()
     for one in known:
         places = [number for number, line in enumerate(lines, 1) if line.strip() == one["before"]]

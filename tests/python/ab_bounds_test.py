@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests that bench/ab_false_alarms.py, ab_power.py and ab_exact_counts.py end with 1 when their bound is missed, and with 0 when it is met. A program
-that answers as it is told stands for testbed. Tests that bench/ab_failing_side.py tells what is lost or left, and that bench/cluster_sweep.py says
-of a sweep that cannot end that it does not.
+"""Tests that bench/ab_false_alarms.py, ab_power.py and ab_exact_counts.py end with 1 when their bound is missed, and with 0 when it is met. A stand-in
+for testbed gives the answers that the test has set. Also tests that bench/ab_failing_side.py reports which figures are lost and which files are left,
+and that bench/cluster_sweep.py reports a sweep that does not end.
 
 Usage: ab_bounds_test.py DIRECTORY     (DIRECTORY is made)
 """
@@ -18,9 +18,10 @@ sys.dont_write_bytecode = True  # beside the programs of bench/
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DIRECTORY = pathlib.Path(sys.argv.pop(1)).resolve()
 
-# Its answer to the n-th comparison is the n-th of its list; the last one answers all that follow, and the comparison of equal sides that times an
-# operation (seed 99) is not counted. One that ends with "late" takes many loads, one that ends with "early" a single one. A comparison with --fail-if
-# ends with 125. Runs without ab have a rate, which drifts, and ask for 0.1 % fewer blocks with a filter.
+# The stand-in for testbed. Its answer to the n-th comparison is the n-th of its list, and the last answer serves all later comparisons. The comparison
+# of equal sides that measures the time of an operation (seed 99) is not counted. An answer that ends with "late" comes after many loads, one that ends
+# with "early" after a single one. A comparison with --fail-if ends with 125. Runs without ab have a rate that drifts, and ask for 0.1 % fewer blocks
+# with a filter.
 STAND_IN = """#!PYTHON -IS
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
@@ -56,7 +57,7 @@ sys.exit(125 if "--fail-if" in sys.argv else 0)
 
 
 def module_of(script):
-    """Returns a program of bench/ as a module."""
+    """Imports a script of bench/ and returns it as a module."""
     spec = importlib.util.spec_from_file_location(pathlib.Path(script).stem, SOURCE / "bench" / script)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -108,7 +109,7 @@ class BoundsTest(unittest.TestCase):
         self.assertEqual(self.power(["same"], "--slowdowns", "1"), 0)
 
     def test_a_change_of_options_must_be_found_as_often_as_its_measured_slowdown_asks(self):
-        # Two comparisons measure the change: the first one's answer, the second one's size. Ten look for it.
+        # Two comparisons measure the change: the first tells in which direction, the second how large it is. Ten more then look for it.
         words = ("--work", "--changes", "bloom", "--repeats", "10")
         cases = [(["slower"], 0), (["slower"] * 2 + ["same"] * 2 + ["slower"] * 8, 1), (["slower"] * 2 + ["same"] + ["slower"] * 9, 0), (["faster"] * 2 + ["slower"], 0), (["faster"], 1),
                  (["same"], 0)]
@@ -121,7 +122,7 @@ class BoundsTest(unittest.TestCase):
         self.assertEqual(self.power(["same"], "--slowdowns", "--equal-time", "1", "--repeats", "2", drift=0.1), 1)
 
     def plain_way(self, work, way):
-        """Lets the plain way fill 60 s by a clock of its own, on which each run takes 2 s. Returns the commands, the ratio and the seconds."""
+        """Lets the plain way of comparing use 60 s of a simulated clock, on which each run takes 2 s. Returns the commands, the ratio and the seconds."""
         power = module_of("ab_power.py")
         commands = []
 
@@ -170,8 +171,8 @@ class BoundsTest(unittest.TestCase):
             self.assertNotIn("Traceback", result.stderr)
 
 
-# Has two processes as sides, and does at the end what the file "answers" says: what is right, or it loses the figures of the other side, or leaves a
-# file behind.
+# A stand-in for `testbed ab` with two processes as its sides. The file "answers" says how it ends: correctly, without the figures of the other side, or
+# with a file left behind.
 SIDES = """#!PYTHON -IS
 import json, os, pathlib, signal, subprocess, sys
 does = json.loads((pathlib.Path(__file__).parent / "answers").read_text())
@@ -205,7 +206,7 @@ end(1)
 
 class FailingSideTest(unittest.TestCase):
     def amiss(self, does):
-        """Returns the cases that are not as they must be."""
+        """Returns the cases that end otherwise than they must."""
         with tempfile.TemporaryDirectory(dir=DIRECTORY) as name:
             directory = pathlib.Path(name)
             (directory / "answers").write_text(json.dumps(does), encoding="utf-8")

@@ -29,7 +29,7 @@ constexpr char kLoadsInRounds[] =
 
 class FailingSideTest : public StartedCommandTest {
  protected:
-  // Returns the processes of the sides of a comparison.
+  // Returns the processes that run the sides of a comparison.
   std::vector<pid_t> Sides(pid_t comparison) const {
     std::vector<pid_t> sides = Processes();
     std::erase(sides, comparison);
@@ -77,12 +77,13 @@ class FailingSideTest : public StartedCommandTest {
   }
 };
 
-// Such a side ends well, but early, so that nothing but the signal tells its run from a whole one.
+// A side that gets SIGTERM ends without an error, but early. Only the signal tells its run from a
+// whole one.
 TEST_F(FailingSideTest, ASideInSlicesThatIsAskedToStopIsNamed) {
   const pid_t comparison = Start(kOneLoadInSlices + std::string("--time 3s --quiet > out 2> err"));
   ASSERT_TRUE(Becomes([&] { return Sides(comparison).size() == 2; }));
   ::kill(Sides(comparison)[1], SIGTERM);
-  // Its database does not wait for the end of the others.
+  // The database of the stopped side is removed at once, while the other side goes on.
   EXPECT_TRUE(Becomes([&] { return Databases() == 1 && Sides(comparison).size() == 1; }));
   EXPECT_EQ(CodeOf(comparison), 1);
   ExpectOneStopped();
@@ -96,12 +97,12 @@ TEST_F(FailingSideTest, ARoundThatIsAskedToStopIsNamed) {
   ExpectOneStopped();
 }
 
-// A process that is held takes no signal but SIGKILL until it is continued.
+// A process that is stopped (SIGSTOP) handles no signal but SIGKILL until it is continued.
 TEST_F(FailingSideTest, ASideThatIsHeldIsToldAndDoesNotKeepTheComparisonFromStopping) {
   const pid_t comparison =
       Start(kOneLoadInSlices + std::string("--time 20s --report-interval 1 > out 2> err"));
   ASSERT_TRUE(Becomes([&] { return Sides(comparison).size() == 2; }));
-  // Both sides have their slices.
+  // Wait until both sides are measured in slices.
   ASSERT_TRUE(
       Becomes([&] { return Read(directory_ / "err").find("measuring") != std::string::npos; }));
   ::kill(Sides(comparison)[1], SIGSTOP);
@@ -122,7 +123,7 @@ TEST_F(FailingSideTest, ASideThatIsHeldBeforeItsSlicesOrInARoundIsTold) {
     const pid_t comparison = Start(command + "--report-interval 1 > out 2> err");
     ASSERT_TRUE(Becomes([&] { return !Sides(comparison).empty(); }));
     ::kill(Sides(comparison)[0], SIGSTOP);
-    // In slices the other side is loaded meanwhile, where each has a processor.
+    // In slices the sides are loaded at the same time, if each has a processor.
     if (command.starts_with(kOneLoadInSlices) && OwnProcessors().size() >= 2) {
       EXPECT_TRUE(Becomes([&] { return Sides(comparison).size() == 2; }));
     }
@@ -137,7 +138,7 @@ TEST_F(FailingSideTest, ASideThatIsHeldBeforeItsSlicesOrInARoundIsTold) {
   }
 }
 
-// With this variable the dynamic linker lists the libraries and ends the program.
+// LD_TRACE_LOADED_OBJECTS makes the dynamic linker list the libraries and end the program.
 TEST_F(FailingSideTest, ASideThatEndsByItselfIsNamedWithItsExitCode) {
   const CommandResult result =
       Run("ab --engine null --a '' --b env:LD_TRACE_LOADED_OBJECTS=1 --rows 1000 --threads 1 "

@@ -1,5 +1,5 @@
-// `--on slurm` with programs in Slurm's place that run the tasks here, one after the other: what is
-// asked of the scheduler, and what becomes of its answers.
+// Tests `--on slurm` with stand-ins for Slurm's programs, which run the tasks on this machine one
+// after the other: what testbed asks of the scheduler, and what it does with the answers.
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -9,8 +9,9 @@
 namespace testbed {
 namespace {
 
-// A task's state is a file of its id; a new sbatch runs after the ones before. Tasks run on n1 and
-// n2 in turn, but for hosts that are excluded. A host in the file `unfit` refuses its tasks.
+// The stand-in for sbatch. The state of a task is in a file with the task's id as its name. The
+// tasks of one sbatch run after those of earlier ones. They run on the hosts n1 and n2 in turn,
+// without the excluded ones. A host in the file `unfit` refuses its tasks.
 constexpr char kSbatch[] = R"sh(#!/bin/bash
 cd "$FAKE"
 echo "$*" >>asked
@@ -104,18 +105,18 @@ TEST_F(CoordinatorTest, RunsEachBlockAsATaskOfOneArray) {
   }
   for (const auto& [block, hosts] : HostsOfBlocks("o")) EXPECT_EQ(hosts.size(), 1u) << block;
   EXPECT_EQ(FilesIn("o/logs"), 2u);
-  // The rounds are the blocks of the statistics, so hosts that differ by rounds need no word.
+  // Statistics take each round as a block, so rounds on different hosts need no warning.
   EXPECT_EQ(result.out.find("ran on n1"), std::string::npos) << result.out;
-  // The same command finds nothing to do; with another round, it does that.
+  // The same command finds nothing to do. With one more round, it runs that round alone.
   EXPECT_EQ(Run(kCommand, Environment()).code, 0);
   EXPECT_EQ(Asked(), 1u);
   EXPECT_EQ(Run(std::string(kCommand) + " --rounds 3 --databases ./d", Environment()).code, 0);
   EXPECT_EQ(Asked(), 2u);
-  // A relative path would mean another place on each host.
+  // Tasks get an absolute path, because a relative one could mean another place on each host.
   const std::string databases = "'--databases' '" + (directory_ / "d").string() + "'";
   EXPECT_NE(Read(fake() / "asked").find(databases), std::string::npos) << Read(fake() / "asked");
   EXPECT_EQ(Cells("o").size(), 6u);
-  // All that the tasks wrote is removed with the rest.
+  // --fresh removes the results of the tasks, too.
   EXPECT_EQ(
       Run("experiment sweep.toml --out o --fresh --quiet --rounds 1 --set operations=10").code, 0);
   for (const char* folder : {"o/logs", "o/hosts", "o/claims"}) {

@@ -31,13 +31,14 @@ class MaintenanceTest : public StartedCommandTest {
             " --ram 64M --rows 3000 --account file --quiet");
     ASSERT_EQ(result.code, 0) << result.err;
   }
-  // Makes a directory of the engine alone, as another program has it, from that of a run.
+  // Copies the engine's directory out of a run's directory, as another program would have it:
+  // without the record of the run.
   void TakeOut(const std::string& dir, const std::string& to) const {
     std::filesystem::copy(directory_ / dir / "db", directory_ / to,
                           std::filesystem::copy_options::recursive);
   }
-  // Returns the number of rows in all tables, the catalogues included, after it has checked all
-  // databases of the directory; 0 when they are not sound.
+  // Checks all databases of the directory, and returns the number of rows in all their tables,
+  // including the catalogues; 0 when a database is damaged.
   uint64_t Rows(const std::string& dir) {
     const CommandResult check = Run("check " + dir + " --json check.json");
     EXPECT_EQ(check.code, 0) << check.out << check.err;
@@ -68,9 +69,9 @@ class MaintenanceTest : public StartedCommandTest {
     }
     return bytes;
   }
-  // Runs the shell's words in a mount namespace with a file system in memory of so many bytes, at
-  // "small". Returns the exit code, and -1 where there are no such namespaces. Standard error goes
-  // to the file "err".
+  // Runs a shell command in a mount namespace in which the directory "small" is a tmpfs of `bytes`
+  // bytes. Returns its exit code, or -1 on a machine that allows no mount namespace. Standard error
+  // goes to the file "err".
   int OnSmallDisk(uint64_t bytes, const std::string& words) const {
     std::filesystem::create_directory(directory_ / "small");
     const std::string command =

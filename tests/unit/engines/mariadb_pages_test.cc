@@ -27,7 +27,8 @@ using testing::Not;
 
 constexpr std::chrono::milliseconds kNever = std::chrono::hours(24);
 
-// A server whose sessions write, and whose page cleaner works, between two looks at its state.
+// A stand-in for a server. Between two looks at its state sessions write, and the page cleaner
+// works.
 class WritingServer {
  public:
   std::vector<std::vector<std::string>> Ask(const std::string& sql) {
@@ -73,12 +74,12 @@ class WritingServer {
 
   static constexpr uint64_t kWritten = 1000;  // bytes of log between two looks
   PageState state = {.log_end = 50'000, .checkpoint = 40'000, .dirty_pages = 7};
-  int looks_with_writes = 0;  // how many of the next looks follow on writes of sessions
-  uint64_t cleaned = 0;       // how far the page cleaner gets between two looks, once it may
-  // The bytes at the log's end that its checkpoints do not reach, and the pages that it writes
-  // between two looks when no session writes.
+  int looks_with_writes = 0;  // number of next looks before which sessions write
+  uint64_t cleaned = 0;       // bytes of log that the page cleaner gets on by between two looks
+  // `left` is the bytes at the log's end that the page cleaner's checkpoints do not reach.
+  // `pages_cleaned` is the pages that it writes between two looks when no session writes.
   uint64_t left = kWritten, pages_cleaned = UINT64_MAX;
-  uint64_t dirty_at_checkpoint = 0;  // when the statement was run last
+  uint64_t dirty_at_checkpoint = 0;  // dirty pages when the statement was run last
   std::map<std::string, std::string> variables = {{"innodb_io_capacity", "1000"},
                                                   {"innodb_io_capacity_max", "2000"},
                                                   {"innodb_max_dirty_pages_pct", "90.000000"},
@@ -108,7 +109,8 @@ TEST(MariadbPagesTest, WhereNobodyWritesAStatementDoesIt) {
   EXPECT_THAT(server.said, testing::ElementsAre(kCheckpointNow));
 }
 
-// InnoDB ends the statement when no session writes, and these write for ever.
+// The statement for a checkpoint returns only when no session writes, and here sessions write all
+// the time.
 TEST(MariadbPagesTest, WhileSessionsWriteThePageCleanerDoesIt) {
   WritingServer server;
   server.looks_with_writes = 1'000'000;
@@ -119,11 +121,12 @@ TEST(MariadbPagesTest, WhileSessionsWriteThePageCleanerDoesIt) {
   EXPECT_GE(server.state.checkpoint, wanted);
   EXPECT_EQ(server.variables, before);
   EXPECT_THAT(server.said, Not(Contains(kCheckpointNow)));
-  // The server would lower the low-water mark with the other one, and not raise it again.
+  // When innodb_max_dirty_pages_pct is lowered, the server lowers its low-water mark, too, and does
+  // not raise it again by itself.
   EXPECT_THAT(server.said, Contains("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 10.000000"));
 }
 
-// With nothing more to write the page cleaner takes no checkpoint.
+// When no page is dirty any more, the page cleaner takes no checkpoint.
 TEST(MariadbPagesTest, WhenSessionsPauseTheStatementEndsIt) {
   WritingServer server;
   server.looks_with_writes = 4;
@@ -135,8 +138,8 @@ TEST(MariadbPagesTest, WhenSessionsPauseTheStatementEndsIt) {
   EXPECT_THAT(server.said, Contains(kCheckpointNow));
 }
 
-// The log of sessions that wait for pages to be written stands still, too, and they go on to write
-// when the pages are written.
+// The log also stands still while sessions wait for pages to be written. They write again when the
+// pages are written.
 TEST(MariadbPagesTest, TheStatementWaitsUntilNoPageIsDirty) {
   WritingServer server;
   server.pages_cleaned = 2;
@@ -145,7 +148,7 @@ TEST(MariadbPagesTest, TheStatementWaitsUntilNoPageIsDirty) {
   EXPECT_EQ(server.dirty_at_checkpoint, 0u);
 }
 
-// The checkpoint itself writes 64 bytes at most behind what it covers.
+// A checkpoint writes a record of at most 64 bytes to the log, behind the position that it covers.
 TEST(MariadbPagesTest, WhatACheckpointWritesItselfIsNotWaitedFor) {
   WritingServer server;
   server.state = {.log_end = 50'064, .checkpoint = 50'000, .dirty_pages = 0};
@@ -156,8 +159,8 @@ TEST(MariadbPagesTest, WhatACheckpointWritesItselfIsNotWaitedFor) {
   EXPECT_THAT(server.said, testing::ElementsAre(kCheckpointNow));
 }
 
-// MariaDB 10.1 has neither the statement nor the low-water mark, and its page cleaner comes to the
-// end of the log.
+// MariaDB 10.1 has neither the statement nor the low-water mark. Its page cleaner's checkpoints
+// reach the end of the log.
 TEST(MariadbPagesTest, AnOldServerIsAskedForNothingThatItDoesNotKnow) {
   WritingServer server;
   server.variables.erase("innodb_max_dirty_pages_pct_lwm");

@@ -1,5 +1,5 @@
-// Tests what testbed knows of the versions of MariaDB: which arguments they take, which database is
-// of which version, and how an older one is asked to write its pages.
+// Tests what testbed knows of the versions of MariaDB: which arguments each accepts, which version
+// has made a database, and how an older server is asked to write its pages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ class MariadbFilesTest : public testing::Test {
   std::string directory_ = testing::TempDir() + "mariadb_files_XXXXXX";
 };
 
-// The flags of servers that were started with each size: 10.1.23 and 10.2.11, and then 10.11.19.
+// The flags come from servers that were started with each page size: first those of 10.1.23 and
+// 10.2.11, which are equal, and then those of 10.11.19.
 TEST_F(MariadbFilesTest, TheSizeOfPagesIsKnownInBothFormats) {
   const std::map<unsigned, uint32_t> sizes = {{0x0c0, 4096},  {0x100, 8192},  {0, 16384},
                                               {0x180, 32768}, {0x1c0, 65536}, {0x13, 4096},
@@ -67,7 +68,7 @@ TEST_F(MariadbFilesTest, TheSizeOfPagesIsKnownInBothFormats) {
   EXPECT_FALSE(mariadb::PageSizeOf(directory_));
 }
 
-// The beginnings of the logs of 10.1.23, 10.2.11 and 10.11.19.
+// The first bytes of log files of 10.1.23, 10.2.11 and 10.11.19.
 TEST_F(MariadbFilesTest, TheLogTellsTheVersion) {
   EXPECT_EQ(mariadb::LogVersionOf(directory_), 0u);
   Write("ib_logfile0", {{16, "    "}, {512, "x"}});
@@ -147,13 +148,13 @@ TEST(OldServerArgumentsTest, LimitsAreThoseOfTheVersion) {
   EXPECT_EQ(mysql::old_server::MaxValueSize(100123, uint64_t{1} << 30), mariadb::kMaxValueSize);
 }
 
-// A server whose page cleaner writes a bit with each look at its state.
+// A stand-in for a server whose page cleaner writes a few pages between two looks at its state.
 class SlowServer {
  public:
   std::vector<std::vector<std::string>> Ask(const std::string& sql) {
     said.push_back(sql);
     if (sql == "SHOW ENGINE INNODB STATUS") {
-      // The records of the checkpoint itself lie behind it.
+      // The log ends with the record of the checkpoint, which the checkpoint does not cover.
       if (variables.at("innodb_max_dirty_pages_pct") == "0.001") checkpoint += 100;
       if (checkpoint + 9 > end) checkpoint = end - 9;
       return {{"InnoDB", "",
@@ -187,7 +188,7 @@ TEST(OldServerPagesTest, AreWrittenAndTheServersVariablesStay) {
   mariadb::WritePages("mysql", ask, look, {.has_statement = false});
   EXPECT_GE(server.checkpoint + 64, server.end);
   EXPECT_EQ(server.variables, before);
-  // The capacity never lies above its maximum, which the server would raise for good.
+  // The capacity must never exceed its maximum: the server would then raise the maximum for good.
   const std::vector<std::string> sets = {"SET GLOBAL innodb_io_capacity_max = 1000000",
                                          "SET GLOBAL innodb_io_capacity = 1000000",
                                          "SET GLOBAL innodb_max_dirty_pages_pct = 0.001",
@@ -201,7 +202,8 @@ TEST(OldServerPagesTest, AreWrittenAndTheServersVariablesStay) {
   EXPECT_EQ(seen, sets);
 }
 
-// 10.2.11 has no variable of its state for it, without which a settle would not await the purge.
+// 10.2.11 has no status variable for the length of the history. Without that length a settle step
+// would not wait for the purge.
 TEST(OldServerPagesTest, ThePurgeIsFollowedByTheStatusOfInnodb) {
   const std::string status = "TRANSACTIONS\n---\nTrx id counter 7\nHistory list length 12\nLIST OF";
   const auto ask = [&](const std::string& sql) {
@@ -212,7 +214,7 @@ TEST(OldServerPagesTest, ThePurgeIsFollowedByTheStatusOfInnodb) {
   EXPECT_THROW(mysql::old_server::ParseStatus(status, "Log sequence number"), Error);
 }
 
-// The server wakes its purge once a second, and a busy machine lets it wait longer.
+// The server wakes its purge once a second, and later on a busy machine.
 TEST(PurgeTest, ItIsAwaitedFromOneOfItsRunsToTheNext) {
   using std::chrono::steady_clock;
   const auto run = steady_clock::now() + std::chrono::milliseconds(1200);
@@ -224,7 +226,7 @@ TEST(PurgeTest, ItIsAwaitedFromOneOfItsRunsToTheNext) {
   EXPECT_EQ(history, 0u);
 }
 
-// The purge removes the last version of a row before it has read what it reads.
+// The purge still reads pages after it has removed the last version of a row.
 TEST(PurgeTest, ItsReadsAreAwaited) {
   constexpr uint64_t kHistory = 2, kHeaders = 15;
   uint64_t calls = 0;
@@ -236,8 +238,8 @@ TEST(PurgeTest, ItsReadsAreAwaited) {
   EXPECT_GT(calls, kHistory + kHeaders);
 }
 
-// On a server that runs already the history of others' transactions becomes shorter and longer for
-// ever, and pages are read at all times.
+// On a server that runs already, transactions of other clients change the length of the history and
+// read pages all the time.
 TEST(PurgeTest, OtherClientsDoNotLetItWaitForEver) {
   constexpr std::chrono::milliseconds kPatience(60);
   for (const uint64_t least : {0, 7}) {

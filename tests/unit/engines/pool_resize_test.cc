@@ -49,7 +49,7 @@ class ResizingServer {
   }
 
   std::deque<std::string> refusals;  // answers to the next requests for a size
-  std::deque<std::string> states;    // of a resize in a thread of the server; the last one stays
+  std::deque<std::string> states;    // of a resize in the server's thread; the last one is repeated
   std::map<std::string, std::string> variables = {{"innodb_buffer_pool_size", "25165824"},
                                                   {"innodb_max_dirty_pages_pct", "90.000000"},
                                                   {"innodb_max_dirty_pages_pct_lwm", "10.000000"}};
@@ -72,8 +72,8 @@ class ResizingServer {
   }
 };
 
-// InnoDB ends a checkpoint that it was asked for when no session writes, and those of a resize
-// write for ever.
+// The statement for a checkpoint returns only when no session writes. During a resize sessions may
+// write for ever, so ResizePool must not use that statement.
 TEST(InnodbPoolResizeTest, AShrinkThatTheServerGaveUpIsTriedAgainWithoutACheckpoint) {
   ResizingServer server;
   server.refusals.assign(2, "innodb_buffer_pool_size change aborted");
@@ -103,7 +103,7 @@ TEST(InnodbPoolResizeTest, AnyOtherRefusalIsTold) {
   EXPECT_EQ(server.dirty_pages.size(), 1u);
 }
 
-// An older server says that it has failed in words of its own, and has that state from then on.
+// An older server reports a failed resize by a state with other words, and keeps that state.
 TEST(InnodbPoolResizeTest, AStateThatStaysIsNamed) {
   ResizingServer server;
   server.states = {"Withdrawing blocks to be shrunken.", "Resizing buffer pool failed"};

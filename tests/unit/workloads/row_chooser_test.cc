@@ -41,7 +41,7 @@ TEST(RowChooserTest, ScrambledHasThePopularityOfYcsbsRanks) {
   // The sum of 1 / rank^0.99 over 10,000,000,000 ranks, the constant of ScrambledZipfianGenerator.
   constexpr double kZeta = 26.46902820178302;
   const std::vector<double> shares = Shares(Distribution::kScrambled, 7);
-  // The ranks that are hashed onto a row add to its share, together as much as to any other row.
+  // All ranks are hashed to rows. Many unpopular ranks meet at each row, and add the same to each.
   const double rest = (1 - 1 / kZeta) / kRows;
   // YCSB's generator, Gray's, asks for the third rank a fifth more often than Zipf's law does.
   const double third = 1.2028 * std::pow(3, -0.99) / kZeta;
@@ -102,8 +102,8 @@ size_t CountCommon(const std::set<uint64_t>& a, const std::set<uint64_t>& b) {
       std::count_if(a.begin(), a.end(), [&](uint64_t row) { return b.contains(row); }));
 }
 
-// Of 20 rows of 1000 at random, 0.4 are among 20 others; 4 or more are with a probability of
-// 0.06 %.
+// Two random sets of 20 rows out of 1000 have 0.4 rows in common on average. They have 4 or more in
+// common with a probability of 0.06 %.
 TEST(RowChooserTest, OtherPopularRowsAreAmongTheFirstOnesByChanceAlone) {
   for (const Distribution distribution :
        {Distribution::kZipfian, Distribution::kScrambled, Distribution::kHot}) {
@@ -135,7 +135,8 @@ TEST(RowChooserTest, PopularRowsDoNotFollowTheOrderOfInsertion) {
   EXPECT_LT(CountCommon(loaded, popular), 4u);
 }
 
-// With 8 bytes, keys in the order of the rows have absent ones behind the last row alone.
+// Keys of 8 bytes that number the rows have no gaps, so that all absent keys lie behind the last
+// row.
 TEST(CheckHitRatioTest, RefusesAbsentKeysThatAllLieInOnePlace) {
   for (const KeyOrder order : {KeyOrder::kSequential, KeyOrder::kPermuted, KeyOrder::kRandom}) {
     for (const size_t key_size : {8, 9, 16}) {
@@ -164,7 +165,7 @@ TEST(GrayZipfTest, AfterAChangeOfItsRanksItIsAsMadeWithThem) {
     zipf.Resize(ranks);
     const GrayZipf made(ranks, 0.99);
     for (double p = 0; p < 1; p += 0.001) {
-      // Sums of other orders may round a rank's border to its other side.
+      // The sums are added in another order, so rounding may move the border of a rank by one.
       EXPECT_NEAR(static_cast<double>(zipf(p)), static_cast<double>(made(p)), 1)
           << ranks << ' ' << p;
     }

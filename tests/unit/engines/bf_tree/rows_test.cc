@@ -1,4 +1,4 @@
-// Tests the search for the row before a key, against a std::map, and the bytes of values.
+// Tests the search for the row before a key, compared with a std::map, and the encoding of values.
 #ifdef TESTBED_HAVE_BF_TREE
 #include "engines/bf_tree/rows.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using Model = std::map<std::string, std::string>;
 
-// Scans a model as the library scans a tree, and counts the scans.
+// Scans a std::map as the library scans a tree, and counts the scans.
 class ModelSource : public RowSource {
  public:
   explicit ModelSource(const Model* model) : model_(model) {}
@@ -45,7 +45,7 @@ class ModelSource : public RowSource {
 
 class FindBeforeTest : public testing::Test {
  protected:
-  // Expects the row before `bound` that the model has, or none.
+  // Expects that FindBefore finds the row that the model has before `bound`, or none.
   void Look(const std::string& bound, uint32_t most = 8) {
     SCOPED_TRACE("before " + testing::PrintToString(bound));
     ModelSource source(&model_);
@@ -60,7 +60,7 @@ class FindBeforeTest : public testing::Test {
     ASSERT_GT(rows.count(), 0u);
     EXPECT_EQ(rows.key(rows.count() - 1), before->first);
     EXPECT_EQ(rows.value(rows.count() - 1), before->second);
-    // All that it returns is there, without gaps.
+    // The other rows that it returns are the model's rows before that one, without gaps.
     for (uint32_t i = rows.count(); i-- > 0; --before) {
       ASSERT_EQ(rows.key(i), before->first);
       if (i > 0) {
@@ -102,7 +102,7 @@ TEST_F(FindBeforeTest, AgreesWithAModel) {
   }
 }
 
-// All keys but their last bytes are alike, and longer than the digits that are halved.
+// The keys differ only in bytes behind the digits that the search halves.
 TEST_F(FindBeforeTest, KeysAsLongAsCanBe) {
   for (int i = 0; i < 100; ++i) {
     model_[kPrefix + std::string(122, '\xff') + static_cast<char>(i)] = "row";
@@ -115,7 +115,7 @@ TEST_F(FindBeforeTest, KeysAsLongAsCanBe) {
   Look(kEnd);
 }
 
-// Rows that are walked backward cost few scans each.
+// A walk backward over rows takes few scans for each.
 TEST_F(FindBeforeTest, TakesFewScansAmongNumbers) {
   for (int i = 0; i < 20000; ++i) model_[kPrefix + "row" + std::to_string(1000000 + i)] = "v";
   Look(kPrefix + "row1010005", 64);

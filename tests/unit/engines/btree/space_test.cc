@@ -73,7 +73,7 @@ TEST(SpaceTest, GivesNoPageTwice) {
   }
   EXPECT_EQ(space.used_pages(), count);
 
-  // A snapshot must hold the used pages, and not those that are only reserved.
+  // A snapshot must have the used pages, and not those that are only reserved.
   Space restored(4096, [](uint32_t) {});
   restored.Restore(space.Snapshot());
   EXPECT_EQ(restored.used_pages(), count);
@@ -145,7 +145,8 @@ TEST(SpaceTest, APromiseThatFindsNoMemoryLeavesTheLength) {
   EXPECT_EQ(space.used_pages(), kPages + 1);
 }
 
-// Half of the database is the most that a commit of small rows into few pages can split.
+// The promise for a commit is bounded twice: by the number of its rows, and by the pages that exist
+// or that its bytes fill. Many small rows into few pages meet the second bound.
 TEST(SpaceTest, ACommitIsPromisedNoMoreThanItsRowsAndThePagesCanNeed) {
   Space space(65536, [](uint32_t) {});
   space.MarkUsed(space.Reserve(100), 100);

@@ -103,7 +103,7 @@ TEST(AbAnswersTest, OneLoadAnswersNothing) {
   EXPECT_THAT(AbReportText(document), HasSubstr("cannot be told from 1 load"));
   EXPECT_THAT(AbReportText(document),
               HasSubstr("5 loads of each side would be enough, where they agree:\n" + command));
-  // The time that ended it would end the command, too.
+  // The --time that ended the comparison would end the repeated command, too.
   document["command"] = {"ab", "--a", "", "--b", "io=direct threads=2", "--time", "3s", "--quiet"};
   document["seconds_per_load"] = 3.1;
   const std::string longer =
@@ -126,7 +126,7 @@ TEST(AbAnswersTest, ASmallChangeOfACountIsFoundAtOnce) {
   EXPECT_NEAR(asks.effect, 1.001, 1e-6);
 }
 
-// The metrics have rows of their own.
+// Counters that are also metrics have rows in the table of metrics, and are not named again.
 TEST(AbAnswersTest, NamesTheCountersThatMovedAndNoMetric) {
   json document = Comparison(8, 1, 0.001);
   for (json& sample : document["samples"]) {
@@ -170,7 +170,8 @@ TEST(AbAnswersTest, AMetricOfOneSideIsShownAndNamesTheOther) {
   EXPECT_EQ(AbExitCode(document), 125);
 }
 
-// No load would tell what is not measured. What is measured is waited for.
+// A comparison must not wait for more loads to decide a metric that is not measured. It waits for
+// one that is.
 TEST(AbAnswersTest, MoreLoadsTellNothingOfWhatIsNotMeasured) {
   json document = LoadsApart(4, 0.97, 0.05);
   document["fail_if"] = {"rate < -3 %"};
@@ -186,7 +187,7 @@ TEST(AbAnswersTest, MoreLoadsTellNothingOfWhatIsNotMeasured) {
   EXPECT_TRUE(MayStillTell(document));
 }
 
-// Where the user sets the rate, it answers nothing.
+// When the user has set the rate, the answer on the rate tells nothing.
 TEST(AbAnswersTest, AtASetRateTheLatencyIsWhatIsAsked) {
   json document = Comparison(8, 1, 0.0001);
   for (json& sample : document["samples"]) {
@@ -211,8 +212,8 @@ std::string TopOf(const json& document) {
   return text.substr(0, text.find("\n\n"));
 }
 
-// Metrics of slices count nothing of a rest, so that an answer is false by what a side leaves for
-// it.
+// The metrics of slices leave out the rest between them, so an answer is wrong by the work that a
+// side puts off until its rest.
 TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
   const std::string left_out = "at rest, between its slices, and these metrics leave that out";
   json document = Comparison(4, 1, 0.001);
@@ -223,9 +224,9 @@ TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
       sample["counters"] = {{"cpu_user_seconds", 0.09}, {"cpu_system_seconds", 0.01}};
       sample["rest"] = {{"seconds", 0.2}};
       if (b) sample["rest"]["cpu_system_seconds"] = cpu;
-      // The side waits until the other is loaded.
+      // Before its first slice a side waits until the other side is loaded. That is no rest.
       if (sample["block"] == 0) sample["rest"]["cpu_user_seconds"] = 5;
-      // Of a load that one side did not finish nothing is answered.
+      // A load that one side did not finish counts for no answer.
       if (sample["load"] == 3) sample["rest"]["cpu_user_seconds"] = 5;
     }
     document["loads"] = 3;
@@ -257,7 +258,8 @@ TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
                         left_out));
 }
 
-// A side with more memory than it was given is not the one that was asked about.
+// The answer must say that a setting was not in force: a side with more memory than --ram is not
+// the side that the user wanted to measure.
 TEST(AbAnswersTest, ASettingThatIsNotInForceIsToldWithTheAnswer) {
   const std::string of_b = "side b: --ram is not enforced, caches may hold more: a server";
   const std::string of_all = "--readahead is not in force: only root may";
@@ -314,8 +316,8 @@ TEST(AbAnswersTest, NoLoadWaitsWhenTheComparisonHasEnded) {
   EXPECT_EQ(Find(AbAnswers(document), "rate").answer.loads_a, 10);
 }
 
-// A disturbance stretches a slice of side b to nine times its length. Its load did 400 operations
-// in 0.3 s then, whatever the mean of the rates of its slices is.
+// A disturbance stretches a slice of side b to nine times its length. The load then did 400
+// operations in 0.3 s, and its rate is that quotient, not the mean of its slices' rates.
 TEST(AbAnswersTest, TheRateOfALoadIsItsOperationsByItsSeconds) {
   json document = Comparison(4, 1, 0);
   for (json& sample : document["samples"]) {
@@ -336,8 +338,8 @@ TEST(AbAnswersTest, TheRateOfALoadIsItsOperationsByItsSeconds) {
   EXPECT_EQ(Find(answers, "cpu_us").answer.outcome, Outcome::kSame);
 }
 
-// At a set rate each kind's p99 is what the comparison was made for. Each of several could be told
-// to differ by chance.
+// At a set rate the user asks about the p99 of each kind of operation. With several of them the
+// chance grows that one seems to differ, so they are corrected together.
 TEST(AbAnswersTest, SeveralMetricsThatItWasMadeForAreCorrectedTogether) {
   json document = Comparison(8, 1, 0.001);
   for (json& sample : document["samples"]) {
@@ -376,7 +378,7 @@ TEST(AbAnswersTest, EachKindOfOperationIsAnsweredApart) {
   EXPECT_NEAR(update.answer.effect, 2, 1e-6);
   EXPECT_EQ(read.answer.outcome, Outcome::kSame);
   EXPECT_FALSE(update.asked);
-  // A kind's metric is as coarse as the metric itself.
+  // The metric of a kind of operations has the resolution of the general metric.
   EXPECT_EQ(update.metric.resolution, FindMetric("p99")->resolution);
   EXPECT_TRUE(Find(answers, "point-read.rate").metric.speed);
   EXPECT_THROW(Find(answers, "p99"), std::out_of_range);
@@ -415,7 +417,7 @@ TEST(AbAnswersTest, CountersBeyondThoseShownAreCounted) {
           (sample["side"] == "b" ? 103 + counter : 100);
     }
   }
-  // The counter that doubles and 14 others moved.
+  // 15 counters moved: the one that doubles, and 14 others.
   EXPECT_THAT(AbReportText(document),
               HasSubstr("(facts, not causes): the 12 of 15 that moved furthest"));
 }
@@ -515,7 +517,8 @@ TEST(AbAnswersTest, ManySidesAndConditionsMakeNoFalseAlarms) {
   EXPECT_GE(ShareOfCode(0, 4, 0, {"rate < -10 %", "engine_asks > 10 %"}), 0.95);
 }
 
-// The 99.9th percentile of 200 latencies is the slowest of them, and that of 800 alike is slower.
+// The 99.9th percentile of 200 latencies is the slowest of them. That of 800 latencies of the same
+// distribution is slower, so the report must tell the numbers.
 TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
   json document = Comparison(4, 1, 0.001);
   for (json& sample : document["samples"]) {
@@ -538,8 +541,8 @@ TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
   }
 }
 
-// The runs of rounds are short, too. Those of 2 s at 400 and 600 operations a second have 800 and
-// 1200 of them.
+// The runs of rounds are short, too. Runs of 2 s at 400 and 600 operations a second have 800 and
+// 1200 latencies.
 TEST(AbAnswersTest, PercentilesOfShortRunsAreTold) {
   json document = Comparison(4, 1, 0.001);
   document["slice_seconds"] = nullptr;

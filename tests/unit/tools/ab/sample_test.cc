@@ -15,8 +15,8 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::StartsWith;
 
-// Returns a slice of 100 operations by an engine that counts blocks of its cache, none of which it
-// found there.
+// Returns a slice of 100 operations by an engine that counts the requests to its cache. All of them
+// missed.
 json Slice() {
   const json device = {{"reads", 40}, {"read_bytes", 4000}, {"writes", 0}, {"write_bytes", 0}};
   const json account = {
@@ -69,7 +69,8 @@ TEST(AbSampleTest, ADeviceThatSidesShareIsLeftOut) {
   EXPECT_FALSE(LeaveOutSharedDevice(Slice()["account"], &sample));
 }
 
-// The account of the kernel tells the requests of other programs, as the other side's, apart.
+// With a kernel account, requests of other programs, such as the other side, are counted apart. So
+// the metrics of the device stay.
 TEST(AbSampleTest, AKernelAccountKeepsTheMetricsOfTheDevice) {
   json slice = Slice();
   slice["account"]["other_threads"] = json::array();

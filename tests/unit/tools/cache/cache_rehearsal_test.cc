@@ -69,8 +69,8 @@ TEST(CacheRehearsalTest, TheMostAtAMomentBoundsTheShareWhereItIsFarFromTheMean) 
   EXPECT_LT(Find(&wild), 0.85 * Find(&calm));
 }
 
-// A larger cache would be as empty, and an engine may size its other memory by what the cache
-// leaves.
+// A larger cache would hold no more, and an engine may size its other memory by what the cache
+// leaves over.
 TEST(CacheRehearsalTest, ACacheThatStaysHalfEmptyIsNotMadeLarger) {
   FakeEngine engine;
   engine.database = 40 * kMiB;
@@ -92,7 +92,7 @@ TEST(CacheRehearsalTest, AShareThatIsTooSmallToWorkInEndsTheSearch) {
         50, kRam,
         [&](double pct) {
           if (pct < least) throw Error(Error::kRun, "rolled back");
-          // The engine needs more than the memory above 30 %, and much less below.
+          // With a share above 30 % the engine needs more than the memory, else much less.
           return Rehearsal{pct, 0, kRam * (pct > 30 ? 1.2 : 0.5), 0};
         },
         &chosen);
@@ -133,8 +133,8 @@ TEST(CacheRehearsalTest, ARunThatWasEndedIsDoneAnewWithLess) {
 }
 
 TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
-  // The engine needs much more as soon as its cache exceeds a half, which a line through smaller
-  // shares does not tell.
+  // The engine needs much more as soon as its cache exceeds half of the memory. A line through
+  // smaller shares does not predict that.
   double chosen = 0;
   std::vector<double> asked;
   const auto rehearse = [&](double pct) {
@@ -148,9 +148,9 @@ TEST(CacheRehearsalTest, AShareThatWasTooLargeIsNotChosen) {
   EXPECT_GE(chosen, 50);
 }
 
-// Chance moves the memory of each rehearsal, so that a line through the points misleads. A
-// rehearsal that exceeded the memory bounds the choice although another, with a similar share, did
-// not.
+// The memory of each rehearsal varies by chance, so that a line through the points misleads. A
+// rehearsal that exceeded the memory bounds the choice, although another one with a similar share
+// stayed within it.
 TEST(CacheRehearsalTest, WhatChanceSparedOneRehearsalIsNotReliedOn) {
   double chosen = 0;
   std::vector<double> needs = {257, 259, 229, 264};
@@ -255,7 +255,8 @@ TEST(CacheRehearsalTest, APhaseIsRehearsedWithALengthRateAndPopularRowsOfItsOwn)
   EXPECT_NE(with("point-read ~2"), with("point-read"));
 }
 
-// Once, the first cell of a list decided the share of all that read other rows, or fewer.
+// Cells that read other rows, or fewer rows, fill their caches otherwise. An earlier version made
+// them share the rehearsal of the first cell.
 TEST(CacheRehearsalTest, CellsThatReadOtherRowsShareNoRehearsal) {
   const json usual = RehearsalIdentity(Options({}));
   for (const std::vector<std::string>& other :

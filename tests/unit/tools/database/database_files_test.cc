@@ -140,7 +140,8 @@ TEST_F(DatabaseFilesTest, AFileThatIsMadeAnewIsNoLinkToAnother) {
         << error.what();
   }
   EXPECT_EQ(fs::file_size(dir_ + "/theirs"), 6u);
-  // A user's link to a directory on another disk is followed, and one to a file that is there.
+  // A link of the user to a directory on another disk is followed, and so is a link to an existing
+  // file that is opened with kMustExist.
   fs::create_directory(dir_ + "/disk");
   fs::create_directory_symlink("disk", dir_ + "/log");
   File::Open(dir_ + "/log/log-1", options);
@@ -149,7 +150,7 @@ TEST_F(DatabaseFilesTest, AFileThatIsMadeAnewIsNoLinkToAnother) {
   EXPECT_EQ(File::Open(dir_ + "/btree.data.new", options)->Size(), 6u);
 }
 
-// A directory that another run uses is not cleared, nor one that a link leads to.
+// A directory that another run uses is not cleared, nor is one that is given by a link.
 TEST_F(DatabaseFilesTest, ADirectoryInUseIsNotCleared) {
   const std::string held = dir_ + "/held";
   fs::create_directories(held);

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-// Returns a result with one load for each of the rates.
+// Returns the result of a night, with one load for each of the rates.
 HistoryEntry Entry(int night, const std::vector<double>& rates, int cache_pct = 50) {
   json document = {{"started", "2026-10-" + std::to_string(10 + night) + "T02:00:00Z"},
                    {"options", {{"engine", "btree"}, {"cache_pct", cache_pct}, {"seed", night}}},
@@ -56,7 +56,8 @@ TEST(HistorySeriesTest, ARunWhoseSettingsWereRefusedIsOfAnotherSeries) {
   EXPECT_EQ(series[1].points[1].commit, "c3");
 }
 
-// Nights have seeds of their own, and each draws other sizes.
+// Each night has another seed, so its random sizes of values differ. They must not begin a new
+// series, but sizes that are measured from a file must.
 TEST(HistorySeriesTest, RandomSizesOfValuesGoOnWithEachSeed) {
   std::vector<HistoryEntry> entries;
   for (int night = 0; night < 3; ++night) {
@@ -70,14 +71,15 @@ TEST(HistorySeriesTest, RandomSizesOfValuesGoOnWithEachSeed) {
   EXPECT_EQ(SeriesOf(entries, {"rate"}).size(), 3u);
 }
 
-// Returns for each series whether it goes on.
+// Returns for each series whether later results continue it (HistorySeries::goes_on).
 std::vector<bool> GoOn(const std::vector<HistoryEntry>& entries) {
   std::vector<bool> all;
   for (const HistorySeries& series : SeriesOf(entries, {"rate"})) all.push_back(series.goes_on);
   return all;
 }
 
-// What was slow on the last nights before an update of the kernel would be told as slower for ever.
+// An update of the kernel ends a series and begins another. If the ended one were judged, a slow
+// result on its last nights would be reported for ever.
 TEST(HistorySeriesTest, ASeriesThatEndedIsNotJudged) {
   std::vector<HistoryEntry> entries;
   for (int night = 0; night < 12; ++night) {
@@ -96,7 +98,8 @@ TEST(HistorySeriesTest, ASeriesThatEndedIsNotJudged) {
   // The same holds when the same commit was measured before and after the update.
   updated.back().commit = "c11";
   EXPECT_EQ(GoOn(updated), (std::vector<bool>{false, true}));
-  // Settings that are measured side by side each go on with the commits, others end.
+  // A series ends when a later commit is measured without it. Series that are measured at the same
+  // commits all go on.
   entries.push_back(Entry(12, {50}, 20));
   EXPECT_EQ(GoOn(entries), (std::vector<bool>{false, true}));
   entries.back().commit = "c11";

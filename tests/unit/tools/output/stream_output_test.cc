@@ -83,7 +83,7 @@ TEST_F(StreamOutputTest, AReaderOfAPipeMayComeLateAndBeSlow) {
   EXPECT_EQ(read.size(), text.size());
 }
 
-// One process reads both pipes: first the last one to its end, and then the other.
+// One process reads both pipes: the last one to its end, and then the other.
 TEST_F(StreamOutputTest, SeveralPipesMayBeReadInAnyOrder) {
   const std::vector<std::string> pipes = {dir_ + "a", dir_ + "b", dir_ + "nobody's"};
   for (const std::string& pipe : pipes) ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -123,7 +123,7 @@ TEST_F(StreamOutputTest, APipeThatIsFullKeepsNoOtherWaiting) {
       std::vector<char> part(1 << 16);
       for (int i : {1, 0}) {
         while (read[i].size() < text.size()) {
-          // A pipe that nobody has opened for writing yet would have an end.
+          // poll waits for a writer: a read from a pipe without one returns the end of the file.
           pollfd ready = {.fd = readers[i], .events = POLLIN, .revents = 0};
           ::poll(&ready, 1, -1);
           const ssize_t n = ::read(readers[i], part.data(), part.size());
@@ -144,7 +144,7 @@ TEST_F(StreamOutputTest, APipeThatIsFullKeepsNoOtherWaiting) {
   }
 }
 
-// The node has a number that no driver can have, so that there is nothing behind it.
+// The device node has a number that no driver can have, so that no device belongs to it.
 TEST_F(StreamOutputTest, ABlockDeviceIsNeverWritten) {
   const std::string node = dir_ + "node";
   if (::mknod(node.c_str(), S_IFBLK | 0600, ::makedev(4000, 1)) != 0) {
@@ -173,7 +173,7 @@ TEST_F(StreamOutputTest, AFileThatThisProgramWasGivenOpenIsAppendedTo) {
   WriteOutputFile("--json", name, "first ");
   WriteOutputFile("--json", "/proc/self/fd/" + std::to_string(fd), "second");
   EXPECT_EQ(Contents(path), "before first second");
-  // Under its real name it is the same file, and would be replaced.
+  // The real name names the same file, and an output there would replace it.
   EXPECT_THROW(CheckOutputPlaces({{"--json", name}, {"--csv", fs::canonical(path)}}, {}), Error);
   fs::remove(path);
   EXPECT_EQ(Refusal(name), "") << "a file without a name";

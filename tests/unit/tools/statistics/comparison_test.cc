@@ -94,8 +94,8 @@ TEST(CompareTest, AveragesTheSlicesOfALoadAndCountsLoads) {
   EXPECT_EQ(answer.outcome, Outcome::kMore);
 }
 
-// Each slice has 100 operations. The four slices of a load take two seconds on A and three on B,
-// which its rate and its mean latency must agree on.
+// Each slice has 100 operations. The four slices of a load take two seconds on A and three on B, so
+// the answers on the rate and on the mean latency must be each other's inverse.
 TEST(CompareTest, SlicesCountByTheirWeights) {
   std::vector<Sample> rates, latencies;
   for (int load = 0; load < 3; ++load) {
@@ -161,8 +161,8 @@ TEST(CompareTest, EqualCoarseValuesAreNoCertainty) {
   EXPECT_EQ(Compare(samples, {.resolution = 1.0 / 64}).outcome, Outcome::kUnknown);
 }
 
-// The true values differ by 0.1 %, and a border between two steps lies between them. All loads are
-// off alike, so that more of them do not tell a difference of a step.
+// The true values differ by 0.1 %, and a border between two steps lies between them. Rounding moves
+// all loads alike, so that no number of loads can tell a difference of one step.
 TEST(CompareTest, AStepIsNoDifferenceHoweverManyLoadsThereAre) {
   constexpr double kStep = 1.0 / 64;
   const double a = 100, b = 100 * (1 + kStep);
@@ -262,7 +262,7 @@ TEST(CompareTest, ForecastsTheLoadsThatWouldTell) {
   const Answer answer = Compare(Samples(a, b), {});
   ASSERT_EQ(answer.reason, Reason::kTooWide);
   ASSERT_TRUE(answer.more);
-  // The same spread at the forecast number of loads tells, at one less it does not.
+  // With the same spread, the forecast number of loads is enough to tell, and one load less is not.
   const int n = 5 + answer.more->loads;
   const auto told = [&](int loads) {
     const double error = answer.standard_error * std::sqrt(5.0 / loads);
@@ -289,16 +289,16 @@ TEST(CompareTest, TheWiderOfWelchsAndStudentsIntervalsCounts) {
   EXPECT_NEAR(std::log(answer.high / answer.effect),
               answer.pooled_error * StudentQuantile(0.025, 31), 1e-9);
   EXPECT_NEAR(answer.p, 2 * StudentTail(answer.center / answer.pooled_error, 31), 1e-9);
-  // Where the few spread more, Welch's is wider.
+  // When the side with few loads spreads more, Welch's interval is the wider one.
   const Answer noisy = Compare(Samples(many, {90, 102, 115}), unpaired);
   EXPECT_NEAR(std::log(noisy.high / noisy.effect),
               noisy.standard_error * StudentQuantile(0.025, noisy.freedom), 1e-9);
   EXPECT_GT(noisy.standard_error, noisy.pooled_error);
-  // Of equally many loads Welch's is never the narrower one.
+  // With equal numbers of loads Welch's interval is never the narrower one.
   EXPECT_NEAR(Compare(Samples(few, few), unpaired).freedom, 4, 1e-6);
 }
 
-// The side with many loads is the noisy one. A few more of each lessen its error by little.
+// The side with many loads is the noisy one. A few more loads of each side reduce its error little.
 TEST(CompareTest, ForecastsTheLoadsOfSidesThatHaveUnequalNumbers) {
   const std::vector<double> a = {100, 100.1, 99.9, 100};
   std::vector<double> b;
@@ -336,7 +336,7 @@ TEST(CompareTest, LooksMakeTheIntervalWiderAndAreTakenAtFixedNumbers) {
   EXPECT_EQ(looking.left_out, 2);
   EXPECT_LT(looking.low, fixed.low);
   EXPECT_GT(looking.p, fixed.p);
-  // When the comparison has ended, no load waits for a look that does not come.
+  // When the comparison has ended, all loads count: no later look will come to count them.
   const Answer ended = Compare(Samples(a, b), {.sequential = true, .ended = true});
   EXPECT_EQ(ended.loads_a, 11);
   EXPECT_EQ(ended.left_out, 0);
@@ -393,8 +393,8 @@ TEST(CorrectionsTest, IntervalsHoldZeroExactlyWhenNoDifferenceIsTold) {
   }
 }
 
-// Of two p-values the larger one is adjusted to what the smaller one is, unless it is twice as
-// large.
+// Holm's method adjusts two p-values to the same value unless the larger one is more than twice the
+// smaller one.
 TEST(CorrectionsTest, EqualAdjustedValuesHaveIntervalsInTheOrderOfTheirOwn) {
   std::vector<Answer> answers;
   for (double shift : {0.0233, 0.0265}) {

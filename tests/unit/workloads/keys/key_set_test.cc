@@ -79,7 +79,7 @@ TEST_F(KeySetTest, WhatIsNotHereIsNamedWithWhatBringsIt) {
             "--keys places needs " + file +
                 ", which `tools/setup/fetch_places.sh` fetches; a file named places is given as "
                 "./places");
-  // A directory of the name is not the file.
+  // A directory in place of the file does not count.
   EXPECT_NE(Refusal("words", {.words = directory_}).find("--keys words ("), std::string::npos);
 }
 
@@ -102,7 +102,7 @@ TEST_F(KeySetTest, PathsAreThoseOfRegularFiles) {
   EXPECT_EQ(ReadKeySet("paths:" + top + "/b"), top + "/b/two\n");
 }
 
-// A directory that is given by a link to it is meant; links below it are not followed.
+// DIR of paths:DIR may be a symbolic link to a directory. Links below it are not followed.
 TEST_F(KeySetTest, ThePathsBelowALinkAreThoseOfItsDirectory) {
   Write("here/file");
   fs::create_directory_symlink("here", directory_ / "link");
@@ -164,13 +164,13 @@ TEST_F(KeySetTest, FetchedPlacesLieInTheCacheFolder) {
   EXPECT_TRUE(FetchedPlaces().starts_with("/mine/places-")) << FetchedPlaces();
   EXPECT_TRUE(FetchedPlaces().ends_with("/places")) << FetchedPlaces();
   EXPECT_EQ(KeySourceFile("places"), FetchedPlaces());
-  // An empty variable is as good as none.
+  // An empty variable counts as unset.
   const ChangedVariable none("TESTBED_CACHE_DIR", "");
   EXPECT_TRUE(fs::path(FetchedPlaces()).is_absolute()) << FetchedPlaces();
   EXPECT_FALSE(FetchedPlaces().starts_with("/mine"));
 }
 
-// Another user may have built the program, as that of a Debian package.
+// Another user may have built the program, as with a Debian package.
 TEST_F(KeySetTest, PlacesThatThisUserHasFetchedAreFound) {
   fs::path name;  // of the folder, with the version
   {
@@ -183,7 +183,7 @@ TEST_F(KeySetTest, PlacesThatThisUserHasFetchedAreFound) {
   const ChangedVariable home("HOME", directory_ / "home");
   {
     const ChangedVariable cache("XDG_CACHE_HOME", directory_ / "cache");
-    // Where nobody has fetched them, it is said where this user's would be.
+    // When nobody has fetched the places, this is the path that they would have for this user.
     const std::string nowhere = FetchedPlaces();
     EXPECT_TRUE(nowhere == (directory_ / in_cache).string() || fs::exists(nowhere)) << nowhere;
     Write(in_cache);
@@ -254,7 +254,7 @@ TEST_F(KeySetTest, ASearchThatTheSystemCannotGoOnWithMakesNoSet) {
   EXPECT_NE(said.find(directory_.string()), std::string::npos) << said;
 }
 
-// Any user but root finds the same set with the directory as without it.
+// The closed directory changes nothing for any user but root, who may list it.
 TEST_F(KeySetTest, ADirectoryThatThisUserMayNotListIsPassedOver) {
   Write("file");
   Write("closed/file");

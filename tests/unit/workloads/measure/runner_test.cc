@@ -56,8 +56,8 @@ TEST_F(RunnerTest, CountsExactlyTheOperationsAskedFor) {
   EXPECT_EQ(result.wrong, 0u);
 }
 
-// An engine spreads the sessions of clients over the addresses of its server, and not those of a
-// load.
+// An engine spreads the clients' sessions over the addresses of its server by their numbers. The
+// sessions of a load have no number, and all go to the first address.
 TEST_F(RunnerTest, ClientsHaveSessionsByTheirNumberUnlessTheyLoad) {
   const std::unique_ptr<Workload> insert = FindWorkload("insert").make(dataset_, {});
   PhaseOptions load;
@@ -125,7 +125,7 @@ TEST_F(RunnerTest, ACheckWithoutAnAnswerFindsNothingWrong) {
   EXPECT_EQ(engine_.lost_reads, 0);
 }
 
-// The row may be there or not.
+// After a lost server it is unknown whether the inserted row exists.
 TEST_F(RunnerTest, AnInsertWithoutAnAnswerMakesItUnknownWhichRowsThereAre) {
   Load(1, 100);
   engine_.addresses = {{"n1", ""}, {"n2", ""}};
@@ -207,7 +207,7 @@ TEST_F(RunnerTest, HitRatioIsTheShareOfKeysThatExist) {
   EXPECT_EQ(result.wrong, 0u);
 }
 
-// Grants slices of 20 ms, and collects what they counted.
+// A SliceControl that grants slices of 20 ms and collects their counts.
 class SomeSlices : public SliceControl {
  public:
   explicit SomeSlices(int n) : left_(n) {}
@@ -253,7 +253,7 @@ TEST_F(RunnerTest, SlicesAddUpToThePhaseAndRestsCountForNothing) {
   }
 }
 
-// Slices whose figures cannot be read, as when an engine's server was killed.
+// A SliceControl that fails to read the figures of a slice, as when an engine's server was killed.
 class UnreadableSlices : public SliceControl {
  public:
   explicit UnreadableSlices(bool after_rest) : after_rest_(after_rest) {}
@@ -284,7 +284,7 @@ TEST_F(RunnerTest, AnErrorBetweenSlicesEndsTheClientsAndReachesTheCaller) {
                 after_rest ? "unreadable after a rest" : "unreadable after a slice");
     }
   }
-  // What a client met says more than that the figures cannot be read.
+  // The error of a client says more than the error that the figures cannot be read.
   engine_.fails = true;
   UnreadableSlices slices(false);
   PhaseOptions phase;
@@ -350,7 +350,7 @@ TEST_F(RunnerTest, AClientIsToldOfEachCheckBeforeItsOperation) {
   }
 }
 
-// One client has ten operations, the others have no end of them.
+// One client has ten operations, the others go on for ever.
 class UnevenWorkload : public SlowWorkload {
  public:
   UnevenWorkload() : SlowWorkload(0) {}
@@ -386,7 +386,7 @@ TEST_F(RunnerTest, OfUnevenClientsAllTogetherPerformTheOperationsAskedFor) {
   EXPECT_EQ(RunPhase(engine_, workload, phase).operations(), 2010u) << "they have no more";
 }
 
-// A client that does much when it is given back, as one that reads the profile of its phase.
+// A client whose destructor takes long, as of one that reads the profile of its phase.
 class TidyClient : public SlowClient {
  public:
   using SlowClient::SlowClient;

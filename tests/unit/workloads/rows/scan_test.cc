@@ -91,7 +91,7 @@ TEST_F(ScanTest, ARightScanIsFoundRight) {
     const PhaseResult result = Run("mixed", Mix({{"scan", 3}, {other, 1}}, 9), 400, 1);
     EXPECT_EQ(result.verified, 400u);
     EXPECT_EQ(result.wrong, 0u) << other << ": " << result.first_wrong;
-    // The database is as loaded for the next mix.
+    // The table is loaded anew, so that the next mix begins with the same rows.
     engine_.table(engine_.OpenTable(kMainTable)).clear();
     Run("insert", {});
   }
@@ -113,11 +113,12 @@ TEST_F(ScanTest, EachKindOfWrongScanIsCounted) {
   }
 }
 
-// The row that a read-modify-write leaves is right, whatever it has read.
+// A read-modify-write leaves a right row even if it has read a wrong one. So the check looks at
+// what it read.
 TEST_F(ScanTest, AWrongValueThatAReadModifyWriteReadsIsFound) {
   EXPECT_EQ(Run("mixed", Mix({{"read-modify-write", 1}}, 1), 100, 1).wrong, 0u);
   engine_.lie = Lie::kWrongOld;
-  // Each phase has a session of its own, which has written none of the rows at first.
+  // The engine lies about a row until its session has written it, and each phase has a new session.
   EXPECT_GT(Run("mixed", Mix({{"read-modify-write", 1}}, 1), 100, 1).wrong, 50u);
 }
 
