@@ -73,7 +73,7 @@ void RunOptions::ResolveVariant() {
   const std::string name = engine_name.substr(0, colon);
   const EngineInfo& info = FindKnownEngine(name);
   if (info.variants.empty()) {
-    throw Error(Error::kUsage, fmt::format("--engine {}: {} comes in one form; give --engine {}",
+    throw Error(Error::kUsage, fmt::format("--engine {}: {} has no variants; give --engine {}",
                                            engine_name, info.name, info.name));
   }
   engine.extra[info.variants] = engine_name.substr(colon + 1);

@@ -187,7 +187,7 @@ EngineInfo FractalEngineInfo() {
       {"cleaner_nodes", "nodes that the cleaner thread flushes in each round (5)"},
       {"checkpoint_period", "milliseconds between checkpoints (60000)"},
       {"checkpoint_log",
-       "bytes of log after which a checkpoint is taken earlier (--ram, 64M to 2G)"},
+       "bytes of log after which a checkpoint is taken before its time (--ram, 64M to 2G)"},
   };
   AddLogOptions(&can);
   info.files = {"fractal.data", "fractal.data.new", "fractal.log/log-#"};

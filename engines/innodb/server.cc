@@ -341,7 +341,7 @@ TableId Server::OpenIndex(const std::string& index, TableId table,
   }
   if (!info.column.empty() || info.key_part == 0 || info.key_part > 255) {
     throw Error(Error::kUsage,
-                "innodb: an index is of a table, and of 1 to 255 bytes of its values");
+                "innodb: an index takes a table, not an index, and 1 to 255 bytes of its values");
   }
   info.column = "`" + index + "`";
   info.table = table;

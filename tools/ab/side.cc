@@ -81,8 +81,8 @@ void AddFile(const std::string& option, const std::string& path, std::vector<std
     for (std::string& word : SplitWords(named, line, true)) {
       if (word.starts_with('@')) {
         throw Error(Error::kUsage,
-                    fmt::format("{}: a file of a side's options names no other one; give {} in {} "
-                                "itself",
+                    fmt::format("{}: a file of a side's options may not name another file; give {} "
+                                "in {} itself",
                                 named, word, option));
       }
       words->push_back(std::move(word));

@@ -151,8 +151,8 @@ std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
   if (*chosen == 0) {
     throw Error(
         Error::kUsage,
-        fmt::format("--cache-pct most: of --ram {} no share down to {:.0f} % keeps this run "
-                    "within it; give a larger --ram",
+        fmt::format("--cache-pct most: this run exceeds --ram {} even with a share of {:.0f} %; "
+                    "give a larger --ram",
                     ShortSize(static_cast<uint64_t>(ram_bytes)), rehearsals.back().cache_pct));
   }
   const double best = *chosen;

@@ -29,9 +29,8 @@ constexpr int kStoppedExitCode = 130;  // as shells report a command that SIGINT
 int Crashtest(const CrashtestOptions& options) {
   const CrashtestResult result = RunCrashtest(options);
   fmt::print(
-      "{}: {} kills, {} power cuts, {} of the disk, {} commits acknowledged, {} found that were in "
-      "flight, {} rows "
-      "read\n",
+      "{}: {} kills, {} power cuts, {} of the disk, {} commits acknowledged, {} found that were "
+      "not acknowledged yet, {} rows read\n",
       options.run.engine_name, result.kills, result.power_cuts, result.disk_cuts,
       result.commits_acknowledged, result.commits_found_unacknowledged, result.rows_read);
   fmt::print(

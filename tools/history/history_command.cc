@@ -321,7 +321,7 @@ void AddHistoryCommand(CLI::App& app, std::function<int()>* command) {
               kHistoryCheckExamples, [](const HistoryWords& given) {
                 return JudgedOrFailed([&] { return CheckHistory(given); });
               });
-  check->add_option("--last", words->last, "Results that count as the last ones, 3 at least [3]")
+  check->add_option("--last", words->last, "Number of last results to judge, 3 at least [3]")
       ->type_name("N");
   check
       ->add_option("--otava", words->otava,

@@ -332,8 +332,8 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
   } else if (kernel_why.empty()) {
     check.found += "block requests can be counted in the kernel, but " + scratch_why;
     check.means =
-        "what each thread caused is exact; the device's totals hold others' IO too, which is "
-        "named";
+        "what each thread caused is exact; the device's totals include the IO of other programs, "
+        "which is named";
     check.change = "make a scratch device possible (see there)";
   } else {
     check.found += kernel_why + "; " + scratch_why;

@@ -183,7 +183,7 @@ class Checker {
                            type, row.count, links);
       }
     }
-    return "links of an id and type are visible that have no count";
+    return "visible links of an id and type have no count";
   }
 
   uint64_t VisibleLinks(uint64_t id, uint64_t type) {

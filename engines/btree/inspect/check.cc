@@ -284,8 +284,8 @@ void Checker::NoteExcused() {
   Fault note;
   note.file = input_.path;
   note.what = std::to_string(excused_) +
-              " pages are not reached from their tables' roots, for the damage above; they were "
-              "checked by themselves";
+              " pages are not reached from their tables' roots because of the damage above; each "
+              "was checked by itself";
   inspection_->notes.Add(std::move(note));
 }
 
@@ -365,7 +365,7 @@ Inspection InspectDatabase(const std::string& dir, const InspectOptions& options
     Fault note;
     note.file = image.data_path();
     note.what =
-        "the log cannot be read to its end: trees that wait for what it has may look damaged";
+        "the log cannot be read to its end, so trees that need its later records may look damaged";
     inspection.notes.Add(std::move(note));
   }
   for (const PageCount& count : inspection.pages) {

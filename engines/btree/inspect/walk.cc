@@ -230,7 +230,7 @@ void Walk::CheckPlace(const Expected& expected, const Node& node) {
   }
   if (node.LowFence() != expected.low || node.unbounded() != expected.unbounded ||
       node.HighFence() != expected.high) {
-    Damage(id, offsetof(NodeHeader, low_at), "its fences are not what its parent says",
+    Damage(id, offsetof(NodeHeader, low_at), "its fences differ from its bounds in its parent",
            RangeText(expected.low, expected.high, expected.unbounded),
            RangeText(node.LowFence(), node.HighFence(), node.unbounded()));
   }
@@ -265,7 +265,7 @@ void Walk::CheckRows(PageId id, const Node& leaf) {
       CheckOverflow(id, at, leaf.Overflow(i));
     } else if (key + sizeof(uint16_t) + value.bytes.size() + Node::kSlotSize >
                MaxInlineRow(page_size_)) {
-      Damage(id, at, "a row is longer than rows of a leaf can be");
+      Damage(id, at, "a row is longer than a leaf may hold");
     }
   }
 }

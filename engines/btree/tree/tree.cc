@@ -55,7 +55,7 @@ OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_vie
 void Tree::ThrowWrongPage(PageId id) const {
   throw Error(Error::kCorruption, "page " + std::to_string(id) + " of file " +
                                       env_.pool->file()->data().path() +
-                                      " is not what the page above it says, an old version or "
+                                      " does not match the page above it: it is an old version or "
                                       "another page; restore the database from a copy, or load it "
                                       "again");
 }

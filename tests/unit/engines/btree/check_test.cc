@@ -138,7 +138,7 @@ TEST_F(BtreeCheckTest, FencesLevelsAndKeysThatDoNotFitTheTree) {
     Node node(p, kPage);
     ASSERT_TRUE(node.TruncateAt(node.Key(node.count() - 1)));
   });
-  ExpectNames(leaf, "its fences are not what its parent says: expected keys from \"key");
+  ExpectNames(leaf, "its fences differ from its bounds in its parent: expected keys from \"key");
   Restore(good);
   // A greater suffix moves the key of the last row above the high fence.
   Edit(leaf, [](char* p) {
@@ -158,7 +158,7 @@ TEST_F(BtreeCheckTest, FencesLevelsAndKeysThatDoNotFitTheTree) {
     node.Remove(3);
     ASSERT_TRUE(node.InsertInner(3, key, child));
   });
-  ExpectNames(child, "its fences are not what its parent says");
+  ExpectNames(child, "its fences differ from its bounds in its parent");
   Restore(good);
   Edit(root, [](char* p) { Header(p)->level = 3; });
   ExpectNames(inner, "its level is not one below its parent's: expected 2, found 1");

@@ -82,7 +82,8 @@ TEST(AbSideTest, ANumberSignWithinAWordOrQuotesIsNoComment) {
   EXPECT_EQ(ParseSide("b", "env:A=#x", {}).environment.at("A"), "#x");
   EXPECT_THAT(Refusal(with("env:A='b\n")),
               HasSubstr("--b @" + path + ": a quote (') is not closed"));
-  EXPECT_THAT(Refusal(with("@other")), HasSubstr("names no other one; give @other in --b itself"));
+  EXPECT_THAT(Refusal(with("@other")),
+              HasSubstr("may not name another file; give @other in --b itself"));
   std::filesystem::remove(path);
 }
 
