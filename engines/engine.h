@@ -59,7 +59,7 @@ struct EngineOptions {
   std::string compression = "none";  // a name from Capabilities::compressions
   // Settings that only this engine has, under its own names: --engine-option name=value.
   std::map<std::string, std::string> extra;
-  // How the user wrote such a setting, up to its value, where that is not --engine-option name=:
+  // By setting, the option by which the user gave it, when that was not --engine-option:
   // {"server", "--server "}. Only the sentences of CheckEngineOptions depend on it.
   std::map<std::string, std::string> given_as;
 };
@@ -125,8 +125,8 @@ struct EngineCounters {
   // Adds what another database or server counts. A field that both leave empty stays empty.
   EngineCounters& operator+=(const EngineCounters& other);
 };
-// Returns the sum of what several servers count. Nothing is known of it where one of them does not
-// tell its part.
+// Returns the sum of the counters of several servers. When the counters of one of them are not
+// known, the sum is not known either, and all of its fields stay empty.
 EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& parts);
 
 // One of several addresses of an engine's server (Engine::NewClientSession).
@@ -311,11 +311,11 @@ class Engine {
   // whose server has several addresses connects the clients to them in turn, and all sessions of
   // NewSession to the first; for other engines there is no difference.
   virtual std::unique_ptr<Session> NewClientSession(int client) { return NewSession(); }
-  // Returns these addresses in their order; none where all sessions go to the same. Client c is
-  // connected to number c modulo their number. Asks no server.
+  // Returns the addresses of the server in their order; none when all sessions go to one address.
+  // Client c is connected to the address with the number c modulo their number. Asks no server.
   virtual std::vector<ServerAddress> ServerAddresses() const { return {}; }
-  // Returns what the server at each of these addresses counts, and nothing in place of one that is
-  // lost. None: Counters is all there is.
+  // Returns the counters of the server at each of these addresses, with nullopt for one that is
+  // lost. An empty list means that only Counters is available.
   virtual std::vector<std::optional<EngineCounters>> CountersByAddress() const { return {}; }
 
   // Returns whether the engine maintains secondary indexes itself (Capabilities::indexes). Without
@@ -355,7 +355,8 @@ class Engine {
   // error `dir` is as it was before.
   virtual void Backup(const std::string& dir);
 
-  // Returns the settings in force, given and chosen, under the engine's own names.
+  // Returns the settings in force under the engine's own names: those that the user gave, and those
+  // that the engine chose.
   virtual std::vector<std::pair<std::string, std::string>> EffectiveSettings() const = 0;
   virtual EngineCounters Counters() const = 0;
   virtual DiskSize SizeOnDisk() const = 0;

@@ -1,5 +1,6 @@
-// A Relay stands between a server and its clients: it listens on a Unix socket, hands on to the
-// server's what comes there, and back, and counts it before. Cut makes of it a server that is lost.
+// A Relay stands between a server and its clients. It listens on a Unix socket, passes the bytes of
+// each connection on to the server's socket and back, and counts them before it does. After Cut it
+// behaves as a server that is lost.
 #ifndef TESTBED_TESTS_RELAY_H_
 #define TESTBED_TESTS_RELAY_H_
 
@@ -29,7 +30,7 @@ class Relay {
     EXPECT_EQ(::listen(listener_, 100), 0);
     accepting_ = std::thread([this] { Accept(); });
   }
-  // Waits until the clients have closed their connections, unless they are cut.
+  // Waits until the clients have closed their connections, unless Cut has ended them.
   ~Relay() {
     ::shutdown(listener_, SHUT_RDWR);
     accepting_.join();
@@ -39,7 +40,7 @@ class Relay {
   uint64_t to_server() const { return to_server_; }
   uint64_t to_client() const { return to_client_; }
 
-  // Ends all connections, and takes no more.
+  // Ends all connections, and accepts no more.
   void Cut() {
     ::shutdown(listener_, SHUT_RDWR);
     const std::lock_guard lock(mutex_);
@@ -67,7 +68,7 @@ class Relay {
       connections_.emplace_back([this, client, server] { Serve(client, server); });
     }
   }
-  // Hands on until one of the two closes.
+  // Passes bytes on between the two sockets until one of them is closed.
   void Serve(int client, int server) {
     pollfd ends[] = {{client, POLLIN, 0}, {server, POLLIN, 0}};
     while (::poll(ends, 2, -1) > 0) {

@@ -64,7 +64,8 @@ struct ForeignKey {
   uint32_t kind;    // FileKind, kUnclassedFlush or kUnclassedIo
   uint32_t unused;
 };
-// Counts what the hash had no room for; always present, for each kind.
+// The thread name of the entries that count IO for which the hash had no room. The hash always has
+// one such entry for each kind.
 inline constexpr char kForeignOverflow[16] = "other";
 
 // Offsets and values that the program needs.
@@ -77,7 +78,7 @@ struct AccountLayout {
   Member inode_sb, inode_mapping, inode_number, inode_rdev, sb_dev;
   Member bdev_disk, bdev_dev, disk_major, disk_minor;
   Member request_bio;
-  int32_t op_discard, op_secure_erase, op_passthrough;  // the first operation that is no data
+  int32_t op_discard, op_secure_erase, op_passthrough;  // the last is the first without data
   uint64_t meta_flag, readahead_flag;
 
   // Returns the layout. When this kernel lacks one of its parts, returns nothing and sets *why to a

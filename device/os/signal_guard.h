@@ -6,9 +6,9 @@
 //
 //   CrashAction undo(&PutBack, &state);  // PutBack(&state) also runs when the process crashes
 //
-// The first SIGINT, SIGTERM or SIGHUP sets the stop flag. A later signal of these ends the process
-// at once, unless it comes within the time that a terminal and a parent need to pass on a single
-// request, or from a parent of which PassesStopsOn was said. Signals that kill (SIGSEGV, SIGBUS,
+// The first SIGINT, SIGTERM or SIGHUP sets the stop flag. A later one of these signals ends the
+// process at once, unless it comes within the time that a terminal and a parent need to pass on a
+// single request, or from the parent that PassesStopsOn names. Signals that kill (SIGSEGV, SIGBUS,
 // SIGFPE, SIGILL, SIGABRT, SIGQUIT, SIGTRAP, SIGSYS, SIGXCPU) first run the crash actions and then
 // have the effect they had before: a core dump, or the report of a sanitizer. SIGKILL cannot be
 // caught: an action that must not be lost then needs a note on disk too, as ReadaheadGuard keeps
@@ -35,13 +35,14 @@ namespace testbed {
 // Returns whether the run should end. It is cheap enough to be called for every operation.
 bool StopRequested();
 
-// Says that the process `parent` passes its user's request to stop on to this process, by kill(2),
-// once. However late that comes after the terminal's own signal, it is the same request, and does
-// not end the process. The destructor of the guard takes it back.
+// Tells the guard that the process `parent` passes its user's request to stop on to this process,
+// once, by kill(2). That signal counts as the same request as the terminal's own signal, however
+// late it comes, and does not end the process. The destructor of the guard forgets the parent.
 void PassesStopsOn(pid_t parent);
 
-// What waits for something throws this when the run should end. `doing` completes the sentence:
-// "while its server started". A command that is no run names itself in place of "the run".
+// Code that waits for something throws Stopped when the run should end. `doing` completes the
+// sentence: "while its server started". A command other than a run names itself in place of "the
+// run".
 class Stopped : public Error {
  public:
   explicit Stopped(const std::string& doing, const std::string& what = "the run")

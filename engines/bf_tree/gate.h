@@ -1,10 +1,11 @@
-// A Gate lets sessions use a tree at the same time, and one call have it for itself.
+// A Gate lets several sessions use a tree at the same time, and lets a single call have the tree
+// for itself.
 //
 //   Gate::Member member(&gate);        // of a session
 //   { Gate::Turn turn(&member); ... }  // uses the tree
 //   gate.Alone([&] { ... });           // no member has a turn meanwhile
 //
-// A turn costs the lock of a mutex that no other session uses.
+// A turn costs one lock of a mutex that no other session uses.
 #ifndef TESTBED_ENGINES_BF_TREE_GATE_H_
 #define TESTBED_ENGINES_BF_TREE_GATE_H_
 
@@ -44,7 +45,7 @@ class Gate {
     std::list<Latch>::iterator latch_;
   };
 
-  // A member has one turn at a time.
+  // The member may use the tree while the Turn lives. A member has one Turn at a time.
   class Turn {
    public:
     explicit Turn(Member* member) : lock_(member->latch_->mutex) {}

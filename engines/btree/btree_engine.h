@@ -19,10 +19,11 @@ EngineInfo BtreeEngineInfo();
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options);
 
 // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows
-// need. It takes space for a second database meanwhile, and options.cache_bytes twice. A crash
-// leaves the old or the new database whole. Give the compression that the database is opened with:
-// without it the new one has no compressed pages. Throws Error as OpenBtree does, with
-// options.create off; the rows are as they were then, and an opening ends what had begun.
+// need. Meanwhile it takes space for a second database, and options.cache_bytes twice. A crash
+// leaves the old or the new database whole. The options must have the compression that the database
+// is opened with: without it the new database has no compressed pages. Throws Error as OpenBtree
+// does with options.create off. After an Error the rows are unchanged, and the next opening
+// completes the compaction or removes what it has left.
 void CompactBtree(const std::string& dir, const EngineOptions& options);
 
 }  // namespace testbed

@@ -8,9 +8,9 @@
 //   TEST_P(ScanTest, FindsEveryRow) { Open(); ... }
 //   TESTBED_FOR_EVERY_ENGINE(ScanTest);
 //
-// Each run of the tests has the cases of a suite that its CaseChoice names: the instance "Engines".
-// The nightly run has all others, too: the instance "EveryWay" (tests/every_way.h). One test in the
-// suite is one claim of engines/engine.h.
+// The cases of a suite that its CaseChoice names are its instance "Engines", which each run of the
+// tests includes. All other cases are the instance "EveryWay", which only the nightly run includes
+// (tests/every_way.h). One test in the suite tests one claim of engines/engine.h.
 #ifndef TESTBED_TESTS_ENGINE_ENGINE_TEST_H_
 #define TESTBED_TESTS_ENGINE_ENGINE_TEST_H_
 
@@ -34,30 +34,30 @@ struct EngineCase {
   std::string engine;
   IoMode io;
   std::string compression = "none";
-  // A value of EngineInfo::variants; or "name=value" of another option, which the nightly run has.
+  // A value of EngineInfo::variants; or "name=value" of another option, for the nightly run.
   std::string variant = "";
-  // Returns whether the tables are in MyRocks, which keeps no indexes, and is no server for others.
+  // Returns whether the tables are in MyRocks, which keeps no indexes and has private servers only.
   bool IsMyRocks() const { return variant == "server=rocksdb"; }
-  // Returns whether the server is a MariaDB older than those of distributions. It keeps no indexes.
+  // Returns whether the server is an old MariaDB, which no distribution has. It keeps no indexes.
   bool IsOldMariadb() const { return variant.starts_with("server=mariadb@"); }
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();
 std::string EngineCaseName(const testing::TestParamInfo<EngineCase>& info);
 
-// Which cases of a suite are part of each run of the tests. Each engine is, in one IO mode at
-// least: one suite has another mode than the next. Options of another server or access, such as
-// access=select, are for the nightly run alone.
+// Which cases of a suite are part of each run of the tests. Each engine is tested in one IO mode at
+// least, which differs from suite to suite. Options that choose another server or access, such as
+// access=select, are for the nightly run only.
 struct CaseChoice {
   bool own_modes = false;      // each IO mode and compression of the engines of this project
   bool library_modes = false;  // each IO mode of the other engines
-  bool variants = false;       // EngineInfo::variants, such as innodb by SQL, and compressions
+  bool variants = false;       // each variant, such as innodb by SQL, and each compression
 };
 
 enum class TestRun { kEach, kNightlyOnly };
 
-// Returns the cases of the named suite that `is_for` lets in and that belong to `run`. A case
-// belongs to one of both, the same in each process.
+// Returns the cases of the named suite for which `is_for` returns true and that belong to `run`. A
+// case belongs to one of the two runs, to the same one in each process.
 std::vector<EngineCase> CasesOf(const std::string& suite, const CaseChoice& choice,
                                 bool (*is_for)(const EngineCase&), TestRun run);
 
@@ -78,9 +78,9 @@ auto InNightlyRun(const std::string& suite) {
 
 class EngineTest : public testing::TestWithParam<EngineCase> {
  public:
-  // A suite has its own where it differs.
+  // A suite that needs another choice hides this member by one of its own.
   static constexpr CaseChoice kChoice = {.own_modes = true};
-  // Returns whether the suite's tests are about what the engine of the case has.
+  // Returns whether the engine of the case has what the suite tests.
   static bool IsFor(const EngineCase&) { return true; }
 
  protected:
@@ -98,8 +98,8 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
     Open();
   }
 
-  // Gives the log of an engine of ours small segments. With durability sync they are filled with
-  // zeros when the database is made, and who copies the database copies them.
+  // Gives the log of an engine of this project small segments. With durability sync all segments
+  // are filled with zeros when the database is made, so a copy of the database has all of them.
   void WithSmallLog();
 
   // Get and Put use session_. Get returns kAbsent when the table has no such row.
@@ -114,15 +114,15 @@ class EngineTest : public testing::TestWithParam<EngineCase> {
 
   static inline const std::string kAbsent = "(absent)";
 
-  std::string dir_;  // removed at the end, with all in it
+  std::string dir_;  // removed at the end with all that is in it
   EngineOptions options_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<Session> session_;
   TableId table_ = 0;
 };
 
-// Tests to which the IO mode makes no difference: what sessions see of each other's writes, how
-// cursors move. Each of them runs in one IO mode of each engine.
+// The base of tests to which the IO mode makes no difference, such as tests of what sessions see of
+// each other's writes, and of how cursors move. Each test runs in one IO mode of each engine.
 class AnyIoModeTest : public EngineTest {
  public:
   static constexpr CaseChoice kChoice = {};

@@ -1,14 +1,15 @@
-// What a comparison's samples say (docs/results.md, "testbed-ab"): everything is found anew from
-// the document, so that a stored comparison is answered as a running one.
+// The answers of a comparison. They are computed from its document alone (docs/results.md,
+// "testbed-ab"), so that a stored comparison gives the same answers as a running one.
 //
-// Side "a" is the base; each other side is compared with it. What the comparison was made for is
-// the rate; where the user or a trace set that it is p99, of several kinds of operation that of
-// each. These metrics are corrected by Holm together, over all sides: of two sides the rate is
-// tested at the whole level. Each metric of --fail-if was asked for by the user and is tested by
-// itself, corrected for the number of sides. All other metrics are corrected by Holm together. The
-// conditions of --fail-if are judged apart from these answers (JudgeConditions). Samples of the
-// last load are used only when every side finished it. A document without "seconds" is that of a
-// comparison that goes on: it is answered from the last look (tools/statistics/looks.h).
+// Side "a" is the base; each other side is compared with it. The comparison is made for the rate.
+// When the user or a trace has set the rate, it is made for p99, and with several kinds of
+// operations for the p99 of each. These metrics are corrected together by Holm's method, over all
+// sides: with two sides the rate is tested at the whole level. Each metric of --fail-if was asked
+// for by the user and is tested by itself, corrected for the number of sides. All other metrics are
+// corrected together by Holm's method. The conditions of --fail-if are judged apart from these
+// answers (JudgeConditions). Samples of the last load are used only when every side finished it. A
+// document without "seconds" belongs to a comparison that goes on: its answers are those of the
+// last look (tools/statistics/looks.h).
 #ifndef TESTBED_TOOLS_AB_ANSWERS_H_
 #define TESTBED_TOOLS_AB_ANSWERS_H_
 
@@ -24,40 +25,41 @@
 
 namespace testbed {
 
-// Returns the names of the metrics that the comparison was made for, those of --fail-if apart: the
-// rate, or, of operations at a rate that the user set, p99.
+// Returns the names of the metrics that the comparison was made for: the rate or, when the user or
+// a trace has set the rate, p99. Metrics of --fail-if are not included.
 std::set<std::string> MadeFor(const nlohmann::json& document);
 
 struct AbAnswer {
-  std::string side;  // compared with the first
+  std::string side;  // the side that is compared with the first one
   Metric metric;
   bool asked = false;  // one of MadeFor, or a metric of --fail-if
   Answer answer;
 };
 
-// Returns the answers by side, and for each in the order of Metrics(), with the metrics of each
-// kind of operation after those of the whole; metrics that were measured on neither side, or are 0
-// on both, are left out. One that no load has of both sides is answered by Reason::kNoValues. All
-// functions here throw nlohmann::json::exception for what is no comparison.
+// Returns the answers by side, each side's in the order of Metrics(), with the metrics of each kind
+// of operation after those of all operations. Metrics that were measured on neither side, or
+// are 0 on both, are left out. A metric that no load has on both sides is answered by
+// Reason::kNoValues. All functions here throw nlohmann::json::exception when the document is no
+// comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 
-// Returns the mean of a metric over all samples of a side, those of loads that were not finished
-// included; NaN when it has none. It is what can be shown of a side whose metric has no answer.
+// Returns the mean of a metric over all samples of a side, including those of loads that were not
+// finished; NaN when there is none. It can be shown when the metric has no answer.
 double MeanOfAll(const nlohmann::json& document, const std::string& side, const Metric& metric);
 
-// Returns the answers about the metrics that were asked for, alone and quickly.
+// Returns only the answers about the metrics that were asked for. It is faster than AbAnswers.
 std::vector<AbAnswer> AskedAnswers(const nlohmann::json& document);
 
-// The rate of a side in one load, against the first side's in that load: what the answer about the
-// rate is made of.
+// The effect of a side on the rate in one load: the ratio of its rate to the first side's in that
+// load. The answer about the rate is computed from these effects.
 struct LoadEffect {
   int load = 0;
   double effect = kUnknownValue;  // the ratio; NaN where a side has no rate above 0 in this load
-  bool counted = false;           // the answer is from this load; others wait for its next look
+  bool counted = false;           // the answer includes this load; else the load waits for a look
 };
 struct SideEffects {
   std::string side;
-  std::vector<LoadEffect> loads;  // those that all sides finished
+  std::vector<LoadEffect> loads;  // the loads that all sides finished
 };
 // Returns the effects of each side but the first.
 std::vector<SideEffects> RateByLoad(const nlohmann::json& document);
@@ -67,8 +69,8 @@ struct Moved {
   std::string side, counter;
   Answer answer;
 };
-// Returns the counters that changed, the largest change first; false discoveries are controlled.
-// Counters that a metric shows are left out, and so are those that one of the sides does not have.
+// Returns the counters that changed, the largest change first, with the rate of false discoveries
+// controlled. Counters that a metric shows are left out, and so are those that one side lacks.
 std::vector<Moved> MovedCounters(const nlohmann::json& document);
 
 struct Judged {
@@ -76,21 +78,21 @@ struct Judged {
   Condition condition;
   Judgement judgement = Judgement::kUnknown;
 };
-// Returns what each --fail-if says about each side, by one-sided tests, each as one of the sides
-// and conditions (JudgeOneOf): one that holds makes the whole comparison fail, and the comparison
-// passes only when all of them are told not to hold.
+// Judges each condition of --fail-if on each side by one-sided tests. A single condition that holds
+// on one side makes the comparison fail, and it passes only when none holds on any side for sure.
+// So each judgement is corrected as one of sides times conditions (JudgeOneOf).
 std::vector<Judged> JudgeConditions(const nlohmann::json& document);
 
-// Returns the answers as "answers" of the document has them, for programs that read it.
+// Returns the answers in the form of the document's "answers", for programs that read it.
 nlohmann::json AnswersJson(const nlohmann::json& document);
 
-// Returns whether nothing is left to ask: every --fail-if is judged, or, without one,
-// the metrics of MadeFor are told.
+// Returns whether the comparison is answered: every condition of --fail-if is judged or, without
+// conditions, every metric of MadeFor has an answer that tells.
 bool IsAnswered(const nlohmann::json& document);
 
-// Returns whether more loads may tell something that was asked for and is not told yet. They do not
-// where no load had the metric on both sides, as that of a level that is not counted. True for
-// fewer than kLeastLoads loads.
+// Returns whether more loads may decide something that was asked for and is not decided yet. They
+// cannot decide a metric that no load had on both sides, such as one of a level that is not
+// counted. Returns true while there are fewer than kLeastLoads loads.
 bool MayStillTell(const nlohmann::json& document);
 
 }  // namespace testbed

@@ -25,21 +25,22 @@ struct HistorySeries {
   std::string title;   // "btree point-read, 8 thr"; " (settings 2)" follows in group 1
   std::string metric;  // a name of Metrics()
   std::vector<HistoryPoint> points;
-  // Whether it goes on: it has a result of the newest commit of its engine and workload, and no
-  // other series that was asked for with the same settings, as on another kernel, has a newer one.
+  // Whether the series goes on: it has a result of the newest commit of its engine and workload,
+  // and no other series that was asked for with the same settings (on a newer kernel, for example)
+  // has a newer result.
   bool goes_on = true;
 };
 
-// Returns the series of these metrics. Entries are of one group when nothing but their versions and
-// seeds differ; a run whose --ram was refused is not of the group of one in which it was in force.
-// Throws Error (kUsage), which names the commit, when a document is damaged.
+// Returns the series of these metrics. Entries form one group when they differ in nothing but their
+// versions and seeds. A run in which --ram could not be enforced is in another group than a run in
+// which it was in force. Throws Error (kUsage), which names the commit, when a document is damaged.
 std::vector<HistorySeries> SeriesOf(const std::vector<HistoryEntry>& entries,
                                     const std::vector<std::string>& metrics);
 
 // The change of a series, between its last results and those before.
 struct HistoryChange {
   const HistorySeries* series;
-  Answer answer;  // the last results (B) against those before (A)
+  Answer answer;  // compares the last results (B) with those before (A)
 };
 
 constexpr size_t kMostBefore = 30;

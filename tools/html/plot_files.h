@@ -21,9 +21,9 @@ struct PlotFile {
 // page. Throws Error (kRun) when a plot cannot be made, and Stopped when the user ends it.
 std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width);
 
-// Returns the value of a JavaScript expression, as text, in which `data` is known as `data` and all
-// functions of the plot modules can be called, but for those that draw. So tests ask what the page
-// says of results. Throws Error (kRun) when it fails.
+// Evaluates a JavaScript expression and returns its value as text. The expression may use the
+// variable `data` and call all functions of the plot modules except those that draw. Tests find out
+// by it what the page says about results. Throws Error (kRun) when the evaluation fails.
 std::string EvaluateOnPage(const nlohmann::json& data, const std::string& expression);
 
 // Throws Error (kUsage) unless the program rsvg-convert, which makes PNG out of SVG, is installed.

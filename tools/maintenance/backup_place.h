@@ -1,6 +1,6 @@
-// The directory in which `testbed backup` makes its copy (--to). The copy of a run's directory is
-// one itself: it has the record, by which --reuse knows the database, and db/. Any other copy has
-// the engine's files alone, where they lie in the original.
+// The directory in which `testbed backup` makes its copy (--to). The copy of a run's directory is a
+// run's directory, too: it has the record, by which --reuse recognises the database, and db/. Any
+// other copy has only the engine's files, in the same places as the original.
 //
 //   BackupPlace place("copy", closed);     // checks
 //   place.Begin();
@@ -9,8 +9,8 @@
 //   }
 //   place.Finish();
 //
-// Until Finish the record says that nothing is loaded, so that what a killed backup leaves is
-// refused by --reuse, and removed by nobody but the user. Not thread-safe.
+// Until Finish the record says that nothing is loaded, so that --reuse refuses what a killed backup
+// leaves. Only the user removes it. Not thread-safe.
 #ifndef TESTBED_TOOLS_MAINTENANCE_BACKUP_PLACE_H_
 #define TESTBED_TOOLS_MAINTENANCE_BACKUP_PLACE_H_
 
@@ -24,17 +24,17 @@ namespace testbed {
 
 class BackupPlace {
  public:
-  // Throws Error (kUsage) unless `to` is new or an empty directory, and lies outside of the
-  // directories of the database; and when another user could lead root elsewhere through it.
-  // Creates nothing. `closed` must outlive the object.
+  // Throws Error (kUsage) unless `to` is new or an empty directory and lies outside of the
+  // directories of the database, and when another user could make root write elsewhere by a link in
+  // the path. Creates nothing. `closed` must outlive the object.
   BackupPlace(const std::string& to, const ClosedDatabase& closed);
-  // Removes what was made, unless Finish has returned. Never throws.
+  // Removes what the object has made, unless Finish has returned. Never throws.
   ~BackupPlace();
   BackupPlace(const BackupPlace&) = delete;
   BackupPlace& operator=(const BackupPlace&) = delete;
 
-  // Makes and locks the directory, and writes the record. It leaves the directory of a database
-  // that has neither record nor subdirectory to the engine. Throws Error (kUsage, kIo).
+  // Makes and locks the directory, and writes the record. When the copy has neither a record nor a
+  // subdirectory, the engine makes the directory instead. Throws Error (kUsage, kIo).
   void Begin();
   std::string PathOf(const InspectedDir::Database& database) const;
   // Records durably that the copy is whole. Throws Error (kIo).
@@ -46,7 +46,7 @@ class BackupPlace {
 
   const std::string to_;
   const ClosedDatabase& closed_;
-  const std::vector<std::string> missing_;  // to_ and those above it that were not there
+  const std::vector<std::string> missing_;  // to_ and its parents that did not exist
   DirLock lock_;                            // on to_
   bool finished_ = false;
 };

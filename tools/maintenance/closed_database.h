@@ -1,6 +1,6 @@
-// The database that a user names for `testbed backup` or `testbed compact`, or the several ones of
-// a run with --databases, and the options to open each with: those of the run that loaded it, which
-// its record has (tools/database/database_files.h), and what its files tell.
+// The database that a user names for `testbed backup` or `testbed compact`, or all databases of a
+// run with --databases, and the options to open each with. The options come from the record of the
+// run that loaded the database (tools/database/database_files.h), and from its files.
 //
 //   DatabaseArguments arguments;
 //   arguments.dir = "d";
@@ -25,20 +25,20 @@
 
 namespace testbed {
 
-// What the user says of the database.
+// The user's arguments that describe the database.
 struct DatabaseArguments {
-  std::string dir, dir_option;             // DIR, or --dir in its place
+  std::string dir, dir_option;             // the argument DIR, and the value of --dir; one is given
   std::string engine;                      // empty: the one that recognises the directory
   std::optional<IoMode> io;                // unset: the engine's default
-  std::optional<std::string> compression;  // unset: as the database has it
+  std::optional<std::string> compression;  // unset: the compression of the run that loaded it
   std::vector<std::string> settings;       // of --engine-option
 };
 
 class ClosedDatabase {
  public:
-  // Throws Error (kUsage) for what InspectedDir refuses, when neither or both of DIR and --dir are
-  // given, when the database is not one of the engine that is given, and when another user could
-  // lead root elsewhere through the directory. Creates and changes nothing.
+  // Throws Error (kUsage) when InspectedDir refuses the directory, when neither or both of DIR and
+  // --dir are given, when the database is of another engine than the given one, and when another
+  // user could make root write elsewhere by a link in the path. Creates and changes nothing.
   ClosedDatabase(const DatabaseArguments& arguments, const std::string& command,
                  const InspectedDir::Door& door);
 
@@ -47,13 +47,13 @@ class ClosedDatabase {
   const std::vector<std::string>& directories() const { return inspected_.directories(); }
   // Returns the record of the run, if the directory has all databases of that run.
   const nlohmann::json* whole_record() const { return is_whole_ ? &*record_ : nullptr; }
-  // Returns the place of a database in the directory of its run or, without that, in the directory
-  // that was named: "db", "db/0"; "." for this directory itself.
+  // Returns the relative path of a database in the directory of its run or, without a run, in the
+  // directory that the user named: "db", "db/0"; "." for this directory itself.
   std::string PlaceOf(const InspectedDir::Database& database) const;
-  // Returns the options to open a database with, which creates none. Throws Error (kUsage) for
-  // options that the engine or this database does not take and, with `writes_pages`, for a database
-  // with compressed pages of which nothing tells the codec. Throws Error (kCorruption, kIo) when
-  // its files cannot be read.
+  // Returns the options to open a database with; `create` is off. Throws Error (kUsage) for options
+  // that the engine or this database does not accept. With `writes_pages` it also throws for a
+  // database with compressed pages whose codec is not known. Throws Error (kCorruption, kIo) when
+  // the files cannot be read.
   EngineOptions OptionsOf(const InspectedDir::Database& database, bool writes_pages) const;
 
  private:
@@ -62,9 +62,9 @@ class ClosedDatabase {
   const DatabaseArguments arguments_;
   const std::string dir_;
   InspectedDir inspected_;
-  std::optional<nlohmann::json> record_;  // of the run that made the database
+  std::optional<nlohmann::json> record_;  // record of the run that made the database
   bool is_whole_ = false;                 // dir_ is that run's
-  std::string base_;                      // PlaceOf is relative to it
+  std::string base_;                      // directory to which PlaceOf is relative
 };
 
 }  // namespace testbed

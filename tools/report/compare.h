@@ -1,6 +1,6 @@
-// Compares the cells of two sides by the statistics of tools/statistics: each metric of each cell
-// that both have, over their loads. A side is a results document (docs/results.md), or a directory
-// of them (tools/experiment/verdict/compare_cells.h). docs/comparing.md says how it is done.
+// Compares the cells of two sides by the statistics of tools/statistics (docs/comparing.md): each
+// metric of each cell that both sides have, over its loads. A side is a results document
+// (docs/results.md), or a directory of them (tools/experiment/verdict/compare_cells.h).
 //
 //   const CellComparison comparison = CompareDocuments(first, second, {.metrics = {"rate"}});
 //   fmt::print("{}", ComparisonText(comparison));
@@ -26,7 +26,7 @@ struct CompareSettings {
   std::vector<Condition> fail_if;
 };
 
-// Returns the metrics that a comparison shows unless it is told others.
+// Returns the names of the metrics that a comparison shows when the user names none.
 const std::vector<std::string>& DefaultCompareMetrics();
 
 struct ComparedRow {
@@ -40,33 +40,33 @@ struct JudgedCondition {
   std::vector<std::string> cells;  // where it holds; else where it cannot be told; else all
 };
 
-// What is said of a side besides its cells.
+// Facts about a side that belong to no cell.
 struct ComparedSide {
-  std::vector<std::string> disturbances;  // lines about failed runs and what else took processors
-  std::string more_loads;                 // what would measure it anew, in several loads
+  std::vector<std::string> disturbances;  // lines on failed runs, and on others' use of processors
+  std::string more_loads;                 // command that measures the side again, in several loads
 };
-// `document` needs of a results document no more than its runs with their errors, and of their
-// phases what tools/report/foreign_cpu.h names.
+// Returns the ComparedSide::disturbances of a results document. Of `document` it reads only the
+// runs with their errors, and those fields of phases that tools/report/foreign_cpu.h names.
 std::vector<std::string> DisturbancesOf(const nlohmann::json& document);
 
 struct CellComparison {
   CompareTerms terms;
   ComparedSide first, second;
-  size_t cells = 0;               // that both sides have
+  size_t cells = 0;               // number of cells that both sides have
   std::vector<ComparedRow> rows;  // corrected for the number of rows (ControlFalseDiscoveries)
   std::vector<std::string> only_first, only_second;  // cells that the other side lacks
-  // Of the metrics that are shown, those that a side lacks in some cells; of those that the user
-  // named, also those that neither has. They have no rows there.
+  // The shown metrics that one side lacks in some cells. A metric that the user named is also here
+  // when both sides lack it. They have no rows in these cells.
   std::vector<LackedMetric> lacked;
-  bool measured = true;  // some of the metrics that are shown, on both sides of some cell
-  // By percentile, the number of its rows that are of runs with too few operations for it
-  // (TellsPercentile). It is that of the slowest few then, and depends on their number.
+  bool measured = true;  // some cell has one of the shown metrics on both sides
+  // For each percentile, the number of its rows whose runs had too few operations for it
+  // (TellsPercentile). The percentile of such a run depends on the number of its operations.
   std::map<std::string, size_t> few_operations;
   std::vector<JudgedCondition> conditions;
 };
 
-// Compares the second side's cells with those of the same names of the first. On other terms than
-// comparable ones no condition is judged.
+// Compares the second side's cells with the first side's cells of the same names. When `terms` are
+// not comparable, no condition is judged.
 CellComparison CompareCells(const std::vector<DocumentCell>& first,
                             const std::vector<DocumentCell>& second, CompareTerms terms,
                             const CompareSettings& settings);
@@ -76,16 +76,16 @@ CellComparison CompareCells(const std::vector<DocumentCell>& first,
 CellComparison CompareDocuments(const nlohmann::json& first, const nlohmann::json& second,
                                 const CompareSettings& settings);
 
-// Throws Error (kUsage), which names the files or directories, when the sides have no cell in
-// common, or none with the metric of a condition or with any of the metrics that the user named.
+// Throws Error (kUsage), which names the files or directories, when the sides have no common cell,
+// or none with the metric of a condition, or none with any of the metrics that the user named.
 void CheckCompared(const CellComparison& comparison, const std::string& first_file,
                    const std::string& second_file);
 
 // Returns lines on what else may explain a difference: runs that failed, other programs that used
 // the processors, percentiles of few operations, and all that differs between the sides
-// (TermsText); and on metrics that a side lacks. What is amiss has a "! " in its line.
+// (TermsText). Further lines name the metrics that a side lacks. A warning line begins with "! ".
 std::string CircumstancesText(const CellComparison& comparison);
-// Returns a sentence on each rate, in the order of the rows.
+// A sentence on the rate of one cell, in the order of the rows.
 struct RateSentence {
   std::string text;
   bool told = false;

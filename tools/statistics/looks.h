@@ -12,7 +12,7 @@
 //
 // A look is a number of loads of each side. The answer changes only at the numbers in kLooks, so a
 // program may ask at any time and as often as it likes. A comparison whose time is over between two
-// looks takes its last look there, in the place of the next one, so that no load is lost: the level
+// looks takes its last look there, in place of the next one, so that no load is wasted. The level
 // over all looks is then no higher than with all of kLooks, whatever the number of loads is.
 // Thread-safe.
 #ifndef TESTBED_TOOLS_STATISTICS_LOOKS_H_
@@ -27,8 +27,8 @@ inline constexpr std::array kLooks = {3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40,
 
 // Returns the last look that `loads` loads allow; 0 when there is none yet.
 int LookAt(int loads);
-// Returns the last look of a comparison that has ended with `loads` loads: at all of them, up to
-// the last of kLooks; 0 when they are fewer than the first look needs.
+// Returns the last look of a comparison that has ended with `loads` loads. It is at all of them,
+// but no later than the last of kLooks; 0 when they are fewer than the first look needs.
 int LastLook(int loads);
 // Returns the first look after `loads` loads; 0 when there is none any more.
 int NextLook(int loads);
@@ -37,8 +37,8 @@ int NextLook(int loads);
 // `tail` when there is no difference. This is the p-value, over all looks, of a comparison whose
 // p-value at this look is `tail`. It is never smaller than `tail`.
 double AnytimeTail(double tail);
-// Returns the inverse: the level at each look of a one-sided test that is at level `alpha` over all
-// looks.
+// Returns the inverse of AnytimeTail: the level of a one-sided test at each look with which its
+// level over all looks is `alpha`.
 double LookTail(double alpha);
 
 }  // namespace testbed

@@ -1,6 +1,6 @@
 // A phase in slices: the clients work only while a SliceControl lets them, and rest between the
-// slices. Two runs whose slices alternate see the same machine within a second, so that what the
-// machine does meanwhile changes both alike (tools/ab).
+// slices. Two runs whose slices alternate several times a second see the same machine, so that what
+// disturbs the machine changes both runs alike (tools/ab).
 #ifndef TESTBED_WORKLOADS_MEASURE_SLICES_H_
 #define TESTBED_WORKLOADS_MEASURE_SLICES_H_
 
@@ -17,7 +17,7 @@ namespace testbed {
 // One second of a phase, or one slice; the last second may be shorter. The intervals' counts add up
 // to the phase's.
 struct Interval {
-  double end_seconds;  // since the phase began; in slices, time that clients worked
+  double end_seconds;  // since the phase began; in slices, the time that the clients have worked
   uint64_t operations;
   double mean_ns;
   uint64_t p50_ns, p99_ns, p999_ns, max_ns;
@@ -39,7 +39,8 @@ struct Interval {
 class SliceControl {
  public:
   virtual ~SliceControl() = default;
-  // Blocks until the next slice is due, and returns its length in seconds; nothing ends the phase.
+  // Blocks until the next slice is due, and returns its length in seconds. Returns nullopt when the
+  // phase is to end.
   virtual std::optional<double> Next() = 0;
   // Receives a slice: what was counted while the clients worked, the latencies of its operations of
   // all kinds, and the mean time in seconds that the clients worked.

@@ -1,6 +1,6 @@
-// A Slurm of its own for a test: slurmctld and three nodes, each a slurmd of this host, in the
-// test's directory and on free ports. A guard process starts them and ends them with all that they
-// have started, when the test ends or dies in whatever way.
+// A Slurm cluster for one test: slurmctld and three nodes, each of them a slurmd process on this
+// host, in the test's directory and on free ports. A guard process starts the daemons. It ends them
+// and all that they have started when the test ends, in whatever way.
 #ifndef TESTBED_TESTS_CLI_CLUSTER_SLURM_CLUSTER_H_
 #define TESTBED_TESTS_CLI_CLUSTER_SLURM_CLUSTER_H_
 
@@ -44,7 +44,7 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
 // Kills the processes and all that they have started.
 inline void KillTrees(const std::vector<pid_t>& roots) {
   for (const pid_t process : roots) {
-    ::kill(process, SIGSTOP);  // so that it starts nothing more
+    ::kill(process, SIGSTOP);  // stopped, the process starts no further ones
     const std::vector<pid_t> children = ChildrenOf(process);
     ::kill(process, SIGKILL);
     KillTrees(children);
@@ -53,7 +53,7 @@ inline void KillTrees(const std::vector<pid_t>& roots) {
 
 class SlurmCluster {
  public:
-  // Returns why this machine can have none; an empty string when it can.
+  // Returns why this machine cannot run such a cluster; an empty string when it can.
   static std::string WhyNot() {
     if (::geteuid() != 0) return "only root starts a Slurm of its own";
     for (const char* program : {"slurmctld", "slurmd", "sbatch", "squeue", "scancel"}) {
@@ -83,7 +83,7 @@ class SlurmCluster {
   }
 
   std::string conf() const { return dir_ + "/slurm.conf"; }
-  // Returns the environment in which Slurm's programs know this cluster, as words for a shell.
+  // Returns the environment, as words for a shell, in which Slurm's programs use this cluster.
   std::string Environment() const { return "SLURM_CONF=" + conf(); }
 
   // Returns whether the three nodes are idle.
@@ -95,7 +95,7 @@ class SlurmCluster {
       return false;
     }
   }
-  // Returns what the daemons have said last.
+  // Returns the last lines of the daemons' logs.
   std::string Said() const {
     std::string text;
     for (const char* daemon : {"slurmctld", "n1", "n2", "n3"}) {
@@ -104,7 +104,7 @@ class SlurmCluster {
     return text;
   }
 
-  // Kills a node with all that runs there, as a power cut does.
+  // Kills a node and all that runs on it, as a power cut would.
   void KillNode(const std::string& node) const {
     std::vector<pid_t> dead = {std::stoi(ReadLine(dir_ + "/" + node + ".pid"))};
     for (const pid_t process : ChildrenOf(guard_)) {

@@ -19,19 +19,19 @@ namespace testbed {
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells);
 
 // Returns a line to print under a part of a finding, without a line break; an empty string when the
-// terms were equal. `compared` are the cells that each term of its statement names. What a term
-// compares need not differ in the engine alone: where engines have no way of reading in common,
-// each is measured in its own. So when a cell has no counterpart of another engine in its term, all
-// cells of the term with the same --ram are compared.
+// terms were equal. `compared` has, for each term of the part's statement, the cells that it names.
+// The cells of a term need not differ in the engine alone: engines that have no way of reading in
+// common are each measured in their own way. So when a cell has no counterpart of another engine in
+// its term, all cells of the term with the same --ram are compared.
 std::string UnequalMemory(const ResultSet& results,
                           const std::vector<std::vector<size_t>>& compared);
 
-// Returns a line for each set of hosts that measured the cells of a round together, with these
-// rounds; none when each round is of one host. Rounds are the blocks of all comparisons, so what
-// hosts differ by cancels only where a round is of one host.
+// Returns a line for each set of several hosts that together measured the cells of a round. The
+// line names these rounds. Returns no line when each round ran on one host. Comparisons take rounds
+// as blocks, so differences between hosts cancel only if a round runs on one host.
 std::vector<std::string> HostsLines(const ResultSet& results, const std::vector<size_t>& cells);
-// The same of the cells that each term of a statement compares, each line once. Cells of different
-// terms are not compared.
+// Returns the HostsLines of each term of a statement, each line once. `compared` has the cells of
+// each term. Cells of different terms are not compared, so they may be of different hosts.
 std::vector<std::string> HostsLinesOfTerms(const ResultSet& results,
                                            const std::vector<std::vector<size_t>>& compared);
 

@@ -29,14 +29,14 @@ struct PartVerdict {
     kUntestable
   };
   std::string says, published, ours, false_if;
-  std::string stand_in;  // when it is set, the part is shown but not counted for the verdict
+  std::string stand_in;  // a system measured in place of the published one; see on_stand_in
   Outcome outcome = kNotMeasured;
   std::string because;  // reason of the outcome: the missing cell, the refused setting, ...
   // With several rounds: the shares of resampled figures at which the statement was true
   // (resample.h), and whether it is true at the mean figures.
   std::optional<Certainty> certainty;
   bool at_mean = false;
-  std::vector<size_t> cells;       // that it compares; empty when it was not judged
+  std::vector<size_t> cells;       // cells that the part compares; empty when it was not judged
   std::string unequal_memory;      // a line about the memory that these cells held (equal_terms.h)
   std::vector<std::string> hosts;  // lines about the hosts on which they ran (equal_terms.h)
 };
@@ -62,11 +62,11 @@ struct Verdict {
   std::string id, claim, systems;
   Kind kind = kIncomplete;
   std::string because;
-  // Numbers of parts. `counted` leaves out those that are checked only at other scales, whose
-  // number is `elsewhere`, and those of stand-ins beside the published system.
+  // Numbers of parts. `counted` leaves out parts that are checked only at other scales, whose
+  // number is `elsewhere`, and parts on stand-ins when other parts are of the published system.
   size_t holding = 0, undecided = 0, counted = 0, elsewhere = 0;
-  // The stand-ins, when no part is of the published system. Their parts are then counted, and the
-  // verdict says that it is theirs.
+  // The names of the stand-ins when no part is of the published system. Parts on stand-ins are then
+  // counted, and the text of the verdict says on which stand-ins it rests. Otherwise empty.
   std::string on_stand_in;
   std::vector<PartVerdict> parts;
   std::vector<std::string> mechanisms;  // measured explanations of a claim that does not hold

@@ -1,6 +1,6 @@
-// A run while it executes in its child process (run_child.h): the engine, the phases one after the
-// other, the record that they fill in. Each part of it that is an idea of its own has a file here:
-// cache_share.cc (--cache-pct auto), find_rate.cc (--find-rate).
+// A ChildRun executes a run in its child process (run_child.h): it opens the engine, runs the
+// phases one after the other, and fills in the record. Two parts of it have files of their own:
+// cache_share.cc (--cache-pct auto) and find_rate.cc (--find-rate).
 #ifndef TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 #define TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 
@@ -73,7 +73,7 @@ class ChildRun {
   bool IsLast() const;
 
   const RunOptions& options_;
-  bool opened_ = false;                                 // OpenEngine has run before
+  bool opened_ = false;                                 // OpenEngine has run at least once
   uint64_t cache_bytes_ = options_.engine.cache_bytes;  // size of the engine's cache now
   const RunPlan& plan_;
   bool (*const stop_)();
@@ -84,11 +84,11 @@ class ChildRun {
   std::unique_ptr<Meter> meter_;
   std::shared_ptr<const Dataset> dataset_;
   WorkloadOptions workload_ = options_.workload;  // the user's options, population and loader
-  std::unique_ptr<Workload> unchecked_;  // of the last phase that has a check, until it ran
-  std::optional<PhaseKind> last_kind_;   // of the phase that was finished last
+  std::unique_ptr<Workload> unchecked_;  // workload whose check of the database has still to run
+  std::optional<PhaseKind> last_kind_;   // kind of the phase that was finished last
   bool loaded_ = false;                  // {"loaded": true} was reported
-  uint64_t drawing_ = 0;                 // workloads so far that drew their rows
-  bool searching_ = false;               // for a rate, until the phase at that rate begins
+  uint64_t drawing_ = 0;                 // number of workloads so far that drew their rows
+  bool searching_ = false;               // --find-rate, until the phase at the found rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
 };
 

@@ -50,11 +50,11 @@ class MapEngine : public Engine {
   long pause_ns = 0;          // duration of each Get
   bool wrong_values = false;  // Get answers with a flipped byte
   bool fails = false;         // Get throws
-  int lost_reads = 0;         // so many Gets throw LostAnswer
+  int lost_reads = 0;         // number of next Gets that throw LostAnswer
   int lost_writes = 0;        // so many Puts do
   std::vector<ServerAddress> addresses;
   uint32_t depth = 0;        // depth of the last read queue
-  std::vector<int> clients;  // that had a session of NewClientSession
+  std::vector<int> clients;  // numbers of the clients that have called NewClientSession
 
  private:
   struct MapSession : Session {
