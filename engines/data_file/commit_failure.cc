@@ -8,8 +8,8 @@
 namespace testbed {
 
 // Notes nothing if a full disk was the cause: such a disk refuses writes before the system has
-// taken them, so nothing that was written is lost. Whether something was lost for another reason,
-// `data` tells by the errors of write-backs.
+// taken them, so nothing that was written is lost. Data that were lost for another reason show as
+// write-back errors, which `data` reports.
 void CommitFailure::NoteCommit(const std::string& doing, const std::string& dir, int code,
                                WriteBackWatch* data) noexcept {
   try {
@@ -21,7 +21,7 @@ void CommitFailure::NoteCommit(const std::string& doing, const std::string& dir,
   } catch (const Error& error) {
     Note(error);
   } catch (const std::exception&) {
-    // There is no memory for the sentence, so Throw uses its own.
+    // No memory was left for the sentence, so ThrowIfAny uses a fixed one.
     failed_.store(true, std::memory_order_release);
   }
 }
@@ -31,7 +31,7 @@ void CommitFailure::DropLost(const std::string& data_file) const noexcept {
   try {
     MakeDurable(data_file, FileKind::kData);
   } catch (const std::exception&) {
-    // The next opening gets the device's error itself.
+    // The error is dropped, because the next opening will meet the device's error itself.
   }
 }
 

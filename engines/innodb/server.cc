@@ -128,8 +128,8 @@ class Server::Running {
   bool running_ GUARDED_BY(mutex_) = false;
 };
 
-// A ThreadPass has the servers to whose libraries a thread is known. A server that is closed after
-// the thread_local objects are gone finds a new one.
+// The ThreadPass of a thread lists the servers to whose libraries the thread is known. For a server
+// that is closed after the thread_local objects are gone, a new ThreadPass is made.
 class Server::ThreadPass {
  public:
   static ThreadPass& Mine() {

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kAnswerPatience(60);  // of a server that has its socket
+constexpr std::chrono::seconds kAnswerPatience(60);  // wait for a server that has its socket
 constexpr char kSocket[] = "mysqld.sock";
 
 // Returns the kind of a file by its path in the server's directory.
@@ -37,7 +37,7 @@ FileKind KindOf(const std::string& path) {
 
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
     : ServerHome(dir, is_new, SIGTERM), settings_(settings) {
-  (void)LoadClient();  // throws before there is a server that nobody could speak to
+  (void)LoadClient();  // throws now, before a server is started that the run could not speak to
   if (!is_new) {
     if (settings_.version < kAtomicTables) {
       unfinished_table::RemoveBrokenFiles(this->dir(), settings_.schema);
@@ -80,14 +80,15 @@ void PrivateServer::CheckFiles() const {
                     "load it anew with --fresh",
                     dir(), rocksdb ? "MyRocks" : "InnoDB", rocksdb ? "rocksdb" : "mariadb"));
   }
-  // The server would make missing files anew, although they may lie in a directory that is not
+  // The server would create missing files, although they may lie on a file system that is not
   // mounted now.
   if (settings_.storage == Storage::kRocksdb) return myrocks::CheckFilesThere(cluster());
   CheckVersion();
   mariadb::CheckFilesThere(cluster(), true, LogFiles());
 }
 
-// A server refuses the files of other versions, or changes them to its own for good.
+// Throws when another version of the server has made the files. This version would refuse them, or
+// convert them to its own format for good.
 void PrivateServer::CheckVersion() const {
   const Version made = mariadb::LogVersionOf(cluster());
   const auto kind = [](Version version) {
@@ -104,7 +105,7 @@ void PrivateServer::FailToStart() const {
   std::ifstream file = Messages();
   const std::string said((std::istreambuf_iterator<char>(file)), {});
   const std::string complaint = Complaint();
-  // A warning says the same of an option that may be unknown.
+  // Warnings are not searched: of an option that may be unknown (loose-) they say the same words.
   if (complaint.find("unknown variable") != std::string::npos ||
       complaint.find("unknown option") != std::string::npos) {
     throw Error(Error::kUsage, "mysql cannot honour --engine-option server_option: " + complaint);
@@ -157,14 +158,14 @@ void PrivateServer::OpenLogs() {
   }
 }
 
-// Waits a moment for the server. Throws when it has ended, or the run should.
+// Waits a moment for the server. Throws when the server has ended, or the run should end.
 void PrivateServer::WaitForStart() {
   if (HasEnded()) FailToStart();
   WaitAMoment();
 }
 
-// Waits until the server lets the run connect. What it refuses once it answers, it refuses for
-// ever.
+// Waits until the server lets the run connect. A refusal by a server that answers is final, so the
+// run does not try again.
 void PrivateServer::AwaitAnswer() {
   const auto deadline = std::chrono::steady_clock::now() + kAnswerPatience;
   for (;;) {
@@ -191,7 +192,7 @@ ConnectOptions PrivateServer::connect() const {
 
 void PrivateServer::SyncLog() const {
   if (settings_.storage == Storage::kRocksdb) return myrocks::SyncLogs(cluster());
-  // A commit lies in one of the files, and nobody tells in which.
+  // The log has several files, and a commit may lie in any of them.
   for (size_t i = 0; i < logs_.fds.size(); ++i) {
     if (Uninterrupted([&] { return ::fdatasync(logs_.fds[i]); }) != 0) {
       throw Error::Io("sync", LogFile(static_cast<int>(i)), errno);
@@ -207,7 +208,7 @@ std::string PrivateServer::Complaint() const {
     const size_t at = line.find("[ERROR]");
     if (at == std::string::npos) continue;
     const std::string said = line.substr(std::min(at + 8, line.size()));
-    // An older server says this at each start without tables of privileges.
+    // An older server prints this line at each start without tables of privileges.
     if (said.starts_with("Can't open and lock privilege tables")) continue;
     // The server's own complaints follow from those of InnoDB.
     if (said.starts_with("InnoDB: ")) return said.substr(8);

@@ -62,7 +62,7 @@ SqlSession::~SqlSession() {
     if (in_transaction_ && begun_) Rollback();
     connection_->Run(farewell_);
   } catch (const Error&) {
-    // The connection is lost, and with it what the farewell was to flush.
+    // The connection is lost, and so is the state that the farewell statement would have flushed.
   }
 }
 

@@ -24,8 +24,8 @@ namespace {
 // True after a panic: WiredTiger then does not free its memory when it closes.
 std::atomic<bool> leaks_memory{false};
 
-// The last error that was reported on this thread. WiredTiger may have handled it (a file that need
-// not exist), so Throw uses it only when the failed call returned the same code.
+// The last error that WiredTiger reported on this thread. WiredTiger may have handled it (a file
+// that need not exist), so Throw uses it only when the failed call returned the same code.
 struct ThreadError {
   int code = 0;
   // The sentence comes from the file layer or is about a damaged page. Later messages of WiredTiger
@@ -35,9 +35,9 @@ struct ThreadError {
   std::string sentence;
 };
 
-// Returns the last error of the calling thread, which a database may set that is closed after the
-// thread_local objects are gone. Returns null when there is no memory for it: the code that a call
-// returns then tells of its failure alone.
+// Returns the last error of the calling thread. A database may set it when it is closed after the
+// thread_local objects are gone. Returns null when there is no memory for it; then only the code
+// that a call returns tells of its failure.
 ThreadError* LastError() noexcept {
   try {
     return OfThread([] { return std::make_unique<ThreadError>(); });

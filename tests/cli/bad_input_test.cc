@@ -287,7 +287,7 @@ TEST_F(BadInputTest, UnknownOptionsAndCommandsAreNamed) {
   }
   ExpectRefused(Run("advise"), "--engine");
   ExpectRefused(Run(""), "--engine");
-  // Advice was given for the default memory, because advise does not see what stands before it.
+  // advise does not see options that stand before it: it would advise for the default memory.
   ExpectRefused(Run("--ram 1G advise --engine btree"), "--ram stands before advise");
   ExpectRefused(Run("--wide report x.json"), "--wide stands before report");
 }
@@ -378,7 +378,7 @@ TEST_F(BadInputTest, TheMostOfNoMemoryOrBesideASizeIsRefused) {
   ExpectRefused(Run("--engine btree --cache-pct most --cache-size 16M"),
                 "--cache-pct most divides --ram");
   ExpectRefused(Run("--engine btree --cache-pct most:50"), "most");
-  // What such a workload writes can be written only once.
+  // ib.x builds indexes, so it cannot be performed again on the same database.
   ExpectRefused(Run("--engine btree --ram 64M --rows 1000 --cache-pct auto --workload ib.i0,ib.x"),
                 "--cache-pct auto performs a workload several times, and --workload ib.x writes");
   ASSERT_EQ(Run("--engine btree --dir d --workload insert --rows 1000 --ram 64M").code, 0);

@@ -161,7 +161,7 @@ TEST_F(ReleaseRunTest, ACrashTestIsThatOfTheRelease) {
   EXPECT_EQ(result.code, 0) << result.err;
 }
 
-// The set might be another one when it is read again.
+// The program of the release gets the keys from this one: read again, the set might have changed.
 TEST_F(ReleaseRunTest, ASetOfKeysIsReadOnceForTheReleaseToo) {
   const fs::path bin = directory_ / "bin", calls = directory_ / "calls";
   fs::create_directories(bin);

@@ -306,8 +306,8 @@ TEST_P(ServerTest, ADirectoryMayHaveAColonInItsName) {
   EXPECT_EQ(ValueOf(engine.get(), "k"), "v");
 }
 
-// Servers end sessions that rest, as clients do between the phases of a run, and the one that syncs
-// lazy commits when there are none.
+// Servers end idle sessions. Clients are idle between the phases of a run, and so is the session
+// that syncs lazy commits when there are none.
 TEST_P(ServerTest, ASessionMayRestLongerThanTheServerAllows) {
   const bool postgres = info().name == "postgres";
   options_.durability = Durability::kLazy;

@@ -36,11 +36,11 @@ std::string JudgementText(const Judged& judged) {
   return condition + ": cannot be told";
 }
 
-// Returns the command that would make enough loads, when too few were made of a metric that was
-// asked for. A comparison that failed or was stopped gets none: it was not the loads that it
-// lacked.
+// Returns the command that would make enough loads, when there were too few for a metric that was
+// asked for; "" otherwise, and for a comparison that failed or was stopped, which did not end for
+// want of loads.
 std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answers) {
-  constexpr int kLoads = 5;  // the least are enough only when they agree well
+  constexpr int kLoads = 5;  // kLeastLoads are enough only when they agree well
   const bool few = std::any_of(answers.begin(), answers.end(), [](const AbAnswer& answer) {
     return answer.asked && answer.answer.reason == Reason::kFewLoads;
   });
@@ -92,7 +92,7 @@ std::string HeadText(const AbWords& words) {
   return text;
 }
 
-// Returns why nothing is known about a metric that no finished load has of both sides.
+// Returns why nothing is known about a metric that no finished load has on both sides.
 std::string NoValuesText(const json& document, const AbAnswer& answer) {
   const int whole = document.at("loads");
   if (whole == 0) return "cannot be told: no load was finished by all sides";
@@ -119,23 +119,24 @@ std::string AnswerText(const json& document, const AbAnswer& answer) {
              : Sentence(answer.answer, answer.metric, answer.side);
 }
 
-// Returns the share of operations that are faster than a percentile that few operations do not
-// tell; 0 for all other metrics.
+// Returns 0.99 for p99, and so on: the share of operations below a percentile that needs many
+// operations. Returns 0 for all other metrics.
 double ShareBelow(const std::string& metric) {
   if (metric == "p99" || metric.ends_with(".p99")) return 0.99;
   return metric == "p999" || metric.ends_with(".p999") ? 0.999 : 0;
 }
 
-// Returns the operations of a sample that a metric is of: all, or those of its kind.
+// Returns the number of a sample's operations that a metric is computed from: of all operations, or
+// of those of the metric's kind.
 double OperationsOf(const json& sample, const std::string& metric) {
   const std::string kind = KindOf(metric);
   if (kind.empty()) return Number(sample, "/count", 0);
   return sample.at("metrics").value(kind + ".rate", 0.0) * Number(sample, "/seconds", 0);
 }
 
-// Returns a note on the percentiles that the slices or runs of most loads have too few operations
-// for; "" when there are none. Such a percentile is that of the slowest few, which are slower the
-// more operations a side does, whatever an operation takes.
+// Returns a note on the percentiles for which the slices or runs of most loads have too few
+// operations; "" when there are none. Such a percentile is set by the slowest few operations, so it
+// grows with the number of a side's operations even if no operation takes longer.
 std::string FewOperationsNote(const json& document) {
   // By percentile, the operations of a side in a load.
   std::map<std::string, std::map<std::string, double>> operations;
@@ -161,8 +162,8 @@ std::string FewOperationsNote(const json& document) {
                 : "longer runs (--seconds, --operations or --rows) tell it");
 }
 
-// Returns how much the counters have of what a metric counts; 0 for a metric that is no count of
-// the side's own. What the device did at a side's rest was the work of other sides.
+// Returns how much of what a metric counts is in the counters; 0 for a metric that is not a count
+// of the side's own work. What the device did during a side's rest was the work of other sides.
 double CountOf(const std::string& metric, const json& counters) {
   const auto count = [&](const std::string& name) { return counters.value(name, 0.0); };
   if (metric == "cpu_us") return count("cpu_user_seconds") + count("cpu_system_seconds");
@@ -174,8 +175,8 @@ double CountOf(const std::string& metric, const json& counters) {
   return 0;
 }
 
-// Returns the share of a side's work, by what a metric counts, that the side did at rest. The rest
-// before the first slice is no part of it: the side waits there until the others are loaded.
+// Returns which share of its work a side did at rest; the metric says what counts as work. The rest
+// before the first slice is left out, because the side then waits until the others are loaded.
 double ShareAtRest(const json& document, const std::string& side, const std::string& metric) {
   const int whole = document.at("loads");
   double in_slices = 0, at_rest = 0;
@@ -190,7 +191,7 @@ double ShareAtRest(const json& document, const std::string& side, const std::str
 }
 
 // Returns a sentence for each side that did more than a hundredth of its work at rest, by a metric
-// that has an answer: the answer is then of a part of the work, and the whole may differ.
+// that has an answer. That answer leaves out the work at rest, so it may be wrong for the whole.
 std::vector<std::string> RestWarnings(const json& document, const std::vector<AbAnswer>& answers) {
   constexpr double kMostAtRest = 0.01;
   const json& sides = document.at("sides");
@@ -217,7 +218,7 @@ std::vector<std::string> RestWarnings(const json& document, const std::vector<Ab
   return warnings;
 }
 
-// Returns whether the note is of a setting that was asked for and is not in force.
+// Returns whether the note is about a setting that was asked for and is not in force.
 bool IsNotInForce(const json& document, const std::string& note) {
   for (const json& setting : document.value("not_in_force", json::array())) {
     const std::string of_side =
@@ -229,7 +230,7 @@ bool IsNotInForce(const json& document, const std::string& note) {
   return false;
 }
 
-// Adds the notes of the document: with the answer those that say on what terms it holds.
+// Adds the notes of the document. Notes on the terms on which the answer holds go with the answer.
 void AddNotes(const json& document, const std::vector<AbAnswer>& answers, AbWords* words) {
   for (const json& one : document.at("notes")) {
     const auto note = one.get<std::string>();
@@ -346,7 +347,7 @@ bool IsAbDocument(const json& document) {
 }
 
 void CheckAbDocument(const json& document, const std::string& path) {
-  // A comparison is whole when everything that is printed from it can be printed.
+  // The document is accepted if its whole report can be printed.
   try {
     (void)AbReportText(document);
     (void)AbExitCode(document);

@@ -137,8 +137,8 @@ PagePopularity::PagePopularity(const std::function<uint64_t()>& draw, uint64_t r
   const double pages = std::max(1.0, static_cast<double>(rows) / rows_per_page);
   const double unseen_pages = std::max(0.0, pages - static_cast<double>(drawn.size()));
   const auto once = pages_by_count.find(1);
-  // Good-Turing: the pages that were never drawn together have about the probability of the pages
-  // that were drawn once.
+  // Good-Turing estimate: all pages that were never drawn have, together, about the share of the
+  // draws that hit a page which was drawn only once.
   const double unseen =
       unseen_pages == 0 || once == pages_by_count.end() ? 0 : static_cast<double>(once->second) / n;
   for (const auto& [count, these] : pages_by_count) {

@@ -52,7 +52,7 @@ struct Arguments {
   std::string out, json_file, csv_file;
   PlanOptions plan;
   uint64_t shuffle = 0;
-  int most_rounds = 0;  // of advise: rounds that finalists get at most; 0: none
+  int most_rounds = 0;  // for advise: the most rounds of finals (RunFinals); 0: no finals
   bool fresh = false;
   ExperimentRunOptions run;
   ClusterOptions cluster;
@@ -104,8 +104,8 @@ std::string ResultsText(const ResultSet& results) {
   return ExperimentText(results) + (advises ? AdviceText(results) : "");
 }
 
-// Sets the directory of results. In one that is there the experiment goes on with the memory that
-// ram = "auto" stood for where it was begun.
+// Sets the directory of results. If it exists, the experiment goes on with the bytes that
+// ram = "auto" stood for on the machine on which it was begun.
 void SettleOut(const Experiment& e, Arguments* a) {
   if (a->out.empty()) a->out = fmt::format("testbed-{}-{}", e.name, a->plan.scale);
   const ResultsDir dir(a->out);
@@ -124,20 +124,20 @@ void CheckRoomOf(const Forecast& forecast, const std::vector<Cell>& cells, const
   CheckRoom(forecast, apart ? a.run.databases : a.out, apart ? "--databases" : "--out");
 }
 
-// Returns what is still to be run, and refuses what has no room here.
+// Returns the forecast of the cells that are still to run. Throws when they have no room here.
 Forecast WhatIsToCome(const std::vector<Cell>& cells, const Arguments& a) {
   const ResultsDir dir(a.out);
   const Forecast forecast =
       ForecastOf(cells, [&](const Cell& cell) { return !a.fresh && dir.HasCell(cell); });
-  // A --databases of other hosts lies on their disks, and they look at these themselves.
+  // With --on, --databases names a directory on the other hosts, and these check it themselves.
   const bool elsewhere = !a.cluster.on.empty() && !a.run.databases.empty();
   if (!elsewhere) CheckRoomOf(forecast, cells, a);
   return forecast;
 }
 
-// Measures the ways that cannot be told from the fastest in further rounds, until one is decided or
-// `most` rounds are done: then it is a tie. A round in which a way failed is not whole, so it is
-// the last: the next call begins with it. Returns whether all cells could be run.
+// Measures the ways that cannot be told from the fastest in further rounds, until one way is found
+// to be the fastest, or `most` rounds are done: that is a tie. A round in which a way failed is the
+// last, and the next call begins with that round. Returns whether all cells could be run.
 bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* dir) {
   for (int round = RoundsOf(e, a.plan) + 1; round <= most && !StopRequested(); ++round) {
     const std::vector<std::string> names = Finalists(ResultSet::Read(a.out), round - 1);
@@ -160,9 +160,9 @@ bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* di
   return true;
 }
 
-// Returns a line about the settings without which there will be no advice (RefusalText of
-// advise.cc) and which this user or machine refuses, before the measurements that take most of an
-// hour; "" when there is none. A scratch device has a readahead of its own.
+// Returns a line about the settings that the advice needs (RefusalText of advise.cc) and that this
+// user or machine refuses; "" when there are none. It is printed before the measurements, which
+// take most of an hour. With `scratch` the readahead is never refused.
 std::string WillRefuseText(const std::string& out, bool scratch) {
   std::vector<std::string> refused;
   constexpr uint64_t kProbe = 64 << 20;
@@ -181,7 +181,8 @@ std::string WillRefuseText(const std::string& out, bool scratch) {
       fmt::join(refused, "; "));
 }
 
-// Returns what the experiment itself writes in --out, and the files that it and its cells read.
+// Returns the file that the experiment itself writes in --out, and all files that it and its cells
+// read.
 InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
   InUse all = {.inputs = {a.out + "/experiment.json"}};
   if (!a.words.empty()) all.inputs.push_back(a.words.back());
@@ -196,8 +197,8 @@ InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
   return all;
 }
 
-// Returns the words that a task on another host gets besides its block, for the options of the user
-// that the results directory does not have.
+// Returns the words that a task on another host gets besides its block: those options of the user
+// that are not kept in the results directory.
 std::vector<std::string> TaskOptions(const Arguments& a) {
   std::vector<std::string> words = {"--quiet", "--host-checks", a.cluster.host_checks};
   const auto add = [&](const char* option, const std::string& value) {
@@ -230,7 +231,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   std::unique_ptr<Launcher> hosts;
   if (!a->cluster.on.empty()) {
     a->out = fs::absolute(a->out).lexically_normal();
-    // A relative path would mean another place on each host.
+    // The path is made absolute, because a relative one could mean another place on each host.
     std::string& databases = a->cluster.databases;
     if (!databases.empty()) databases = fs::absolute(databases).lexically_normal();
     a->run.databases = databases;
@@ -246,7 +247,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   } else {
     dir.Create(e, a->plan, fresh);
   }
-  // What was measured before is read at the end; where it cannot be, that is said now.
+  // Earlier results are needed at the end. If they cannot be read, this throws before cells run.
   if (there && !fresh && forecast.cells != 0) (void)ResultSet::Read(a->out);
   // Whatever is refused is refused before this line, so that a refusal is one sentence.
   if (!a->run.quiet) fmt::print(stderr, "{}", ForecastText(forecast, e.name));
@@ -269,8 +270,8 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   return complete ? 0 : 1;
 }
 
-// Runs the cells or blocks that the user names, beside other processes. `kept` is whether the
-// results directory was there, and the experiment is the one that it has.
+// Runs the cells or blocks that the user names, while other processes may run others. `kept` says
+// that the results directory existed, and that the experiment was read from it.
 int RunSome(const Experiment& e, const std::vector<Cell>& cells, bool kept, const Arguments& a) {
   RefusePasswords(e, a.plan);
   const bool blocks = !a.cluster.blocks.empty();
@@ -291,7 +292,7 @@ int RunSome(const Experiment& e, const std::vector<Cell>& cells, bool kept, cons
   return code;
 }
 
-// Lists or runs cells: those of a results directory where WHAT is one, else of an experiment.
+// Lists or runs cells. They are those of a results directory if WHAT is one, else of an experiment.
 int Cells(const std::string& word, Arguments* a) {
   const std::string& what = a->words.back();
   Experiment e;
@@ -339,7 +340,7 @@ int ExperimentMain(Arguments a) {
   if (first != "plan") SettleOut(e, &a);
   a.plan.any_machine = !a.cluster.on.empty();
   const std::vector<Cell> cells = PlanCells(e, a.plan);
-  // With cells beside the scale's a part may be ambiguous; the tables are of use all the same.
+  // Cells that --only adds to the scale's may make a part ambiguous; the tables are still useful.
   if (a.plan.only.empty()) CheckSelections(e, a.plan.scale, cells);
   if (e.name == "advise") CheckAdvised(cells);
   return first == "plan" ? Print(PlanText(cells)) : RunIt(e, cells, &a);
@@ -379,7 +380,7 @@ int RunSweep(const Sweep& sweep) {
   if (o.rounds != 0) a.plan.rounds = o.rounds;
   if (a.out.empty()) {
     a.out = DirectoryOfSweep(e.text);
-    // An earlier version named the directory by the text with the rounds.
+    // An earlier version derived the directory's name from a text that included the rounds.
     const std::string before = DirectoryOfSweep(sweep.saved);
     if (!ResultsDir(a.out).Exists() && ResultsDir(before).Exists()) a.out = before;
   }
@@ -461,7 +462,7 @@ constexpr char kAdviseExamples[] =
     "value-size=1000 "
     "\\\n      --set distribution=zipfian --set db-ratio=8\n";
 
-// Options of the run that have names of their own in `testbed advise`; --set has the others.
+// Adds the options of a run that `testbed advise` has as options; the others are given by --set.
 void AddAsked(CLI::App* advise, const std::shared_ptr<std::map<std::string, std::string>>& asked) {
   const auto ask = [&](const char* name, const char* type, const char* help) {
     advise

@@ -99,8 +99,9 @@ Check CheckBudget(const HostFacts& host) {
   return check;
 }
 
-// Opens a new file in the directory, which is gone when it is closed. Returns its descriptor, or -1
-// with errno. A file system without nameless files (NFS, vfat) gets a file that is removed at once.
+// Opens a new file in the directory, which disappears when it is closed. Returns its descriptor, or
+// -1 with errno. On a file system without nameless files (NFS, vfat) the file's name is removed at
+// once.
 int OpenProbe(const std::string& path, int flags) {
   flags |= O_RDWR | O_CLOEXEC;
   const int fd = open(path.c_str(), O_TMPFILE | flags, 0600);
@@ -443,7 +444,7 @@ std::vector<Check> Doctor(const std::string& path) {
   std::string kernel_why = WhyNoKernelAccount(host);
   // The preconditions hold. Starting the account itself also shows whether its tracepoints exist.
   if (kernel_why.empty() && device) KernelAccount::Start(*device, &kernel_why);
-  // A run without a scratch device has nothing to count on where no device is known.
+  // Without a scratch device and without a known block device, a run cannot count requests.
   if (kernel_why.empty() && !device && !scratch_why.empty()) kernel_why = kNoBlockDevice;
   return {CheckAccount(kernel_why, scratch_why, device ? WhyNotCovered(*device) : ""),
           scratch,

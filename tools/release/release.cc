@@ -102,7 +102,7 @@ NamedEngine SplitRelease(const std::string& name) {
   const size_t at = name.find('@');
   if (at == std::string::npos || name.find(':') < at) return {name, ""};
   std::string release = name.substr(at + 1);
-  // Of a prefix: the directory is the same with a slash behind it.
+  // A release may be named by its prefix, a directory, whose name may end with slashes.
   while (release.size() > 1 && release.starts_with('/') && release.ends_with('/')) {
     release.pop_back();
   }

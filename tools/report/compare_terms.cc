@@ -59,7 +59,7 @@ bool NearlyEqual(const json& first, const json& second) {
   return a > 0 && b > 0 && std::max(a, b) < 1.02 * std::min(a, b);
 }
 
-// Returns an option's value as text. An option that a document has without a value was not given.
+// Returns an option's value as text. A null in the document means that the option was not given.
 std::string OptionText(const json& options, const std::string& name) {
   if (options.contains(name) && options.at(name).is_null()) return "not set";
   return ValueText(ValueAt(options, {name.c_str()}));
@@ -79,8 +79,8 @@ void AddMachines(const json& first, const json& second, std::vector<Difference>*
     if (std::string(fact) == "memory_bytes" && NearlyEqual(a, b)) continue;
     Add(fact, a, b, differences);
   }
-  // The names of two exclusive devices are not compared: that of a scratch device differs each
-  // time.
+  // The names of two exclusive devices are not compared, because each scratch device has another
+  // name.
   const json exclusive_a = ValueAt(first, {"device", "exclusive"}),
              exclusive_b = ValueAt(second, {"device", "exclusive"});
   Add("a device of its own", exclusive_a, exclusive_b, differences);
@@ -101,7 +101,7 @@ void AddMachines(const json& first, const json& second, std::vector<Difference>*
   }
 }
 
-// Returns the reasons why settings of the document were refused, by option.
+// Returns the reasons why settings of the document were not in force, by option.
 std::map<std::string, std::string> RefusedOf(const json& document) {
   std::map<std::string, std::string> refused;
   for (const json& setting : document.value("not_in_force", json::array())) {
@@ -110,8 +110,8 @@ std::map<std::string, std::string> RefusedOf(const json& document) {
   return refused;
 }
 
-// Returns whether the device had its readahead from --readahead on some side. Where it was refused,
-// the device had its own, and the sides are not compared.
+// Returns whether --readahead set the readahead of the device on some side. If the setting was
+// refused on a side, the device kept its own there, and the sides are not comparable.
 bool SetReadahead(const json& first, const json& second) {
   bool set = false;
   for (const json* document : {&first, &second}) {
@@ -128,8 +128,8 @@ bool AskedForFileSystems(const json& first, const json& second) {
   return a.is_string() && b.is_string() && a != b;
 }
 
-// Makes these facts of the machine settings: they are what a run asked for, and the machine has
-// them for the time of the run alone.
+// Moves these facts from the differences between machines to those between settings: the run asked
+// for them, and the machine has them only while the run lasts.
 void MakeSettings(const std::set<std::string>& facts, CompareTerms* terms) {
   const auto is_one = [&facts](const Difference& d) { return facts.contains(d.name); };
   std::copy_if(terms->machines.begin(), terms->machines.end(), std::back_inserter(terms->settings),
@@ -222,7 +222,7 @@ std::string WhyNotComparable(const json& first, const json& second, const std::s
   const json data[] = {DataAskedFor(first), DataAskedFor(second)};
   for (const char* what : {"rows", "key_bytes", "value_bytes"}) {
     const json a = ValueAt(data[0], {what}), b = ValueAt(data[1], {what});
-    // Where sizes are random on one side alone, --value-size differs below.
+    // If sizes are random on one side only, the difference of --value-size is reported below.
     const bool random = std::string_view(what) == "value_bytes" && (a.is_null() || b.is_null());
     if (a == b || random) continue;
     return fmt::format("{} and {} cannot be compared, because their data differ: {} {} against {}",
@@ -242,7 +242,7 @@ std::string WhyNotComparable(const json& first, const json& second, const std::s
     std::replace(name.begin(), name.end(), '-', '_');
     const json a = ValueAt(first, {"options", name.c_str()});
     const json b = ValueAt(second, {"options", name.c_str()});
-    // Documents of before an option have rows that "data" tells alone.
+    // Older documents lack the option. Their rows are described by "data" only.
     if (a == b || a.is_null() || b.is_null()) continue;
     return fmt::format(
         "{} and {} cannot be compared, because their data differ: --{} {} against {}", first_file,

@@ -33,7 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPathsBelow = "paths:";
-// What brings the words and the places.
+// The commands that install the words and fetch the places.
 constexpr char kWordsCommand[] = "apt install wamerican-huge";
 constexpr char kPlacesCommand[] = "tools/setup/fetch_places.sh";
 
@@ -43,8 +43,8 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Returns the folder in which this user's scripts of tools/setup/ keep what they fetch; empty when
-// the environment does not tell it.
+// Returns the folder in which the scripts of tools/setup/ keep what they fetch for this user; empty
+// when the environment does not tell it.
 fs::path CacheFolder() {
   if (const std::string given = Variable("TESTBED_CACHE_DIR"); !given.empty()) return given;
   if (const std::string cache = Variable("XDG_CACHE_HOME"); !cache.empty()) {
@@ -84,8 +84,8 @@ std::string KeysOfFile(const std::string& keys, const std::string& file,
   return Sorted(KeyLines(text));
 }
 
-// Returns whether Debian's policy allows the name. What apt-cache says besides names, such as
-// "W: ...", is none.
+// Returns whether Debian's policy allows the name. Messages of apt-cache among the names, such as
+// "W: ...", are no names.
 bool IsPackageName(std::string_view name) {
   const auto is_letter_or_digit = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -120,7 +120,7 @@ std::string Packages(const std::string& keys) {
 // yet, and at most one of them open.
 class PathFinder {
  public:
-  // Sentences name the paths as `keys`, the value of --keys.
+  // `keys` is the value of --keys, for the sentences of errors.
   explicit PathFinder(const std::string& keys) : keys_(keys) {}
 
   // Returns the paths, one a line, unsorted.
@@ -136,9 +136,9 @@ class PathFinder {
   }
 
  private:
-  // Passes over a directory that this user may not list, or that is gone. Throws Error (kIo) when
-  // the system has no descriptor or no memory for it, or its device fails: without its paths the
-  // set would be another one, and nobody would know.
+  // Adds what a directory holds. Passes over a directory that this user may not list, or that is
+  // gone. Throws Error (kIo) when the system has no descriptor or no memory, or the device fails:
+  // otherwise the set would lack the directory's paths, and nobody would know.
   void LookInto(const std::string& directory) {
     const int fd = Uninterrupted(
         [&] { return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
@@ -164,7 +164,7 @@ class PathFinder {
     }
   }
 
-  // Returns null at the end, which a directory that is removed meanwhile has, too.
+  // Returns the next entry; null at the end, or when the directory was removed meanwhile.
   static const dirent* NextEntry(DIR* entries, const std::string& directory) {
     errno = 0;
     const dirent* const entry = ::readdir(entries);
@@ -192,8 +192,8 @@ class PathFinder {
                             keys_, SizeText(most_)));
   }
 
-  // Returns whether the open directory lies in a file system of the kernel, which has no blocks.
-  // Neither has a tmpfs without a limit, whose files are as good as any.
+  // Returns whether the open directory lies in a file system of the kernel. Such a file system has
+  // no blocks. A tmpfs without a limit has none either, but its files count as any others.
   bool IsOfTheKernel(int fd) {
     struct stat st;
     if (::fstat(fd, &st) != 0) return true;

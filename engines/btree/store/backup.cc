@@ -112,7 +112,7 @@ class BackupCopy {
   }
 
  private:
-  // Lets the log go again at its end.
+  // Its destructor allows the log to be truncated again.
   class KeptLog {
    public:
     explicit KeptLog(Store* store) : store_(store) {}

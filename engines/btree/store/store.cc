@@ -113,7 +113,8 @@ void Store::CheckpointLoop() {
       IoScope scope(kCheckpoint);
       Checkpoint();
     } catch (const Error&) {
-      // The next growth of the log wakes this thread again. A caller of Checkpoint gets the error.
+      // The error is dropped: this thread tries again when the log has grown further, and a caller
+      // of Checkpoint gets the error itself.
     } catch (const std::exception& e) {
       // There is no memory, and nobody knows at which step it was missing.
       Fail(e);

@@ -112,7 +112,7 @@ TEST_F(CellsTest, ABlockThatGoesOnElsewhereBeginsAnewThere) {
   EXPECT_EQ(HostsOfBlocks("o"),
             (std::map<std::string, std::set<std::string>>{{"round-1", {"n2"}}}));
   EXPECT_EQ(FilesIn("o/set_aside"), 1u);
-  // By keys of cells the user decides; the table says what it mixes.
+  // Cells that are named by their keys may run on any host; the table says that a round is mixed.
   std::filesystem::remove(directory_ / "o/cells" / (key + ".json"));
   ASSERT_EQ(Run(run + "--cell " + key + kNoChecks, "SLURMD_NODENAME=n1").code, 0);
   EXPECT_NE(Run("findings o").out.find("cells of round 1 ran on n1, n2"), std::string::npos);

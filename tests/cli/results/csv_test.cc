@@ -99,7 +99,8 @@ TEST_F(CsvTest, EveryFigureReadsBackAsTheDocuments) {
   EXPECT_EQ(twice, 2 * records.size()) << "several files have one header";
 }
 
-// How late operations began was in the document alone, as were some figures of the memory.
+// Earlier versions had the delays of operations, and some figures of the memory, only in the JSON
+// document.
 TEST_F(CsvTest, WaitsAndMemoryHaveColumns) {
   const CommandResult result =
       Run("--engine btree --ram 64M --rows 1000 --threads 1 --quiet --json run.json --workload "

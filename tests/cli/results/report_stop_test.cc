@@ -65,7 +65,8 @@ TEST_F(ReportStopTest, AReportThatIsStoppedPrintsNoPart) {
   EXPECT_FALSE(std::filesystem::exists(directory_ / "page.html"));
 }
 
-// The plots of a hundred results take long, and were all drawn first.
+// Drawing the plots of a hundred results takes long. A request to stop must end it before all are
+// drawn.
 TEST_F(ReportStopTest, DrawingEnds) {
   ASSERT_EQ(Run("--engine btree --ram 64M --rows 500 --operations 100 --threads 1 --account file "
                 "--quiet --json run.json")

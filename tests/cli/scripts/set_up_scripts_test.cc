@@ -256,7 +256,7 @@ TEST_F(SetUpScriptsTest, ANightlyRunHasMyRocksWhereItsPluginIs) {
   EXPECT_THAT(calls_, HasSubstr("testbed crashtest --engine mysql:rocksdb --kills 50 "));
 }
 
-// No package is installed, to dpkg-query.
+// The stand-in for dpkg-query says that no package is installed.
 TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   Script("bin/dpkg-query", "exit 1\n");
   Script("bin/sudo", "[[ $1 == -n ]] || exec \"$@\"\n");
@@ -285,7 +285,8 @@ TEST_F(SetUpScriptsTest, PartsOfTheNightlyRunInstallWhatTheyTake) {
   }
 }
 
-// Under sudo the home is root's, and so WiredTiger was built once more, and with it all of testbed.
+// Under sudo HOME may be root's. An earlier version then built WiredTiger, and all of testbed, once
+// more.
 TEST_F(SetUpScriptsTest, UnderSudoTheLibrariesAreThoseOfTheUser) {
   if (geteuid() != 0) GTEST_SKIP() << "this needs root";
   for (const char* file : {"setup/library.sh", "setup/build_wiredtiger.sh"}) {

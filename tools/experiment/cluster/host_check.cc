@@ -64,8 +64,8 @@ std::vector<json> ReadHosts(const std::string& out) {
   return hosts;
 }
 
-// Returns the kind that the hosts of these results must be of and the host that has decided it,
-// which is `mine` when none has.
+// Returns the facts of the first host that passed the checks, whose kind all hosts of these results
+// must have. They are `mine` when no host was before this one.
 json FirstOf(const std::string& out, const json& mine) {
   const std::string file = out + "/hosts/first.json";
   const std::string whole = HostFile(out, NodeName());

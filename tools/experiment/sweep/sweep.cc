@@ -43,8 +43,8 @@ void RefuseUnknownBesideList(const std::vector<std::string>& words, const std::s
   }
 }
 
-// Returns the options of the words; nothing when a word is none, which the parser of the command
-// line refuses better.
+// Returns the options of the words. Returns nothing when a word is no option, so that the parser of
+// the command line refuses it, with a better sentence.
 std::optional<std::vector<Given>> OptionsOf(const std::vector<std::string>& words) {
   std::vector<Given> all;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -91,14 +91,14 @@ std::string Toml(const std::string& text) {
   return out + "\"";
 }
 
-// How the measured operations of a sweep begin: each after the one before, at a rate, or at one
-// that --find-rate searches.
+// How the measured operations of a sweep begin: each after the one before, at a given rate, or at
+// rates that --find-rate tries.
 enum class Pace : uint8_t { kClosedLoop, kRate, kSearch };
 
 // What a sweep measures.
 struct SweptWorkload {
-  std::string name = "insert";  // figure name of the last workload that is measured, or loads
-  bool loads = true;            // a sweep of loads, and of rests after them, measures nothing else
+  std::string name = "insert";  // figure name of the last workload that is measured, or that loads
+  bool loads = true;            // all workloads load or settle; nothing else is measured
   bool own_rate = false;        // --workload gives it a rate
 };
 
@@ -119,7 +119,8 @@ SweptWorkload MeasuredBy(const std::string& workloads) {
   return last;
 }
 
-// Returns the pace of what is measured, by the options that each cell has and by the axes.
+// Returns the pace of the measured operations, which follows from the axes and from the options
+// that all cells have.
 Pace PaceOf(const SweptWorkload& last, const OptionMap& options, const std::vector<Axis>& axes) {
   const auto given = [&](const char* name) {
     return options.contains(name) || std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
@@ -148,7 +149,7 @@ std::string MetricsText(const SweptWorkload& measured, Pace pace) {
   }
   add("ops", prefix + ".rate", "/s", "of the last phase");
   if (!measured.loads) {
-    // What clients wait for counts from the intended start.
+    // In an open loop the latency counts from the intended start.
     const bool closed = pace == Pace::kClosedLoop;
     add("p99_us",
         fmt::format("measured.operation.{}.p99",
@@ -176,7 +177,8 @@ std::string Quoted(const std::vector<Axis>& axes, size_t n) {
   return fmt::format("[{}]", fmt::join(names, ", "));
 }
 
-// Returns the grid of the figure that the pace leaves open, and the table of all figures.
+// Returns the grid of the figure that the pace does not fix (the rate, or the latency), and the
+// table of all figures.
 std::string TablesText(const std::vector<Axis>& axes, bool loads, Pace pace) {
   struct Grid {
     const char *title, *metric, *best;
@@ -284,7 +286,7 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   const bool of_engines =
       std::any_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.name == "engine"; });
   if (!of_engines && !options.contains("engine")) {
-    RunOptions().Resolve();  // throws the Error of a run without an engine
+    RunOptions().Resolve();  // throws the Error that a run without --engine throws
   }
   if (axes.empty()) {  // a table needs an axis
     axes.push_back({"engine", {{options["engine"], {{"engine", options["engine"]}}}}});
@@ -292,7 +294,7 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   }
   Sweep sweep;
   sweep.output = ParseRunOptions(output);
-  std::vector<std::string> asked;  // what is measured, not where it is kept
+  std::vector<std::string> asked;  // options that say what is measured, not where results are kept
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(2, words[i].find('=') - 2);
     const bool skip = BelongsToOutput(name);

@@ -12,7 +12,7 @@
 namespace testbed {
 namespace {
 
-constexpr double kApart = 0.1;  // share of the memory that the largest cell held
+constexpr double kApart = 0.1;  // tolerated difference, as a share of the largest cell's memory
 constexpr char kHeld[] = "held.bytes";
 
 // Returns whether each value of the axis sets the engine.
@@ -21,7 +21,7 @@ bool NamesEngines(const Axis& axis) {
                      [](const AxisValue& value) { return value.options.contains("engine"); });
 }
 
-// Returns whether each value of the axis sets how data files are read, and none the engine.
+// Returns whether each value of the axis sets how data files are read, and none sets the engine.
 bool NamesWaysOfReading(const Axis& axis) {
   return std::all_of(axis.values.begin(), axis.values.end(), [](const AxisValue& value) {
     return value.options.contains("io") && !value.options.contains("engine");
@@ -36,7 +36,7 @@ struct Group {
   std::vector<size_t> cells;
 };
 
-// Returns the cells in groups that differ only in the axes that are `compared`.
+// Returns the cells in groups. Cells of a group differ only in axes for which `compared` is true.
 std::vector<Group> GroupsOf(const ResultSet& results, const std::vector<size_t>& shown,
                             IsAxis compared = NamesEngines) {
   std::map<std::string, std::set<std::string>> labels;  // the table's labels, by axis
@@ -95,8 +95,8 @@ std::string LabelsApart(const ResultSet& results, const Group& group, size_t cel
 }
 
 // Returns whether the cell's reads may fill the whole budget with page cache, as buffered and
-// mapped ones do, so that what the run leaves unused it did not need. With direct IO a run can only
-// use the engine's cache.
+// mapped reads do. Then the run did not need the memory that it left unused. With direct IO a run
+// can only use the engine's cache.
 bool MayFillMemory(const ResultSet& results, size_t cell) {
   const OptionMap& options = results.cells()[cell].options;
   const auto io = options.find("io");
@@ -109,8 +109,8 @@ bool NeededNoMore(const ResultSet& results, size_t cell) {
 }
 
 // Returns a note on a run that could have held more memory than it did on the mean; an empty string
-// for another. Page cache of files that are written and soon removed, as by compactions, may fill
-// the budget for moments although the run needs less.
+// for other runs. Files that are written and soon removed, as by compactions, may fill the budget
+// with page cache for moments although the run needs less.
 std::string LeftUnusedNote(const ResultSet& results, size_t cell) {
   if (NeededNoMore(results, cell)) return " (which never filled --ram)";
   const bool moments = MayFillMemory(results, cell) && results.Figure(cell, "held.full") > 0 &&
@@ -176,8 +176,8 @@ std::string Line(const ResultSet& results, const std::vector<Group>& groups,
 
 std::string MibText(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
 
-// Returns a line when ways of reading of one engine held different memory: with direct IO only the
-// engine's cache, with the others all of --ram.
+// Returns a line when an engine held different amounts of memory with different ways of reading:
+// with direct IO only its cache, with the others all of --ram.
 std::string WaysLine(const ResultSet& results, const std::vector<size_t>& cells) {
   std::vector<std::pair<double, std::string>> found;
   for (const Group& group : GroupsOf(results, cells, NamesWaysOfReading)) {
@@ -284,8 +284,8 @@ std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& ce
         [alike](double most, double least) { return least < alike * most; },
         [](double n) { return fmt::format("{:.9g}", n); });
   };
-  // Workloads have options of their own for the rows of a round; what was loaded tells them. A
-  // graph may have a few rows more with another seed.
+  // Some workloads set their number of rows by options of their own; then the loaded rows are
+  // compared. A graph may have slightly more rows with another seed.
   const std::string rows = lengths("options.rows", "rows", 1);
   text += rows.empty() ? lengths("loaded.rows", "rows that were loaded", 0.99) : rows;
   for (const char* length : {"operations", "seconds"}) {

@@ -245,7 +245,8 @@ TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
     sample["rest"]["kernel_read_bytes"] = 4096;
     sample["metrics"].update({{"engine_misses", 1}, {"device_reads", 1}});
   }
-  // A metric without an answer is not named, and a device at rest works for other sides.
+  // The sentence names no metric without an answer, and none of the device, which works for other
+  // sides while this one rests.
   EXPECT_THAT(TopOf(document), HasSubstr("\nside a did 25 % of its engine_asks " + left_out));
   for (json& sample : document["samples"]) {
     for (const char* name : {"file_writes", "kernel_read_bytes", "wire_sent_bytes"}) {

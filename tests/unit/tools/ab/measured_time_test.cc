@@ -34,7 +34,8 @@ void AddBlock(int load, int block, double ratio, json* samples) {
   }
 }
 
-// Returns loads whose ratios are `loads`, with pairs of blocks that are by `pair` above and below.
+// Returns samples of several loads. `loads` has the logarithm of each load's ratio; its pairs of
+// blocks lie above and below it by `pair`.
 json Samples(const std::vector<double>& loads, double pair) {
   json samples = json::array();
   for (int load = 0; load < static_cast<int>(loads.size()); ++load) {
@@ -79,7 +80,8 @@ TEST(MeasuredTimeTest, WithoutASpreadALoadIsMeasuredForAsLongAsItWasLoaded) {
   EXPECT_DOUBLE_EQ(MeasuredSeconds(Options(600), 4, 0, std::nullopt), 4);
 }
 
-// The variance of the mean in a given time, of which MeasuredSeconds finds the least.
+// MeasuredSeconds must return the time at which the variance of the mean is least. The test also
+// computes that variance for other times.
 TEST(MeasuredTimeTest, NoOtherTimeMakesTheMeanMoreExact) {
   constexpr double kLoading = 4;
   const RatioSpread spread{0.02, 0.0005};

@@ -247,8 +247,8 @@ TEST_F(CompareCellsTest, AnIgnoredAxisMatchesWhatIsLeft) {
                   At("a")));
 }
 
-// What differs in any cell is said, with the number of cells, and forbids what it would forbid
-// alone.
+// A difference of terms in any cell is reported, with the number of such cells, and makes the
+// directories as little comparable as it makes two documents.
 TEST_F(CompareCellsTest, TheTermsAreThoseOfAllCells) {
   const auto of_8k = [](const std::function<void(json*)>& change) {
     return [=](const Cell& cell, json* document) {

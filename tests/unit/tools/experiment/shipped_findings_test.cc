@@ -386,8 +386,8 @@ TEST(ShippedReadSizeTest, TheStandInIsJudgedInEachBand) {
   EXPECT_EQ(stand_in, published);
 }
 
-// Once, InnoDB had its doublewrite buffer, fractal read pages of 8k, and mmapv1's commits waited a
-// third of 100 ms.
+// The cells must have the settings of the published post. In an earlier version InnoDB used its
+// doublewrite buffer, fractal read pages of 8k, and mmapv1's commits waited a third of 100 ms.
 TEST(ShippedConcurrentInsertsTest, SettingsAreThoseOfThePost) {
   const Experiment e = LoadExperiment("concurrent-inserts");
   for (const std::string scale : {"small", "full"}) {

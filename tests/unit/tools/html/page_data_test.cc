@@ -176,7 +176,7 @@ TEST(PageDataTest, LatencyIsDrawnOverTheRatesThatASearchTried) {
             "null");
 }
 
-// The page had the second command alone, which uses a database that nobody else has.
+// An earlier version showed only the second command, whose database the first one makes.
 TEST(PageDataTest, TheCommandsOfACellLoadItsDatabaseFirst) {
   const auto commands = [](const json& document) {
     return EvaluateOnPage(OnPage(document), "testbed.commandLines(data).join('; ');");
@@ -287,7 +287,7 @@ TEST(PageDataTest, CurvesThatAreNotDrawnAreCounted) {
             "threads; the first 24 of 30 curves");
 }
 
-// mysql and postgres, which one experiment has beside each other, looked the same.
+// In an earlier version mysql and postgres looked the same, although an experiment compares them.
 TEST(PageDataTest, EachEngineHasALookOfItsOwn) {
   const json engines =
       json::array({"btree", "rocksdb", "wiredtiger", "lmdb", "innodb", "fractal", "mmapv1", "mdbx",
@@ -320,7 +320,7 @@ TEST(PageDataTest, StandInsAloneAreCounted) {
   EXPECT_EQ(text("", ""), "");
 }
 
-// A cache that missed one block of 2500 answered "100 %" of its requests.
+// An earlier version said that a cache which missed one block of 2500 had answered "100 %".
 TEST(PageDataTest, WhatIsNotAllIsNotAHundredPerCent) {
   const auto percent = [](const char* share) {
     return EvaluateOnPage(json(), std::string("testbed.percent(") + share + ");");

@@ -115,7 +115,7 @@ TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
               testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
 }
 
-// An engine that gave wrong answers, which fails the run, was a benchmark as any other.
+// A run whose engine gave wrong answers has failed, and must not be exported as a repetition.
 TEST_F(BenchmarkTest, ARunThatFailedIsNoRepetition) {
   Add(SmallDocument());
   json failed = SmallDocument();

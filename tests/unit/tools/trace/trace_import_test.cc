@@ -115,7 +115,8 @@ TEST_F(TraceImportTest, ColumnsOfACsvFileAreFoundByName) {
   EXPECT_EQ(TraceFile(path_).facts().tables[1].name, "t2");
 }
 
-// A trace in milliseconds had a replay a thousand times as long.
+// When a trace in milliseconds is taken for one in seconds, its replay takes a thousand times as
+// long.
 TEST_F(TraceImportTest, TimesHaveTheirUnit) {
   EXPECT_THAT(Refusal("key,time\na,0\nb,1700000000000\n"), HasSubstr("or their --time-unit: ms"));
   Import("key,time\na,1500\nb,2500\n", {.clients = 1, .time_unit = 1e-3});
@@ -125,7 +126,7 @@ TEST_F(TraceImportTest, TimesHaveTheirUnit) {
   EXPECT_NEAR(static_cast<double>(Operations(path_)[1].start_ns), 2e9, 1000);
 }
 
-// A column of another name was left out without a word, and all lines were gets.
+// A column with a wrong name must not be left out silently: all lines would then be gets.
 TEST_F(TraceImportTest, ColumnsThatAreNotUsedAreTold) {
   std::string unused;
   Import("ts,key,op\n1,a,set\n", {.unused = &unused});
@@ -139,7 +140,7 @@ TEST_F(TraceImportTest, ColumnsThatAreNotUsedAreTold) {
   EXPECT_EQ(unused, "") << "nothing was left out";
 }
 
-// Spreadsheets write the mark.
+// Spreadsheet programs write a byte order mark.
 TEST_F(TraceImportTest, AMarkOfUtf8BeforeTheHeaderIsLeftOut) {
   EXPECT_EQ(Import("\xef\xbb\xbfkey,time\na,1\n"), 1u);
   EXPECT_EQ(Operations(path_)[0].calls[0].key, "a");

@@ -190,7 +190,8 @@ TEST(SlurmTest, SqueueTellsTasks) {
   EXPECT_TRUE(TasksOfSqueue("", &ids).none());
 }
 
-// What a site or a warning says comes before the number, and the job is submitted all the same.
+// sbatch may print messages of the site and warnings before the job's number. The job is submitted
+// all the same.
 TEST(SlurmTest, SbatchTellsTheJobAmongMessages) {
   EXPECT_EQ(JobOfSbatch("12\n"), "12");
   EXPECT_EQ(JobOfSbatch("12;west\n"), "12");
@@ -199,8 +200,8 @@ TEST(SlurmTest, SbatchTellsTheJobAmongMessages) {
   EXPECT_EQ(JobOfSbatch(""), "");
 }
 
-// The kernel takes no word of more than 128 KiB, and a site may not take all jobs. What it has
-// taken runs, and is told.
+// The kernel accepts no word of more than 128 KiB, so a long list of blocks is submitted as several
+// arrays. A site may refuse a later one; the earlier ones then run, and the sentence must say so.
 TEST(SlurmTest, ALongListIsSeveralArraysAndThoseThatWereTakenAreTold) {
   std::string directory = std::filesystem::current_path() / "slurm_test_XXXXXX";
   ASSERT_NE(::mkdtemp(directory.data()), nullptr);
