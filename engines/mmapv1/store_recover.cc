@@ -11,7 +11,7 @@ namespace testbed::mmapv1 {
 ReplayResult Store::ReadJournal(const std::function<void(DiskLoc, std::string_view)>& each) const {
   return ReplayJournal(dir_, files_.ns()->database, [&](std::string_view body) {
     if (ForEachEntry(body, each)) return;
-    throw Error(Error::kCorruption, "the journal in " + dir_ + " has a section that is none");
+    throw Error(Error::kCorruption, "the journal in " + dir_ + " has an invalid section");
   });
 }
 

@@ -100,7 +100,7 @@ void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const s
   if (extra.Has("program")) {
     const std::string& path = options.extra.at("program");
     if (old != nullptr) {
-      Refuse("program", path, fmt::format("server {} names the program; give one of them", server));
+      Refuse("program", path, fmt::format("server {} sets the program; give one of them", server));
     }
     return TakeProgram(path, settings);
   }

@@ -109,7 +109,7 @@ std::string NoValuesText(const json& document, const AbAnswer& answer) {
     }
     lacking += (lacking.empty() ? "" : " and ") + side;
   }
-  if (lacking.empty()) return fmt::format("cannot be told: no load has {} of both sides", metric);
+  if (lacking.empty()) return fmt::format("cannot be told: no load has {} on both sides", metric);
   return fmt::format("cannot be told: {} was not measured on {}", metric, lacking);
 }
 
@@ -155,8 +155,8 @@ std::string FewOperationsNote(const json& document) {
   if (names.empty()) return "";
   const bool in_slices = document.at("slice_seconds").is_number();
   return fmt::format(
-      "{}: the {} of most loads had too few operations for it, and it rises with the rate of a "
-      "side then; {}",
+      "{}: the {} of most loads had too few operations for it, so it rises with the rate of a "
+      "side; {}",
       names, in_slices ? "slices" : "runs",
       in_slices ? "fewer --loads, or more --time, tell it"
                 : "longer runs (--seconds, --operations or --rows) tell it");

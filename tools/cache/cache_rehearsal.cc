@@ -285,7 +285,7 @@ Rehearsal RehearsalOf(double cache_pct, double cache_bytes, const json& run) {
   }
   if (rehearsal.own_most == 0) {
     throw Error(Error::kUsage,
-                "--cache-pct most goes by what a run holds, which --ram cannot tell here");
+                "--cache-pct most needs the memory that a run holds, which is not known here");
   }
   return rehearsal;
 }

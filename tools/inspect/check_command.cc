@@ -69,7 +69,7 @@ std::string ReplayText(const ReplayNeeded& replay) {
       Count(replay.rows),
       replay.unfinished == 0
           ? ""
-          : fmt::format(", {} without their end, which never happened", Count(replay.unfinished)),
+          : fmt::format(", {} unfinished, which recovery drops", Count(replay.unfinished)),
       Count(replay.pages));
 }
 

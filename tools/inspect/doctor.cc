@@ -168,7 +168,7 @@ Check CheckReadahead(const HostFacts& host, const std::optional<BlockDevice>& de
   } else if (access(knob.c_str(), W_OK) != 0) {
     check.state = State::kLimited;
     check.found += fmt::format(", and {} is not writable for this user", knob);
-    check.means += "; without the right to set it only the advice random bounds it";
+    check.means += "; without the right to set it, only --file-advice and --mmap-advice bound it";
     check.change = "run as root, or choose --scratch, or set it by hand before a run";
   }
   return check;

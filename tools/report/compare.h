@@ -43,7 +43,7 @@ struct JudgedCondition {
 // Facts about a side that belong to no cell.
 struct ComparedSide {
   std::vector<std::string> disturbances;  // lines on failed runs, and on others' use of processors
-  std::string more_loads;                 // command that measures the side again, in several loads
+  std::string more_loads;                 // how to measure the side again, in several loads
 };
 // Returns the ComparedSide::disturbances of a results document. Of `document` it reads only the
 // runs with their errors, and those fields of phases that tools/report/foreign_cpu.h names.

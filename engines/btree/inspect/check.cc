@@ -123,7 +123,7 @@ void Checker::AddTable(const std::string& name, std::string_view value, const Po
   std::memcpy(&table.root, value.data() + 4, 4);
   table.from.byte += 4;
   if (table.number == kCatalogueTable || table.number >= kMaxTables) {
-    return walk_.Damage(from.page, from.byte, "the catalogue has a table with such a number",
+    return walk_.Damage(from.page, from.byte, "the catalogue has a table with a wrong number",
                         "1 to " + std::to_string(kMaxTables - 1), std::to_string(table.number));
   }
   if (!names_.emplace(table.number, name).second) {

@@ -148,7 +148,7 @@ TEST_F(NoServerTest, AProgramThatIsNoServerOfMariadbIsRefused) {
   ExpectRefused(refusal("mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server)"),
                 "it takes the path of a mariadbd, and to --version this program says: mysqld  Ver");
   ExpectRefused(refusal("mysqld  Ver 10.1.23-MariaDB", " --server mariadb@10.1.23"),
-                "server mariadb@10.1.23 names the program; give one of them");
+                "server mariadb@10.1.23 sets the program; give one of them");
 }
 
 // tools/run.sh installs a server only when the words ask for one that the run starts.

@@ -257,7 +257,7 @@ TEST_F(BtreeCheckTest, TheCatalogue) {
     });
   };
   edit_row(0, 0, 9999);
-  ExpectNames(kCatalogueRoot, "the catalogue has a table with such a number: expected 1 to 4095");
+  ExpectNames(kCatalogueRoot, "the catalogue has a table with a wrong number: expected 1 to 4095");
   Restore(good);
   edit_row(0, 0, 2);
   ExpectNames(kCatalogueRoot, "the catalogue has two tables with one number");

@@ -556,8 +556,8 @@ TEST(AbAnswersTest, PercentilesOfShortRunsAreTold) {
   auto& samples = document["samples"].get_ref<json::array_t&>();
   std::erase_if(samples, [](const json& sample) { return sample["block"] != -1; });
   EXPECT_THAT(AbReportText(document),
-              HasSubstr("\nupdate.p99: the runs of most loads had too few operations for it, and "
-                        "it rises with the rate of a side then; longer runs (--seconds"));
+              HasSubstr("\nupdate.p99: the runs of most loads had too few operations for it, so "
+                        "it rises with the rate of a side; longer runs (--seconds"));
   for (json& sample : samples) sample["metrics"]["p99"] = 100;
   EXPECT_THAT(AbReportText(document), HasSubstr("\nupdate.p99: the runs")) << "2000 tell it";
   for (json& sample : samples) sample["count"] = 500;
