@@ -45,7 +45,7 @@ def children(process):
 
 
 def left_in(directory):
-    """Returns what lies or works in the directory."""
+    """Returns the files in the directory, and the processes that work in it, for a sentence."""
     left = [f"the file {name}" for name in os.listdir(directory)]
     for process in pathlib.Path("/proc").iterdir():
         try:

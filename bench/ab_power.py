@@ -96,8 +96,8 @@ def calibrate(options, work, directory):
 
 
 def find(options, name, work, sides, way, slowdown, directory, delay=None):
-    """Looks for a slowdown again and again. Returns how often it was found. With a delay, also prints by how much it slowed what each
-    comparison saw of side a, since a device can be faster or slower than it was when the operation was timed."""
+    """Looks for a slowdown again and again. Returns how often it was found. With a delay, also prints the change that the delay alone makes of
+    side a's rates in these comparisons, since the device may be faster or slower than it was when the operation was timed."""
     times, ratios, given = [], [], []
     needed = math.ceil(LEAST_FOUND * options.repeats)
     for repeat in range(options.repeats):
@@ -132,8 +132,8 @@ def find_delay(options, work, way, slowdown, period, directory):
 
 
 def measure_change(options, sides, directory):
-    """Measures how much side b changes the rate. A comparison ends when it tells that the sides differ, which takes seconds and finds the change larger
-    than it is. So a second one is asked whether the change is less than the first one found: it goes on until its interval leaves that behind."""
+    """Measures how much side b changes the rate. A comparison ends as soon as it tells that the sides differ, after seconds, and then overstates the
+    change. So a second comparison asks whether the change is smaller than the first one found. It goes on until its interval excludes that change."""
     rate, document = compare(options, ROCKSDB, sides, "interleave", options.truth, 98, directory, 0.001)
     if not rate["effect"]:
         return rate, document
@@ -141,7 +141,7 @@ def measure_change(options, sides, directory):
 
 
 def find_change(options, change, directory):
-    """Measures a change of RocksDB's options for long, then looks for it again and again."""
+    """Measures a change of RocksDB's options once, for a long time, and then looks for it again and again."""
     *sides, bound = CHANGES[change]
     rate, document = measure_change(options, sides, directory)
     if None in (rate["effect"], rate["low"], rate["high"]):
@@ -158,8 +158,8 @@ def find_change(options, change, directory):
 
 
 def plain_run(options, work, way, seconds, directory):
-    """Returns the rate of one run that takes about so many seconds. Its operations are delayed as those of our equal sides. An insert ends with its
-    rows, so loads are repeated until the time is over."""
+    """Returns the rate of one run that takes about `seconds`. Its operations have the same delay as those of the equal sides of `ab`. A run of insert
+    ends when its rows are there, so loads are repeated until the time is over."""
     words = ["--added-delay", str(BASE), *words_of(WORK[work], way)]
     if work != "insert":
         words += ["--seconds", str(max(0.3, seconds - 1)), "--warmup", "0.2"]
@@ -182,7 +182,7 @@ def plain(options, work, way, seconds, directory):
 
 
 def accuracy(options, work, way, directory):
-    """Compares equal sides. Returns whether the ratio is as much more exact than the plain way's as it must be."""
+    """Compares equal sides by `ab` and in the plain way. Returns whether `ab` gives the ratio as much more exactly as it must."""
     ours, theirs, took, took_plain = [], [], [], []
     for repeat in range(options.repeats):
         rate, document = compare(options, WORK[work], delayed(0), way, options.equal_time, 500 + repeat, directory, 0.001)

@@ -231,7 +231,7 @@ class Check:
             self.note("damaged", f"{what}: {'trace info' if command[0] == 'trace' else 'replay'}", f"{done.code}: {done.errors.strip().replace(str(trace), 'FILE')[:100]}", f"2: FILE ... {sentence}", told)
 
 
-# In this order: a program that is started counts the memory of the one that starts it as its own until then, and schedule reads whole traces.
+# The order matters: until it is executed, a new program's peak of memory includes this program's memory, and `schedule` reads whole traces into it.
 CHECKS = {"long": Check.long, "damaged": Check.damaged, "blocks": Check.blocks, "schedule": Check.schedule, "cost": Check.cost}
 
 

@@ -100,7 +100,7 @@ def write_copy(document, key, rng, directory):
 
 
 def make_results(testbed, directory, rounds):
-    """Runs one cell, and makes of it all cells of the experiment in the folder `many`."""
+    """Runs one cell of the experiment, and makes the results of all its cells out of that one, in the folder `many`."""
     (directory / "many.toml").write_text(EXPERIMENT, encoding="utf-8")
     run(testbed, directory, "experiment", "many.toml", "--rounds", "1", "--only", "threads=1", "--only", "zipf-theta=0.00", "--out", "many", "--quiet")
     many = directory / "many"

@@ -6,13 +6,14 @@
 namespace testbed::bf_tree {
 namespace {
 
-constexpr size_t kMostBytes = 64 << 10;  // of the rows of a scan, but for one row
+constexpr size_t kMostBytes = 64 << 10;  // most bytes of a scan's rows, unless it has one row only
 
-// Returns a key between the two that has no more than n bytes, n or fewer being the digits of a
-// fraction; an empty string when there is none. `low` must be less than `high`.
+// Returns a key of at most n bytes in the middle between `low` and `high`; an empty string when
+// there is none. It takes the first n bytes of both as the digits of fractions, and returns their
+// mean. `low` must be less than `high`.
 std::string Middle(std::string_view low, std::string_view high, size_t n) {
   std::string sum(n, '\0');
-  unsigned carry = 0;  // of the sum
+  unsigned carry = 0;  // carry of the addition, then remainder of the division by two
   for (size_t i = n; i-- > 0;) {
     const unsigned l = i < low.size() ? static_cast<uint8_t>(low[i]) : 0;
     const unsigned h = i < high.size() ? static_cast<uint8_t>(high[i]) : 0;

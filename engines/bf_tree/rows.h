@@ -58,10 +58,10 @@ class RowSource {
 };
 
 struct Before {
-  std::string_view prefix;   // with which each key of the table begins
+  std::string_view prefix;   // the bytes with which each key of the table begins
   std::string_view bound;    // begins with the prefix, or is the smallest key above all that do
-  uint32_t most = 64;        // rows of a scan
-  size_t longest_key = 128;  // bytes, with the prefix
+  uint32_t most = 64;        // most rows of a scan
+  size_t longest_key = 128;  // bytes of the longest key, with the prefix
 };
 
 // Returns whether the table has a row before the bound. Then *rows holds the last rows before it.

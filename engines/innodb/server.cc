@@ -199,7 +199,7 @@ Server::Server(const std::string& dir, const Settings& settings)
 void Server::EndPurge() noexcept {
   try {
     mariadb::AwaitPurge([this] { return PurgeOf(Status()); }, mariadb::kPurgePatience,
-                        milliseconds(0));  // what it reads after that needs no table
+                        milliseconds(0));  // pages that the purge reads later belong to no table
   } catch (const std::exception&) {
     // A server that no longer answers ends without this.
   }

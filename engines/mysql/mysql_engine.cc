@@ -118,7 +118,7 @@ class MysqlEngine : public Engine {
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
   bool tables_in_steps_ = false;  // a kill may leave a part of a table
   bool galera_ = false;           // the first of several addresses is a node of Galera
-  mutable Mutex writing_;         // held while the server's variables are others than the run's
+  mutable Mutex writing_;         // held while the server's variables differ from the run's
   Mutex checkpointing_;
   // By address; null until the first checkpoint there.
   std::vector<std::unique_ptr<MyConnection>> checkpoint_connections_ GUARDED_BY(checkpointing_);
@@ -347,7 +347,7 @@ void MysqlEngine::Settle() {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
   AwaitAddresses(store_.get(), Addresses(), Error::kRun, kPatienceAtRest);
-  // An older server shortens the history at each 128th batch alone, so a part of it stays.
+  // An older server shortens the history only at each 128th batch of its purge, so a part stays.
   constexpr milliseconds kOfOlder(1000);
   const milliseconds patience = version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience;
   store_->AtEach([this, patience](size_t address) {

@@ -100,9 +100,9 @@ void PrivateServer::Own(const std::string& directory) const {
   own(directory);
 }
 
-// Makes the server admit only this process's user. A server of root runs as a user as whom other
-// programs of the machine run, too, and none of these is admitted: the kernel tells the server who
-// connects, and these two files, which are written anew at each start, name only this user.
+// Makes the server admit only this process's user. If that is root, the server itself runs as
+// another user, as whom other programs may run, too. They are not admitted: the kernel tells the
+// server which user connects, and these two files, which are written at each start, name only one.
 void PrivateServer::AdmitThisUserAlone() const {
   WriteInCluster("pg_hba.conf", "local all testbed peer map=testbed\n");
   WriteInCluster("pg_ident.conf", fmt::format("testbed \"{}\" testbed\n", NameOfUser()));

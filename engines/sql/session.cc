@@ -105,7 +105,7 @@ void SqlSession::OpenForReads(Table* table) {
 void SqlSession::LetGo(TableId id) {
   if (id >= tables_.size() || !tables_[id].is_open) return;
   Table& table = tables_[id];
-  // What was prepared for the open table is not used again.
+  // The statements that were prepared for the open table are not used again.
   table.get.reset();
   table.walks.fill({});
   connection_->Run(store_->dialect().CloseForReads(table.about));
@@ -345,7 +345,8 @@ void SqlSession::RollBackOnServer() {
   try {
     connection_->Await();
   } catch (const Error&) {
-    // What failed is rolled back. A connection that is lost fails once more below.
+    // The error of an earlier statement does not matter, because all is rolled back. If the
+    // connection is lost, ROLLBACK fails, too.
   }
   connection_->Run("ROLLBACK");
 }

@@ -19,7 +19,7 @@ using nlohmann::json;
 struct Figure {
   std::function<double(const json& sample)> value;  // NaN when the sample has none
   const char* weight = "count";  // the member of a sample that weighs its value (Sample::weight)
-  double resolution = 0, grain = 0;  // those of the metric
+  double resolution = 0, grain = 0;  // see CompareOptions
 };
 
 Figure FigureOf(const Metric& metric) {

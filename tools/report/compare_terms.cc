@@ -230,7 +230,7 @@ std::string WhyNotComparable(const json& first, const json& second, const std::s
   }
   const auto fields = [](const json& document) {
     const json value = ValueAt(document, {"options", "fields"});
-    return value.is_null() ? json(1) : value;  // documents of before have values of one field
+    return value.is_null() ? json(1) : value;  // in older documents values have one field
   };
   if (fields(first) != fields(second)) {
     return fmt::format(

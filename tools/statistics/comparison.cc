@@ -172,13 +172,13 @@ class Estimator {
     for (Side side : {kA, kB}) e.rounding += AllAlike(side) ? step_ / 2 : 0;
     return e;
   }
-  // Returns whether the loads of a side spread so little that their rounding errors are alike. From
-  // a standard deviation of half a step on, those of normal values average out to about a hundredth
-  // of a step.
+  // Returns whether the loads of a side spread so little that their rounding errors are alike. With
+  // normal values and a standard deviation of half a step or more, rounding errors average out to
+  // about a hundredth of a step.
   bool AllAlike(Side side) const { return 4 * VarianceOf(of_load_[side]) < step_ * step_; }
   // Returns the least variance of the value of a load. A coarse value is rounded to one of two
   // neighbouring steps, which adds at most a quarter of a step squared. Loads that are all rounded
-  // alike have no variance by that, and an error that is told apart (Estimated::rounding).
+  // alike get no variance by rounding, but an error of its own (Estimated::rounding).
   double LeastVariance(Side side) const {
     const double exact = unit_ * kSumError;
     return exact * exact + (AllAlike(side) ? 0 : step_ * step_ / 4);

@@ -82,14 +82,15 @@ std::string ConditionText(const Condition& condition) {
 
 namespace {
 
-// Judges a condition on a metric that was 0 in some load. No ratio is needed where one side was 0
-// in all of them: the other one is then more than any change of 0, or 0 less than any part of it.
+// Judges a condition on a metric that was 0 in some load, for which there is no ratio. When one
+// side was 0 in all loads and the other side differs for sure, the change exceeds any percentage: a
+// rise from 0, or a fall to 0.
 Judgement JudgeDifference(const Condition& condition, const Answer& answer) {
   if (answer.outcome == Outcome::kSame && answer.center == 0) {
     const bool holds = condition.less ? condition.change > 0 : condition.change < 0;
     return holds ? Judgement::kHolds : Judgement::kDoesNotHold;
   }
-  // Of the two-sided p-value half is that of the direction which was seen.
+  // The one-sided p-value of the direction that was seen is half of the two-sided one.
   if (answer.p / 2 > answer.alpha) return Judgement::kUnknown;
   if (answer.a == 0 && answer.center > 0) {
     return condition.less ? Judgement::kDoesNotHold : Judgement::kHolds;
@@ -100,8 +101,8 @@ Judgement JudgeDifference(const Condition& condition, const Answer& answer) {
   return Judgement::kUnknown;
 }
 
-// Returns whether all loads have the same effect, at the distance `off` of nothing from the change
-// of a condition, as counts do that depend on the work alone.
+// Returns whether all loads have exactly the effect that the condition names (`off` is the distance
+// between the two), as with counts that depend on the work alone.
 bool IsExactly(double off, const Answer& answer) {
   return answer.rounding == 0 && answer.standard_error <= 2 * kSumError &&
          std::abs(off) <= 10 * kSumError;

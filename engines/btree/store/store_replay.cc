@@ -60,9 +60,9 @@ void Store::RunAgain(ReplaySpool* spool) {
   RunPutOff(&client, &put_off);
 }
 
-// Promises all free pages of the file if the disk is full, and returns their number. They are pages
-// that commits had reserved whose records are in the log alone; splits that are needed only for a
-// while must not take them.
+// Promises all free pages of the file if the disk is full, and returns their number. Commits whose
+// records are only in the log had reserved these pages. Splits that replay needs only for a while
+// must not take them.
 uint64_t Store::KeepFreePages() {
   const uint64_t free = space_->file_pages() - space_->used_pages();
   try {

@@ -102,8 +102,8 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
     const uint32_t at = node.LowerBoundInside(key, &found);
     const LeafValue stored = found ? node.Value(at) : LeafValue{};
     if (found && !stored.overflow) value->assign(stored.bytes);
-    // If the file had an old version of this page, its key range would be another one: such a page
-    // must not be taken for one without the row, or with another value.
+    // If the file gave an old version of this page, its key range may be another one. Such a page
+    // must not be trusted when it lacks the row or has another value, so the range is checked.
     const bool covers = node.CoversAt(key, at, found);
     if (!leaf.Valid()) continue;
     if (!covers) ThrowWrongPage(leaf.id());

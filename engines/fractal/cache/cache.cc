@@ -321,9 +321,9 @@ void Cache::DropParts(const NodeRef& node) {
   if (empty && node->heat.load(std::memory_order_relaxed) == 0) Forget(node);
 }
 
-// Removes a node without parts from memory, unless another thread has begun to use it. The latch
-// shows what a thread changed that has dropped its reference: use_count() orders no memory. Latches
-// come before the mutexes of shards, so this does not wait for the latch.
+// Removes a node without parts from memory, unless another thread has begun to use it. use_count()
+// orders no memory, so the latch is taken to see the changes of threads that have dropped their
+// references. Latches come before the mutexes of shards, so this does not wait for the latch.
 void Cache::Forget(const NodeRef& node) {
   Shard& shard = ShardOf(node->block);
   LockGuard lock(shard.mutex);

@@ -151,8 +151,8 @@ bool RunBlock(const Experiment& e, const std::vector<Cell>& cells, const Results
   return RunExperiment(e, here, results, options.run) && all;
 }
 
-// Runs whole blocks: first those that nobody runs, then what is left of the others when they are
-// free.
+// Runs whole blocks: first those that no other process runs. Then it waits for the claims of the
+// others, and runs what is left of them.
 bool RunBlocks(const Experiment& e, const std::vector<Block>& blocks, const ResultsDir& results,
                const BlockRunOptions& options) {
   bool complete = true;
