@@ -482,6 +482,8 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine null --a '' --b threads=1000 --way duet" + reads), "--threads");
   ExpectRefused(Run("ab --engine btree --a '' --b '' --way duet --threads 1 --workload ycsb-a"),
                 "the sides would come to ycsb-a at different times; give --way rounds");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --way rounds" + reads),
+                "--slice is the length of a slice, and --way rounds compares whole runs");
   ExpectRefused(Run("ab --engine null --a '' --b '' --warmup 30 --time 6s --workload point-read"),
                 "--warmup 30 s leaves nothing of --time 6 s");
   ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");
