@@ -16,7 +16,7 @@
 namespace testbed {
 namespace {
 
-uint64_t SumOf(const BytesByName& sizes) {
+uint64_t AllBytes(const BytesByName& sizes) {
   uint64_t sum = 0;
   for (const auto& [name, bytes] : sizes) sum += bytes;
   return sum;
@@ -101,7 +101,7 @@ std::string MaintainedText(const MaintainedDatabase& database, const std::string
   for (const std::string& name : NamesOfBoth(database)) {
     table.Row({name, cell(database.before, name), cell(database.after, name)});
   }
-  table.Row({"sum", Count(SumOf(database.before)), Count(SumOf(database.after))});
+  table.Row({"sum", Count(AllBytes(database.before)), Count(AllBytes(database.after))});
   return table.Text();
 }
 
@@ -110,8 +110,8 @@ nlohmann::json MaintainedJson(const MaintainedDatabase& database) {
                           {"engine", database.engine->name},
                           {"engine_version", database.engine->version},
                           {"seconds", database.seconds},
-                          {"bytes_before", SumOf(database.before)},
-                          {"bytes_after", SumOf(database.after)},
+                          {"bytes_before", AllBytes(database.before)},
+                          {"bytes_after", AllBytes(database.after)},
                           {"files", FilesJson(database)}};
   if (!database.copy.empty()) entry["copy"] = database.copy;
   // What an engine does that calls the operating system itself is not known.

@@ -1,7 +1,5 @@
 #include "tools/maintenance/maintenance_commands.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstddef>
