@@ -32,6 +32,7 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
   void SetUp() override {
     if (!HasEngine(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
     StartedCommandTest::SetUp();
+    CopyClusters();
   }
   void TearDown() override {
     for (const pid_t left : Processes()) ::kill(left, SIGKILL);
