@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(EveryWay, ForeignServerFilesTest,
                          [](const auto& info) { return info.param; });
 
 TEST_P(ForeignServerFilesTest, FreshRemovesItsOwnAndNoOthers) {
+  CopyClusters();
   ASSERT_EQ(Run(Command()).code, 0);
   const CommandResult own = Run(Command() + "--fresh");
   EXPECT_EQ(own.code, 0) << own.err;
@@ -109,6 +110,7 @@ TEST_P(ForeignServerFilesTest, FreshRemovesWhatAKillLeft) {
 // The record names the files of tables, so a missing one must be noticed before the engine is
 // opened.
 TEST_P(ForeignServerFilesTest, ReuseAsksForTheFilesThatTheRecordNames) {
+  CopyClusters();
   ASSERT_EQ(Run(Command()).code, 0);
   const nlohmann::json files = Json("d/testbed.json").value("table_files", nlohmann::json::array());
   if (files.empty()) GTEST_SKIP() << GetParam() << " has no file by the name of a table";

@@ -169,6 +169,8 @@ TEST_F(InspectCommandTest, TreeShowsOneTableAndItsPages) {
   EXPECT_EQ(table["shape"]["page"], 2);
   ExpectRefused(Run("tree d --table nosuch"), "it has default");
   ExpectRefused(Run("tree d --pages --levels 99"), "--levels");
+  ExpectRefused(Run("tree d --levels 2"),
+                "--levels 2 is the number of levels that --pages draws; give --pages");
 }
 
 TEST_F(InspectCommandTest, WhatIsNoDatabaseIsOneSentence) {

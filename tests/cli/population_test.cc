@@ -19,6 +19,7 @@ class PopulationRunTest : public CommandTest, public testing::WithParamInterface
   void SetUp() override {
     CommandTest::SetUp();
     if (!HasEngine(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
+    CopyClusters();
   }
 
   std::string Arguments(const std::string& more) const {

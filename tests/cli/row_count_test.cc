@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -31,15 +32,26 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
   void SetUp() override {
     if (!HasEngine(GetParam())) GTEST_SKIP() << GetParam() << " is not here";
     StartedCommandTest::SetUp();
+    CopyClusters();
   }
   void TearDown() override {
     for (const pid_t left : Processes()) ::kill(left, SIGKILL);
     StartedCommandTest::TearDown();
   }
 
+  // Returns whether the engine's database can be used after a kill. That of bf-tree, which recovers
+  // from no log, cannot when it was written to.
+  bool OutlivesKills() const {
+    const std::vector<Durability>& has = FindEngine(GetParam()).capabilities.durabilities;
+    return std::find(has.begin(), has.end(), Durability::kLazy) != has.end();
+  }
+  // Returns whether the engine has room for the longest nodes of LinkBench: a record of bf-tree has
+  // up to half a page.
+  static bool HasRoomForNodes() { return GetParam() != "bf-tree"; }
+
   // Loads a database and checks its rows. Later calls of ExpectRows start from their number.
   void Load(const std::string& arguments) {
-    arguments_ = "--engine " + GetParam() + kCommon + settings_;
+    arguments_ = EngineWords(GetParam()) + kCommon + settings_;
     const CommandResult result = Run(arguments_ + " " + arguments);
     ASSERT_EQ(result.code, 0) << result.err;
     rows_ = 0;
@@ -51,6 +63,7 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
   // more time.
   void GoOn(const std::string& arguments, End end = End::kItself) {
     SCOPED_TRACE(arguments);
+    if ((end == End::kKillOfChild || end == End::kKillOfAll) && !OutlivesKills()) return;
     if (end == End::kItself) {
       const CommandResult result = Run(arguments_ + " --reuse " + arguments);
       ASSERT_EQ(result.code, 0) << result.err;
@@ -153,11 +166,11 @@ class RowCountTest : public StartedCommandTest, public testing::WithParamInterfa
 // one of the others; ServerRunTest has servers that are killed.
 INSTANTIATE_TEST_SUITE_P(Engines, RowCountTest,
                          testing::Values("btree", "fractal", "mmapv1", "rocksdb"),
-                         [](const auto& engine) { return engine.param; });
+                         [](const auto& engine) { return EngineTestName(engine.param); });
 INSTANTIATE_TEST_SUITE_P(EveryWay, RowCountTest,
                          testing::Values("wiredtiger", "lmdb", "innodb", "sqlite", "mdbx", "pebble",
-                                         "mysql", "postgres"),
-                         [](const auto& engine) { return engine.param; });
+                                         "bf-tree", "mysql", "postgres"),
+                         [](const auto& engine) { return EngineTestName(engine.param); });
 
 TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
   tables_ = {"pi1", "pi2", "pi3"};
@@ -212,6 +225,7 @@ TEST_P(RowCountTest, Sysbench) {
 }
 
 TEST_P(RowCountTest, LinkBench) {
+  if (!HasRoomForNodes()) GTEST_SKIP() << GetParam() << " takes no values as long as a node";
   tables_ = {"node", "link", "count"};
   settings_ = "--rows 1500";
   Load("--workload linkbench-load --threads 2");
@@ -230,6 +244,7 @@ TEST_P(RowCountTest, LinkBench) {
 
 // The phase after a load is killed. The load had ended before, so its database must be usable.
 TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
+  if (!OutlivesKills()) GTEST_SKIP() << "a database of " << GetParam() << " is lost by a kill";
   struct Case {
     std::string load, then, check;
     std::vector<std::string> tables;
@@ -245,7 +260,7 @@ TEST_P(RowCountTest, ALoadedDatabaseOutlivesTheKillOfThePhaseAfterTheLoad) {
            {"ib.i0", "ib.x,ib.qp100", "ib.vac", {"pi1"}, 3000}}) {
     SCOPED_TRACE(c.load);
     tables_ = c.tables;
-    arguments_ = "--engine " + GetParam() + kCommon + "--rows 3000 --threads 1 --warmup 0 ";
+    arguments_ = EngineWords(GetParam()) + kCommon + "--rows 3000 --threads 1 --warmup 0 ";
     const pid_t process =
         Start(arguments_ + "--fresh --seconds 60 --workload " + c.load + "," + c.then);
     // A server on a busy machine takes its time for a load.
@@ -272,8 +287,9 @@ TEST_P(RowCountTest, ALoadIntoALoadedDatabaseIsRefused) {
                                                         {"ib.i0", "pi1"},
                                                         {"linkbench-load", "node"}}) {
     SCOPED_TRACE(load);
+    if (load == "linkbench-load" && !HasRoomForNodes()) continue;
     tables_ = {table};
-    arguments_ = "--engine " + GetParam() + kCommon + "--rows 1000 --threads 1 ";
+    arguments_ = EngineWords(GetParam()) + kCommon + "--rows 1000 --threads 1 ";
     ExpectRefused(Run(arguments_ + "--fresh --workload " + load + "," + load),
                   "--workload " + load + " loads an empty database");
     ASSERT_EQ(Run(arguments_ + "--fresh --workload " + load).code, 0);

@@ -60,6 +60,7 @@ TEST_P(ServerRunTest, ReadsWhatItHasLoaded) {
 }
 
 TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
+  CopyClusters();
   const pid_t process = Start("--engine " + GetParam() +
                               " --ram 256M --rows 3000000 --workload insert --quiet --dir db");
   ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / ("db/db/testbed-" + GetParam())); }));
@@ -73,6 +74,7 @@ TEST_P(ServerRunTest, LeavesNoServerWhenItIsKilled) {
 // The first phase is worth its time, so its figures must be in the results, which say what ended
 // the second.
 TEST_P(ServerRunTest, AServerThatIsKilledInTheSecondPhaseLeavesTheFirst) {
+  CopyClusters();
   std::future<CommandResult> run = std::async(std::launch::async, [this] {
     return Run("--engine " + GetParam() +
                " --ram 256M --rows 3000 --workload insert,point-read --seconds 60 --warmup 0 "
@@ -116,6 +118,7 @@ TEST_P(ServerRunTest, AClientLibraryThatCannotBeLoadedIsOneSentence) {
 
 // What the environment says of other servers must not lead the run to them, nor change its own.
 TEST_P(ServerRunTest, TheEnvironmentIsNotForItsOwnServer) {
+  CopyClusters();
   const CommandResult result =
       Run("--engine " + GetParam() + " --ram 256M --rows 100 --workload insert --quiet",
           "PGHOSTADDR=127.0.0.1 PGPORT=1 PGDATABASE=other PGUSER=other PGREQUIREPEER=other "
@@ -128,6 +131,7 @@ TEST_P(ServerRunTest, TheEnvironmentIsNotForItsOwnServer) {
 
 TEST_P(ServerRunTest, AServerThatRefusesItsRunIsOneSentence) {
   if (GetParam() != "postgres") GTEST_SKIP() << "MariaDB has no option that makes it refuse root";
+  CopyClusters();
   const CommandResult result =
       Run("--engine postgres --ram 256M --rows 100 --workload insert --quiet "
           "--engine-option server_option=session_preload_libraries=nosuch",
@@ -189,6 +193,7 @@ TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling
 // the run's.
 TEST_P(ServerRunTest, AServerThatRunsAlreadyIsNotCountedNorBounded) {
   if (GetParam() != "postgres") GTEST_SKIP() << "one server says it for both";
+  CopyClusters();
   const pid_t process =
       Start("--engine postgres --ram 256M --rows 3000000 --workload insert --quiet --dir db");
   ASSERT_TRUE(Becomes([&] { return fs::exists(directory_ / "db/db/testbed-postgres"); }));

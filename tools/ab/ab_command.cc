@@ -103,9 +103,11 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
             [&o](auto& option, auto& text) {
               o.loads = static_cast<int>(ParseCount(option, text, 1, 100));
             });
-  AddOption(
-      app, "--slice", "S", "Seconds of a slice, 0.05 to 10 [0.1]",
-      [&o](auto& option, auto& text) { o.slice_seconds = ParseReal(option, text, 0.05, 10); });
+  AddOption(app, "--slice", "S", "Seconds of a slice, 0.05 to 10 [0.1]",
+            [&o](auto& option, auto& text) {
+              o.slice_seconds = ParseReal(option, text, 0.05, 10);
+              o.slice_given = true;
+            });
   app.add_option_function<std::vector<std::string>>(
          "--fail-if",
          [&o](const std::vector<std::string>& texts) {

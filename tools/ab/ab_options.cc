@@ -142,6 +142,11 @@ void AbOptions::Resolve() {
   CompleteWorkloads();
   for (AbSide& side : sides) side.options.workloads = common.workloads;
   ChooseWay();
+  if (!in_slices() && slice_given) {
+    Refuse(fmt::format("--slice is the length of a slice, and --way {} compares whole runs of {}; "
+                       "leave it out",
+                       WayName(*way), measured()));
+  }
   if (in_slices()) {
     CheckSlices();
   } else if (common.operations == 0) {

@@ -262,6 +262,9 @@ AbWords WordsOfAb(const json& document, const std::vector<AbAnswer>& answers) {
   for (const Judged& judged : JudgeConditions(document)) {
     words.sentences.push_back({JudgementText(judged), judged.judgement == Judgement::kHolds});
   }
+  if (auto text = document.value("time_too_short", std::string()); !text.empty()) {
+    words.sentences.push_back({std::move(text), true});
+  }
   for (const json& error : document.at("errors")) {
     words.sentences.push_back({FailureText(error), true});
   }

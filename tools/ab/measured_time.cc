@@ -1,5 +1,7 @@
 #include "tools/ab/measured_time.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/statistics/comparison.h"
 #include "tools/statistics/estimate.h"
 
 namespace testbed {
@@ -70,6 +73,24 @@ std::optional<RatioSpread> SpreadOfSide(const std::map<int, Blocks>& loads,
   return RatioSpread{MeanOf(of_pairs), std::max(0.0, VarianceOf(values) - MeanOf(explained))};
 }
 
+// Returns the time in which an answer's loads fit. A load in slices is planned to be measured for
+// the longer, the more time there is.
+double NeededSeconds(const AbOptions& options, const LoadTimes& times) {
+  // A load may take longer than those that were seen, and runs of rounds follow from --time, too.
+  constexpr double kSpare = 1.25;
+  AbOptions longer = options;
+  double needed = options.seconds();
+  for (int i = 0; i < 20; ++i) {
+    longer.time = needed;
+    needed = std::max(needed, kLeastLoads * NextLoadSeconds(longer, times));
+  }
+  return kSpare * needed;
+}
+
+std::string ShortSeconds(double seconds) {
+  return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 1 : 0);
+}
+
 }  // namespace
 
 std::optional<RatioSpread> SpreadOf(const json& samples) {
@@ -130,6 +151,20 @@ double NextLoadSeconds(const AbOptions& options, const LoadTimes& times) {
   }
   const double kept = MeasuredSeconds(options, times.load_seconds / times.loads, 0, times.spread);
   return each - measured + WarmUpSeconds(options, kept) + kept;
+}
+
+std::string ShortTimeText(const AbOptions& options, const LoadTimes& times) {
+  const bool few_asked = options.loads > 0 && options.loads < kLeastLoads;
+  const double missing = kLeastLoads - times.loads;
+  if (!options.time_ends() || few_asked || missing <= 0) return "";
+  if (times.seconds + missing * NextLoadSeconds(options, times) <= options.seconds()) return "";
+  const std::string loads =
+      times.loads > 1 ? fmt::format("the first {:.0f} loads of the sides", times.loads)
+                      : "the first load of the sides";
+  return fmt::format("{} took {} of the {} of --time, and an answer needs {} loads; give --time "
+                     "{:.0f}s or more",
+                     loads, ShortSeconds(times.seconds), ShortSeconds(options.seconds()),
+                     kLeastLoads, std::ceil(NeededSeconds(options, times)));
 }
 
 }  // namespace testbed

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "tools/ab/ab_options.h"
 
@@ -53,6 +54,12 @@ struct LoadTimes {
 // slices, the measured part is replaced by the one that is planned. With --loads the slices fill
 // the time that is left for the load, so this counts the least possible number of them.
 double NextLoadSeconds(const AbOptions& options, const LoadTimes& times);
+
+// Returns a sentence that says how much --time an answer needs, when the loads so far tell that the
+// time is over before there are enough loads for one (statistics/comparison.h). Returns "" when
+// there is time enough, or already enough loads, and when it is not the time that ends the
+// comparison or --loads asks for too few.
+std::string ShortTimeText(const AbOptions& options, const LoadTimes& times);
 
 }  // namespace testbed
 

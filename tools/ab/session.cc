@@ -170,9 +170,13 @@ Load::Turn AbSession::TurnOf(int number) const {
 }
 
 void AbSession::Say(const std::string& what) {
-  const std::string most =
+  const int loads = document_["loads"];
+  std::string most =
       options_.time_ends() ? fmt::format(" of at most {:.0f}", options_.seconds()) : "";
-  progress_.Say(fmt::format("load {}, {}; {}{:.0f} s{}", document_["loads"].get<int>() + 1, what,
+  if (options_.time_ends() && loads == 0 && Elapsed() > options_.seconds()) {
+    most += ", but the first load is finished";
+  }
+  progress_.Say(fmt::format("load {}, {}; {}{:.0f} s{}", loads + 1, what,
                             so_far_.empty() ? "" : so_far_ + "; ", Elapsed(), most));
 }
 
@@ -207,6 +211,9 @@ void AbSession::Add(LoadResult load) {
     so_far_ += fmt::format("{}{} of {} {}", so_far_.empty() ? "" : ", ", answer.metric.name,
                            answer.side, EffectText(answer.answer));
   }
+  if (const std::string text = ShortTimeText(options_, times_); !text.empty()) {
+    so_far_ += (so_far_.empty() ? "" : "; ") + text;
+  }
 }
 
 json AbSession::Run() {
@@ -231,7 +238,13 @@ json AbSession::Run() {
   surroundings_->Finish(&document_);
   document_["seconds"] = Elapsed();
   document_["partial"] = StopRequested();
-  document_["answered"] = document_["errors"].empty() && IsAnswered(document_);
+  const bool failed = !document_["errors"].empty();
+  document_["answered"] = !failed && IsAnswered(document_);
+  // Before the end of a first load nothing is known, and what ended the loads was not the time.
+  if (times_.loads > 0 && !failed && !document_["partial"].get<bool>()) {
+    const std::string text = ShortTimeText(options_, times_);
+    if (!text.empty()) document_["time_too_short"] = text;
+  }
   document_["answers"] = AnswersJson(document_);
   return std::move(document_);
 }

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "device/error.h"
 #include "tools/inspect/inspect_dir.h"
 #include "tools/inspect/tree_report.h"
 #include "tools/output/output_file.h"
@@ -38,10 +41,17 @@ constexpr char kTreeExamples[] =
 struct TreeArguments {
   std::string dir, json_file, table;
   bool pages = false, quiet = false;
-  uint32_t levels = 3;
+  std::optional<uint32_t> levels;
 };
 
 int Tree(const TreeArguments& a) {
+  constexpr uint32_t kUsualLevels = 3;
+  if (a.levels && !a.pages) {
+    throw Error(Error::kUsage,
+                fmt::format("--levels {} is the number of levels that --pages draws; give --pages, "
+                            "or leave --levels out",
+                            *a.levels));
+  }
   json document = {{"schema", "testbed-tree/1"}, {"databases", json::array()}};
   const std::vector<OutputFile> files = {
       {"--json", a.json_file, [&document] { return DumpJson(document); }}};
@@ -52,7 +62,7 @@ int Tree(const TreeArguments& a) {
   for (const InspectedDir::Database& database : dir.databases()) {
     InspectOptions options;
     options.table = a.table;
-    options.shape_levels = a.pages ? a.levels : 0;
+    options.shape_levels = a.pages ? a.levels.value_or(kUsualLevels) : 0;
     options.progress = InspectProgress("tree " + database.path, a.quiet);
     const Inspection result = database.engine->tree(database.path, options);
     options.progress = nullptr;  // destroys the progress line, which clears it
@@ -88,7 +98,10 @@ void AddTreeCommand(CLI::App& app, std::function<int()>* command) {
   tree->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
   tree->add_option("--table", a->table, "Show only this table")->type_name("NAME");
   tree->add_flag("--pages", a->pages, "Draw the pages from the root down, for small trees");
-  tree->add_option("--levels", a->levels, "Levels that --pages draws [3]")
+  tree
+      ->add_option_function<uint32_t>(
+          "--levels", [a](const uint32_t& levels) { a->levels = levels; },
+          "Levels that --pages draws [3]")
       ->type_name("N")
       ->check(CLI::Range(1, 16));
   AddFileOption(*tree, "--json", &a->json_file,

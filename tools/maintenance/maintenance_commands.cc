@@ -1,27 +1,24 @@
 #include "tools/maintenance/maintenance_commands.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdint>
-#include <map>
+#include <cstddef>
 #include <memory>
-#include <set>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "device/account/ledger.h"
 #include "device/error.h"
-#include "device/file/directory.h"
-#include "engines/disk_size.h"
 #include "engines/registry.h"
 #include "tools/inspect/inspect_dir.h"
 #include "tools/maintenance/backup_place.h"
 #include "tools/maintenance/closed_database.h"
+#include "tools/maintenance/copy_progress.h"
+#include "tools/maintenance/maintained_database.h"
 #include "tools/option_values.h"
 #include "tools/output/output_file.h"
-#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -40,7 +37,9 @@ constexpr char kBackupExamples[] =
     "  testbed backup --engine btree --dir d --to /backups/monday && testbed check "
     "/backups/monday\n"
     "  testbed backup d --to /backups/tuesday --io direct\n"
-    "      does not push other files out of the page cache\n";
+    "      does not push other files out of the page cache\n"
+    "  testbed backup d --to /backups/friday --json backup.json --quiet\n"
+    "      sizes, time and IO as a document, as from a job of cron\n";
 
 constexpr char kCompactExamples[] =
     "\nDIR is the directory that a run had as --dir, or the engine's own one. The rows are copied "
@@ -51,49 +50,14 @@ constexpr char kCompactExamples[] =
     "\nExamples:\n"
     "  testbed --engine btree --dir d --key-order random --workload insert; testbed compact d\n"
     "      the leaves were two thirds full; `testbed tree d` shows how full they are\n"
-    "  testbed backup d --to copy && testbed compact --engine btree --dir d\n";
+    "  testbed backup d --to copy && testbed compact --engine btree --dir d --json compact.json\n";
 
-struct BackupArguments {
+struct MaintenanceArguments {
   DatabaseArguments database;
-  std::string to;
+  std::string to;  // of a backup
+  std::string json_file;
+  bool quiet = false;
 };
-
-using ByName = std::map<std::string, uint64_t>;  // bytes on disk
-
-// Returns the bytes of each file in the directory, and of each directory in it as a whole.
-ByName BytesIn(const std::string& dir) {
-  ByName bytes;
-  for (const std::string& name : NamesIn(dir)) {
-    const std::string path = dir + "/" + name;
-    const auto is_in = [&path](const std::string& file) {
-      return file == path || file.starts_with(path + "/");
-    };
-    bytes[name] = DiskSizeOf(dir, is_in).log_bytes;
-  }
-  return bytes;
-}
-
-std::string SizesText(const std::string& title, const std::vector<std::string>& columns,
-                      const ByName& first, const ByName& second) {
-  std::set<std::string> names;
-  uint64_t sum[] = {0, 0};
-  for (const auto& [name, bytes] : first) {
-    names.insert(name);
-    sum[0] += bytes;
-  }
-  for (const auto& [name, bytes] : second) {
-    names.insert(name);
-    sum[1] += bytes;
-  }
-  Table table(title, columns);
-  const auto cell = [](const ByName& sizes, const std::string& name) {
-    const auto found = sizes.find(name);
-    return found == sizes.end() ? std::string("-") : Count(found->second);
-  };
-  for (const std::string& name : names) table.Row({name, cell(first, name), cell(second, name)});
-  table.Row({"sum", Count(sum[0]), Count(sum[1])});
-  return table.Text();
-}
 
 // A clock that began with the object.
 class Stopwatch {
@@ -115,7 +79,35 @@ Error OfTheCopy(const Error& error, const std::string& to) {
   return error.With(sentence.replace(at, kAdvice.size(), "choose another --to"));
 }
 
-int BackUpDatabases(const BackupArguments& a) {
+// Does `work` with a database: its line of progress begins with `command`. Returns the sizes
+// before, the time and the IO; what is there afterwards is the caller's.
+MaintainedDatabase Maintain(const InspectedDir::Database& database, const std::string& command,
+                            bool quiet, const std::function<void()>& work) {
+  MaintainedDatabase done;
+  done.path = database.path;
+  done.engine = database.engine;
+  done.before = BytesOnDisk(database.path);
+  const LedgerCounts counts = Ledger::Get().Counts();
+  const Stopwatch watch;
+  {
+    const CopyProgress progress(command + " " + database.path, LengthOfFiles(database.path),
+                                {.quiet = quiet});
+    work();
+  }
+  done.seconds = watch.Seconds();
+  done.counts = CountsByKind(Ledger::Get().Counts() - counts);
+  return done;
+}
+
+nlohmann::json EmptyDocument(const std::string& schema) {
+  return {
+      {"schema", schema}, {"testbed", TESTBED_VERSION}, {"databases", nlohmann::json::array()}};
+}
+
+int BackUpDatabases(const MaintenanceArguments& a) {
+  nlohmann::json document = EmptyDocument("testbed-backup/1");
+  const std::vector<OutputFile> files = {
+      {"--json", a.json_file, [&document] { return DumpJson(document); }}};
   const ClosedDatabase closed(a.database, "backup",
                               [](const EngineInfo& e) { return e.capabilities.backup; });
   BackupPlace place(a.to, closed);
@@ -123,50 +115,61 @@ int BackUpDatabases(const BackupArguments& a) {
   for (const InspectedDir::Database& database : closed.databases()) {
     options.push_back(closed.OptionsOf(database, false));
   }
+  InUse in_use;
+  in_use.databases = closed.directories();
+  in_use.databases.push_back(a.to);
+  CheckOutputFiles(files, in_use);
   std::string text;
   try {
     place.Begin();
     for (size_t i = 0; i < options.size(); ++i) {
       const InspectedDir::Database& database = closed.databases()[i];
       const std::string to = place.PathOf(database);
-      const Stopwatch watch;
-      OpenEngine(*database.engine, database.path, options[i])->Backup(to);
-      text += SizesText(fmt::format("{}: {}, copied to {} in {:.2f} s; bytes on disk",
-                                    database.path, database.engine->name, to, watch.Seconds()),
-                        {"file", "database", "copy"}, BytesIn(database.path), BytesIn(to));
+      MaintainedDatabase copied = Maintain(database, "backup", a.quiet, [&] {
+        OpenEngine(*database.engine, database.path, options[i])->Backup(to);
+      });
+      copied.copy = to;
+      copied.after = BytesOnDisk(to);
+      text += MaintainedText(copied, "copied to " + to, {"file", "database", "copy"});
+      document["databases"].push_back(MaintainedJson(copied));
     }
     place.Finish();
   } catch (const Error& error) {
     if (error.kind() != Error::kIo) throw;
     throw OfTheCopy(error, a.to);
   }
-  fmt::print("{}", text);
+  WriteOutputs(files, text);
   return 0;
 }
 
-int CompactDatabases(const DatabaseArguments& a) {
-  const ClosedDatabase closed(a, "compact",
+int CompactDatabases(const MaintenanceArguments& a) {
+  nlohmann::json document = EmptyDocument("testbed-compact/1");
+  const std::vector<OutputFile> files = {
+      {"--json", a.json_file, [&document] { return DumpJson(document); }}};
+  const ClosedDatabase closed(a.database, "compact",
                               [](const EngineInfo& e) { return e.compact != nullptr; });
   std::vector<EngineOptions> options;
   for (const InspectedDir::Database& database : closed.databases()) {
     options.push_back(closed.OptionsOf(database, true));
   }
+  CheckOutputFiles(files, {.databases = closed.directories()});
   std::string text;
   for (size_t i = 0; i < options.size(); ++i) {
     const InspectedDir::Database& database = closed.databases()[i];
-    const ByName before = BytesIn(database.path);
-    const Stopwatch watch;
-    CompactDatabase(*database.engine, database.path, options[i]);
-    text += SizesText(fmt::format("{}: {}, compacted in {:.2f} s; bytes on disk", database.path,
-                                  database.engine->name, watch.Seconds()),
-                      {"file", "before", "after"}, before, BytesIn(database.path));
+    MaintainedDatabase compacted = Maintain(database, "compact", a.quiet, [&] {
+      CompactDatabase(*database.engine, database.path, options[i]);
+    });
+    compacted.after = BytesOnDisk(database.path);
+    text += MaintainedText(compacted, "compacted", {"file", "before", "after"});
+    document["databases"].push_back(MaintainedJson(compacted));
   }
-  fmt::print("{}", text);
+  WriteOutputs(files, text);
   return 0;
 }
 
 // Adds the options that both commands have.
-void AddClosedDatabaseOptions(CLI::App* command, DatabaseArguments* a) {
+void AddMaintenanceOptions(CLI::App* command, MaintenanceArguments* arguments) {
+  DatabaseArguments* const a = &arguments->database;
   command->add_option("DIR", a->dir, "Directory of the database")->type_name("");
   AddDirectoryOption(*command, "--dir", &a->dir_option, "The same directory, instead of DIR");
   command
@@ -190,29 +193,33 @@ void AddClosedDatabaseOptions(CLI::App* command, DatabaseArguments* a) {
                    "loaded it]")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  AddFileOption(*command, "--json", &arguments->json_file,
+                "Write sizes, time and IO to a file; - is standard output");
+  command->add_flag("--quiet", arguments->quiet, "Print no progress line");
 }
 
 }  // namespace
 
 void AddBackupCommand(CLI::App& app, std::function<int()>* command) {
-  auto a = std::make_shared<BackupArguments>();
+  auto a = std::make_shared<MaintenanceArguments>();
   CLI::App* backup = app.add_subcommand(
       "backup", "Copy a database that no process has open to another directory, durably");
   backup->footer(kBackupExamples);
-  AddClosedDatabaseOptions(backup, &a->database);
+  AddMaintenanceOptions(backup, a.get());
   AddDirectoryOption(*backup, "--to", &a->to, "New or empty directory of the copy")->required();
   backup->callback([a, command] { *command = [a] { return BackUpDatabases(*a); }; });
 }
 
 void AddCompactCommand(CLI::App& app, std::function<int()>* command) {
-  auto a = std::make_shared<DatabaseArguments>();
+  auto a = std::make_shared<MaintenanceArguments>();
   CLI::App* compact = app.add_subcommand(
       "compact", "Rewrite a database that no process has open, to files that its rows fill");
   compact->footer(kCompactExamples);
-  AddClosedDatabaseOptions(compact, a.get());
+  AddMaintenanceOptions(compact, a.get());
   compact
       ->add_option_function<std::string>(
-          "--compression", [a = a.get()](const std::string& text) { a->compression = text; },
+          "--compression",
+          [a = a.get()](const std::string& text) { a->database.compression = text; },
           "Block compression of a database that no run has loaded [as the run's record has it]")
       ->type_name("NAME");
   compact->callback([a, command] { *command = [a] { return CompactDatabases(*a); }; });

@@ -34,6 +34,12 @@ void AddRateOptions(CLI::App& app, RunOptions& o) {
 }
 
 void CheckRateOptions(const RunOptions& options) {
+  const bool paced = options.rate > 0 || !options.find_rate.empty() || !options.phase_rates.empty();
+  if (options.arrivals != Arrivals::kEven && !paced) {
+    throw Error(Error::kUsage,
+                "--arrivals exponential belongs to an open loop: give --rate, --find-rate or a "
+                "rate in --workload, or leave --arrivals out");
+  }
   if (options.find_rate.empty()) return;
   if (options.rate > 0) {
     RefuseWith("searches for the rate that --rate sets; give one of them");

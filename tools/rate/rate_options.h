@@ -16,7 +16,8 @@ namespace testbed {
 // Adds the option to `app`. Parsing stores the value in `options`, which must outlive `app`.
 void AddRateOptions(CLI::App& app, RunOptions& options);
 
-// Throws Error (kUsage) when the option does not go together with the others.
+// Throws Error (kUsage) when the option does not go together with the others, and when --arrivals
+// is given without a rate.
 void CheckRateOptions(const RunOptions& options);
 
 // Throws Error (kUsage) when a workload ends by itself or sets its own rate, so that no rate can be

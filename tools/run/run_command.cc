@@ -34,6 +34,7 @@
 #include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
 #include "tools/run/surroundings.h"
+#include "tools/unused_options.h"
 #include "tools/workload_defaults.h"
 #include "workloads/dataset.h"
 #include "workloads/registry.h"
@@ -466,6 +467,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
 int RunCommand(RunOptions options, const std::vector<std::string>& command_line) {
   options = WithRecord(std::move(options), command_line);
   options.Resolve();
+  CheckUnusedOptions(options, command_line);
   json document;
   const std::vector<OutputFile> files = {
       {"--json", options.json_file, [&document] { return JsonText(document, 1) + "\n"; }},

@@ -210,6 +210,16 @@ TEST_F(AbTest, OneLoadIsToldWithTheCommandThatMakesEnough) {
   EXPECT_THAT(enough.out, Not(HasSubstr("would be enough")));
 }
 
+TEST_F(AbTest, ATimeThatIsTooShortForAnAnswerIsToldWithOneThatIsNot) {
+  const CommandResult result =
+      Run("ab --engine null --a '' --b '' --rows 1000 --threads 1 --workload point-read --time 1s "
+          "--slice 0.05 --warmup 0 --account off --quiet --json ab.json");
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr(" of the 1.0 s of --time, and an answer needs 3 loads; give "
+                                    "--time "));
+  EXPECT_EQ(Run("report ab.json").out, result.out);
+}
+
 TEST_F(AbTest, RoundsLoadAnewForEachRun) {
   const CommandResult result =
       Run("ab --engine btree --a '' --b 'page-size=4k env:SOME=thing' --ram 64M --rows 3000 "
@@ -472,6 +482,8 @@ TEST_F(AbTest, RefusesBeforeAnythingRuns) {
   ExpectRefused(Run("ab --engine null --a '' --b threads=1000 --way duet" + reads), "--threads");
   ExpectRefused(Run("ab --engine btree --a '' --b '' --way duet --threads 1 --workload ycsb-a"),
                 "the sides would come to ycsb-a at different times; give --way rounds");
+  ExpectRefused(Run("ab --engine null --a '' --b '' --way rounds" + reads),
+                "--slice is the length of a slice, and --way rounds compares whole runs");
   ExpectRefused(Run("ab --engine null --a '' --b '' --warmup 30 --time 6s --workload point-read"),
                 "--warmup 30 s leaves nothing of --time 6 s");
   ExpectRefused(Run("ab --engine null --a '' --b '' --json no/such/file" + reads), "--json");

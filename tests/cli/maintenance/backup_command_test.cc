@@ -51,6 +51,35 @@ TEST_F(BackupCommandTest, TheCopyOfAnEnginesDirectoryIsOne) {
   EXPECT_EQ(Rows("copy"), 3001u);
 }
 
+TEST_F(BackupCommandTest, TheDocumentHasSizesTimeAndIo) {
+  LoadThree("d");
+  const CommandResult backup = Run("backup d --to copy --json backup.json --quiet");
+  EXPECT_EQ(backup.code, 0) << backup.err;
+  EXPECT_TRUE(Contains(backup.out, "copied to copy/db/1 in ")) << backup.out;
+  const nlohmann::json document = Json("backup.json");
+  EXPECT_EQ(document["schema"], "testbed-backup/1");
+  EXPECT_TRUE(document["testbed"].is_string());
+  ASSERT_EQ(document["databases"].size(), 3u);
+  const nlohmann::json& one = document["databases"][1];
+  EXPECT_EQ(one["path"], "d/db/1");
+  EXPECT_EQ(one["copy"], "copy/db/1");
+  ExpectFigures(one);
+  EXPECT_GT(FileBytes(one, "btree.data", "bytes_after"), 0u);
+  EXPECT_EQ(Rows("copy"), Rows("d"));
+}
+
+TEST_F(BackupCommandTest, TheDocumentIsPrintedAndLiesOutsideOfTheDatabase) {
+  Load("d");
+  const CommandResult printed = Run("backup d --to copy --json -");
+  EXPECT_EQ(printed.code, 0) << printed.err;
+  EXPECT_EQ(nlohmann::json::parse(printed.out)["databases"][0]["copy"], "copy/db");
+  ExpectRefused(Run("backup d --to c --json d/db/backup.json"), "--json d/db/backup.json cannot");
+  ExpectRefused(Run("backup d --to c --json nosuch/backup.json"), "nosuch is not a directory");
+  ExpectRefused(Run("backup d --to c --json ''"), "--json '' is not accepted");
+  EXPECT_FALSE(Has("c"));
+  EXPECT_FALSE(Has("d/db/backup.json"));
+}
+
 TEST_F(BackupCommandTest, HasAllDatabasesOfARunOrTheOneThatIsNamed) {
   LoadThree("d");
   const uint64_t rows = Rows("d");

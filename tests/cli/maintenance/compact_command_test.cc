@@ -41,6 +41,25 @@ TEST_F(CompactCommandTest, TheDataFileIsAsLongAsTheRowsNeed) {
   EXPECT_EQ(Rows("d"), 3001u);
 }
 
+TEST_F(CompactCommandTest, TheDocumentHasSizesTimeAndIo) {
+  Load("d");
+  const uint64_t before = DataBytes("d/db");
+  const CommandResult compact = Run("compact d --json d/compact.json --quiet");
+  EXPECT_EQ(compact.code, 0) << compact.err;
+  EXPECT_TRUE(Contains(compact.out, "d/db: btree, compacted in ")) << compact.out;
+  const nlohmann::json document = Json("d/compact.json");
+  EXPECT_EQ(document["schema"], "testbed-compact/1");
+  ASSERT_EQ(document["databases"].size(), 1u);
+  const nlohmann::json& database = document["databases"][0];
+  EXPECT_EQ(database["path"], "d/db");
+  EXPECT_FALSE(database.contains("copy"));
+  ExpectFigures(database);
+  EXPECT_LT(FileBytes(database, "btree.data", "bytes_after"), before * 9 / 10);
+  EXPECT_GT(FileBytes(database, "btree.data", "bytes_before"), 0u);
+  ExpectRefused(Run("compact d --json d/db/compact.json"), "--json d/db/compact.json cannot");
+  EXPECT_EQ(Rows("d"), 3001u);
+}
+
 TEST_F(CompactCommandTest, SeveralDatabasesOfOneRunAreCompactedOneByOne) {
   LoadThree("d");
   const uint64_t rows = Rows("d");

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/cli/started_command.h"
@@ -57,6 +58,30 @@ class MaintenanceTest : public StartedCommandTest {
             "--dir " +
             dir + kSmall);
     EXPECT_EQ(run.code, 0) << run.err;
+  }
+  // Returns the bytes of a file by the entry of a document's "databases"; 0 when it has none.
+  static uint64_t FileBytes(const nlohmann::json& database, const std::string& name,
+                            const std::string& which) {
+    for (const nlohmann::json& file : database["files"]) {
+      if (file["name"] == name) return file.value(which, uint64_t{0});
+    }
+    return 0;
+  }
+  // Expects the figures that the entries of both commands have.
+  static void ExpectFigures(const nlohmann::json& database) {
+    EXPECT_EQ(database["engine"], "btree");
+    EXPECT_EQ(database["engine_version"], "1");
+    EXPECT_GT(database["seconds"].get<double>(), 0);
+    for (const char* which : {"bytes_before", "bytes_after"}) {
+      uint64_t bytes = 0;
+      for (const nlohmann::json& file : database["files"]) bytes += file.value(which, uint64_t{0});
+      EXPECT_EQ(database[which], bytes);
+      EXPECT_GT(bytes, 0u);
+    }
+    const nlohmann::json& data = database["file_by_kind"]["data"];
+    for (const char* count : {"reads", "read_bytes", "writes", "write_bytes", "syncs"}) {
+      EXPECT_GT(data[count].get<uint64_t>(), 0u) << count;
+    }
   }
   bool Has(const std::string& path) const { return std::filesystem::exists(directory_ / path); }
   uint64_t DataBytes(const std::string& dir) const {

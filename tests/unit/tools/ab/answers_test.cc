@@ -95,6 +95,16 @@ TEST(AbAnswersTest, EqualSidesAreTheSame) {
   EXPECT_EQ(Find(AbAnswers(document), "rate").answer.outcome, Outcome::kSame);
 }
 
+TEST(AbAnswersTest, ATimeThatWasTooShortIsToldWithTheAnswer) {
+  json document = Comparison(1, 0.5, 0.001);
+  document["time_too_short"] = "the first load of the sides took 14 s of the 30 s of --time";
+  const std::string text = AbReportText(document);
+  const size_t at = text.find("the first load of the sides took 14 s of the 30 s of --time\n");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_LT(at, text.find("\n\n")) << text;
+  EXPECT_LT(text.find("cannot be told from 1 load"), at) << text;
+}
+
 TEST(AbAnswersTest, OneLoadAnswersNothing) {
   json document = Comparison(1, 0.5, 0.001);
   EXPECT_FALSE(IsAnswered(document));

@@ -152,5 +152,59 @@ TEST(MeasuredTimeTest, TheNextLoadTakesAsLongAsItIsPlanned) {
   EXPECT_DOUBLE_EQ(NextLoadSeconds(options, times), 10);
 }
 
+// A first load of 14 s, 4 of them slices. The next ones have the least slices, of 2 s with their
+// warm-up, so three loads take 14 + 2 * 12 s.
+LoadTimes FirstOf14Seconds() {
+  return {.loads = 1, .seconds = 14, .load_seconds = 10, .measured_seconds = 4, .spread = {}};
+}
+
+TEST(MeasuredTimeTest, ATimeThatIsTooShortForThreeLoadsIsToldWithOneThatIsNot) {
+  // Three loads of 12 s, and a quarter of that to spare.
+  EXPECT_EQ(ShortTimeText(Options(30), FirstOf14Seconds()),
+            "the first load of the sides took 14 s of the 30 s of --time, and an answer needs 3 "
+            "loads; give --time 45s or more");
+  EXPECT_EQ(ShortTimeText(Options(45), FirstOf14Seconds()), "");
+  EXPECT_NE(ShortTimeText(Options(37.9), FirstOf14Seconds()), "");
+  EXPECT_EQ(ShortTimeText(Options(38.1), FirstOf14Seconds()), "");
+}
+
+TEST(MeasuredTimeTest, TheTimeIsTooShortWhereTheFirstLoadTookLongerThanThat) {
+  const std::string text = ShortTimeText(Options(9.5), FirstOf14Seconds());
+  EXPECT_EQ(text.find("the first load of the sides took 14 s of the 9.5 s of --time"), 0u) << text;
+}
+
+TEST(MeasuredTimeTest, TheTimeMayBeTooShortAfterTheSecondLoad) {
+  LoadTimes times = FirstOf14Seconds();
+  times.loads = 2;
+  times.seconds = 28;
+  times.load_seconds = 20;
+  times.measured_seconds = 8;
+  EXPECT_EQ(ShortTimeText(Options(30), times).find("the first 2 loads of the sides took 28 s"), 0u);
+  EXPECT_EQ(ShortTimeText(Options(41), times), "");
+  times.loads = 3;
+  EXPECT_EQ(ShortTimeText(Options(30), times), "");
+}
+
+TEST(MeasuredTimeTest, RoundsAreAsLongAsTheFirstOne) {
+  AbOptions rounds = Options(30);
+  rounds.way = Way::kRounds;
+  const LoadTimes times{
+      .loads = 1, .seconds = 14, .load_seconds = 0, .measured_seconds = 0, .spread = {}};
+  const std::string text = ShortTimeText(rounds, times);
+  EXPECT_NE(text.find("give --time 53s or more"), std::string::npos) << text;
+  rounds.time = 42;
+  EXPECT_EQ(ShortTimeText(rounds, times), "");
+}
+
+TEST(MeasuredTimeTest, WhatDoesNotEndByTheTimeLacksNone) {
+  AbOptions options = Options(30);
+  options.loads = 2;  // the user asks for too few
+  EXPECT_EQ(ShortTimeText(options, FirstOf14Seconds()), "");
+  options.loads = 5;
+  EXPECT_NE(ShortTimeText(options, FirstOf14Seconds()), "");
+  options.time = std::nullopt;
+  EXPECT_EQ(ShortTimeText(options, FirstOf14Seconds()), "");
+}
+
 }  // namespace
 }  // namespace testbed

@@ -1,0 +1,100 @@
+// Tests that an option which would change nothing in a run is refused with what it belongs to, and
+// that it is accepted where it changes something.
+#include <string>
+#include <vector>
+
+#include "tests/cli/command.h"
+#include "tools/options.h"
+#include "tools/unused_options.h"
+
+namespace testbed {
+namespace {
+
+class UnusedOptionsTest : public CommandTest {
+ protected:
+  static constexpr char kSmall[] = "--engine btree --ram 64M --rows 1000 --dir d ";
+
+  void ExpectUnused(const std::string& arguments, const std::string& sentence) {
+    SCOPED_TRACE(arguments);
+    ExpectRefused(Run(kSmall + arguments), sentence);
+    EXPECT_TRUE(DirectoryIsEmpty());
+  }
+
+  // Expects that a run with these words is not refused.
+  static void ExpectUsed(std::vector<std::string> words) {
+    words.insert(words.begin(), {"--engine", "btree", "--rows", "1000"});
+    RunOptions options = ParseRunOptions(words);
+    EXPECT_NO_THROW({
+      options.Resolve();
+      CheckUnusedOptions(options, words);
+    }) << words.back();
+  }
+};
+
+TEST_F(UnusedOptionsTest, ArrivalsAreOfAnOpenLoop) {
+  for (const char* closed : {"", " --workload 'insert,point-read 5s'", " --operations 10"}) {
+    ExpectUnused("--arrivals exponential" + std::string(closed),
+                 "--arrivals exponential belongs to an open loop: give --rate, --find-rate or a "
+                 "rate in --workload");
+  }
+  ExpectRefused(Run("ab --engine null --a '' --b '' --rows 1000 --arrivals exponential --workload "
+                    "point-read"),
+                "--arrivals exponential belongs to an open loop");
+  ExpectUsed({"--arrivals", "exponential", "--rate", "100"});
+  ExpectUsed({"--arrivals", "exponential", "--find-rate", "p99 < 5ms"});
+  ExpectUsed({"--arrivals", "exponential", "--workload", "insert,point-read 5s @ 1k"});
+  ExpectUsed({"--arrivals", "exponential", "--workload", "insert,point-read 5s @ 1k..2k"});
+  ExpectUsed({"--arrivals", "even"});
+}
+
+TEST_F(UnusedOptionsTest, TheShapeOfADistributionIsOfThatOne) {
+  ExpectUnused("--zipf-theta 1.2",
+               "--zipf-theta belongs to --distribution zipfian, scrambled or latest, and that of "
+               "this run is uniform");
+  ExpectUnused("--zipf-theta=0.99 --distribution hot", "and that of this run is hot");
+  ExpectUnused("--hot-fraction 0.1", "--hot-fraction belongs to --distribution hot");
+  ExpectUnused("--hot-probability 0.9 --workload ycsb-load,ycsb-a",
+               "--hot-probability belongs to --distribution hot, and that of this run is "
+               "scrambled");
+  for (const char* skewed : {"zipfian", "scrambled", "latest"}) {
+    ExpectUsed({"--zipf-theta", "1.2", "--distribution", skewed});
+  }
+  ExpectUsed({"--hot-fraction", "0.1", "--hot-probability", "0.9", "--distribution", "hot"});
+}
+
+TEST_F(UnusedOptionsTest, RowsAreDrawnBySomeWorkloadsAlone) {
+  const std::string none =
+      " is for workloads that draw rows, such as point-read, mixed and ycsb-a, and --workload ";
+  ExpectUnused("--distribution zipfian --workload fillrandom,mixgraph",
+               "--distribution" + none + "fillrandom,mixgraph has none");
+  ExpectUnused("--distribution latest --workload linkbench-load,linkbench",
+               "--distribution" + none + "linkbench-load,linkbench has none");
+  ExpectUnused("--hit-ratio 0.5 --workload fillrandom,mixgraph",
+               "--hit-ratio" + none + "fillrandom,mixgraph has none");
+  for (const char* drawn :
+       {"insert,point-read,settle", "insert,multi-get", "insert,mixed",
+        "document-load,document-query", "fillrandom,readwhilewriting", "insert"}) {
+    ExpectUsed({"--distribution", "zipfian", "--hit-ratio", "0.5", "--workload", drawn});
+  }
+  // What makes no difference is no mistake.
+  ExpectUsed({"--distribution", "uniform", "--hit-ratio", "1", "--workload",
+              "fillrandom,mixgraph"});
+}
+
+TEST_F(UnusedOptionsTest, AdviceForMappedFilesIsOfThese) {
+  ExpectUnused("--mmap-advice random --io buffered",
+               "--mmap-advice random is for mapped files, and this run has --io buffered");
+  ExpectUnused("--mmap-advice sequential --io direct", "and this run has --io direct");
+  ExpectUsed({"--mmap-advice", "random", "--io", "mmap"});
+  ExpectUsed({"--mmap-advice", "normal", "--io", "direct"});
+}
+
+// The cells of a sweep share options, of which one may have no use for all.
+TEST_F(UnusedOptionsTest, ASweepMayHaveOptionsThatNotAllCellsUse) {
+  const CommandResult forecast =
+      Run("--engine btree --rows 1000 --distribution uniform,zipfian --zipf-theta 1.2 --forecast");
+  EXPECT_EQ(forecast.code, 0) << forecast.err;
+}
+
+}  // namespace
+}  // namespace testbed
