@@ -324,8 +324,8 @@ bool IsCutOff(const std::string& text) {
 
 // Returns what `text`, which is no results file of this version, is instead.
 std::string WhatElse(const std::string& text, const json& document) {
-  if (text.find_first_not_of(" \n\r\t") == std::string::npos) return "it is empty";
   if (document.is_discarded()) {
+    if (text.find_first_not_of(" \n\r\t") == std::string::npos) return "it is empty";
     return IsCutOff(text) ? "it is cut off: the document has no end, so what wrote it "
                             "was killed or had no room"
                           : "it is no JSON";
@@ -408,9 +408,11 @@ DocumentFile ReadDocumentFile(const std::string& path) {
                           : InputFile({.path = path,
                                        .name = path,
                                        .advice = "give a file written by --json",
-                                       .pipes = true})
+                                       .pipes = true,
+                                       .if_long = "give fewer or shorter runs in one file"})
                                 .ReadAll();
   file.document = ParseJson(file.text);
+  if (!file.document.is_discarded()) file.text = std::string();
   return file;
 }
 

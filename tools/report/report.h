@@ -30,8 +30,8 @@ std::string Remarks(const nlohmann::json& document);
 // A file that a user names for a report. It is read once, because a pipe gives its text only once,
 // and is then asked what it holds: results (ResultsOf), or a comparison (tools/ab/ab_report.h).
 struct DocumentFile {
-  std::string path;  // "-" is standard input
-  std::string text;
+  std::string path;         // "-" is standard input
+  std::string text;         // only of what is no JSON: a long document is in memory once
   nlohmann::json document;  // discarded when the text is no JSON
 };
 // Throws Error (kUsage) when the file cannot be read.

@@ -459,5 +459,17 @@ TEST_F(ReportTest, FilesThatAreNoResultsGetASentence) {
   expect(R"({"schema": "testbed-results/1"})", "is damaged");
 }
 
+// The file has a hole, and nothing of it is read.
+TEST_F(ReportTest, AFileThatIsTooLongGetsASentence) {
+  std::ofstream(directory_ / "long.json") << "{";
+  std::filesystem::resize_file(directory_ / "long.json", (uint64_t{1} << 30) + 1);
+  for (const char* words :
+       {"report long.json", "report long.json --csv", "report long.json --series",
+        "report long.json --html long.html", "compare long.json long.json"}) {
+    ExpectRefused(Run(words), "long.json has more than the 1 GiB that are read; give fewer or ");
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "long.html"));
+}
+
 }  // namespace
 }  // namespace testbed

@@ -300,6 +300,8 @@ TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
   Write("older.json", "{\"schema\": \"testbed-results/0\", \"runs\": []}");
   Write("theirs.json", "{\"name\": \"package\"}");
   Write("damaged.json", "{\"schema\": \"testbed-results/1\", \"runs\": [{\"phases\": 7}]}");
+  Write("long.json", "{");
+  fs::resize_file(directory_ / "long.json", (uint64_t{1} << 30) + 1);
   fs::create_directory(directory_ / "empty");
   ExpectRefused(Run("results add run.json cut.json"),
                 "cut.json is not a results file of this version: "
@@ -308,6 +310,7 @@ TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
   ExpectRefused(Run("results add run.json theirs.json"), "JSON of another program");
   ExpectRefused(Run("results add damaged.json"), "damaged");
   ExpectRefused(Run("results add none.json"), "none.json cannot be read");
+  ExpectRefused(Run("results add run.json long.json"), "long.json has more than the 1 GiB");
   ExpectRefused(Run("results add empty"), "empty holds no results");
   ExpectRefused(Run("results add"), "needs");
   ExpectRefused(Run("results"),
@@ -317,7 +320,7 @@ TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
   ExpectRefused(Run("results query 'select 1'"), "--store testbed-results.db has no results yet");
   ExpectRefused(Run("results list --store empty"), "--store empty is no regular file");
   EXPECT_EQ(Names(), std::set<std::string>({"run.json", "cut.json", "older.json", "theirs.json",
-                                            "damaged.json", "empty"}));
+                                            "damaged.json", "long.json", "empty"}));
 }
 
 TEST_F(ResultsStoreTest, AnotherProgramsFileIsNeverWrittenTo) {
