@@ -79,6 +79,19 @@ std::string Guess(const std::string& name) {
   return name.empty() ? ";" : fmt::format("; did you mean {}?", name);
 }
 
+// Returns whether the line named a command that has others within it, and none of these.
+bool LacksCommand(const CLI::App& command) {
+  return command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
+}
+
+// Returns the sentence for a word that stands where one of a command's own commands must.
+std::string UnknownCommandText(const CLI::App& command, const std::string& path,
+                               const std::string& word) {
+  const std::vector<std::string> names = CommandNames(command);
+  return fmt::format("{} is not a command of {}{} there are {}", word, path,
+                     Guess(NearestName(word, names)), CLI::detail::join(names, ", "));
+}
+
 }  // namespace
 
 std::string NearestName(const std::string& word, const std::vector<std::string>& names) {
@@ -108,6 +121,7 @@ std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>&
     return fmt::format("{} is not an option of {}{} `{} --help` shows all", word, path,
                        Guess(NearestName(word, OptionNames(*command))), path);
   }
+  if (LacksCommand(*command)) return UnknownCommandText(*command, path, word);
   if (command != &app) {
     return fmt::format("{} does not take {}; see `{} --help`", path, word, path);
   }
@@ -119,7 +133,12 @@ std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>&
 
 std::string ParseErrorText(const CLI::App& app, const std::string& what) {
   const auto [command, path] = NamedCommand(app);
-  if (command->get_require_subcommand_min() > 0 && command->get_subcommands().empty()) {
+  if (LacksCommand(*command)) {
+    const std::vector<std::string> unknown = app.remaining(true);
+    const auto word =
+        std::find_if(unknown.begin(), unknown.end(),
+                     [](const std::string& one) { return !one.starts_with("-"); });
+    if (word != unknown.end()) return UnknownCommandText(*command, path, *word);
     return fmt::format("{} needs a command: {}", path,
                        CLI::detail::join(CommandNames(*command), ", "));
   }

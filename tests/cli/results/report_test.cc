@@ -79,7 +79,7 @@ constexpr char kTerminal[] = " \x1b]0;title\x07\n\u009b2J";
 
 // Adds what a terminal takes for commands to each text of a document that tells no kind of a thing.
 void Poison(json* node) {
-  static const std::set<std::string> kKinds = {"schema", "kind", "ground", "grade", "command"};
+  static const std::set<std::string> kKinds = {"schema", "kind", "ground", "grade"};
   if (node->is_string()) *node = node->get<std::string>() + kTerminal;
   if (node->is_array()) {
     for (json& element : *node) Poison(&element);
@@ -403,6 +403,13 @@ TEST_F(ReportTest, MarkdownOfAComparisonHasGitHubsTables) {
   EXPECT_THAT(lines, Contains("| metric | a | b | change | answer |"));
   EXPECT_THAT(lines, Contains(StartsWith("| rate | ")));
   EXPECT_TRUE(report.out.starts_with("```\ncannot be told from 1 load")) << report.out;
+  // The report has a command that makes more loads.
+  json foreign = Json("ab.json");
+  foreign["command"].push_back(kTerminal);
+  std::ofstream(directory_ / "foreign.json") << foreign.dump();
+  const std::string text = Run("report foreign.json").out;
+  EXPECT_THAT(text, HasSubstr("printf"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
 }
 
 constexpr char kTwoCells[] = R"(
