@@ -25,6 +25,45 @@ std::set<std::string> OptionsIn(const std::string& text) {
   return options;
 }
 
+// Returns the options that a help defines, each at the begin of a line.
+std::set<std::string> DefinedIn(const std::string& help) {
+  std::set<std::string> options;
+  const std::regex option("\n  (-[a-z],)?(--[a-z][a-z0-9-]*)");
+  for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) {
+    options.insert((*at)[2]);
+  }
+  return options;
+}
+
+// Returns the part of the text from `begin` to the next `end`; "" when it has no such part.
+std::string Between(const std::string& text, const std::string& begin, const std::string& end) {
+  const size_t from = text.find(begin);
+  if (from == std::string::npos) return "";
+  return text.substr(from, text.find(end, from) - from);
+}
+
+// Returns the options that a completion script offers for a command; "" is the run.
+std::set<std::string> OfferedBy(const std::string& shell, const std::string& script,
+                                const std::string& command) {
+  const std::string name = command.empty() ? "*" : command;
+  if (shell == "bash") return OptionsIn(Between(script, "\n      " + name + ") words=", " ;;\n"));
+  std::string part = script, form;
+  if (shell == "zsh") {
+    const std::string does = command.empty() ? "_arguments" : "shift words";
+    part = Between(script, "\n    " + name + ") " + does, " ;;\n");
+    form = "'--([a-z0-9-]+)\\[";
+  } else {
+    const std::string within = "__fish_seen_subcommand_from " + command + "'";
+    form = "-n '" + (command.empty() ? "not [^']*'" : within) + " -l ([a-z0-9-]+) -d";
+  }
+  std::set<std::string> options;
+  const std::regex option(form);
+  for (std::sregex_iterator at(part.begin(), part.end(), option), end; at != end; ++at) {
+    options.insert("--" + (*at)[1].str());
+  }
+  return options;
+}
+
 class HelpTest : public CommandTest {
  protected:
   // Returns what a command prints for --help.
@@ -170,6 +209,26 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
   EXPECT_EQ(out,
             "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n"
             "places\nduet\nrate,engine_misses\nplaces placenames\n");
+}
+
+// The scripts are made from the definitions of the options, as the help is.
+TEST_F(HelpTest, CompletionOffersEachOptionOfEachCommand) {
+  std::map<std::string, std::set<std::string>> defined;  // by command, with those within it
+  defined[""] = DefinedIn(HelpOf("").options);
+  for (const std::string& command : AllCommands()) {
+    defined[command.substr(0, command.find(' '))].merge(DefinedIn(HelpOf(command).options));
+  }
+  EXPECT_GT(defined[""].size(), 50u);
+  EXPECT_TRUE(defined["results"].contains("--benchmark"));
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const std::string script = Run("completion " + shell).out;
+    for (const auto& [command, options] : defined) {
+      const std::set<std::string> offered = OfferedBy(shell, script, command);
+      for (const std::string& option : options) {
+        EXPECT_TRUE(offered.contains(option)) << shell << ": testbed " << command << " " << option;
+      }
+    }
+  }
 }
 
 TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
