@@ -332,9 +332,10 @@ std::string WhatElse(const std::string& text, const json& document) {
   }
   const std::string schema =
       document.is_object() ? FigureText(document, "/schema") : std::string("-");
-  if (schema.starts_with("testbed-results/")) {
+  for (const std::string known : {kSchema, "testbed-ab/1"}) {
+    if (schema == known || !schema.starts_with(known.substr(0, known.find('/') + 1))) continue;
     return fmt::format("it has the schema {} of another version of testbed, and this one reads {}",
-                       schema, kSchema);
+                       schema, known);
   }
   if (schema.starts_with("testbed-")) {
     return fmt::format("it is a document of testbed, of the schema {}, but not of a run", schema);
