@@ -35,6 +35,31 @@ std::set<std::string> DefinedIn(const std::string& help) {
   return options;
 }
 
+// Returns the calls of testbed in examples, without the name and without what is in quotes. A call is
+// in a line that two spaces begin; what explains it has more.
+std::vector<std::string> CallsIn(const std::string& examples) {
+  std::vector<std::string> calls;
+  std::istringstream lines(std::regex_replace(examples, std::regex("\\\\\n"), " "));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
+    std::string call;
+    char quote = 0;
+    for (const char c : line + ";") {
+      if (quote != 0 || c == '\'' || c == '"') {
+        quote = quote == 0 ? c : c == quote ? '\0' : quote;
+      } else if (std::string(";|&<>").find(c) == std::string::npos) {
+        call += c;
+      } else {
+        if (const size_t at = call.find("testbed "); at != std::string::npos) {
+          calls.push_back(call.substr(at + 8));
+        }
+        call.clear();
+      }
+    }
+  }
+  return calls;
+}
+
 // Returns the part of the text from `begin` to the next `end`; "" when it has no such part.
 std::string Between(const std::string& text, const std::string& begin, const std::string& end) {
   const size_t from = text.find(begin);
@@ -209,6 +234,31 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
   EXPECT_EQ(out,
             "btree\ndirect,buffered\nexperiment\nread-size\ncells\n--markdown\nexport\n--store\n"
             "places\nduet\nrate,engine_misses\nplaces placenames\n");
+}
+
+// An option that another command has is no help.
+TEST_F(HelpTest, ExamplesGiveEachCommandOptionsOfItsOwn) {
+  const std::vector<std::string> commands = AllCommands();
+  std::set<std::string> names(commands.begin(), commands.end()), examples = {HelpOf("").examples};
+  for (const std::string& command : commands) examples.insert(HelpOf(command).examples);
+  size_t given = 0;
+  for (const std::string& text : examples) {
+    for (const std::string& call : CallsIn(text)) {
+      std::istringstream words(call);
+      std::string command, within;
+      words >> command >> within;
+      within = command + " " + within;
+      const std::string called = names.contains(within)    ? within
+                                 : names.contains(command) ? command
+                                                           : "";
+      const std::set<std::string> own = DefinedIn(HelpOf(called).options);
+      for (const std::string& option : OptionsIn(call)) {
+        ++given;
+        EXPECT_TRUE(own.contains(option)) << "testbed " << call << " gives " << option;
+      }
+    }
+  }
+  EXPECT_GT(given, 60u);
 }
 
 // The scripts are made from the definitions of the options, as the help is.
