@@ -4,6 +4,7 @@
 #ifndef TESTBED_TOOLS_REPORT_REPORT_H_
 #define TESTBED_TOOLS_REPORT_REPORT_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -34,8 +35,11 @@ struct DocumentFile {
   std::string text;         // only of what is no JSON: a long document is in memory once
   nlohmann::json document;  // discarded when the text is no JSON
 };
-// Throws Error (kUsage) when the file cannot be read.
+// Throws Error (kUsage) when the file cannot be read, or memory has no room for it.
 DocumentFile ReadDocumentFile(const std::string& path);
+// Throws Error (kUsage), which names the file, when a document of `bytes` has no room in the memory
+// that is free by `meminfo`, the text of /proc/meminfo.
+void CheckRoomForDocument(const std::string& path, uint64_t bytes, const std::string& meminfo);
 // Returns the results document that the file holds. Throws Error (kUsage) as ReadResults does.
 nlohmann::json ResultsOf(DocumentFile file);
 
