@@ -35,8 +35,8 @@ std::set<std::string> DefinedIn(const std::string& help) {
   return options;
 }
 
-// Returns the calls of testbed in examples, without the name and without what is in quotes. A call is
-// in a line that two spaces begin; what explains it has more.
+// Returns the calls of testbed in examples, without the name and without what is in quotes. A call
+// is in a line that two spaces begin; what explains it has more.
 std::vector<std::string> CallsIn(const std::string& examples) {
   std::vector<std::string> calls;
   std::istringstream lines(std::regex_replace(examples, std::regex("\\\\\n"), " "));
