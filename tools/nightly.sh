@@ -24,7 +24,7 @@
 #   fuzz           each fuzz target for TESTBED_FUZZ_SECONDS (default 1800) (clang)
 #   experiments    every shipped experiment at --scale small, or those that TESTBED_NIGHTLY_EXPERIMENTS names; one that
 #                  this machine cannot plan is left out by name. Then the page of them all in a browser (chromium)
-#   page           a page of 10,000 cells (bench/page_of_cells.py)
+#   page           a page of 10,000 cells (bench/page_of_cells.py), and a results file of 200 MB in each form (bench/page_of_long_run.py)
 #   statistics     comparisons of simulated sides, whose truth is known (bench/statistics_simulation.cc)
 #   originals      the workloads beside sysbench, YCSB and db_bench (bench/check_originals.py, docs/originals.md)
 #   traces         a trace of TESTBED_TRACE_OPERATIONS (default 100,000,000) operations, damaged ones, and the blocks of replays (bench/check_traces.py)
@@ -290,7 +290,10 @@ part_experiments() {
 
 part_page() {
   (set_up && build release testbed) || return
-  python3 "$source_dir/bench/page_of_cells.py" --testbed "$build_dir/release/testbed"
+  local bad=0
+  python3 "$source_dir/bench/page_of_cells.py" --testbed "$build_dir/release/testbed" || bad=1
+  python3 "$source_dir/bench/page_of_long_run.py" --testbed "$build_dir/release/testbed" || bad=1
+  return "$bad"
 }
 
 part_statistics() {

@@ -43,6 +43,12 @@ void InputFile::Refuse(const std::string& what) const {
               request_.name + " " + what + (request_.advice.empty() ? "" : "; " + request_.advice));
 }
 
+void InputFile::RefuseLength(uint64_t most) const {
+  const std::string& advice = request_.if_long.empty() ? request_.advice : request_.if_long;
+  throw Error(Error::kUsage,
+              request_.name + " " + TooLong(most) + (advice.empty() ? "" : "; " + advice));
+}
+
 void InputFile::CheckKind() {
   struct stat st;
   if (::fstat(fd_, &st) != 0) Refuse(std::string("cannot be read: ") + std::strerror(errno));
@@ -94,7 +100,7 @@ size_t InputFile::Read(char* buffer, size_t n) {
 
 std::string InputFile::ReadAll(uint64_t most,
                                const std::function<void(std::string_view part)>& look) {
-  if (regular_ && left_ > most) Refuse(TooLong(most));
+  if (regular_ && left_ > most) RefuseLength(most);
   constexpr size_t kPart = 1 << 16;
   std::string text;
   if (regular_) text.reserve(left_ + 1);
@@ -104,7 +110,7 @@ std::string InputFile::ReadAll(uint64_t most,
     const size_t got = Read(text.data() + size, text.size() - size);
     text.resize(size + got);
     if (got == 0) return text;
-    if (text.size() > most) Refuse(TooLong(most));
+    if (text.size() > most) RefuseLength(most);
     if (look) look(std::string_view(text).substr(size));
   }
 }

@@ -27,9 +27,10 @@ inline constexpr uint64_t kMostDocumentBytes = 1ull << 30;
 
 struct InputRequest {
   std::string path;
-  std::string name;    // what sentences call the file, its path included
-  std::string advice;  // what the user may do instead; may be empty
-  bool pipes = false;  // a pipe with a writer, and a terminal, are accepted, too
+  std::string name;          // what sentences call the file, its path included
+  std::string advice;        // what the user may do instead; may be empty
+  bool pipes = false;        // a pipe with a writer, and a terminal, are accepted, too
+  std::string if_long = {};  // the advice when the file is too long; empty: `advice`
 };
 
 // Not thread-safe.
@@ -53,6 +54,7 @@ class InputFile {
   void CheckKind();
   void BeginPipe();
   [[noreturn]] void Refuse(const std::string& what) const;
+  [[noreturn]] void RefuseLength(uint64_t most) const;
 
   const InputRequest request_;
   const int fd_;

@@ -283,6 +283,13 @@ def _axes(axes, **settings):
     return pyplot.subplots(figsize=(7.6, settings.pop("height", 3.6)), layout="constrained", **settings)[1]
 
 
+def _said(name):
+    """The name as matplotlib shows it: a pair of dollar signs would make it a formula, and a legend leaves out a name that
+    begins with an underscore."""
+    text = str(name).replace("$", r"\$")
+    return " " + text if text.startswith("_") else text
+
+
 def _measured(table):
     """The rows of the last phase that measured, or else of the last phase."""
     found = _dicts(table)
@@ -329,7 +336,7 @@ def plot_time(table, axes=None):
     axes = _axes(axes, height=6.4, nrows=3, sharex=True)
     _, ends, rates = zip(*_rates(seconds))
     axes[0].step(ends, rates, where="pre", color=COLOURS[0])
-    axes[0].set(ylabel="operations/s", ylim=(0, None), title=f"{seconds[0]['engine']}, {seconds[0]['phase']}")
+    axes[0].set(ylabel="operations/s", ylim=(0, None), title=_said(f"{seconds[0]['engine']}, {seconds[0]['phase']}"))
     for name, colour in (("max_us", 5), ("p99_us", 1), ("p50_us", 0)):
         axes[1].plot(ends, [row[name] or math.nan for row in seconds], color=COLOURS[colour], label=name[:-3])
     axes[1].set(ylabel="latency, us", yscale="log")
@@ -376,7 +383,7 @@ def plot_percentiles(paths, axes=None):
             y.append(least / 1000)
             below += count
         rarest = max(rarest, total)
-        axes.step(x, y, where="post", color=COLOURS[place % len(COLOURS)], label=name)
+        axes.step(x, y, where="post", color=COLOURS[place % len(COLOURS)], label=_said(name))
     axes.set(xscale="log", yscale="log", xlabel="percentile", ylabel="latency, us")
     ticks = [10**power for power in range(int(math.log10(rarest)) + 1)]
     axes.set_xticks(ticks, [f"{100 - 100 / tick:.10g} %" for tick in ticks])
@@ -400,7 +407,7 @@ def plot_rates(paths, axes=None):
         steps = sorted((step for step in search["steps"] if step.get("target_rate")), key=lambda step: step["target_rate"])
         colour = COLOURS[place % len(COLOURS)]
         axes.plot([step["target_rate"] for step in steps], [step["limited_us"] or math.nan for step in steps], marker="o",
-                  color=colour, label=name)
+                  color=colour, label=_said(name))
         axes.axhline(search["limit_us"], color=colour, linestyle="dashed", linewidth=0.8)
     axes.set(yscale="log", xlabel="operations/s asked for", ylabel="latency from the intended start, us")
     axes.legend()
@@ -418,7 +425,7 @@ def plot_reads(paths, axes=None):
             level = "kernel" if cause.get("kernel") else "file"
             counts = cause.get(f"{level}_reads_histogram") or []
             axes.plot(range(len(counts)), [count or math.nan for count in counts], marker="o",
-                      color=COLOURS[place % len(COLOURS)], label=f"{name} ({level})")
+                      color=COLOURS[place % len(COLOURS)], label=_said(f"{name} ({level})"))
     axes.set(yscale="log", xlabel="reads of one operation (15: or more)", ylabel="operations")
     if axes.get_legend_handles_labels()[0]:
         axes.legend()
@@ -475,7 +482,7 @@ def plot_written(paths, axes=None):
     for place, (work, heights) in enumerate(sorted(bars.items())):
         values = [heights.get(name, 0) for name in names]
         if any(values):
-            axes.bar(names, values, bottom=bottoms, color=COLOURS[place % len(COLOURS)], label=work)
+            axes.bar([_said(name) for name in names], values, bottom=bottoms, color=COLOURS[place % len(COLOURS)], label=_said(work))
             bottoms = [bottom + value for bottom, value in zip(bottoms, values)]
     axes.set(ylabel="bytes written per user byte")
     if names:
@@ -509,8 +516,9 @@ def plot_curve(table, x, y, by="engine", axes=None):
     for place, (name, points) in enumerate(sorted(groups.items())):
         at = sorted(points)
         means, halves = zip(*(_interval(points[one]) for one in at))
+        at = [_said(one) if isinstance(one, str) else one for one in at]
         colour = COLOURS[place % len(COLOURS)]
-        axes.plot(at, means, marker="o", color=colour, label=name)
+        axes.plot(at, means, marker="o", color=colour, label=_said(name))
         axes.fill_between(at, [m - h for m, h in zip(means, halves)], [m + h for m, h in zip(means, halves)],
                           color=colour, alpha=0.2, linewidth=0)
     axes.set(xlabel=x, ylabel=y, ylim=(0, None))

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/cli/command.h"
+#include "tests/cli/results/explained_columns.h"
 
 namespace testbed {
 namespace {
@@ -158,6 +159,9 @@ TEST_F(ComparingTest, HistoryFindsTheNightsThatGotSlower) {
   EXPECT_NE(after.out.find("slower"), std::string::npos) << after.out;
   const CommandResult shown = Run("history show");
   EXPECT_TRUE(std::regex_search(shown.out, std::regex("2026-10-15T02:00:00Z +c14 "))) << shown.out;
+  EXPECT_EQ(PrintedColumns(shown.out, "Results of main"), ExplainedColumns("Results of BRANCH"));
+  EXPECT_EQ(PrintedColumns(after.out, "The last 3 results against those before"),
+            ExplainedColumns("The last results against those before"));
   EXPECT_EQ(Run("history check --otava none --metric engine_asks").code, 0);
   if (std::system("command -v otava >/dev/null 2>&1") != 0) {
     GTEST_SKIP() << "Apache Otava is not here (pip install apache-otava): its part is not tried";
@@ -167,6 +171,8 @@ TEST_F(ComparingTest, HistoryFindsTheNightsThatGotSlower) {
   const size_t at = otava.out.find("Change points by Apache Otava");
   ASSERT_NE(at, std::string::npos) << otava.out << otava.err;
   EXPECT_NE(otava.out.find("c12", at), std::string::npos) << otava.out;
+  const std::string points = "Change points by Apache Otava";
+  EXPECT_EQ(PrintedColumns(otava.out, points), ExplainedColumns(points));
 }
 
 TEST_F(ComparingTest, HistoryJudgesNoSeriesThatAnUpdateOfTheKernelEnded) {

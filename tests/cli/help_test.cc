@@ -25,6 +25,70 @@ std::set<std::string> OptionsIn(const std::string& text) {
   return options;
 }
 
+// Returns the options that a help defines, each at the begin of a line.
+std::set<std::string> DefinedIn(const std::string& help) {
+  std::set<std::string> options;
+  const std::regex option("\n  (-[a-z],)?(--[a-z][a-z0-9-]*)");
+  for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) {
+    options.insert((*at)[2]);
+  }
+  return options;
+}
+
+// Returns the calls of testbed in examples, without the name and without what is in quotes. A call
+// is in a line that two spaces begin; what explains it has more.
+std::vector<std::string> CallsIn(const std::string& examples) {
+  std::vector<std::string> calls;
+  std::istringstream lines(std::regex_replace(examples, std::regex("\\\\\n"), " "));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  ") || line.starts_with("   ")) continue;
+    std::string call;
+    char quote = 0;
+    for (const char c : line + ";") {
+      if (quote != 0 || c == '\'' || c == '"') {
+        quote = quote == 0 ? c : c == quote ? '\0' : quote;
+      } else if (std::string(";|&<>").find(c) == std::string::npos) {
+        call += c;
+      } else {
+        if (const size_t at = call.find("testbed "); at != std::string::npos) {
+          calls.push_back(call.substr(at + 8));
+        }
+        call.clear();
+      }
+    }
+  }
+  return calls;
+}
+
+// Returns the part of the text from `begin` to the next `end`; "" when it has no such part.
+std::string Between(const std::string& text, const std::string& begin, const std::string& end) {
+  const size_t from = text.find(begin);
+  if (from == std::string::npos) return "";
+  return text.substr(from, text.find(end, from) - from);
+}
+
+// Returns the options that a completion script offers for a command; "" is the run.
+std::set<std::string> OfferedBy(const std::string& shell, const std::string& script,
+                                const std::string& command) {
+  const std::string name = command.empty() ? "*" : command;
+  if (shell == "bash") return OptionsIn(Between(script, "\n      " + name + ") words=", " ;;\n"));
+  std::string part = script, form;
+  if (shell == "zsh") {
+    const std::string does = command.empty() ? "_arguments" : "shift words";
+    part = Between(script, "\n    " + name + ") " + does, " ;;\n");
+    form = "'--([a-z0-9-]+)\\[";
+  } else {
+    const std::string within = "__fish_seen_subcommand_from " + command + "'";
+    form = "-n '" + (command.empty() ? "not [^']*'" : within) + " -l ([a-z0-9-]+) -d";
+  }
+  std::set<std::string> options;
+  const std::regex option(form);
+  for (std::sregex_iterator at(part.begin(), part.end(), option), end; at != end; ++at) {
+    options.insert("--" + (*at)[1].str());
+  }
+  return options;
+}
+
 class HelpTest : public CommandTest {
  protected:
   // Returns what a command prints for --help.
@@ -172,6 +236,51 @@ TEST_F(HelpTest, CompletionScriptsAreReadByTheirShells) {
             "places\nduet\nrate,engine_misses\nplaces placenames\n");
 }
 
+// An option that another command has is no help.
+TEST_F(HelpTest, ExamplesGiveEachCommandOptionsOfItsOwn) {
+  const std::vector<std::string> commands = AllCommands();
+  std::set<std::string> names(commands.begin(), commands.end()), examples = {HelpOf("").examples};
+  for (const std::string& command : commands) examples.insert(HelpOf(command).examples);
+  size_t given = 0;
+  for (const std::string& text : examples) {
+    for (const std::string& call : CallsIn(text)) {
+      std::istringstream words(call);
+      std::string command, within;
+      words >> command >> within;
+      within = command + " " + within;
+      const std::string called = names.contains(within)    ? within
+                                 : names.contains(command) ? command
+                                                           : "";
+      const std::set<std::string> own = DefinedIn(HelpOf(called).options);
+      for (const std::string& option : OptionsIn(call)) {
+        ++given;
+        EXPECT_TRUE(own.contains(option)) << "testbed " << call << " gives " << option;
+      }
+    }
+  }
+  EXPECT_GT(given, 60u);
+}
+
+// The scripts are made from the definitions of the options, as the help is.
+TEST_F(HelpTest, CompletionOffersEachOptionOfEachCommand) {
+  std::map<std::string, std::set<std::string>> defined;  // by command, with those within it
+  defined[""] = DefinedIn(HelpOf("").options);
+  for (const std::string& command : AllCommands()) {
+    defined[command.substr(0, command.find(' '))].merge(DefinedIn(HelpOf(command).options));
+  }
+  EXPECT_GT(defined[""].size(), 50u);
+  EXPECT_TRUE(defined["results"].contains("--benchmark"));
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const std::string script = Run("completion " + shell).out;
+    for (const auto& [command, options] : defined) {
+      const std::set<std::string> offered = OfferedBy(shell, script, command);
+      for (const std::string& option : options) {
+        EXPECT_TRUE(offered.contains(option)) << shell << ": testbed " << command << " " << option;
+      }
+    }
+  }
+}
+
 TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   ExpectRefused(Run("--engine rokcsdb"), "did you mean rocksdb?");
   ExpectRefused(Run("--engine btree --workload point-raed"), "did you mean point-read?");
@@ -180,6 +289,10 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   ExpectRefused(Run("--engine btree --page-szie 8k"), "did you mean --page-size?");
   ExpectRefused(Run("--engine btree --keys word"), "did you mean words?");
   ExpectRefused(Run("advise --engine btre"), "did you mean btree?");
+  ExpectRefused(Run("report x.json --htlm x.html"), "did you mean --html?");
+  ExpectRefused(Run("results ad run.json"),
+                "ad is not a command of testbed results; did you mean add? there are add, list,");
+  ExpectRefused(Run("history chek --last 3"), "did you mean check?");
   // No name is nearly right where nothing was given; the first one was guessed.
   EXPECT_EQ(Run("--engine btree --io ''").err.find("did you mean"), std::string::npos);
   ExpectRefused(Run("explain 'kernel B/raed'"), "did you mean 'kernel B/read'?");

@@ -3,8 +3,11 @@
 // input.
 #include <map>
 #include <regex>
+#include <set>
+#include <string>
 
 #include "tests/cli/command.h"
+#include "tests/cli/results/explained_columns.h"
 
 namespace testbed {
 namespace {
@@ -171,6 +174,25 @@ TEST_F(InspectCommandTest, TreeShowsOneTableAndItsPages) {
   ExpectRefused(Run("tree d --pages --levels 99"), "--levels");
   ExpectRefused(Run("tree d --levels 2"),
                 "--levels 2 is the number of levels that --pages draws; give --pages");
+}
+
+// The parts of a row are of the engine, and each engine's are explained.
+TEST_F(InspectCommandTest, EachColumnOfTheTreeIsExplained) {
+  const std::string by_part = "Bytes per row, by what they are";
+  std::set<std::string> parts;
+  for (const EngineInfo& engine : Engines()) {
+    if (engine.tree == nullptr) continue;
+    SCOPED_TRACE(engine.name);
+    const std::string dir = engine.name;
+    ASSERT_EQ(Run(EngineWords(engine.name) + " --workload insert --dir " + dir + kSmall).code, 0);
+    const std::string tree = Run("tree " + dir).out;
+    for (const std::string title :
+         {"Tables", "Levels, the root first", "Where the space of the files goes"}) {
+      EXPECT_EQ(PrintedColumns(tree, title), ExplainedColumns(title)) << tree;
+    }
+    parts.merge(PrintedColumns(tree, by_part));
+  }
+  EXPECT_EQ(parts, ExplainedColumns(by_part));
 }
 
 TEST_F(InspectCommandTest, WhatIsNoDatabaseIsOneSentence) {

@@ -165,6 +165,23 @@ TEST_F(ReuseTest, ARunTellsItsProvenanceAndItsCommandRepeatsIt) {
   EXPECT_EQ(Json("first.json")["label"], first["label"]);
 }
 
+// A results file may come from anybody, and its command is shown on a terminal.
+TEST_F(ReuseTest, ACommandThatIsShownIsNoneOfATerminal) {
+  ASSERT_EQ(Run("--engine btree --rows 777 --label \"$(printf 'a\\033[31m \\302\\233b')\"" +
+                std::string(kShort) + "--json first.json")
+                .code,
+            0);
+  const nlohmann::json label = Json("first.json")["label"];
+  ASSERT_EQ(label, "a\x1b[31m \u009bb");
+  const std::string command = Run("report first.json --command").out;
+  EXPECT_NE(command.find("'a'\"$(printf '\\033')\"'[31m '"), std::string::npos) << command;
+  EXPECT_EQ(command.find('\x1b'), std::string::npos);
+  EXPECT_EQ(command.find("\u009b"), std::string::npos);
+  std::filesystem::remove(directory_ / "first.json");
+  ASSERT_EQ(RunLines(command, ""), 0) << command;
+  EXPECT_EQ(Json("first.json")["label"], label);
+}
+
 TEST_F(ReuseTest, TheCommandOfACellRepeatsIt) {
   std::ofstream(directory_ / "two.toml") << R"toml(
 name = "two"

@@ -100,6 +100,19 @@ class NotebookTest(unittest.TestCase):
         with self.assertRaises(tr.ResultsError):
             tr.plot_time([])
 
+    def test_names_are_no_formulas(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        document["label"] = r"_$\frac$ <b>"
+        hostile = self.directory / "hostile.json"
+        hostile.write_text(json.dumps(document), encoding="utf-8")
+        results = tr.results(hostile)
+        for axes in (tr.plot_percentiles([self.file, hostile]), tr.plot_written(hostile),
+                     tr.plot_curve(results, "threads", "rate", by="label"), tr.plot_curve(results, "label", "rate")):
+            axes.figure.canvas.draw()
+            shown = [text.get_text() for text in (*axes.get_legend().get_texts(), *axes.get_xticklabels())]
+            self.assertTrue(any(r"\$\frac\$ <b>" in text for text in shown), shown)
+        pyplot.close("all")
+
     def test_a_search_is_drawn_from_the_lowest_rate_up(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         steps = [{"rate": 900, "limited_us": 10}, {"target_rate": 450, "rate": 450, "limited_us": 20},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "device/error.h"
@@ -14,11 +15,43 @@ namespace {
 
 using nlohmann::json;
 
+// Returns the length of the control character that the text begins with; 0 when it begins with
+// none. What only breaks or indents a line counts as none.
+size_t ControlBytes(std::string_view text) {
+  const auto byte = [text](size_t i) { return static_cast<unsigned char>(text[i]); };
+  // In UTF-8, U+0080 to U+009F are two bytes.
+  if (byte(0) == 0xc2 && text.size() > 1 && (byte(1) & 0xe0) == 0x80) return 2;
+  const bool layout = text[0] == '\t' || text[0] == '\n';
+  return (byte(0) < 0x20 && !layout) || byte(0) == 0x7f ? 1 : 0;
+}
+
+// Returns the word as a shell reads it. A terminal must show a command that comes from a foreign
+// file and not obey it, so a control character is written as the call of printf that prints it.
 std::string ShellWord(const std::string& word) {
   constexpr char kPlain[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=.,:/+%@^";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  return SingleQuoted(word);
+  std::string line, shown, control;
+  const auto end_part = [&] {
+    if (!shown.empty()) line += SingleQuoted(shown);
+    if (!control.empty()) line += "\"$(printf '" + control + "')\"";
+    shown.clear();
+    control.clear();
+  };
+  for (size_t i = 0; i < word.size();) {
+    const size_t n = ControlBytes(std::string_view(word).substr(i));
+    if (n == 0) {
+      if (!control.empty()) end_part();
+      shown += word[i++];
+      continue;
+    }
+    if (!shown.empty()) end_part();
+    for (const size_t end = i + n; i < end; ++i) {
+      control += fmt::format("\\{:03o}", static_cast<unsigned char>(word[i]));
+    }
+  }
+  end_part();
+  return line.empty() ? SingleQuoted("") : line;
 }
 
 // Returns a list of words at `name` of the document; an empty one when it is something else.

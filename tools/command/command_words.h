@@ -14,7 +14,8 @@ namespace testbed {
 std::string SingleQuoted(const std::string& text);
 
 // Returns the words as a line for a shell. A word with a character that a shell may interpret is in
-// single quotes.
+// single quotes. What a terminal may interpret is not in the line: "$(printf '\033')" stands for an
+// escape.
 std::string ShellLine(const std::vector<std::string>& words);
 
 // Returns whether one of the words gives this option, as "--seed" or "--seed=7".

@@ -12,19 +12,23 @@
 namespace testbed {
 namespace {
 
+// Returns how many letters must be changed, added, left out or swapped with their neighbour to make
+// one word of the other (optimal string alignment).
 size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
+  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), size_t{0});
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({changed, row[j] + 1, row[j - 1] + 1});
+      const size_t changed = last[j - 1] + (a[i - 1] != b[j - 1]);
+      row[j] = std::min({changed, last[j] + 1, row[j - 1] + 1});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
     }
+    before = last;
+    last = row;
   }
-  return row[b.size()];
+  return last[b.size()];
 }
 
 std::vector<std::string> OptionNames(const CLI::App& app) {
@@ -79,6 +83,19 @@ std::string Guess(const std::string& name) {
   return name.empty() ? ";" : fmt::format("; did you mean {}?", name);
 }
 
+// Returns whether the line named a command that has others within it, and none of these.
+bool LacksCommand(const CLI::App& command) {
+  return command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
+}
+
+// Returns the sentence for a word that stands where one of a command's own commands must.
+std::string UnknownCommandText(const CLI::App& command, const std::string& path,
+                               const std::string& word) {
+  const std::vector<std::string> names = CommandNames(command);
+  return fmt::format("{} is not a command of {}{} there are {}", word, path,
+                     Guess(NearestName(word, names)), CLI::detail::join(names, ", "));
+}
+
 }  // namespace
 
 std::string NearestName(const std::string& word, const std::vector<std::string>& names) {
@@ -108,6 +125,7 @@ std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>&
     return fmt::format("{} is not an option of {}{} `{} --help` shows all", word, path,
                        Guess(NearestName(word, OptionNames(*command))), path);
   }
+  if (LacksCommand(*command)) return UnknownCommandText(*command, path, word);
   if (command != &app) {
     return fmt::format("{} does not take {}; see `{} --help`", path, word, path);
   }
@@ -119,7 +137,12 @@ std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>&
 
 std::string ParseErrorText(const CLI::App& app, const std::string& what) {
   const auto [command, path] = NamedCommand(app);
-  if (command->get_require_subcommand_min() > 0 && command->get_subcommands().empty()) {
+  if (LacksCommand(*command)) {
+    const std::vector<std::string> unknown = app.remaining(true);
+    const auto word =
+        std::find_if(unknown.begin(), unknown.end(),
+                     [](const std::string& one) { return !one.starts_with("-"); });
+    if (word != unknown.end()) return UnknownCommandText(*command, path, *word);
     return fmt::format("{} needs a command: {}", path,
                        CLI::detail::join(CommandNames(*command), ", "));
   }

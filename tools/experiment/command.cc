@@ -37,6 +37,7 @@
 #include "tools/option_values.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/output/table.h"
 #include "tools/run/run_checks.h"
 #include "tools/run/surroundings.h"
 #include "tools/server_options.h"
@@ -101,7 +102,7 @@ int Print(const std::string& text) {
 
 std::string ResultsText(const ResultSet& results) {
   const bool advises = results.experiment().name == "advise";
-  return ExperimentText(results) + (advises ? AdviceText(results) : "");
+  return ExperimentText(results) + (advises ? SeveralLines(AdviceText(results)) : "");
 }
 
 // Sets the directory of results. If it exists, the experiment goes on with the bytes that

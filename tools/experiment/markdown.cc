@@ -72,6 +72,19 @@ std::string Terms(const Verdict& verdict) {
   return text;
 }
 
+// Returns the text without tags of HTML and control characters: the title and the claims of an
+// experiment are text, whoever wrote it. What is compared with < keeps that.
+std::string WithoutTags(const std::string& text) {
+  std::string without;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : ' ';
+    const bool letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+    const bool tag = text[i] == '<' && (letter || next == '/' || next == '!' || next == '?');
+    without += tag ? "&lt;" : std::string(1, text[i]);
+  }
+  return SeveralLines(without);
+}
+
 }  // namespace
 
 std::string FindingsMarkdown(const ResultSet& results) {
@@ -89,7 +102,7 @@ std::string FindingsMarkdown(const ResultSet& results) {
     text += Terms(v);
     for (const std::string& mechanism : v.mechanisms) text += fmt::format("\n{}\n", mechanism);
   }
-  return text;
+  return WithoutTags(text);
 }
 
 }  // namespace testbed

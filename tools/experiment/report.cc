@@ -7,6 +7,7 @@
 
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/verdict.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -138,8 +139,8 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
   for (const std::string& mixed : results.MixedTexts()) head += "! " + mixed + "\n";
   const std::string foot = FindingsText(results) + "\n" + NotRunText(results);
   const std::string tables = TablesText(results, style);
-  if (style.markdown) return Fenced(head) + "\n" + tables + Fenced(foot);
-  return head + tables + foot;
+  if (style.markdown) return SeveralLines(Fenced(head) + "\n" + tables + Fenced(foot));
+  return SeveralLines(head + tables + foot);
 }
 
 }  // namespace testbed

@@ -243,7 +243,7 @@ bool PrintChangePoints(const std::vector<HistorySeries>& series, const HistoryWo
 std::string EndedText(const std::vector<HistorySeries>& series) {
   std::set<std::string> titles;
   for (const HistorySeries& s : series) {
-    if (!s.goes_on) titles.insert(s.title);
+    if (!s.goes_on) titles.insert(OneLine(s.title));
   }
   if (titles.empty()) return "";
   return fmt::format(

@@ -42,8 +42,8 @@ void ThrowIfStopped() {
   if (StopRequested()) throw Stopped("before all results were read", "the report");
 }
 
-// Collects the data of a page. Documents are kept as they were read while the page has at most two,
-// because two are compared with each other.
+// Collects the data of a page. The first two documents are kept as they were read until a third one
+// or the end comes, because two are compared with each other.
 class PageReader {
  public:
   // Adds results, or a comparison (`testbed ab`). Throws Error (kUsage) when the file holds
@@ -59,16 +59,15 @@ class PageReader {
         AddResults(path, ResultsOf(std::move(file)));
       }
     } catch (const nlohmann::json::exception& e) {
-      throw Error(Error::kUsage,
-                  fmt::format("{} is damaged, or not a results file of this version: {}", path,
-                              JsonErrorText(e)));
+      throw Damaged(path, e);
     }
   }
 
   void AddExperiment(const std::string& path) { data_.AddExperiment(ExperimentJson(path, &data_)); }
 
   nlohmann::json Json() {
-    if (results_ == 2) Compare();
+    if (first_.size() == 2) Compare();
+    AddFirst();
     return data_.Json();
   }
 
@@ -78,17 +77,35 @@ class PageReader {
     nlohmann::json document;
   };
 
+  static Error Damaged(const std::string& path, const nlohmann::json::exception& e) {
+    return Error(Error::kUsage,
+                 fmt::format("{} is damaged, or not a results file of this version: {}", path,
+                             JsonErrorText(e)));
+  }
+
   void AddResults(const std::string& path, nlohmann::json document) {
-    if (++results_ <= 2) {
-      pair_.push_back({path, document});
-    } else {
-      pair_.clear();
+    if (!many_ && first_.size() < 2) {
+      first_.push_back({path, std::move(document)});
+      return;
     }
+    many_ = true;
+    AddFirst();
     data_.AddDocument(path, std::move(document));
   }
 
+  void AddFirst() {
+    for (Results& results : first_) {
+      try {
+        data_.AddDocument(results.path, std::move(results.document));
+      } catch (const nlohmann::json::exception& e) {
+        throw Damaged(results.path, e);
+      }
+    }
+    first_.clear();
+  }
+
   void Compare() {
-    const Results &first = pair_[0], &second = pair_[1];
+    const Results &first = first_[0], &second = first_[1];
     try {
       data_.SetCompared(
           DocumentsComparisonJson(first.path, first.document, second.path, second.document));
@@ -99,8 +116,8 @@ class PageReader {
   }
 
   PageData data_;
-  size_t results_ = 0;
-  std::vector<Results> pair_;
+  std::vector<Results> first_;  // two at most; none once there were more
+  bool many_ = false;
 };
 
 nlohmann::json ReadAll(const std::vector<std::string>& paths) {

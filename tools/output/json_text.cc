@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace testbed {
 namespace {
@@ -64,19 +65,67 @@ std::string Unescaped(std::string_view text) {
   return bytes;
 }
 
-// Returns a copy of the document with `change` applied to each string and each field's name.
-template <typename Function>
-json Changed(const json& document, const Function& change) {
-  if (document.is_string()) return change(document.get_ref<const std::string&>());
+bool IsPlainText(std::string_view text) {
+  while (!text.empty()) {
+    const size_t n = CharacterBytes(text);
+    if (n == 0 || BeginsWithEscape(text)) return false;
+    text.remove_prefix(n);
+  }
+  return true;
+}
+
+// Returns whether JSON text has all strings and all fields' names of the document as they are.
+bool IsPlain(const json& document) {
+  if (document.is_string()) return IsPlainText(document.get_ref<const std::string&>());
+  if (document.is_array()) {
+    return std::all_of(document.begin(), document.end(),
+                       [](const json& one) { return IsPlain(one); });
+  }
+  if (!document.is_object()) return true;
+  for (const auto& [name, value] : document.items()) {
+    if (!IsPlainText(name) || !IsPlain(value)) return false;
+  }
+  return true;
+}
+
+// Returns a copy of the document with each string and each field's name as valid UTF-8.
+json EscapedCopy(const json& document) {
+  if (document.is_string()) return Escaped(document.get_ref<const std::string&>());
   if (document.is_array()) {
     json all = json::array();
-    for (const json& one : document) all.push_back(Changed(one, change));
+    for (const json& one : document) all.push_back(EscapedCopy(one));
     return all;
   }
   if (!document.is_object()) return document;
   json all = json::object();
-  for (const auto& [name, value] : document.items()) all[change(name)] = Changed(value, change);
+  for (const auto& [name, value] : document.items()) all[Escaped(name)] = EscapedCopy(value);
   return all;
+}
+
+bool MayHaveEscape(const std::string& text) { return text.find("\\x") != std::string::npos; }
+
+// Gives each string and each field's name of the document its bytes. The document is changed in
+// place: that of a long run takes several times the bytes of its text, and hardly any name in it
+// has an escape.
+void Unescape(json* node) {
+  if (node->is_string()) {
+    auto& text = node->get_ref<std::string&>();
+    if (MayHaveEscape(text)) text = Unescaped(text);
+  } else if (node->is_array()) {
+    for (json& element : *node) Unescape(&element);
+  } else if (node->is_object()) {
+    bool renamed = false;
+    for (auto at = node->begin(); at != node->end(); ++at) {
+      renamed = renamed || MayHaveEscape(at.key());
+      Unescape(&at.value());
+    }
+    if (!renamed) return;
+    json all = json::object();
+    for (auto at = node->begin(); at != node->end(); ++at) {
+      all[Unescaped(at.key())] = std::move(at.value());
+    }
+    *node = std::move(all);
+  }
 }
 
 // Returns how deep the arrays and objects of the text are nested.
@@ -108,12 +157,15 @@ std::string Utf8Text(std::string_view text) { return Escaped(text); }
 std::string BytesOfUtf8Text(std::string_view text) { return Unescaped(text); }
 
 std::string JsonText(const json& document, int indent) {
-  return Changed(document, Escaped).dump(indent);
+  // A copy of a long document would take its memory again.
+  return IsPlain(document) ? document.dump(indent) : EscapedCopy(document).dump(indent);
 }
 
 json ParseJson(std::string_view text) {
   if (Depth(text) > kMostLevels) return json(json::value_t::discarded);
-  return Changed(json::parse(text.begin(), text.end(), nullptr, false), Unescaped);
+  json document = json::parse(text.begin(), text.end(), nullptr, false);
+  Unescape(&document);
+  return document;
 }
 
 std::string JsonErrorText(const json::exception& error) {

@@ -96,7 +96,7 @@ std::string Table::Text(size_t most) const {
     }
     return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
   };
-  std::string text = title_ + "\n" + line(columns_);
+  std::string text = OneLine(title_) + "\n" + line(columns_);
   for (const auto& row : rows_) text += line(row);
   if (before != shown.size()) {
     const size_t out = columns_.size() - shown.size();  // --wide shows those of Wide, too
@@ -132,18 +132,24 @@ std::string Table::Markdown(bool all) const {
 }
 
 std::string OneLine(const std::string& text) {
-  std::string line;
-  line.reserve(text.size());
+  std::string line = SeveralLines(text);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+std::string SeveralLines(const std::string& text) {
+  std::string lines;
+  lines.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     // In UTF-8, U+0080 to U+009F are two bytes.
     const bool second = c == 0xc2 && i + 1 < text.size() &&
                         (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
-    const bool control = c < 0x20 || c == 0x7f || second;
-    line += control ? ' ' : text[i];
+    const bool control = (c < 0x20 && c != '\n') || c == 0x7f || second;
+    lines += control ? ' ' : text[i];
     if (second) ++i;
   }
-  return line;
+  return lines;
 }
 
 std::string Wrapped(const std::string& text, size_t most) {

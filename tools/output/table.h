@@ -77,6 +77,8 @@ std::string Percent(double share);
 // Returns the text with spaces in place of control characters: a name that a user chose may have
 // line breaks, or what a terminal takes for commands.
 std::string OneLine(const std::string& text);
+// Returns the text likewise, with its line breaks.
+std::string SeveralLines(const std::string& text);
 
 // Returns the text with line breaks at spaces, so that no line is longer than `most` characters if
 // its words allow that; lines that continue one are indented by two spaces.

@@ -8,6 +8,7 @@
 #include "device/error.h"
 #include "tools/command/usage_text.h"
 #include "tools/output/table.h"
+#include "tools/statistics/metrics.h"
 
 namespace testbed {
 namespace {
@@ -28,6 +29,25 @@ constexpr char kRepeats[] = "Repeats: mean over the loads, and its 95 % confiden
 constexpr char kClassic[] = "Insert benchmark: the device's figures divided by the step's rate";
 constexpr char kRounds[] = "Insert benchmark: sizes, and when clients finished";
 constexpr char kBlocks[] = "Insert benchmark: blocks that each kind of operation caused itself";
+constexpr char kCompared[] = "Second against first, by their loads";
+constexpr char kAbTwo[] = "Metrics, b against a";
+constexpr char kAbMany[] = "Metrics, each side against a";
+constexpr char kAbMoved[] = "What moved with it";
+constexpr char kAbRest[] = "At rest, between its slices";
+constexpr char kWorst[] = "Worst seconds";
+constexpr char kTreeTables[] = "Tables";
+constexpr char kTreeLevels[] = "Levels, the root first";
+constexpr char kTreeParts[] = "Bytes per row, by what they are";
+constexpr char kTreeDisk[] = "Where the space of the files goes";
+constexpr char kTraceKinds[] = "Operations of the trace";
+constexpr char kTraceCalls[] = "Calls";
+constexpr char kTraceSizes[] = "Sizes";
+constexpr char kTraceCache[] =
+    "Working set: what a cache of the most recently used keys would answer";
+constexpr char kHistoryShown[] = "Results of BRANCH";
+constexpr char kHistoryLast[] = "The last results against those before";
+constexpr char kHistoryPoints[] = "Change points by Apache Otava";
+constexpr char kMetrics[] = "Metrics of compare, ab and history";
 
 constexpr char kPhase[] =
     "The phase, its operation when there are several, the clients (thr = threads) and, from the "
@@ -261,6 +281,164 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kBlocks, "writes", "Writes that it caused itself, per operation or row."},
     {kBlocks, "write KiB", "KiB of them."},
     {kBlocks, "level", "The level that counted: kernel (block requests) or file (calls)."},
+    {kCompared, "phase",
+     "The phase and the clients, and the operation of a metric of one kind; of two directories the "
+     "cell as well."},
+    {kCompared, "metric", "What is compared: one of the metrics below, chosen by --metric."},
+    {kCompared, "first",
+     "Mean over the loads of the first result: the geometric one, or the arithmetic one where the "
+     "change is a difference."},
+    {kCompared, "second", "The same of the second result."},
+    {kCompared, "change (interval)",
+     "By how much the second differs from the first, in percent, and the interval that holds the "
+     "true change with 95 %; a difference where a value is 0."},
+    {kCompared, "answer",
+     "Faster or slower, higher or lower, when the interval excludes no change; same, when it lies "
+     "within --within; else cannot be told. Results of other machines or terms are not judged."},
+    {kCompared, "loads", "Loads of the first and of the second result that the answer is from."},
+    {kCompared, "more loads",
+     "Further loads of each side that would answer the question if they are like those seen; "
+     "\"-\": a thousand would not."},
+    {kAbTwo, "metric",
+     "What is compared: one of the metrics below, of all operations or of one kind (update.p99)."},
+    {kAbTwo, "a", "Mean of side a over the loads."},
+    {kAbTwo, "b", "Mean of side b."},
+    {kAbTwo, "change",
+     "By how much b differs from a, in percent, and the interval that holds the true change with "
+     "95 %; a difference where a value is 0."},
+    {kAbTwo, "answer",
+     "Faster or slower, higher or lower, when the interval excludes no change; same, when it lies "
+     "within --until; else cannot be told."},
+    {kAbMany, "metric", "What is compared, as with two sides."},
+    {kAbMany, "side", "The side of the row and, beside a, its mean."},
+    {kAbMany, "a", "Mean of side a over the loads."},
+    {kAbMany, "change",
+     "By how much the side of the row differs from a, with the interval that holds the true change "
+     "with 95 %."},
+    {kAbMany, "answer", "As with two sides."},
+    {kAbMoved, "counter",
+     "What was counted at one of the levels, per operation (docs/results.md, \"A comparison\")."},
+    {kAbMoved, "side", "The side that is set against a."},
+    {kAbMoved, "a", "Mean of side a, per operation."},
+    {kAbMoved, "side's", "Mean of that side, per operation."},
+    {kAbMoved, "change",
+     "By how much it moved, with its interval. Counters that did not move for sure are left out."},
+    {kAbRest, "side", "The side, while other sides had their slices."},
+    {kAbRest, "seconds", "How long it was at rest, all together."},
+    {kAbRest, "processors",
+     "Processors that it used then, on average: background work, such as compaction, goes on."},
+    {kAbRest, "file reads/s", "Read calls that reached its files a second."},
+    {kAbRest, "file writes/s", "Write calls, likewise."},
+    {kAbRest, "kernel reads/s",
+     "Block requests that its threads caused a second; 0 when the kernel's account is not there."},
+    {kAbRest, "kernel writes/s", "Block writes, likewise."},
+    {kWorst, "second",
+     "Begin and end of the second, from the begin of the phase; longer than a second when the "
+     "whole process stood still."},
+    {kWorst, "ops/s", "Operations of all clients in it, divided by its length."},
+    {kWorst, "p99", "99th percentile of the latency of the operations that ended in it."},
+    {kWorst, "slowest", "The longest operation that ended in it."},
+    {kWorst, "device read", "Bytes that the whole device read in it, other programs included."},
+    {kWorst, "written", "Bytes that it wrote, likewise."},
+    {kWorst, "reclaims", "How often memory had to be reclaimed in it to stay within --ram."},
+    {kWorst, "background", "The background work that moved most bytes in it, and these bytes."},
+    {kTreeTables, "table", "The table or index; one in brackets is the engine's own."},
+    {kTreeTables, "height", "Levels of its tree, the leaves included."},
+    {kTreeTables, "rows", "Rows in its leaves."},
+    {kTreeTables, "pages", "Pages of the tree, those of long values included."},
+    {kTreeTables, "bytes", "Bytes of these pages."},
+    {kTreeTables, "bytes/row", "These bytes for each row."},
+    {kTreeTables, "per user byte",
+     "These bytes for each byte of keys and values as the user gave them."},
+    {kTreeTables, "leaf fill", "Share of the room in leaves that rows take."},
+    {kTreeTables, "long values", "Values that lie outside of the leaves, on pages of their own."},
+    {kTreeLevels, "table", "The table or index."},
+    {kTreeLevels, "level",
+     "Distance from the leaves, which are 0; overflow: pages of long values."},
+    {kTreeLevels, "pages", "Pages of the level."},
+    {kTreeLevels, "bytes", "Bytes of these pages."},
+    {kTreeLevels, "entries", "Rows of the leaves, and children of the other levels."},
+    {kTreeLevels, "entries/page", "Entries of a page, on average."},
+    {kTreeLevels, "fill",
+     "Share of the room for entries that is taken; of fractal's nodes above the leaves, of the "
+     "room for changes."},
+    {kTreeParts, "table",
+     "The table or index. The other columns split the bytes of its pages, divided by its rows."},
+    {kTreeParts, "keys", "btree: keys in leaves, without the part that all keys of a leaf share."},
+    {kTreeParts, "values", "btree: values in leaves."},
+    {kTreeParts, "slots",
+     "btree: the places and lengths of the rows in a leaf, and references to long values."},
+    {kTreeParts, "headers and fences",
+     "btree: the headers of leaves, and the bounds of their keys."},
+    {kTreeParts, "free in leaves", "btree: room for further rows."},
+    {kTreeParts, "inner pages", "btree: pages above the leaves, as a whole."},
+    {kTreeParts, "long values", "btree: bytes of values on pages of their own."},
+    {kTreeParts, "rest of overflow pages",
+     "btree: what such values leave free on their last page, and its headers."},
+    {kTreeParts, "rows", "fractal: rows in leaves, as they are stored."},
+    {kTreeParts, "messages",
+     "fractal: changes in the buffers of the nodes above the leaves, as they are stored."},
+    {kTreeParts, "node headers", "fractal: headers of nodes, and their directories of parts."},
+    {kTreeParts, "padding", "fractal: bytes that fill a block."},
+    {kTreeParts, "documents", "mmapv1: bytes of the documents."},
+    {kTreeParts, "record headers", "mmapv1: the header of each record."},
+    {kTreeParts, "room in records", "mmapv1: room of records behind their documents."},
+    {kTreeParts, "deleted records", "mmapv1: records that may be used again."},
+    {kTreeParts, "extent headers", "mmapv1: headers of extents, of records and of buckets."},
+    {kTreeParts, "keys and key nodes", "mmapv1: keys in the buckets of indexes, and their places."},
+    {kTreeParts, "bucket headers", "mmapv1: the header of each bucket."},
+    {kTreeParts, "room in buckets", "mmapv1: room for further keys."},
+    {kTreeParts, "deleted buckets", "mmapv1: buckets that may be used again."},
+    {kTreeParts, "sum", "Bytes of all pages of the table for each row."},
+    {kTreeDisk, "part", "What the bytes are; the parts add up to the size on disk."},
+    {kTreeDisk, "bytes", "Its bytes."},
+    {kTreeDisk, "share", "Its share of the size on disk."},
+    {kTraceKinds, "operation", "A kind of operation that was recorded or imported."},
+    {kTraceKinds, "count", "How many of it the trace has."},
+    {kTraceKinds, "share", "Its share of all operations."},
+    {kTraceKinds, "per second",
+     "How many there are a second of the trace, from its begin to the last operation's start; "
+     "\"-\" when all begin at once."},
+    {kTraceCalls, "call", "A call to the engine; an operation may make several."},
+    {kTraceCalls, "count", "How many of it the trace has."},
+    {kTraceCalls, "per operation", "Of all kinds of operations together."},
+    {kTraceSizes, "what",
+     "Bytes of a key, of a value that was written or read, or steps that a cursor took at once."},
+    {kTraceSizes, "count", "How many there are in the trace."},
+    {kTraceSizes, "mean", "Their mean."},
+    {kTraceSizes, "p50", "Their median."},
+    {kTraceSizes, "p99", "Their 99th percentile."},
+    {kTraceSizes, "max", "The largest one."},
+    {kTraceCache, "keys cached", "Keys that such a cache holds."},
+    {kTraceCache, "share of the keys", "Their share of the different keys of the trace."},
+    {kTraceCache, "share of the accesses",
+     "Share of all accesses to keys that it would answer; the first access to a key is never among "
+     "them."},
+    {kHistoryShown, "phase",
+     "The engine, the phase, its operation and the clients; results of other settings or machines "
+     "are rows of their own (settings 2)."},
+    {kHistoryShown, "metric", "What was measured: one of the metrics below."},
+    {kHistoryShown, "started", "When the result was made, UTC."},
+    {kHistoryShown, "commit", "What was measured: the commit that `history add` was told."},
+    {kHistoryShown, "mean", "Mean over the loads of the result."},
+    {kHistoryShown, "+-",
+     "Half of the 95 % confidence interval of the mean, in percent of it; \"-\" of one load."},
+    {kHistoryShown, "loads", "Loads of the result."},
+    {kHistoryLast, "phase", "As in the table of results."},
+    {kHistoryLast, "metric", "What is compared."},
+    {kHistoryLast, "before", "Mean of up to 30 results before the last ones."},
+    {kHistoryLast, "last", "Mean of the last results (--last)."},
+    {kHistoryLast, "change (interval)",
+     "By how much the last ones differ, with the interval that holds the true change with 95 %."},
+    {kHistoryLast, "answer",
+     "Faster or slower, higher or lower, same, or cannot be told, as of `testbed compare`."},
+    {kHistoryLast, "results", "Results before and last that the answer is from."},
+    {kHistoryPoints, "phase", "As in the table of results."},
+    {kHistoryPoints, "metric", "What changed."},
+    {kHistoryPoints, "commit", "The first result after the change."},
+    {kHistoryPoints, "before", "Mean before it."},
+    {kHistoryPoints, "after", "Mean from it on."},
+    {kHistoryPoints, "change", "By how much they differ."},
 };
 
 std::string Lower(std::string text) {
@@ -268,11 +446,22 @@ std::string Lower(std::string text) {
   return text;
 }
 
+// Returns the columns of all tables, and behind them the metrics.
+std::vector<ColumnMeaning> WithMetrics() {
+  std::vector<ColumnMeaning> all = kMeanings;
+  for (const Metric& metric : Metrics()) {
+    std::string meaning = metric.meaning + ".";
+    meaning[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(meaning[0])));
+    all.push_back({kMetrics, metric.name, meaning});
+  }
+  return all;
+}
+
 // Returns the meanings for which `take` holds, as text under the titles of their tables.
 template <typename Take>
 std::string Lines(Take take) {
   std::string text, table;
-  for (const ColumnMeaning& m : kMeanings) {
+  for (const ColumnMeaning& m : ColumnMeanings()) {
     if (!take(m)) continue;
     if (table != m.table) {
       table = m.table;
@@ -285,7 +474,10 @@ std::string Lines(Take take) {
 
 }  // namespace
 
-const std::vector<ColumnMeaning>& ColumnMeanings() { return kMeanings; }
+const std::vector<ColumnMeaning>& ColumnMeanings() {
+  static const auto* all = new std::vector<ColumnMeaning>(WithMetrics());
+  return *all;
+}
 
 std::string ExplainText(const std::string& asked) {
   const std::string word = Lower(asked);
@@ -301,7 +493,7 @@ std::string ExplainText(const std::string& asked) {
   });
   if (!text.empty()) return text;
   std::vector<std::string> names;
-  for (const ColumnMeaning& m : kMeanings) names.emplace_back(m.column);
+  for (const ColumnMeaning& m : ColumnMeanings()) names.push_back(m.column);
   const std::string guess = NearestName(asked, names);
   throw Error(Error::kUsage,
               fmt::format("no table and no column is called {}{}; `testbed explain` explains all",
@@ -315,9 +507,10 @@ std::string ColumnsPage() {
       "a "
       "part of it. Columns\nthat are not in your report come with `--wide`; "
       "[results.md](results.md) "
-      "has the figures behind them.\n";
+      "has the figures behind them. Behind the tables of a\nreport follow those of `compare`, "
+      "`ab`, `report --series`, `tree`, `trace info` and `history`, and the metrics.\n";
   std::string table;
-  for (const ColumnMeaning& m : kMeanings) {
+  for (const ColumnMeaning& m : ColumnMeanings()) {
     if (table != m.table) {
       table = m.table;
       text += fmt::format("\n## {}\n\n| column | meaning |\n|---|---|\n", table);

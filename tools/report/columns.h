@@ -1,5 +1,5 @@
-// What each column of each table of a report means: `testbed explain` prints it, and
-// docs/columns.md is made from it. A test compares the list with the tables. Thread-safe.
+// What each column of each table of figures means: `testbed explain` prints it, and docs/columns.md
+// is made from it. Tests compare the list with the tables that are printed. Thread-safe.
 #ifndef TESTBED_TOOLS_REPORT_COLUMNS_H_
 #define TESTBED_TOOLS_REPORT_COLUMNS_H_
 
@@ -9,11 +9,12 @@
 namespace testbed {
 
 struct ColumnMeaning {
-  const char* table;    // title of the table, as the report prints it
-  const char* column;   // name of the column
-  const char* meaning;  // sentences: what it is, in which unit, where the figure comes from
+  std::string table;    // title of the table as it is printed, without what differs from run to run
+  std::string column;   // name of the column
+  std::string meaning;  // sentences: what it is, in which unit, where the figure comes from
 };
-// Returns the columns in the order of the tables.
+// Returns the columns in the order of the tables: those of a report, those of other commands, and
+// behind them the metrics that two sides are compared by (tools/statistics/metrics.h).
 const std::vector<ColumnMeaning>& ColumnMeanings();
 
 // Returns the explanation of what `asked` names: a column, a table, or a part of their names,

@@ -12,6 +12,7 @@
 #include "device/account/grade.h"
 #include "device/error.h"
 #include "device/file/input_file.h"
+#include "device/os/sys_file.h"
 #include "tools/database/database_rows.h"
 #include "tools/options.h"
 #include "tools/output/json_text.h"
@@ -324,17 +325,18 @@ bool IsCutOff(const std::string& text) {
 
 // Returns what `text` is, for a sentence. It is no results file of this version.
 std::string WhatElse(const std::string& text, const json& document) {
-  if (text.find_first_not_of(" \n\r\t") == std::string::npos) return "it is empty";
   if (document.is_discarded()) {
+    if (text.find_first_not_of(" \n\r\t") == std::string::npos) return "it is empty";
     return IsCutOff(text) ? "it is cut off: the document has no end, so what wrote it "
                             "was killed or had no room"
                           : "it is no JSON";
   }
   const std::string schema =
       document.is_object() ? FigureText(document, "/schema") : std::string("-");
-  if (schema.starts_with("testbed-results/")) {
+  for (const std::string known : {kSchema, "testbed-ab/1"}) {
+    if (schema == known || !schema.starts_with(known.substr(0, known.find('/') + 1))) continue;
     return fmt::format("it has the schema {} of another version of testbed, and this one reads {}",
-                       schema, kSchema);
+                       schema, known);
   }
   if (schema.starts_with("testbed-")) {
     return fmt::format("it is a document of testbed, of the schema {}, but not of a run", schema);
@@ -397,20 +399,40 @@ std::string ReportText(const json& document, const ReportStyle& style) {
   return Wrapped(head, most) + tables + Wrapped(foot, most);
 }
 
+void CheckRoomForDocument(const std::string& path, uint64_t bytes, const std::string& meminfo) {
+  // A document takes about three times the bytes of its text, which is in memory beside it.
+  constexpr uint64_t kTakenPerByte = 4;
+  const auto kib = [&](const char* key) { return FindNumber(meminfo, key).value_or(0); };
+  const uint64_t free = (kib("MemAvailable:") + kib("SwapFree:")) * 1024;
+  if (free == 0 || bytes <= free / kTakenPerByte) return;
+  throw Error(Error::kUsage,
+              fmt::format("{} has {}, which take about {} of memory, and {} are free; give fewer "
+                          "or shorter runs in one file, or read it on a larger machine",
+                          path, SizeText(bytes), SizeText(bytes * kTakenPerByte), SizeText(free)));
+}
+
 DocumentFile ReadDocumentFile(const std::string& path) {
   std::error_code none;
   if (std::filesystem::is_directory(path, none)) {
     throw Error(Error::kUsage,
                 fmt::format("{} is a directory; give a file written by --json in it", path));
   }
+  // What is no regular file has no size, and one that is too long is refused by its reader.
+  constexpr uint64_t kLong = 64 << 20;
+  const uint64_t bytes = std::filesystem::file_size(path, none);
+  if (!none && bytes > kLong && bytes <= kMostDocumentBytes) {
+    CheckRoomForDocument(path, bytes, ReadSmallFile("/proc/meminfo").value_or(""));
+  }
   DocumentFile file{path, "", {}};
   file.text = path == "-" ? ReadStandardInput()
                           : InputFile({.path = path,
                                        .name = path,
                                        .advice = "give a file written by --json",
-                                       .pipes = true})
+                                       .pipes = true,
+                                       .if_long = "give fewer or shorter runs in one file"})
                                 .ReadAll();
   file.document = ParseJson(file.text);
+  if (!file.document.is_discarded()) file.text = std::string();
   return file;
 }
 

@@ -4,6 +4,7 @@
 #ifndef TESTBED_TOOLS_REPORT_REPORT_H_
 #define TESTBED_TOOLS_REPORT_REPORT_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -30,12 +31,15 @@ std::string Remarks(const nlohmann::json& document);
 // A file that a user names for a report. It is read once, because a pipe gives its text only once,
 // and is then asked what it holds: results (ResultsOf), or a comparison (tools/ab/ab_report.h).
 struct DocumentFile {
-  std::string path;  // "-" is standard input
-  std::string text;
+  std::string path;         // "-" is standard input
+  std::string text;         // only of what is no JSON: a long document is in memory once
   nlohmann::json document;  // discarded when the text is no JSON
 };
-// Throws Error (kUsage) when the file cannot be read.
+// Throws Error (kUsage) when the file cannot be read, or memory has no room for it.
 DocumentFile ReadDocumentFile(const std::string& path);
+// Throws Error (kUsage), which names the file, when a document of `bytes` has no room in the memory
+// that is free by `meminfo`, the text of /proc/meminfo.
+void CheckRoomForDocument(const std::string& path, uint64_t bytes, const std::string& meminfo);
 // Returns the results document that the file holds. Throws Error (kUsage) as ReadResults does.
 nlohmann::json ResultsOf(DocumentFile file);
 

@@ -213,7 +213,7 @@ void AddRun(std::vector<RowColumn>* columns) {
   AddPaths(ColumnOf::kRun,
            {"/seed", "/partial", "/error/sentence", "/error/exit_code", "/error/out_of_memory",
             "/database/rows", "/database/bytes", "/database/log_bytes", "/cache_tuning/chosen_pct",
-            "/accounting/depth", "/accounting/clock", "/accounting/kernel_account",
+            "/find_rate", "/accounting/depth", "/accounting/clock", "/accounting/kernel_account",
             "/accounting/latency_relative_error", "/accounting/grade_reasons",
             "/accounting/missing", "/engine/effective"},
            columns);

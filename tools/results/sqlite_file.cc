@@ -174,7 +174,13 @@ class OpenFile final : public SqliteFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
-  void AdmitReadingAlone() { ::sqlite3_set_authorizer(db_, &AdmitReading, nullptr); }
+  // SQLite declares the tables of json_each and json_tree when they are first used, by a statement
+  // that the authorizer would deny.
+  void AdmitReadingAlone() {
+    ::sqlite3_exec(db_, "SELECT 1 FROM json_each('[]'), json_tree('[]')", nullptr, nullptr,
+                   nullptr);
+    ::sqlite3_set_authorizer(db_, &AdmitReading, nullptr);
+  }
 
   // Reads the schema; returns SQLite's extended error code.
   int TryToRead() {

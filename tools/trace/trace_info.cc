@@ -176,7 +176,7 @@ std::string TraceInfoText(const json& info) {
       Count(info.at("clients")), Whole(operations), Short(seconds), per_second(operations),
       Count(info.at("busiest_second")),
       Short(info.at("file_bytes").get<double>() / std::max(1.0, operations)));
-  Table kinds("Operations", {"operation", "count", "share", "per second"});
+  Table kinds("Operations of the trace", {"operation", "count", "share", "per second"});
   for (const json& kind : info.at("operations_by_kind")) {
     const double count = kind.at("count");
     kinds.Row(

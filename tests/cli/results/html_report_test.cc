@@ -16,7 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr char kHostile[] =
-    "</script><script>alert(1)</script><!-- \" ' & \n,\t]]> <img src=x onerror=alert(2)>";
+    "</script><script>alert(1)</script><!-- \" ' & \n,\t\x01\x1b[2J]]> <img src=x "
+    "onerror=alert(2)>";
 
 constexpr size_t kMixed = 2;  // the phase after the load and its settle
 

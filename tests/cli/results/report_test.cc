@@ -8,8 +8,10 @@
 #include <string>
 
 #include "tests/cli/command.h"
+#include "tests/cli/results/explained_columns.h"
 #include "tests/paths.h"
-#include "tools/report/columns.h"
+#include "tools/ab/ab_report.h"
+#include "tools/report/compare.h"
 #include "tools/report/run_tables.h"
 
 namespace testbed {
@@ -77,7 +79,7 @@ constexpr char kTerminal[] = " \x1b]0;title\x07\n\u009b2J";
 
 // Adds what a terminal takes for commands to each text of a document that tells no kind of a thing.
 void Poison(json* node) {
-  static const std::set<std::string> kKinds = {"schema", "kind", "ground", "grade", "command"};
+  static const std::set<std::string> kKinds = {"schema", "kind", "ground", "grade"};
   if (node->is_string()) *node = node->get<std::string>() + kTerminal;
   if (node->is_array()) {
     for (json& element : *node) Poison(&element);
@@ -153,12 +155,12 @@ TEST_F(ReportTest, NamesAreNoMarkup) {
 
 TEST_F(ReportTest, EachColumnIsExplainedAndThePageIsUpToDate) {
   const json document = Document();
-  std::set<std::pair<std::string, std::string>> explained, shown;
-  for (const ColumnMeaning& m : ColumnMeanings()) explained.emplace(m.table, m.column);
+  std::set<std::string> titles;
   for (const Table& table : RunTables(document)) {
-    for (const std::string& column : table.columns()) shown.emplace(table.title(), column);
+    EXPECT_EQ(ExplainedColumns(table.title()), ColumnsOf(table)) << table.title();
+    titles.insert(table.title());
   }
-  EXPECT_EQ(explained, shown);
+  EXPECT_GT(titles.size(), 10u);
   EXPECT_EQ(Run("explain --markdown").out, Read(SourceDir() + "/docs/columns.md"))
       << "make it anew: testbed explain --markdown >docs/columns.md";
   const std::string one = Run("explain 'KERNEL b/read'").out;
@@ -169,6 +171,23 @@ TEST_F(ReportTest, EachColumnIsExplainedAndThePageIsUpToDate) {
   const std::string p99 = Run("explain p99").out;
   EXPECT_NE(p99.find("Operations\n  p99 us: Percentile"), std::string::npos) << p99;
   EXPECT_NE(p99.find("  p99: Rate that was exceeded"), std::string::npos) << p99;
+}
+
+// The tests of tree, trace and history look at theirs.
+TEST_F(ReportTest, ColumnsOfComparisonsAndSecondsAreExplained) {
+  const json document = Document();
+  const Table compared = ComparisonTable(CompareDocuments(document, document, {}));
+  EXPECT_EQ(ExplainedColumns(compared.title()), ColumnsOf(compared)) << compared.title();
+  const std::string worst = "Worst seconds";
+  EXPECT_EQ(ExplainedColumns(worst), PrintedColumns(Report(document, "--series"), worst));
+  const json two = json::parse(R"({"sides": [{"label": "a"}, {"label": "b"}], "samples": []})");
+  const json three = json::parse(R"({"sides": [{"label": "a"}, {"label": "b"}, {"label": "c"}]})");
+  for (const Table& table : {MetricsOfAb(two, {}), MetricsOfAb(three, {}), RestOfAb(two)}) {
+    EXPECT_EQ(ExplainedColumns(table.title()), ColumnsOf(table)) << table.title();
+  }
+  EXPECT_EQ(Run("explain engine_misses").out,
+            "Metrics of compare, ab and history\n"
+            "  engine_misses: Blocks that the engine's cache did not hold, per operation.\n");
 }
 
 // Requests of other programs, which the kernel account recognizes, must not count in any figure of
@@ -374,6 +393,9 @@ TEST_F(ReportTest, MarkdownOfAComparisonHasGitHubsTables) {
           "--threads 1 --workload insert --time 60s --loads 1 --account off --quiet --json "
           "ab.json");
   ASSERT_EQ(ab.code, 0) << ab.err;
+  const Table moved = MovedOfAb(Json("ab.json"));
+  EXPECT_THAT(moved.title(), StartsWith("What moved with it"));
+  EXPECT_EQ(ExplainedColumns("What moved with it"), ColumnsOf(moved));
   const CommandResult report = Run("report ab.json --markdown");
   ASSERT_EQ(report.code, 0) << report.err;
   const std::vector<std::string> lines = Unfenced(report.out);
@@ -381,6 +403,13 @@ TEST_F(ReportTest, MarkdownOfAComparisonHasGitHubsTables) {
   EXPECT_THAT(lines, Contains("| metric | a | b | change | answer |"));
   EXPECT_THAT(lines, Contains(StartsWith("| rate | ")));
   EXPECT_TRUE(report.out.starts_with("```\ncannot be told from 1 load")) << report.out;
+  // The report has a command that makes more loads.
+  json foreign = Json("ab.json");
+  foreign["command"].push_back(kTerminal);
+  std::ofstream(directory_ / "foreign.json") << foreign.dump();
+  const std::string text = Run("report foreign.json").out;
+  EXPECT_THAT(text, HasSubstr("printf"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
 }
 
 constexpr char kTwoCells[] = R"(
@@ -455,8 +484,21 @@ TEST_F(ReportTest, FilesThatAreNoResultsGetASentence) {
   expect("[1, 2]", "it is JSON of another program");
   expect(R"({"fio version": "fio-3.33", "jobs": []})", "it is JSON of another program");
   expect(R"({"schema": "testbed-results/0"})", "another version of testbed");
+  expect(R"({"schema": "testbed-ab/0"})", "of another version of testbed");
   expect(R"({"schema": "testbed-check/1"})", "but not of a run");
   expect(R"({"schema": "testbed-results/1"})", "is damaged");
+}
+
+// The file has a hole, and nothing of it is read.
+TEST_F(ReportTest, AFileThatIsTooLongGetsASentence) {
+  std::ofstream(directory_ / "long.json") << "{";
+  std::filesystem::resize_file(directory_ / "long.json", (uint64_t{1} << 30) + 1);
+  for (const char* words :
+       {"report long.json", "report long.json --csv", "report long.json --series",
+        "report long.json --html long.html", "compare long.json long.json"}) {
+    ExpectRefused(Run(words), "long.json has more than the 1 GiB that are read; give fewer or ");
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "long.html"));
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ class ResultsStoreTest : public StartedCommandTest {
 };
 
 TEST_F(ResultsStoreTest, TheTableIsTheCsvOfTheRun) {
-  Measure("--csv run.csv --csv-series series.csv --label 'a \"name\", with\nlines <script>'");
+  Measure(
+      "--csv run.csv --csv-series series.csv --label 'a \"name\", with\nlines <script>\x1b[31m'");
   EXPECT_NE(Add("run.json").find("1 of 1 documents added"), std::string::npos);
   ASSERT_EQ(Run("results export --csv tables").code, 0);
   for (const auto& [table, csv] : std::map<std::string, std::string>{
@@ -105,6 +106,12 @@ TEST_F(ResultsStoreTest, TheTableIsTheCsvOfTheRun) {
   EXPECT_EQ(ParseCsv(Read(directory_ / "tables/runs.csv")).size(), 2u);
   EXPECT_EQ(ParseCsv(Read(directory_ / "tables/documents.csv")).size(), 1u);
   EXPECT_EQ(Read(directory_ / "tables/cells.csv").find("document,experiment"), 0u);
+  // A name is no command of a terminal, and no line of its own.
+  for (const char* words : {"results list", "results query 'select label from runs limit 1'"}) {
+    const std::string text = Run(words).out;
+    EXPECT_NE(text.find("with lines <script>"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  }
   // The same document, laid out otherwise and under another name, is there already.
   Write("copy.json", Json("run.json").dump());
   EXPECT_NE(Add("copy.json run.json").find("0 of 2 documents added"), std::string::npos);
@@ -300,6 +307,8 @@ TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
   Write("older.json", "{\"schema\": \"testbed-results/0\", \"runs\": []}");
   Write("theirs.json", "{\"name\": \"package\"}");
   Write("damaged.json", "{\"schema\": \"testbed-results/1\", \"runs\": [{\"phases\": 7}]}");
+  Write("long.json", "{");
+  fs::resize_file(directory_ / "long.json", (uint64_t{1} << 30) + 1);
   fs::create_directory(directory_ / "empty");
   ExpectRefused(Run("results add run.json cut.json"),
                 "cut.json is not a results file of this version: "
@@ -308,6 +317,7 @@ TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
   ExpectRefused(Run("results add run.json theirs.json"), "JSON of another program");
   ExpectRefused(Run("results add damaged.json"), "damaged");
   ExpectRefused(Run("results add none.json"), "none.json cannot be read");
+  ExpectRefused(Run("results add run.json long.json"), "long.json has more than the 1 GiB");
   ExpectRefused(Run("results add empty"), "empty holds no results");
   ExpectRefused(Run("results add"), "needs");
   ExpectRefused(Run("results"),
@@ -317,7 +327,7 @@ TEST_F(ResultsStoreTest, WhatIsNoResultsFileIsRefusedBeforeTheStoreIsMade) {
   ExpectRefused(Run("results query 'select 1'"), "--store testbed-results.db has no results yet");
   ExpectRefused(Run("results list --store empty"), "--store empty is no regular file");
   EXPECT_EQ(Names(), std::set<std::string>({"run.json", "cut.json", "older.json", "theirs.json",
-                                            "damaged.json", "empty"}));
+                                            "damaged.json", "long.json", "empty"}));
 }
 
 TEST_F(ResultsStoreTest, AnotherProgramsFileIsNeverWrittenTo) {

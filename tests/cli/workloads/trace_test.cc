@@ -6,6 +6,7 @@
 
 #include "device/os/sys_file.h"
 #include "tests/cli/command.h"
+#include "tests/cli/results/explained_columns.h"
 
 namespace testbed {
 namespace {
@@ -135,6 +136,11 @@ TEST_F(TraceCommandTest, AReplayAtSpeedOneIsNoSoonerThanTheRecording) {
   const CommandResult info = Run("trace info a.trace --json info.json");
   EXPECT_EQ(info.code, 0) << info.err;
   EXPECT_NE(info.out.find("point-read"), std::string::npos);
+  for (const std::string title :
+       {"Operations of the trace", "Calls", "Sizes",
+        "Working set: what a cache of the most recently used keys would answer"}) {
+    EXPECT_EQ(PrintedColumns(info.out, title), ExplainedColumns(title)) << info.out;
+  }
   const json facts = Json("info.json");
   EXPECT_EQ(facts["operations"], 1000);
   EXPECT_EQ(facts["clients"], 2);

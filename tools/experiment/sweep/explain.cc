@@ -57,7 +57,7 @@ std::string ShowText(const Experiment& e) {
   for (const ExperimentMetric& m : e.metrics) metrics.Row({m.name, m.unit, m.expression});
   text += axes.Text() + scales.Text() + metrics.Text() + "\nFindings\n";
   for (const Finding& f : e.findings) text += fmt::format("{:<4} {}\n", f.id, f.claim);
-  return text;
+  return SeveralLines(text);
 }
 
 std::string PlanText(const std::vector<Cell>& all) {

@@ -99,6 +99,8 @@
     chart.setOption(plot.option);
     var text = chart.renderToSVGString();
     chart.dispose();
+    // XML has no such characters, not even as references: a name with one would make the file unreadable.
+    text = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ' ');
     // Programs other than browsers seldom support the property that centres a line of text, so a shift replaces it.
     return text.replace(/ dominant-baseline="central"/g, ' dy="0.35em"');
   };

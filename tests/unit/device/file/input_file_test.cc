@@ -120,6 +120,14 @@ TEST_F(InputFileTest, NoMoreIsReadThanWasAskedFor) {
   std::ofstream(path_) << "12345";
   EXPECT_EQ(ReadAll(path_, false, 5), "12345");
   EXPECT_THAT(Refusal(path_, false, 4), HasSubstr("has more than the 4 bytes that are read; give"));
+  InputRequest told = Named(path_, false);
+  told.if_long = "cut it";
+  try {
+    InputFile(told).ReadAll(4);
+    ADD_FAILURE() << "the file is longer";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("that are read; cut it"));
+  }
   int writer = -1;
   const int reader = PipeWith("12345", &writer);
   EXPECT_THAT(Refusal("/dev/fd/" + std::to_string(reader), true, 4), HasSubstr("more than the 4"));

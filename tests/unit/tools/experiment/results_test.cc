@@ -19,6 +19,7 @@
 #include "tools/experiment/figures.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/report.h"
+#include "tools/experiment/sweep/explain.h"
 #include "tools/experiment/tables.h"
 #include "tools/experiment/verdict/verdict.h"
 
@@ -438,6 +439,23 @@ TEST_F(ResultsTest, WhatWasMeasuredIsNotSaidToBeUnmeasured) {
   verdict = CheckFindings(ResultSet(ParseExperiment(text, "small.toml"), cells_, dir_))[1];
   EXPECT_EQ(verdict.parts[0].outcome, PartVerdict::kNotAtScale);
   EXPECT_EQ(VerdictText(verdict), "not judged at this scale");
+}
+
+// The results of an experiment may come from anybody, with the experiment in them.
+TEST_F(ResultsTest, TitlesAndClaimsAreNoCommandsAndNoMarkup) {
+  Experiment e = Small();
+  e.title = "A\x1b[2J <script>alert(1)</script> < 5 and 1 <2";
+  e.about = e.tables[0].note = e.findings[0].claim = e.findings[0].parts[0].says = e.title;
+  Write(0, {100});
+  const ResultSet results(e, cells_, dir_);
+  const std::string shown = ShowText(e), text = ExperimentText(results);
+  const std::string page = FindingsMarkdown(results);
+  for (const std::string& one : {shown, text, page}) {
+    EXPECT_EQ(one.find('\x1b'), std::string::npos) << one;
+  }
+  EXPECT_THAT(text, HasSubstr("A [2J <script>alert(1)</script> < 5 and 1 <2"));
+  EXPECT_THAT(page, HasSubstr("A [2J &lt;script>alert(1)&lt;/script> < 5 and 1 <2"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("<script")));
 }
 
 // The cells of a round share the conditions of the machine, so their own intervals may overlap

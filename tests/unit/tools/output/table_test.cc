@@ -53,6 +53,8 @@ TEST(TableTest, OneLineHasNoControls) {
   EXPECT_EQ(OneLine("a\n\x1b[2J\x7f"), "a  [2J ");
   EXPECT_EQ(OneLine("\u009b2J \u00e4 \u2013"), " 2J \u00e4 \u2013");
   EXPECT_EQ(OneLine("\xc2"), "\xc2");
+  EXPECT_EQ(SeveralLines("a\n\t\x1b[2J\n"), "a\n  [2J\n");
+  EXPECT_EQ(Table("a\x1b[2J", {"one"}).Text(), "a [2J\n  one\n\n");
 }
 
 }  // namespace

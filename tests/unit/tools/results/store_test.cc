@@ -91,6 +91,19 @@ class RunsStoreTest : public testing::Test {
   std::string path_;
 };
 
+// The rate that a search found was in no table, and json_each was refused as if it wrote.
+TEST_F(RunsStoreTest, TheRatesOfASearchAreWithItsRun) {
+  json document = SmallDocument();
+  Add(document);
+  EXPECT_EQ(Value("SELECT find_rate FROM runs"), json());
+  document["runs"][0]["find_rate"] = json::parse(
+      R"([{"name": "mixed", "found_rate": 400}, {"name": "scan", "found_rate": null}])");
+  Add(document);
+  EXPECT_THAT(Ask("SELECT document, search.value ->> 'name', search.value ->> 'found_rate' "
+                  "FROM runs, json_each(runs.find_rate) AS search"),
+              ElementsAre(R"([2,"mixed",400])", R"([2,"scan",null])"));
+}
+
 TEST_F(RunsStoreTest, ARowForEachRunPhaseOperationAndSecond) {
   const AddedRows added = Add(SmallDocument());
   EXPECT_EQ(added.documents, 1u);
