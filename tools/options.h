@@ -20,6 +20,7 @@
 #include "tools/live/live_options.h"
 #include "tools/option_values.h"
 #include "tools/output/progress_options.h"
+#include "tools/run/tasks/task_options.h"
 #include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/workload.h"
 
@@ -103,6 +104,7 @@ struct RunOptions {
   bool forecast = false;
   bool quiet = false;
   LiveOptions live;
+  TaskOptions tasks;  // of a run whose clients are several processes
 
   ProgressOptions progress() const {
     return {.quiet = quiet || live.live, .line_seconds = live.report_interval};
@@ -129,6 +131,7 @@ struct RunOptions {
   void CheckSearchedCache(const Capabilities& can) const;
   void CheckPhases(const Capabilities& can) const;
   void CheckQueueDepth(const Capabilities& can) const;
+  void ResolveTasks();
   void CheckDropCaches() const;
 };
 

@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/elsewhere.h"
@@ -217,6 +219,48 @@ void RunOptions::Resolve() {
   CheckRateOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 || (at_once && find_rate.empty()) ? 0 : 5;
+  ResolveTasks();
+}
+
+// Finds the place of this process among the tasks of the run, and refuses what several tasks cannot
+// do together. What a task other than the first one must not touch is left out: task 0 has the
+// database, and writes the results of all.
+void RunOptions::ResolveTasks() {
+  ResolveTask(::getenv, &tasks);
+  if (!tasks.several()) return;
+  if (!WorksElsewhere(engine_name, engine)) {
+    throw Error(Error::kUsage,
+                fmt::format("--task: several tasks work on the database of a server that runs "
+                            "already, and --engine {} has none here; give --engine mysql or "
+                            "postgres with --connect URL, or leave out --task",
+                            engine_name));
+  }
+  const std::pair<bool, const char*> refused[] = {
+      {threads.size() > 1, "several numbers of --threads"},
+      {repeat > 1, "--repeat"},
+      {repeat_runs > 1, "--repeat-runs"},
+      {databases > 1, "--databases"},
+      {at_once, "a length, popular rows or a rate of a phase's own in --workload"},
+      {!find_rate.empty(), "--find-rate"},
+      {!record_file.empty(), "--record"},
+      {live.any(), "--live or --metrics"},
+      {operations != 0 && operations < static_cast<uint64_t>(tasks.count),
+       "--operations that are fewer than the tasks"}};
+  for (const auto& [given, what] : refused) {
+    if (!given) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--task: a run of several tasks takes no {}; leave one of them out",
+                            what));
+  }
+  // The blocks of a device belong to a host, and the server's to no task.
+  account = std::min(account, AccountDepth::kFile);
+  if (!tasks.guest()) return;
+  dir.clear();
+  fresh = reuse = false;
+  quiet = true;
+  json_file.clear();
+  csv_file.clear();
+  csv_series_file.clear();
 }
 
 void RunOptions::CheckPhases(const Capabilities& can) const {
@@ -385,6 +429,7 @@ nlohmann::json RunOptions::ToJson() const {
   AddPhases(*this, &j);
   j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
   if (!release.empty()) j["release"] = release;
+  if (tasks.several()) j["tasks"] = tasks.count;
   if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;
   return j;
 }

@@ -1,6 +1,6 @@
 // A run while it executes in its child process (run_child.h): the engine, the phases one after the
 // other, the record that they fill in. Each part of it that is an idea of its own has a file here:
-// cache_share.cc (--cache-pct auto), find_rate.cc (--find-rate).
+// cache_share.cc (--cache-pct auto), find_rate.cc (--find-rate), tasks.cc (--task).
 #ifndef TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 #define TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 
@@ -18,6 +18,7 @@
 #include "tools/run/run_account.h"
 #include "tools/run/run_child.h"
 #include "tools/run/run_record.h"
+#include "tools/run/tasks/task_group.h"
 #include "workloads/measure/meter.h"
 #include "workloads/population.h"
 
@@ -71,6 +72,17 @@ class ChildRun {
   Reading ReadBorder(bool at_once) const;
   bool MayStillWork() const;
   bool IsLast() const;
+  bool IsGuest() const { return plan_.tasks != nullptr && plan_.tasks->index() > 0; }
+  bool IsOfAllTasks(PhaseKind kind) const {
+    return plan_.tasks != nullptr && kind != PhaseKind::kLoad;
+  }
+  void BeginTasks();
+  void MeetLoaded();
+  void TakeShare(PhaseOptions* phase) const;
+  void BeginTogether(const std::string& name, PhaseOptions* phase);
+  void EndTogether(const std::string& name, const PhaseOptions& phase);
+  void GatherTasks(PhaseRecord* phase);
+  void MeetAtEnd();
 
   const RunOptions& options_;
   bool opened_ = false;                                 // OpenEngine has run before
@@ -90,6 +102,9 @@ class ChildRun {
   uint64_t drawing_ = 0;                 // workloads so far that drew their rows
   bool searching_ = false;               // for a rate, until the phase at that rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
+  bool met_loaded_ = false;    // MeetLoaded has met the other tasks
+  std::string guest_of_;       // the schema of task 0
+  TaskGroup::Meeting met_begin_, met_end_;  // of the phase of all tasks
 };
 
 }  // namespace testbed

@@ -1,0 +1,46 @@
+// What one task tells task 0 of a phase that all have performed, and how the phases of all become
+// one: counts are summed, rates follow from the interval that all have in common, and latencies are
+// merged as histograms, so that each percentile is that of all operations. As fio's client does, the
+// report has all of them together and each apart.
+//
+//   const nlohmann::json told = TaskResultJson(phase);            // in each task
+//   MergeTasks(all, offsets, &phase);                             // in task 0
+#ifndef TESTBED_TOOLS_RUN_TASKS_TASK_RESULT_H_
+#define TESTBED_TOOLS_RUN_TASKS_TASK_RESULT_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tools/run/run_record.h"
+#include "tools/run/tasks/clock_offset.h"
+#include "workloads/measure/phase_result.h"
+
+namespace testbed {
+
+// Returns the results of the phase, which has Work, and of its account what belongs to this task:
+// operations, bytes on the wire, time of processors. The blocks of the server belong to no task.
+nlohmann::json TaskResultJson(const PhaseRecord& phase);
+
+// Returns the record that TaskResultJson told of; `ops` are the kinds of operations of the workload.
+// Throws Error (kRun) when the text is damaged.
+PhaseRecord TaskResultFrom(const nlohmann::json& told, const std::vector<OpKind>& ops);
+
+// The clocks of the tasks around a phase, in the order of the tasks, by which task 0 knows when
+// each has begun.
+struct TaskClocks {
+  std::vector<std::string> hosts;
+  std::vector<ClockOffset> before, after;
+  int64_t start_ns = 0;  // when all were to begin, by the clock of task 0
+};
+
+// Makes *phase, which is task 0's own, the phase of all tasks. `others` are those of tasks 1, 2, ...
+// Its account keeps the levels of the operations, the engine and the wire; the engine's counters
+// are those that the server told task 0.
+void MergeTasks(const std::vector<PhaseRecord>& others, const TaskClocks& clocks,
+                PhaseRecord* phase);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RUN_TASKS_TASK_RESULT_H_
