@@ -1,4 +1,5 @@
-// What the clients of one task did in a phase of several, and how its clock stood to that of task 0.
+// What the clients of one task did in a phase of several tasks, and how its clock stood to that of
+// task 0.
 #ifndef TESTBED_TOOLS_RUN_TASKS_TASK_FIGURES_H_
 #define TESTBED_TOOLS_RUN_TASKS_TASK_FIGURES_H_
 

@@ -125,8 +125,8 @@ std::unique_ptr<TaskGroup> JoinAsFirst(const TaskOptions& options, const json& o
     if (StopRequested()) throw Stopped("while it waited for the other tasks");
     if (SecondsUntil(deadline) < 0) {
       throw Error(Error::kUsage,
-                  fmt::format("--task {}: task {} has not come to {} within {:g} s; start all tasks "
-                              "of a run together, or raise --task-timeout",
+                  fmt::format("--task {}: task {} has not come to {} within {:g} s; start all "
+                              "tasks of a run together, or raise --task-timeout",
                               options.task, Missing(links), PlaceOf(options), options.timeout));
     }
     std::unique_ptr<TaskLink> link = listener.Accept(0.1, SystemNs);

@@ -15,9 +15,9 @@
 namespace testbed {
 
 // Waits up to options.timeout seconds until all tasks are there. `plan` is an object with what must
-// be the same in all of them: its names are those of options. Throws Error (kUsage) when a task does
-// not come, when the address cannot be used, and when another version or another plan comes; and
-// Stopped when the run should end.
+// be the same in all of them: its names are those of options. Throws Error (kUsage) when a task
+// does not come, when the address cannot be used, and when another version or another plan comes;
+// and Stopped when the run should end.
 std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const nlohmann::json& plan);
 
 // Returns a sentence that names the first setting in which the plan of a task differs from that of

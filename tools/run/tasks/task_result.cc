@@ -62,9 +62,12 @@ json SecondsJson(const PhaseResult& result) {
 }
 
 json TotalsJson(const Client::Totals& totals) {
-  return {{"rows_read", totals.rows_read},         {"rows_written", totals.rows_written},
-          {"not_found", totals.not_found},         {"rows_inserted", totals.rows_inserted},
-          {"rows_erased", totals.rows_erased},     {"user_bytes_written", totals.user_bytes_written},
+  return {{"rows_read", totals.rows_read},
+          {"rows_written", totals.rows_written},
+          {"not_found", totals.not_found},
+          {"rows_inserted", totals.rows_inserted},
+          {"rows_erased", totals.rows_erased},
+          {"user_bytes_written", totals.user_bytes_written},
           {"rows_unknown", totals.rows_unknown}};
 }
 
@@ -130,8 +133,8 @@ PhaseAccount AccountFrom(const json& j) {
 void TakeOps(const json& ops, const std::vector<OpKind>& kinds, PhaseResult* result) {
   for (size_t i = 0; i < kinds.size(); ++i) {
     const json& j = ops.at(i);
-    PhaseResult::Op op{.op = kinds[i], .latency = {}, .intended = {}};
-    op.count = j.at("count").get<uint64_t>();
+    PhaseResult::Op op{
+        .op = kinds[i], .count = j.at("count").get<uint64_t>(), .latency = {}, .intended = {}};
     op.latency = HistogramFrom(j.at("latency"));
     op.intended = HistogramFrom(j.at("intended"));
     op.undone = HistogramFrom(j.at("undone"));

@@ -1,7 +1,7 @@
 // What one task tells task 0 of a phase that all have performed, and how the phases of all become
-// one: counts are summed, rates follow from the interval that all have in common, and latencies are
-// merged as histograms, so that each percentile is that of all operations. As fio's client does, the
-// report has all of them together and each apart.
+// one: counts are summed, rates follow from the interval from the first begin to the last end, and
+// latencies are merged as histograms, so that each percentile is that of all operations. As with
+// fio's clients, the report has all of them together and each apart.
 //
 //   const nlohmann::json told = TaskResultJson(phase);            // in each task
 //   MergeTasks(all, offsets, &phase);                             // in task 0
@@ -23,7 +23,7 @@ namespace testbed {
 // operations, bytes on the wire, time of processors. The blocks of the server belong to no task.
 nlohmann::json TaskResultJson(const PhaseRecord& phase);
 
-// Returns the record that TaskResultJson told of; `ops` are the kinds of operations of the workload.
+// Returns the record that TaskResultJson told of; `ops` are the workload's kinds of operations.
 // Throws Error (kRun) when the text is damaged.
 PhaseRecord TaskResultFrom(const nlohmann::json& told, const std::vector<OpKind>& ops);
 
@@ -35,9 +35,9 @@ struct TaskClocks {
   int64_t start_ns = 0;  // when all were to begin, by the clock of task 0
 };
 
-// Makes *phase, which is task 0's own, the phase of all tasks. `others` are those of tasks 1, 2, ...
-// Its account keeps the levels of the operations, the engine and the wire; the engine's counters
-// are those that the server told task 0.
+// Makes *phase, which is task 0's own, the phase of all tasks; `others` are those of the tasks from
+// 1 on. Its account has the operations, the wire and the processors of all; the engine's counters
+// are those that the server told task 0, and are of all anyway.
 void MergeTasks(const std::vector<PhaseRecord>& others, const TaskClocks& clocks,
                 PhaseRecord* phase);
 
