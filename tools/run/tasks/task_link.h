@@ -3,8 +3,8 @@
 // is among the options of a run.
 //
 //   TaskListener listener("10.0.0.1", "7717");
-//   std::unique_ptr<TaskLink> link = listener.Accept(0.1);          // null: nobody has come
-//   std::unique_ptr<TaskLink> link = ConnectToTask("10.0.0.1", "7717", &why);
+//   std::unique_ptr<TaskLink> link = listener.Accept(0.1, SystemNs);     // null: nobody has come
+//   link = ConnectToTask("10.0.0.1", "7717", SystemNs, &why);            // in another task
 //
 // Any thread may send. One thread at a time may read.
 #ifndef TESTBED_TOOLS_RUN_TASKS_TASK_LINK_H_

@@ -4,7 +4,7 @@
 // fio's clients, the report has all of them together and each apart.
 //
 //   const nlohmann::json told = TaskResultJson(phase);            // in each task
-//   MergeTasks(all, offsets, &phase);                             // in task 0
+//   MergeTasks(others, clocks, &phase);                           // in task 0
 #ifndef TESTBED_TOOLS_RUN_TASKS_TASK_RESULT_H_
 #define TESTBED_TOOLS_RUN_TASKS_TASK_RESULT_H_
 
