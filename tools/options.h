@@ -97,8 +97,7 @@ struct RunOptions {
   std::string label;  // the user's name for these runs, kept in the results
   bool wide = false;  // the report has all columns of its tables
   // The options of a sweep (tools/experiment/sweep/sweep.h): the directory of its results, the
-  // experiment file to write instead of running, the number of rounds (0 means one), and whether
-  // only the forecast is wanted.
+  // experiment file to write instead of running, the number of rounds (0: one), only a forecast.
   std::string out_dir, save_file;
   int rounds = 0;
   bool forecast = false;
@@ -131,7 +130,6 @@ struct RunOptions {
   void CheckSearchedCache(const Capabilities& can) const;
   void CheckPhases(const Capabilities& can) const;
   void CheckQueueDepth(const Capabilities& can) const;
-  void ResolveTasks();
   void CheckDropCaches() const;
 };
 

@@ -31,8 +31,8 @@ TEST_F(TaskWordsTest, WhatSeveralTasksCannotDoIsOneSentence) {
   if (!HasEngine("mysql")) GTEST_SKIP() << "there is no MariaDB here";
   ExpectRefused(Run("--engine btree --rows 1000 --task 0/2"),
                 "--task: several tasks work on the database of a server that runs already");
-  ExpectRefused(Refused("--repeat 2"), "a run of several tasks takes no --repeat;");
-  ExpectRefused(Refused("--threads 1,2"), "takes no several numbers of --threads");
+  ExpectRefused(Refused("--repeat 2"), "a run of several tasks does not take --repeat;");
+  ExpectRefused(Refused("--threads 1,2"), "does not take several numbers of --threads");
   ExpectRefused(Refused("--operations 1"), "--operations that are fewer than the tasks");
   ExpectRefused(Refused("--workload insert"), "--task: --workload only loads");
   ExpectRefused(Refused("--workload linkbench-load,linkbench"),
