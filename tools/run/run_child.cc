@@ -110,8 +110,8 @@ PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
       phase.operations = 0;
     }
     if (const double own = options_.OwnRate(current_)) phase.rate = own;
-    TakeShare(&phase);
   }
+  TakeShare(&phase);
   return phase;
 }
 

@@ -102,9 +102,11 @@ class ChildRun {
   uint64_t drawing_ = 0;                 // workloads so far that drew their rows
   bool searching_ = false;               // for a rate, until the phase at that rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
-  bool met_loaded_ = false;    // MeetLoaded has met the other tasks
-  std::string guest_of_;       // the schema of task 0
-  TaskGroup::Meeting met_begin_, met_end_;  // of the phase of all tasks
+  // Of a run of several tasks: whether MeetLoaded has met the others, the schema of task 0, and the
+  // meetings around the last phase of all tasks.
+  bool met_loaded_ = false;
+  std::string guest_of_;
+  TaskGroup::Meeting met_begin_, met_end_;
 };
 
 }  // namespace testbed

@@ -54,16 +54,18 @@ void ChildRun::MeetLoaded() {
                                static_cast<uint64_t>(plan_.tasks->count()));
 }
 
-// Leaves this task its part of the operations and of the rate, which are those of all tasks.
+// Leaves this task its part of the operations and of the rate, which are those of all tasks. The
+// phase ends when a task is lost.
 void ChildRun::TakeShare(PhaseOptions* phase) const {
   if (plan_.tasks == nullptr) return;
+  phase->stop = StopOrLostTask;
+  if (phase->loads) return;
   const auto index = static_cast<uint64_t>(plan_.tasks->index());
   const auto count = static_cast<uint64_t>(plan_.tasks->count());
   const uint64_t rest = index < phase->operations % count ? 1 : 0;
   phase->operations = phase->operations / count + rest;
   phase->rate /= static_cast<double>(count);
   phase->seed += index;
-  phase->stop = StopOrLostTask;
 }
 
 // Has the clients of the phase begin together with those of the other tasks.
