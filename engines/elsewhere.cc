@@ -1,6 +1,7 @@
 #include "engines/elsewhere.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "engines/registry.h"
 
@@ -11,6 +12,13 @@ bool WorksElsewhere(const std::string& engine, const EngineOptions& options) {
          std::any_of(Engines().begin(), Engines().end(), [&](const EngineInfo& info) {
            return info.name == engine && info.capabilities.server;
          });
+}
+
+std::string SchemaIdIn(const std::string& engine, const std::string& dir) {
+  std::ifstream record(dir + "/testbed-" + engine);  // SchemaRecordName (engines/sql/ownership.h)
+  std::string id;
+  std::getline(record, id);
+  return id;
 }
 
 }  // namespace testbed

@@ -14,6 +14,10 @@ namespace testbed {
 // Thread-safe.
 bool WorksElsewhere(const std::string& engine, const EngineOptions& options);
 
+// Returns the id of the schema that an engine of a server has made for the directory; empty when it
+// has made none. Another process opens that schema as a guest (EngineOptions::guest_of).
+std::string SchemaIdIn(const std::string& engine, const std::string& dir);
+
 // The effective setting "charged" of an engine whose server runs already, where the blocks that the
 // server reads and writes for a client are charged to the client's operations. Any other text
 // follows "they are charged", and says why they are not.

@@ -62,6 +62,10 @@ struct EngineOptions {
   // By setting, the option by which the user gave it, when that was not --engine-option:
   // {"server", "--server "}. Only the sentences of CheckEngineOptions depend on it.
   std::map<std::string, std::string> given_as;
+  // Opens, as a guest, the database of a given server that another process of the run has open,
+  // whose schema has this id (SchemaIdIn, elsewhere.h). A guest neither makes nor locks the schema.
+  // Empty: the engine is no guest.
+  std::string guest_of = {};
 };
 
 // Capabilities is what an engine supports. `testbed list` prints it, and the harness checks the

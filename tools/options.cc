@@ -383,6 +383,7 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
   AddRowOptions(app, o);
   AddCheckOptions(app, o);
   AddTraceOptions(app, o);
+  AddTaskOptions(app, o.tasks);
 }
 
 void AddOutputOptions(CLI::App& app, RunOptions& o) {

@@ -20,6 +20,7 @@
 #include "tools/live/live_options.h"
 #include "tools/option_values.h"
 #include "tools/output/progress_options.h"
+#include "tools/run/tasks/task_options.h"
 #include "workloads/measure/arrivals/arrivals.h"
 #include "workloads/workload.h"
 
@@ -97,13 +98,13 @@ struct RunOptions {
   std::string label;  // the user's name for these runs, kept in the results
   bool wide = false;  // the report has all columns of its tables
   // The options of a sweep (tools/experiment/sweep/sweep.h): the directory of its results, the
-  // experiment file to write instead of running, the number of rounds (0 means one), and whether
-  // only the forecast is wanted.
+  // experiment file to write instead of running, the number of rounds (0: one), only a forecast.
   std::string out_dir, save_file;
   int rounds = 0;
   bool forecast = false;
   bool quiet = false;
   LiveOptions live;
+  TaskOptions tasks;  // of a run whose clients are several processes
 
   ProgressOptions progress() const {
     return {.quiet = quiet || live.live, .line_seconds = live.report_interval};

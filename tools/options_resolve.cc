@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/elsewhere.h"
@@ -163,6 +165,50 @@ uint64_t ScratchBytesFor(uint64_t data_bytes, uint32_t databases, uint64_t log_b
   return (3 * data_bytes + (uint64_t{databases} + 1) * logs) >> 20 << 20;
 }
 
+namespace {
+
+// Finds the place of this process among the tasks of the run, and refuses what several tasks cannot
+// do together. What a task other than the first one must not touch is left out: task 0 has the
+// database, and writes the results of all.
+void ResolveTasks(RunOptions* o) {
+  ResolveTask(::getenv, &o->tasks);
+  if (!o->tasks.several()) return;
+  if (!WorksElsewhere(o->engine_name, o->engine)) {
+    throw Error(Error::kUsage,
+                fmt::format("--task: several tasks work on the database of a server that runs "
+                            "already, and --engine {} has none here; give --engine mysql or "
+                            "postgres with --connect URL, or leave out --task",
+                            o->engine_name));
+  }
+  const std::pair<bool, const char*> refused[] = {
+      {o->threads.size() > 1, "several numbers of --threads"},
+      {o->repeat > 1, "--repeat"},
+      {o->repeat_runs > 1, "--repeat-runs"},
+      {o->databases > 1, "--databases"},
+      {o->at_once, "a length, popular rows or a rate of a phase's own in --workload"},
+      {!o->find_rate.empty(), "--find-rate"},
+      {!o->record_file.empty(), "--record"},
+      {o->live.any(), "--live or --metrics"},
+      {o->operations != 0 && o->operations < static_cast<uint64_t>(o->tasks.count),
+       "--operations that are fewer than the tasks"}};
+  for (const auto& [given, what] : refused) {
+    if (!given) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--task: a run of several tasks does not take {}; leave one of them "
+                            "out",
+                            what));
+  }
+  // The blocks of a device belong to a host, and the server's to no task.
+  o->account = std::min(o->account, AccountDepth::kFile);
+  if (!o->tasks.guest()) return;
+  o->dir.clear();
+  o->fresh = o->reuse = false;
+  o->quiet = true;
+  for (std::string* file : {&o->json_file, &o->csv_file, &o->csv_series_file}) file->clear();
+}
+
+}  // namespace
+
 void RunOptions::Resolve() {
   if (engine_name.empty()) {
     throw Error(Error::kUsage,
@@ -217,6 +263,7 @@ void RunOptions::Resolve() {
   CheckRateOptions(*this);
   if (!seconds && operations == 0) seconds = 20;
   if (!warmup) warmup = operations != 0 || (at_once && find_rate.empty()) ? 0 : 5;
+  ResolveTasks(this);
 }
 
 void RunOptions::CheckPhases(const Capabilities& can) const {
@@ -313,7 +360,8 @@ void RunOptions::CheckSearchedCache(const Capabilities& can) const {
 
 namespace {
 
-void AddPhases(const RunOptions& options, nlohmann::json* j) {
+void AddPhasesAndTasks(const RunOptions& options, nlohmann::json* j) {
+  if (options.tasks.several()) (*j)["tasks"] = options.tasks.count;
   (*j)["phase_seconds"] = options.phase_seconds;
   (*j)["phase_rates"] = options.phase_rates;
   (*j)["phase_curves"] = options.phase_curves;
@@ -382,7 +430,7 @@ nlohmann::json RunOptions::ToJson() const {
       {"drop_caches", drop_caches},
       {"readahead_model", readahead_model},
   };
-  AddPhases(*this, &j);
+  AddPhasesAndTasks(*this, &j);
   j["readahead"] = readahead_bytes ? nlohmann::json(*readahead_bytes) : nlohmann::json();
   if (!release.empty()) j["release"] = release;
   if (scratch_bytes != 0) j["scratch_fs"] = scratch_fs;

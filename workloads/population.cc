@@ -105,7 +105,7 @@ Population::Batch::Taken Population::Batch::TakeInsert() {
   RangeSet& unused = population_.unused_;
   uint64_t place;
   if (unused.empty()) {
-    place = population_.next_++;
+    place = population_.TakeNext();
   } else {
     place = unused.ranges().front().begin;
     unused.Remove(place);
@@ -144,6 +144,22 @@ bool Population::Kept(uint64_t place) const {
   });
 }
 
+// Takes the next place of this process's blocks.
+uint64_t Population::TakeNext() {
+  if (shares_ == 1) return next_++;
+  const uint64_t block = taken_of_share_ / kInsertBlock * shares_ + share_;
+  const uint64_t place = shares_begin_ + block * kInsertBlock + taken_of_share_ % kInsertBlock;
+  ++taken_of_share_;
+  next_ = place + 1;
+  return place;
+}
+
+void Population::Divide(uint64_t share, uint64_t shares) {
+  share_ = share;
+  shares_ = shares;
+  BeginShares();
+}
+
 Population::Population(std::shared_ptr<const Dataset> dataset)
     : dataset_(std::move(dataset)),
       scatter_(dataset_->rows(), Mix64(dataset_->options().seed + 0x706f70)),
@@ -179,6 +195,7 @@ void Population::FromJson(const nlohmann::json& json) {
       rows += end - begin;
     }
     next_ = json.at("next");
+    BeginShares();
     phases_ = json.value("phases", uint64_t{0});  // records of older versions have none
     const bool whole = there_.count() == rows && json.at("rows") == rows &&
                        next_ >= dataset_->rows() &&
@@ -188,6 +205,26 @@ void Population::FromJson(const nlohmann::json& json) {
   }
   throw Error(Error::kRun,
               "the record of which rows the database holds is damaged; load it anew with --fresh");
+}
+
+nlohmann::json Population::Unite(const std::vector<nlohmann::json>& records) {
+  RangeSet there;
+  uint64_t next = 0, phases = 0;
+  try {
+    for (const nlohmann::json& record : records) {
+      if (record.is_null()) return nullptr;
+      for (const nlohmann::json& range : record.at("places")) {
+        there.Add(range.at(0).get<uint64_t>(), range.at(1).get<uint64_t>());
+      }
+      next = std::max(next, record.at("next").get<uint64_t>());
+      phases = std::max(phases, record.value("phases", uint64_t{0}));
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw Error(Error::kRun, "a task's record of which rows the database holds is damaged");
+  }
+  nlohmann::json places = nlohmann::json::array();
+  for (const RangeSet::Range& r : there.ranges()) places.push_back({r.begin, r.end});
+  return {{"rows", there.count()}, {"places", places}, {"next", next}, {"phases", phases}};
 }
 
 void Population::Count(Engine& engine, bool (*stop)()) {
@@ -228,6 +265,7 @@ void Population::Count(Engine& engine, bool (*stop)()) {
     begin = end;
   }
   next_ = std::max(dataset_->rows(), there_.empty() ? 0 : there_.ranges().back().end);
+  BeginShares();
   known_ = true;
 }
 

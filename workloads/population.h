@@ -152,6 +152,13 @@ class Population {
   // changes nothing.
   uint64_t BeginPhase() { return ++phases_; }
 
+  // Divides the rows that are inserted from now on among several processes that work on the
+  // database at once: this one is number `share` of `shares`, from 0. Blocks of kInsertBlock places
+  // belong to the processes in turn, from next() on, which must be the same in all of them. It
+  // stays so when the population is restored or counted; the blocks then begin at its end.
+  void Divide(uint64_t share, uint64_t shares);
+  static constexpr uint64_t kInsertBlock = 4096;
+
   // Returns whether it is known which rows exist.
   bool known() const { return known_; }
   // Says that it is not known any more which rows exist.
@@ -162,6 +169,10 @@ class Population {
   // Restores the state that ToJson wrote; null makes the rows unknown. Throws Error (kRun) when the
   // record is damaged.
   void FromJson(const nlohmann::json& json);
+  // Returns the record of all rows that several processes know of, from the records of each
+  // (ToJson), when none of them has erased a row: null when one of the records is. Throws Error
+  // (kRun) when one is damaged.
+  static nlohmann::json Unite(const std::vector<nlohmann::json>& records);
   // Finds out which rows the database holds by a scan of its main table. When `stop` ends the scan
   // early the rows stay unknown. Throws Error (kRun) when the table holds a key that belongs to no
   // row.
@@ -169,6 +180,11 @@ class Population {
 
  private:
   bool Kept(uint64_t place) const;  // the caller holds mutex_
+  uint64_t TakeNext();              // likewise
+  void BeginShares() {
+    shares_begin_ = next_;
+    taken_of_share_ = 0;
+  }
 
   const std::shared_ptr<const Dataset> dataset_;
   const Permutation scatter_;  // place of a loaded row -> row
@@ -177,7 +193,10 @@ class Population {
   RangeSet there_;
   RangeSet unused_;  // places that inserts took but never wrote
   uint64_t next_;
-  uint64_t phases_ = 0;  // number of the phase that began last
+  uint64_t share_ = 0, shares_ = 1;  // of Divide
+  uint64_t shares_begin_ = 0;        // the first place of those that are divided
+  uint64_t taken_of_share_ = 0;      // how many places this process has taken of its own
+  uint64_t phases_ = 0;              // number of the phase that began last
   std::vector<Client*> clients_;
 };
 

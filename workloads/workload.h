@@ -179,6 +179,10 @@ class Workload {
   // Returns whether its clients can go on after an Execute that threw LostAnswer
   // (engines/engine.h). What it was to write is in the database or not.
   virtual bool bears_lost_answers() const { return false; }
+  // Returns whether several processes can perform the workload on one database at once, each with
+  // clients of its own: they erase nothing, and insert rows that their population has divided among
+  // them (Population::Divide).
+  virtual bool runs_in_tasks() const { return false; }
   // Called after all clients have ended, outside the measured time. Checks the database as a whole
   // and returns a sentence about the first error, or an empty string. A check that reads for long
   // ends, with an empty string, when the run is asked to stop (StopRequested).

@@ -130,7 +130,8 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
     : dir_(fs::absolute(dir)),
       settings_(settings),
       schema_(SchemaOfDirectory(dir_, settings.schema, !settings.is_private)),
-      owner_{"mysql", "database", schema_, dir_, settings.create, settings.replace} {
+      owner_{"mysql",         "database",       schema_,          dir_,
+             settings.create, settings.replace, settings.guest_of} {
   lock_ = owner_.TakeDirectory();
   if (settings_.is_private) {
     server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());

@@ -183,6 +183,7 @@ Settings MakeSettings(const EngineOptions& options) {
   s.lazy_interval_ms = options.lazy_interval_ms;
   s.create = options.create;
   s.replace = options.replace;
+  s.guest_of = options.guest_of;
   s.access = AccessOption(extra);
   s.conflict_wait_ms = static_cast<uint32_t>(extra.Integer("conflict_wait_ms", 10000, 0, 1000000));
   s.schema = SchemaOption(

@@ -32,6 +32,7 @@ struct Settings {
   uint32_t conflict_wait_ms = 10000;
   uint32_t checkpoint_wait_s = 600;     // of a server that is not private
   bool create = true, replace = false;  // those of EngineOptions
+  std::string guest_of;                 // that of EngineOptions
   bool goes_on = false;                 // clients go on at another address when theirs is lost
   std::vector<std::string> server;      // --name=value for the private server
 };

@@ -106,7 +106,8 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
     : dir_(fs::absolute(dir)),
       settings_(settings),
       schema_(SchemaOfDirectory(dir_, settings.schema, !settings.targets.empty())),
-      owner_{"postgres", "schema", schema_, dir_, settings.create, settings.replace} {
+      owner_{"postgres",      "schema",         schema_,          dir_,
+             settings.create, settings.replace, settings.guest_of} {
   lock_ = owner_.TakeDirectory();
   if (settings_.targets.empty()) {
     server_ = std::make_unique<PrivateServer>(dir_, settings_, !owner_.HasRecord());

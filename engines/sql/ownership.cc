@@ -77,6 +77,13 @@ DirLock SchemaOwner::TakeDirectory() const {
 bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
                        const std::function<bool()>& try_lock) const {
   const FoundSchema found = find();
+  if (!guest_of.empty()) {
+    if (found.marker && found.marker->id == guest_of) return false;
+    throw Error(Error::kUsage,
+                fmt::format("{} {} of the server is not the one that task 0 of the run has open: "
+                            "--connect must lead each task to the same server",
+                            kind, schema));
+  }
   // A schema of another owner is refused at once.
   const bool anew = MustMake(found);
   const bool leftover = anew && found.marker && IsLeftover(*found.marker);

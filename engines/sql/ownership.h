@@ -37,6 +37,7 @@ struct SchemaOwner {
   std::string kind;  // what the server calls a schema: "schema", "database"
   std::string schema, dir;
   bool create = true, replace = false;  // as EngineOptions has them
+  std::string guest_of = {};            // likewise
 
   // Returns whether the directory stands for a schema.
   bool HasRecord() const;
@@ -51,6 +52,7 @@ struct SchemaOwner {
   // Throws Error (kUsage) when the schema belongs to another directory, when that of this directory
   // is gone, or when a living run holds the lock. It waits a while for the lock of a killed run,
   // whose connections the server ends in a moment, and throws Stopped when the run should end.
+  // For a guest it takes no lock, and throws Error (kUsage) unless the schema has the guest's id.
   bool Take(const std::function<FoundSchema()>& find, const std::function<bool()>& try_lock) const;
   // Writes the record, durably. Throws Error (kIo).
   void WriteRecord(const std::string& id) const;

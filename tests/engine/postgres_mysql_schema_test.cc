@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "engines/elsewhere.h"
 #include "engines/registry.h"
 #include "engines/sql/ownership.h"
 #include "tests/engine/engine_test.h"
@@ -123,6 +124,32 @@ TEST_P(SchemaOfALivingRunTest, IsNoLeftoverThoughItsDirectoryCannotBeSeen) {
   const std::unique_ptr<Session> session = lives->NewSession();
   ASSERT_TRUE(session->Get(table, "k", &value));
   EXPECT_EQ(value, "v");
+}
+
+// Several processes of a run work on one schema, which one of them has made.
+TEST_P(SchemaOfALivingRunTest, IsOpenToTheGuestsOfTheRun) {
+  Open();
+  const std::unique_ptr<Engine> host = Connect(kTemporary);
+  const TableId table = host->OpenTable("t");
+  host->NewSession()->Put(table, "k", "v");
+  const std::string id = SchemaIdIn(info().name, dir_ + "/" + kTemporary);
+  ASSERT_FALSE(id.empty());
+  {
+    options_.guest_of = id;
+    const std::unique_ptr<Engine> guest = Connect("guest");
+    std::string_view value;
+    const std::unique_ptr<Session> session = guest->NewSession();
+    ASSERT_TRUE(session->Get(guest->OpenTable("t"), "k", &value));
+    EXPECT_EQ(value, "v");
+    session->Put(guest->OpenTable("t"), "of_guest", "w");
+  }
+  std::string_view value;
+  EXPECT_TRUE(host->NewSession()->Get(table, "of_guest", &value));
+  options_.guest_of = "another";
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { Connect("stranger"); });
+  EXPECT_NE(sentence.find("--connect must lead each task to the same server"), std::string::npos)
+      << sentence;
+  options_.guest_of.clear();
 }
 
 TEST_P(SchemaOfALivingRunTest, IsALeftoverOnceTheRunHasEnded) {

@@ -59,6 +59,10 @@ std::vector<OptionRule> RefusedOptions() {
        "--live and --metrics show single runs, and ab interleaves several; leave them out",
        {"live", "metrics"}},
       {kRefused, "ab keeps no name for its runs; leave out --label", {"label"}},
+      {kRefused,
+       "the clients of ab are threads of one process for each side; leave out --task, "
+       "--task-address and --task-timeout",
+       {"task", "task-address", "task-timeout"}},
       {kRefused, "ab prints all columns of its table; leave out --wide", {"wide"}},
       {kRefused,
        "--out, --save, --rounds and --forecast are of a sweep, and ab is none; leave them out",

@@ -16,6 +16,7 @@ namespace {
 constexpr char kOperations[] = "Operations";
 constexpr char kIntended[] = "Latency from the intended start";
 constexpr char kRates[] = "Rates that --find-rate tried";
+constexpr char kTasks[] = "Tasks of the run";
 constexpr char kReads[] = "Reads per operation, level by level (B = bytes)";
 constexpr char kWire[] = "Between client and server, per operation";
 constexpr char kAddresses[] = "Addresses of the server";
@@ -118,6 +119,24 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kRates, "meets",
      "Whether the percentile is below the limit; no, fell behind: operations that were due were "
      "left undone; found: the rate that the search found."},
+    {kTasks, "phase: task",
+     "The phase, and the number of one of the processes that were its clients (--task). The table "
+     "of operations has all of them together."},
+    {kTasks, "host", "The host that it ran on."},
+    {kTasks, "clients", "Its client threads."},
+    {kTasks, "count", "Operations that they completed."},
+    {kTasks, "ops/s",
+     "These operations a second, from its first client's begin to its last one's end."},
+    {kTasks, "p50 us", kPercentile},
+    {kTasks, "p99 us", kPercentile},
+    {kTasks, "max us", "Their longest operation, in microseconds."},
+    {kTasks, "late us",
+     "How long after the moment that was set for all it began, in microseconds, by the clock of "
+     "task 0 and so within error us."},
+    {kTasks, "clock us",
+     "The clock of its host less that of task 0, before the phase, in microseconds."},
+    {kTasks, "error us", "Bound of the error of this difference: half of a message's round trip."},
+    {kTasks, "drift us", "The difference after the phase less the one before."},
     {kReads, "phase", kPhase},
     {kReads, "engine asks", "Blocks that the engine asked of its own cache, per operation."},
     {kReads, "engine misses", "Blocks of these that the cache did not have, per operation."},

@@ -222,6 +222,34 @@ Table AddressTable(const json& document) {
   return table;
 }
 
+// Shows what each process did of a run whose clients are several.
+Table TaskTable(const json& document) {
+  Table table("Tasks of the run",
+              {"phase: task", "host", "clients", "count", "ops/s", "p50 us", "p99 us", "max us",
+               "late us", "clock us", "error us", "drift us"});
+  table.Wide({"max us", "drift us"}).Words({1});
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    for (const json& task : phase.value("tasks", json::array())) {
+      const double operations = Number(task, "/count", 0);
+      const auto percentile = [&](const char* name, double share) {
+        return Short(TellsPercentile(operations, share)
+                         ? Number(task, std::string("/latency_us/") + name)
+                         : NAN);
+      };
+      const double before = Number(task, "/clock_before/offset_us");
+      table.Row({RowName(run, phase, "") + ": " + Whole(Number(task, "/task")),
+                 OneLine(FigureText(task, "/host")), Whole(Number(task, "/threads")),
+                 Whole(operations), Short(Number(task, "/rate")), percentile("p50", 0.5),
+                 percentile("p99", 0.99),
+                 Short(operations > 0 ? Number(task, "/latency_us/max") : NAN),
+                 Short(Number(task, "/began_late_us")), Short(before),
+                 Short(Number(task, "/clock_before/error_us")),
+                 Short(Number(task, "/clock_after/offset_us") - before)});
+    }
+  });
+  return table;
+}
+
 Table WriteTable(const json& document) {
   Table table("Bytes written, by cause", {"phase", "bytes", "share", "per user byte"});
   double user = 0;  // bytes that the user wrote; a settle uses those of the phase before it
@@ -446,11 +474,11 @@ Table RepeatTable(const json& document) {
 
 std::vector<Table> RunTables(const json& document) {
   std::vector<Table> all = {
-      RateTable(document),     IntendedTable(document), RateSearchTable(document),
-      ReadTable(document),     WireTable(document),     AddressTable(document),
-      WriteTable(document),    LogTable(document),      MemoryTable(document),
-      DatabaseTable(document), TuningTable(document),   RehearsalTable(document),
-      RepeatTable(document)};
+      RateTable(document),      IntendedTable(document), RateSearchTable(document),
+      TaskTable(document),      ReadTable(document),     WireTable(document),
+      AddressTable(document),   WriteTable(document),    LogTable(document),
+      MemoryTable(document),    DatabaseTable(document), TuningTable(document),
+      RehearsalTable(document), RepeatTable(document)};
   for (Table& table : InsertBenchmarkTables(document)) all.push_back(std::move(table));
   return all;
 }

@@ -55,6 +55,28 @@ void CheckTrials(const RunOptions& options, const WorkloadInfo& info, const Work
                           info.name));
 }
 
+// Throws Error (kUsage) when the workloads are not such that several tasks perform them together
+// once the first one has loaded.
+void CheckTasks(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  if (!options.tasks.several()) return;
+  bool any = false;
+  for (const std::string& name : options.workloads) {
+    const WorkloadInfo& info = FindWorkload(name);
+    if (info.only_settles || (info.loads && info.loader == "insert" && !any)) continue;
+    any = true;
+    if (!info.loads && info.make(dataset, options.workload)->runs_in_tasks()) continue;
+    throw Error(Error::kUsage,
+                fmt::format("--task: several tasks cannot perform --workload {} together; they "
+                            "take point-read, multi-get, mixed without erases, and what is made of "
+                            "these, such as ycsb-a, after insert, which task 0 performs alone",
+                            name));
+  }
+  if (any) return;
+  throw Error(Error::kUsage,
+              "--task: --workload only loads, which task 0 does alone; add what all tasks perform, "
+              "such as point-read");
+}
+
 // Opens the engine with a new database in `dir` and closes it. Writes the engine's sentence to `fd`
 // when it refuses an option. Other failures are ignored: the run itself will report them.
 int Refused(const RunOptions& options, const std::string& dir, int fd) {
@@ -98,6 +120,7 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckWorkloadOptions(options.workloads, options.workload);
   CheckDatabases(options.workloads, *dataset, options.workload, options.databases);
   CheckLoaders(options.workloads, options.reuse);
+  CheckTasks(options, dataset);
   CheckRateWorkloads(options, dataset);
   CheckOwnPhases(options, dataset);
   CheckRecordedRows(options, *dataset);

@@ -54,6 +54,10 @@ void ChildRun::OpenEngine() {
   const bool first = !std::exchange(opened_, true);
   engine_options.create = first && !options_.reuse && FindWorkload(plan_.phases.front()).loads;
   engine_options.replace = options_.fresh && engine_options.create;
+  if (IsGuest()) {
+    engine_options.create = true;  // the directory of its own, which holds nothing
+    engine_options.guest_of = guest_of_;
+  }
   if (options_.cache_auto) {
     engine_options.most_cache_bytes =
         ShareBytes(FindEngine(options_.engine_name).capabilities.most_cache_pct);
@@ -107,6 +111,7 @@ PhaseOptions ChildRun::MeasuredPhase(bool loads) const {
     }
     if (const double own = options_.OwnRate(current_)) phase.rate = own;
   }
+  TakeShare(&phase);
   return phase;
 }
 
@@ -151,6 +156,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
     progress.Show(p);
     if (seconds) seconds->Second(p);
   };
+  if (IsOfAllTasks(kind)) BeginTogether(name, &with_progress);
   // Only reads that pass the file layer can be recorded.
   const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
@@ -173,6 +179,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
                                                        RunPhase(engine, workload, with_progress),
                                                        {}})
                             .result;
+  if (IsOfAllTasks(kind)) EndTogether(name, options);
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
@@ -235,6 +242,7 @@ void ChildRun::CheckUnchecked() {
 // Completes a phase that ended at the reading `after`, and sends it to the parent.
 void ChildRun::Finish(const Reading& before, const Reading& after, PhaseRecord* phase) {
   phase->account = meter_->Account(before, after);
+  if (phase->work && IsOfAllTasks(phase->kind)) GatherTasks(phase);
   account_->GradePhase(phase, &record_.accounting->grade);
   if (!phase->memory) NoteMemory(after, phase);
   const DiskSize size = engine_->SizeOnDisk();
@@ -275,6 +283,7 @@ void ChildRun::Step(const std::string& name, PhaseKind kind, OpKind op, const st
 }
 
 void ChildRun::Settle() {
+  if (IsGuest()) return;
   Step("settle", PhaseKind::kSettle, kSettle, "flushing, compacting, taking a checkpoint",
        [this](PhaseRecord*) {
          engine_->Settle();
@@ -402,6 +411,7 @@ void ChildRun::RunWorkload(const std::string& name) {
 }
 
 void ChildRun::Execute() {
+  BeginTasks();
   account_.emplace(options_, plan_);
   dataset_ = std::make_shared<const Dataset>(options_.data);
   PhaseOptions calibration = MeasuredPhase(false);
@@ -419,6 +429,7 @@ void ChildRun::Execute() {
     if (!FindWorkload(plan_.phases.front()).loads) workload_.population->FromJson(plan_.population);
   }
   workload_.loader = LoaderOfRun(plan_);
+  if (IsGuest()) MeetLoaded();
   OpenEngine();
   const std::shared_ptr<Population>& population = workload_.population;
   for (const std::string& phase : plan_.phases) {
@@ -426,6 +437,7 @@ void ChildRun::Execute() {
     if (stop_()) break;
     if (population && !population->known()) CountRows();
     if (!info.loads) ReportLoaded(false);
+    if (!info.loads) MeetLoaded();
     RunWorkload(phase);
   }
   if (!stop_()) CheckUnchecked();
@@ -436,15 +448,26 @@ void ChildRun::Execute() {
   record_.database_size = engine_->SizeOnDisk();
   // The destructor of the engine would make the last commits durable as well, but could not report
   // a failure.
-  if (options_.engine.durability != Durability::kSync) engine_->Checkpoint();
+  if (options_.engine.durability != Durability::kSync && !IsGuest()) engine_->Checkpoint();
   if (!stop_()) ReportLoaded(true);
   if (population || !stop_()) {
     record_.database_rows = RowsAtEnd(plan_, population.get(), *dataset_);
   }
+  MeetAtEnd();
   record_.partial = stop_();
   engine_.reset();
   if (population) record_.population = population->ToJson();
 }
+
+namespace {
+
+// Returns why the run has not come to its end, for the other tasks; empty when it has.
+std::string WhyEnded(const RunRecord& record) {
+  if (record.error) return record.error->sentence;
+  return record.partial.value_or(true) ? "it was asked to stop" : "";
+}
+
+}  // namespace
 
 json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                 const RunTalk& talk) {
@@ -459,6 +482,7 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
   } catch (const std::exception& e) {
     record.error = {SentenceOf(e), 1};
   }
+  if (plan.tasks != nullptr) plan.tasks->End(WhyEnded(record));
   return RunJson(record);
 }
 

@@ -15,6 +15,8 @@
 
 namespace testbed {
 
+class TaskGroup;
+
 struct RunPlan {
   std::vector<std::string> phases;  // names of workloads, in order; at least one
   int threads = 1;
@@ -32,6 +34,8 @@ struct RunPlan {
   // The last phase works in slices, which the parent grants (run_process.h); it then has no warm-up
   // and no end of its own.
   bool in_slices = false;
+  // The tasks of a run of several (--task); owned by the caller. Null: there are no others.
+  TaskGroup* tasks = nullptr;
 };
 
 // The child's talk with its parent, in the lines of run_process.h.

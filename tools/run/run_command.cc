@@ -34,6 +34,7 @@
 #include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
 #include "tools/run/surroundings.h"
+#include "tools/run/tasks/task_join.h"
 #include "tools/unused_options.h"
 #include "tools/workload_defaults.h"
 #include "workloads/dataset.h"
@@ -73,13 +74,15 @@ class Runs {
  public:
   // `writers` are the names of the workloads that write.
   // `options` are those that `dir` was made with; each load sets its seed in them.
+  // `tasks`, which may be null, are those of a run of several.
   Runs(RunOptions* options, const Surroundings& surroundings, DatabaseDir* dir,
-       const std::set<std::string>& writers, LiveView* live, json* document)
+       const std::set<std::string>& writers, TaskGroup* tasks, LiveView* live, json* document)
       : options_(*options),
         seed_(options->data.seed),
         surroundings_(surroundings),
         dir_(*dir),
         writers_(writers),
+        tasks_(tasks),
         live_(live),
         document_(*document) {}
   ~Runs() { UseLoad(0); }
@@ -115,9 +118,12 @@ class Runs {
   bool ExecuteLoad() {
     const std::vector<std::string>& all = options_.workloads;
     const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
+    // Task 0 alone loads. The processes meet in one run of each.
+    if (options_.tasks.guest()) return Fresh({first_other, all.end()}, options_.threads[0], 0);
     // With at_once, all phases run on the database that the load has left open, even if they only
     // read.
-    const bool shared = !options_.at_once && std::all_of(first_other, all.end(), ReadsOnly);
+    const bool shared = !options_.at_once && tasks_ == nullptr &&
+                        std::all_of(first_other, all.end(), ReadsOnly);
     if (shared && first_other != all.begin() && first_other != all.end()) {
       // All later workloads only read, so one load serves every number of threads and every run.
       return Fresh({all.begin(), first_other}, options_.threads[0], 0) &&
@@ -203,6 +209,7 @@ class Runs {
     plan.read_limit = read_limit.get();
     plan.population = dir_.population();
     plan.loader = dir_.loader();
+    plan.tasks = tasks_;
     // The record must not claim rows while the run changes them: it may be killed.
     if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
@@ -225,6 +232,7 @@ class Runs {
   const Surroundings& surroundings_;
   DatabaseDir& dir_;
   const std::set<std::string>& writers_;
+  TaskGroup* const tasks_;
   LiveView* const live_;
   json& document_;
 };
@@ -412,6 +420,15 @@ json NewDocument(const RunOptions& options, const std::vector<std::string>& comm
   return document;
 }
 
+// Waits for the other tasks of a run of several, which must have the same plan; returns null when
+// there are none.
+std::unique_ptr<TaskGroup> Join(const RunOptions& options) {
+  if (!options.tasks.several()) return nullptr;
+  json plan = options.ToJson();
+  plan["threads"] = options.threads;
+  return JoinTasks(options.tasks, plan);
+}
+
 }  // namespace
 
 json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line,
@@ -427,12 +444,14 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   for (const std::string& name : options.workloads) {
     if (FindWorkload(name).make(dataset, options.workload)->writes()) writers.insert(name);
   }
-  if (!options.reuse && options.dir.empty() && !Loads(options.workloads[0])) {
+  const bool guest = options.tasks.guest();  // on the database of another task
+  if (!options.reuse && options.dir.empty() && !guest && !Loads(options.workloads[0])) {
     throw Error(Error::kUsage,
                 fmt::format("--workload {} needs a loaded database; begin with {}, or "
                             "give --reuse and --dir",
                             options.workloads[0], LoaderText(FindWorkload(options.workloads[0]))));
   }
+  const std::unique_ptr<TaskGroup> tasks = Join(options);
   RunOptions placed = options;
   std::unique_ptr<DatabaseDir> dir;
   if (options.scratch_bytes == 0) dir = std::make_unique<DatabaseDir>(placed);
@@ -448,12 +467,12 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   }
   const std::string where = ExistingDirectory(dir->path());
   if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where);
-  TryEngineOptions(options, where);
+  if (!guest) TryEngineOptions(options, where);
   document.update(MachineJson(where, surroundings.exclusive_device()));
   SetMostCache(surroundings, dir.get(), live, &placed, &document);
   const auto execute = [&] {
-    if (!StopRequested())
-      Runs(&placed, surroundings, dir.get(), writers, live, &document).Execute();
+    if (StopRequested()) return;
+    Runs(&placed, surroundings, dir.get(), writers, tasks.get(), live, &document).Execute();
   };
   execute();
   RepeatWithLessCache(&placed, dir.get(), execute, &document);
@@ -489,7 +508,9 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
     document = ExecuteRuns(options, command_line, options.live.any() ? &live : nullptr);
   }
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
-  const bool any = std::any_of(document["runs"].begin(), document["runs"].end(), measured);
+  // Of several tasks, the first one tells the results of all.
+  const bool any = !options.tasks.guest() &&
+                   std::any_of(document["runs"].begin(), document["runs"].end(), measured);
   const auto report = [&] { return any ? ReportText(document, {.wide = options.wide}) : ""; };
   WriteOutputs(files, report);
   for (const json& run : document["runs"]) {

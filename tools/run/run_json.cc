@@ -138,6 +138,33 @@ json AddressClientsJson(const PhaseResult& result) {
   return all;
 }
 
+json ClockJson(const ClockOffset& clock) {
+  return {{"offset_us", static_cast<double>(clock.ns) / 1000},
+          {"error_us", static_cast<double>(clock.error_ns) / 1000}};
+}
+
+// Returns an entry for each task of a run of several.
+json TasksJson(const std::vector<TaskFigures>& tasks) {
+  json all = json::array();
+  for (const TaskFigures& task : tasks) {
+    const std::optional<double>& foreign = task.foreign_cpu_share;
+    all.push_back(
+        {{"task", task.task},
+         {"host", task.host},
+         {"threads", task.threads},
+         {"seconds", task.seconds},
+         {"count", task.count},
+         {"rate", task.seconds > 0 ? static_cast<double>(task.count) / task.seconds : 0},
+         {"unanswered", task.unanswered},
+         {"latency_us", LatencyJson(task.latency)},
+         {"foreign_cpu_share", foreign ? json(*foreign) : json()},
+         {"clock_before", ClockJson(task.clock_before)},
+         {"clock_after", ClockJson(task.clock_after)},
+         {"began_late_us", static_cast<double>(task.late_ns) / 1000}});
+  }
+  return all;
+}
+
 const char* KindName(PhaseKind kind) {
   static constexpr const char* kNames[] = {"load", "measure", "warm-up", "tune", "settle", "count"};
   return kNames[static_cast<size_t>(kind)];
@@ -273,6 +300,7 @@ json PhaseJson(const PhaseRecord& phase) {
       {"log_file_bytes", phase.log_file_bytes}};
   if (phase.work) PutWork(*phase.work, &j);
   if (phase.work && !phase.account.device) DropDevice(&j);
+  if (!phase.tasks.empty()) j["tasks"] = TasksJson(phase.tasks);
   if (phase.counted) {
     phase.counted->rows ? j["rows"] = *phase.counted->rows : j["partial"] = true;
   }

@@ -19,6 +19,7 @@
 #include "tools/rate/rate_search.h"
 #include "tools/run/memory_watch.h"
 #include "tools/run/readahead_2014.h"
+#include "tools/run/tasks/task_figures.h"
 #include "workloads/measure/phase_account.h"
 #include "workloads/measure/runner.h"
 
@@ -63,6 +64,7 @@ struct PhaseRecord {
   // took; nothing when not known.
   std::optional<double> foreign_cpu_share, steal_share;
   std::optional<Work> work;
+  std::vector<TaskFigures> tasks = {};  // of a run of several tasks: each of them, in order
   std::optional<CountedRows> counted;
   std::optional<Readahead2014> readahead;
   std::optional<Held> held;      // over the phase

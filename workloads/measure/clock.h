@@ -58,6 +58,14 @@ class Clock {
   uint64_t multiplier_ = 1ull << kShift;  // nanoseconds per tick, times 2^kShift
 };
 
+// Returns the system's clock (CLOCK_REALTIME) in nanoseconds since the epoch, by which several
+// machines can compare moments.
+inline int64_t SystemNs() {
+  timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return static_cast<int64_t>(t.tv_sec) * 1000000000 + t.tv_nsec;
+}
+
 }  // namespace testbed
 
 #endif  // TESTBED_WORKLOADS_MEASURE_CLOCK_H_

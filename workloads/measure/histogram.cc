@@ -45,6 +45,16 @@ void HistogramCounts::AddBucket(uint64_t ns, uint64_t count) {
   max_ = std::max(max_, middle);
 }
 
+void HistogramCounts::AddBuckets(const std::vector<std::pair<uint64_t, uint64_t>>& buckets,
+                                 double sum_ns, uint64_t max_ns) {
+  for (const auto& [ns, count] : buckets) {
+    counts_[Histogram::BucketOf(ns)] += count;
+    count_ += count;
+  }
+  sum_ += sum_ns;
+  max_ = std::max(max_, max_ns);
+}
+
 HistogramCounts HistogramCounts::Since(const HistogramCounts& before) const {
   HistogramCounts delta;
   for (size_t i = 0; i < counts_.size(); ++i) {

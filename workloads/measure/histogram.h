@@ -10,6 +10,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "device/account/ledger.h"
@@ -60,11 +61,16 @@ class HistogramCounts {
   void Add(const HistogramCounts& h);
   // Adds `count` values of the bucket that contains `ns`, as Buckets returns them.
   void AddBucket(uint64_t ns, uint64_t count);
+  // Adds the counts of another HistogramCounts, given as its Buckets, sum_ns and max_ns return
+  // them. The result is that of Add.
+  void AddBuckets(const std::vector<std::pair<uint64_t, uint64_t>>& buckets, double sum_ns,
+                  uint64_t max_ns);
   // Returns what was recorded since `before`. The maximum is exact when it rose since then; else it
   // is the middle of the highest bucket that gained a value.
   HistogramCounts Since(const HistogramCounts& before) const;
 
   uint64_t count() const { return count_; }
+  double sum_ns() const { return sum_; }
   double mean_ns() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
   uint64_t max_ns() const { return max_; }
   // Returns the least recorded value that at least a share p (0 to 1) of all values do not exceed,

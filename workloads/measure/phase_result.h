@@ -46,6 +46,7 @@ struct PhaseResult {
   // The time from the start of the phase to the end of its last thread; in slices, the sum of its
   // slices.
   double seconds = 0;
+  int64_t began_ns = 0;  // when the phase started, by the system's clock, since the epoch
   std::vector<Op> ops;
   std::vector<Address> addresses;  // none where the clients are not spread over several
   Client::Totals totals;

@@ -66,7 +66,11 @@ class Phase {
   bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane);
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
   void AwaitStart(int t);
-  void NoteEnded();
+  void NoteEnded() {
+    const LockGuard lock(mutex_);
+    ++ended_;
+    changed_.notify_all();
+  }
   // Returns a thread's operations per second; 0 means no limit. The clients share the rate of the
   // phase, but for those that the workload gives a rate of their own. Threads in addition to the
   // clients have only the rate that the workload sets.
@@ -90,10 +94,18 @@ class Phase {
   std::vector<std::thread> StartThreads();
   void EndThreads(std::vector<std::thread>* threads);
   void AwaitReady();
-  void ThrowFailure();
+  // Throws what a thread failed with, if one did.
+  void ThrowFailure() {
+    const LockGuard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+  }
   void AwaitThreads(double seconds);
   bool AskedToStop() const { return options_.stop != nullptr && options_.stop(); }
-  Interval Sample(double seconds);
+  Interval Sample(double seconds) {
+    Interval interval = sampler_.Sample(seconds);
+    surroundings_->Sample(&interval);
+    return interval;
+  }
   bool Stopping() const { return gate_.Stopping(); }
   Engine& engine_;
   Workload& workload_;
@@ -116,8 +128,9 @@ class Phase {
   bool started_ GUARDED_BY(mutex_) = false;
   std::exception_ptr failure_ GUARDED_BY(mutex_);
   uint64_t start_ = 0;  // ticks
+  int64_t began_ns_ = 0;
   std::vector<Interval> series_;
-  IntervalSampler sampler_{workers_};
+  IntervalSampler sampler_{workers_, options_.interval_buckets};
   std::optional<IntervalSurroundings> surroundings_;  // made when the phase begins
   CpuUse cpu_begin_;
 };
@@ -284,12 +297,6 @@ void Phase::AwaitStart(int t) {
   changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return started_; });
 }
 
-void Phase::NoteEnded() {
-  const LockGuard lock(mutex_);
-  ++ended_;
-  changed_.notify_all();
-}
-
 void Phase::ThreadMain(int t) {
   Worker& worker = *workers_[static_cast<size_t>(t)];
   bool waited = false, ended = false;
@@ -338,12 +345,6 @@ void Phase::ThreadMain(int t) {
   const LockGuard lock(mutex_);
   ++done_;
   changed_.notify_all();
-}
-
-Interval Phase::Sample(double seconds) {
-  Interval interval = sampler_.Sample(seconds);
-  surroundings_->Sample(&interval);
-  return interval;
 }
 
 // Runs on the main thread: wakes each second for the series and the progress callback, and ends the
@@ -448,19 +449,18 @@ std::vector<std::thread> Phase::StartThreads() {
 
 // Lets the threads begin once all of them are ready.
 void Phase::AwaitReady() {
+  {
+    const LockGuard lock(mutex_);
+    changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });
+  }
+  if (options_.before_start) options_.before_start();
   const LockGuard lock(mutex_);
-  changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return ready_ == threads_; });
   surroundings_.emplace(options_.account, options_.device, options_.budget);
   cpu_begin_ = ReadCpuUse();
+  began_ns_ = SystemNs();
   start_ = clock_.Now();
   started_ = true;
   changed_.notify_all();
-}
-
-// Throws what a thread failed with, if one did.
-void Phase::ThrowFailure() {
-  const LockGuard lock(mutex_);
-  if (failure_) std::rethrow_exception(failure_);
 }
 
 PhaseResult Phase::Run() {
@@ -499,6 +499,7 @@ PhaseResult Phase::Run() {
   if (options_.slices != nullptr) {
     result.seconds = series_.empty() ? 0 : series_.back().end_seconds;
   }
+  result.began_ns = began_ns_;
   result.cpu_begin = cpu_begin_;
   result.partial = AskedToStop();
   result.knows_undone = !workload_.timed();
@@ -508,11 +509,6 @@ PhaseResult Phase::Run() {
 }
 
 }  // namespace
-
-OpKind VerifyOp() {
-  static const OpKind op = DefineOp("verify", Ground::kBackground);
-  return op;
-}
 
 PhaseResult RunPhase(Engine& engine, Workload& workload, const PhaseOptions& options) {
   return Phase(engine, workload, options).Run();

@@ -56,6 +56,9 @@ struct PhaseOptions {
   // When set, it grants slices of time in which the clients work, and they rest between them
   // (slices.h). `seconds` and `rate` must then be 0.
   SliceControl* slices = nullptr;
+  // Called on the main thread once all clients are ready, which begin when it returns; may throw.
+  std::function<void()> before_start;
+  bool interval_buckets = false;  // intervals keep the histograms of their latencies
 
   struct Progress {
     double seconds;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "device/machine/memory_budget.h"
@@ -33,6 +34,10 @@ struct Interval {
   // With a budget: the memory of its group at the end of the second, except that `failcnt` and
   // `refaults` are counts of the second.
   std::optional<MemoryUsage> memory;
+  // With PhaseOptions::interval_buckets: the histogram of the interval's latencies of all kinds
+  // (HistogramCounts::Buckets), and their sum.
+  std::vector<std::pair<uint64_t, uint64_t>> latency_ns = {};
+  double sum_ns = 0;
 };
 
 // Grants a phase its slices. The phase's main thread calls both functions while all clients rest.

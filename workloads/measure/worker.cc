@@ -30,6 +30,11 @@ std::vector<double> SharesOf(const Worker& worker, const PhaseResult& result) {
 
 }  // namespace
 
+OpKind VerifyOp() {
+  static const OpKind op = DefineOp("verify", Ground::kBackground);
+  return op;
+}
+
 void Performer::FailUnanswered(const LostAnswer& lost) const {
   throw lost.With(std::string(lost.what()) + "; " + workload_.name() +
                   " does not go on without the answer");
@@ -115,6 +120,10 @@ Interval IntervalSampler::Sample(double seconds) {
   interval.p99_ns = latency_.Percentile(0.99);
   interval.p999_ns = latency_.Percentile(0.999);
   interval.max_ns = latency_.max_ns();
+  if (keeps_buckets_) {
+    interval.latency_ns = latency_.Buckets();
+    interval.sum_ns = latency_.sum_ns();
+  }
   return interval;
 }
 

@@ -110,8 +110,10 @@ void AddUndone(const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult*
 // may work meanwhile. They stay owned by the caller.
 class IntervalSampler {
  public:
-  explicit IntervalSampler(const std::vector<std::unique_ptr<Worker>>& workers)
-      : workers_(workers) {}
+  // With `keeps_buckets` the intervals have their histograms (Interval::latency_ns).
+  explicit IntervalSampler(const std::vector<std::unique_ptr<Worker>>& workers,
+                           bool keeps_buckets = false)
+      : workers_(workers), keeps_buckets_(keeps_buckets) {}
   // Returns the operations of the interval that ends `seconds` after the phase's start.
   Interval Sample(double seconds);
   // Returns the latencies of all operations of the interval that was sampled last.
@@ -119,6 +121,7 @@ class IntervalSampler {
 
  private:
   const std::vector<std::unique_ptr<Worker>>& workers_;
+  const bool keeps_buckets_;
   HistogramCounts latency_;
   std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
   std::vector<uint64_t> last_counts_;

@@ -372,6 +372,8 @@ class Mixed : public Workload {
   // An update leaves a version of the row, the old or the new one. An insert or an erase that got
   // no answer makes the population unknown (Population::Client::Begin).
   bool bears_lost_answers() const override { return true; }
+  // An erase takes the oldest row, which is the same one for all processes.
+  bool runs_in_tasks() const override { return !phase_.May(kErase); }
   bool has_popular_rows() const override { return HasPopularRows(options_); }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);

@@ -81,6 +81,7 @@ class PointRead : public Workload {
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return false; }
   bool bears_lost_answers() const override { return true; }
+  bool runs_in_tasks() const override { return true; }
   bool has_popular_rows() const override { return HasPopularRows(options_); }
   std::string EndedBecause() const override { return WhyNothingToRead(options_); }
   void OpenTables(Engine& engine) override { table_ = engine.OpenTable(kMainTable); }

@@ -51,6 +51,17 @@ TEST_F(SchemaOwnerTest, AnInterruptEndsTheWaitForTheLock) {
   EXPECT_THROW(owner_.Take([] { return FoundSchema{}; }, [] { return false; }), Stopped);
 }
 
+TEST_F(SchemaOwnerTest, AGuestTakesTheSchemaOfItsIdAndNoLock) {
+  owner_.guest_of = "1";
+  const auto take = [&](const FoundSchema& found) {
+    return owner_.Take([&] { return found; }, [] { return false; });
+  };
+  EXPECT_FALSE(take({true, SchemaMarker{"1", "another", "/another"}}));
+  EXPECT_THROW(take({true, SchemaMarker{"2", HostName(), owner_.dir}}), Error);
+  EXPECT_THROW(take({true, {}}), Error);
+  EXPECT_THROW(take({}), Error);
+}
+
 TEST_F(SchemaOwnerTest, OnlyTheSchemaOfTheRecordIsTheDirectorys) {
   EXPECT_THROW(Take({true, SchemaMarker{"1", HostName(), "/another"}}), Error);
   owner_.WriteRecord("1");

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "device/error.h"
 #include "workloads/row_chooser.h"
@@ -192,6 +195,56 @@ TEST(PopulationTest, IsAsItWasAfterItWasWrittenDown) {
         json{{"rows", "x"}, {"places", "y"}, {"next", 10}}}) {
     EXPECT_THROW(other.FromJson(damaged), Error) << damaged;
   }
+}
+
+// Returns the place of one more row, which the client has inserted.
+uint64_t Insert(Population::Client* client) {
+  Population::Batch batch(*client);
+  const Population::Batch::Taken taken = batch.TakeInsert();
+  client->Begin(taken.held);
+  client->Done(taken.held);
+  return taken.place;
+}
+
+// Processes that know nothing of each other must never insert the same row, and know all rows once
+// they have told each other.
+TEST(PopulationTest, ProcessesInsertRowsOfTheirOwnAndUniteThem) {
+  constexpr uint64_t kRows = 10, kShares = 3, kEach = 2 * Population::kInsertBlock + 5;
+  std::vector<std::unique_ptr<Population>> all;
+  for (uint64_t share = 0; share < kShares; ++share) {
+    all.push_back(std::make_unique<Population>(Rows(kRows)));
+    all.back()->Divide(share, kShares);
+  }
+  std::set<uint64_t> places;
+  for (uint64_t round = 1; round <= 2; ++round) {
+    std::vector<json> records;
+    for (const auto& population : all) {
+      {
+        Population::Client client(*population);
+        for (uint64_t i = 0; i < kEach; ++i) {
+          const uint64_t place = Insert(&client);
+          EXPECT_TRUE(places.insert(place).second) << place << " was inserted twice";
+          EXPECT_GE(place, kRows);
+        }
+      }
+      records.push_back(population->ToJson());
+    }
+    const json united = Population::Unite(records);
+    EXPECT_EQ(united["rows"], kRows + round * kShares * kEach);
+    for (const auto& population : all) {
+      population->FromJson(united);
+      EXPECT_EQ(population->ToJson(), united);
+      for (const uint64_t place : places) ASSERT_TRUE(population->there().Contains(place));
+    }
+  }
+  EXPECT_LT(all[0]->there().ranges().size(), 20u) << "a row is found among few ranges";
+}
+
+TEST(PopulationTest, WhatOneProcessDoesNotKnowNobodyKnows) {
+  const json whole = Population(Rows(10)).ToJson();
+  EXPECT_EQ(Population::Unite({whole, whole}), whole);
+  EXPECT_TRUE(Population::Unite({whole, nullptr}).is_null());
+  EXPECT_THROW(Population::Unite({whole, json{{"places", 3}}}), Error);
 }
 
 // Clients that insert and erase at the same time must never get the same row, and no row may be

@@ -1,6 +1,6 @@
 // A ChildRun executes a run in its child process (run_child.h): it opens the engine, runs the
-// phases one after the other, and fills in the record. Two parts of it have files of their own:
-// cache_share.cc (--cache-pct auto) and find_rate.cc (--find-rate).
+// phases one after the other, and fills in the record. Three parts of it have files of their own:
+// cache_share.cc (--cache-pct auto), find_rate.cc (--find-rate) and tasks.cc (--task).
 #ifndef TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 #define TESTBED_TOOLS_RUN_CHILD_CHILD_RUN_H_
 
@@ -18,6 +18,7 @@
 #include "tools/run/run_account.h"
 #include "tools/run/run_child.h"
 #include "tools/run/run_record.h"
+#include "tools/run/tasks/task_group.h"
 #include "workloads/measure/meter.h"
 #include "workloads/population.h"
 
@@ -71,6 +72,17 @@ class ChildRun {
   Reading ReadBorder(bool at_once) const;
   bool MayStillWork() const;
   bool IsLast() const;
+  bool IsGuest() const { return plan_.tasks != nullptr && plan_.tasks->index() > 0; }
+  bool IsOfAllTasks(PhaseKind kind) const {
+    return plan_.tasks != nullptr && kind != PhaseKind::kLoad;
+  }
+  void BeginTasks();
+  void MeetLoaded();
+  void TakeShare(PhaseOptions* phase) const;
+  void BeginTogether(const std::string& name, PhaseOptions* phase);
+  void EndTogether(const std::string& name, const PhaseOptions& phase);
+  void GatherTasks(PhaseRecord* phase);
+  void MeetAtEnd();
 
   const RunOptions& options_;
   bool opened_ = false;                                 // OpenEngine has run at least once
@@ -90,6 +102,11 @@ class ChildRun {
   uint64_t drawing_ = 0;                 // number of workloads so far that drew their rows
   bool searching_ = false;               // --find-rate, until the phase at the found rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
+  // Of a run of several tasks: whether MeetLoaded has met the others, the schema of task 0, and the
+  // meetings around the last phase of all tasks.
+  bool met_loaded_ = false;
+  std::string guest_of_;
+  TaskGroup::Meeting met_begin_, met_end_;
 };
 
 }  // namespace testbed

@@ -106,6 +106,36 @@ TEST(RunTablesTest, EachAddressHasItsClientsAndWhatItsServerCounted) {
   EXPECT_THAT(lost, Not(HasSubstr("11.0"))) << "four operations tell no percentile";
 }
 
+TEST(RunTablesTest, EachTaskHasItsClientsAndItsClock) {
+  json document = TablesDocument();
+  json& phase = document["runs"][0]["phases"][2];
+  const json us = {{"p50", 11.0}, {"p99", 22.0}, {"max", 33.0}};
+  const json before = {{"offset_us", -1234.0}, {"error_us", 44.0}};
+  const json after = {{"offset_us", -1229.0}, {"error_us", 45.0}};
+  phase["tasks"] = json::array();
+  for (int i = 0; i < 2; ++i) {
+    phase["tasks"].push_back({{"task", i},
+                              {"host", "n" + std::to_string(i)},
+                              {"threads", 2},
+                              {"count", i == 0 ? 5000 : 4},
+                              {"rate", 2500.0},
+                              {"latency_us", us},
+                              {"began_late_us", 66.0},
+                              {"clock_before", before},
+                              {"clock_after", after}});
+  }
+  const std::string table = TextOf(document, "Tasks of the run");
+  const std::string whole = LineOf(table, "mixed, 8 thr: 0");
+  for (const char* figure :
+       {" n0 ", " 2 ", " 5,000 ", " 2500 ", " 11.0 ", " 22.0 ", " 33.0 ", " 66.0 ", " 44.0 "}) {
+    EXPECT_THAT(whole, HasSubstr(figure));
+  }
+  EXPECT_TRUE(whole.ends_with(" 5.00")) << "the clocks drifted apart: " << whole;
+  EXPECT_THAT(whole, HasSubstr("-1234"));
+  EXPECT_THAT(LineOf(table, "mixed, 8 thr: 1"), Not(HasSubstr("11.0")))
+      << "four operations tell no percentile";
+}
+
 TEST(RunTablesTest, TheTargetAndTheLatenessAreThePhasesAndNotAnOperations) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];

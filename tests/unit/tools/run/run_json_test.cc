@@ -69,6 +69,12 @@ PhaseRecord FullPhase() {
   phase.account = FullAccount(read);
   phase.grade = {'B', {"a reason"}};
   phase.steal_share = 0.25;
+  phase.tasks.resize(2);
+  phase.tasks[1].task = 1;
+  phase.tasks[1].host = "n1";
+  phase.tasks[1].seconds = 2;
+  phase.tasks[1].count = 5;
+  phase.tasks[1].clock_before = {.ns = -7000, .error_ns = 500};
   phase.database_bytes = 5000;
   phase.log_file_bytes = 70;
   return phase;
@@ -109,6 +115,9 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(phase["addresses"][0]["threads"], 2);
   EXPECT_EQ(phase["addresses"][0]["rate"], 2);
   EXPECT_EQ(phase["addresses"][1]["unanswered"], 2);
+  ASSERT_EQ(phase["tasks"].size(), 2u);
+  EXPECT_EQ(phase["tasks"][1]["rate"], 2.5);
+  EXPECT_EQ(phase["tasks"][1]["clock_before"], json({{"offset_us", -7.0}, {"error_us", 0.5}}));
   EXPECT_EQ(phase["details"]["of_the_workload"], 1);
   EXPECT_EQ(phase["readahead_2014"]["settings"][0]["name"], "16k");
   EXPECT_EQ(phase["memory"]["held_mean"], 50);

@@ -44,6 +44,32 @@ TEST(HistogramTest, PercentilesAgreeWithASortedList) {
   }
 }
 
+// Parts that are sent as buckets must give the percentiles of all values, and their exact mean and
+// maximum, which the buckets alone do not tell.
+TEST(HistogramTest, BucketsOfPartsMakeTheHistogramOfAllValues) {
+  Random random(12);
+  Histogram all, parts[3];
+  for (int i = 0; i < 30000; ++i) {
+    const uint64_t ns = 100 + (random.Next() >> (20 + random.Below(30)));
+    all.Record(ns);
+    parts[i % 3].Record(ns);
+  }
+  HistogramCounts whole, merged;
+  whole.Add(all);
+  for (const Histogram& part : parts) {
+    HistogramCounts counts;
+    counts.Add(part);
+    merged.AddBuckets(counts.Buckets(), counts.sum_ns(), counts.max_ns());
+  }
+  EXPECT_EQ(merged.count(), whole.count());
+  EXPECT_EQ(merged.Buckets(), whole.Buckets());
+  EXPECT_EQ(merged.max_ns(), whole.max_ns());
+  EXPECT_NEAR(merged.mean_ns(), whole.mean_ns(), whole.mean_ns() * 1e-9);
+  for (const double p : {0.5, 0.9, 0.99, 0.999}) {
+    EXPECT_EQ(merged.Percentile(p), whole.Percentile(p)) << p;
+  }
+}
+
 // --find-rate asks for the percentile that it reads as a number of per cent.
 TEST(HistogramTest, ARoundingErrorOfTheShareIsNoOtherValue) {
   Histogram h;

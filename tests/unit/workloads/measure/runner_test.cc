@@ -14,6 +14,7 @@
 #include "device/error.h"
 #include "tests/few_threads.h"
 #include "tests/unit/workloads/measure/map_engine.h"
+#include "workloads/measure/clock.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/row_chooser.h"
@@ -406,6 +407,50 @@ TEST_F(RunnerTest, TheSeriesEndsWithThePhase) {
   phase.operations = 5;
   const PhaseResult result = RunPhase(engine_, workload, phase);
   EXPECT_LT(result.series.back().end_seconds, result.seconds + 1);
+}
+
+// Several processes begin together when all of them are ready.
+TEST_F(RunnerTest, ClientsBeginWhenTheCallerLetsThem) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.operations = 100;
+  int64_t let = 0;
+  phase.before_start = [&let] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    let = SystemNs();
+  };
+  const LedgerCounts before = Ledger::Get().Counts();
+  const PhaseResult result = Read(phase);
+  EXPECT_GE(result.began_ns, let);
+  EXPECT_LT(result.began_ns, SystemNs());
+  EXPECT_EQ(result.operations(), 100u);
+  EXPECT_TRUE(result.series.front().latency_ns.empty()) << "nobody has asked for them";
+  EXPECT_EQ((Ledger::Get().Counts() - before).ops[result.ops[0].op.id].operations, 100u);
+}
+
+TEST_F(RunnerTest, WhoeverCannotBeginEndsThePhase) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 3;
+  phase.seconds = 60;
+  phase.before_start = [] { throw Error(Error::kRun, "another process is lost"); };
+  EXPECT_THROW(Read(phase), Error);
+}
+
+TEST_F(RunnerTest, IntervalsKeepTheirHistogramsWhereTheyAreAskedFor) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.operations = 1000;
+  phase.interval_buckets = true;
+  const PhaseResult result = Read(phase);
+  HistogramCounts merged;
+  for (const Interval& interval : result.series) {
+    merged.AddBuckets(interval.latency_ns, interval.sum_ns, interval.max_ns);
+  }
+  EXPECT_EQ(merged.count(), 1000u);
+  EXPECT_EQ(merged.Buckets(), result.ops[0].latency.Buckets());
 }
 
 TEST_F(RunnerTest, AFailureOfOneThreadEndsThePhaseAndReachesTheCaller) {

@@ -37,5 +37,22 @@ TEST(PlannedOpsTest, AreThoseWithAShare) {
               ElementsAre("point-read", "scan"));
 }
 
+TEST(RunsInTasksTest, TellsWhichWorkloadsSeveralProcessesCanPerform) {
+  DatasetOptions data;
+  data.rows = 500;
+  const auto runs = [&](const std::string& workload, const WorkloadOptions& options = {}) {
+    return FindWorkload(workload)
+        .make(std::make_shared<const Dataset>(data), options)
+        ->runs_in_tasks();
+  };
+  EXPECT_TRUE(runs("point-read"));
+  EXPECT_TRUE(runs("multi-get"));
+  EXPECT_TRUE(runs("ycsb-d"));
+  EXPECT_TRUE(runs("mixed", {.mix = {{"insert", 5}, {"point-read", 95}}}));
+  EXPECT_FALSE(runs("mixed", {.mix = {{"erase", 5}, {"point-read", 95}}}));
+  EXPECT_FALSE(runs("linkbench"));
+  EXPECT_FALSE(runs("insert"));
+}
+
 }  // namespace
 }  // namespace testbed

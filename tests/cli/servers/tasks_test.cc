@@ -1,0 +1,189 @@
+// Tests a run of several tasks, which are processes of this host here, started by hand on a server
+// that runs already: no row is inserted twice or lost, and a task that dies is named.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/servers/given_server.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+#ifdef TESTBED_HAVE_MYSQL
+class TaskWordsTest : public CommandTest {
+ protected:
+  CommandResult Refused(const std::string& words) {
+    return Run("--engine mysql --rows 1000 --connect mysql://me@127.0.0.1:1/ --task 0/2 " + words);
+  }
+};
+
+TEST_F(TaskWordsTest, WhatSeveralTasksCannotDoIsOneSentence) {
+  if (!HasEngine("mysql")) GTEST_SKIP() << "there is no MariaDB here";
+  ExpectRefused(Run("--engine btree --rows 1000 --task 0/2"),
+                "--task: several tasks work on the database of a server that runs already");
+  ExpectRefused(Refused("--repeat 2"), "a run of several tasks does not take --repeat;");
+  ExpectRefused(Refused("--threads 1,2"), "does not take several numbers of --threads");
+  ExpectRefused(Refused("--operations 1"), "--operations that are fewer than the tasks");
+  ExpectRefused(Refused("--workload insert"), "--task: --workload only loads");
+  ExpectRefused(Refused("--workload linkbench-load,linkbench"),
+                "--task: several tasks cannot perform --workload linkbench-load together");
+  ExpectRefused(Refused("--workload insert,mixed --mix erase=1"),
+                "--task: several tasks cannot perform --workload mixed together");
+  ExpectRefused(Refused("--task-timeout 2"), "--task 0/2: task 1 has not come to 127.0.0.1:7717");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+class TasksTest : public GivenMariadbTest {
+ protected:
+  void SetUp() override {
+    GivenMariadbTest::SetUp();
+    if (IsSkipped()) return;
+    StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
+  }
+
+  // Returns the words of a task; all tasks have the same but for their numbers.
+  std::string Words(int task, int count, const std::string& words) const {
+    return "--engine mysql --io direct --page-size 16k --durability sync --rows 500 --threads 2 "
+           "--account off --quiet --dir d --task-address 127.0.0.1:" +
+           std::to_string(port_) + " --connect 'mysql://me@localhost/?socket=" +
+           (directory_ / "socket").string() + "' --task " + std::to_string(task) + "/" +
+           std::to_string(count) + " " + words;
+  }
+  // Returns whether a task other than the first has made its temporary directory, which it does
+  // when all tasks have come.
+  bool HaveCome() const {
+    const fs::directory_iterator entries(directory_);
+    return std::any_of(begin(entries), end(entries),
+                       [](const auto& entry) { return entry.path().extension() == ".tmp"; });
+  }
+  static bool HasEnded(pid_t process) {
+    int status = -1;
+    ::waitpid(process, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  static json Phase(const json& document, const std::string& name) {
+    for (const json& phase : document["runs"][0]["phases"]) {
+      if (phase["name"] == name) return phase;
+    }
+    return nullptr;
+  }
+
+  const unsigned port_ = FreePort();
+};
+
+// Returns the number of operations in the histograms of the phase.
+uint64_t InHistograms(const json& phase) {
+  uint64_t count = 0;
+  for (const json& op : phase["operations"]) {
+    for (const json& bucket : op["latency_ns_histogram"]) count += bucket[1].get<uint64_t>();
+  }
+  return count;
+}
+
+TEST_F(TasksTest, RowsAreExactAndSumsAreThoseOfAllTasks) {
+  const std::string words =
+      "--workload insert,mixed,point-read --mix insert=1,point-read=1 --operations 901 --warmup 0 "
+      "--verify all --json out.json";
+  std::vector<pid_t> others;
+  for (const int task : {1, 2}) {
+    others.push_back(Start(Words(task, 3, words), "env MYSQL_PWD=right"));
+  }
+  const CommandResult run = Run(Words(0, 3, words), "MYSQL_PWD=right");
+  for (const pid_t other : others) EXPECT_TRUE(HasEnded(other));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_NE(run.out.find("Tasks of the run"), std::string::npos) << run.out;
+  const json document = Json("out.json");
+  EXPECT_EQ(document["options"]["tasks"], 3);
+  for (const char* name : {"mixed", "point-read"}) {
+    const json phase = Phase(document, name);
+    ASSERT_TRUE(phase.is_object()) << name;
+    EXPECT_EQ(phase["count"], 901) << name;
+    EXPECT_EQ(InHistograms(phase), 901u);
+    EXPECT_EQ(phase["threads"], 6);
+    EXPECT_EQ(phase["wrong"], 0);
+    EXPECT_EQ(phase["verified"], 901);
+    ASSERT_EQ(phase["tasks"].size(), 3u);
+    EXPECT_EQ(phase["tasks"][0]["count"], 301);
+    EXPECT_EQ(phase["tasks"][1]["count"], 300);
+    EXPECT_EQ(phase["tasks"][2]["count"], 300);
+    for (const json& task : phase["tasks"]) {
+      // All are on this host, and have one clock.
+      EXPECT_LE(std::abs(task["clock_before"]["offset_us"].get<double>()),
+                task["clock_before"]["error_us"].get<double>() + 0.001);
+    }
+  }
+  const uint64_t inserted = Phase(document, "mixed")["rows_inserted"];
+  EXPECT_GT(inserted, 300u);
+  EXPECT_EQ(document["runs"][0]["database"]["rows"], 500 + inserted);
+
+  // A run that does not know the rows counts those that the server has.
+  json record = Json("d/testbed.json");
+  EXPECT_EQ(record["population"]["rows"], 500 + inserted);
+  record.erase("population");
+  std::ofstream(directory_ / "d/testbed.json") << record.dump();
+  const CommandResult again = Run(
+      "--engine mysql --io direct --page-size 16k --durability sync --rows 500 --account off "
+      "--quiet --dir d --reuse --workload point-read --operations 2000 --warmup 0 --verify all "
+      "--json again.json --connect 'mysql://me@localhost/?socket=" +
+          (directory_ / "socket").string() + "'",
+      "MYSQL_PWD=right");
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(Phase(Json("again.json"), "count-rows")["rows"], 500 + inserted);
+}
+
+TEST_F(TasksTest, TasksTakeTheDatabaseThatIsThere) {
+  const std::string words = "--seconds 0.5 --warmup 0.2 --workload ";
+  const CommandResult load = Run(
+      "--engine mysql --io direct --page-size 16k --durability sync --rows 500 --account off "
+      "--quiet --dir d --workload insert --connect 'mysql://me@localhost/?socket=" +
+          (directory_ / "socket").string() + "'",
+      "MYSQL_PWD=right");
+  ASSERT_EQ(load.code, 0) << load.err;
+  const std::string reads = words + "point-read --reuse --json out.json";
+  const pid_t other = Start(Words(1, 2, reads), "env MYSQL_PWD=right");
+  const CommandResult run = Run(Words(0, 2, reads), "MYSQL_PWD=right");
+  EXPECT_TRUE(HasEnded(other));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json phase = Phase(Json("out.json"), "point-read");
+  ASSERT_EQ(phase["tasks"].size(), 2u);
+  uint64_t count = 0;
+  for (const json& task : phase["tasks"]) {
+    EXPECT_GT(task["count"], 0);
+    count += task["count"].get<uint64_t>();
+  }
+  EXPECT_EQ(phase["count"], count);
+  uint64_t in_series = 0;
+  for (const json& second : phase["series"]) in_series += second["operations"].get<uint64_t>();
+  EXPECT_EQ(in_series, count);
+}
+
+TEST_F(TasksTest, ATaskThatIsKilledEndsTheRunWithASentenceThatNamesIt) {
+  const std::string words = "--workload insert,point-read --seconds 600 --warmup 0";
+  const pid_t other = Start(Words(1, 2, words), "env MYSQL_PWD=right");
+  const pid_t first =
+      Start(Words(0, 2, words + " --json out.json 2>first.err"), "env MYSQL_PWD=right");
+  EXPECT_TRUE(Becomes([&] { return HaveCome(); }));
+  LetItWork();
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  int status = -1;
+  ::waitpid(first, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << status;
+  const std::string told = Read(directory_ / "first.err");
+  EXPECT_NE(told.find("task 1 of 2 on host "), std::string::npos) << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+}
+#endif
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,216 @@
+// Tests the meetings of several tasks, which are threads here that talk over pairs of sockets, with
+// clocks that differ: all go on at one moment, and none waits for ever for one that is lost.
+#include "tools/run/tasks/task_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/error.h"
+#include "tools/output/json_text.h"
+#include "workloads/measure/clock.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::vector<std::string>& Hosts() {
+  static const std::vector<std::string> hosts = {"n0", "n1", "n2"};
+  return hosts;
+}
+
+// The clocks of the hosts are these nanoseconds ahead.
+constexpr int64_t kAhead[] = {0, 250'000'000, -3'000'000'000};
+
+TaskGroup::Now ClockOf(size_t task) {
+  return [task] { return SystemNs() + kAhead[task]; };
+}
+
+class TaskGroupTest : public testing::Test {
+ protected:
+  // Makes the groups of three tasks. Each begins where a test calls Begin.
+  explicit TaskGroupTest(double timeout = 30) {
+    std::vector<std::unique_ptr<TaskLink>> of_first;
+    tasks_.resize(3);
+    for (size_t task = 1; task < 3; ++task) {
+      int ends[2] = {-1, -1};
+      EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+      of_first.push_back(std::make_unique<TaskLink>(ends[0], ClockOf(0)));
+      std::vector<std::unique_ptr<TaskLink>> of_other;
+      of_other.push_back(std::make_unique<TaskLink>(ends[1], ClockOf(task)));
+      tasks_[task] = std::make_unique<TaskGroup>(static_cast<int>(task), Hosts(),
+                                                 std::move(of_other), timeout, ClockOf(task));
+    }
+    tasks_[0] = std::make_unique<TaskGroup>(0, Hosts(), std::move(of_first), timeout, ClockOf(0));
+  }
+
+  void BeginAll() {
+    for (const auto& task : tasks_) task->Begin();
+  }
+  // Has each of the tasks do the work in a thread of its own. Returns what each of them threw.
+  std::vector<std::string> InEach(const std::vector<size_t>& which,
+                                  const std::function<void(size_t, TaskGroup*)>& work) {
+    std::vector<std::string> thrown(tasks_.size());
+    std::vector<std::thread> threads;
+    for (const size_t task : which) {
+      threads.emplace_back([this, task, &work, &thrown] {
+        try {
+          work(task, tasks_[task].get());
+        } catch (const Error& error) {
+          thrown[task] = error.what();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return thrown;
+  }
+  static json AllTold(const std::vector<json>& told) { return told; }
+
+  std::vector<std::unique_ptr<TaskGroup>> tasks_;
+};
+
+class ImpatientTaskGroupTest : public TaskGroupTest {
+ protected:
+  ImpatientTaskGroupTest() : TaskGroupTest(2) {}
+};
+
+TEST_F(TaskGroupTest, AllGetTheAnswerToWhatAllHaveToldAndGoOnAtOneMoment) {
+  BeginAll();
+  std::vector<TaskGroup::Meeting> met(3);
+  std::vector<int64_t> went_on(3);
+  const std::vector<std::string> thrown = InEach({0, 1, 2}, [&](size_t task, TaskGroup* group) {
+    met[task] = group->Meet({.where = "a phase"}, {{"of", task}}, AllTold);
+    AwaitStart(met[task], group->now());
+    went_on[task] = SystemNs();
+  });
+  EXPECT_EQ(thrown, std::vector<std::string>(3));
+  const json all = {{{"of", 0}}, {{"of", 1}}, {{"of", 2}}};
+  ASSERT_EQ(met[0].offsets.size(), 3u);
+  EXPECT_EQ(met[0].offsets[0].ns, 0);
+  for (size_t task = 0; task < 3; ++task) {
+    EXPECT_EQ(met[task].answer, all);
+    const ClockOffset& offset = met[0].offsets[task];
+    EXPECT_LE(std::llabs(offset.ns - kAhead[task]), offset.error_ns) << task;
+    // By the clock that all share here, the moment is the same within that error.
+    EXPECT_LE(std::llabs(met[task].start_ns - kAhead[task] - met[0].start_ns), offset.error_ns);
+    EXPECT_GE(went_on[task], met[task].start_ns - kAhead[task]);
+  }
+}
+
+TEST_F(TaskGroupTest, AnyNumberOfMeetingsFollowEachOther) {
+  BeginAll();
+  const std::vector<std::string> thrown = InEach({0, 1, 2}, [](size_t, TaskGroup* group) {
+    for (int i = 0; i < 5; ++i) {
+      const std::string where = "meeting " + std::to_string(i);
+      const TaskGroup::Meeting met =
+          group->Meet({.where = where, .compares_clocks = false}, i, AllTold);
+      EXPECT_EQ(met.answer, json({i, i, i}));
+    }
+    group->End("");
+  });
+  EXPECT_EQ(thrown, std::vector<std::string>(3));
+}
+
+TEST_F(TaskGroupTest, WhatFailsInOneTaskEndsAllWithItsSentence) {
+  BeginAll();
+  const std::vector<std::string> thrown = InEach({0, 1, 2}, [](size_t task, TaskGroup* group) {
+    try {
+      if (task == 2) throw Error(Error::kRun, "the disk is full");
+      group->Meet({.where = "a phase"}, json(), AllTold);
+    } catch (const Error& error) {
+      group->End(error.what());
+      throw;
+    }
+  });
+  EXPECT_EQ(thrown[2], "the disk is full");
+  EXPECT_EQ(thrown[0], "task 2 of 3 on host n2 failed: the disk is full");
+  EXPECT_EQ(thrown[1], "task 0 of 3 on host n0 failed: " + thrown[0]);
+}
+
+TEST_F(TaskGroupTest, ATaskThatIsKilledIsNamedToTheOthers) {
+  BeginAll();
+  tasks_[1].reset();  // which closes its connection
+  const std::vector<std::string> thrown = InEach({0, 2}, [](size_t, TaskGroup* group) {
+    try {
+      group->Meet({.where = "a phase"}, json(), AllTold);
+    } catch (const Error& error) {
+      group->End(error.what());
+      throw;
+    }
+  });
+  EXPECT_EQ(thrown[0], "task 1 of 3 on host n1 has ended");
+  EXPECT_THAT(thrown[2], HasSubstr("task 1 of 3 on host n1 has ended"));
+  EXPECT_TRUE(TaskIsLost()) << "a phase that is under way ends early";
+}
+
+// A process that is stopped, or whose host the network has lost, keeps its connection.
+TEST_F(ImpatientTaskGroupTest, ATaskThatSaysNothingIsLostInTime) {
+  tasks_[0]->Begin();
+  tasks_[1]->Begin();  // and task 2 never does
+  const std::vector<std::string> thrown = InEach({0, 1}, [](size_t, TaskGroup* group) {
+    try {
+      group->Meet({.where = "a phase"}, json(), AllTold);
+    } catch (const Error& error) {
+      group->End(error.what());
+      throw;
+    }
+  });
+  EXPECT_EQ(thrown[0], "task 2 of 3 on host n2 has said nothing for 2 s (--task-timeout)");
+  EXPECT_EQ(thrown[1], "task 0 of 3 on host n0 failed: " + thrown[0]);
+}
+
+// Its clients may wait for a server that does not answer.
+TEST_F(TaskGroupTest, ATaskThatLivesAndDoesNotComeIsNamed) {
+  BeginAll();
+  const std::vector<std::string> thrown = InEach({0, 1}, [](size_t, TaskGroup* group) {
+    try {
+      group->Meet({.where = "the end of reads", .patience = 0.2}, json(), AllTold);
+    } catch (const Error& error) {
+      group->End(error.what());
+      throw;
+    }
+  });
+  EXPECT_THAT(thrown[0], HasSubstr("task 2 of 3 on host n2 lives, but has not come to the end of "
+                                   "reads within 0.2 s"));
+  EXPECT_NE(thrown[1], "");
+}
+
+TEST_F(TaskGroupTest, TasksThatAreNotAtTheSamePlaceEnd) {
+  BeginAll();
+  const std::vector<std::string> thrown = InEach({0, 1, 2}, [](size_t task, TaskGroup* group) {
+    try {
+      group->Meet({.where = task == 1 ? "reads" : "writes"}, json(), AllTold);
+    } catch (const Error& error) {
+      group->End(error.what());
+      throw;
+    }
+  });
+  EXPECT_EQ(thrown[0], "task 1 of 3 on host n1 is at reads when the others are at writes");
+}
+
+TEST_F(TaskGroupTest, WhatIsNoLineOfATaskIsItsLoss) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const TaskLink other(ends[1], ClockOf(1));
+  std::vector<std::unique_ptr<TaskLink>> links;
+  links.push_back(std::make_unique<TaskLink>(ends[0], ClockOf(0)));
+  TaskGroup group(0, {"n0", "n1"}, std::move(links), 30, ClockOf(0));
+  group.Begin();
+  const std::string noise = "GET / HTTP/1.1\r\n\r\n";
+  ASSERT_EQ(::send(other.fd(), noise.data(), noise.size(), 0),
+            static_cast<ssize_t>(noise.size()));
+  EXPECT_THROW(group.Meet({.where = "a phase"}, json(), AllTold), Error);
+}
+
+}  // namespace
+}  // namespace testbed

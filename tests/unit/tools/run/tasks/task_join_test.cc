@@ -1,0 +1,140 @@
+// Tests how tasks find each other over the loopback: those of one run do, and whatever is none of
+// it is refused with a sentence that names what differs.
+#include "tools/run/tasks/task_join.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/error.h"
+#include "workloads/measure/clock.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// Returns a port of the loopback that is free now.
+std::string FreeTaskPort() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return std::to_string(ntohs(address.sin_port));
+}
+
+class JoinTasksTest : public testing::Test {
+ protected:
+  TaskOptions At(int index, int count) const {
+    TaskOptions options;
+    options.task = std::to_string(index) + "/" + std::to_string(count);
+    options.index = index;
+    options.count = count;
+    options.host = "127.0.0.1";
+    options.port = port_;
+    options.timeout = timeout_;
+    return options;
+  }
+  // Joins the tasks with these options and plans, each in a thread of its own. Returns what each of
+  // them was refused with.
+  std::vector<std::string> Join(const std::vector<TaskOptions>& options,
+                                const std::vector<json>& plans) {
+    std::vector<std::string> refused(options.size());
+    groups_.clear();
+    groups_.resize(options.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < options.size(); ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          groups_[i] = JoinTasks(options[i], plans[i]);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), Error::kUsage);
+          refused[i] = error.what();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return refused;
+  }
+
+  const std::string port_ = FreeTaskPort();
+  double timeout_ = 30;
+  std::vector<std::unique_ptr<TaskGroup>> groups_;
+};
+
+TEST_F(JoinTasksTest, TasksOfOneRunFindEachOther) {
+  const json plan = {{"seconds", 20}};
+  EXPECT_EQ(Join({At(2, 3), At(0, 3), At(1, 3)}, {plan, plan, plan}), std::vector<std::string>(3));
+  for (size_t i = 0; i < 3; ++i) ASSERT_NE(groups_[i], nullptr);
+  EXPECT_EQ(groups_[0]->index(), 2);
+  EXPECT_EQ(groups_[1]->index(), 0);
+  EXPECT_EQ(groups_[1]->count(), 3);
+  EXPECT_FALSE(groups_[0]->host(2).empty());
+}
+
+TEST_F(JoinTasksTest, AnotherPlanIsRefusedByTheNameOfTheOption) {
+  const json plan = {{"rows", 5}, {"verify_every", 64}}, other = {{"rows", 5}, {"verify_every", 1}};
+  for (const std::string& sentence : Join({At(0, 2), At(1, 2)}, {plan, other})) {
+    EXPECT_THAT(sentence, HasSubstr("has verify-every 1 and task 0 has 64"));
+  }
+}
+
+TEST_F(JoinTasksTest, AnotherCountIsRefused) {
+  const json plan = {{"rows", 5}};
+  for (const std::string& sentence : Join({At(0, 2), At(1, 3)}, {plan, plan})) {
+    EXPECT_THAT(sentence, HasSubstr("has --task .../3 and task 0 has .../2"));
+  }
+}
+
+TEST_F(JoinTasksTest, ATaskThatDoesNotComeIsNamed) {
+  timeout_ = 0.5;
+  EXPECT_THAT(Join({At(0, 3)}, {json::object()})[0], HasSubstr("task 1, 2 has not come to 127."));
+  EXPECT_THAT(Join({At(1, 3)}, {json::object()})[0], HasSubstr("task 0 cannot be reached at 127."));
+}
+
+TEST_F(JoinTasksTest, AStrangerOnThePortKeepsNobodyOut) {
+  const json plan = {{"rows", 5}};
+  std::thread stranger([this] {
+    std::string why;
+    std::unique_ptr<TaskLink> link;
+    while (link == nullptr) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      link = ConnectToTask("127.0.0.1", port_, SystemNs, &why);
+    }
+    link->Send({{"hello", "world"}});
+  });
+  EXPECT_EQ(Join({At(0, 2), At(1, 2)}, {plan, plan}), std::vector<std::string>(2));
+  stranger.join();
+}
+
+TEST_F(JoinTasksTest, AnAddressThatIsTakenOrOfAnotherHostIsRefused) {
+  const TaskListener taken("127.0.0.1", port_);
+  EXPECT_THAT(Join({At(0, 2)}, {json::object()})[0], HasSubstr("task 0 cannot listen there"));
+  TaskOptions elsewhere = At(0, 2);
+  elsewhere.host = "192.0.2.1";  // of no host (RFC 5737)
+  EXPECT_THAT(Join({elsewhere}, {json::object()})[0], HasSubstr("--task-address 192.0.2.1:"));
+}
+
+TEST(PlanDifferenceTest, NamesTheFirstOptionThatDiffers) {
+  const json first = {{"engine", "mysql"}, {"threads", {8}}};
+  EXPECT_EQ(PlanDifference(first, first, "task 1"), "");
+  EXPECT_EQ(PlanDifference(first, {{"engine", "mysql"}, {"threads", {4}}}, "task 1"),
+            "task 1 has threads [4] and task 0 has [8]; give all tasks the same options");
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,208 @@
+// Tests how the phases of several tasks become one: what a task tells must arrive as it was, counts
+// must add up, and percentiles must be those of all operations together.
+#include "tools/run/tasks/task_result.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "device/error.h"
+#include "tools/output/json_text.h"
+#include "tools/run/run_json.h"
+#include "workloads/random.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kBegin = 1'700'000'000'000'000'000;
+
+OpKind ReadOp() { return DefineOp("point-read", Ground::kForeground); }
+OpKind InsertOp() { return DefineOp("insert", Ground::kForeground); }
+
+// A task whose reads take `least_ns` and more, two seconds long.
+PhaseRecord PhaseOf(int task, uint64_t least_ns, std::vector<uint64_t>* all) {
+  Random random(static_cast<uint64_t>(task) + 1);
+  Histogram seconds[2], reads;
+  PhaseRecord phase{.name = "mixed", .kind = PhaseKind::kMeasure, .seconds = 2};
+  PhaseRecord::Work& work = phase.work.emplace();
+  work.threads = 2;
+  work.ops = {ReadOp(), InsertOp()};
+  PhaseResult& result = work.result;
+  result.seconds = 2;
+  result.ops = {{.op = ReadOp(), .count = 0, .latency = {}, .intended = {}},
+                {.op = InsertOp(), .count = 0, .latency = {}, .intended = {}}};
+  for (int i = 0; i < 3000; ++i) {
+    const uint64_t ns = least_ns + random.Below(least_ns);
+    all->push_back(ns);
+    reads.Record(ns);
+    seconds[i % 2].Record(ns);
+  }
+  result.ops[0].count = 3000;
+  result.ops[0].latency.Add(reads);
+  result.ops[1].unanswered = 1;
+  for (const Histogram& second : seconds) {
+    HistogramCounts counts;
+    counts.Add(second);
+    Interval interval{};
+    interval.end_seconds = static_cast<double>(result.series.size() + 1) + 0.001;
+    interval.operations = 1500;
+    interval.counts = {1500, 0};
+    interval.max_latency_ns = {counts.max_ns(), 0};
+    interval.latency_ns = counts.Buckets();
+    interval.sum_ns = counts.sum_ns();
+    interval.max_ns = counts.max_ns();
+    interval.host_context_switches = static_cast<uint64_t>(task) + 7;
+    result.series.push_back(interval);
+  }
+  result.totals.rows_read = 3000;
+  result.totals.rows_inserted = 10;
+  result.verified = 5;
+  result.thread_operations = {1000, 2000};
+  result.thread_seconds = {2, 1.9};
+  phase.account.cpu_user_seconds = 1.5;
+  phase.account.counts_wire = true;
+  phase.account.ledger.ops[ReadOp().id].operations = 3000;
+  phase.account.ledger.ops[ReadOp().id].wire = {
+      .round_trips = 3000, .sent_bytes = 70, .received_bytes = 80};
+  phase.account.engine.block_reads = 400;
+  return phase;
+}
+
+// What the task tells, sent as text and read again.
+PhaseRecord Sent(const PhaseRecord& phase) {
+  return TaskResultFrom(ParseJson(JsonText(TaskResultJson(phase))), phase.work->ops);
+}
+
+// Three tasks, whose latencies and clocks differ. Task 1 begins 5 ms late.
+class MergeTasksTest : public testing::Test {
+ protected:
+  MergeTasksTest() {
+    clocks_.hosts = {"n0", "n1", "n2"};
+    clocks_.before = {{0, 0}, {250'000'000, 4000}, {-9'000'000'000, 5000}};
+    clocks_.after = {{0, 0}, {250'001'000, 4000}, {-9'000'000'000, 5000}};
+    clocks_.start_ns = kBegin;
+    const int64_t late[] = {0, 5'000'000, 0};
+    for (int task = 0; task < 3; ++task) {
+      const auto at = static_cast<size_t>(task);
+      PhaseRecord phase = PhaseOf(task, 100'000ull << (3 * task), &all_);
+      phase.work->result.began_ns = kBegin + late[at] + clocks_.before[at].ns;
+      if (task == 0) {
+        merged_ = phase;
+      } else {
+        others_.push_back(Sent(phase));
+      }
+    }
+    std::sort(all_.begin(), all_.end());
+    MergeTasks(others_, clocks_, &merged_);
+  }
+
+  std::vector<uint64_t> all_;  // the latencies of all tasks
+  std::vector<PhaseRecord> others_;
+  TaskClocks clocks_;
+  PhaseRecord merged_;
+};
+
+TEST_F(MergeTasksTest, PercentilesAreThoseOfAllOperations) {
+  const HistogramCounts& latency = merged_.work->result.ops[0].latency;
+  Histogram h;
+  for (const uint64_t ns : all_) h.Record(ns);
+  HistogramCounts whole;
+  whole.Add(h);
+  EXPECT_EQ(latency.Buckets(), whole.Buckets());
+  EXPECT_EQ(latency.max_ns(), all_.back());
+  EXPECT_NEAR(latency.mean_ns(), whole.mean_ns(), 1e-6 * whole.mean_ns());
+  for (const double p : {0.5, 0.99, 0.999}) EXPECT_EQ(latency.Percentile(p), whole.Percentile(p));
+  // The mean of the tasks' 99th percentiles would be another figure.
+  double mean = 0;
+  for (const TaskFigures& task : merged_.tasks) {
+    mean += static_cast<double>(task.latency.Percentile(0.99)) / 3;
+  }
+  EXPECT_LT(mean, 0.7 * static_cast<double>(latency.Percentile(0.99)));
+}
+
+TEST_F(MergeTasksTest, CountsAddUpAndTheRateIsOfTheIntervalOfAll) {
+  const PhaseResult& result = merged_.work->result;
+  EXPECT_EQ(result.operations(), 9000u);
+  EXPECT_EQ(result.unanswered(), 3u);
+  EXPECT_EQ(result.totals.rows_inserted, 30u);
+  EXPECT_EQ(result.verified, 15u);
+  EXPECT_EQ(merged_.work->threads, 6);
+  EXPECT_EQ(result.thread_operations, (std::vector<uint64_t>{1000, 2000, 1000, 2000, 1000, 2000}));
+  EXPECT_EQ(result.thread_seconds.size(), 6u);
+  EXPECT_NEAR(result.seconds, 2.005, 1e-9) << "from the first begin to the last end";
+  EXPECT_EQ(merged_.seconds, result.seconds);
+  const json phase = PhaseJson(merged_);
+  EXPECT_NEAR(phase["rate"].get<double>(), 9000 / 2.005, 1e-3);
+}
+
+TEST_F(MergeTasksTest, ASecondHasTheOperationsOfAllTasksInIt) {
+  const std::vector<Interval>& series = merged_.work->result.series;
+  ASSERT_EQ(series.size(), 2u);
+  HistogramCounts by_hand;
+  for (const PhaseRecord& other : others_) {
+    const Interval& second = other.work->result.series[1];
+    by_hand.AddBuckets(second.latency_ns, second.sum_ns, second.max_ns);
+  }
+  EXPECT_EQ(series[1].operations, 4500u);
+  EXPECT_EQ(series[1].counts, (std::vector<uint64_t>{4500, 0}));
+  EXPECT_EQ(series[1].max_ns, by_hand.max_ns()) << "task 2 is the slowest";
+  EXPECT_GT(series[1].p99_ns, series[1].p50_ns);
+  EXPECT_EQ(series[1].host_context_switches, 7u) << "the host is that of task 0";
+  EXPECT_TRUE(series[1].latency_ns.empty());
+}
+
+TEST_F(MergeTasksTest, OfTheAccountWhatIsOfTheTasksIsSummedAndWhatIsOfTheServerIsNot) {
+  const PhaseAccount& account = merged_.account;
+  const LedgerCounts::Op& read = account.ledger.ops[ReadOp().id];
+  EXPECT_EQ(read.operations, 9000u);
+  EXPECT_EQ(read.wire, (WireCounts{9000, 210, 240}));
+  EXPECT_DOUBLE_EQ(account.cpu_user_seconds, 4.5);
+  EXPECT_EQ(account.engine.block_reads, 400u);
+}
+
+TEST_F(MergeTasksTest, EachTaskIsToldApart) {
+  ASSERT_EQ(merged_.tasks.size(), 3u);
+  const json tasks = PhaseJson(merged_)["tasks"];
+  ASSERT_EQ(tasks.size(), 3u);
+  EXPECT_EQ(tasks[1]["task"], 1);
+  EXPECT_EQ(tasks[1]["host"], "n1");
+  EXPECT_EQ(tasks[1]["count"], 3000);
+  EXPECT_EQ(tasks[1]["rate"], 1500);
+  EXPECT_EQ(tasks[1]["threads"], 2);
+  EXPECT_EQ(tasks[1]["unanswered"], 1);
+  EXPECT_EQ(tasks[1]["began_late_us"], 5000);
+  EXPECT_EQ(tasks[1]["clock_before"], json({{"offset_us", 250'000.0}, {"error_us", 4.0}}));
+  EXPECT_EQ(tasks[1]["clock_after"]["offset_us"], 250'001.0);
+  EXPECT_EQ(tasks[0]["began_late_us"], 0);
+  EXPECT_GT(tasks[2]["latency_us"]["p50"].get<double>(), 6000);
+}
+
+TEST(TaskResultTest, ArrivesAsItWas) {
+  std::vector<uint64_t> all;
+  PhaseRecord phase = PhaseOf(1, 1000, &all);
+  PhaseResult& result = phase.work->result;
+  Histogram waited;
+  waited.Record(2'000'000);
+  result.lateness.Add(waited);
+  result.ops[0].intended.Add(waited);
+  result.ops[0].undone.Add(waited);
+  result.undone.Add(waited);
+  result.backlog_seconds = 0.25;
+  result.wrong = 1;
+  result.first_wrong = "a wrong answer";
+  result.ended_because = "no row is left";
+  result.addresses = {{.name = "n1:1", .threads = 2, .count = 4}};
+  phase.foreign_cpu_share = 0.125;
+  const json told = TaskResultJson(phase);
+  EXPECT_EQ(TaskResultJson(Sent(phase)), told);
+  json damaged = told;
+  damaged.erase("ops");
+  EXPECT_THROW(TaskResultFrom(damaged, phase.work->ops), Error);
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,255 @@
+#include "tools/run/tasks/task_group.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "device/error.h"
+#include "device/os/signal_guard.h"
+#include "device/os/thread.h"
+
+namespace testbed {
+namespace {
+
+using nlohmann::json;
+using std::chrono::steady_clock;
+
+std::atomic<bool> task_lost{false};
+
+// How often a task says that it lives, and how often its thread looks whether it is to end.
+constexpr std::chrono::seconds kSayAlive(1);
+constexpr int kLookMs = 50;
+// Exchanges of which the fastest tells the offset of a clock.
+constexpr int kExchanges = 16;
+// Time between the last arrival and the start, in which all tasks learn of it.
+constexpr int64_t kToStartNs = 50'000'000, kToStartPerTaskNs = 1'000'000;
+
+double SecondsSince(steady_clock::time_point begin) {
+  return std::chrono::duration<double>(steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+bool TaskIsLost() { return task_lost.load(std::memory_order_relaxed); }
+
+TaskGroup::TaskGroup(int index, std::vector<std::string> hosts,
+                     std::vector<std::unique_ptr<TaskLink>> links, double timeout, Now now)
+    : index_(index),
+      hosts_(std::move(hosts)),
+      links_(std::move(links)),
+      timeout_(timeout),
+      now_(std::move(now)),
+      inbox_(links_.size()),
+      lost_(links_.size()) {
+  for (const auto& link : links_) link->LimitSends(timeout_);
+}
+
+TaskGroup::~TaskGroup() {
+  ending_ = true;
+  if (watch_.joinable()) watch_.join();
+}
+
+std::string TaskGroup::NameOf(size_t task) const {
+  return fmt::format("task {} of {} on host {}", task, hosts_.size(), hosts_[task]);
+}
+
+void TaskGroup::Begin() {
+  task_lost = false;
+  heard_.assign(links_.size(), steady_clock::now());
+  watch_ = StartThread("the tasks of the run", [this] { Watch(); });
+}
+
+// Runs on the thread of Begin.
+void TaskGroup::Watch() {
+  steady_clock::time_point said{};
+  std::vector<bool> open(links_.size(), true);
+  while (!ending_) {
+    std::vector<pollfd> fds;
+    for (size_t i = 0; i < links_.size(); ++i) {
+      fds.push_back({open[i] ? links_[i]->fd() : -1, POLLIN, 0});
+    }
+    ::poll(fds.data(), fds.size(), kLookMs);
+    for (size_t i = 0; i < links_.size() && !ending_; ++i) {
+      if (!open[i]) continue;
+      std::vector<TaskLine> lines;
+      open[i] = links_[i]->Read(0, &lines);
+      if (!lines.empty()) heard_[i] = steady_clock::now();
+      try {
+        TakeLines(i, std::move(lines));
+      } catch (const std::exception&) {
+        open[i] = false;  // its lines are not those of a task
+      }
+      if (!open[i]) Lose(i, "has ended");
+      if (SecondsSince(heard_[i]) > timeout_) {
+        Lose(i, fmt::format("has said nothing for {:g} s (--task-timeout)", timeout_));
+      }
+    }
+    if (steady_clock::now() - said < kSayAlive) continue;
+    said = steady_clock::now();
+    for (size_t i = 0; i < links_.size() && !ending_; ++i) {
+      if (open[i]) links_[i]->Send({{"alive", true}});
+    }
+  }
+}
+
+void TaskGroup::TakeLines(size_t link, std::vector<TaskLine> lines) {
+  for (TaskLine& line : lines) {
+    if (line.line.contains("alive")) continue;
+    if (line.line.contains("ask_time")) {
+      // Whoever asks waits for nothing else, so what comes late here makes its offset uncertain.
+      const int64_t asked = line.line.value("ask_time", int64_t{0}), received = line.at_ns;
+      links_[link]->SendMade([&] {
+        return json{{"time", {asked, received, now_()}}};
+      });
+      continue;
+    }
+    if (line.line.contains("failed")) {
+      Lose(link, "failed: " + line.line.value("failed", std::string()));
+      continue;
+    }
+    const LockGuard lock(mutex_);
+    inbox_[link].push_back(std::move(line));
+    changed_.notify_all();
+  }
+}
+
+void TaskGroup::Lose(size_t link, const std::string& why) {
+  const LockGuard lock(mutex_);
+  if (!lost_[link].empty()) return;
+  lost_[link] = why;
+  task_lost = true;
+  changed_.notify_all();
+}
+
+void TaskGroup::ThrowIfLost() {
+  const LockGuard lock(mutex_);
+  for (size_t i = 0; i < lost_.size(); ++i) {
+    if (!lost_[i].empty()) throw Error(Error::kRun, NameOf(TaskOf(i)) + " " + lost_[i]);
+  }
+}
+
+void TaskGroup::BreakWith(size_t link, const std::string& what) const {
+  throw Error(Error::kRun, fmt::format("{} {}", NameOf(TaskOf(link)), what));
+}
+
+void TaskGroup::SendTo(size_t link, const json& line) {
+  if (links_[link]->Send(line)) return;
+  ThrowIfLost();  // which says more
+  BreakWith(link, "has ended");
+}
+
+// Returns the next line of the link. What a task has sent before it was lost is still taken.
+TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point begin,
+                         double patience) {
+  for (;;) {
+    {
+      const LockGuard lock(mutex_);
+      if (inbox_[link].empty()) {
+        changed_.wait_for(mutex_, std::chrono::milliseconds(kLookMs));
+      }
+      if (!inbox_[link].empty()) {
+        TaskLine line = std::move(inbox_[link].front());
+        inbox_[link].pop_front();
+        return line;
+      }
+    }
+    ThrowIfLost();
+    if (StopRequested()) throw Stopped("while it waited for the other tasks at " + at.where);
+    if (patience > 0 && SecondsSince(begin) > patience) {
+      BreakWith(link, fmt::format("lives, but has not come to {} within {:g} s (--task-timeout)",
+                                  at.where, patience));
+    }
+  }
+}
+
+// Asks the task of the link for its time, several times.
+ClockOffset TaskGroup::Compare(size_t link, const At& at) {
+  std::vector<ClockExchange> exchanges;
+  for (int i = 0; i < kExchanges; ++i) {
+    const bool sent = links_[link]->SendMade([this] { return json{{"ask_time", now_()}}; });
+    if (!sent) BreakWith(link, "has ended");
+    const TaskLine answer = Take(link, at, steady_clock::now(), timeout_);
+    const json times = answer.line.value("time", json::array());
+    const bool whole = times.size() == 3 &&
+                       std::all_of(times.begin(), times.end(),
+                                   [](const json& time) { return time.is_number_integer(); });
+    if (!whole) BreakWith(link, "did not tell its time at " + at.where);
+    exchanges.push_back({times[0].get<int64_t>(), times[1].get<int64_t>(),
+                         times[2].get<int64_t>(), answer.at_ns});
+  }
+  return OffsetOf(exchanges);
+}
+
+TaskGroup::Meeting TaskGroup::Meet(const At& at, const json& told, const Unite& unite) {
+  return index_ == 0 ? MeetAsFirst(at, told, unite) : MeetAsOther(at, told);
+}
+
+TaskGroup::Meeting TaskGroup::MeetAsFirst(const At& at, const json& told, const Unite& unite) {
+  std::vector<json> all;
+  all.push_back(told);
+  const steady_clock::time_point begin = steady_clock::now();
+  for (size_t i = 0; i < links_.size(); ++i) {
+    const TaskLine line = Take(i, at, begin, at.patience);
+    const std::string where = line.line.value("at", std::string());
+    if (where != at.where) {
+      BreakWith(i, fmt::format("is at {} when the others are at {}", where, at.where));
+    }
+    all.push_back(line.line.value("told", json()));
+  }
+  Meeting met;
+  if (at.compares_clocks) {
+    met.offsets.push_back({});
+    for (size_t i = 0; i < links_.size(); ++i) met.offsets.push_back(Compare(i, at));
+  }
+  met.answer = unite(std::move(all));
+  const auto others = static_cast<int64_t>(links_.size());
+  met.start_ns = now_() + kToStartNs + others * kToStartPerTaskNs;
+  for (size_t i = 0; i < links_.size(); ++i) {
+    const int64_t offset = at.compares_clocks ? met.offsets[i + 1].ns : 0;
+    SendTo(i, {{"go", at.where}, {"start", met.start_ns + offset}, {"answer", met.answer}});
+  }
+  return met;
+}
+
+TaskGroup::Meeting TaskGroup::MeetAsOther(const At& at, const json& told) {
+  SendTo(0, {{"at", at.where}, {"told", told}});
+  // Task 0 may have come before the last one and waits for it as long.
+  const TaskLine line = Take(0, at, steady_clock::now(), at.patience * 2);
+  if (line.line.value("go", std::string()) != at.where) {
+    BreakWith(0, "is not at " + at.where + " as the others are");
+  }
+  Meeting met;
+  met.answer = line.line.value("answer", json());
+  met.start_ns = line.line.value("start", int64_t{0});
+  return met;
+}
+
+void TaskGroup::End(const std::string& why) {
+  if (!why.empty()) {
+    for (const auto& link : links_) {
+      try {
+        link->Send({{"failed", why}});
+      } catch (const std::exception&) {
+        // The others see the end of the connection.
+      }
+    }
+  }
+  ending_ = true;
+  if (watch_.joinable()) watch_.join();
+}
+
+void AwaitStart(const TaskGroup::Meeting& met, const TaskGroup::Now& now) {
+  constexpr int64_t kNapNs = 10'000'000;
+  constexpr double kMostSeconds = 10;  // whoever sets a clock meanwhile must not stop the run
+  const steady_clock::time_point begin = steady_clock::now();
+  while (SecondsSince(begin) < kMostSeconds) {
+    const int64_t left = met.start_ns - now();
+    if (left <= 0 || TaskIsLost() || StopRequested()) return;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left, kNapNs)));
+  }
+}
+
+}  // namespace testbed

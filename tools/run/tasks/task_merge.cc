@@ -1,0 +1,157 @@
+// MergeTasks (task_result.h).
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "tools/run/tasks/task_result.h"
+
+namespace testbed {
+namespace {
+
+void AddOps(const PhaseResult& other, PhaseResult* sum) {
+  for (size_t k = 0; k < sum->ops.size() && k < other.ops.size(); ++k) {
+    PhaseResult::Op& to = sum->ops[k];
+    const PhaseResult::Op& op = other.ops[k];
+    to.count += op.count;
+    to.latency.Add(op.latency);
+    to.intended.Add(op.intended);
+    to.undone.Add(op.undone);
+    to.unanswered += op.unanswered;
+    to.longest_unanswered_ns = std::max(to.longest_unanswered_ns, op.longest_unanswered_ns);
+  }
+}
+
+void AddAddressesOf(const PhaseResult& other, PhaseResult* sum) {
+  for (size_t i = 0; i < sum->addresses.size() && i < other.addresses.size(); ++i) {
+    PhaseResult::Address& to = sum->addresses[i];
+    to.threads += other.addresses[i].threads;
+    to.count += other.addresses[i].count;
+    to.unanswered += other.addresses[i].unanswered;
+    to.latency.Add(other.addresses[i].latency);
+  }
+}
+
+// Adds all but the time and the seconds of the phase.
+void AddResult(const PhaseResult& other, PhaseResult* sum) {
+  AddOps(other, sum);
+  AddAddressesOf(other, sum);
+  sum->totals += other.totals;
+  sum->verified += other.verified;
+  sum->wrong += other.wrong;
+  if (sum->first_wrong.empty()) sum->first_wrong = other.first_wrong;
+  sum->partial = sum->partial || other.partial;
+  if (sum->ended_because.empty()) sum->ended_because = other.ended_because;
+  sum->lateness.Add(other.lateness);
+  sum->undone.Add(other.undone);
+  sum->backlog_seconds = std::max(sum->backlog_seconds, other.backlog_seconds);
+  sum->thread_operations.insert(sum->thread_operations.end(), other.thread_operations.begin(),
+                                other.thread_operations.end());
+  sum->extra_operations += other.extra_operations;
+  sum->thread_seconds.insert(sum->thread_seconds.end(), other.thread_seconds.begin(),
+                             other.thread_seconds.end());
+}
+
+// Adds the clients' figures of an interval; `latency` has the histogram of the sum.
+void AddSecond(const Interval& other, Interval* sum, HistogramCounts* latency) {
+  sum->end_seconds = std::max(sum->end_seconds, other.end_seconds);
+  sum->operations += other.operations;
+  sum->counts.resize(std::max(sum->counts.size(), other.counts.size()));
+  sum->max_latency_ns.resize(sum->counts.size());
+  for (size_t k = 0; k < other.counts.size(); ++k) {
+    sum->counts[k] += other.counts[k];
+    if (k >= other.max_latency_ns.size()) continue;
+    sum->max_latency_ns[k] = std::max(sum->max_latency_ns[k], other.max_latency_ns[k]);
+  }
+  latency->AddBuckets(other.latency_ns, other.sum_ns, other.max_ns);
+}
+
+// Returns the seconds of all tasks. Each interval counts in the second at whose end it ended; that
+// of a task which was stopped for a while has all that it did since its last one. What is of a host
+// and not of clients is that of task 0.
+std::vector<Interval> MergeSeconds(const std::vector<const PhaseResult*>& tasks) {
+  std::map<int64_t, std::vector<const Interval*>> by_second;
+  for (const PhaseResult* task : tasks) {
+    for (const Interval& i : task->series) {
+      by_second[std::max<int64_t>(1, std::llround(i.end_seconds))].push_back(&i);
+    }
+  }
+  std::vector<Interval> merged;
+  for (const auto& [second, intervals] : by_second) {
+    HistogramCounts latency;
+    Interval sum = *intervals.front();
+    latency.AddBuckets(sum.latency_ns, sum.sum_ns, sum.max_ns);
+    for (size_t i = 1; i < intervals.size(); ++i) AddSecond(*intervals[i], &sum, &latency);
+    sum.mean_ns = latency.mean_ns();
+    sum.p50_ns = latency.Percentile(0.5);
+    sum.p99_ns = latency.Percentile(0.99);
+    sum.p999_ns = latency.Percentile(0.999);
+    sum.max_ns = latency.max_ns();
+    sum.latency_ns.clear();  // nothing reads them any more
+    merged.push_back(std::move(sum));
+  }
+  return merged;
+}
+
+void AddAccount(const PhaseAccount& other, PhaseAccount* sum) {
+  for (const OpKind op : DefinedOps()) {
+    sum->ledger.ops[op.id].operations += other.ledger.ops[op.id].operations;
+    sum->ledger.ops[op.id].wire += other.ledger.ops[op.id].wire;
+  }
+  sum->cpu_user_seconds += other.cpu_user_seconds;
+  sum->cpu_system_seconds += other.cpu_system_seconds;
+  sum->process_read_bytes += other.process_read_bytes;
+  sum->process_write_bytes += other.process_write_bytes;
+  sum->major_faults += other.major_faults;
+  sum->context_switches += other.context_switches;
+}
+
+TaskFigures FiguresOf(const PhaseRecord& phase, int task, const TaskClocks& clocks) {
+  const auto at = static_cast<size_t>(task);
+  const PhaseResult& result = phase.work->result;
+  TaskFigures figures;
+  figures.task = task;
+  figures.host = clocks.hosts[at];
+  figures.threads = phase.work->threads;
+  figures.seconds = result.seconds;
+  figures.count = result.operations();
+  figures.unanswered = result.unanswered();
+  for (const PhaseResult::Op& op : result.ops) figures.latency.Add(op.latency);
+  figures.foreign_cpu_share = phase.foreign_cpu_share;
+  figures.clock_before = clocks.before[at];
+  figures.clock_after = clocks.after[at];
+  figures.late_ns = result.began_ns - clocks.before[at].ns - clocks.start_ns;
+  return figures;
+}
+
+}  // namespace
+
+void MergeTasks(const std::vector<PhaseRecord>& others, const TaskClocks& clocks,
+                PhaseRecord* phase) {
+  PhaseResult& sum = phase->work->result;
+  std::vector<const PhaseResult*> results = {&sum};
+  for (const PhaseRecord& other : others) results.push_back(&other.work->result);
+  phase->tasks.push_back(FiguresOf(*phase, 0, clocks));
+  for (size_t i = 0; i < others.size(); ++i) {
+    phase->tasks.push_back(FiguresOf(others[i], static_cast<int>(i) + 1, clocks));
+  }
+  // By the clock of task 0, from the first client's begin to the last one's end.
+  int64_t begin = INT64_MAX, end = INT64_MIN;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const int64_t began = results[i]->began_ns - clocks.before[i].ns;
+    begin = std::min(begin, began);
+    end = std::max(end, began + static_cast<int64_t>(results[i]->seconds * 1e9));
+  }
+  std::vector<Interval> series = MergeSeconds(results);
+  for (const PhaseRecord& other : others) {
+    AddResult(other.work->result, &sum);
+    AddAccount(other.account, &phase->account);
+    phase->work->threads += other.work->threads;
+  }
+  sum.series = std::move(series);
+  sum.seconds = static_cast<double>(end - begin) / 1e9;
+  phase->seconds = sum.seconds;
+}
+
+}  // namespace testbed
