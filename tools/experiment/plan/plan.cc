@@ -62,20 +62,23 @@ ExperimentScale FindScale(const Experiment& e, const PlanOptions& options) {
   return scale;
 }
 
-// Adds a cell for every combination of the axes' values from axis `depth` on; the last axis varies
-// fastest.
-void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* cells) {
+// Adds a cell for every combination of the axes' values from axis `depth` on, of those that `keep`
+// has; the last axis varies fastest.
+void Combine(const Experiment& e, const Where& keep, size_t depth, Cell* cell,
+             std::vector<Cell>* cells) {
   if (depth == e.axes.size()) {
     cells->push_back(*cell);
     return;
   }
   const Axis& axis = e.axes[depth];
+  const std::vector<std::string>& labels = keep.at(axis.name);
   for (const AxisValue& value : axis.values) {
+    if (std::find(labels.begin(), labels.end(), value.label) == labels.end()) continue;
     Cell next = *cell;
     next.labels[axis.name] = value.label;
     next.name += (next.name.empty() ? "" : " ") + axis.name + "=" + value.label;
     Overlay(value.options, &next.options);
-    Combine(e, depth + 1, &next, cells);
+    Combine(e, keep, depth + 1, &next, cells);
   }
 }
 
@@ -245,6 +248,20 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
   }
 }
 
+// Returns the labels whose cells are planned, by axis: those that the user names, else those that
+// the scale names, else all that run unasked.
+Where LabelsToKeep(const Experiment& e, const ExperimentScale& scale, const Where& only) {
+  Where keep = scale.labels;
+  for (const auto& [axis, labels] : only) keep[axis] = labels;
+  for (const Axis& axis : e.axes) {
+    if (keep.contains(axis.name)) continue;
+    for (const AxisValue& value : axis.values) {
+      if (!value.asked) keep[axis.name].push_back(value.label);
+    }
+  }
+  return keep;
+}
+
 // Makes cells that share a database load it with the options of the first of them. Otherwise a
 // round in another order would load it with other options, which show in its figures, and in the
 // levels of an LSM tree.
@@ -370,14 +387,11 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   for (const auto& [engine, of_load] : e.engine_load_options) CheckThreads(of_load, kOneLoad);
   if (!options.may_run_none) CheckOnly(e, options.only);
   for (const std::string& axis : options.split) CheckAxis(e, "--split", axis);
-  Where keep = scale.labels;  // the user's choice of an axis replaces the scale's
-  for (const auto& [axis, labels] : options.only) keep[axis] = labels;
-  std::vector<Cell> all, cells;
+  const Where keep = LabelsToKeep(e, scale, options.only);
+  std::vector<Cell> cells;
   Cell first;
-  Combine(e, 0, &first, &all);
-  for (Cell& cell : all) {
-    if (Matches(cell.labels, keep)) cells.push_back(cell);
-  }
+  Combine(e, keep, 0, &first, &cells);
+  std::erase_if(cells, [&keep](const Cell& cell) { return !Matches(cell.labels, keep); });
   for (Cell& cell : cells) SettleCell(e, options, scale, &cell);
   ShareLoads(&cells);
   const bool runs = std::any_of(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); });
