@@ -5,7 +5,7 @@
 // tools/setup/fetch_postgres.sh fetches: from 9.6 on, the oldest that testbed works with.
 //
 //   if (const Release* release = FindRelease("18.6")) programs = ProgramsOf(*release);
-//   FitConfiguration(settings.version, &configuration);
+//   FitConfiguration(version, &configuration);
 #ifndef TESTBED_ENGINES_POSTGRES_VERSIONS_H_
 #define TESTBED_ENGINES_POSTGRES_VERSIONS_H_
 

@@ -1,7 +1,7 @@
 // Findings that are judged again: the same claims with the same numbers, on other values of an
 // axis, such as on an engine behind its server ([[again]] of an experiment's file).
 //
-//   for (const Finding& finding : FindingsAgain(e, again, is_there)) verdicts.push_back(...);
+//   for (const Finding& finding : FindingsAgain(e, again, is_there)) Check(finding);
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_AGAIN_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_AGAIN_H_
 
