@@ -63,14 +63,13 @@ Version ParseVersion(std::string_view text) {
 }
 
 std::string VersionName(Version version) {
-  return version < kPgWal ? fmt::format("{}.{}.{}", version / 10000, version / 100 % 100,
-                                        version % 100)
-                          : fmt::format("{}.{}", version / 10000, version % 10000);
+  if (version >= kPgWal) return fmt::format("{}.{}", version / 10000, version % 10000);
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
 std::string MajorName(Version version) {
-  return version < kPgWal ? fmt::format("{}.{}", version / 10000, version / 100 % 100)
-                          : fmt::format("{}", version / 10000);
+  if (version >= kPgWal) return fmt::format("{}", version / 10000);
+  return fmt::format("{}.{}", version / 10000, version / 100 % 100);
 }
 
 const std::vector<Release>& Releases() {

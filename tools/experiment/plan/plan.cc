@@ -273,6 +273,18 @@ void ShareLoads(std::vector<Cell>* cells) {
   }
 }
 
+// Returns why none of the cells runs: what keeps the first of them that the experiment itself does
+// not skip.
+std::string WhyNone(const Experiment& e, const std::vector<Cell>& cells) {
+  const auto is_kept = [&e](const Cell& cell) {
+    return std::none_of(e.skips.begin(), e.skips.end(),
+                        [&cell](const Skip& skip) { return skip.why == cell.skipped; });
+  };
+  const auto found = std::find_if(cells.begin(), cells.end(), is_kept);
+  const Cell& cell = found == cells.end() ? cells[0] : *found;
+  return cell.skipped.empty() ? "engine " + cell.waits_for + " is not in this build" : cell.skipped;
+}
+
 }  // namespace
 
 bool Matches(const std::map<std::string, std::string>& labels, const Where& where) {
@@ -399,10 +411,7 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
     throw Error(Error::kUsage,
                 cells.empty()
                     ? fmt::format("experiment {} has no cell with these settings", e.name)
-                    : fmt::format("experiment {} cannot run: {}", e.name,
-                                  cells[0].skipped.empty()
-                                      ? "engine " + cells[0].waits_for + " is not in this build"
-                                      : cells[0].skipped));
+                    : fmt::format("experiment {} cannot run: {}", e.name, WhyNone(e, cells)));
   }
   return InRounds(e, options, cells);
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engines/registry.h"
+#include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/experiment/expression.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/verdict/again.h"
@@ -130,6 +131,22 @@ TEST(ShippedServersTest, EachServerHasCellsThatRun) {
       EXPECT_GT(runs, 0u) << name << " " << label;
     }
   }
+}
+
+// The first cells of log-writes are those of other ways of writing, which no server has.
+TEST(ShippedServersTest, AServerThatIsNotHereNamesTheScriptThatFetchesIt) {
+  if (!HasServers()) GTEST_SKIP() << "an engine of servers is not in this build";
+  ::setenv("TESTBED_CACHE_DIR", "/nowhere", 1);
+  for (const auto& [name, axis_name] : kAxisOfServers) {
+    const Experiment e = LoadExperiment(name);
+    PlanOptions options;
+    options.scale = "small";
+    options.only[axis_name] = {"mariadb-10.1"};
+    const std::string why = ErrorOf([&] { PlanCells(e, options); });
+    EXPECT_NE(why.find("experiment " + name + " cannot run: "), std::string::npos) << why;
+    EXPECT_NE(why.find("tools/setup/fetch_mariadb.sh 10.1.23"), std::string::npos) << why;
+  }
+  ::unsetenv("TESTBED_CACHE_DIR");
 }
 
 // Returns whether each label that the part selects has a cell.
