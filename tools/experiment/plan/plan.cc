@@ -88,7 +88,9 @@ std::string LoadKey(const RunOptions& run, const std::string& scratch,
   std::string all = JsonText(DatabaseIdentity(run, load));
   // The variants of an engine read each other's databases, but for servers of different versions.
   const EngineInfo& info = FindEngine(run.engine_name);
+  const std::vector<std::string>& access = info.access_options;
   for (const auto& [name, value] : run.engine.extra) {
+    if (std::find(access.begin(), access.end(), name) != access.end()) continue;
     if (info.capabilities.server || name != info.variants) all += " " + name + "=" + value;
   }
   all += " " + scratch;

@@ -133,6 +133,25 @@ TEST(ShippedServersTest, EachServerHasCellsThatRun) {
   }
 }
 
+// A load takes longer than the reads.
+TEST(ShippedServersTest, HandlerAndSelectReadOneDatabaseOfAServer) {
+  if (!HasServers()) GTEST_SKIP() << "an engine of servers is not in this build";
+  const EveryServer servers;
+  const Experiment e = LoadExperiment("read-size");
+  const Where only = {{"engine", {"mariadb-10.1", "mariadb-10.1-sql", "mariadb-10.2"}},
+                      {"page-size", {"8k"}},
+                      {"keys", {"half"}},
+                      {"clients", {"40"}}};
+  std::map<std::string, std::string> loads;  // by label
+  for (const Cell& cell : Planned(e, "small", only)) {
+    if (cell.runs()) loads[cell.labels.at("engine")] = cell.load_key;
+  }
+  ASSERT_EQ(loads.size(), 3u);
+  EXPECT_NE(loads["mariadb-10.1"], "");
+  EXPECT_EQ(loads["mariadb-10.1"], loads["mariadb-10.1-sql"]);
+  EXPECT_NE(loads["mariadb-10.1"], loads["mariadb-10.2"]) << "files of another version";
+}
+
 // The first cells of log-writes are those of other ways of writing, which no server has.
 TEST(ShippedServersTest, AServerThatIsNotHereNamesTheScriptThatFetchesIt) {
   if (!HasServers()) GTEST_SKIP() << "an engine of servers is not in this build";
