@@ -172,9 +172,11 @@ std::string WriteStatistics(Version version) {
     return "SELECT buffers_checkpoint, buffers_clean, buffers_backend, checkpoints_timed + "
            "checkpoints_req FROM pg_stat_bgwriter";
   }
-  return "SELECT buffers_written, (SELECT buffers_clean FROM pg_stat_bgwriter), (SELECT "
-         "sum(writes)::bigint FROM pg_stat_io WHERE backend_type = 'client backend' AND object = "
-         "'relation'), num_done FROM pg_stat_checkpointer";
+  return fmt::format(
+      "SELECT buffers_written, (SELECT buffers_clean FROM pg_stat_bgwriter), (SELECT "
+      "sum(writes)::bigint FROM pg_stat_io WHERE backend_type = 'client backend' AND object = "
+      "'relation'), {} FROM pg_stat_checkpointer",
+      version < kCheckpointsDone ? "num_timed + num_requested" : "num_done");
 }
 
 std::string LogStatistics(Version version) {

@@ -32,6 +32,7 @@ inline constexpr Version kSharedMemoryType = 120000;        // before it memory 
 inline constexpr Version kWalStatistics = 140000;           // pg_stat_wal
 inline constexpr Version kFlushOfStatistics = 150000;       // pg_stat_force_next_flush
 inline constexpr Version kCheckpointerStatistics = 170000;  // pg_stat_checkpointer
+inline constexpr Version kCheckpointsDone = 180000;         // pg_stat_checkpointer.num_done
 inline constexpr Version kIoMethods = 180000;               // io_method; no wal_sync in pg_stat_wal
 inline constexpr Version kChecksumsByDefault = 180000;      // initdb turns checksums on unasked
 
