@@ -42,6 +42,9 @@ struct EngineInfo {
   std::function<std::string()> missing;
   // The extra option whose value may follow the name, as in --engine innodb:sql; empty: none.
   std::string variants;
+  // Extra options that say how the rows of a database are read and written, and change nothing in
+  // it: databases that differ in these alone are the same.
+  std::vector<std::string> access_options = {};
   Capabilities capabilities;
   // Returns whether `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;

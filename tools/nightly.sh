@@ -164,22 +164,23 @@ crash_servers() {
   return "$bad"
 }
 
-# Older servers of MariaDB, which continuous integration does without.
+# Servers of other releases than the distribution's, which continuous integration does without.
 part_old_servers() {
   [[ $(uname -m) == x86_64 ]] || cannot "their programs are for x86-64" || return
-  local release releases bad=0 cuts=()
+  local server servers release=() bad=0 cuts=()
   ((EUID != 0)) || cuts=(--power-cuts 20)
   command -v mvn >/dev/null || (packages+=(maven) && set_up) || return
-  mapfile -t releases < <("$source_dir/tools/setup/fetch_mariadb.sh")
-  for release in "${releases[@]}"; do
-    "$source_dir/tools/setup/fetch_mariadb.sh" "$release" >/dev/null || return
+  mapfile -t servers < <(awk '!/^#/ {print $1 "@" $2}' "$source_dir/tools/setup/server_releases")
+  for server in "${servers[@]}"; do
+    "$source_dir/tools/setup/fetch_${server%@*}.sh" "${server#*@}" >/dev/null || return
   done
-  TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R 'mysql_buffered_mariadb_|OldServerTest' || bad=1
-  for release in "${releases[@]}"; do
-    (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine mysql --server "mariadb@$release" --kills 50 \
-      --quiet "${cuts[@]}") || bad=1
-    (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine mysql --server "mariadb@$release" --kills 20 \
-      --quiet --durability lazy --lazy-interval 300) || bad=1
+  TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R 'mysql_buffered_mariadb_|OldServerTest|postgres_buffered_postgres_' || bad=1
+  for server in "${servers[@]}"; do
+    release=(--engine mysql --server "$server")
+    [[ $server != postgres@* ]] || release=(--engine postgres --server "$server")
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest "${release[@]}" --kills 50 --quiet "${cuts[@]}") || bad=1
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest "${release[@]}" --kills 20 --quiet --durability lazy \
+      --lazy-interval 300) || bad=1
   done
   return "$bad"
 }

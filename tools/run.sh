@@ -7,6 +7,7 @@
 #   tools/run.sh --engine rocksdb --cache-pct 20
 #   tools/run.sh --engine mysql --server mariadb   also installs that server (docs/servers.md)
 #   tools/run.sh --engine mysql --server mariadb@10.1.23   also fetches that one, by tools/setup/fetch_mariadb.sh
+#   tools/run.sh --engine postgres --server postgres@18.6  the same, by tools/setup/fetch_postgres.sh
 #   tools/run.sh --engine rocksdb@latest           a release that is not built is built first, by tools/build_engine.sh
 #   tools/run.sh --engine pebble                   also builds that engine's library, where Go is installed
 #   tools/run.sh --engine bf-tree --durability none   also builds that engine's library, where cargo is installed

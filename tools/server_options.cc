@@ -43,8 +43,8 @@ std::string EnginesOfServers() {
 void AddServerOptions(CLI::App& app, RunOptions& options) {
   AddNaming(app, "--server", "NAME[@VERSION]",
             "The server that the run starts, for an engine that is one: mariadb, mariadb@10.1.23, "
-            "mariadb@10.2.11, postgres, postgres@15 (`testbed list`)",
-            "the name of a server: mariadb, mariadb@10.1.23, postgres, postgres@15",
+            "mariadb@10.2.11, postgres, postgres@15, postgres@18.6 (`testbed list`)",
+            "the name of a server: mariadb, mariadb@10.1.23, postgres, postgres@15, postgres@18.6",
             &options.server);
   AddNaming(
       app, "--connect", "URL",

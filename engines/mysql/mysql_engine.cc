@@ -539,6 +539,7 @@ EngineInfo MysqlEngineInfo() {
     return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
   };
   info.variants = "server";
+  info.access_options = {"access"};
   info.servers = [] {
     std::vector<ServerChoice> all;
     for (const mysql::OldServer& server : mysql::OldServers()) {

@@ -12,11 +12,12 @@
 #include <string_view>
 #include <utility>
 
+#include "engines/postgres/versions.h"
+
 namespace testbed::postgres {
 namespace {
 
 constexpr size_t kMostInPipeline = 128, kMostBytesInPipeline = 256 << 10;
-constexpr int kOldestVersion = 120000;  // generated columns
 
 // The parameters of a connection. Those before dbname, which the target may give itself, end the
 // wait for a host that has answered nothing for two minutes, as when the network between is gone;
@@ -51,13 +52,6 @@ std::string OneLine(const char* message) {
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();
   return line;
-}
-
-// Returns a version of PostgreSQL as its documents write it: 9.6.24 is 90624, and 11.22 is 110022.
-std::string VersionText(int version) {
-  return version < 100000
-             ? fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100)
-             : fmt::format("{}.{}", version / 10000, version % 10000);
 }
 
 bool Says(const std::string& message, const char* words) {
@@ -95,8 +89,8 @@ PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()),
   try {
     if (const int version = libpq_.PQserverVersion(connection_); version < kOldestVersion) {
       throw Error(Error::kUsage,
-                  fmt::format("postgres needs a server of version 12 or later, and {} is {}",
-                              options_.shown, VersionText(version)));
+                  fmt::format("postgres needs a server of version {} or later, and {} is {}",
+                              MajorName(kOldestVersion), options_.shown, VersionName(version)));
     }
     if (!options_.setup.empty()) Run(options_.setup);
   } catch (...) {

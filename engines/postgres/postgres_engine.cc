@@ -23,6 +23,7 @@
 #include "engines/postgres/server.h"
 #include "engines/postgres/settings.h"
 #include "engines/postgres/target.h"
+#include "engines/postgres/versions.h"
 #include "engines/sql/addresses.h"
 #include "engines/sql/ownership.h"
 #include "engines/sql/session.h"
@@ -36,10 +37,6 @@ namespace fs = std::filesystem;
 
 constexpr char kMarker[] = "testbed_marker";
 
-// Makes the server publish its counts of this session now; otherwise it does so once a second.
-constexpr char kFarewell[] = "SELECT pg_stat_force_next_flush()";
-constexpr int kFirstWithFarewell = 150000;
-
 uint64_t Number(const std::string& text) {
   return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
 }
@@ -50,18 +47,17 @@ class PostgresEngine : public Engine {
 
   std::string name() const override { return "postgres"; }
   TableId OpenTable(const std::string& table) override { return store_->OpenTable(table); }
-  bool KeepsIndexes() const override { return true; }
+  bool KeepsIndexes() const override { return version_ >= kGeneratedColumns; }
   TableId OpenIndex(const std::string& index, TableId table,
                     const std::vector<IndexPart>& parts) override {
+    if (!KeepsIndexes()) return Engine::OpenIndex(index, table, parts);
     return store_->OpenIndex(index, table, parts);
   }
   std::unique_ptr<Session> NewSession() override {
-    return std::make_unique<SqlSession>(store_.get(),
-                                        version_ >= kFirstWithFarewell ? kFarewell : "");
+    return std::make_unique<SqlSession>(store_.get(), FlushOfStatistics(version_));
   }
   std::unique_ptr<Session> NewClientSession(int client) override {
-    return std::make_unique<SqlSession>(store_.get(),
-                                        version_ >= kFirstWithFarewell ? kFarewell : "",
+    return std::make_unique<SqlSession>(store_.get(), FlushOfStatistics(version_),
                                         AddressOfClient(client, store_->addresses()));
   }
   void Flush() override { Checkpoint(); }
@@ -98,7 +94,7 @@ class PostgresEngine : public Engine {
   std::vector<std::unique_ptr<SqlConnection>> lazy_connections_;
   std::vector<std::unique_ptr<ServedThread>> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
-  int version_ = 0;  // such as 150018
+  Version version_ = 0;  // of the server
   bool may_checkpoint_ = true, sees_buffers_ = false;
 };
 
@@ -213,8 +209,8 @@ FoundSchema PostgresEngine::FindSchema() {
 // Takes the session's advisory lock that stands for the schema. Such a lock has a number, not a
 // name.
 bool PostgresEngine::TryLockSchema() {
-  return store_->AskOne(fmt::format("SELECT pg_try_advisory_lock(hashtextextended('{}', 0))",
-                                    SchemaLockName(schema_))) == "t";
+  return store_->AskOne(fmt::format("SELECT pg_try_advisory_lock({})",
+                                    HashOf(version_, SchemaLockName(schema_)))) == "t";
 }
 
 void PostgresEngine::OpenSchema() {
@@ -317,7 +313,7 @@ std::vector<std::optional<EngineCounters>> PostgresEngine::CountersByAddress() c
 EngineCounters PostgresEngine::CountersOf(size_t address) const {
   EngineCounters c;
   const auto ask = [&](const std::string& sql) { return store_->Ask(sql, address); };
-  if (version_ >= kFirstWithFarewell) ask(kFarewell);
+  if (const std::string flush = FlushOfStatistics(version_); !flush.empty()) ask(flush);
   const auto database =
       ask("SELECT blks_read, blks_hit, xact_commit, xact_rollback, temp_bytes, deadlocks FROM "
           "pg_stat_database WHERE datname = current_database()");
@@ -330,14 +326,7 @@ EngineCounters PostgresEngine::CountersOf(size_t address) const {
     const char* const names[] = {"xact_commit", "xact_rollback", "temp_bytes", "deadlocks"};
     for (size_t i = 0; i < 4; ++i) c.more.emplace_back(names[i], Number(row[i + 2]));
   }
-  const auto writes = ask(
-      version_ >= 170000
-          ? "SELECT buffers_written, (SELECT buffers_clean FROM pg_stat_bgwriter), (SELECT "
-            "sum(writes)::bigint FROM pg_stat_io WHERE backend_type = 'client backend' AND object "
-            "= "
-            "'relation'), num_done FROM pg_stat_checkpointer"
-          : "SELECT buffers_checkpoint, buffers_clean, buffers_backend, checkpoints_timed + "
-            "checkpoints_req FROM pg_stat_bgwriter");
+  const auto writes = ask(WriteStatistics(version_));
   if (!writes.empty()) {
     c.blocks_written = Number(writes[0][0]) + Number(writes[0][1]) + Number(writes[0][2]);
     c.block_write_bytes = *c.blocks_written * kPageSize;
@@ -345,10 +334,8 @@ EngineCounters PostgresEngine::CountersOf(size_t address) const {
                                  "checkpoints"};
     for (size_t i = 0; i < 4; ++i) c.more.emplace_back(names[i], Number(writes[0][i]));
   }
-  if (version_ >= 140000) {
-    for (const SqlConnection::Row& row :
-         ask(version_ < 180000 ? "SELECT wal_bytes, wal_records, wal_fpi, wal_sync FROM pg_stat_wal"
-                               : "SELECT wal_bytes, wal_records, wal_fpi FROM pg_stat_wal")) {
+  if (const std::string log = LogStatistics(version_); !log.empty()) {
+    for (const SqlConnection::Row& row : ask(log)) {
       c.log_payload_bytes = Number(row[0]);
       c.more.emplace_back("wal_records", Number(row[1]));
       c.more.emplace_back("wal_full_page_images", Number(row[2]));
@@ -368,7 +355,8 @@ EngineCounters PostgresEngine::CountersOf(size_t address) const {
 DiskSize PostgresEngine::SizeOnDisk() const {
   if (server_ != nullptr) {
     return DiskSizeOf(dir_, [](const std::string& path) {
-      return path.find("/cluster/pg_wal/") != std::string::npos;
+      return path.find("/cluster/pg_wal/") != std::string::npos ||
+             path.find("/cluster/pg_xlog/") != std::string::npos;
     });
   }
   DiskSize size;
@@ -399,6 +387,16 @@ EngineInfo PostgresEngineInfo() {
     return std::make_unique<postgres::PostgresEngine>(dir, postgres::MakeSettings(options));
   };
   info.variants = "server";
+  info.servers = [] {
+    std::vector<ServerChoice> all;
+    for (const postgres::Release& release : postgres::Releases()) {
+      const std::string dir = postgres::ProgramsOf(release);
+      all.push_back({"postgres@" + release.name, release.from, "PostgreSQL " + release.name,
+                     postgres::HasPrograms(dir) ? dir + "/postgres" : "",
+                     postgres::FetchCommand(release)});
+    }
+    return all;
+  };
   return info;
 }
 

@@ -12,11 +12,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
+#include <utility>
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/interrupted.h"
+#include "engines/postgres/versions.h"
 
 namespace testbed::postgres {
 namespace {
@@ -44,7 +47,7 @@ std::string NameOfUser() {
 }  // namespace
 
 FileKind KindOfClusterFile(const std::string& path) {
-  if (path.starts_with("pg_wal/")) return FileKind::kLog;
+  if (path.starts_with("pg_wal/") || path.starts_with("pg_xlog/")) return FileKind::kLog;
   if (path.starts_with("base/pgsql_tmp/")) return FileKind::kTemp;
   if (path.starts_with("base/")) return FileKind::kData;
   return FileKind::kMeta;
@@ -67,11 +70,24 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
                             "load it anew with --fresh",
                             file));
   }
+  if (!is_new) CheckVersion();
   MayDiscard();
   if (is_new) MakeCluster();
   HoldCluster();
   AdmitThisUserAlone();
   Start();
+}
+
+// The server would refuse the files, too, and not name the server to give.
+void PrivateServer::CheckVersion() const {
+  std::ifstream file(cluster() + "/PG_VERSION");
+  std::string made;
+  std::getline(file, made);
+  if (made.empty() || made == MajorName(settings_.version)) return;
+  throw Error(Error::kUsage,
+              fmt::format("the database in {} is one of PostgreSQL {}, which this server, {}, "
+                          "cannot open: give --server postgres@{}, or load it anew with --fresh",
+                          dir(), made, VersionName(settings_.version), made));
 }
 
 ServerCommand PrivateServer::Command(const std::string& program,
@@ -132,11 +148,13 @@ void PrivateServer::InitDb(const std::string& directory) {
   for (const std::string& word :
        {std::string("--username=testbed"), std::string("--auth-local=peer"),
         std::string("--auth-host=reject"), std::string("--no-locale"),
-        std::string("--encoding=SQL_ASCII"), std::string("--no-sync"),
-        fmt::format("--wal-segsize={}", settings_.wal_segment_size >> 20)}) {
+        std::string("--encoding=SQL_ASCII"), std::string("-N")}) {  // -N: no sync, in all versions
     command.words.push_back(word);
   }
-  if (settings_.checksums) command.words.emplace_back("--data-checksums");
+  for (std::string& word : InitDbArguments(settings_.version, settings_.wal_segment_size,
+                                           settings_.checksums)) {
+    command.words.push_back(std::move(word));
+  }
   if (ServerProcess(command).Wait() == 0) return;
   const std::string complaint = Complaint();
   throw Failure(SaysFull(complaint), Error::kRun,

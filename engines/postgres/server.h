@@ -42,6 +42,8 @@ class PrivateServer : public ServerHome {
 
  private:
   ServerCommand Command(const std::string& program, const std::string& directory) const;
+  // Throws Error (kUsage) when the cluster was made by a version that reads other files.
+  void CheckVersion() const;
   void MakeCluster();
   void InitDb(const std::string& directory);
   void CopyTemplate(const std::string& templates);

@@ -1,7 +1,6 @@
 #include "engines/postgres/settings.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -15,6 +14,7 @@
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
 #include "engines/postgres/target.h"
+#include "engines/postgres/versions.h"
 #include "engines/sql/server_options.h"
 
 namespace testbed::postgres {
@@ -56,11 +56,6 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
   RefuseEngineOption("postgres", option, value, why);
 }
 
-bool HasPrograms(const std::string& dir) {
-  return ::access((dir + "/initdb").c_str(), X_OK) == 0 &&
-         ::access((dir + "/postgres").c_str(), X_OK) == 0;
-}
-
 // Returns the name of an option of the server, "name=value", as the server's documents write it: it
 // takes capital letters and hyphens in a name, too.
 std::string NameOf(const std::string& option) {
@@ -98,35 +93,74 @@ constexpr const char* kOfPrivateServer[] = {
     "server",           "programs",   "checksums",    "wal_segment_size", "checkpoint_log_bytes",
     "full_page_writes", "autovacuum", "server_option"};
 
-std::string Programs(const EngineOptions& options, const ExtraOptions& extra) {
-  if (extra.Has("programs")) {
-    const std::string& dir = options.extra.at("programs");
-    if (!dir.starts_with('/') || !HasPrograms(dir)) {
-      Refuse("programs", dir, "it takes the directory that has PostgreSQL's initdb and postgres");
-    }
-    return dir;
+// Returns whether the text is a major version as packages name it: 15, 9.6.
+bool IsMajor(const std::string& version) {
+  const bool digits =
+      !version.empty() && version.find_first_not_of("0123456789") == std::string::npos;
+  return (digits && version.size() <= 4) || version == MajorName(kOldestVersion);
+}
+
+// Throws Error (kUsage) for a version whose programs are not on this machine. `release` has it, if
+// there is one to fetch.
+[[noreturn]] void RefuseMissing(const std::string& version, const Release* release) {
+  if (release != nullptr && release->name == version) {
+    throw Error(Error::kUsage,
+                fmt::format("PostgreSQL {} is not here: `{}` fetches it once, or give "
+                            "--engine-option programs=DIR without --server",
+                            version, FetchCommand(*release)));
   }
-  std::string version;
-  if (extra.Has("server")) {
-    const std::string& server = options.extra.at("server");
-    const bool versioned = server.starts_with("postgres@");
-    if (versioned) version = server.substr(9);
-    // The packages of all systems are of major versions.
-    if ((server != "postgres" && !versioned) ||
-        (versioned && (version.empty() || version.size() > 4 ||
-                       version.find_first_not_of("0123456789") != std::string::npos))) {
-      Refuse("server", server,
-             "it accepts postgres and postgres@VERSION with a major version, such as postgres@15");
-    }
-  }
-  std::string found = FindPrograms(version);
-  if (!found.empty()) return found;
   throw Error(
       Error::kUsage,
       fmt::format("postgres starts a server for the run, and PostgreSQL{} is not installed: "
-                  "apt-get install postgresql{}, or give --connect URL or "
+                  "{}apt-get install postgresql{}, or give --connect URL or "
                   "--engine-option programs=DIR",
-                  version.empty() ? "" : " " + version, version.empty() ? "" : "-" + version));
+                  version.empty() ? "" : " " + version,
+                  release == nullptr ? "" : "`" + FetchCommand(*release) + "` fetches it once, or ",
+                  version.empty() ? "" : "-" + version));
+}
+
+// Returns the version that the option `server` names: 15, 18.6; empty for the newest one that is
+// installed. Throws Error (kUsage) for another name, which no server has.
+std::string ServerVersion(const std::string& server) {
+  constexpr std::string_view kVersioned = "postgres@";
+  if (server == "postgres") return "";
+  const std::string version =
+      server.starts_with(kVersioned) ? server.substr(kVersioned.size()) : "";
+  if (!IsMajor(version) && FindRelease(version) == nullptr) {
+    Refuse("server", server,
+           "it accepts postgres and postgres@VERSION with a major version, such as postgres@15, or "
+           "a release that can be fetched: " +
+               ReleaseNames());
+  }
+  return version;
+}
+
+// Returns the directory of the programs that the options name, and sets `version`. A release is
+// named in full; a major version is the installed one, or else the release of it that was fetched.
+std::string Programs(const EngineOptions& options, const ExtraOptions& extra, Version* version) {
+  const bool has_server = extra.Has("server");
+  const std::string named = has_server ? ServerVersion(options.extra.at("server")) : "";
+  const Release* const release = FindRelease(named);
+  if (extra.Has("programs")) {
+    const std::string& dir = options.extra.at("programs");
+    if (release != nullptr && release->name == named) {
+      Refuse("programs", dir,
+             fmt::format("server postgres@{} names the programs; give one of them", named));
+    }
+    if (!dir.starts_with('/') || !HasPrograms(dir)) {
+      Refuse("programs", dir, "it takes the directory that has PostgreSQL's initdb and postgres");
+    }
+    *version = VersionOfPrograms(
+        dir, fmt::format("postgres cannot honour --engine-option programs={}: ", dir));
+    return dir;
+  }
+  std::string found = FindPrograms(named);
+  if (found.empty() && release != nullptr && HasPrograms(ProgramsOf(*release))) {
+    found = ProgramsOf(*release);
+  }
+  if (found.empty()) RefuseMissing(named, release);
+  *version = VersionOfPrograms(found, fmt::format("postgres cannot start {}/postgres: ", found));
+  return found;
 }
 
 std::string Kilobytes(uint64_t bytes) { return fmt::format("{}kB", bytes / kKiB); }
@@ -142,12 +176,11 @@ double NumberOf(const std::vector<std::string>& server, std::string_view name) {
 }
 
 // Returns the max_wal_size with which the server begins a checkpoint after `distance` bytes of log.
-// The server begins one at max_wal_size / (1 + checkpoint_completion_target), in whole segments, so
-// that the log is within max_wal_size when that checkpoint ends (CalculateCheckpointSegments of
-// PostgreSQL).
-uint64_t MaxWalSize(uint64_t distance, uint64_t segment, double completion_target) {
+// The server begins one at max_wal_size / `share` (MaxWalShare), in whole segments, so that the log
+// is within max_wal_size when that checkpoint ends.
+uint64_t MaxWalSize(uint64_t distance, uint64_t segment, double share) {
   const double segments = static_cast<double>(std::max<uint64_t>(distance / segment, 2));
-  return static_cast<uint64_t>(std::ceil(segments * (1 + completion_target))) * segment;
+  return static_cast<uint64_t>(std::ceil(segments * share)) * segment;
 }
 
 // Returns the configuration of a private server. It follows the memory of the run, and what
@@ -189,19 +222,24 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
   // The shared memory ends with the server, and its files lie in the server's directory.
   add("shared_memory_type", "mmap");
   add("dynamic_shared_memory_type", "mmap");
+  // A session reads its blocks itself, so that each is charged to the operation that waits for it.
+  // By the default, io_method=worker, other processes would read the blocks of scans.
+  add("io_method", "sync");
   add("listen_addresses", "");
   add("unix_socket_directories", ".");
   add("unix_socket_permissions", "0700");
   add("restart_after_crash", "off");
   add("log_checkpoints", "off");
   add("log_line_prefix", "");
+  FitConfiguration(settings.version, &all);  // what the user names, the server itself refuses
   if (extra.Has("server_option")) {
     for (std::string& option : ServerOptions(options.extra.at("server_option"))) {
       all.push_back(std::move(option));
     }
   }
-  const uint64_t max_wal_size =
-      MaxWalSize(distance, segment, NumberOf(all, "checkpoint_completion_target"));
+  const uint64_t max_wal_size = MaxWalSize(
+      distance, segment,
+      MaxWalShare(settings.version, NumberOf(all, "checkpoint_completion_target")));
   add("max_wal_size", fmt::format("{}MB", max_wal_size / kMiB));
   return all;
 }
@@ -273,8 +311,12 @@ Settings MakeSettings(const EngineOptions& options) {
     Refuse("wal_segment_size", fmt::format("{}", s.wal_segment_size),
            "it takes a power of two from 1M to half of checkpoint_log_bytes");
   }
+  s.programs = Programs(options, extra, &s.version);
+  if (s.version < kSegmentSizes && s.wal_segment_size != 16 * kMiB) {
+    Refuse("wal_segment_size", fmt::format("{}", s.wal_segment_size),
+           fmt::format("PostgreSQL {} has segments of 16M", VersionName(s.version)));
+  }
   s.server = Configuration(options, extra, s);
-  s.programs = Programs(options, extra);
   return s;
 }
 
@@ -283,12 +325,14 @@ std::string SessionSetup(const Settings& s) {
   // server take it, whatever its statistics say of a table that was empty a moment ago.
   return fmt::format(
       "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; "
-      "SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0; "
+      "SET max_parallel_workers_per_gather = 0; "
       "SET default_transaction_isolation = 'read committed'; SET client_min_messages = error; "
       "SET synchronous_commit = {}; "
       // A server may end idle sessions, from PostgreSQL 14 on. One session holds the schema's lock,
-      // another syncs lazy commits.
-      "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'",
+      // another syncs lazy commits. Before PostgreSQL 12 no setting says that a statement is
+      // planned once: the server then plans it five times and more.
+      "SELECT set_config(name, CASE name WHEN 'plan_cache_mode' THEN 'force_generic_plan' ELSE '0' "
+      "END, false) FROM pg_settings WHERE name IN ('plan_cache_mode', 'idle_session_timeout')",
       s.durability == Durability::kSync ? "on" : "off");
 }
 
@@ -311,7 +355,8 @@ Capabilities PostgresCapabilities() {
        "and its replicas, postgresql://user@host:port,host:port/database; the password comes from "
        "PGPASSWORD or ~/.pgpass"},
       {"server",
-       "postgres or postgres@VERSION: which installed server the run starts (the newest)"},
+       "postgres, postgres@VERSION: the server that the run starts, one that is installed (the "
+       "newest) or that tools/setup/fetch_postgres.sh has fetched"},
       {"programs", "directory of the initdb and postgres that the run starts (Debian's)"},
       {"schema", "schema that the tables are in (testbed)"},
       {"checksums", "on, off: pages carry checksums (on)"},

@@ -10,12 +10,14 @@
 
 #include "engines/engine.h"
 #include "engines/postgres/target.h"
+#include "engines/postgres/versions.h"
 
 namespace testbed::postgres {
 
 struct Settings {
   std::vector<Target> targets;  // of a server that runs already; empty: a private one is started
   std::string programs;         // directory of initdb and postgres; empty with `targets`
+  Version version = 0;          // of these programs
   std::string schema = "testbed";
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;

@@ -150,7 +150,9 @@ TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
   for (const std::string name : {"postgres", "initdb", "mariadbd"}) {
     std::ofstream(bin / name)
         << "#!/bin/sh\n"
-        << "case \"$*\" in *--version) echo 'mariadbd  Ver 10.11.19-MariaDB'; exit ;; esac\n"
+        << "case \"$*\" in *--version) echo '"
+        << (name == "mariadbd" ? "mariadbd  Ver 10.11.19-MariaDB" : "postgres (PostgreSQL) 15.20")
+        << "'; exit ;; esac\n"
         << (name == "initdb" ? "exit 0\n" : "echo $$ >$0.pid\nexec sleep 600\n");
     fs::permissions(bin / name, fs::perms::all);
   }

@@ -64,6 +64,11 @@ std::vector<EngineCase> EngineCases() {
     cases.push_back({"mysql", IoMode::kBuffered, "none", "server=" + server.name});
   }
 #endif
+#ifdef TESTBED_HAVE_POSTGRES
+  for (const ServerChoice& server : FindEngine("postgres").servers()) {
+    cases.push_back({"postgres", IoMode::kBuffered, "none", "server=" + server.name});
+  }
+#endif
   return cases;
 }
 
@@ -145,7 +150,7 @@ EngineTest::EngineTest() {
   }
   if (GetParam().engine == "postgres") {
     // Each test starts a server of its own, on a copy of a small cluster that is made once.
-    options_.extra["wal_segment_size"] = "1M";
+    if (!GetParam().IsOldPostgres()) options_.extra["wal_segment_size"] = "1M";
     const std::string templates = std::filesystem::current_path() / "engine_test_templates";
     ::setenv("TESTBED_SERVER_TEMPLATES", templates.c_str(), 1);
   }

@@ -40,6 +40,11 @@ struct EngineCase {
   bool IsMyRocks() const { return variant == "server=rocksdb"; }
   // Returns whether the server is an old MariaDB, which no distribution has. It keeps no indexes.
   bool IsOldMariadb() const { return variant.starts_with("server=mariadb@"); }
+  // Returns whether the server is a PostgreSQL before 12. It keeps no indexes, and before 11 its
+  // segments of the log have one size.
+  bool IsOldPostgres() const {
+    return variant.starts_with("server=postgres@9.") || variant.starts_with("server=postgres@10.");
+  }
 };
 void PrintTo(const EngineCase& c, std::ostream* out);
 std::vector<EngineCase> EngineCases();

@@ -29,6 +29,7 @@ using OptionMap = std::map<std::string, std::string>;
 struct AxisValue {
   std::string label;
   OptionMap options;
+  bool asked = false;  // its cells run only when a scale or --only names the label
 };
 
 struct Axis {
@@ -98,6 +99,15 @@ struct Finding {
   std::vector<Mechanism> mechanisms;   // explanations, shown when it is not reproduced
 };
 
+// Findings that are judged once more, on other values of an axis (verdict/again.h).
+struct Again {
+  std::string name;                            // ends their ids: "C1.mysql"
+  std::string on;                              // the systems that they are judged on
+  std::vector<std::string> findings;           // ids
+  std::string axis;                            // whose labels are replaced
+  std::map<std::string, std::string> instead;  // the label of the axis in place of another
+};
+
 // Cells that do not run, and why.
 struct Skip {
   Where where;
@@ -120,6 +130,7 @@ struct Experiment {
   std::vector<ExperimentMetric> metrics;
   std::vector<TableSpec> tables;
   std::vector<Finding> findings;
+  std::vector<Again> again;
 
   // These return null when there is no such axis or metric.
   const Axis* FindAxis(const std::string& axis) const;

@@ -12,6 +12,7 @@
 #include "engines/registry.h"
 #include "tools/experiment/experiment.h"
 #include "tools/experiment/expression.h"
+#include "tools/experiment/verdict/again.h"
 #include "tools/option_check.h"
 
 namespace testbed {
@@ -61,10 +62,12 @@ class Parser {
   void ParseTable(const toml::table& table);
   FindingPart ParsePart(const toml::table& table);
   void ParseFinding(const toml::table& table);
+  void ParseAgain(const toml::table& table);
   void CheckExpressions(const std::function<void(const Where&, const std::string&)>& check) const;
   void CheckAxis(const std::string& axis, const std::string& in) const;
   void CheckWhere(const Where& where, const std::string& in) const;
   void CheckTable(const TableSpec& table) const;
+  void CheckAgain() const;
   void CheckEngines() const;
   void CheckReferences() const;
 
@@ -147,7 +150,8 @@ OptionMap Parser::Options(const toml::node* node) const {
 // the experiment calls them by.
 void Parser::CheckOption(const toml::node& at, const std::string& name,
                          const std::string& value) const {
-  const bool of_experiment = name == "label" || (name == "ram" && value == "auto") ||
+  const bool of_experiment = name == "label" || name == "asked" ||
+                             (name == "ram" && value == "auto") ||
                              (name == "scratch" && value == "none");
   if (of_experiment) return;
   // Kept results may be of a build that took these options and did nothing with them.
@@ -204,6 +208,9 @@ void Parser::ParseAxis(const toml::table& table) {
       value.options = Options(&node);
       value.label = Needed(*node.as_table(), "label");
       value.options.erase("label");
+      const auto asked = value.options.extract("asked");
+      if (!asked.empty() && asked.mapped() != "true") Refuse(node, "asked takes true");
+      value.asked = !asked.empty();
     }
     // Cells are known by their labels: of two with the same ones the second would count as
     // finished.
@@ -213,7 +220,9 @@ void Parser::ParseAxis(const toml::table& table) {
     }
     axis.values.push_back(std::move(value));
   }
-  if (axis.values.empty()) Refuse(table, "an axis needs a value");
+  if (std::all_of(axis.values.begin(), axis.values.end(), [](const auto& v) { return v.asked; })) {
+    Refuse(table, "an axis needs a value that runs unasked");
+  }
   e_.axes.push_back(std::move(axis));
 }
 
@@ -332,6 +341,22 @@ void Parser::ParseFinding(const toml::table& table) {
   e_.findings.push_back(std::move(finding));
 }
 
+void Parser::ParseAgain(const toml::table& table) {
+  CheckKeys(table, {"name", "on", "findings", "instead"});
+  Again again{Needed(table, "name"), Needed(table, "on"), Texts(table, "findings"), "", {}};
+  Note("again " + again.name, table);
+  const toml::node* node = table.get("instead");
+  if (node == nullptr || AsTable(*node, "instead").size() != 1) {
+    Refuse(table, "instead names one axis, as in { engine = { innodb = \"mysql\" } }");
+  }
+  const toml::table& by_axis = *node->as_table();
+  again.axis = std::string(by_axis.begin()->first.str());
+  for (const auto& [label, other] : AsTable(by_axis.begin()->second, "instead")) {
+    again.instead[std::string(label.str())] = AsText(other);
+  }
+  e_.again.push_back(std::move(again));
+}
+
 // Throws Error (kUsage) when the experiment has no such axis; `in` names the part that asks for it.
 void Parser::CheckAxis(const std::string& axis, const std::string& in) const {
   if (e_.FindAxis(axis) != nullptr) return;
@@ -372,6 +397,19 @@ void Parser::CheckTable(const TableSpec& table) const {
     if (e_.FindMetric(metric) != nullptr) continue;
     throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",
                                            PlaceOf(in), in, metric));
+  }
+}
+
+void Parser::CheckAgain() const {
+  for (const Again& again : e_.again) {
+    const std::string in = "again " + again.name;
+    CheckAxis(again.axis, in);
+    for (const auto& [label, other] : again.instead) CheckWhere({{again.axis, {label, other}}}, in);
+    const std::string id = NotJudgedAgain(e_, again);
+    if (id.empty()) continue;
+    throw Error(Error::kUsage, fmt::format("{}: {} names the finding {}, of which no part selects "
+                                           "one of its labels",
+                                           PlaceOf(in), in, id));
   }
 }
 
@@ -426,6 +464,7 @@ void Parser::CheckReferences() const {
     }
   }
   for (const auto& [name, scale] : e_.scales) CheckWhere(scale.labels, "scale " + name);
+  CheckAgain();
   CheckExpressions([&](const Where& where, const std::string& in) {
     Where labels = where;
     const auto mean = labels.extract("mean");
@@ -506,7 +545,7 @@ void Parser::ParseMetrics() {
 Experiment Parser::Parse(bool is_new) {
   is_new_ = is_new;
   CheckKeys(root_, {"name", "title", "about", "source", "in-order", "copy-loads", "options", "load",
-                    "engine", "scale", "axis", "skip", "metrics", "table", "finding"});
+                    "engine", "scale", "axis", "skip", "metrics", "table", "finding", "again"});
   e_.name = Needed(root_, "name");
   e_.title = Needed(root_, "title");
   e_.about = Text(root_, "about");
@@ -543,6 +582,7 @@ Experiment Parser::Parse(bool is_new) {
   ParseMetrics();
   ForEachTable("table", [&](const toml::table& t) { ParseTable(t); });
   ForEachTable("finding", [&](const toml::table& t) { ParseFinding(t); });
+  ForEachTable("again", [&](const toml::table& t) { ParseAgain(t); });
   if (is_new) CheckEngines();
   CheckReferences();
   return std::move(e_);

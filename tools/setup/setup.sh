@@ -122,7 +122,7 @@ settings_of_sides() {
 }
 
 # servers_of_words WORD...: prints the servers that a command of these words starts, one a line: mariadb, mariadb@10.1.23,
-# postgres, postgres@15. --server names them, or else --engine. A run of a server that runs already (--connect), or of programs
+# postgres, postgres@15, postgres@18.6. --server names them, or else --engine. A run of a server that runs already (--connect), or of programs
 # that are given, starts none of these.
 servers_of_words() {
   local line word server names settings=()
@@ -149,29 +149,36 @@ servers_of_words() {
   done < <(settings_of_sides "$@") | sort -u
 }
 
-# release_of_mariadb NAME: prints 10.1.23 for mariadb@10.1.23; nothing when tools/setup/fetch_mariadb.sh does not know it.
-release_of_mariadb() { awk -v r="${1#mariadb@}" '$1 == "mariadb" && $2 == r {print r}' "$source_dir/tools/setup/server_releases"; }
+# release_of_server NAME: prints 10.1.23 for mariadb@10.1.23, and 18.6 for postgres@18.6; nothing when tools/setup/fetch_mariadb.sh
+# and fetch_postgres.sh do not know it.
+release_of_server() {
+  [[ $1 == *@* ]] || return 0
+  awk -v s="${1%%@*}" -v r="${1#*@}" '$1 == s && $2 "" == r "" {print $2}' "$source_dir/tools/setup/server_releases"
+}
 
-# fetch_servers WORD...: fetches the older servers that a run of these words starts; after set_up. What is no release is
-# left to the program, which says so.
+# fetch_servers WORD...: fetches the releases of servers that a run of these words starts; after set_up. What is no release
+# is left to the program, which says so.
 fetch_servers() {
   local server release
   while read -r server; do
-    release=
-    [[ $server != mariadb@* ]] || release=$(release_of_mariadb "$server")
-    [[ -z $release ]] || "$source_dir/tools/setup/fetch_mariadb.sh" "$release" >/dev/null 9>&- </dev/null || exit 1
+    release=$(release_of_server "$server")
+    [[ -z $release ]] || "$source_dir/tools/setup/fetch_${server%%@*}.sh" "$release" >/dev/null 9>&- </dev/null || exit 1
   done < <(servers_of_words "$@")
 }
 
 # package_of_server NAME: prints the package of a server of servers_of_words; nothing when its programs are there,
 # from wherever.
 package_of_server() {
-  local version=${1#postgres@}
+  local version=${1#postgres@} release server=${1%%@*} program=mysqld
+  release=$(release_of_server "$1")
+  if [[ -n $release ]]; then
+    # Maven downloads the jar that the programs are in.
+    [[ $server != postgres ]] || program=postgres
+    [[ -x $("$source_dir/tools/setup/fetch_$server.sh" --where)/$server-$release/bin/$program || -n $(type -P mvn) ]] || echo maven
+    return 0
+  fi
   case $1 in
     mariadb) [[ -n $(PATH=$PATH:/usr/sbin:/usr/local/sbin type -P mariadbd) ]] || mariadb_server_package ;;
-    # Maven downloads the jar that the programs are in.
-    mariadb@*) [[ -z $(release_of_mariadb "$1") || -x $("$source_dir/tools/setup/fetch_mariadb.sh" --where)/mariadb-${1#*@}/bin/mysqld ]] ||
-      [[ -n $(type -P mvn) ]] || echo maven ;;
     postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql ;;
     postgres@*) [[ -x /usr/lib/postgresql/$version/bin/initdb ]] || echo "postgresql-$version" ;;
   esac

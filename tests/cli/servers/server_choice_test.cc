@@ -100,9 +100,12 @@ TEST_F(NoServerTest, AServerThatIsNotInstalledNamesItsPackage) {
     ExpectRefused(
         Run("--engine postgres --server postgres@99"),
         "PostgreSQL 99 is not installed: apt-get install postgresql-99, or give --connect");
-    for (const std::string version : {"", "15.3", "abc"}) {
-      ExpectRefused(Run("--engine postgres --server postgres@" + version),
-                    "with a major version, such as postgres@15");
+    for (const std::string version : {"", "15.3", "abc", "9", "9.5"}) {
+      const CommandResult wrong = Run("--engine postgres --server postgres@" + version);
+      ExpectRefused(wrong, version == "9" ? "PostgreSQL 9 is not installed"
+                                          : "with a major version, such as postgres@15");
+      if (version == "9") continue;
+      EXPECT_NE(wrong.err.find("postgres@9.6.24, postgres@10.23"), std::string::npos) << wrong.err;
     }
   }
   if (is_built("mysql") && !HasEngine("mysql")) {
@@ -128,6 +131,29 @@ TEST_F(NoServerTest, AnOlderServerThatIsNotThereNamesTheScriptThatFetchesIt) {
   ExpectRefused(Run("--engine mysql --server mariadb@10.0.1"),
                 "mysql cannot honour --server mariadb@10.0.1; it accepts mariadb, mariadb@10.1.23, "
                 "mariadb@10.2.11, rocksdb");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+TEST_F(NoServerTest, AReleaseOfPostgresqlThatIsNotThereNamesTheScriptThatFetchesIt) {
+  const auto& all = Engines();
+  const auto info =
+      std::find_if(all.begin(), all.end(), [](const auto& i) { return i.name == "postgres"; });
+  if (info == all.end()) GTEST_SKIP() << "there is no postgres in this build";
+  const std::string none = "TESTBED_CACHE_DIR=/nowhere";
+  const std::string list = Run("list", none).out;
+  for (const ServerChoice& server : info->servers()) {
+    const std::string release = server.name.substr(server.name.find('@') + 1);
+    const std::string fetch = "`tools/setup/fetch_postgres.sh " + release + "` fetches it once";
+    ExpectRefused(Run("--engine postgres --server " + server.name, none), fetch);
+    EXPECT_NE(list.find(server.name), std::string::npos) << list;
+    EXPECT_NE(list.find("tools/setup/fetch_postgres.sh " + release), std::string::npos) << list;
+  }
+  // A major version may also be installed.
+  if (!std::filesystem::exists("/usr/lib/postgresql/9.6")) {
+    ExpectRefused(Run("--engine postgres --server postgres@9.6", none),
+                  "`tools/setup/fetch_postgres.sh 9.6.24` fetches it once, or apt-get install "
+                  "postgresql-9.6");
+  }
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
@@ -168,6 +194,7 @@ TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
   EXPECT_EQ(servers("crashtest --engine=postgres"), "postgres ");
   EXPECT_EQ(servers("--engine mysql:mariadb,btree,postgres:postgres@15"), "mariadb postgres@15 ");
   EXPECT_EQ(servers("--engine mysql --server mariadb@10.1.23"), "mariadb@10.1.23 ");
+  EXPECT_EQ(servers("--engine postgres --server postgres@18.6"), "postgres@18.6 ");
   EXPECT_EQ(servers("--engine mysql:mariadb@10.2.11,mysql"), "mariadb mariadb@10.2.11 ");
   EXPECT_EQ(servers("--engine mysql:rocksdb"), "mariadb ");
   EXPECT_EQ(servers("--engine mysql --server rocksdb"), "mariadb ");

@@ -130,11 +130,11 @@ TEST_F(TooOldServerTest, OneSentenceNamesTheServerAndItsVersion) {
                " --rows 100 --threads 1 --workload insert --account off --quiet --connect " + url);
   };
   if (HasEngine("postgres")) {
-    for (const std::string version : {"9.6.24", "11.22"}) {
+    for (const std::string version : {"9.5.25", "8.4.22"}) {
       const StandIn server([&](int client) { SpeakAsPostgres(client, version); });
       ExpectRefused(
           refusal("postgres", "postgresql://me@" + server.Address() + "/test"),
-          "version 12 or later, and the server at " + server.Address() + " is " + version);
+          "version 9.6 or later, and the server at " + server.Address() + " is " + version);
     }
   }
   if (HasEngine("mysql")) {

@@ -14,7 +14,8 @@ namespace {
 
 // Returns whether the engine of the case keeps indexes. MyRocks and old servers do not.
 bool KeepsIndexes(const EngineCase& c) {
-  return FindEngine(c.engine).capabilities.indexes && !c.IsMyRocks() && !c.IsOldMariadb();
+  return FindEngine(c.engine).capabilities.indexes && !c.IsMyRocks() && !c.IsOldMariadb() &&
+         !c.IsOldPostgres();
 }
 
 // The value of a row has three letters, each one of two, and then four that no index uses.

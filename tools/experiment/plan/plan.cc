@@ -62,20 +62,23 @@ ExperimentScale FindScale(const Experiment& e, const PlanOptions& options) {
   return scale;
 }
 
-// Adds a cell for every combination of the axes' values from axis `depth` on; the last axis varies
-// fastest.
-void Combine(const Experiment& e, size_t depth, Cell* cell, std::vector<Cell>* cells) {
+// Adds a cell for every combination of the axes' values from axis `depth` on, of those that `keep`
+// has; the last axis varies fastest.
+void Combine(const Experiment& e, const Where& keep, size_t depth, Cell* cell,
+             std::vector<Cell>* cells) {
   if (depth == e.axes.size()) {
     cells->push_back(*cell);
     return;
   }
   const Axis& axis = e.axes[depth];
+  const std::vector<std::string>& labels = keep.at(axis.name);
   for (const AxisValue& value : axis.values) {
+    if (std::find(labels.begin(), labels.end(), value.label) == labels.end()) continue;
     Cell next = *cell;
     next.labels[axis.name] = value.label;
     next.name += (next.name.empty() ? "" : " ") + axis.name + "=" + value.label;
     Overlay(value.options, &next.options);
-    Combine(e, depth + 1, &next, cells);
+    Combine(e, keep, depth + 1, &next, cells);
   }
 }
 
@@ -85,7 +88,9 @@ std::string LoadKey(const RunOptions& run, const std::string& scratch,
   std::string all = JsonText(DatabaseIdentity(run, load));
   // The variants of an engine read each other's databases, but for servers of different versions.
   const EngineInfo& info = FindEngine(run.engine_name);
+  const std::vector<std::string>& access = info.access_options;
   for (const auto& [name, value] : run.engine.extra) {
+    if (std::find(access.begin(), access.end(), name) != access.end()) continue;
     if (info.capabilities.server || name != info.variants) all += " " + name + "=" + value;
   }
   all += " " + scratch;
@@ -245,6 +250,20 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
   }
 }
 
+// Returns the labels whose cells are planned, by axis: those that the user names, else those that
+// the scale names, else all that run unasked.
+Where LabelsToKeep(const Experiment& e, const ExperimentScale& scale, const Where& only) {
+  Where keep = scale.labels;
+  for (const auto& [axis, labels] : only) keep[axis] = labels;
+  for (const Axis& axis : e.axes) {
+    if (keep.contains(axis.name)) continue;
+    for (const AxisValue& value : axis.values) {
+      if (!value.asked) keep[axis.name].push_back(value.label);
+    }
+  }
+  return keep;
+}
+
 // Makes cells that share a database load it with the options of the first of them. Otherwise a
 // round in another order would load it with other options, which show in its figures, and in the
 // levels of an LSM tree.
@@ -254,6 +273,18 @@ void ShareLoads(std::vector<Cell>* cells) {
     if (!cell.runs() || cell.load_key.empty()) continue;
     cell.load_options = first.try_emplace(cell.load_key, &cell).first->second->load_options;
   }
+}
+
+// Returns why none of the cells runs: what keeps the first of them that the experiment itself does
+// not skip.
+std::string WhyNone(const Experiment& e, const std::vector<Cell>& cells) {
+  const auto is_kept = [&e](const Cell& cell) {
+    return std::none_of(e.skips.begin(), e.skips.end(),
+                        [&cell](const Skip& skip) { return skip.why == cell.skipped; });
+  };
+  const auto found = std::find_if(cells.begin(), cells.end(), is_kept);
+  const Cell& cell = found == cells.end() ? cells[0] : *found;
+  return cell.skipped.empty() ? "engine " + cell.waits_for + " is not in this build" : cell.skipped;
 }
 
 }  // namespace
@@ -370,14 +401,11 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
   for (const auto& [engine, of_load] : e.engine_load_options) CheckThreads(of_load, kOneLoad);
   if (!options.may_run_none) CheckOnly(e, options.only);
   for (const std::string& axis : options.split) CheckAxis(e, "--split", axis);
-  Where keep = scale.labels;  // the user's choice of an axis replaces the scale's
-  for (const auto& [axis, labels] : options.only) keep[axis] = labels;
-  std::vector<Cell> all, cells;
+  const Where keep = LabelsToKeep(e, scale, options.only);
+  std::vector<Cell> cells;
   Cell first;
-  Combine(e, 0, &first, &all);
-  for (Cell& cell : all) {
-    if (Matches(cell.labels, keep)) cells.push_back(cell);
-  }
+  Combine(e, keep, 0, &first, &cells);
+  std::erase_if(cells, [&keep](const Cell& cell) { return !Matches(cell.labels, keep); });
   for (Cell& cell : cells) SettleCell(e, options, scale, &cell);
   ShareLoads(&cells);
   const bool runs = std::any_of(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); });
@@ -385,10 +413,7 @@ std::vector<Cell> PlanCells(const Experiment& e, const PlanOptions& options) {
     throw Error(Error::kUsage,
                 cells.empty()
                     ? fmt::format("experiment {} has no cell with these settings", e.name)
-                    : fmt::format("experiment {} cannot run: {}", e.name,
-                                  cells[0].skipped.empty()
-                                      ? "engine " + cells[0].waits_for + " is not in this build"
-                                      : cells[0].skipped));
+                    : fmt::format("experiment {} cannot run: {}", e.name, WhyNone(e, cells)));
   }
   return InRounds(e, options, cells);
 }

@@ -44,7 +44,9 @@ std::string ShowText(const Experiment& e) {
   Table axes("Axes, the last varying fastest", {"name", "values"}, Table::kWords);
   for (const Axis& axis : e.axes) {
     std::vector<std::string> labels;
-    for (const AxisValue& value : axis.values) labels.push_back(value.label);
+    for (const AxisValue& value : axis.values) {
+      labels.push_back(value.label + (value.asked ? " (with --only)" : ""));
+    }
     axes.Row({axis.name, fmt::format("{}", fmt::join(labels, ", "))});
   }
   Table scales("Scales", {"name", "options"}, Table::kWords);
@@ -57,6 +59,10 @@ std::string ShowText(const Experiment& e) {
   for (const ExperimentMetric& m : e.metrics) metrics.Row({m.name, m.unit, m.expression});
   text += axes.Text() + scales.Text() + metrics.Text() + "\nFindings\n";
   for (const Finding& f : e.findings) text += fmt::format("{:<4} {}\n", f.id, f.claim);
+  for (const Again& again : e.again) {
+    text += fmt::format("Judged again, as {}.{}, with the cells that --only names: on {}\n",
+                        fmt::join(again.findings, ", "), again.name, again.on);
+  }
   return SeveralLines(text);
 }
 

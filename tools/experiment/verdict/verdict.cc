@@ -11,6 +11,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tools/experiment/verdict/again.h"
 #include "tools/experiment/verdict/equal_terms.h"
 #include "tools/output/table.h"
 
@@ -423,8 +424,17 @@ std::string VerdictText(const Verdict& verdict) {
 std::vector<Verdict> CheckFindings(const ResultSet& results) {
   std::vector<Verdict> verdicts;
   const Checker checker(results);
-  for (const Finding& finding : results.experiment().findings) {
-    verdicts.push_back(checker.Check(finding));
+  const Experiment& experiment = results.experiment();
+  for (const Finding& finding : experiment.findings) verdicts.push_back(checker.Check(finding));
+  for (const Again& again : experiment.again) {
+    const auto is_there = [&](const std::string& label) {
+      return std::any_of(
+          results.cells().begin(), results.cells().end(),
+          [&](const Cell& cell) { return cell.labels.at(again.axis) == label; });
+    };
+    for (const Finding& finding : FindingsAgain(experiment, again, is_there)) {
+      verdicts.push_back(checker.Check(finding));
+    }
   }
   return verdicts;
 }

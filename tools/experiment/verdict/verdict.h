@@ -75,7 +75,8 @@ struct Verdict {
 // Returns a text such as "in part (2 of 3)".
 std::string VerdictText(const Verdict& verdict);
 
-// Returns the verdict on each finding, in the order of the experiment.
+// Returns the verdict on each finding, in the order of the experiment, and then on those that are
+// judged again (again.h), of which there are cells.
 std::vector<Verdict> CheckFindings(const ResultSet& results);
 
 // Throws Error (kUsage) when a part that is asked at this scale, or a mechanism, cannot be judged

@@ -1,0 +1,127 @@
+#include "tools/experiment/verdict/again.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace testbed {
+namespace {
+
+// Replaces labels in the selections of expressions, and notes by which.
+class Relabeller {
+ public:
+  explicit Relabeller(const Again& again) : again_(again), begin_(again.axis + "=") {}
+
+  // Returns the text, an expression or one with expressions in it, with other labels.
+  std::string Relabel(const std::string& text) {
+    std::string relabelled;
+    size_t at = 0;
+    for (;;) {
+      const size_t open = text.find('[', at);
+      const size_t close = open == std::string::npos ? open : text.find(']', open);
+      if (close == std::string::npos) return relabelled + text.substr(at);
+      relabelled += text.substr(at, open + 1 - at);
+      relabelled += RelabelSelection(text.substr(open + 1, close - open - 1));
+      at = close;
+    }
+  }
+  const std::set<std::string>& used() const { return used_; }
+
+ private:
+  // Takes axis=label|label, axis=label.
+  std::string RelabelSelection(const std::string& selection) {
+    std::string relabelled;
+    for (size_t at = 0; at <= selection.size();) {
+      const size_t end = std::min(selection.find(',', at), selection.size());
+      std::string condition = selection.substr(at, end - at);
+      const size_t first = condition.find_first_not_of(' ');
+      if (first != std::string::npos && condition.compare(first, begin_.size(), begin_) == 0) {
+        const size_t labels = first + begin_.size();
+        condition = condition.substr(0, labels) + RelabelList(condition.substr(labels));
+      }
+      relabelled += (at == 0 ? "" : ",") + condition;
+      at = end + 1;
+    }
+    return relabelled;
+  }
+
+  // Takes label|label.
+  std::string RelabelList(const std::string& labels) {
+    std::string relabelled;
+    for (size_t at = 0; at <= labels.size();) {
+      const size_t end = std::min(labels.find('|', at), labels.size());
+      const std::string label = labels.substr(at, end - at);
+      const auto other = again_.instead.find(label);
+      if (other != again_.instead.end()) used_.insert(other->second);
+      relabelled += (at == 0 ? "" : "|") + (other == again_.instead.end() ? label : other->second);
+      at = end + 1;
+    }
+    return relabelled;
+  }
+
+  const Again& again_;
+  const std::string begin_;
+  std::set<std::string> used_;
+};
+
+// Returns the engines that cells with these labels have.
+std::vector<std::string> EnginesOfLabels(const Axis& axis, const std::set<std::string>& labels) {
+  std::vector<std::string> engines;
+  for (const AxisValue& value : axis.values) {
+    const auto engine = value.options.find("engine");
+    if (!labels.contains(value.label) || engine == value.options.end()) continue;
+    engines.push_back(engine->second.substr(0, engine->second.find_first_of(":@")));
+  }
+  return engines;
+}
+
+}  // namespace
+
+std::vector<Finding> FindingsAgain(const Experiment& experiment, const Again& again,
+                                   const std::function<bool(const std::string&)>& is_there) {
+  const Axis& axis = *experiment.FindAxis(again.axis);
+  std::vector<Finding> findings;
+  for (const Finding& original : experiment.findings) {
+    if (std::find(again.findings.begin(), again.findings.end(), original.id) ==
+        again.findings.end()) {
+      continue;
+    }
+    Finding finding = original;
+    finding.id += "." + again.name;
+    finding.systems = again.on;
+    finding.waits_for.clear();
+    finding.parts.clear();
+    finding.mechanisms.clear();
+    for (FindingPart part : original.parts) {
+      Relabeller labels(again);
+      part.holds = labels.Relabel(part.holds);
+      const bool is_whole =
+          !is_there || std::all_of(labels.used().begin(), labels.used().end(), is_there);
+      if (labels.used().empty() || !is_whole) continue;
+      part.ours = labels.Relabel(part.ours);
+      part.waits_for = EnginesOfLabels(axis, labels.used());
+      finding.parts.push_back(std::move(part));
+    }
+    for (Mechanism mechanism : original.mechanisms) {
+      Relabeller labels(again);
+      mechanism.when = labels.Relabel(mechanism.when);
+      if (labels.used().empty()) continue;
+      mechanism.says = labels.Relabel(mechanism.says);
+      finding.mechanisms.push_back(std::move(mechanism));
+    }
+    if (!finding.parts.empty()) findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+std::string NotJudgedAgain(const Experiment& experiment, const Again& again) {
+  for (const std::string& id : again.findings) {
+    Again one = again;
+    one.findings = {id};
+    if (FindingsAgain(experiment, one, nullptr).empty()) return id;
+  }
+  return "";
+}
+
+}  // namespace testbed
