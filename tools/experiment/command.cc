@@ -200,7 +200,7 @@ InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
 
 // Returns the words that a task on another host gets besides its block: those options of the user
 // that are not kept in the results directory.
-std::vector<std::string> TaskOptions(const Arguments& a) {
+std::vector<std::string> OptionsOfTasks(const Arguments& a) {
   std::vector<std::string> words = {"--quiet", "--host-checks", a.cluster.host_checks};
   const auto add = [&](const char* option, const std::string& value) {
     words.insert(words.end(), {option, value});
@@ -216,7 +216,7 @@ std::vector<std::string> TaskOptions(const Arguments& a) {
 bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Arguments& a,
                    const ResultsDir& dir, Launcher* hosts) {
   if (hosts == nullptr) return RunExperiment(e, cells, dir, a.run);
-  return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = TaskOptions(a)});
+  return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = OptionsOfTasks(a)});
 }
 
 // Throws Error (kUsage) when the experiment names a server by a URL with a password. Its text is

@@ -28,7 +28,7 @@ void SetPlace(const std::string& index, const std::string& count, const std::str
   if (!IsNumber(index) || !IsNumber(count)) RefuseValue(kTask, shown, kAcceptedTasks);
   options->index = std::atoi(index.c_str());
   options->count = std::atoi(count.c_str());
-  if (options->count < 1 || options->count > kMostTasks || options->index >= options->count) {
+  if (options->count < 1 || options->count > kMostRunTasks || options->index >= options->count) {
     RefuseValue(kTask, shown, kAcceptedTasks);
   }
 }

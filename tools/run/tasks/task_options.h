@@ -37,7 +37,7 @@ void AddTaskOptions(CLI::App& app, TaskOptions& options);
 // kDefaultTaskPort of the loopback. Throws Error (kUsage).
 void ResolveTask(const std::function<const char*(const char*)>& variable, TaskOptions* options);
 
-inline constexpr int kDefaultTaskPort = 7717, kMostTasks = 1000;
+inline constexpr int kDefaultTaskPort = 7717, kMostRunTasks = 1000;
 
 // Returns the first host of a list as Slurm writes it: "n07" of "n[07-09,12],m1".
 std::string FirstHost(const std::string& list);
