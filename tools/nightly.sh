@@ -167,7 +167,7 @@ crash_servers() {
 # Servers of other releases than the distribution's, which continuous integration does without.
 part_old_servers() {
   [[ $(uname -m) == x86_64 ]] || cannot "their programs are for x86-64" || return
-  local server servers release=() bad=0 cuts=()
+  local server servers which=() bad=0 cuts=()
   ((EUID != 0)) || cuts=(--power-cuts 20)
   command -v mvn >/dev/null || (packages+=(maven) && set_up) || return
   mapfile -t servers < <(awk '!/^#/ {print $1 "@" $2}' "$source_dir/tools/setup/server_releases")
@@ -176,10 +176,10 @@ part_old_servers() {
   done
   TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R 'mysql_buffered_mariadb_|OldServerTest|postgres_buffered_postgres_' || bad=1
   for server in "${servers[@]}"; do
-    release=(--engine mysql --server "$server")
-    [[ $server != postgres@* ]] || release=(--engine postgres --server "$server")
-    (cd -- "$out" && "$build_dir/release/testbed" crashtest "${release[@]}" --kills 50 --quiet "${cuts[@]}") || bad=1
-    (cd -- "$out" && "$build_dir/release/testbed" crashtest "${release[@]}" --kills 20 --quiet --durability lazy \
+    which=(--engine mysql --server "$server")
+    [[ $server != postgres@* ]] || which=(--engine postgres --server "$server")
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest "${which[@]}" --kills 50 --quiet "${cuts[@]}") || bad=1
+    (cd -- "$out" && "$build_dir/release/testbed" crashtest "${which[@]}" --kills 20 --quiet --durability lazy \
       --lazy-interval 300) || bad=1
   done
   return "$bad"

@@ -54,9 +54,9 @@ bool IsRunFlag(const std::string& name) {
 }
 
 bool BelongsToOneRun(const std::string& name) {
-  static const std::set<std::string> names = {
-      "dir",     "reuse",  "json", "csv-series",   "live",
-      "metrics", "record", "task", "task-address", "task-timeout"};
+  static const std::set<std::string> names = {"dir",          "reuse",       "json",   "csv-series",
+                                              "live",         "metrics",     "record", "task",
+                                              "task-address", "task-timeout"};
   return names.contains(name);
 }
 

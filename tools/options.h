@@ -86,8 +86,7 @@ struct RunOptions {
   bool exclusive_device = false;  // no other program does IO on the device that dir is on
 
   AccountDepth account = AccountDepth::kDevice;
-  // Directory in which --cache-pct most keeps its rehearsals for later runs with equal settings;
-  // empty: rehearsals are not kept.
+  // Directory in which --cache-pct most keeps its rehearsals for later runs; empty: none are kept.
   std::string rehearsals_dir;
   // Directory of the original when the database in dir, which is used with reuse, is a copy. The
   // workload writes, so the copy is made anew after each rehearsal and before each run but the
@@ -101,8 +100,7 @@ struct RunOptions {
   // experiment file to write instead of running, the number of rounds (0: one), only a forecast.
   std::string out_dir, save_file;
   int rounds = 0;
-  bool forecast = false;
-  bool quiet = false;
+  bool forecast = false, quiet = false;
   LiveOptions live;
   TaskOptions tasks;  // of a run whose clients are several processes
 

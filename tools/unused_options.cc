@@ -44,8 +44,8 @@ bool DrawsRows(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& d
 // Throws Error (kUsage) when rows are to be drawn, and no workload draws any. A run that only loads
 // may have the options of the runs that follow it.
 void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words) {
-  const bool distribution = Gives(words, "--distribution") &&
-                            options.workload.distribution != Distribution::kUniform;
+  const bool distribution =
+      Gives(words, "--distribution") && options.workload.distribution != Distribution::kUniform;
   const bool misses = Gives(words, "--hit-ratio") && options.workload.hit_ratio < 1;
   // Popular rows of a phase's own are checked with the workloads (CheckOwnPhases).
   if ((!distribution && !misses) || !options.phase_popular.empty()) return;

@@ -151,8 +151,8 @@ void PrivateServer::InitDb(const std::string& directory) {
         std::string("--encoding=SQL_ASCII"), std::string("-N")}) {  // -N: no sync, in all versions
     command.words.push_back(word);
   }
-  for (std::string& word : InitDbArguments(settings_.version, settings_.wal_segment_size,
-                                           settings_.checksums)) {
+  for (std::string& word :
+       InitDbArguments(settings_.version, settings_.wal_segment_size, settings_.checksums)) {
     command.words.push_back(std::move(word));
   }
   if (ServerProcess(command).Wait() == 0) return;

@@ -237,9 +237,9 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
       all.push_back(std::move(option));
     }
   }
-  const uint64_t max_wal_size = MaxWalSize(
-      distance, segment,
-      MaxWalShare(settings.version, NumberOf(all, "checkpoint_completion_target")));
+  const uint64_t max_wal_size =
+      MaxWalSize(distance, segment,
+                 MaxWalShare(settings.version, NumberOf(all, "checkpoint_completion_target")));
   add("max_wal_size", fmt::format("{}MB", max_wal_size / kMiB));
   return all;
 }

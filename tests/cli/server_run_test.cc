@@ -148,12 +148,13 @@ TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
   fs::permissions(directory_, fs::perms::owner_all | fs::perms::others_exec);
   fs::permissions(bin, fs::perms::all);
   for (const std::string name : {"postgres", "initdb", "mariadbd"}) {
-    std::ofstream(bin / name)
-        << "#!/bin/sh\n"
-        << "case \"$*\" in *--version) echo '"
-        << (name == "mariadbd" ? "mariadbd  Ver 10.11.19-MariaDB" : "postgres (PostgreSQL) 15.20")
-        << "'; exit ;; esac\n"
-        << (name == "initdb" ? "exit 0\n" : "echo $$ >$0.pid\nexec sleep 600\n");
+    std::ofstream(bin / name) << "#!/bin/sh\n"
+                              << "case \"$*\" in *--version) echo '"
+                              << (name == "mariadbd" ? "mariadbd  Ver 10.11.19-MariaDB"
+                                                     : "postgres (PostgreSQL) 15.20")
+                              << "'; exit ;; esac\n"
+                              << (name == "initdb" ? "exit 0\n"
+                                                   : "echo $$ >$0.pid\nexec sleep 600\n");
     fs::permissions(bin / name, fs::perms::all);
   }
   const std::string program = GetParam() == "postgres" ? "postgres" : "mariadbd";

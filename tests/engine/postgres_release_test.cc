@@ -1,14 +1,13 @@
 // Tests the releases of PostgreSQL that were fetched (tools/setup/fetch_postgres.sh): what differs
 // from the conformance suite, which runs on them nightly.
 #ifdef TESTBED_HAVE_POSTGRES
-#include "engines/postgres/versions.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "engines/postgres/versions.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {
@@ -73,9 +72,9 @@ TEST_P(PostgresReleaseTest, ADatabaseOfAnotherVersionIsRefusedByOneSentence) {
     options_.extra["server"] = other.name;
     options_.extra.erase("wal_segment_size");
     const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
-    EXPECT_THAT(sentence, testing::HasSubstr("give --server postgres@" +
-                                             postgres::MajorName(Version()) +
-                                             ", or load it anew with --fresh"));
+    EXPECT_THAT(sentence,
+                testing::HasSubstr("give --server postgres@" + postgres::MajorName(Version()) +
+                                   ", or load it anew with --fresh"));
   }
   options_.extra["server"] = "postgres@" + Release();
   Open();

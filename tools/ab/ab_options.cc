@@ -143,9 +143,10 @@ void AbOptions::Resolve() {
   for (AbSide& side : sides) side.options.workloads = common.workloads;
   ChooseWay();
   if (!in_slices() && slice_given) {
-    Refuse(fmt::format("--slice is the length of a slice, and --way {} compares whole runs of {}; "
-                       "leave it out",
-                       WayName(*way), measured()));
+    Refuse(
+        fmt::format("--slice is the length of a slice, and --way {} compares whole runs of {}; "
+                    "leave it out",
+                    WayName(*way), measured()));
   }
   if (in_slices()) {
     CheckSlices();

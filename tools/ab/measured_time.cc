@@ -158,13 +158,14 @@ std::string ShortTimeText(const AbOptions& options, const LoadTimes& times) {
   const double missing = kLeastLoads - times.loads;
   if (!options.time_ends() || few_asked || missing <= 0) return "";
   if (times.seconds + missing * NextLoadSeconds(options, times) <= options.seconds()) return "";
-  const std::string loads =
-      times.loads > 1 ? fmt::format("the first {:.0f} loads of the sides", times.loads)
-                      : "the first load of the sides";
-  return fmt::format("{} took {} of the {} of --time, and an answer needs {} loads; give --time "
-                     "{:.0f}s or more",
-                     loads, ShortSeconds(times.seconds), ShortSeconds(options.seconds()),
-                     kLeastLoads, std::ceil(NeededSeconds(options, times)));
+  const std::string loads = times.loads > 1
+                                ? fmt::format("the first {:.0f} loads of the sides", times.loads)
+                                : "the first load of the sides";
+  return fmt::format(
+      "{} took {} of the {} of --time, and an answer needs {} loads; give --time "
+      "{:.0f}s or more",
+      loads, ShortSeconds(times.seconds), ShortSeconds(options.seconds()), kLeastLoads,
+      std::ceil(NeededSeconds(options, times)));
 }
 
 }  // namespace testbed

@@ -139,9 +139,8 @@ std::string ParseErrorText(const CLI::App& app, const std::string& what) {
   const auto [command, path] = NamedCommand(app);
   if (LacksCommand(*command)) {
     const std::vector<std::string> unknown = app.remaining(true);
-    const auto word =
-        std::find_if(unknown.begin(), unknown.end(),
-                     [](const std::string& one) { return !one.starts_with("-"); });
+    const auto word = std::find_if(unknown.begin(), unknown.end(),
+                                   [](const std::string& one) { return !one.starts_with("-"); });
     if (word != unknown.end()) return UnknownCommandText(*command, path, *word);
     return fmt::format("{} needs a command: {}", path,
                        CLI::detail::join(CommandNames(*command), ", "));

@@ -98,8 +98,7 @@ void AddTreeCommand(CLI::App& app, std::function<int()>* command) {
   tree->add_option("DIR", a->dir, "Directory of the database")->required()->type_name("");
   tree->add_option("--table", a->table, "Show only this table")->type_name("NAME");
   tree->add_flag("--pages", a->pages, "Draw the pages from the root down, for small trees");
-  tree
-      ->add_option_function<uint32_t>(
+  tree->add_option_function<uint32_t>(
           "--levels", [a](const uint32_t& levels) { a->levels = levels; },
           "Levels that --pages draws [3]")
       ->type_name("N")

@@ -100,8 +100,7 @@ MaintainedDatabase Maintain(const InspectedDir::Database& database, const std::s
 }
 
 nlohmann::json EmptyDocument(const std::string& schema) {
-  return {
-      {"schema", schema}, {"testbed", TESTBED_VERSION}, {"databases", nlohmann::json::array()}};
+  return {{"schema", schema}, {"testbed", TESTBED_VERSION}, {"databases", nlohmann::json::array()}};
 }
 
 int BackUpDatabases(const MaintenanceArguments& a) {

@@ -122,8 +122,8 @@ class Runs {
     if (options_.tasks.guest()) return Fresh({first_other, all.end()}, options_.threads[0], 0);
     // With at_once, all phases run on the database that the load has left open, even if they only
     // read.
-    const bool shared = !options_.at_once && tasks_ == nullptr &&
-                        std::all_of(first_other, all.end(), ReadsOnly);
+    const bool shared =
+        !options_.at_once && tasks_ == nullptr && std::all_of(first_other, all.end(), ReadsOnly);
     if (shared && first_other != all.begin() && first_other != all.end()) {
       // All later workloads only read, so one load serves every number of threads and every run.
       return Fresh({all.begin(), first_other}, options_.threads[0], 0) &&

@@ -148,19 +148,18 @@ json TasksJson(const std::vector<TaskFigures>& tasks) {
   json all = json::array();
   for (const TaskFigures& task : tasks) {
     const std::optional<double>& foreign = task.foreign_cpu_share;
-    all.push_back(
-        {{"task", task.task},
-         {"host", task.host},
-         {"threads", task.threads},
-         {"seconds", task.seconds},
-         {"count", task.count},
-         {"rate", task.seconds > 0 ? static_cast<double>(task.count) / task.seconds : 0},
-         {"unanswered", task.unanswered},
-         {"latency_us", LatencyJson(task.latency)},
-         {"foreign_cpu_share", foreign ? json(*foreign) : json()},
-         {"clock_before", ClockJson(task.clock_before)},
-         {"clock_after", ClockJson(task.clock_after)},
-         {"began_late_us", static_cast<double>(task.late_ns) / 1000}});
+    all.push_back({{"task", task.task},
+                   {"host", task.host},
+                   {"threads", task.threads},
+                   {"seconds", task.seconds},
+                   {"count", task.count},
+                   {"rate", task.seconds > 0 ? static_cast<double>(task.count) / task.seconds : 0},
+                   {"unanswered", task.unanswered},
+                   {"latency_us", LatencyJson(task.latency)},
+                   {"foreign_cpu_share", foreign ? json(*foreign) : json()},
+                   {"clock_before", ClockJson(task.clock_before)},
+                   {"clock_after", ClockJson(task.clock_after)},
+                   {"began_late_us", static_cast<double>(task.late_ns) / 1000}});
   }
   return all;
 }

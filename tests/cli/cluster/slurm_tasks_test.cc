@@ -39,8 +39,8 @@ TEST_F(SlurmTasksTest, AStepIsOneRun) {
       Run("--engine mysql --io direct --page-size 16k --durability sync --rows 500 --threads 1 "
           "--account off --quiet --workload insert,mixed --mix insert=1 --operations 200 "
           "--warmup 0 --verify all --json out.json --task slurm --task-address 127.0.0.1:" +
-              std::to_string(FreePort()) + " --connect 'mysql://me@localhost/?socket=" +
-              (directory_ / "socket").string() + "'",
+              std::to_string(FreePort()) +
+              " --connect 'mysql://me@localhost/?socket=" + (directory_ / "socket").string() + "'",
           "MYSQL_PWD=right " + slurm_->Environment() + " " + FindProgram("srun").value_or("srun") +
               " --nodes=2 --ntasks=2 --ntasks-per-node=1");
   ASSERT_EQ(run.code, 0) << run.err << slurm_->Said();

@@ -55,9 +55,9 @@ class TasksTest : public GivenMariadbTest {
   std::string Words(int task, int count, const std::string& words) const {
     return "--engine mysql --io direct --page-size 16k --durability sync --rows 500 --threads 2 "
            "--account off --quiet --dir d --task-address 127.0.0.1:" +
-           std::to_string(port_) + " --connect 'mysql://me@localhost/?socket=" +
-           (directory_ / "socket").string() + "' --task " + std::to_string(task) + "/" +
-           std::to_string(count) + " " + words;
+           std::to_string(port_) +
+           " --connect 'mysql://me@localhost/?socket=" + (directory_ / "socket").string() +
+           "' --task " + std::to_string(task) + "/" + std::to_string(count) + " " + words;
   }
   // Returns whether a task other than the first has made its temporary directory, which it does
   // when all tasks have come.
@@ -131,23 +131,23 @@ TEST_F(TasksTest, RowsAreExactAndSumsAreThoseOfAllTasks) {
   EXPECT_EQ(record["population"]["rows"], 500 + inserted);
   record.erase("population");
   std::ofstream(directory_ / "d/testbed.json") << record.dump();
-  const CommandResult again = Run(
-      "--engine mysql --io direct --page-size 16k --durability sync --rows 500 --account off "
-      "--quiet --dir d --reuse --workload point-read --operations 2000 --warmup 0 --verify all "
-      "--json again.json --connect 'mysql://me@localhost/?socket=" +
-          (directory_ / "socket").string() + "'",
-      "MYSQL_PWD=right");
+  const CommandResult again =
+      Run("--engine mysql --io direct --page-size 16k --durability sync --rows 500 --account off "
+          "--quiet --dir d --reuse --workload point-read --operations 2000 --warmup 0 --verify all "
+          "--json again.json --connect 'mysql://me@localhost/?socket=" +
+              (directory_ / "socket").string() + "'",
+          "MYSQL_PWD=right");
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(Phase(Json("again.json"), "count-rows")["rows"], 500 + inserted);
 }
 
 TEST_F(TasksTest, TasksTakeTheDatabaseThatIsThere) {
   const std::string words = "--seconds 0.5 --warmup 0.2 --workload ";
-  const CommandResult load = Run(
-      "--engine mysql --io direct --page-size 16k --durability sync --rows 500 --account off "
-      "--quiet --dir d --workload insert --connect 'mysql://me@localhost/?socket=" +
-          (directory_ / "socket").string() + "'",
-      "MYSQL_PWD=right");
+  const CommandResult load =
+      Run("--engine mysql --io direct --page-size 16k --durability sync --rows 500 --account off "
+          "--quiet --dir d --workload insert --connect 'mysql://me@localhost/?socket=" +
+              (directory_ / "socket").string() + "'",
+          "MYSQL_PWD=right");
   ASSERT_EQ(load.code, 0) << load.err;
   const std::string reads = words + "point-read --reuse --json out.json";
   const pid_t other = Start(Words(1, 2, reads), "env MYSQL_PWD=right");

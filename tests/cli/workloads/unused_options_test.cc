@@ -1,11 +1,12 @@
 // Tests that an option which would change nothing in a run is refused with what it belongs to, and
 // that it is accepted where it changes something.
+#include "tools/unused_options.h"
+
 #include <string>
 #include <vector>
 
 #include "tests/cli/command.h"
 #include "tools/options.h"
-#include "tools/unused_options.h"
 
 namespace testbed {
 namespace {
@@ -77,8 +78,8 @@ TEST_F(UnusedOptionsTest, RowsAreDrawnBySomeWorkloadsAlone) {
     ExpectUsed({"--distribution", "zipfian", "--hit-ratio", "0.5", "--workload", drawn});
   }
   // What makes no difference is no mistake.
-  ExpectUsed({"--distribution", "uniform", "--hit-ratio", "1", "--workload",
-              "fillrandom,mixgraph"});
+  ExpectUsed(
+      {"--distribution", "uniform", "--hit-ratio", "1", "--workload", "fillrandom,mixgraph"});
 }
 
 TEST_F(UnusedOptionsTest, AdviceForMappedFilesIsOfThese) {

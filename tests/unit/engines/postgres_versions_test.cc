@@ -1,8 +1,6 @@
 // Tests what testbed knows of the versions of PostgreSQL: which settings and arguments they take,
 // where their statistics are, and which release a name means.
 #ifdef TESTBED_HAVE_POSTGRES
-#include "engines/postgres/versions.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 
 #include "device/error.h"
 #include "engines/postgres/settings.h"
+#include "engines/postgres/versions.h"
 #include "engines/registry.h"
 
 namespace testbed {

@@ -428,9 +428,8 @@ std::vector<Verdict> CheckFindings(const ResultSet& results) {
   for (const Finding& finding : experiment.findings) verdicts.push_back(checker.Check(finding));
   for (const Again& again : experiment.again) {
     const auto is_there = [&](const std::string& label) {
-      return std::any_of(
-          results.cells().begin(), results.cells().end(),
-          [&](const Cell& cell) { return cell.labels.at(again.axis) == label; });
+      return std::any_of(results.cells().begin(), results.cells().end(),
+                         [&](const Cell& cell) { return cell.labels.at(again.axis) == label; });
     };
     for (const Finding& finding : FindingsAgain(experiment, again, is_there)) {
       verdicts.push_back(checker.Check(finding));

@@ -95,11 +95,9 @@ void ChildRun::GatherTasks(PhaseRecord* phase) {
     told = std::move(all);
     return Population::Unite(populations);
   };
-  const TaskGroup::Meeting met =
-      plan_.tasks->Meet({.where = "the results of " + phase->name, .compares_clocks = false},
-                        {{"result", TaskResultJson(*phase)},
-                         {"population", workload_.population->ToJson()}},
-                        unite);
+  const TaskGroup::Meeting met = plan_.tasks->Meet(
+      {.where = "the results of " + phase->name, .compares_clocks = false},
+      {{"result", TaskResultJson(*phase)}, {"population", workload_.population->ToJson()}}, unite);
   workload_.population->FromJson(met.answer);
   if (IsGuest()) return;
   std::vector<PhaseRecord> others;

@@ -101,9 +101,7 @@ void TaskGroup::TakeLines(size_t link, std::vector<TaskLine> lines) {
     if (line.line.contains("ask_time")) {
       // Whoever asks waits for nothing else, so what comes late here makes its offset uncertain.
       const int64_t asked = line.line.value("ask_time", int64_t{0}), received = line.at_ns;
-      links_[link]->SendMade([&] {
-        return json{{"time", {asked, received, now_()}}};
-      });
+      links_[link]->SendMade([&] { return json{{"time", {asked, received, now_()}}}; });
       continue;
     }
     if (line.line.contains("failed")) {
@@ -173,12 +171,12 @@ ClockOffset TaskGroup::Compare(size_t link, const At& at) {
     if (!sent) BreakWith(link, "has ended");
     const TaskLine answer = Take(link, at, steady_clock::now(), timeout_);
     const json times = answer.line.value("time", json::array());
-    const bool whole = times.size() == 3 &&
-                       std::all_of(times.begin(), times.end(),
-                                   [](const json& time) { return time.is_number_integer(); });
+    const bool whole =
+        times.size() == 3 && std::all_of(times.begin(), times.end(),
+                                         [](const json& time) { return time.is_number_integer(); });
     if (!whole) BreakWith(link, "did not tell its time at " + at.where);
-    exchanges.push_back({times[0].get<int64_t>(), times[1].get<int64_t>(),
-                         times[2].get<int64_t>(), answer.at_ns});
+    exchanges.push_back(
+        {times[0].get<int64_t>(), times[1].get<int64_t>(), times[2].get<int64_t>(), answer.at_ns});
   }
   return OffsetOf(exchanges);
 }

@@ -65,17 +65,18 @@ std::string Missing(const std::vector<std::unique_ptr<TaskLink>>& links) {
 // Returns why whoever says this hello does not belong to the run; empty when he does. `all` is set
 // when no task can go on, as all have been started alike.
 std::string WhyNotOfRun(const json& hello, const json& own, bool* all) {
-  const std::string other = fmt::format("task {} on host {}", hello.value("task", 0),
-                                        hello.value("host", std::string()));
+  const std::string other =
+      fmt::format("task {} on host {}", hello.value("task", 0), hello.value("host", std::string()));
   if (hello.value("step", json()) != own.at("step")) {
     return "another step of Slurm meets at this address; give each step a --task-address";
   }
   *all = true;
   for (const char* part : {"testbed", "commit"}) {
     if (hello.value(part, json()) == own.at(part)) continue;
-    return fmt::format("{} is another version of testbed than task 0; install the same one on each "
-                       "host",
-                       other);
+    return fmt::format(
+        "{} is another version of testbed than task 0; install the same one on each "
+        "host",
+        other);
   }
   if (hello.value("tasks", json()) != own.at("tasks")) {
     return fmt::format("{} has --task .../{} and task 0 has .../{}; give the same count to all",
@@ -167,9 +168,9 @@ std::unique_ptr<TaskGroup> JoinAsOther(const TaskOptions& options, const json& o
     throw Error(Error::kUsage, answer->line.value("refused", std::string()));
   }
   const json hosts = answer->line.value("welcome", json::array());
-  const bool whole = hosts.size() == static_cast<size_t>(options.count) &&
-                     std::all_of(hosts.begin(), hosts.end(),
-                                 [](const json& host) { return host.is_string(); });
+  const bool whole =
+      hosts.size() == static_cast<size_t>(options.count) &&
+      std::all_of(hosts.begin(), hosts.end(), [](const json& host) { return host.is_string(); });
   if (!whole) {
     throw Error(Error::kUsage,
                 fmt::format("--task-address {}: who answers there is no task 0 of this run",
@@ -196,9 +197,8 @@ std::string PlanDifference(const json& of_first, const json& of_other, const std
 }
 
 std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const json& plan) {
-  const Deadline deadline =
-      std::chrono::steady_clock::now() +
-      std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
+  const Deadline deadline = std::chrono::steady_clock::now() +
+                            std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
   const json own = Hello(options, plan);
   return options.guest() ? JoinAsOther(options, own, deadline)
                          : JoinAsFirst(options, own, deadline);

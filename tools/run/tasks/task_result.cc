@@ -62,12 +62,9 @@ json SecondsJson(const PhaseResult& result) {
 }
 
 json TotalsJson(const Client::Totals& totals) {
-  return {{"rows_read", totals.rows_read},
-          {"rows_written", totals.rows_written},
-          {"not_found", totals.not_found},
-          {"rows_inserted", totals.rows_inserted},
-          {"rows_erased", totals.rows_erased},
-          {"user_bytes_written", totals.user_bytes_written},
+  return {{"rows_read", totals.rows_read},      {"rows_written", totals.rows_written},
+          {"not_found", totals.not_found},      {"rows_inserted", totals.rows_inserted},
+          {"rows_erased", totals.rows_erased},  {"user_bytes_written", totals.user_bytes_written},
           {"rows_unknown", totals.rows_unknown}};
 }
 
@@ -112,9 +109,9 @@ json AccountOfTask(const PhaseAccount& account) {
 PhaseAccount AccountFrom(const json& j) {
   PhaseAccount account;
   for (const json& cause : j.at("causes")) {
-    const OpKind op = DefineOp(cause.at("name").get<std::string>(),
-                               cause.at("foreground").get<bool>() ? Ground::kForeground
-                                                                  : Ground::kBackground);
+    const OpKind op =
+        DefineOp(cause.at("name").get<std::string>(),
+                 cause.at("foreground").get<bool>() ? Ground::kForeground : Ground::kBackground);
     LedgerCounts::Op& counts = account.ledger.ops[op.id];
     counts.operations = cause.at("operations").get<uint64_t>();
     counts.wire.round_trips = cause.at("round_trips").get<uint64_t>();

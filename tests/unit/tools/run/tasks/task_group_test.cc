@@ -207,8 +207,7 @@ TEST_F(TaskGroupTest, WhatIsNoLineOfATaskIsItsLoss) {
   TaskGroup group(0, {"n0", "n1"}, std::move(links), 30, ClockOf(0));
   group.Begin();
   const std::string noise = "GET / HTTP/1.1\r\n\r\n";
-  ASSERT_EQ(::send(other.fd(), noise.data(), noise.size(), 0),
-            static_cast<ssize_t>(noise.size()));
+  ASSERT_EQ(::send(other.fd(), noise.data(), noise.size(), 0), static_cast<ssize_t>(noise.size()));
   EXPECT_THROW(group.Meet({.where = "a phase"}, json(), AllTold), Error);
 }
 
