@@ -292,7 +292,7 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   ExpectRefused(Run("report x.json --htlm x.html"), "did you mean --html?");
   ExpectRefused(Run("results ad run.json"),
                 "ad is not a command of testbed results; did you mean add? there are add, list,");
-  ExpectRefused(Run("history shwo"), "did you mean show?");
+  ExpectRefused(Run("history sshow"), "did you mean show?");
   // No name is nearly right where nothing was given; the first one was guessed.
   EXPECT_EQ(Run("--engine btree --io ''").err.find("did you mean"), std::string::npos);
   ExpectRefused(Run("explain 'kernel B/raed'"), "did you mean 'kernel B/read'?");
