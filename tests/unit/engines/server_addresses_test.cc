@@ -381,8 +381,8 @@ TEST(LostAddressOptionTest, TakesEndOrNextWhereThereAreSeveralAddresses) {
   options.extra = {{"lost_address", "next"}};
   EXPECT_TRUE(LostAddressOption("mysql", options, 2));
   EXPECT_THAT(RefusalOf([&] { (void)LostAddressOption("mysql", options, 1); }),
-              HasSubstr("mysql cannot honour --engine-option lost_address=next: it is an option "
-                        "for several addresses"));
+              HasSubstr("mysql cannot honour --engine-option lost_address=next: it needs several "
+                        "addresses of a server that runs already"));
   options.extra = {{"lost_address", "soon"}};
   const std::string refusal = RefusalOf([&] { (void)LostAddressOption("mysql", options, 2); });
   for (const char* word : {"lost_address", "soon", "end", "next"}) {
