@@ -192,6 +192,7 @@ rows = 600
 ram = "64M"
 operations = 50
 threads = 1
+hot-fraction = 0.25
 [load]
 cache-pct = 25
 [scale.tiny]
@@ -200,6 +201,7 @@ options = { seed = 9 }
 name = "what"
 values = [
   { label = "reads", workload = "insert,point-read" },
+  { label = "hot", workload = "insert,point-read", distribution = "hot" },
   { label = "writes", workload = "insert,mixed", mix = "update=1" },
 ]
 [metrics]
@@ -214,12 +216,15 @@ qps = "measured.rate"
     const std::string command = Run("report " + entry.path().string() + " --command").out;
     ASSERT_EQ(RunLines(command, " --json again.json"), 0) << command;
     const nlohmann::json again = Json("again.json");
-    for (const char* option : {"rows", "seed", "operations", "ram", "mix", "cache_size"}) {
+    for (const char* option : {"rows", "seed", "operations", "ram", "mix", "cache_size", "distribution"}) {
       EXPECT_EQ(again["options"][option], cell["options"][option]) << command << option;
     }
+    // The other cells share the option with it; a run of their own refuses what changes nothing.
+    const bool hot = cell["options"]["distribution"] == "hot";
+    EXPECT_EQ(command.find("--hot-fraction") != std::string::npos, hot) << command;
     ++cells;
   }
-  EXPECT_EQ(cells, 2);
+  EXPECT_EQ(cells, 3);
 }
 
 constexpr char kOnAnEngine[] =

@@ -99,6 +99,28 @@ void AddEngineSettings(const json& record, const std::vector<std::string>& words
   AddSettings(settings, "--engine-option", words, more);
 }
 
+// Returns the text of an option in the document of a run; "" where it has none.
+std::string OptionAt(const json& document, const char* name) {
+  const json options = document.value("options", json());
+  if (!options.is_object() || !options.contains(name)) return "";
+  const json& text = options.at(name);
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
+// Returns the words without options that change nothing in a run with this distribution and IO
+// mode. The cells of an experiment share options, and a run of its own refuses such ones
+// (tools/unused_options.h).
+std::vector<std::string> WithoutUnused(std::vector<std::string> words,
+                                       const std::string& distribution, const std::string& io) {
+  if (distribution != "zipfian" && distribution != "scrambled" && distribution != "latest") {
+    words = WithoutOption(words, "--zipf-theta");
+  }
+  if (distribution != "hot") {
+    words = WithoutOption(WithoutOption(words, "--hot-fraction"), "--hot-probability");
+  }
+  return io == "mmap" ? words : WithoutOption(words, "--mmap-advice");
+}
+
 }  // namespace
 
 std::string SingleQuoted(const std::string& text) {
@@ -142,8 +164,10 @@ std::vector<std::string> WithoutOption(const std::vector<std::string>& words,
 }
 
 std::string RepeatCommand(const json& document) {
-  const std::vector<std::string> load = WordsAt(document, "load_command");
-  const std::vector<std::string> run = WordsAt(document, "command");
+  const std::string io = OptionAt(document, "io");
+  const std::vector<std::string> load = WithoutUnused(WordsAt(document, "load_command"), "", io);
+  const std::vector<std::string> run =
+      WithoutUnused(WordsAt(document, "command"), OptionAt(document, "distribution"), io);
   if (run.empty() || !run.front().starts_with("-")) {
     throw Error(Error::kUsage,
                 "these results do not tell the command that made them: an earlier version wrote "
