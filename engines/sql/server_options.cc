@@ -36,7 +36,7 @@ bool LostAddressOption(const std::string& engine, const EngineOptions& options, 
   const std::string what = extra.Choice(kName, "end", {"end", "next"});
   if (extra.Has(kName) && addresses < 2) {
     RefuseEngineOption(engine, kName, what,
-                       "it needs several addresses of a server that runs already (connect)");
+                       "it needs several addresses of a server that runs already");
   }
   return what == "next";
 }

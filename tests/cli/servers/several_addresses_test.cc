@@ -39,8 +39,8 @@ TEST_F(AddressWordsTest, AListThatIsNoneIsOneSentenceInTheWordsOfTheUser) {
     ExpectRefused(refusal("--connect ", "h1:1,mariadb://h2:1/"), "it takes one scheme");
     ExpectRefused(refusal("--engine-option lost_address=next --connect ", "h1:1/"),
                   engine +
-                      " cannot honour --engine-option lost_address=next: it is an option for "
-                      "several addresses");
+                      " cannot honour --engine-option lost_address=next: it needs several "
+                      "addresses of a server that runs already");
   }
   EXPECT_TRUE(DirectoryIsEmpty());
 }
