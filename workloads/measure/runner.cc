@@ -71,13 +71,13 @@ class Phase {
     ++ended_;
     changed_.notify_all();
   }
-  // Returns a thread's operations per second; 0 means no limit. The clients share the rate of the
-  // phase, but for those that the workload gives a rate of their own. Threads in addition to the
-  // clients have only the rate that the workload sets.
+  // Returns a thread's operations per second; 0 means no limit. The clients of all tasks share the
+  // rate of the phase, but for those that the workload gives a rate of their own. Threads in
+  // addition to the clients have only the rate that the workload sets.
   RateCurve RateOf(int t) const {
     if (!SharesRate(t)) return RateCurve::Constant(workload_.ThreadRate(t, threads_));
     const RateCurve all = options_.curve ? *options_.curve : RateCurve::Constant(options_.rate);
-    return all.Share(1 / static_cast<double>(sharers_));
+    return all.Share(1 / static_cast<double>(sharers_ * options_.tasks));
   }
   bool SharesRate(int t) const {
     return t < threads_ - extra_ && !(workload_.ThreadRate(t, threads_) > 0);
@@ -151,7 +151,9 @@ void Phase::Check(Client& client, Worker& worker, size_t i) {
 OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
   std::optional<ArrivalTimes> arrivals;
   if (!workload_.timed() && RateOf(t).Mean() > 0) {
-    arrivals.emplace(options_.arrivals, RateOf(t), t, threads_, options_.seed);
+    // The threads of all tasks are numbered through, so that their starts are those of one process.
+    arrivals.emplace(options_.arrivals, RateOf(t), options_.task * threads_ + t,
+                     options_.tasks * threads_, options_.seed);
   }
   return {clock_, start_, std::move(arrivals), worker};
 }

@@ -34,11 +34,16 @@ class TraceRecorder;
 
 struct PhaseOptions {
   int threads = 1;          // clients; a workload may run several threads for each client
+  // This process is number `task` of `tasks`, which perform the phase together, each with as many
+  // threads.
+  int task = 0, tasks = 1;
   bool loads = false;       // its sessions are those of Engine::NewSession, not of client threads
   int queue_depth = 1;      // point reads that each thread keeps in flight, each for its own Client
   double seconds = 0;       // 0 = until the workload's own end or `operations`
-  uint64_t operations = 0;  // of all clients; 0 = until `seconds` or the workload's own end
-  double rate = 0;          // operations per second of all clients; 0 = as fast as it goes
+  uint64_t operations = 0;  // of the clients here; 0 = until `seconds` or the workload's own end
+  // Operations per second of all clients, those of the other tasks included; 0 = as fast as it
+  // goes.
+  double rate = 0;
   const RateCurve* curve = nullptr;  // how that rate changes, with the mean `rate`; null: not
   Arrivals arrivals = Arrivals::kEven;
   uint64_t seed = 0;           // seed of random arrivals

@@ -54,8 +54,8 @@ void ChildRun::MeetLoaded() {
                                static_cast<uint64_t>(plan_.tasks->count()));
 }
 
-// Leaves this task its part of the operations and of the rate, which are those of all tasks. The
-// phase ends when a task is lost.
+// Leaves this task its part of the operations, which are those of all tasks, and tells the phase
+// which of the clients that share the rate are its own. The phase ends when a task is lost.
 void ChildRun::TakeShare(PhaseOptions* phase) const {
   if (plan_.tasks == nullptr) return;
   phase->stop = StopOrLostTask;
@@ -64,8 +64,8 @@ void ChildRun::TakeShare(PhaseOptions* phase) const {
   const auto count = static_cast<uint64_t>(plan_.tasks->count());
   const uint64_t rest = index < phase->operations % count ? 1 : 0;
   phase->operations = phase->operations / count + rest;
-  phase->rate /= static_cast<double>(count);
-  phase->seed += index;
+  phase->task = plan_.tasks->index();
+  phase->tasks = plan_.tasks->count();
 }
 
 // Has the clients of the phase begin together with those of the other tasks.
@@ -110,7 +110,6 @@ void ChildRun::GatherTasks(PhaseRecord* phase) {
     others.push_back(TaskResultFrom(told[i].value("result", json::object()), phase->work->ops));
   }
   MergeTasks(others, clocks, phase);
-  phase->work->target_rate *= static_cast<double>(plan_.tasks->count());
 }
 
 // Waits until all tasks have come to the end of the run, so that none takes the end of another for

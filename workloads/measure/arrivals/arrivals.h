@@ -26,7 +26,8 @@ enum class Arrivals : uint8_t {
 // starts. Not thread-safe.
 class ArrivalTimes {
  public:
-  // `curve` is the rate of this thread alone.
+  // `curve` is the rate of this thread alone, which is number `thread` of `threads`. Those of other
+  // processes that share the phase are among them.
   ArrivalTimes(Arrivals arrivals, const RateCurve& curve, int thread, int threads, uint64_t seed)
       : curve_(curve),
         exponential_(arrivals == Arrivals::kExponential),

@@ -338,6 +338,20 @@ TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
   EXPECT_LT(rated.backlog_seconds, 0.2);
 }
 
+// The clients of two tasks are due at equal gaps, as two clients of one process are: that of task 1
+// half a gap after that of task 0, and each performs half of the rate.
+TEST_F(RunnerTest, ClientsOfSeveralTasksAreDueAsThoseOfOneProcess) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.rate = 10;
+  phase.tasks = 2;
+  phase.operations = 2;
+  EXPECT_GE(Read(phase).seconds, 0.2) << "the gap of each client";
+  phase.task = 1;
+  phase.operations = 1;
+  EXPECT_GE(Read(phase).seconds, 0.1) << "half a gap";
+}
+
 TEST_F(RunnerTest, AClientIsToldOfEachCheckBeforeItsOperation) {
   SlowWorkload workload(0);
   PhaseOptions phase;
