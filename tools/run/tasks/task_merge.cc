@@ -1,11 +1,11 @@
 // MergeTasks (task_result.h).
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <map>
+#include <cstdint>
 #include <utility>
 
 #include "tools/run/tasks/task_result.h"
+#include "tools/run/tasks/task_series.h"
 
 namespace testbed {
 namespace {
@@ -53,47 +53,6 @@ void AddResult(const PhaseResult& other, PhaseResult* sum) {
                              other.thread_seconds.end());
 }
 
-// Adds the clients' figures of an interval; `latency` has the histogram of the sum.
-void AddSecond(const Interval& other, Interval* sum, HistogramCounts* latency) {
-  sum->end_seconds = std::max(sum->end_seconds, other.end_seconds);
-  sum->operations += other.operations;
-  sum->counts.resize(std::max(sum->counts.size(), other.counts.size()));
-  sum->max_latency_ns.resize(sum->counts.size());
-  for (size_t k = 0; k < other.counts.size(); ++k) {
-    sum->counts[k] += other.counts[k];
-    if (k >= other.max_latency_ns.size()) continue;
-    sum->max_latency_ns[k] = std::max(sum->max_latency_ns[k], other.max_latency_ns[k]);
-  }
-  latency->AddBuckets(other.latency_ns, other.sum_ns, other.max_ns);
-}
-
-// Returns the seconds of all tasks. Each interval counts in the second at whose end it ended; that
-// of a task which was stopped for a while has all that it did since its last one. What is of a host
-// and not of clients is that of task 0.
-std::vector<Interval> MergeSeconds(const std::vector<const PhaseResult*>& tasks) {
-  std::map<int64_t, std::vector<const Interval*>> by_second;
-  for (const PhaseResult* task : tasks) {
-    for (const Interval& i : task->series) {
-      by_second[std::max<int64_t>(1, std::llround(i.end_seconds))].push_back(&i);
-    }
-  }
-  std::vector<Interval> merged;
-  for (const auto& [second, intervals] : by_second) {
-    HistogramCounts latency;
-    Interval sum = *intervals.front();
-    latency.AddBuckets(sum.latency_ns, sum.sum_ns, sum.max_ns);
-    for (size_t i = 1; i < intervals.size(); ++i) AddSecond(*intervals[i], &sum, &latency);
-    sum.mean_ns = latency.mean_ns();
-    sum.p50_ns = latency.Percentile(0.5);
-    sum.p99_ns = latency.Percentile(0.99);
-    sum.p999_ns = latency.Percentile(0.999);
-    sum.max_ns = latency.max_ns();
-    sum.latency_ns.clear();  // nothing reads them any more
-    merged.push_back(std::move(sum));
-  }
-  return merged;
-}
-
 void AddAccount(const PhaseAccount& other, PhaseAccount* sum) {
   for (const OpKind op : DefinedOps()) {
     sum->ledger.ops[op.id].operations += other.ledger.ops[op.id].operations;
@@ -138,12 +97,17 @@ void MergeTasks(const std::vector<PhaseRecord>& others, const TaskClocks& clocks
   }
   // By the clock of task 0, from the first client's begin to the last one's end.
   int64_t begin = INT64_MAX, end = INT64_MIN;
+  std::vector<int64_t> began;
   for (size_t i = 0; i < results.size(); ++i) {
-    const int64_t began = results[i]->began_ns - clocks.before[i].ns;
-    begin = std::min(begin, began);
-    end = std::max(end, began + static_cast<int64_t>(results[i]->seconds * 1e9));
+    began.push_back(results[i]->began_ns - clocks.before[i].ns);
+    begin = std::min(begin, began[i]);
+    end = std::max(end, began[i] + static_cast<int64_t>(results[i]->seconds * 1e9));
   }
-  std::vector<Interval> series = MergeSeconds(results);
+  std::vector<TaskSeries> all_series;
+  for (size_t i = 0; i < results.size(); ++i) {
+    all_series.push_back({static_cast<double>(began[i] - begin) / 1e9, &results[i]->series});
+  }
+  std::vector<Interval> series = MergeSeries(all_series, sum.ops.size());
   for (const PhaseRecord& other : others) {
     AddResult(other.work->result, &sum);
     AddAccount(other.account, &phase->account);

@@ -141,18 +141,27 @@ TEST_F(MergeTasksTest, CountsAddUpAndTheRateIsOfTheIntervalOfAll) {
 
 TEST_F(MergeTasksTest, ASecondHasTheOperationsOfAllTasksInIt) {
   const std::vector<Interval>& series = merged_.work->result.series;
-  ASSERT_EQ(series.size(), 2u);
+  ASSERT_EQ(series.size(), 3u);
   HistogramCounts by_hand;
   for (const PhaseRecord& other : others_) {
     const Interval& second = other.work->result.series[1];
     by_hand.AddBuckets(second.latency_ns, second.sum_ns, second.max_ns);
   }
-  EXPECT_EQ(series[1].operations, 4500u);
-  EXPECT_EQ(series[1].counts, (std::vector<uint64_t>{4500, 0}));
+  uint64_t operations = 0;
+  for (const Interval& second : series) {
+    operations += second.operations;
+    EXPECT_EQ(second.counts, (std::vector<uint64_t>{second.operations, 0}));
+    EXPECT_TRUE(second.latency_ns.empty());
+  }
+  EXPECT_EQ(operations, 9000u);
+  // Task 1 has begun 5 ms late, so that 0.6 % of its first second is in the next one.
+  EXPECT_NEAR(static_cast<double>(series[0].operations), 1498.5 * 2 + 1491, 3);
+  EXPECT_EQ(series[0].end_seconds, 1);
+  EXPECT_EQ(series[1].end_seconds, 2);
+  EXPECT_NEAR(series[2].end_seconds, 2.006, 1e-9);
   EXPECT_EQ(series[1].max_ns, by_hand.max_ns()) << "task 2 is the slowest";
   EXPECT_GT(series[1].p99_ns, series[1].p50_ns);
   EXPECT_EQ(series[1].host_context_switches, 7u) << "the host is that of task 0";
-  EXPECT_TRUE(series[1].latency_ns.empty());
 }
 
 TEST_F(MergeTasksTest, OfTheAccountWhatIsOfTheTasksIsSummedAndWhatIsOfTheServerIsNot) {

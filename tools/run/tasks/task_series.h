@@ -1,0 +1,32 @@
+// The seconds of a phase of several tasks as one series, by one clock. Each task has cut its own
+// seconds, from its own begin on, and somewhat late where it was busy or stopped.
+//
+//   std::vector<Interval> series = MergeSeries({{0, &of_task_0}, {0.25, &of_task_1}}, ops.size());
+//
+// Thread-safe.
+#ifndef TESTBED_TOOLS_RUN_TASKS_TASK_SERIES_H_
+#define TESTBED_TOOLS_RUN_TASKS_TASK_SERIES_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "workloads/measure/slices.h"
+
+namespace testbed {
+
+struct TaskSeries {
+  double from = 0;  // seconds from the begin of the first task to that of this one
+  const std::vector<Interval>* series = nullptr;  // with histograms, from the task's begin on
+};
+
+// Returns the whole seconds since the begin of the first task, and the rest of the last one. The
+// operations of an interval that lies in several seconds are divided among them by its time in
+// each, so that the series adds up to those of all tasks. Its latencies are not divided: they count
+// in the second that has most of it. `kinds` is the number of kinds of operations. What is of a
+// host and not of clients is that of the first of `tasks`, which is task 0, in the seconds that
+// have most of its intervals.
+std::vector<Interval> MergeSeries(const std::vector<TaskSeries>& tasks, size_t kinds);
+
+}  // namespace testbed
+
+#endif  // TESTBED_TOOLS_RUN_TASKS_TASK_SERIES_H_
