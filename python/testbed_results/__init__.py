@@ -354,6 +354,12 @@ def plot_time(table, axes=None):
     return axes
 
 
+def _clients(run, phase):
+    """Returns the clients of the phase as the tables of testbed name them: "8 thr", or "8 thr x 3 tasks"."""
+    tasks = len(phase.get("tasks") or ())
+    return f"{run['threads']} thr" + (f" x {tasks} tasks" if tasks > 1 else "")
+
+
 def _operations(paths):
     """Yields (name, phase, operation) of what was measured; what differs between the documents is in the name."""
     found = documents(paths)
@@ -364,7 +370,7 @@ def _operations(paths):
                 if phase.get("kind") != "measure":
                     continue
                 for operation in phase.get("operations") or ():
-                    name = f"{prefix}{document['options']['engine']} {operation['name']}, {run['threads']} thr"
+                    name = f"{prefix}{document['options']['engine']} {operation['name']}, {_clients(run, phase)}"
                     yield name, phase, operation
 
 

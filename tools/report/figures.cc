@@ -52,10 +52,17 @@ std::string Size(double bytes) {
 
 std::string Whole(double n) { return IsCount(n) ? Count(static_cast<uint64_t>(n)) : "-"; }
 
+std::string ClientsText(const json& run, const json& phase) {
+  const std::string threads = fmt::format("{} thr", run.at("threads").get<int>());
+  const auto tasks = phase.find("tasks");
+  if (tasks == phase.end() || !tasks->is_array() || tasks->size() < 2) return threads;
+  return fmt::format("{} x {} tasks", threads, tasks->size());
+}
+
 std::string RowName(const json& run, const json& phase, const std::string& operation) {
   std::string name = phase.at("name").get<std::string>();
   if (operation != name && !operation.empty()) name += " " + operation;
-  name += fmt::format(", {} thr", run.at("threads").get<int>());
+  name += ", " + ClientsText(run, phase);
   if (run.value("load", 0) > 0) name += fmt::format(" load {}", run.at("load").get<int>() + 1);
   if (run.at("repeat").get<int>() > 0) name += fmt::format(" #{}", run.at("repeat").get<int>() + 1);
   return OneLine(name);

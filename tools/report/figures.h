@@ -23,6 +23,9 @@ std::string FigureText(const nlohmann::json& j, const std::string& pointer);
 std::string Size(double bytes);
 std::string Whole(double n);
 
+// Returns the clients of a phase: "8 thr", or "8 thr x 3 tasks" where each of several tasks had 8.
+std::string ClientsText(const nlohmann::json& run, const nlohmann::json& phase);
+
 // Returns the first cell of a phase's rows, which is the same in every table, on one line: "insert,
 // 8 thr load 2".
 std::string RowName(const nlohmann::json& run, const nlohmann::json& phase,

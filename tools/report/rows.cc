@@ -108,7 +108,8 @@ void AddMemory(std::vector<RowColumn>* columns) {
 // Adds the figures of the whole phase.
 void AddPhase(std::vector<RowColumn>* columns) {
   AddOfPhase("",
-             {"seconds",
+             {"threads",
+              "seconds",
               "count",
               "rate",
               "rows_read",
@@ -179,6 +180,7 @@ void AddOrigin(std::vector<RowColumn>* columns) {
   }
   columns->push_back({"option_scratch_fs", ColumnOf::kDocument, "/options/scratch_fs"});
   columns->push_back({"option_release", ColumnOf::kDocument, "/options/release"});
+  columns->push_back({"option_tasks", ColumnOf::kDocument, "/options/tasks"});
   for (const auto& [name, value] : HostFacts().Fields()) {
     // A version such as 6.10 is no number.
     const ColumnOf of = name == "kernel" ? ColumnOf::kDocument : ColumnOf::kFact;

@@ -74,7 +74,7 @@ std::vector<DocumentCell> CellsOf(const json& document) {
       for (const auto& [operation, metrics] : MetricsOf(phase)) {
         std::string name = of_phase;
         if (!operation.empty()) name += " " + operation;
-        name = OneLine(name) + fmt::format(", {} thr", run.at("threads").get<int>());
+        name = OneLine(name) + ", " + ClientsText(run, phase);
         const double operations = OperationsOf(phase, operation);
         if (index.emplace(name, cells.size()).second) {
           cells.push_back({name, operation, {}, operations, {}});

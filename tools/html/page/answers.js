@@ -39,7 +39,11 @@
     return !(figure in shares) || (count === undefined ? op.count : count) * (1 - shares[figure]) >= 10;
   };
 
-  testbed.clientsOf = function (run) { return run.threads + (run.threads === 1 ? ' client' : ' clients'); };
+  // Returns the clients of the run, and in how many tasks there were as many in the phase, where it is given.
+  testbed.clientsOf = function (run, phase) {
+    var tasks = ((phase || {}).tasks || []).length;
+    return run.threads + (run.threads === 1 ? ' client' : ' clients') + (tasks > 1 ? ' in each of ' + tasks + ' tasks' : '');
+  };
 
   // Returns which of several loads and runs of a document this run is, as the tables of the report name it: " load 2 #3".
   testbed.whichRun = function (run) {
@@ -69,14 +73,14 @@
     });
     if (rates.length < 2) return '';
     var n = Object.keys(loads).length, of = n > 1 ? n + ' loads' : rates.length + ' runs';
-    return phase.name + ' with ' + testbed.clientsOf(run) + ': ' + testbed.short(testbed.sum(rates) / rates.length) + ' operations a second, the mean of ' + of +
+    return phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.short(testbed.sum(rates) / rates.length) + ' operations a second, the mean of ' + of +
         ', which had ' + testbed.short(Math.min.apply(null, rates)) + ' to ' + testbed.short(Math.max.apply(null, rates)) + '. What follows is of the first of them.';
   }
 
   // Returns the sentence on the rate and latency that the clients saw.
   function rateSentence(run, phase) {
     var one = phase.operations.length === 1 ? phase.operations[0] : null;
-    var text = phase.name + ' with ' + testbed.clientsOf(run) + ': ' + testbed.short(testbed.reached(phase)) + ' operations a second';
+    var text = phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.short(testbed.reached(phase)) + ' operations a second';
     if (phase.target_rate > 0) text += ', of ' + testbed.short(phase.target_rate) + ' asked for';
     if (one) return text + '; ' + (testbed.isOpen(phase) ? 'from the intended start ' : '') + spans(one) + '.';
     return text + '; of it ' + phase.operations.map(function (op) {

@@ -42,9 +42,9 @@
         testbed.resultPhases(run).forEach(function (p) {
           var phase = run.phases[p], time = times['$' + phase.name] = (times['$' + phase.name] || 0) + 1;
           if (!(phase.operations || []).length) return;
-          var name = phase.name + (time > 1 ? ' (' + time + ')' : ''), key = '$' + name + ' ' + run.threads;
+          var name = phase.name + (time > 1 ? ' (' + time + ')' : ''), key = '$' + name + ' ' + testbed.clientsOf(run, phase);
           if (!byKey[key]) {
-            byKey[key] = {title: name + ', ' + testbed.clientsOf(run), kind: phase.kind, members: []};
+            byKey[key] = {title: name + ', ' + testbed.clientsOf(run, phase), kind: phase.kind, members: []};
             groups.push(byKey[key]);
           }
           var member = byKey[key].members.filter(function (m) { return m.entry === entry; })[0];

@@ -7,7 +7,7 @@
   function pointer(run, phase, rest) { return `/runs/${run}/phases/${phase}${rest}`; }
 
   function phaseTitle(document, run, phase) {
-    return `${phase.name}, ${testbed.clientsOf(run)}${testbed.whichRun(run)}`;
+    return `${phase.name}, ${testbed.clientsOf(run, phase)}${testbed.whichRun(run)}`;
   }
 
   function documentTitle(document) {
@@ -36,6 +36,11 @@
     })).filter((row) => row);
   }
 
+  // Returns the number of clients in the phase of the row, which several tasks may have had together.
+  function clientsCell(entry, {r, p, phase}) {
+    return figure(entry, (phase.tasks || []).length > 1 ? pointer(r, p, '/threads') : `/runs/${r}/threads`, count);
+  }
+
   function latencyCells(entry, row, latency) {
     return ['mean', 'p50', 'p99', 'p999', 'max'].map((f) => testbed.tells(row.op, f, latency) ? figure(entry, row.at(`/${latency}/${f}`), time)
                                                                                        : derived('–', 'fewer than ten operations took longer'));
@@ -50,7 +55,7 @@
                                            'aria-pressed': 'false', onclick: () => choose(r, p)}, row.name)
                             : row.name;
       return h('tr', {'data-row': `${r}/${p}`}, h('th', {scope: 'row'}, label),
-               figure(entry, `/runs/${r}/threads`, count), figure(entry, at('/count'), count), figure(entry, at('/rate'), short),
+               clientsCell(entry, row), figure(entry, at('/count'), count), figure(entry, at('/rate'), short),
                latencyCells(entry, row, 'latency_us'), o === 0 ? cpuCell(row.phase) : h('td'));
     });
     return table('Operations', ['phase', 'clients', 'count', 'per second', 'mean', 'median', '99 %', '99.9 %', 'slowest', 'CPU each'], rows);
@@ -63,7 +68,7 @@
       const {r, p, phase, op} = row, of = (rest) => pointer(r, p, rest);
       if (!op.latency_from_intended_us) return null;
       const reached = phase.target_rate === undefined ? row.at('/rate') : of(phase.clients_rate === undefined ? '/rate' : '/clients_rate');
-      return h('tr', {}, h('th', {scope: 'row'}, row.name), figure(entry, `/runs/${r}/threads`, count), figure(entry, of('/target_rate'), short),
+      return h('tr', {}, h('th', {scope: 'row'}, row.name), clientsCell(entry, row), figure(entry, of('/target_rate'), short),
                figure(entry, reached, short), latencyCells(entry, row, 'latency_from_intended_us'), figure(entry, of('/lateness_us/p50'), time),
                figure(entry, of('/lateness_us/p99'), time), figure(entry, of('/undone_operations'), count), figure(entry, of('/backlog_seconds'), seconds));
     });

@@ -216,6 +216,15 @@ TEST(PageDataTest, OfSeveralLoadsTheAnswerIsTheirMean) {
   EXPECT_EQ(EvaluateOnPage(OnPage(repeated), "testbed.whichRun(data.runs[1]);"), " #2");
 }
 
+TEST(PageDataTest, ClientsOfSeveralTasksAreSaidSo) {
+  json document = SmallDocument();
+  const json task = json::object();
+  Mixed(document)["tasks"] = json::array({task, task, task});
+  EXPECT_THAT(Answers(document),
+              HasSubstr("mixed with 8 clients in each of 3 tasks: 40 operations a second"));
+  EXPECT_THAT(Answers(SmallDocument()), HasSubstr("mixed with 8 clients: 40 operations a second"));
+}
+
 TEST(PageDataTest, TheFailureOfALaterRunAlarms) {
   json document = Loads({40, 70});
   document["runs"][1]["error"] = {{"sentence", "the disk is full"}, {"exit_code", 2}};

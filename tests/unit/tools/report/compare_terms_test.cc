@@ -94,5 +94,15 @@ TEST(WhyNotComparableTest, IndexesAreASetting) {
   EXPECT_EQ(rule->use, OptionUse::kSide);
 }
 
+// A document of one task does not say so.
+TEST(CompareTermsTest, ARunWithoutTasksHasOne) {
+  const json first = WithOptionsOfRows();
+  json second = first;
+  second["options"]["tasks"] = 3;
+  EXPECT_EQ(TermsText(TermsOf(first, second)), "setting differs: tasks: 1 against 3\n");
+  EXPECT_EQ(TermsText(TermsOf(second, first)), "setting differs: tasks: 3 against 1\n");
+  EXPECT_EQ(TermsText(TermsOf(first, first)), "");
+}
+
 }  // namespace
 }  // namespace testbed

@@ -65,6 +65,14 @@ json Document(const std::vector<double>& rates) {
 
 Condition Slower() { return ParseCondition("--fail-if", "rate < -3%"); }
 
+TEST(DocumentCellsTest, SeveralTasksAreACellOfTheirOwn) {
+  json document = Document({100});
+  EXPECT_EQ(CellsOf(document)[0].name, "point-read, 1 thr");
+  const json task = json::object();
+  document["runs"][0]["phases"][0]["tasks"] = json::array({task, task, task});
+  EXPECT_EQ(CellsOf(document)[0].name, "point-read, 1 thr x 3 tasks");
+}
+
 // Requests of other programs on the device say nothing about the engine.
 TEST(DocumentCellsTest, OtherProgramsAreInNoMetric) {
   json phase = Phase("point-read", "measure", 100);

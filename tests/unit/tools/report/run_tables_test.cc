@@ -125,14 +125,14 @@ TEST(RunTablesTest, EachTaskHasItsClientsAndItsClock) {
                               {"clock_after", after}});
   }
   const std::string table = TextOf(document, "Tasks of the run");
-  const std::string whole = LineOf(table, "mixed, 8 thr: 0");
+  const std::string whole = LineOf(table, "mixed, 8 thr x 2 tasks: 0");
   for (const char* figure :
        {" n0 ", " 2 ", " 5,000 ", " 2500 ", " 11.0 ", " 22.0 ", " 33.0 ", " 66.0 ", " 44.0 "}) {
     EXPECT_THAT(whole, HasSubstr(figure));
   }
   EXPECT_TRUE(whole.ends_with(" 5.00")) << "the clocks drifted apart: " << whole;
   EXPECT_THAT(whole, HasSubstr("-1234"));
-  EXPECT_THAT(LineOf(table, "mixed, 8 thr: 1"), Not(HasSubstr("11.0")))
+  EXPECT_THAT(LineOf(table, "mixed, 8 thr x 2 tasks: 1"), Not(HasSubstr("11.0")))
       << "four operations tell no percentile";
 }
 
