@@ -1,6 +1,7 @@
 #include "tools/report/report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/account/grade.h"
 #include "device/error.h"
@@ -291,6 +293,44 @@ std::string FellBehindLines(const json& document) {
   return text;
 }
 
+// Returns a line for each phase whose tasks did not all work at the same time, so that a part of it
+// had fewer clients.
+std::string TasksApartLines(const json& document) {
+  constexpr double kNotable = 0.05, kNamed = 0.01;  // shares of the phase
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    double begin = INFINITY, last_begin = -INFINITY, first_end = INFINITY, end = -INFINITY;
+    std::string late, early;  // the tasks that began last and ended first
+    for (const json& task : phase.value("tasks", json::array())) {
+      const double began = Number(task, "/began_late_us") / 1e6;
+      const double ended = began + Number(task, "/seconds");
+      if (std::isnan(ended)) return;
+      const std::string name =
+          fmt::format("task {} on {}", FigureText(task, "/task"), FigureText(task, "/host"));
+      if (began > last_begin) late = name;
+      if (ended < first_end) early = name;
+      begin = std::min(begin, began);
+      last_begin = std::max(last_begin, began);
+      first_end = std::min(first_end, ended);
+      end = std::max(end, ended);
+    }
+    const double whole = end - begin, together = std::max(0.0, first_end - last_begin);
+    if (!(whole > 0) || together >= (1 - kNotable) * whole) return;
+    std::vector<std::string> why;
+    if (last_begin - begin > kNamed * whole) {
+      why.push_back(fmt::format("{} began {} s after the first", late, Short(last_begin - begin)));
+    }
+    if (end - first_end > kNamed * whole) {
+      why.push_back(fmt::format("{} ended {} s before the last", early, Short(end - first_end)));
+    }
+    text += fmt::format(
+        "! {}: all tasks worked together for {} of the time alone, so the rest has fewer clients: "
+        "{}\n",
+        RowName(run, phase, ""), Percent(together / whole), fmt::join(why, ", and "));
+  });
+  return text;
+}
+
 // Returns the notes that Doubts has not printed.
 std::string NoteLines(const json& document) {
   std::string text;
@@ -360,7 +400,8 @@ std::vector<std::string> FailedRunLines(const json& document) {
 
 std::string Doubts(const json& document) {
   std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
-                     OtherAnswersLines(document) + UnansweredLines(document);
+                     OtherAnswersLines(document) + UnansweredLines(document) +
+                     TasksApartLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),

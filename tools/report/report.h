@@ -21,8 +21,8 @@ std::string ReportText(const nlohmann::json& document, const ReportStyle& style 
 std::vector<std::string> FailedRunLines(const nlohmann::json& document);
 // Returns the lines of the report that say what makes the figures of the document doubtful, each
 // with "! " before it: other programs or virtual machines used the processors, clients fell behind
-// their rate, a setting is not in force, a replay ran on another database, or the budget covers the
-// database itself. Throws as ReportText does.
+// their rate, a setting is not in force, a replay ran on another database, tasks of the run did not
+// work at the same time, or the budget covers the database itself. Throws as ReportText does.
 std::string Doubts(const nlohmann::json& document);
 // Returns the lines of the report on how to read its figures: the rates that searches found, phases
 // that ended early by themselves, and that a loop was closed. Throws as ReportText does.

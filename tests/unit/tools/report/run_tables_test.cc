@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/unit/tools/results/small_document.h"
+#include "tools/report/report.h"
 #include "tools/statistics/estimate.h"
 
 namespace testbed {
@@ -134,6 +135,33 @@ TEST(RunTablesTest, EachTaskHasItsClientsAndItsClock) {
   EXPECT_THAT(whole, HasSubstr("-1234"));
   EXPECT_THAT(LineOf(table, "mixed, 8 thr x 2 tasks: 1"), Not(HasSubstr("11.0")))
       << "four operations tell no percentile";
+}
+
+// Returns the doubts about a run of two tasks, each with the second of its begin and its length.
+std::string DoubtsOfTasks(double begin_0, double length_0, double begin_1, double length_1) {
+  json document = TablesDocument();
+  document["runs"][0]["phases"][2]["tasks"] = {{{"task", 0},
+                                                {"host", "n0"},
+                                                {"seconds", length_0},
+                                                {"began_late_us", begin_0 * 1e6}},
+                                               {{"task", 1},
+                                                {"host", "n1"},
+                                                {"seconds", length_1},
+                                                {"began_late_us", begin_1 * 1e6}}};
+  return Doubts(document);
+}
+
+TEST(DoubtsTest, TasksThatDidNotWorkAtTheSameTimeAreNamed) {
+  EXPECT_EQ(DoubtsOfTasks(0, 10, 0.1, 10), "");
+  EXPECT_EQ(DoubtsOfTasks(5, 10, 5, 10), "") << "both began late, and together";
+  EXPECT_EQ(DoubtsOfTasks(0, 10, 2.5, 7.5),
+            "! mixed, 8 thr x 2 tasks: all tasks worked together for 75.0 % of the time alone, so "
+            "the rest has fewer clients: task 1 on n1 began 2.50 s after the first\n");
+  EXPECT_THAT(DoubtsOfTasks(0, 5, 1, 9),
+              HasSubstr("40.0 % of the time alone, so the rest has fewer clients: task 1 on n1 "
+                        "began 1.00 s after the first, and task 0 on n0 ended 5.00 s before the "
+                        "last\n"));
+  EXPECT_THAT(DoubtsOfTasks(0, 1, 2, 1), HasSubstr(" 0.0 % of the time"));
 }
 
 TEST(RunTablesTest, TheTargetAndTheLatenessAreThePhasesAndNotAnOperations) {
