@@ -388,9 +388,12 @@ std::string WhatElse(const std::string& text, const json& document) {
 
 std::vector<std::string> FailedRunLines(const json& document) {
   std::vector<std::string> lines;
+  const double tasks = Number(document, "/options/tasks", 1);
+  const std::string in_tasks = tasks > 1 ? fmt::format(" x {} tasks", Whole(tasks)) : "";
   for (const json& run : document.at("runs")) {
     if (!run.contains("error")) continue;
-    lines.push_back(fmt::format("! the run of {} thr{}{} failed: {}\n", FigureText(run, "/threads"),
+    lines.push_back(fmt::format("! the run of {} thr{}{}{} failed: {}\n",
+                                FigureText(run, "/threads"), in_tasks,
                                 OrdinalText(" load ", Number(run, "/load", 0)),
                                 OrdinalText(" #", Number(run, "/repeat", 0)),
                                 FigureText(run, "/error/sentence")));

@@ -33,7 +33,7 @@ namespace testbed {
 class TraceRecorder;
 
 struct PhaseOptions {
-  int threads = 1;          // clients; a workload may run several threads for each client
+  int threads = 1;  // clients; a workload may run several threads for each client
   // This process is number `task` of `tasks`, which perform the phase together, each with as many
   // threads.
   int task = 0, tasks = 1;

@@ -15,8 +15,10 @@
 namespace testbed {
 
 struct TaskSeries {
-  double from = 0;  // seconds from the begin of the first task to that of this one
-  const std::vector<Interval>* series = nullptr;  // with histograms, from the task's begin on
+  // Seconds from the begin of the task that began first to that of this one.
+  double from = 0;
+  // With histograms, and its seconds from the begin of this task on.
+  const std::vector<Interval>* series = nullptr;
 };
 
 // Returns the whole seconds since the begin of the first task, and the rest of the last one. The
