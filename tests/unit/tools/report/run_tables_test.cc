@@ -166,10 +166,9 @@ TEST(DoubtsTest, TasksThatDidNotWorkAtTheSameTimeAreNamed) {
 
 TEST(FailedRunLinesTest, NameTheTasksOfTheRun) {
   json document = TablesDocument();
-  document["runs"][0]["error"] = {{"sentence", "task 1 of 3 on host n1 has ended"},
-                                  {"exit_code", 1}};
+  document["runs"][0]["error"] = {{"sentence", "task 1 of 3 has ended"}, {"exit_code", 1}};
   EXPECT_THAT(FailedRunLines(document),
-              testing::ElementsAre("! the run of 8 thr failed: task 1 of 3 on host n1 has ended\n"));
+              testing::ElementsAre("! the run of 8 thr failed: task 1 of 3 has ended\n"));
   document["options"]["tasks"] = 3;
   EXPECT_THAT(FailedRunLines(document),
               testing::ElementsAre(HasSubstr("! the run of 8 thr x 3 tasks failed: task 1 of 3")));
