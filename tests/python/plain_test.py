@@ -65,6 +65,19 @@ class PlainTest(unittest.TestCase):
         self.compare(tr.rows(self.file, "series"), "series.csv")
         self.assertEqual([row["threads"] for row in tr.rows(self.file, "runs")], [1, 2])
 
+    def test_the_label_of_a_plot_names_the_tasks(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        one = [name for name, _, _ in tr._operations(self.file)]
+        self.assertIn("btree update, 2 thr", one)
+        for phase in document["runs"][-1]["phases"]:
+            phase["tasks"] = [{"task": 0}, {"task": 1}, {"task": 2}]
+        changed = self.directory / "tasks.json"
+        changed.write_text(json.dumps(document), encoding="utf-8")
+        several = [name for name, _, _ in tr._operations(changed)]
+        changed.unlink()
+        self.assertIn("btree update, 2 thr x 3 tasks", several)
+        self.assertIn("btree update, 1 thr", several)
+
     def test_columns_are_the_programs(self):
         now = testbed("results", "columns", "--json", "-", directory=self.directory)
         kept = (SOURCE / "python/testbed_results/columns.json").read_text(encoding="utf-8")
