@@ -216,7 +216,8 @@ qps = "measured.rate"
     const std::string command = Run("report " + entry.path().string() + " --command").out;
     ASSERT_EQ(RunLines(command, " --json again.json"), 0) << command;
     const nlohmann::json again = Json("again.json");
-    for (const char* option : {"rows", "seed", "operations", "ram", "mix", "cache_size", "distribution"}) {
+    for (const char* option :
+         {"rows", "seed", "operations", "ram", "mix", "cache_size", "distribution"}) {
       EXPECT_EQ(again["options"][option], cell["options"][option]) << command << option;
     }
     // The other cells share the option with it; a run of their own refuses what changes nothing.

@@ -392,11 +392,10 @@ std::vector<std::string> FailedRunLines(const json& document) {
   const std::string in_tasks = tasks > 1 ? fmt::format(" x {} tasks", Whole(tasks)) : "";
   for (const json& run : document.at("runs")) {
     if (!run.contains("error")) continue;
-    lines.push_back(fmt::format("! the run of {} thr{}{}{} failed: {}\n",
-                                FigureText(run, "/threads"), in_tasks,
-                                OrdinalText(" load ", Number(run, "/load", 0)),
-                                OrdinalText(" #", Number(run, "/repeat", 0)),
-                                FigureText(run, "/error/sentence")));
+    lines.push_back(fmt::format(
+        "! the run of {} thr{}{}{} failed: {}\n", FigureText(run, "/threads"), in_tasks,
+        OrdinalText(" load ", Number(run, "/load", 0)),
+        OrdinalText(" #", Number(run, "/repeat", 0)), FigureText(run, "/error/sentence")));
   }
   return lines;
 }

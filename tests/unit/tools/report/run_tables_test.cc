@@ -140,14 +140,9 @@ TEST(RunTablesTest, EachTaskHasItsClientsAndItsClock) {
 // Returns the doubts about a run of two tasks, each with the second of its begin and its length.
 std::string DoubtsOfTasks(double begin_0, double length_0, double begin_1, double length_1) {
   json document = TablesDocument();
-  document["runs"][0]["phases"][2]["tasks"] = {{{"task", 0},
-                                                {"host", "n0"},
-                                                {"seconds", length_0},
-                                                {"began_late_us", begin_0 * 1e6}},
-                                               {{"task", 1},
-                                                {"host", "n1"},
-                                                {"seconds", length_1},
-                                                {"began_late_us", begin_1 * 1e6}}};
+  document["runs"][0]["phases"][2]["tasks"] = {
+      {{"task", 0}, {"host", "n0"}, {"seconds", length_0}, {"began_late_us", begin_0 * 1e6}},
+      {{"task", 1}, {"host", "n1"}, {"seconds", length_1}, {"began_late_us", begin_1 * 1e6}}};
   return Doubts(document);
 }
 

@@ -98,8 +98,8 @@ TEST(MergeSeriesTest, WhatIsOfAHostIsThatOfTask0) {
 }
 
 TEST(MergeSeriesTest, ASecondInWhichNoTaskWorkedIsThere) {
-  const std::vector<Interval> first = {IntervalOf(1, 100, 1000)},
-                              late = {IntervalOf(1, 10, 1000)}, none = {};
+  const std::vector<Interval> first = {IntervalOf(1, 100, 1000)}, late = {IntervalOf(1, 10, 1000)},
+                              none = {};
   EXPECT_EQ(EndsAndOperations(MergeSeries({{0, &first}, {2, &late}, {0, &none}}, 2)),
             (Rows{{1, 100}, {2, 0}, {3, 10}}));
   EXPECT_TRUE(MergeSeries({{0, &none}}, 2).empty());
