@@ -27,9 +27,6 @@ namespace {
 
 using nlohmann::json;
 
-// The longest line: the seconds of a phase of hours, or the rows of a large population.
-constexpr size_t kLongestLine = 512u << 20;
-
 // The addresses of a host. An object of it frees them.
 class Addresses {
  public:
@@ -149,7 +146,7 @@ bool TaskLink::Read(int milliseconds, std::vector<TaskLine>* lines) {
     lines->push_back({std::move(line), at});
   }
   text_.erase(0, begin);
-  return text_.size() <= kLongestLine;
+  return text_.size() <= longest_line_;
 }
 
 std::optional<TaskLine> TaskLink::Await(double seconds) {
