@@ -422,11 +422,11 @@ json NewDocument(const RunOptions& options, const std::vector<std::string>& comm
 
 // Waits for the other tasks of a run of several, which must have the same plan; returns null when
 // there are none.
-std::unique_ptr<TaskGroup> Join(const RunOptions& options) {
+std::unique_ptr<TaskGroup> Join(const RunOptions& options, const std::vector<std::string>& words) {
   if (!options.tasks.several()) return nullptr;
   json plan = options.ToJson();
   plan["threads"] = options.threads;
-  return JoinTasks(options.tasks, plan);
+  return JoinTasks(options.tasks, plan, OptionsGiven(words));
 }
 
 // Tells the other tasks why this one throws.
@@ -505,7 +505,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
                             "give --reuse and --dir",
                             options.workloads[0], LoaderText(FindWorkload(options.workloads[0]))));
   }
-  const std::unique_ptr<TaskGroup> tasks = Join(options);
+  const std::unique_ptr<TaskGroup> tasks = Join(options, command_line);
   try {
     ExecuteJoined(options, dataset, writers, tasks.get(), live, &document);
   } catch (const std::exception& e) {

@@ -35,13 +35,14 @@ std::string ThisHost() {
   return name;
 }
 
-json Hello(const TaskOptions& options, const json& plan) {
+json Hello(const TaskOptions& options, const json& plan, const json& given) {
   return {{"testbed", TESTBED_VERSION},
           {"commit", ThisBuild().commit},
           {"task", options.index},
           {"tasks", options.count},
           {"step", options.step},
           {"host", ThisHost()},
+          {"given", given},
           {"plan", plan}};
 }
 
@@ -83,7 +84,8 @@ std::string WhyNotOfRun(const json& hello, const json& own, bool* all) {
     return fmt::format("{} has --task .../{} and task 0 has .../{}; give the same count to all",
                        other, JsonText(hello.value("tasks", json())), JsonText(own.at("tasks")));
   }
-  return PlanDifference(own.at("plan"), hello.value("plan", json::object()), other);
+  return PlanDifference(own.at("plan"), hello.value("plan", json::object()), other,
+                        own.at("given"), hello.value("given", json()));
 }
 
 // Returns whether a line is the first one of a task, and not that of a stranger.
@@ -306,24 +308,85 @@ std::unique_ptr<TaskGroup> JoinAsOther(const TaskOptions& options, const json& o
                                      std::move(links), options.timeout, SystemNs);
 }
 
-}  // namespace
+// Returns whether each task may be given the option, or not, as it likes.
+bool IsOfEachTask(const std::string& option) {
+  static const std::vector<std::string> all = {
+      "--csv",   "--csv-series", "--dir",  "--fresh",        "--json",         "--label", "--live",
+      "--quiet", "--strict",     "--task", "--task-address", "--task-timeout", "--wide"};
+  return std::find(all.begin(), all.end(), option) != all.end();
+}
 
-std::string PlanDifference(const json& of_first, const json& of_other, const std::string& other) {
-  for (const auto& [name, value] : of_first.items()) {
-    const json theirs = of_other.value(name, json());
-    if (theirs == value) continue;
-    std::string option = name;
-    std::replace(option.begin(), option.end(), '_', '-');
-    return fmt::format("{} has {} {} and task 0 has {}; give all tasks the same options", other,
-                       option, JsonText(theirs), JsonText(value));
+// Returns the value that the option is given; null when it is not given.
+json ValueIn(const json& given, const std::string& option) {
+  const json value = given.is_object() ? given.value(option, json()) : json();
+  return value.is_string() ? value : json();
+}
+
+// Returns an option that two tasks are given differently: `wanted`, or another one; "" when there
+// is none.
+std::string OptionThatDiffers(const json& first, const json& other, const std::string& wanted) {
+  if (ValueIn(first, wanted) != ValueIn(other, wanted)) return wanted;
+  for (const json* given : {&first, &other}) {
+    if (!given->is_object()) continue;
+    for (const auto& [option, value] : given->items()) {
+      if (!IsOfEachTask(option) && ValueIn(first, option) != ValueIn(other, option)) return option;
+    }
   }
   return "";
 }
 
-std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const json& plan) {
+// Returns the option with its value, as the user has given it.
+std::string AsGiven(const json& given, const std::string& option) {
+  const json value = ValueIn(given, option);
+  if (value.is_null()) return "no " + option;
+  const auto text = value.get<std::string>();
+  return text.empty() ? option : option + " " + text;
+}
+
+}  // namespace
+
+json OptionsGiven(const std::vector<std::string>& words) {
+  json given = json::object();
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const size_t equals = words[i].find('=');
+    const std::string option = words[i].substr(0, equals);
+    std::string value;
+    if (equals != std::string::npos) {
+      value = words[i].substr(equals + 1);
+    } else if (i + 1 < words.size() && !words[i + 1].starts_with("--")) {
+      value = words[++i];
+    }
+    // Some options may be given again.
+    const std::string before = given.value(option, std::string());
+    given[option] = before.empty() ? value : before + " " + value;
+  }
+  return given;
+}
+
+std::string PlanDifference(const json& of_first, const json& of_other, const std::string& other,
+                           const json& given_first, const json& given_other) {
+  for (const auto& [name, value] : of_first.items()) {
+    const json theirs = of_other.value(name, json());
+    if (theirs == value) continue;
+    std::string setting = name;
+    std::replace(setting.begin(), setting.end(), '_', '-');
+    const std::string option = OptionThatDiffers(given_first, given_other, "--" + setting);
+    if (option.empty()) {
+      return fmt::format("{} has {} {} and task 0 has {}; give all tasks the same options", other,
+                         setting, JsonText(theirs), JsonText(value));
+    }
+    return fmt::format("{} has {} and task 0 has {}; give all tasks the same options", other,
+                       AsGiven(given_other, option), AsGiven(given_first, option));
+  }
+  return "";
+}
+
+std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const json& plan,
+                                     const json& given) {
   const Deadline deadline = std::chrono::steady_clock::now() +
                             std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
-  const json own = Hello(options, plan);
+  const json own = Hello(options, plan, given);
   return options.guest() ? JoinAsOther(options, own, deadline)
                          : JoinAsFirst(options, own, deadline);
 }

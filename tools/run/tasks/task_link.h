@@ -72,7 +72,7 @@ class TaskListener {
  public:
   // Listens at an address of this host, or, when `host` is a name other than localhost, at all of
   // them: a host's own name often leads to its loopback. Throws Error (kUsage), which names
-  // --task-address.
+  // --task-address, also when the name leads to no host or to another one.
   TaskListener(const std::string& host, const std::string& port);
   ~TaskListener();
   TaskListener(const TaskListener&) = delete;

@@ -252,7 +252,7 @@ TEST_F(TaskGroupTest, AStopOfOneTaskIsToldToAllAndTheyStillMeet) {
   EXPECT_TRUE(HearsOf("stopped", first.get()));
 }
 
-// The first of its meetings at which it misses the others would name one that has given it up.
+// It would otherwise name another task, which has given it up and closed the connection.
 TEST_F(TaskGroupTest, ATaskThatWasItselfStoppedSaysSo) {
   std::vector<std::unique_ptr<TaskLink>> links;
   std::unique_ptr<TaskLink> other = WrittenTask(&links);

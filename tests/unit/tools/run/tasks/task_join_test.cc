@@ -221,6 +221,8 @@ TEST_F(JoinTasksTest, AnAddressThatIsTakenOrOfAnotherHostIsRefused) {
   TaskOptions elsewhere = At(0, 2);
   elsewhere.host = "192.0.2.1";  // of no host (RFC 5737)
   EXPECT_THAT(Join({elsewhere}, {json::object()})[0], HasSubstr("--task-address 192.0.2.1:"));
+  elsewhere.host = std::string(64, 'x') + ".invalid";  // too long a name to ask a server for
+  EXPECT_THAT(Join({elsewhere}, {json::object()})[0], HasSubstr("the host has no address"));
 }
 
 TEST(PlanDifferenceTest, NamesTheFirstOptionThatDiffers) {
@@ -228,6 +230,29 @@ TEST(PlanDifferenceTest, NamesTheFirstOptionThatDiffers) {
   EXPECT_EQ(PlanDifference(first, first, "task 1"), "");
   EXPECT_EQ(PlanDifference(first, {{"engine", "mysql"}, {"threads", {4}}}, "task 1"),
             "task 1 has threads [4] and task 0 has [8]; give all tasks the same options");
+}
+
+// The plan has what follows from an option, such as the size of the cache, in bytes.
+TEST(PlanDifferenceTest, NamesWhatTheUserHasGiven) {
+  const json first = {{"cache_size", 67108864}, {"ram", 134217728}},
+             other = {{"cache_size", 134217728}, {"ram", 268435456}};
+  EXPECT_EQ(PlanDifference(first, other, "task 1",
+                           OptionsGiven({"run", "--dir", "a", "--ram", "128M", "--task=0/2"}),
+                           OptionsGiven({"run", "--dir", "b", "--task=1/2", "--ram=256M"})),
+            "task 1 has --ram 256M and task 0 has --ram 128M; give all tasks the same options");
+  EXPECT_EQ(PlanDifference(first, other, "task 1", OptionsGiven({"--ram", "128M"}),
+                           OptionsGiven({"--dir", "b"})),
+            "task 1 has no --ram and task 0 has --ram 128M; give all tasks the same options");
+  const json cold = {{"drop_caches", true}, {"ram", 1}}, warm = {{"drop_caches", false}, {"ram", 1}};
+  EXPECT_EQ(PlanDifference(warm, cold, "task 1", OptionsGiven({"--ram", "1", "--seed", "1"}),
+                           OptionsGiven({"--drop-caches", "--ram", "2", "--seed", "1"})),
+            "task 1 has --drop-caches and task 0 has no --drop-caches; give all tasks the same "
+            "options");
+}
+
+TEST(OptionsGivenTest, HasEachOptionWithItsValues) {
+  EXPECT_EQ(OptionsGiven({"run", "--engine-option", "a=1", "--quiet", "--engine-option=b=2"}),
+            json({{"--engine-option", "a=1 b=2"}, {"--quiet", ""}}));
 }
 
 }  // namespace
