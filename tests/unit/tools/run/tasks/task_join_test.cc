@@ -243,7 +243,8 @@ TEST(PlanDifferenceTest, NamesWhatTheUserHasGiven) {
   EXPECT_EQ(PlanDifference(first, other, "task 1", OptionsGiven({"--ram", "128M"}),
                            OptionsGiven({"--dir", "b"})),
             "task 1 has no --ram and task 0 has --ram 128M; give all tasks the same options");
-  const json cold = {{"drop_caches", true}, {"ram", 1}}, warm = {{"drop_caches", false}, {"ram", 1}};
+  const json warm = {{"drop_caches", false}, {"ram", 1}};
+  const json cold = {{"drop_caches", true}, {"ram", 1}};
   EXPECT_EQ(PlanDifference(warm, cold, "task 1", OptionsGiven({"--ram", "1", "--seed", "1"}),
                            OptionsGiven({"--drop-caches", "--ram", "2", "--seed", "1"})),
             "task 1 has --drop-caches and task 0 has no --drop-caches; give all tasks the same "
