@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <utility>
 
 #include "device/error.h"
@@ -201,7 +200,8 @@ TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point beg
                          double patience) {
   // Task 0 may wait for another one as long.
   const double stop_patience = index_ == 0 ? kStopPatience : 2 * kStopPatience;
-  std::optional<steady_clock::time_point> stopped;
+  bool stops = false;
+  steady_clock::time_point stop_began = begin;
   for (;;) {
     {
       const LockGuard lock(mutex_);
@@ -216,8 +216,9 @@ TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point beg
     }
     ThrowIfLost();
     if (StopOfAnyTask()) {
-      if (!stopped) stopped = steady_clock::now();
-      if (SecondsSince(*stopped) < stop_patience) continue;
+      if (!stops) stop_began = steady_clock::now();
+      stops = true;
+      if (SecondsSince(stop_began) < stop_patience) continue;
       throw Stopped("while it waited for the other tasks at " + at.where);
     }
     if (patience > 0 && SecondsSince(begin) > patience) {

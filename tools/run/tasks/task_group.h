@@ -131,8 +131,8 @@ class TaskGroup {
   CondVar changed_;
   std::vector<std::deque<TaskLine>> inbox_ GUARDED_BY(mutex_);  // by link
   std::vector<Loss> lost_ GUARDED_BY(mutex_);                   // by link
-  std::vector<bool> stopped_ GUARDED_BY(mutex_);  // by link: it has ended as the run was stopped
-  std::string slept_ GUARDED_BY(mutex_);  // why the others have lost this task; empty: it was awake
+  std::vector<bool> stopped_ GUARDED_BY(mutex_);                // by link: it ended on a stop
+  std::string slept_ GUARDED_BY(mutex_);                        // why this task is lost, if it is
   std::vector<std::chrono::steady_clock::time_point> heard_;    // by link; of the thread alone
 };
 

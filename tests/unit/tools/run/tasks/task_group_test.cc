@@ -266,9 +266,8 @@ TEST_F(TaskGroupTest, ATaskThatWasItselfStoppedSaysSo) {
     } catch (const Error& error) {
       told = error.what();
     }
-    ::_exit(told.find("task 0 of 2 on host n0, which is this one, was itself stopped for ") == 0
-                ? 0
-                : 1);
+    const std::string said = "task 0 of 2 on host n0, which is this one, was itself stopped for ";
+    ::_exit(told.starts_with(said) ? 0 : 1);
   }
   links.clear();
   EXPECT_TRUE(HearsOf("alive", other.get()));
