@@ -318,8 +318,10 @@ bool IsOfEachTask(const std::string& option) {
 
 // Returns the value that the option is given; null when it is not given.
 json ValueIn(const json& given, const std::string& option) {
-  const json value = given.is_object() ? given.value(option, json()) : json();
-  return value.is_string() ? value : json();
+  if (!given.is_object()) return nullptr;
+  json value = given.value(option, json());
+  if (!value.is_string()) return nullptr;
+  return value;
 }
 
 // Returns an option that two tasks are given differently: `wanted`, or another one; "" when there
