@@ -131,7 +131,8 @@ bool SchemaOwner::MustMake(const FoundSchema& found) const {
   throw Error(Error::kUsage,
               fmt::format("{} {} of the server holds a database of testbed that belongs to {} on "
                           "{}: give --fresh to replace it, or --engine-option schema=NAME",
-                          kind, schema, marker->directory, marker->host));
+                          kind, schema, marker->directory, marker->host),
+              EEXIST);
 }
 
 void SchemaOwner::WriteRecord(const std::string& id) const {

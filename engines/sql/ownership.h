@@ -49,9 +49,10 @@ struct SchemaOwner {
   // false when the schema is the directory's. Returns true when it is to be made: there is none,
   // the making of the one that is there was cut short, `replace` asks for a new one, or a temporary
   // run on this host left the one that is there, or made it for an earlier load of its own.
-  // Throws Error (kUsage) when the schema belongs to another directory, when that of this directory
-  // is gone, or when a living run holds the lock. It waits a while for the lock of a killed run,
-  // whose connections the server ends in a moment, and throws Stopped when the run should end.
+  // Throws Error (kUsage) when the schema belongs to another directory (its code is then EEXIST),
+  // when that of this directory is gone, or when a living run holds the lock. It waits a while for
+  // the lock of a killed run, whose connections the server ends in a moment, and throws Stopped
+  // when the run should end.
   // For a guest it takes no lock, and throws Error (kUsage) unless the schema has the guest's id.
   bool Take(const std::function<FoundSchema()>& find, const std::function<bool()>& try_lock) const;
   // Writes the record, durably. Throws Error (kIo).

@@ -85,6 +85,9 @@ int Refused(const RunOptions& options, const std::string& dir, int fd) {
   } catch (const Error& error) {
     const std::string_view sentence = error.what();
     if (error.kind() != Error::kUsage) return 0;
+    // A given server has the database that --fresh is to replace. The run itself does, as it must
+    // not be lost when another check refuses the run.
+    if (options.fresh && error.code() == EEXIST) return 0;
     if (::write(fd, sentence.data(), sentence.size()) < 0) return 1;
   } catch (const std::exception&) {
   }

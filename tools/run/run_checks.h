@@ -34,7 +34,8 @@ InUse UsedByRun(const RunOptions& options);
 // what CheckRun cannot see, because it depends on the device, the file system or the engine's
 // library, is so refused before anything else is created. Throws Error (kUsage) with the engine's
 // sentence. A run that reuses a database of a given server tries nothing, as the run's own opening
-// refuses as much.
+// refuses as much. With --fresh the schema of a given server may be another database's, which the
+// run replaces.
 void TryEngineOptions(const RunOptions& options, const std::string& where);
 
 }  // namespace testbed

@@ -461,10 +461,11 @@ void ChildRun::Execute() {
 
 namespace {
 
-// Returns why the run has not come to its end, for the other tasks; empty when it has.
-std::string WhyEnded(const RunRecord& record) {
-  if (record.error) return record.error->sentence;
-  return record.partial.value_or(true) ? "it was asked to stop" : "";
+// Tells the other tasks why the run has not come to its end, if it has not.
+void EndTasks(const RunRecord& record, TaskGroup* tasks) {
+  if (record.error) return tasks->End(record.error->sentence, record.error->exit_code);
+  if (record.partial.value_or(true)) return tasks->EndStopped();
+  tasks->End("");
 }
 
 }  // namespace
@@ -482,8 +483,10 @@ json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
   } catch (const std::exception& e) {
     record.error = {SentenceOf(e), 1};
   }
-  if (plan.tasks != nullptr) plan.tasks->End(WhyEnded(record));
-  return RunJson(record);
+  if (plan.tasks != nullptr) EndTasks(record, plan.tasks);
+  json document = RunJson(record);
+  if (plan.tasks != nullptr && TaskIsStopped()) document[kStoppedByTask] = true;
+  return document;
 }
 
 }  // namespace testbed

@@ -50,6 +50,10 @@ struct RunTalk {
   std::function<nlohmann::json()> await;
 };
 
+// The member of a run's document that says that another task was asked to stop, and so this one
+// was. It is for the parent alone.
+inline constexpr char kStoppedByTask[] = "stopped_by_task";
+
 // Returns whether the plan's workloads work on the rows of a Dataset, which a Population tracks.
 bool HasPopulation(const RunPlan& plan);
 

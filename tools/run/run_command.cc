@@ -422,11 +422,65 @@ json NewDocument(const RunOptions& options, const std::vector<std::string>& comm
 
 // Waits for the other tasks of a run of several, which must have the same plan; returns null when
 // there are none.
-std::unique_ptr<TaskGroup> Join(const RunOptions& options) {
+std::unique_ptr<TaskGroup> Join(const RunOptions& options, const std::vector<std::string>& words) {
   if (!options.tasks.several()) return nullptr;
   json plan = options.ToJson();
   plan["threads"] = options.threads;
-  return JoinTasks(options.tasks, plan);
+  return JoinTasks(options.tasks, plan, OptionsGiven(words));
+}
+
+// Tells the other tasks why this one throws.
+void TellError(const std::exception& e, TaskGroup* tasks) {
+  if (dynamic_cast<const Stopped*>(&e) != nullptr) return tasks->EndStopped();
+  const json error = ErrorJson(e);
+  tasks->End(error["sentence"].get<std::string>(), error["exit_code"].get<int>());
+}
+
+// Tells the other tasks why the run has ended early, if it has: its process may have been killed.
+void TellEnd(const json& document, TaskGroup* tasks) {
+  const json& runs = document["runs"];
+  if (!runs.empty() && runs.back().contains("error")) {
+    const json& error = runs.back()["error"];
+    tasks->End(error["sentence"].get<std::string>(), error["exit_code"].get<int>());
+  } else if (StopRequested()) {
+    tasks->EndStopped();
+  }
+}
+
+// Executes the runs, and completes the document. `tasks` may be null.
+void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
+                   const std::set<std::string>& writers, TaskGroup* tasks, LiveView* live,
+                   json* document) {
+  RunOptions placed = options;
+  std::unique_ptr<DatabaseDir> dir;
+  if (options.scratch_bytes == 0) dir = std::make_unique<DatabaseDir>(placed);
+  Surroundings surroundings(options, document);
+  if (!FindEngine(options.engine_name).capabilities.cache) {
+    (*document)["notes"].push_back(
+        options.engine_name +
+        " has no cache of its own: --cache-pct means nothing to it, all of --ram is left to the "
+        "page cache");
+  }
+  if (!dir) {
+    placed.dir = surroundings.scratch_path() + "/database";
+    dir = std::make_unique<DatabaseDir>(placed);
+  }
+  const std::string where = ExistingDirectory(dir->path());
+  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where);
+  if (!options.tasks.guest()) TryEngineOptions(options, where);
+  document->update(MachineJson(where, surroundings.exclusive_device()));
+  SetMostCache(surroundings, dir.get(), live, &placed, document);
+  const auto execute = [&] {
+    if (StopRequested()) return;
+    Runs(&placed, surroundings, dir.get(), writers, tasks, live, document).Execute();
+  };
+  execute();
+  if (tasks != nullptr) TellEnd(*document, tasks);
+  RepeatWithLessCache(&placed, dir.get(), execute, document);
+  surroundings.Finish(document);
+  const auto partial = [](const json& run) { return run.value("partial", false); };
+  const json& runs = (*document)["runs"];
+  (*document)["partial"] = StopRequested() || std::any_of(runs.begin(), runs.end(), partial);
 }
 
 }  // namespace
@@ -451,35 +505,13 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
                             "give --reuse and --dir",
                             options.workloads[0], LoaderText(FindWorkload(options.workloads[0]))));
   }
-  const std::unique_ptr<TaskGroup> tasks = Join(options);
-  RunOptions placed = options;
-  std::unique_ptr<DatabaseDir> dir;
-  if (options.scratch_bytes == 0) dir = std::make_unique<DatabaseDir>(placed);
-  Surroundings surroundings(options, &document);
-  if (!FindEngine(options.engine_name).capabilities.cache) {
-    document["notes"].push_back(options.engine_name +
-                                " has no cache of its own: --cache-pct means nothing to it, all "
-                                "of --ram is left to the page cache");
+  const std::unique_ptr<TaskGroup> tasks = Join(options, command_line);
+  try {
+    ExecuteJoined(options, dataset, writers, tasks.get(), live, &document);
+  } catch (const std::exception& e) {
+    if (tasks != nullptr) TellError(e, tasks.get());
+    throw;
   }
-  if (!dir) {
-    placed.dir = surroundings.scratch_path() + "/database";
-    dir = std::make_unique<DatabaseDir>(placed);
-  }
-  const std::string where = ExistingDirectory(dir->path());
-  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where);
-  if (!guest) TryEngineOptions(options, where);
-  document.update(MachineJson(where, surroundings.exclusive_device()));
-  SetMostCache(surroundings, dir.get(), live, &placed, &document);
-  const auto execute = [&] {
-    if (StopRequested()) return;
-    Runs(&placed, surroundings, dir.get(), writers, tasks.get(), live, &document).Execute();
-  };
-  execute();
-  RepeatWithLessCache(&placed, dir.get(), execute, &document);
-  surroundings.Finish(&document);
-  const auto partial = [](const json& run) { return run.value("partial", false); };
-  document["partial"] =
-      StopRequested() || std::any_of(document["runs"].begin(), document["runs"].end(), partial);
   return document;
 }
 

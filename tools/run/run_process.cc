@@ -31,6 +31,7 @@
 #include "tools/output/progress.h"
 #include "tools/release/release.h"
 #include "tools/release/release_process.h"
+#include "tools/run/tasks/task_group.h"
 
 namespace testbed {
 using nlohmann::json;
@@ -74,7 +75,7 @@ void ServeRun(const RunOptions& options, const RunPlan& plan, ParentLines* paren
     return WriteUnlessBehind(to_parent, JsonText(line) + "\n");
   };
   talk.await = [&] { return parent->Await(); };
-  talk.report({{"run", ExecuteRun(options, plan, &StopRequested, talk)}, {"ended", true}});
+  talk.report({{"run", ExecuteRun(options, plan, &StopOfAnyTask, talk)}, {"ended", true}});
 }
 
 json ParentLines::Await() {
@@ -352,7 +353,8 @@ json RunProcess::Finish() {
   const int status = AwaitChild(std::exchange(child_, -1));
   json document = lines_->Document();
   if (release_ && document.contains("engine")) document["engine"]["release"] = release_->ToJson();
-  const bool asked = told_to_stop_ || StopRequested();
+  const bool asked = told_to_stop_ || StopRequested() || document.value(kStoppedByTask, false);
+  document.erase(kStoppedByTask);
   std::string why;
   if (!lines_->ended() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     document.erase("population");

@@ -93,6 +93,27 @@ TEST_F(GivenMariadbTest, ADatabaseOfAGivenServerIsReused) {
                 "the password is taken from MYSQL_PWD");
 }
 
+// The engine's options were tried without --fresh, and so refused what the run would have replaced.
+TEST_F(GivenMariadbTest, FreshReplacesTheDatabaseOfAGivenServer) {
+  StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
+  const std::string run =
+      "--engine mysql --io direct --page-size 16k --durability sync --workload insert --account "
+      "off --quiet --json out.json --connect 'mysql://me@localhost?socket=" +
+      (directory_ / "socket").string() + "' ";
+  const CommandResult load = Run(run + "--rows 500 --dir d", "MYSQL_PWD=right");
+  ASSERT_EQ(load.code, 0) << load.err;
+  ExpectRefused(Run(run + "--rows 400 --dir e", "MYSQL_PWD=right"),
+                "give --fresh to replace it, or --engine-option schema=NAME");
+  int rows = 400;
+  for (const std::string dir : {"d", "e"}) {  // its own, and that of another directory
+    const CommandResult anew =
+        Run(run + "--rows " + std::to_string(rows) + " --fresh --dir " + dir, "MYSQL_PWD=right");
+    ASSERT_EQ(anew.code, 0) << anew.err;
+    EXPECT_EQ(Json("out.json")["runs"][0]["database"]["rows"], rows);
+    --rows;
+  }
+}
+
 // A host that the network no longer reaches never answers, and never ends the connection. The
 // kernel asks it from time to time, and the connection that holds the schema's lock rests.
 TEST_F(GivenMariadbTest, AConnectionThatRestsAsksWhetherItsHostIsThere) {

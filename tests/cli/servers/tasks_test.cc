@@ -66,10 +66,17 @@ class TasksTest : public GivenMariadbTest {
     return std::any_of(begin(entries), end(entries),
                        [](const auto& entry) { return entry.path().extension() == ".tmp"; });
   }
-  static bool HasEnded(pid_t process) {
+  // Returns the exit code of the process, once it has ended; -1 when a signal has ended it.
+  static int ExitCodeOf(pid_t process) {
     int status = -1;
     ::waitpid(process, &status, 0);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  static bool HasEnded(pid_t process) { return ExitCodeOf(process) == 0; }
+  // Returns whether task 0 has loaded the database.
+  bool HasLoaded() const {
+    const json record = json::parse(Read(directory_ / "d/testbed.json"), nullptr, false);
+    return record.is_object() && record.value("loaded", false);
   }
   static json Phase(const json& document, const std::string& name) {
     for (const json& phase : document["runs"][0]["phases"]) {
@@ -182,6 +189,40 @@ TEST_F(TasksTest, ATaskThatIsKilledEndsTheRunWithASentenceThatNamesIt) {
   const std::string told = Read(directory_ / "first.err");
   EXPECT_NE(told.find("task 1 of 2 on host "), std::string::npos) << told;
   EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+}
+
+TEST_F(TasksTest, AStopOfOneTaskStopsAllAndKeepsWhatAllDid) {
+  const std::string words =
+      "--workload insert,mixed --mix insert=1 --seconds 600 --warmup 0 --json out.json";
+  std::vector<pid_t> tasks;
+  for (const int task : {0, 1, 2}) {
+    tasks.push_back(Start(Words(task, 3, words), "env MYSQL_PWD=right"));
+  }
+  EXPECT_TRUE(Becomes([&] { return HasLoaded(); }));
+  LetItWork();
+  ::kill(tasks[1], SIGINT);
+  for (const pid_t task : tasks) EXPECT_EQ(ExitCodeOf(task), 130);
+  const json document = Json("out.json");
+  EXPECT_EQ(document["partial"], true);
+  EXPECT_FALSE(document["runs"][0].contains("error")) << document["runs"][0]["error"];
+  EXPECT_FALSE(document["runs"][0].contains("stopped_by_task"));
+  const json phase = Phase(document, "mixed");
+  ASSERT_TRUE(phase.is_object());
+  EXPECT_EQ(phase["tasks"].size(), 3u);
+  EXPECT_EQ(Json("d/testbed.json")["population"]["rows"],
+            500 + phase["rows_inserted"].get<uint64_t>());
+}
+
+TEST_F(TasksTest, WhatOneTaskRefusesIsToldToTheOthers) {
+  const std::string words = "--workload insert,point-read --seconds 600 --warmup 0";
+  fs::create_directory(directory_ / "d");
+  std::ofstream(directory_ / "d/theirs") << "a file";
+  const pid_t other = Start(Words(1, 2, words + " 2>other.err"), "env MYSQL_PWD=right");
+  ExpectRefused(Run(Words(0, 2, words), "MYSQL_PWD=right"), "--dir d is not empty and not ");
+  EXPECT_EQ(ExitCodeOf(other), 2);
+  const std::string told = Read(directory_ / "other.err");
+  EXPECT_NE(told.find("task 0 of 2 on host "), std::string::npos) << told;
+  EXPECT_NE(told.find("--dir d is not empty and not "), std::string::npos) << told;
 }
 #endif
 

@@ -21,7 +21,7 @@ json NoAnswer(const std::vector<json>& told) {
   return nullptr;
 }
 
-bool StopOrLostTask() { return StopRequested() || TaskIsLost(); }
+bool StopOrLostTask() { return StopOfAnyTask() || TaskIsLost(); }
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::steady_clock;
 
-std::atomic<bool> task_lost{false};
+std::atomic<bool> task_lost{false}, task_stopped{false};
 
 // How often a task says that it lives, and how often its thread looks whether it is to end.
 constexpr std::chrono::seconds kSayAlive(1);
@@ -26,6 +26,8 @@ constexpr int kLookMs = 50;
 constexpr int kExchanges = 16;
 // Time between the last arrival and the start, in which all tasks learn of it.
 constexpr int64_t kToStartNs = 50'000'000, kToStartPerTaskNs = 1'000'000;
+// How long task 0 waits for the others once the run should end.
+constexpr double kStopPatience = 10;
 
 double SecondsSince(steady_clock::time_point begin) {
   return std::chrono::duration<double>(steady_clock::now() - begin).count();
@@ -35,6 +37,10 @@ double SecondsSince(steady_clock::time_point begin) {
 
 bool TaskIsLost() { return task_lost.load(std::memory_order_relaxed); }
 
+bool TaskIsStopped() { return task_stopped.load(std::memory_order_relaxed); }
+
+bool StopOfAnyTask() { return StopRequested() || TaskIsStopped(); }
+
 TaskGroup::TaskGroup(int index, std::vector<std::string> hosts,
                      std::vector<std::unique_ptr<TaskLink>> links, double timeout, Now now)
     : index_(index),
@@ -43,7 +49,8 @@ TaskGroup::TaskGroup(int index, std::vector<std::string> hosts,
       timeout_(timeout),
       now_(std::move(now)),
       inbox_(links_.size()),
-      lost_(links_.size()) {
+      lost_(links_.size()),
+      stopped_(links_.size()) {
   for (const auto& link : links_) link->LimitSends(timeout_);
 }
 
@@ -58,13 +65,14 @@ std::string TaskGroup::NameOf(size_t task) const {
 
 void TaskGroup::Begin() {
   task_lost = false;
+  task_stopped = false;
   heard_.assign(links_.size(), steady_clock::now());
   watch_ = StartThread("the tasks of the run", [this] { Watch(); });
 }
 
 // Runs on the thread of Begin.
 void TaskGroup::Watch() {
-  steady_clock::time_point said{};
+  steady_clock::time_point said{}, awake = steady_clock::now();
   std::vector<bool> open(links_.size(), true);
   while (!ending_) {
     std::vector<pollfd> fds;
@@ -72,6 +80,8 @@ void TaskGroup::Watch() {
       fds.push_back({open[i] ? links_[i]->fd() : -1, POLLIN, 0});
     }
     ::poll(fds.data(), fds.size(), kLookMs);
+    if (SecondsSince(awake) > timeout_) NoteSleep(SecondsSince(awake));
+    if (StopOfAnyTask()) Stop();
     for (size_t i = 0; i < links_.size() && !ending_; ++i) {
       if (!open[i]) continue;
       std::vector<TaskLine> lines;
@@ -82,16 +92,17 @@ void TaskGroup::Watch() {
       } catch (const std::exception&) {
         open[i] = false;  // its lines are not those of a task
       }
-      if (!open[i]) Lose(i, "has ended");
+      if (!open[i]) LoseSilent(i, "has ended");
       if (SecondsSince(heard_[i]) > timeout_) {
-        Lose(i, fmt::format("has said nothing for {:g} s (--task-timeout)", timeout_));
+        LoseSilent(i, fmt::format("has said nothing for {:g} s (--task-timeout)", timeout_));
       }
     }
-    if (steady_clock::now() - said < kSayAlive) continue;
-    said = steady_clock::now();
-    for (size_t i = 0; i < links_.size() && !ending_; ++i) {
+    const bool say = steady_clock::now() - said >= kSayAlive;
+    if (say) said = steady_clock::now();
+    for (size_t i = 0; say && i < links_.size() && !ending_; ++i) {
       if (open[i]) links_[i]->Send({{"alive", true}});
     }
+    awake = steady_clock::now();  // a send may have waited for the other end
   }
 }
 
@@ -105,28 +116,75 @@ void TaskGroup::TakeLines(size_t link, std::vector<TaskLine> lines) {
       continue;
     }
     if (line.line.contains("failed")) {
-      Lose(link, "failed: " + line.line.value("failed", std::string()));
+      Lose(link, "failed: " + line.line.value("failed", std::string()),
+           line.line.value("exit_code", 1) == 2);
       continue;
     }
+    const bool ended = line.line.contains("stopped");
+    if (ended || line.line.contains("stop")) task_stopped = true;
+    if (line.line.contains("stop")) continue;
     const LockGuard lock(mutex_);
+    if (ended) {
+      stopped_[link] = true;
+      changed_.notify_all();
+      continue;
+    }
     inbox_[link].push_back(std::move(line));
     changed_.notify_all();
   }
 }
 
-void TaskGroup::Lose(size_t link, const std::string& why) {
+void TaskGroup::Lose(size_t link, const std::string& why, bool usage) {
   const LockGuard lock(mutex_);
-  if (!lost_[link].empty()) return;
-  lost_[link] = why;
+  if (stopped_[link] || !lost_[link].why.empty()) return;
+  lost_[link] = {why, usage};
+  task_lost = true;
+  changed_.notify_all();
+}
+
+// Loses a task that has not said why. When the run should end, it has ended for that.
+void TaskGroup::LoseSilent(size_t link, const std::string& why) {
+  if (!StopOfAnyTask()) return Lose(link, why);
+  const LockGuard lock(mutex_);
+  if (lost_[link].why.empty()) stopped_[link] = true;
+  changed_.notify_all();
+}
+
+// Notes that this process has not run for so long that the others have lost it. They are not at
+// fault, though their connections may be closed.
+void TaskGroup::NoteSleep(double seconds) {
+  const LockGuard lock(mutex_);
+  if (!slept_.empty()) return;
+  slept_ = fmt::format(
+      "{}, which is this one, was itself stopped for {:.1f} s, so that the others have lost it "
+      "(--task-timeout {:g})",
+      NameOf(static_cast<size_t>(index_)), seconds, timeout_);
   task_lost = true;
   changed_.notify_all();
 }
 
 void TaskGroup::ThrowIfLost() {
   const LockGuard lock(mutex_);
+  if (!slept_.empty()) throw Error(Error::kRun, slept_);
   for (size_t i = 0; i < lost_.size(); ++i) {
-    if (!lost_[i].empty()) throw Error(Error::kRun, NameOf(TaskOf(i)) + " " + lost_[i]);
+    if (lost_[i].why.empty()) continue;
+    throw Error(lost_[i].usage ? Error::kUsage : Error::kRun,
+                NameOf(TaskOf(i)) + " " + lost_[i].why);
   }
+  for (size_t i = 0; i < stopped_.size(); ++i) {
+    if (stopped_[i]) throw Stopped("in " + NameOf(TaskOf(i)));
+  }
+}
+
+// Throws why the other end takes nothing. What it has said last may still be on its way.
+void TaskGroup::ThrowUnsent(size_t link) {
+  constexpr double kToHearSeconds = 2;
+  const steady_clock::time_point begin = steady_clock::now();
+  while (SecondsSince(begin) < kToHearSeconds) {
+    ThrowIfLost();
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookMs));
+  }
+  BreakWith(link, "has ended");
 }
 
 void TaskGroup::BreakWith(size_t link, const std::string& what) const {
@@ -134,14 +192,16 @@ void TaskGroup::BreakWith(size_t link, const std::string& what) const {
 }
 
 void TaskGroup::SendTo(size_t link, const json& line) {
-  if (links_[link]->Send(line)) return;
-  ThrowIfLost();  // which says more
-  BreakWith(link, "has ended");
+  if (!links_[link]->Send(line)) ThrowUnsent(link);
 }
 
 // Returns the next line of the link. What a task has sent before it was lost is still taken.
 TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point begin,
                          double patience) {
+  // Task 0 may wait for another one as long.
+  const double stop_patience = index_ == 0 ? kStopPatience : 2 * kStopPatience;
+  bool stops = false;
+  steady_clock::time_point stop_began = begin;
   for (;;) {
     {
       const LockGuard lock(mutex_);
@@ -155,7 +215,12 @@ TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point beg
       }
     }
     ThrowIfLost();
-    if (StopRequested()) throw Stopped("while it waited for the other tasks at " + at.where);
+    if (StopOfAnyTask()) {
+      if (!stops) stop_began = steady_clock::now();
+      stops = true;
+      if (SecondsSince(stop_began) < stop_patience) continue;
+      throw Stopped("while it waited for the other tasks at " + at.where);
+    }
     if (patience > 0 && SecondsSince(begin) > patience) {
       BreakWith(link, fmt::format("lives, but has not come to {} within {:g} s (--task-timeout)",
                                   at.where, patience));
@@ -168,7 +233,7 @@ ClockOffset TaskGroup::Compare(size_t link, const At& at) {
   std::vector<ClockExchange> exchanges;
   for (int i = 0; i < kExchanges; ++i) {
     const bool sent = links_[link]->SendMade([this] { return json{{"ask_time", now_()}}; });
-    if (!sent) BreakWith(link, "has ended");
+    if (!sent) ThrowUnsent(link);
     const TaskLine answer = Take(link, at, steady_clock::now(), timeout_);
     const json times = answer.line.value("time", json::array());
     const bool whole =
@@ -225,14 +290,25 @@ TaskGroup::Meeting TaskGroup::MeetAsOther(const At& at, const json& told) {
   return met;
 }
 
-void TaskGroup::End(const std::string& why) {
-  if (!why.empty()) {
-    for (const auto& link : links_) {
-      try {
-        link->Send({{"failed", why}});
-      } catch (const std::exception&) {
-        // The others see the end of the connection.
-      }
+void TaskGroup::Stop() {
+  task_stopped = true;
+  if (told_stop_.exchange(true)) return;
+  for (const auto& link : links_) link->Send({{"stop", true}});
+}
+
+void TaskGroup::End(const std::string& why, int exit_code) {
+  EndWith(why.empty() ? json() : json{{"failed", why}, {"exit_code", exit_code}});
+}
+
+void TaskGroup::EndStopped() { EndWith({{"stopped", true}}); }
+
+// Ends the thread, after the line has been sent unless it is null.
+void TaskGroup::EndWith(const json& line) {
+  for (const auto& link : links_) {
+    try {
+      if (!line.is_null()) link->Send(line);
+    } catch (const std::exception&) {
+      // The others see the end of the connection.
     }
   }
   ending_ = true;
@@ -245,7 +321,7 @@ void AwaitStart(const TaskGroup::Meeting& met, const TaskGroup::Now& now) {
   const steady_clock::time_point begin = steady_clock::now();
   while (SecondsSince(begin) < kMostSeconds) {
     const int64_t left = met.start_ns - now();
-    if (left <= 0 || TaskIsLost() || StopRequested()) return;
+    if (left <= 0 || TaskIsLost() || StopOfAnyTask()) return;
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(left, kNapNs)));
   }
 }

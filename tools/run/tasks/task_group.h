@@ -9,6 +9,10 @@
 //   ...
 //   tasks->End("");                                  // or the sentence of what has failed
 //
+// When one task is asked to stop, all are told, and behave as if they had been asked themselves:
+// their phase ends, and they meet as they do otherwise, so that what all have done is kept. A
+// meeting then waits for the others for some seconds only.
+//
 // A thread tells the others once a second that this task lives, answers what they ask for the time,
 // and notes when one of them has failed, has ended, or has said nothing for `timeout` seconds. Then
 // each call of Meet throws an Error (kRun) that names that task and its host, and TaskIsLost
@@ -36,6 +40,10 @@ namespace testbed {
 
 // Returns whether a group of this process has lost a task. Thread-safe.
 bool TaskIsLost();
+// Returns whether another task was asked to stop, and whether the run should end: as this process
+// was asked to, or another task. Thread-safe.
+bool TaskIsStopped();
+bool StopOfAnyTask();
 
 class TaskGroup {
  public:
@@ -75,13 +83,24 @@ class TaskGroup {
   // Starts the thread. Called once, in the process that calls Meet.
   void Begin();
   // Waits for the other tasks and returns what task 0 makes of all that was told. Throws Error
-  // (kRun) when a task is lost, and Stopped when the run should end. Only one thread may call it.
+  // (kRun) when a task is lost; Error (kUsage) when one has refused an option; and Stopped when the
+  // run should end and another task does not come any more. Only one thread may call it.
   Meeting Meet(const At& at, const nlohmann::json& told, const Unite& unite);
-  // Ends the thread. `why` is a sentence for the others when this task has failed; empty when it
-  // has come to its end. Never throws.
-  void End(const std::string& why);
+  // Tells the others that this task was asked to stop, once. The thread does when StopRequested.
+  void Stop();
+  // Ends the thread. `why` is a sentence for the others when this task has failed, and the exit
+  // code is then its own; empty when it has come to its end. Never throws. The process that has
+  // made the group may call it, too, when the one that works could not.
+  void End(const std::string& why, int exit_code = 1);
+  // Ends the thread of a task that was asked to stop. Never throws.
+  void EndStopped();
 
  private:
+  // Why a task is lost; empty: it is not.
+  struct Loss {
+    std::string why;
+    bool usage = false;  // it has refused an option
+  };
   size_t TaskOf(size_t link) const { return index_ == 0 ? link + 1 : 0; }
   Meeting MeetAsFirst(const At& at, const nlohmann::json& told, const Unite& unite);
   Meeting MeetAsOther(const At& at, const nlohmann::json& told);
@@ -91,9 +110,13 @@ class TaskGroup {
   ClockOffset Compare(size_t link, const At& at);
   void SendTo(size_t link, const nlohmann::json& line);
   [[noreturn]] void BreakWith(size_t link, const std::string& what) const;
+  [[noreturn]] void ThrowUnsent(size_t link);
+  void EndWith(const nlohmann::json& line);
   void Watch();
   void TakeLines(size_t link, std::vector<TaskLine> lines);
-  void Lose(size_t link, const std::string& why);
+  void Lose(size_t link, const std::string& why, bool usage = false);
+  void LoseSilent(size_t link, const std::string& why);
+  void NoteSleep(double seconds);
   void ThrowIfLost();
 
   const int index_;
@@ -101,13 +124,15 @@ class TaskGroup {
   const std::vector<std::unique_ptr<TaskLink>> links_;
   const double timeout_;
   const Now now_;
-  std::atomic<bool> ending_{false};
+  std::atomic<bool> ending_{false}, told_stop_{false};
   std::thread watch_;
 
   Mutex mutex_;
   CondVar changed_;
   std::vector<std::deque<TaskLine>> inbox_ GUARDED_BY(mutex_);  // by link
-  std::vector<std::string> lost_ GUARDED_BY(mutex_);            // by link: why; empty: it is not
+  std::vector<Loss> lost_ GUARDED_BY(mutex_);                   // by link
+  std::vector<bool> stopped_ GUARDED_BY(mutex_);                // by link: it ended on a stop
+  std::string slept_ GUARDED_BY(mutex_);                        // why this task is lost, if it is
   std::vector<std::chrono::steady_clock::time_point> heard_;    // by link; of the thread alone
 };
 

@@ -1,6 +1,7 @@
 #include "tools/run/tasks/task_join.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ using nlohmann::json;
 using Deadline = std::chrono::steady_clock::time_point;
 
 // How long task 0 waits for the first line of whoever has connected, who may be a stranger.
-constexpr double kFirstLineSeconds = 2;
+constexpr double kFirstLineSeconds = 5;
 
 std::string ThisHost() {
   char name[256] = "";
@@ -34,13 +35,14 @@ std::string ThisHost() {
   return name;
 }
 
-json Hello(const TaskOptions& options, const json& plan) {
+json Hello(const TaskOptions& options, const json& plan, const json& given) {
   return {{"testbed", TESTBED_VERSION},
           {"commit", ThisBuild().commit},
           {"task", options.index},
           {"tasks", options.count},
           {"step", options.step},
           {"host", ThisHost()},
+          {"given", given},
           {"plan", plan}};
 }
 
@@ -82,60 +84,172 @@ std::string WhyNotOfRun(const json& hello, const json& own, bool* all) {
     return fmt::format("{} has --task .../{} and task 0 has .../{}; give the same count to all",
                        other, JsonText(hello.value("tasks", json())), JsonText(own.at("tasks")));
   }
-  return PlanDifference(own.at("plan"), hello.value("plan", json::object()), other);
+  return PlanDifference(own.at("plan"), hello.value("plan", json::object()), other,
+                        own.at("given"), hello.value("given", json()));
 }
 
-// Takes the task that has connected into *links and *hosts, if it is one.
-void Admit(std::unique_ptr<TaskLink> link, const json& own,
-           std::vector<std::unique_ptr<TaskLink>>* links, std::vector<std::string>* hosts) {
-  link->LimitSends(kFirstLineSeconds);
-  const std::optional<TaskLine> first = link->Await(kFirstLineSeconds);
-  if (!first || !first->line.contains("testbed")) return;  // a stranger
-  const json& hello = first->line;
-  try {
+// Returns whether a line is the first one of a task, and not that of a stranger.
+bool IsHello(const json& line) {
+  const json task = line.value("task", json()), host = line.value("host", json());
+  const auto is_text = [&line](const char* name) { return line.value(name, json()).is_string(); };
+  return is_text("testbed") && task.is_number_unsigned() && host.is_string() &&
+         !host.get_ref<const std::string&>().empty() && line.value("plan", json()).is_object();
+}
+
+// Task 0 while the others come to it. It listens to all connections at once, so that one that says
+// nothing delays no other, and notes when a task that has come ends before the last one is there.
+class Gathering {
+ public:
+  Gathering(const TaskOptions& options, const json& own)
+      : own_(own),
+        listener_(options.host, options.port),
+        links_(static_cast<size_t>(options.count - 1)),
+        hosts_(static_cast<size_t>(options.count)) {
+    hosts_[0] = ThisHost();
+  }
+
+  // Returns whether all tasks are there.
+  bool IsWhole() const { return std::count(links_.begin(), links_.end(), nullptr) == 0; }
+  // Returns the numbers of the tasks that have not come, as text.
+  std::string WhoIsMissing() const { return Missing(links_); }
+
+  // Waits a moment for news and takes what has come. Throws Error (kUsage) when no task can go on.
+  void Look() {
+    constexpr int kNewsMs = 100;
+    std::vector<pollfd> fds;
+    // Who comes while so many have said nothing waits to be accepted.
+    const bool room = newcomers_.size() < kMostNewcomers;
+    fds.push_back({room ? listener_.fd() : -1, POLLIN, 0});
+    for (const Newcomer& one : newcomers_) fds.push_back({one.link->fd(), POLLIN, 0});
+    for (const auto& link : links_) fds.push_back({link ? link->fd() : -1, POLLIN, 0});
+    ::poll(fds.data(), fds.size(), kNewsMs);
+    DropEnded();
+    HearNewcomers();
+    if (!room) return;
+    std::unique_ptr<TaskLink> link = listener_.Accept(0, SystemNs);
+    if (link == nullptr) return;
+    link->LimitSends(kFirstLineSeconds);
+    link->LimitLines(kLongestHello);
+    newcomers_.push_back({std::move(link), std::chrono::steady_clock::now()});
+  }
+
+  // Forgets the tasks whose connection is closed: they may be started again. Throws Stopped when
+  // one of them was asked to stop.
+  void DropEnded() {
+    for (auto& link : links_) {
+      std::vector<TaskLine> lines;
+      if (link == nullptr) continue;
+      const bool open = link->Read(0, &lines);
+      if (!lines.empty()) ThrowIfStopped(lines.front().line);
+      // A task says nothing else until it is told that all have come.
+      if (!open || !lines.empty()) link.reset();
+    }
+  }
+
+  // Tells all who have come.
+  void Tell(const json& line) {
+    for (const auto& link : links_) {
+      if (link != nullptr) link->Send(line);
+    }
+  }
+
+  std::unique_ptr<TaskGroup> Group(double timeout) {
+    Tell({{"welcome", hosts_}});
+    return std::make_unique<TaskGroup>(0, std::move(hosts_), std::move(links_), timeout, SystemNs);
+  }
+
+ private:
+  struct Newcomer {
+    std::unique_ptr<TaskLink> link;
+    std::chrono::steady_clock::time_point came;
+  };
+  static constexpr size_t kMostNewcomers = 500;
+  // The longest first line, which has the plan.
+  static constexpr size_t kLongestHello = 1 << 20;
+
+  // Takes the first lines that have come. Whoever has said nothing for long is dropped.
+  void HearNewcomers() {
+    std::vector<Newcomer> silent;
+    for (Newcomer& one : std::exchange(newcomers_, {})) {
+      std::vector<TaskLine> lines;
+      const bool open = one.link->Read(0, &lines);
+      if (!lines.empty()) {
+        const bool taken =
+            IsHello(lines.front().line) && Admit(std::move(one.link), lines.front().line);
+        if (taken && lines.size() > 1) ThrowIfStopped(lines[1].line);
+      } else if (open && -SecondsUntil(one.came) < kFirstLineSeconds) {
+        silent.push_back(std::move(one));
+      }
+    }
+    newcomers_ = std::move(silent);
+  }
+
+  static void ThrowIfStopped(const json& line) {
+    if (line.contains("stopped")) throw Stopped("in another task while the tasks gathered");
+  }
+
+  // Takes the task that has said this hello, if it is one of the run. Returns whether it is.
+  bool Admit(std::unique_ptr<TaskLink> link, const json& hello) {
     bool all = false;
-    const std::string why = WhyNotOfRun(hello, own, &all);
+    const std::string why = WhyNotOfRun(hello, own_, &all);
     if (!why.empty()) {
       link->Send({{"refused", why}});
       if (all) throw Error(Error::kUsage, why);
-      return;
+      return false;
     }
     const auto index = hello.at("task").get<size_t>();
-    if (index == 0 || index > links->size()) return;
-    if ((*links)[index - 1] != nullptr) {
+    if (index == 0 || index > links_.size()) return false;
+    if (links_[index - 1] != nullptr) DropEnded();
+    if (links_[index - 1] != nullptr) {
       link->Send({{"refused", fmt::format("task {} of the run is there already, on host {}; give "
                                           "each task a number of its own",
-                                          index, (*hosts)[index])}});
-      return;
+                                          index, hosts_[index])}});
+      return false;
     }
-    (*hosts)[index] = hello.at("host").get<std::string>();
-    (*links)[index - 1] = std::move(link);
-  } catch (const json::exception&) {
-    // A stranger, too.
+    hosts_[index] = hello.at("host").get<std::string>();
+    link->LimitLines(TaskLink::kLongestLine);
+    links_[index - 1] = std::move(link);
+    return true;
   }
-}
 
-std::unique_ptr<TaskGroup> JoinAsFirst(const TaskOptions& options, const json& own,
-                                       Deadline deadline) {
-  TaskListener listener(options.host, options.port);
-  std::vector<std::unique_ptr<TaskLink>> links(static_cast<size_t>(options.count - 1));
-  std::vector<std::string> hosts(static_cast<size_t>(options.count));
-  hosts[0] = ThisHost();
-  const auto missing = [&] { return std::count(links.begin(), links.end(), nullptr); };
-  while (missing() > 0) {
+  const json& own_;
+  TaskListener listener_;
+  std::vector<Newcomer> newcomers_;
+  std::vector<std::unique_ptr<TaskLink>> links_;  // to tasks 1, 2, ...; null: it has not come
+  std::vector<std::string> hosts_;                // of all tasks
+};
+
+// Waits until all tasks are there. Throws Stopped when the run should end before.
+void Gather(const TaskOptions& options, Deadline deadline, Gathering* gathering) {
+  for (;;) {
+    // The last one may have come after another one has ended.
+    gathering->DropEnded();
+    if (gathering->IsWhole()) return;
     if (StopRequested()) throw Stopped("while it waited for the other tasks");
     if (SecondsUntil(deadline) < 0) {
       throw Error(Error::kUsage,
                   fmt::format("--task {}: task {} has not come to {} within {:g} s; start all "
                               "tasks of a run together, or raise --task-timeout",
-                              options.task, Missing(links), PlaceOf(options), options.timeout));
+                              options.task, gathering->WhoIsMissing(), PlaceOf(options),
+                              options.timeout));
     }
-    std::unique_ptr<TaskLink> link = listener.Accept(0.1, SystemNs);
-    if (link != nullptr) Admit(std::move(link), own, &links, &hosts);
+    gathering->Look();
   }
-  for (const auto& link : links) link->Send({{"welcome", hosts}});
-  return std::make_unique<TaskGroup>(0, std::move(hosts), std::move(links), options.timeout,
-                                     SystemNs);
+}
+
+std::unique_ptr<TaskGroup> JoinAsFirst(const TaskOptions& options, const json& own,
+                                       Deadline deadline) {
+  Gathering gathering(options, own);
+  try {
+    Gather(options, deadline, &gathering);
+  } catch (const Stopped&) {
+    gathering.Tell({{"stopped", true}});
+    throw;
+  } catch (const Error& error) {
+    gathering.Tell({{"refused", error.what()}});
+    throw;
+  }
+  return gathering.Group(options.timeout);
 }
 
 // Connects to task 0, which may not listen yet.
@@ -152,18 +266,30 @@ std::unique_ptr<TaskLink> Reach(const TaskOptions& options, Deadline deadline) {
                           options.task, PlaceOf(options), options.timeout, why));
 }
 
+// Waits until all tasks are with task 0, which is told when the run should end before.
+std::optional<TaskLine> AwaitAll(TaskLink* link, double seconds) {
+  try {
+    return link->Await(seconds);
+  } catch (const Stopped&) {
+    link->Send({{"stopped", true}});
+    throw;
+  }
+}
+
 std::unique_ptr<TaskGroup> JoinAsOther(const TaskOptions& options, const json& own,
                                        Deadline deadline) {
   std::unique_ptr<TaskLink> link = Reach(options, deadline);
   link->Send(own);
   // Task 0 waits for the last task as long as this one does, and may have begun later.
-  const std::optional<TaskLine> answer = link->Await(SecondsUntil(deadline) + options.timeout);
+  const std::optional<TaskLine> answer =
+      AwaitAll(link.get(), SecondsUntil(deadline) + options.timeout);
   if (!answer) {
     throw Error(Error::kUsage,
                 fmt::format("--task {}: task 0 at {} has ended, or waits for another task; its own "
                             "message says more",
                             options.task, PlaceOf(options)));
   }
+  if (answer->line.contains("stopped")) throw Stopped("in task 0 while the tasks gathered");
   if (answer->line.contains("refused")) {
     throw Error(Error::kUsage, answer->line.value("refused", std::string()));
   }
@@ -182,24 +308,87 @@ std::unique_ptr<TaskGroup> JoinAsOther(const TaskOptions& options, const json& o
                                      std::move(links), options.timeout, SystemNs);
 }
 
-}  // namespace
+// Returns whether each task may be given the option, or not, as it likes.
+bool IsOfEachTask(const std::string& option) {
+  static const std::vector<std::string> all = {
+      "--csv",   "--csv-series", "--dir",  "--fresh",        "--json",         "--label", "--live",
+      "--quiet", "--strict",     "--task", "--task-address", "--task-timeout", "--wide"};
+  return std::find(all.begin(), all.end(), option) != all.end();
+}
 
-std::string PlanDifference(const json& of_first, const json& of_other, const std::string& other) {
-  for (const auto& [name, value] : of_first.items()) {
-    const json theirs = of_other.value(name, json());
-    if (theirs == value) continue;
-    std::string option = name;
-    std::replace(option.begin(), option.end(), '_', '-');
-    return fmt::format("{} has {} {} and task 0 has {}; give all tasks the same options", other,
-                       option, JsonText(theirs), JsonText(value));
+// Returns the value that the option is given; null when it is not given.
+json ValueIn(const json& given, const std::string& option) {
+  if (!given.is_object()) return nullptr;
+  json value = given.value(option, json());
+  if (!value.is_string()) return nullptr;
+  return value;
+}
+
+// Returns an option that two tasks are given differently: `wanted`, or another one; "" when there
+// is none.
+std::string OptionThatDiffers(const json& first, const json& other, const std::string& wanted) {
+  if (ValueIn(first, wanted) != ValueIn(other, wanted)) return wanted;
+  for (const json* given : {&first, &other}) {
+    if (!given->is_object()) continue;
+    for (const auto& [option, value] : given->items()) {
+      if (!IsOfEachTask(option) && ValueIn(first, option) != ValueIn(other, option)) return option;
+    }
   }
   return "";
 }
 
-std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const json& plan) {
+// Returns the option with its value, as the user has given it.
+std::string AsGiven(const json& given, const std::string& option) {
+  const json value = ValueIn(given, option);
+  if (value.is_null()) return "no " + option;
+  const auto text = value.get<std::string>();
+  return text.empty() ? option : option + " " + text;
+}
+
+}  // namespace
+
+json OptionsGiven(const std::vector<std::string>& words) {
+  json given = json::object();
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const size_t equals = words[i].find('=');
+    const std::string option = words[i].substr(0, equals);
+    std::string value;
+    if (equals != std::string::npos) {
+      value = words[i].substr(equals + 1);
+    } else if (i + 1 < words.size() && !words[i + 1].starts_with("--")) {
+      value = words[++i];
+    }
+    // Some options may be given again.
+    const std::string before = given.value(option, std::string());
+    given[option] = before.empty() ? value : before + " " + value;
+  }
+  return given;
+}
+
+std::string PlanDifference(const json& of_first, const json& of_other, const std::string& other,
+                           const json& given_first, const json& given_other) {
+  for (const auto& [name, value] : of_first.items()) {
+    const json theirs = of_other.value(name, json());
+    if (theirs == value) continue;
+    std::string setting = name;
+    std::replace(setting.begin(), setting.end(), '_', '-');
+    const std::string option = OptionThatDiffers(given_first, given_other, "--" + setting);
+    if (option.empty()) {
+      return fmt::format("{} has {} {} and task 0 has {}; give all tasks the same options", other,
+                         setting, JsonText(theirs), JsonText(value));
+    }
+    return fmt::format("{} has {} and task 0 has {}; give all tasks the same options", other,
+                       AsGiven(given_other, option), AsGiven(given_first, option));
+  }
+  return "";
+}
+
+std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const json& plan,
+                                     const json& given) {
   const Deadline deadline = std::chrono::steady_clock::now() +
                             std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
-  const json own = Hello(options, plan);
+  const json own = Hello(options, plan, given);
   return options.guest() ? JoinAsOther(options, own, deadline)
                          : JoinAsFirst(options, own, deadline);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tools/run/tasks/task_group.h"
 #include "tools/run/tasks/task_options.h"
@@ -15,15 +16,23 @@
 namespace testbed {
 
 // Waits up to options.timeout seconds until all tasks are there. `plan` is an object with what must
-// be the same in all of them: its names are those of options. Throws Error (kUsage) when a task
-// does not come, when the address cannot be used, and when another version or another plan comes;
-// and Stopped when the run should end.
-std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const nlohmann::json& plan);
+// be the same in all of them: its names are those of options. `given` is what the user has given
+// (OptionsGiven), by which a difference is named. Throws Error (kUsage) when a task does not come,
+// when the address cannot be used, and when another version or another plan comes; and Stopped when
+// the run should end.
+std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const nlohmann::json& plan,
+                                     const nlohmann::json& given = nlohmann::json::object());
 
-// Returns a sentence that names the first setting in which the plan of a task differs from that of
-// task 0; empty when they are the same.
+// Returns the options that a command line gives, with their values: {"--ram": "128M"}.
+nlohmann::json OptionsGiven(const std::vector<std::string>& words);
+
+// Returns a sentence that names a setting in which the plan of a task differs from that of task 0,
+// by an option that they are given differently or, where there is none, by its name in the plan;
+// empty when the plans are the same.
 std::string PlanDifference(const nlohmann::json& of_first, const nlohmann::json& of_other,
-                           const std::string& other);
+                           const std::string& other,
+                           const nlohmann::json& given_first = nlohmann::json::object(),
+                           const nlohmann::json& given_other = nlohmann::json::object());
 
 }  // namespace testbed
 

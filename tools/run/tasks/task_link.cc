@@ -27,9 +27,6 @@ namespace {
 
 using nlohmann::json;
 
-// The longest line: the seconds of a phase of hours, or the rows of a large population.
-constexpr size_t kLongestLine = 512u << 20;
-
 // The addresses of a host. An object of it frees them.
 class Addresses {
  public:
@@ -51,7 +48,6 @@ class Addresses {
   Addresses& operator=(const Addresses&) = delete;
   const addrinfo* first() const { return first_; }
 
- private:
   // Returns whether the host is given by its address and not by its name.
   static bool IsAddress(const std::string& host) {
     addrinfo hints{};
@@ -61,8 +57,27 @@ class Addresses {
     ::freeaddrinfo(found);
     return true;
   }
+
+ private:
   addrinfo* first_ = nullptr;
 };
+
+// Throws Error (kUsage) unless the name of a host leads to this one.
+void CheckIsHere(const std::string& host, const std::string& port) {
+  const Addresses addresses(host, port, false);
+  for (const addrinfo* at = addresses.first(); at != nullptr; at = at->ai_next) {
+    const int fd = ::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) continue;
+    // The address of another host is told from a port that is taken.
+    const bool here = ::bind(fd, at->ai_addr, at->ai_addrlen) == 0 || errno != EADDRNOTAVAIL;
+    ::close(fd);
+    if (here) return;
+  }
+  throw Error(Error::kUsage,
+              fmt::format("--task-address {}:{}: the name leads to another host than that of task "
+                          "0; give the name of task 0's host",
+                          host, port));
+}
 
 // Returns the number of milliseconds, which poll(2) takes.
 int Milliseconds(double seconds) {
@@ -149,7 +164,7 @@ bool TaskLink::Read(int milliseconds, std::vector<TaskLine>* lines) {
     lines->push_back({std::move(line), at});
   }
   text_.erase(0, begin);
-  return text_.size() <= kLongestLine;
+  return text_.size() <= longest_line_;
 }
 
 std::optional<TaskLine> TaskLink::Await(double seconds) {
@@ -166,6 +181,7 @@ std::optional<TaskLine> TaskLink::Await(double seconds) {
 }
 
 TaskListener::TaskListener(const std::string& host, const std::string& port) {
+  if (host != "localhost" && !Addresses::IsAddress(host)) CheckIsHere(host, port);
   const Addresses addresses(host, port, true);
   int error = EADDRNOTAVAIL;
   for (const addrinfo* at = addresses.first(); at != nullptr && fd_ < 0; at = at->ai_next) {

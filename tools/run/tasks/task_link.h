@@ -44,6 +44,8 @@ class TaskLink {
   // Sends the line that `make` returns, which is called just before.
   bool SendMade(const std::function<nlohmann::json()>& make);
   void LimitSends(double seconds);
+  // Takes no line that is longer than this from now on: Read returns false then.
+  void LimitLines(size_t bytes) { longest_line_ = bytes; }
 
   // Adds the whole lines that have come to *lines; waits for some up to `milliseconds`. Returns
   // false once the other end is closed, or has sent what is no line of JSON.
@@ -54,9 +56,13 @@ class TaskLink {
 
   int fd() const { return fd_; }
 
+  // The longest line of all: the seconds of a phase of hours, or the rows of a large population.
+  static constexpr size_t kLongestLine = 512u << 20;
+
  private:
   const int fd_;
   const std::function<int64_t()> now_;
+  size_t longest_line_ = kLongestLine;
   Mutex sending_;
   std::string text_;                  // that was read and is no whole line yet
   std::vector<TaskLine> read_ahead_;  // by Await
@@ -66,7 +72,7 @@ class TaskListener {
  public:
   // Listens at an address of this host, or, when `host` is a name other than localhost, at all of
   // them: a host's own name often leads to its loopback. Throws Error (kUsage), which names
-  // --task-address.
+  // --task-address, also when the name leads to no host or to another one.
   TaskListener(const std::string& host, const std::string& port);
   ~TaskListener();
   TaskListener(const TaskListener&) = delete;
@@ -74,6 +80,8 @@ class TaskListener {
 
   // Returns the next connection; null when nobody has come within `seconds`.
   std::unique_ptr<TaskLink> Accept(double seconds, const std::function<int64_t()>& now);
+
+  int fd() const { return fd_; }
 
  private:
   int fd_ = -1;

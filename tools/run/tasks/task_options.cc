@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 
@@ -14,11 +15,13 @@ namespace {
 
 constexpr char kTask[] = "--task", kAddress[] = "--task-address";
 constexpr char kAcceptedTasks[] =
-    "slurm, or NUMBER/COUNT with numbers from 0, such as 0/3, 1/3 and 2/3";
+    "slurm, or NUMBER/COUNT with numbers from 0 and a count of at most 1000, such as 0/3, 1/3 and "
+    "2/3";
+static_assert(kMostRunTasks == 1000, "kAcceptedTasks names it");
 constexpr char kAcceptedAddresses[] = "HOST:PORT, with a port from 1 to 65535";
 
-bool IsNumber(const std::string& text) {
-  return !text.empty() && text.size() < 10 &&
+bool IsNumber(const std::string& text, size_t most_digits = 9) {
+  return !text.empty() && text.size() <= most_digits &&
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
@@ -56,7 +59,10 @@ void SetPlaceInStep(const std::function<const char*(const char*)>& variable, Tas
   const std::string step = text("SLURM_STEP_ID"), job = text("SLURM_JOB_ID");
   std::string count = text("SLURM_STEP_NUM_TASKS");
   if (count.empty()) count = text("SLURM_NTASKS");
-  if (!IsNumber(step) || !IsNumber(job) || !IsNumber(text("SLURM_PROCID")) || !IsNumber(count)) {
+  // The jobs of a federation have numbers of 10 digits, with the cluster in their upper bits.
+  constexpr size_t kJobDigits = 17;
+  if (!IsNumber(step) || !IsNumber(job, kJobDigits) || !IsNumber(text("SLURM_PROCID")) ||
+      !IsNumber(count)) {
     throw Error(Error::kUsage,
                 "--task slurm: srun has not started this process (SLURM_STEP_ID, SLURM_PROCID or "
                 "SLURM_NTASKS is missing); start it by srun, or give --task NUMBER/COUNT");

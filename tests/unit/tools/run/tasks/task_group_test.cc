@@ -4,17 +4,23 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
 #include "workloads/measure/clock.h"
 
@@ -34,6 +40,23 @@ constexpr int64_t kAhead[] = {0, 250'000'000, -3'000'000'000};
 
 TaskGroup::Now ClockOf(size_t task) {
   return [task] { return SystemNs() + kAhead[task]; };
+}
+
+// Returns a task whose lines a test writes. Task 0 has the link to it that is added to *links.
+std::unique_ptr<TaskLink> WrittenTask(std::vector<std::unique_ptr<TaskLink>>* links) {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  links->push_back(std::make_unique<TaskLink>(ends[0], ClockOf(0)));
+  return std::make_unique<TaskLink>(ends[1], ClockOf(0));
+}
+
+// Returns whether the task is sent a line with this member.
+bool HearsOf(const char* member, TaskLink* task) {
+  for (;;) {
+    const std::optional<TaskLine> line = task->Await(10);
+    if (!line) return false;
+    if (line->line.contains(member)) return true;
+  }
 }
 
 class TaskGroupTest : public testing::Test {
@@ -183,6 +206,79 @@ TEST_F(TaskGroupTest, ATaskThatLivesAndDoesNotComeIsNamed) {
   EXPECT_THAT(thrown[0], HasSubstr("task 2 of 3 on host n2 lives, but has not come to the end of "
                                    "reads within 0.2 s"));
   EXPECT_NE(thrown[1], "");
+}
+
+// The parent of the process that works ends its group, which has no thread, when it refuses a run.
+TEST_F(TaskGroupTest, AnOptionThatOneTaskRefusesIsAUsageErrorOfAll) {
+  tasks_[0]->Begin();
+  tasks_[1]->Begin();
+  tasks_[2]->End("--dir d holds a database", 2);
+  std::vector<int> codes(3);
+  const std::vector<std::string> thrown =
+      InEach({0, 1}, [&codes](size_t task, TaskGroup* group) {
+        try {
+          group->Meet({.where = "a phase"}, json(), AllTold);
+        } catch (const Error& error) {
+          codes[task] = error.kind() == Error::kUsage ? 2 : 1;
+          group->End(error.what(), codes[task]);
+          throw;
+        }
+      });
+  EXPECT_EQ(thrown[0], "task 2 of 3 on host n2 failed: --dir d holds a database");
+  EXPECT_EQ(thrown[1], "task 0 of 3 on host n0 failed: " + thrown[0]);
+  EXPECT_EQ(codes, (std::vector<int>{2, 2, 0}));
+}
+
+TEST_F(TaskGroupTest, AStopOfOneTaskIsToldToAllAndTheyStillMeet) {
+  std::vector<std::unique_ptr<TaskLink>> links;
+  const std::unique_ptr<TaskLink> first = WrittenTask(&links), second = WrittenTask(&links);
+  TaskGroup group(0, Hosts(), std::move(links), 30, ClockOf(0));
+  group.Begin();
+  EXPECT_FALSE(StopOfAnyTask());
+  first->Send({{"stop", true}});
+  EXPECT_TRUE(HearsOf("stop", second.get()));
+  EXPECT_TRUE(TaskIsStopped());
+  // What all have done until then is gathered.
+  first->Send({{"at", "the end"}, {"told", 1}});
+  second->Send({{"at", "the end"}, {"told", 2}});
+  const TaskGroup::Meeting met =
+      group.Meet({.where = "the end", .compares_clocks = false}, 0, AllTold);
+  EXPECT_EQ(met.answer, json({0, 1, 2}));
+  // Whoever has stopped does not come any more, and is not lost.
+  second->Send({{"stopped", true}});
+  EXPECT_THROW(group.Meet({.where = "the next"}, json(), AllTold), Stopped);
+  EXPECT_FALSE(TaskIsLost());
+  group.EndStopped();
+  EXPECT_TRUE(HearsOf("stopped", first.get()));
+}
+
+// It would otherwise name another task, which has given it up and closed the connection.
+TEST_F(TaskGroupTest, ATaskThatWasItselfStoppedSaysSo) {
+  std::vector<std::unique_ptr<TaskLink>> links;
+  std::unique_ptr<TaskLink> other = WrittenTask(&links);
+  const pid_t task = ::fork();
+  if (task == 0) {
+    TaskGroup group(0, {"n0", "n1"}, std::move(links), 1, ClockOf(0));
+    group.Begin();
+    std::string told;
+    try {
+      group.Meet({.where = "a phase"}, json(), AllTold);
+    } catch (const Error& error) {
+      told = error.what();
+    }
+    const std::string said = "task 0 of 2 on host n0, which is this one, was itself stopped for ";
+    ::_exit(told.starts_with(said) ? 0 : 1);
+  }
+  links.clear();
+  EXPECT_TRUE(HearsOf("alive", other.get()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ::kill(task, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1300));  // more than its --task-timeout
+  other.reset();
+  ::kill(task, SIGCONT);
+  int status = -1;
+  ::waitpid(task, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_F(TaskGroupTest, TasksThatAreNotAtTheSamePlaceEnd) {

@@ -71,6 +71,27 @@ class JoinTasksTest : public testing::Test {
     return refused;
   }
 
+  // Connects to task 0, once it listens.
+  std::unique_ptr<TaskLink> Reached() const {
+    std::string why;
+    std::unique_ptr<TaskLink> link;
+    while (link == nullptr) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      link = ConnectToTask("127.0.0.1", port_, SystemNs, &why);
+    }
+    return link;
+  }
+  // Returns the first line of a task with this plan, as JoinTasks sends it.
+  json HelloOf(int index, const json& plan) {
+    TaskListener listener("127.0.0.1", port_);
+    std::thread task([&] { (void)Join({At(index, 3)}, {plan}); });
+    const std::unique_ptr<TaskLink> link = listener.Accept(30, SystemNs);
+    json hello = link->Await(30)->line;
+    link->Send({{"refused", "this is a test"}});
+    task.join();
+    return hello;
+  }
+
   const std::string port_ = FreeTaskPort();
   double timeout_ = 30;
   std::vector<std::unique_ptr<TaskGroup>> groups_;
@@ -108,17 +129,90 @@ TEST_F(JoinTasksTest, ATaskThatDoesNotComeIsNamed) {
 
 TEST_F(JoinTasksTest, AStrangerOnThePortKeepsNobodyOut) {
   const json plan = {{"rows", 5}};
-  std::thread stranger([this] {
-    std::string why;
-    std::unique_ptr<TaskLink> link;
-    while (link == nullptr) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      link = ConnectToTask("127.0.0.1", port_, SystemNs, &why);
-    }
-    link->Send({{"hello", "world"}});
+  std::thread strangers([&] {
+    Reached()->Send({{"hello", "world"}});
+    Reached()->Send({{"testbed", 1}, {"step", ""}});
+    Reached()->Send({{"testbed", "0"}, {"step", ""}, {"task", 1}, {"host", ""}, {"plan", plan}});
+    Reached()->Send({{"testbed", "0"}, {"step", ""}, {"task", -1}, {"host", "n"}, {"plan", plan}});
+    EXPECT_EQ(Join({At(1, 2)}, {plan}), std::vector<std::string>(1));
   });
-  EXPECT_EQ(Join({At(0, 2), At(1, 2)}, {plan, plan}), std::vector<std::string>(2));
-  stranger.join();
+  const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 2), plan);
+  strangers.join();
+  EXPECT_EQ(first->count(), 2);
+}
+
+TEST_F(JoinTasksTest, ConnectionsThatSayNothingDelayNobody) {
+  const json plan = {{"rows", 5}};
+  timeout_ = 4;  // which is less than one of them may say nothing
+  std::vector<std::unique_ptr<TaskLink>> silent;
+  std::thread other([&] {
+    for (int i = 0; i < 8; ++i) silent.push_back(Reached());
+    EXPECT_EQ(Join({At(1, 2)}, {plan}), std::vector<std::string>(1));
+  });
+  const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 2), plan);
+  other.join();
+  EXPECT_EQ(first->count(), 2);
+}
+
+TEST_F(JoinTasksTest, AFirstLineWithoutAnEndIsCutOff) {
+  const json plan = {{"rows", 5}};
+  std::thread other([&] {
+    const std::unique_ptr<TaskLink> endless = Reached();
+    // Task 0 closes the connection before it has taken as much.
+    EXPECT_FALSE(endless->Send({{"testbed", std::string(32 << 20, 'x')}}));
+    EXPECT_EQ(Join({At(1, 2)}, {plan}), std::vector<std::string>(1));
+  });
+  const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 2), plan);
+  other.join();
+  EXPECT_EQ(first->count(), 2);
+}
+
+TEST_F(JoinTasksTest, ATaskThatEndsWhileOthersAreAwaitedMayBeStartedAgain) {
+  const json plan = {{"rows", 5}};
+  const json hello = HelloOf(1, plan);
+  std::thread others([&] {
+    Reached()->Send(hello);  // and ends
+    EXPECT_EQ(Join({At(1, 3), At(2, 3)}, {plan, plan}), std::vector<std::string>(2));
+  });
+  const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 3), plan);
+  others.join();
+  EXPECT_EQ(first->count(), 3);
+}
+
+TEST_F(JoinTasksTest, ATaskThatIsThereAlreadyIsToldSo) {
+  const json plan = {{"rows", 5}};
+  const json hello = HelloOf(1, plan);
+  std::thread others([&] {
+    const std::unique_ptr<TaskLink> there = Reached();
+    there->Send(hello);
+    EXPECT_THAT(Join({At(1, 3)}, {plan})[0], HasSubstr("task 1 of the run is there already"));
+    EXPECT_EQ(Join({At(2, 3)}, {plan}), std::vector<std::string>(1));
+  });
+  const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 3), plan);
+  others.join();
+  EXPECT_EQ(first->count(), 3);
+}
+
+TEST_F(JoinTasksTest, AStopOfOneTaskIsToldAsAStop) {
+  const json plan = {{"rows", 5}};
+  const json hello = HelloOf(1, plan);
+  std::thread other([&] {
+    const std::unique_ptr<TaskLink> link = Reached();
+    link->Send(hello);
+    link->Send({{"stopped", true}});
+    EXPECT_TRUE(link->Await(30)->line.contains("stopped"));
+  });
+  EXPECT_THROW((void)JoinTasks(At(0, 3), plan), Stopped);
+  other.join();
+}
+
+// Those who wait have not caused it, and would not know why it ended.
+TEST_F(JoinTasksTest, ThoseWhoHaveComeAreToldWhoHasNot) {
+  const json plan = {{"rows", 5}};
+  timeout_ = 1;
+  for (const std::string& sentence : Join({At(0, 3), At(1, 3)}, {plan, plan})) {
+    EXPECT_THAT(sentence, HasSubstr("task 2 has not come to 127."));
+  }
 }
 
 TEST_F(JoinTasksTest, AnAddressThatIsTakenOrOfAnotherHostIsRefused) {
@@ -127,6 +221,8 @@ TEST_F(JoinTasksTest, AnAddressThatIsTakenOrOfAnotherHostIsRefused) {
   TaskOptions elsewhere = At(0, 2);
   elsewhere.host = "192.0.2.1";  // of no host (RFC 5737)
   EXPECT_THAT(Join({elsewhere}, {json::object()})[0], HasSubstr("--task-address 192.0.2.1:"));
+  elsewhere.host = std::string(64, 'x') + ".invalid";  // too long a name to ask a server for
+  EXPECT_THAT(Join({elsewhere}, {json::object()})[0], HasSubstr("the host has no address"));
 }
 
 TEST(PlanDifferenceTest, NamesTheFirstOptionThatDiffers) {
@@ -134,6 +230,30 @@ TEST(PlanDifferenceTest, NamesTheFirstOptionThatDiffers) {
   EXPECT_EQ(PlanDifference(first, first, "task 1"), "");
   EXPECT_EQ(PlanDifference(first, {{"engine", "mysql"}, {"threads", {4}}}, "task 1"),
             "task 1 has threads [4] and task 0 has [8]; give all tasks the same options");
+}
+
+// The plan has what follows from an option, such as the size of the cache, in bytes.
+TEST(PlanDifferenceTest, NamesWhatTheUserHasGiven) {
+  const json first = {{"cache_size", 67108864}, {"ram", 134217728}},
+             other = {{"cache_size", 134217728}, {"ram", 268435456}};
+  EXPECT_EQ(PlanDifference(first, other, "task 1",
+                           OptionsGiven({"run", "--dir", "a", "--ram", "128M", "--task=0/2"}),
+                           OptionsGiven({"run", "--dir", "b", "--task=1/2", "--ram=256M"})),
+            "task 1 has --ram 256M and task 0 has --ram 128M; give all tasks the same options");
+  EXPECT_EQ(PlanDifference(first, other, "task 1", OptionsGiven({"--ram", "128M"}),
+                           OptionsGiven({"--dir", "b"})),
+            "task 1 has no --ram and task 0 has --ram 128M; give all tasks the same options");
+  const json warm = {{"drop_caches", false}, {"ram", 1}};
+  const json cold = {{"drop_caches", true}, {"ram", 1}};
+  EXPECT_EQ(PlanDifference(warm, cold, "task 1", OptionsGiven({"--ram", "1", "--seed", "1"}),
+                           OptionsGiven({"--drop-caches", "--ram", "2", "--seed", "1"})),
+            "task 1 has --drop-caches and task 0 has no --drop-caches; give all tasks the same "
+            "options");
+}
+
+TEST(OptionsGivenTest, HasEachOptionWithItsValues) {
+  EXPECT_EQ(OptionsGiven({"run", "--engine-option", "a=1", "--quiet", "--engine-option=b=2"}),
+            json({{"--engine-option", "a=1 b=2"}, {"--quiet", ""}}));
 }
 
 }  // namespace

@@ -86,6 +86,19 @@ TEST(TaskOptionsTest, TasksOfAStepMeetAtItsFirstHostAtAPortOfItsOwn) {
   EXPECT_EQ(Resolved(Task("slurm", "10.0.0.1:80"), Step()).host, "10.0.0.1");
 }
 
+TEST(TaskOptionsTest, AJobOfAFederationHasALargeNumber) {
+  Variables federated = Step();
+  federated["SLURM_JOB_ID"] = "4294967295";
+  const TaskOptions task = Resolved(Task("slurm"), federated);
+  EXPECT_EQ(task.step, "4294967295.2");
+  EXPECT_EQ(task.port.size(), 5u);
+}
+
+TEST(TaskOptionsTest, TheLargestCountIsNamed) {
+  EXPECT_THAT(RefusalOf(Task("0/1001")), HasSubstr("a count of at most 1000"));
+  EXPECT_EQ(Resolved(Task("999/1000")).count, 1000);
+}
+
 TEST(TaskOptionsTest, WhatIsMissingIsNamed) {
   Variables no_step = Step();
   no_step.erase("SLURM_STEP_ID");  // a script of sbatch has the other variables, too
