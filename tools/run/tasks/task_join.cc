@@ -84,8 +84,8 @@ std::string WhyNotOfRun(const json& hello, const json& own, bool* all) {
     return fmt::format("{} has --task .../{} and task 0 has .../{}; give the same count to all",
                        other, JsonText(hello.value("tasks", json())), JsonText(own.at("tasks")));
   }
-  return PlanDifference(own.at("plan"), hello.value("plan", json::object()), other,
-                        own.at("given"), hello.value("given", json()));
+  return PlanDifference(own.at("plan"), hello.value("plan", json::object()), other, own.at("given"),
+                        hello.value("given", json()));
 }
 
 // Returns whether a line is the first one of a task, and not that of a stranger.
@@ -227,11 +227,11 @@ void Gather(const TaskOptions& options, Deadline deadline, Gathering* gathering)
     if (gathering->IsWhole()) return;
     if (StopRequested()) throw Stopped("while it waited for the other tasks");
     if (SecondsUntil(deadline) < 0) {
-      throw Error(Error::kUsage,
-                  fmt::format("--task {}: task {} has not come to {} within {:g} s; start all "
-                              "tasks of a run together, or raise --task-timeout",
-                              options.task, gathering->WhoIsMissing(), PlaceOf(options),
-                              options.timeout));
+      throw Error(
+          Error::kUsage,
+          fmt::format("--task {}: task {} has not come to {} within {:g} s; start all "
+                      "tasks of a run together, or raise --task-timeout",
+                      options.task, gathering->WhoIsMissing(), PlaceOf(options), options.timeout));
     }
     gathering->Look();
   }

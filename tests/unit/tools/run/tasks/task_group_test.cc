@@ -214,16 +214,15 @@ TEST_F(TaskGroupTest, AnOptionThatOneTaskRefusesIsAUsageErrorOfAll) {
   tasks_[1]->Begin();
   tasks_[2]->End("--dir d holds a database", 2);
   std::vector<int> codes(3);
-  const std::vector<std::string> thrown =
-      InEach({0, 1}, [&codes](size_t task, TaskGroup* group) {
-        try {
-          group->Meet({.where = "a phase"}, json(), AllTold);
-        } catch (const Error& error) {
-          codes[task] = error.kind() == Error::kUsage ? 2 : 1;
-          group->End(error.what(), codes[task]);
-          throw;
-        }
-      });
+  const std::vector<std::string> thrown = InEach({0, 1}, [&codes](size_t task, TaskGroup* group) {
+    try {
+      group->Meet({.where = "a phase"}, json(), AllTold);
+    } catch (const Error& error) {
+      codes[task] = error.kind() == Error::kUsage ? 2 : 1;
+      group->End(error.what(), codes[task]);
+      throw;
+    }
+  });
   EXPECT_EQ(thrown[0], "task 2 of 3 on host n2 failed: --dir d holds a database");
   EXPECT_EQ(thrown[1], "task 0 of 3 on host n0 failed: " + thrown[0]);
   EXPECT_EQ(codes, (std::vector<int>{2, 2, 0}));
