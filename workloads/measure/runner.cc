@@ -11,6 +11,7 @@
 #include "device/error.h"
 #include "device/os/mutex.h"
 #include "device/os/thread.h"
+#include "workloads/measure/arrivals/thread_rates.h"
 #include "workloads/measure/clock.h"
 #include "workloads/measure/gate.h"
 #include "workloads/measure/interval_surroundings.h"
@@ -71,22 +72,6 @@ class Phase {
     ++ended_;
     changed_.notify_all();
   }
-  // Returns a thread's operations per second; 0 means no limit. The clients of all tasks share the
-  // rate of the phase, but for those that the workload gives a rate of their own. Threads in
-  // addition to the clients have only the rate that the workload sets.
-  RateCurve RateOf(int t) const {
-    if (!SharesRate(t)) return RateCurve::Constant(workload_.ThreadRate(t, threads_));
-    const RateCurve all = options_.curve ? *options_.curve : RateCurve::Constant(options_.rate);
-    return all.Share(1 / static_cast<double>(sharers_ * options_.tasks));
-  }
-  bool SharesRate(int t) const {
-    return t < threads_ - extra_ && !(workload_.ThreadRate(t, threads_) > 0);
-  }
-  int Sharers() const {
-    int n = 0;
-    for (int t = 0; t < threads_; ++t) n += SharesRate(t);
-    return std::max(1, n);
-  }
   OpenLoop NewOpenLoop(int t, Worker* worker) const;
   void Check(Client& client, Worker& worker, size_t i);
   void Report();
@@ -113,7 +98,7 @@ class Phase {
   const int extra_;    // threads in addition to those of the clients
   const int threads_;  // all of them
   OperationQuota quota_;
-  const int sharers_ = Sharers();
+  const ThreadRates rates_{workload_, options_, threads_, extra_};
   std::atomic<int> clients_left_;
   const Clock& clock_;
   const Performer performer_;
@@ -150,9 +135,9 @@ void Phase::Check(Client& client, Worker& worker, size_t i) {
 
 OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
   std::optional<ArrivalTimes> arrivals;
-  if (!workload_.timed() && RateOf(t).Mean() > 0) {
+  if (!workload_.timed() && rates_.Of(t).Mean() > 0) {
     // The threads of all tasks are numbered through, so that their starts are those of one process.
-    arrivals.emplace(options_.arrivals, RateOf(t), options_.task * threads_ + t,
+    arrivals.emplace(options_.arrivals, rates_.Of(t), options_.task * threads_ + t,
                      options_.tasks * threads_, options_.seed);
   }
   return {clock_, start_, std::move(arrivals), worker};
@@ -324,7 +309,7 @@ void Phase::ThreadMain(int t) {
     uint64_t left = 0;
     if (queue != nullptr) {
       QueueLoop(*queue, lanes, worker, t);
-    } else if (RateOf(t).Mean() > 0 || workload_.timed()) {
+    } else if (rates_.Of(t).Mean() > 0 || workload_.timed()) {
       left = Loop<true>(*lanes[0].client, worker, t, open);
     } else {
       Loop<false>(*lanes[0].client, worker, t, open);
@@ -492,7 +477,7 @@ PhaseResult Phase::Run() {
                             ? gate_.WorkedNs(t)
                             : clock_.ToNs(worker.end - std::min(start_, worker.end));
     AddWorker(worker, static_cast<double>(ns) / 1e9, &result);
-    if (!SharesRate(t)) result.extra_operations += result.thread_operations.back();
+    if (!rates_.Shares(t)) result.extra_operations += result.thread_operations.back();
   }
   AddUndone(workers_, &result);
   if (!options_.loads) AddAddresses(engine_.ServerAddresses(), workers_, &result);
