@@ -311,8 +311,9 @@ std::unique_ptr<TaskGroup> JoinAsOther(const TaskOptions& options, const json& o
 // Returns whether each task may be given the option, or not, as it likes.
 bool IsOfEachTask(const std::string& option) {
   static const std::vector<std::string> all = {
-      "--csv",   "--csv-series", "--dir",  "--fresh",        "--json",         "--label", "--live",
-      "--quiet", "--strict",     "--task", "--task-address", "--task-timeout", "--wide"};
+      "--csv",    "--csv-series", "--dir",          "--fresh",           "--json",
+      "--label",  "--live",       "--quiet",        "--report-interval", "--reuse",
+      "--strict", "--task",       "--task-address", "--task-timeout",    "--wide"};
   return std::find(all.begin(), all.end(), option) != all.end();
 }
 
