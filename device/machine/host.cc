@@ -182,6 +182,11 @@ void ReadPath(const std::string& path, const std::string& root, HostFacts* facts
 
 }  // namespace
 
+std::string HostName() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
 const char* ReclaimName(Reclaim reclaim) {
   switch (reclaim) {
     case Reclaim::kNone:

@@ -19,6 +19,9 @@
 
 namespace testbed {
 
+// Returns the name of this host, as the kernel has it; "" when it has none.
+std::string HostName();
+
 enum class Reclaim : uint8_t {
   kNone,     // the kernel has no DAMON, or DAMON is switched off
   kRunning,  // a monitoring thread of the kernel runs

@@ -17,6 +17,7 @@
 #include "device/account/served_thread.h"
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/machine/host.h"
 #include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "device/os/random_id.h"

@@ -14,6 +14,7 @@
 #include "device/account/served_thread.h"
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/machine/host.h"
 #include "device/os/dir_lock.h"
 #include "device/os/random_id.h"
 #include "engines/lazy_sync.h"

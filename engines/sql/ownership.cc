@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/file/file.h"
+#include "device/machine/host.h"
 #include "device/os/signal_guard.h"
 #include "device/os/temporary_dir.h"
 
@@ -158,11 +159,5 @@ std::string SchemaOfDirectory(const std::string& dir, const std::string& schema,
 }
 
 std::string SchemaLockName(const std::string& schema) { return "testbed." + schema; }
-
-std::string HostName() {
-  char name[256] = "";
-  if (::gethostname(name, sizeof name - 1) != 0) return "";
-  return name;
-}
 
 }  // namespace testbed

@@ -73,8 +73,6 @@ std::string SchemaLockName(const std::string& schema);
 // Returns the name of the record's file.
 std::string SchemaRecordName(const std::string& engine);
 
-std::string HostName();
-
 }  // namespace testbed
 
 #endif  // TESTBED_ENGINES_SQL_OWNERSHIP_H_

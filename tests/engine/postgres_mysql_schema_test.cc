@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/machine/host.h"
 #include "engines/elsewhere.h"
 #include "engines/registry.h"
 #include "engines/sql/ownership.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +13,7 @@
 
 #include "device/error.h"
 #include "device/file/page_cache.h"
+#include "device/machine/host.h"
 #include "device/machine/memory_budget.h"
 #include "device/os/allocator.h"
 #include "device/os/dir_lock.h"
@@ -367,12 +367,6 @@ int ExitCode(const json& document) {
     if (run.contains("error")) return run["error"]["exit_code"];
   }
   return document.value("partial", false) ? 130 : 0;
-}
-
-std::string HostName() {
-  char name[256] = "";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
 }
 
 // Returns the options, completed by the defaults of the workloads or, with --reuse, by the record

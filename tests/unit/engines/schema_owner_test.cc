@@ -7,6 +7,7 @@
 #include <string>
 
 #include "device/error.h"
+#include "device/machine/host.h"
 #include "device/os/signal_guard.h"
 #include "engines/sql/ownership.h"
 

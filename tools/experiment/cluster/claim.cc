@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/machine/host.h"
 #include "device/os/sys_file.h"
 #include "tools/experiment/results_dir.h"
 #include "tools/output/json_text.h"
@@ -98,9 +99,7 @@ Claim& Claim::operator=(Claim&& other) noexcept {
 std::string NodeName() {
   const char* node = std::getenv("SLURMD_NODENAME");
   if (node != nullptr && *node != '\0') return node;
-  char name[256] = "";
-  ::gethostname(name, sizeof(name) - 1);
-  return name;
+  return HostName();
 }
 
 }  // namespace testbed
