@@ -8,6 +8,7 @@
 #include "device/error.h"
 #include "device/file/file.h"
 #include "tools/command/command_words.h"
+#include "tools/rate/rate_options.h"
 #include "workloads/dataset.h"
 #include "workloads/registry.h"
 #include "workloads/workload.h"
@@ -77,6 +78,7 @@ void CheckAdvice(const RunOptions& options) {
 }  // namespace
 
 void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string>& words) {
+  CheckArrivals(options);
   CheckShape(options, words);
   CheckDrawn(options, words);
   CheckAdvice(options);

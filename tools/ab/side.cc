@@ -15,6 +15,7 @@
 #include "tools/command/usage_text.h"
 #include "tools/option_check.h"
 #include "tools/output/json_text.h"
+#include "tools/rate/rate_options.h"
 #include "tools/run/run_checks.h"
 #include "workloads/dataset.h"
 
@@ -216,6 +217,7 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
   }
   try {
     side.options = ParseRunOptions(CommandLine(settings), common);
+    CheckArrivals(side.options);
   } catch (const Error& e) {
     throw Error(e.kind(), fmt::format("{}: {}", option, e.what()));
   }

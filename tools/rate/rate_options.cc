@@ -33,13 +33,16 @@ void AddRateOptions(CLI::App& app, RunOptions& o) {
       ->type_name("LIMIT");
 }
 
-void CheckRateOptions(const RunOptions& options) {
+void CheckArrivals(const RunOptions& options) {
   const bool paced = options.rate > 0 || !options.find_rate.empty() || !options.phase_rates.empty();
   if (options.arrivals != Arrivals::kEven && !paced) {
     throw Error(Error::kUsage,
                 "--arrivals exponential belongs to an open loop: give --rate, --find-rate or a "
                 "rate in --workload, or leave --arrivals out");
   }
+}
+
+void CheckRateOptions(const RunOptions& options) {
   if (options.find_rate.empty()) return;
   if (options.rate > 0) {
     RefuseWith("searches for the rate that --rate sets; give one of them");

@@ -16,8 +16,11 @@ namespace testbed {
 // Adds the option to `app`. Parsing stores the value in `options`, which must outlive `app`.
 void AddRateOptions(CLI::App& app, RunOptions& options);
 
-// Throws Error (kUsage) when the option does not go together with the others, and when --arrivals
-// is given without a rate.
+// Throws Error (kUsage) when --arrivals is given and no rate. The cells of an experiment may share
+// --arrivals, so only those call it who have a run of its own.
+void CheckArrivals(const RunOptions& options);
+
+// Throws Error (kUsage) when the option does not go together with the others.
 void CheckRateOptions(const RunOptions& options);
 
 // Throws Error (kUsage) when a workload ends by itself or sets its own rate, so that no rate can be
