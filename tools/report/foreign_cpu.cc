@@ -15,14 +15,9 @@ using nlohmann::json;
 
 constexpr char kForeign[] = "foreign_cpu_share";
 
-// Returns the share in `field` of the phase. Returns nothing for a phase whose rate is not reported
-// (a warm-up, a settle), for a phase that was too short, and for documents of older versions.
-std::optional<double> Share(const json& phase, const char* field) {
-  const std::string kind = phase.value("kind", "");
-  const auto share = phase.find(field);
-  if ((kind != "load" && kind != "measure") || share == phase.end() || !share->is_number()) {
-    return std::nullopt;
-  }
+std::optional<double> ShareIn(const json& of, const char* field) {
+  const auto share = of.find(field);
+  if (share == of.end() || !share->is_number()) return std::nullopt;
   return share->get<double>();
 }
 
@@ -31,6 +26,19 @@ const json& ListOf(const json& document, const char* name) {
   static const json none = json::array();
   const auto found = document.find(name);
   return found == document.end() ? none : *found;
+}
+
+// Returns the share in `field` of the phase; of a phase of several tasks, the largest share of their
+// hosts. Returns nothing for a phase whose rate is not reported (a warm-up, a settle), for a phase
+// that was too short, and for documents of older versions.
+std::optional<double> Share(const json& phase, const char* field) {
+  const std::string kind = phase.value("kind", "");
+  if (kind != "load" && kind != "measure") return std::nullopt;
+  std::optional<double> most = ShareIn(phase, field);
+  for (const json& task : ListOf(phase, "tasks")) {
+    if (const auto share = ShareIn(task, field)) most = std::max(most.value_or(0), *share);
+  }
+  return most;
 }
 
 // Returns a line with the largest share and the names of the phases in which it is notable. `says`

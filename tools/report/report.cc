@@ -324,9 +324,29 @@ std::string TasksApartLines(const json& document) {
       why.push_back(fmt::format("{} ended {} s before the last", early, Short(end - first_end)));
     }
     text += fmt::format(
-        "! {}: all tasks worked together for {} of the time alone, so the rest has fewer clients: "
+        "! {}: all tasks worked together for only {} of the time, so the rest has fewer clients: "
         "{}\n",
         RowName(run, phase, ""), Percent(together / whole), fmt::join(why, ", and "));
+  });
+  return text;
+}
+
+// Returns a line for each task whose clock moved against that of task 0 during a phase by so much
+// that it shows in the times of the phase.
+std::string ClocksApartLines(const json& document) {
+  constexpr double kNotable = 0.01;  // share of the phase
+  std::string text;
+  ForEachPhase(document, [&](const json& run, const json& phase) {
+    for (const json& task : phase.value("tasks", json::array())) {
+      const double moved =
+          (Number(task, "/clock_after/offset_us") - Number(task, "/clock_before/offset_us")) / 1e6;
+      if (!(std::abs(moved) > kNotable * Number(phase, "/seconds"))) continue;
+      text += fmt::format(
+          "! {}: the clock of task {} on {} moved by {} s against that of task 0, so when it began "
+          "and ended is not known, and the rate and the seconds of the phase are not sure\n",
+          RowName(run, phase, ""), FigureText(task, "/task"), FigureText(task, "/host"),
+          Short(moved));
+    }
   });
   return text;
 }
@@ -403,7 +423,7 @@ std::vector<std::string> FailedRunLines(const json& document) {
 std::string Doubts(const json& document) {
   std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
                      OtherAnswersLines(document) + UnansweredLines(document) +
-                     TasksApartLines(document);
+                     TasksApartLines(document) + ClocksApartLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),

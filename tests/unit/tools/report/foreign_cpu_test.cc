@@ -27,6 +27,17 @@ TEST(ForeignCpuTest, TheLineNamesThePhasesAndTheLargestShare) {
             "point-read: rates and times are not the engine's alone\n");
 }
 
+TEST(ForeignCpuTest, OfSeveralTasksTheBusiestHostCounts) {
+  json document = DocumentOf({PhaseWithShare("mixed", "measure", 0.0)});
+  document["runs"][0]["phases"][0]["tasks"] = {{{"foreign_cpu_share", 0.0}},
+                                               {{"foreign_cpu_share", 0.31}},
+                                               {{"foreign_cpu_share", nullptr}}};
+  EXPECT_EQ(ForeignCpuLine(document),
+            "! other programs used up to 31 % of the processors in user mode during mixed: rates "
+            "and times are not the engine's alone\n");
+  EXPECT_EQ(MostForeignCpu(document["runs"][0]), 0.31);
+}
+
 TEST(ForeignCpuTest, TimeThatTheHypervisorTookHasALineOfItsOwn) {
   json document =
       DocumentOf({PhaseWithShare("insert", "load", 0.0), PhaseWithShare("scan", "measure", 0.0),

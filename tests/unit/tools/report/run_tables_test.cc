@@ -150,13 +150,35 @@ TEST(DoubtsTest, TasksThatDidNotWorkAtTheSameTimeAreNamed) {
   EXPECT_EQ(DoubtsOfTasks(0, 10, 0.1, 10), "");
   EXPECT_EQ(DoubtsOfTasks(5, 10, 5, 10), "") << "both began late, and together";
   EXPECT_EQ(DoubtsOfTasks(0, 10, 2.5, 7.5),
-            "! mixed, 8 thr x 2 tasks: all tasks worked together for 75.0 % of the time alone, so "
+            "! mixed, 8 thr x 2 tasks: all tasks worked together for only 75.0 % of the time, so "
             "the rest has fewer clients: task 1 on n1 began 2.50 s after the first\n");
   EXPECT_THAT(DoubtsOfTasks(0, 5, 1, 9),
-              HasSubstr("40.0 % of the time alone, so the rest has fewer clients: task 1 on n1 "
+              HasSubstr("40.0 % of the time, so the rest has fewer clients: task 1 on n1 "
                         "began 1.00 s after the first, and task 0 on n0 ended 5.00 s before the "
                         "last\n"));
   EXPECT_THAT(DoubtsOfTasks(0, 1, 2, 1), HasSubstr(" 0.0 % of the time"));
+}
+
+TEST(DoubtsTest, AClockThatMovedDuringThePhaseIsNamed) {
+  json document = TablesDocument();
+  json& phase = document["runs"][0]["phases"][2];
+  phase["seconds"] = 10.0;
+  const auto doubts = [&](double after_us) {
+    json tasks = json::array();
+    for (const int task : {0, 1}) {
+      tasks.push_back({{"task", task},
+                       {"host", "n" + std::to_string(task)},
+                       {"seconds", 10.0},
+                       {"began_late_us", 0.0},
+                       {"clock_before", {{"offset_us", task * 500.0}, {"error_us", 4.0}}},
+                       {"clock_after", {{"offset_us", task * after_us}, {"error_us", 4.0}}}});
+    }
+    phase["tasks"] = tasks;
+    return Doubts(document);
+  };
+  EXPECT_EQ(doubts(5000), "") << "as a clock that is slewed";
+  EXPECT_THAT(doubts(-2'499'500), HasSubstr("8 thr x 2 tasks: the clock of task 1 on n1 moved by "
+                                            "-2.50 s against that of task 0, so"));
 }
 
 TEST(FailedRunLinesTest, NameTheTasksOfTheRun) {
