@@ -363,9 +363,9 @@ configure() {
 
 # Copies ninja's output to a log, and says that something is being built when the first step is
 # done: whether there is something to do, ninja only knows while it runs. The step that asks for the
-# commit runs each time. On a terminal the line counts the steps.
+# commit runs each time. On a terminal the line counts the steps; elsewhere a line each minute does.
 follow_ninja() {
-  local preset=$1 log=$2 line said=
+  local preset=$1 log=$2 line said= at=$SECONDS
   while IFS= read -r line; do
     printf '%s\n' "$line"
     [[ $line == '['*'] '* && $line != *Re-checking* && $line != *Re-running* && $line != *BuildInfo.cmake* ]] || continue
@@ -373,7 +373,12 @@ follow_ninja() {
       printf '\rtestbed: building (%s) %s ' "$preset" "${line%%]*}]" >&2
     elif [[ -z $said ]]; then
       say "building ($preset)"
+    elif ((SECONDS - at >= 60)); then
+      say "building ($preset) ${line%%]*}]"
+    else
+      continue
     fi
+    at=$SECONDS
     said=1
   done >"$log"
   [[ -z $said || ! -t 2 ]] || echo >&2
