@@ -39,7 +39,9 @@ TEST_F(TaskWordsTest, WhatSeveralTasksCannotDoIsOneSentence) {
                 "--task: several tasks cannot perform --workload linkbench-load together");
   ExpectRefused(Refused("--workload insert,mixed --mix erase=1"),
                 "--task: several tasks cannot perform --workload mixed together");
-  ExpectRefused(Refused("--task-timeout 2"), "--task 0/2: task 1 has not come to 127.0.0.1:7717");
+  const std::string place = "127.0.0.1:" + std::to_string(FreePort());
+  ExpectRefused(Refused("--task-timeout 2 --task-address " + place),
+                "--task 0/2: task 1 has not come to " + place);
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
@@ -167,6 +169,24 @@ TEST_F(TasksTest, TasksTakeTheDatabaseThatIsThere) {
   uint64_t in_series = 0;
   for (const json& second : phase["series"]) in_series += second["operations"].get<uint64_t>();
   EXPECT_EQ(in_series, count);
+}
+
+// 150 operations at 300 a second end after half a second, and after a sixth if each of the three
+// tasks takes the rate for its own.
+TEST_F(TasksTest, ARateIsThatOfAllTasksTogether) {
+  const std::string words =
+      "--workload insert,point-read --operations 150 --rate 300 --warmup 0 --json out.json";
+  std::vector<pid_t> others;
+  for (const int task : {1, 2}) {
+    others.push_back(Start(Words(task, 3, words), "env MYSQL_PWD=right"));
+  }
+  const CommandResult run = Run(Words(0, 3, words), "MYSQL_PWD=right");
+  for (const pid_t other : others) EXPECT_TRUE(HasEnded(other));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json phase = Phase(Json("out.json"), "point-read");
+  EXPECT_EQ(phase["count"], 150);
+  EXPECT_EQ(phase["target_rate"], 300);
+  EXPECT_GT(phase["seconds"].get<double>(), 0.45);
 }
 
 TEST_F(TasksTest, ATaskThatIsKilledEndsTheRunWithASentenceThatNamesIt) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/machine/host.h"
 #include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
 #include "tools/release/build_info.h"
@@ -30,9 +30,8 @@ using Deadline = std::chrono::steady_clock::time_point;
 constexpr double kFirstLineSeconds = 5;
 
 std::string ThisHost() {
-  char name[256] = "";
-  if (::gethostname(name, sizeof name - 1) != 0) return "unknown";
-  return name;
+  const std::string name = HostName();
+  return name.empty() ? "unknown" : name;
 }
 
 json Hello(const TaskOptions& options, const json& plan, const json& given) {
@@ -369,8 +368,10 @@ json OptionsGiven(const std::vector<std::string>& words) {
 
 std::string PlanDifference(const json& of_first, const json& of_other, const std::string& other,
                            const json& given_first, const json& given_other) {
-  for (const auto& [name, value] : of_first.items()) {
-    const json theirs = of_other.value(name, json());
+  json names = of_first;
+  names.update(of_other);  // a plan may have settings that the other lacks
+  for (const auto& [name, any] : names.items()) {
+    const json value = of_first.value(name, json()), theirs = of_other.value(name, json());
     if (theirs == value) continue;
     std::string setting = name;
     std::replace(setting.begin(), setting.end(), '_', '-');

@@ -43,7 +43,7 @@ TEST(CopyProgressTest, LinesAreShownInTheCourse) {
           return 5 * kMillion;
         },
         milliseconds(1));
-    while (calls < 3) std::this_thread::sleep_for(milliseconds(1));
+    for (int i = 0; i < 60000 && calls < 3; ++i) std::this_thread::sleep_for(milliseconds(1));
   }
   const std::string shown = testing::internal::GetCapturedStderr();
   EXPECT_EQ(shown.find("backup d: "), 0u) << shown;

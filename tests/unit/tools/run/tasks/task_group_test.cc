@@ -245,7 +245,10 @@ TEST_F(TaskGroupTest, AStopOfOneTaskIsToldToAllAndTheyStillMeet) {
   EXPECT_EQ(met.answer, json({0, 1, 2}));
   // Whoever has stopped does not come any more, and is not lost.
   second->Send({{"stopped", true}});
+  const auto begin = std::chrono::steady_clock::now();
   EXPECT_THROW(group.Meet({.where = "the next"}, json(), AllTold), Stopped);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(9))
+      << "task 0 waits ten seconds for tasks that have said nothing";
   EXPECT_FALSE(TaskIsLost());
   group.EndStopped();
   EXPECT_TRUE(HearsOf("stopped", first.get()));
@@ -303,7 +306,13 @@ TEST_F(TaskGroupTest, WhatIsNoLineOfATaskIsItsLoss) {
   group.Begin();
   const std::string noise = "GET / HTTP/1.1\r\n\r\n";
   ASSERT_EQ(::send(other.fd(), noise.data(), noise.size(), 0), static_cast<ssize_t>(noise.size()));
-  EXPECT_THROW(group.Meet({.where = "a phase"}, json(), AllTold), Error);
+  std::string told;
+  try {
+    group.Meet({.where = "a phase"}, json(), AllTold);
+  } catch (const Error& error) {
+    told = error.what();
+  }
+  EXPECT_EQ(told, "task 1 of 2 on host n1 has ended");
 }
 
 }  // namespace

@@ -228,6 +228,9 @@ TEST_F(JoinTasksTest, AnAddressThatIsTakenOrOfAnotherHostIsRefused) {
 TEST(PlanDifferenceTest, NamesTheFirstOptionThatDiffers) {
   const json first = {{"engine", "mysql"}, {"threads", {8}}};
   EXPECT_EQ(PlanDifference(first, first, "task 1"), "");
+  json longer = first;
+  longer["release"] = "18";
+  EXPECT_NE(PlanDifference(first, longer, "task 1").find("task 1 has release "), std::string::npos);
   EXPECT_EQ(PlanDifference(first, {{"engine", "mysql"}, {"threads", {4}}}, "task 1"),
             "task 1 has threads [4] and task 0 has [8]; give all tasks the same options");
 }

@@ -61,6 +61,15 @@ PhaseRecord PhaseOf(int task, uint64_t least_ns, std::vector<uint64_t>* all) {
   result.totals.rows_read = 3000;
   result.totals.rows_inserted = 10;
   result.verified = 5;
+  result.wrong = static_cast<uint64_t>(task);
+  if (task > 0) result.first_wrong = "row " + std::to_string(task);
+  result.partial = task == 2;
+  result.backlog_seconds = task == 1 ? 0.25 : 0.125;
+  result.extra_operations = 3;
+  result.ops[0].intended.Add(reads);
+  result.ops[0].undone.Add(seconds[0]);
+  result.undone.Add(seconds[0]);
+  result.lateness.Add(seconds[1]);
   result.thread_operations = {1000, 2000};
   result.thread_seconds = {2, 1.9};
   phase.account.cpu_user_seconds = 1.5;
@@ -69,6 +78,10 @@ PhaseRecord PhaseOf(int task, uint64_t least_ns, std::vector<uint64_t>* all) {
   phase.account.ledger.ops[ReadOp().id].wire = {
       .round_trips = 3000, .sent_bytes = 70, .received_bytes = 80};
   phase.account.engine.block_reads = 400;
+  phase.account.process_read_bytes = 11;
+  phase.account.process_write_bytes = 12;
+  phase.account.major_faults = 13;
+  phase.account.context_switches = 14;
   return phase;
 }
 
@@ -135,6 +148,15 @@ TEST_F(MergeTasksTest, CountsAddUpAndTheRateIsOfTheIntervalOfAll) {
   EXPECT_EQ(result.thread_seconds.size(), 6u);
   EXPECT_NEAR(result.seconds, 2.005, 1e-9) << "from the first begin to the last end";
   EXPECT_EQ(merged_.seconds, result.seconds);
+  EXPECT_EQ(result.wrong, 3u);
+  EXPECT_EQ(result.first_wrong, "row 1");
+  EXPECT_TRUE(result.partial);
+  EXPECT_EQ(result.backlog_seconds, 0.25) << "the longest";
+  EXPECT_EQ(result.extra_operations, 9u);
+  EXPECT_EQ(result.ops[0].intended.count(), 9000u);
+  EXPECT_EQ(result.ops[0].undone.count(), 4500u);
+  EXPECT_EQ(result.undone.count(), 4500u);
+  EXPECT_EQ(result.lateness.count(), 4500u);
   const json phase = PhaseJson(merged_);
   EXPECT_NEAR(phase["rate"].get<double>(), 9000 / 2.005, 1e-3);
 }
@@ -170,6 +192,10 @@ TEST_F(MergeTasksTest, OfTheAccountWhatIsOfTheTasksIsSummedAndWhatIsOfTheServerI
   EXPECT_EQ(read.operations, 9000u);
   EXPECT_EQ(read.wire, (WireCounts{9000, 210, 240}));
   EXPECT_DOUBLE_EQ(account.cpu_user_seconds, 4.5);
+  EXPECT_EQ(account.process_read_bytes, 33u);
+  EXPECT_EQ(account.process_write_bytes, 36u);
+  EXPECT_EQ(account.major_faults, 39u);
+  EXPECT_EQ(account.context_switches, 42u);
   EXPECT_EQ(account.engine.block_reads, 400u);
 }
 
