@@ -365,7 +365,7 @@ configure() {
 # done: whether there is something to do, ninja only knows while it runs. The step that asks for the
 # commit runs each time. On a terminal the line counts the steps; elsewhere a line each minute does.
 follow_ninja() {
-  local preset=$1 log=$2 line said= at=$SECONDS
+  local preset=$1 log=$2 line said="" at=$SECONDS
   while IFS= read -r line; do
     printf '%s\n' "$line"
     [[ $line == '['*'] '* && $line != *Re-checking* && $line != *Re-running* && $line != *BuildInfo.cmake* ]] || continue
