@@ -28,9 +28,9 @@ const json& ListOf(const json& document, const char* name) {
   return found == document.end() ? none : *found;
 }
 
-// Returns the share in `field` of the phase; of a phase of several tasks, the largest share of their
-// hosts. Returns nothing for a phase whose rate is not reported (a warm-up, a settle), for a phase
-// that was too short, and for documents of older versions.
+// Returns the share in `field` of the phase, and the largest share of the hosts where the phase is
+// of several tasks. Returns nothing for a phase whose rate is not reported (a warm-up, a settle),
+// for a phase that was too short, and for documents of older versions.
 std::optional<double> Share(const json& phase, const char* field) {
   const std::string kind = phase.value("kind", "");
   if (kind != "load" && kind != "measure") return std::nullopt;
