@@ -28,7 +28,7 @@ SECONDS_TO_REFUSE = 5  # a load takes longer where a machine is that slow
 
 
 def works(process):
-    """Returns whether the process has not ended, whether or not its parent knows."""
+    """Returns whether the process is alive. A zombie has ended."""
     try:
         return pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -72,7 +72,7 @@ class Run:
             sys.exit(2)
 
     def sides(self, number):
-        """Waits until so many sides work, and returns their processes."""
+        """Waits until `number` sides work, and returns their processes."""
         while self.process.poll() is None:
             found = children(self.process.pid)
             if len(found) >= number:

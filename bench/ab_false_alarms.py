@@ -68,11 +68,12 @@ def answers(options):
 
 
 MOST_ALARMS = 0.05  # share of the comparisons
-LEAST_LOADS = 3  # from which an answer is given at all
+LEAST_LOADS = 3  # testbed ab answers from this many loads on
 
 
 def upper_bound(alarms, n):
-    """The upper end of the one-sided exact 95 % interval of a share (Clopper and Pearson, 1934)."""
+    """Returns the upper end of the one-sided exact 95 % interval of a share (Clopper and Pearson,
+    1934)."""
     low, high = alarms / n, 1.0
     for _ in range(60):
         p = (low + high) / 2

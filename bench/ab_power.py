@@ -79,7 +79,7 @@ def compare(options, work, sides, way, limit, seed, directory, until, condition=
 
 
 def delayed(delay):
-    """Returns the words of two sides of which the second is slower by so many nanoseconds an operation."""
+    """Returns the words of two sides. The second is slower by `delay` nanoseconds an operation."""
     return f"added-delay={BASE}", f"added-delay={BASE + delay}"
 
 
@@ -89,7 +89,7 @@ def threads_of(work, way):
 
 
 def calibrate(options, work, directory):
-    """Returns the time of one operation on one client, in nanoseconds, as sides that are equal show it."""
+    """Returns the time of one operation on one client, in nanoseconds, measured on equal sides."""
     way = "rounds" if work == "insert" else "interleave"
     rate, _ = compare(options, WORK[work], delayed(0), way, CALIBRATION, 99, directory, 0.001)
     return 2e9 * threads_of(WORK[work], way) / (rate["a"] + rate["b"])
@@ -182,7 +182,8 @@ def plain(options, work, way, seconds, directory):
 
 
 def accuracy(options, work, way, directory):
-    """Compares equal sides by `ab` and in the plain way. Returns whether `ab` gives the ratio as much more exactly as it must."""
+    """Compares equal sides by `ab` and in the plain way. Returns whether the ratio of `ab` is as
+    much more exact as it must be."""
     ours, theirs, took, took_plain = [], [], [], []
     for repeat in range(options.repeats):
         rate, document = compare(options, WORK[work], delayed(0), way, options.equal_time, 500 + repeat, directory, 0.001)

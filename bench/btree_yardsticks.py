@@ -53,7 +53,7 @@ def largest_file(directory):
 
 
 def medians(functions, turns):
-    """Calls the functions by turns and returns the median of what each returned."""
+    """Calls the functions in turns and returns the median of the values of each."""
     found = [[] for _ in functions]
     for _ in range(turns):
         for function, values in zip(functions, found):

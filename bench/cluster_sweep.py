@@ -41,7 +41,7 @@ def arguments():
 
 
 def blocks_of(args, rng, parts):
-    """Seconds of the cells of each block, with each round split into `parts` blocks."""
+    """Returns the seconds of the cells of each block, with each round split into `parts` blocks."""
     loads = [args.load * math.exp(rng.gauss(0, args.load_spread)) for _ in range(args.settings)]
     blocks = []
     for _ in range(args.rounds):
@@ -56,7 +56,7 @@ def simulate(args, rng, blocks, longest_first):
     that was of use, and the cells that were measured twice."""
     waiting = list(blocks)
     if longest_first:
-        # What is known before is a forecast, which is off by a third either way.
+        # The order follows a forecast, which is off by a third either way.
         waiting.sort(key=lambda block: -sum(block) * math.exp(rng.gauss(0, 0.3)))
     waiting.reverse()
     speed = [rng.lognormvariate(0, 0.03) * (1.5 if host < args.slow else 1) for host in range(args.hosts)]

@@ -84,7 +84,7 @@ def only_file(directory):
 
 
 def write_copy(document, key, rng, directory):
-    """Writes the document as that of the cell and the round which the key names."""
+    """Writes a copy of the document for the cell and the round that the key names."""
     setting, number = key.rsplit(".round-", 1)
     threads, skew = setting.removeprefix("threads=").split("-zipf-theta=")
     skew = skew.rsplit("-", 1)[0]

@@ -53,7 +53,7 @@ def lengthen(phase):
 
 
 def write_long(document, file, megabytes):
-    """Writes the document with its run as often as makes the file as long as that."""
+    """Writes the document with its run repeated until the file has that many megabytes."""
     run = document["runs"][0]
     for phase in run["phases"]:
         if phase["kind"] == "measure":

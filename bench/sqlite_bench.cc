@@ -74,7 +74,8 @@ class Bare {
   Bare() {
     FindEngine("sqlite");  // sets the library up for the process
     Check(::sqlite3_open_v2((directory_.path() + "/db").c_str(), &db_,
-                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, kVfs));
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                            kVfs));
     constexpr char kTable[] =
         "CREATE TABLE t(k BLOB NOT NULL PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID";
     for (const char* sql :

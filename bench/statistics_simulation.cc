@@ -202,7 +202,7 @@ void Simulation::Fixed(const std::string& interval, const std::vector<SimulatedW
 
 // Compares stored results with unequal numbers of loads.
 void Simulation::Unequal() {
-  using Numbers = std::pair<int, int>;  // of the first side and of the second
+  using Numbers = std::pair<int, int>;  // numbers of the first side and of the second
   Table table(fmt::format("Coverage of the 95 % interval of stored results with unequal numbers of "
                           "loads ({} simulations; must be 93 % at least)",
                           n_),

@@ -48,10 +48,10 @@ function(testbed_compile_by_room target most)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
-# Compiles what is not measured (the tools, the tests) in two thirds of the time. Programs with
-# sanitizers keep the debug information that their stacks are printed with.
+# Compiles what is not measured (the tools, the tests) in half of the time. Programs with sanitizers
+# keep the debug information that their stacks are printed with.
 function(testbed_compile_lightly target)
   if(NOT TESTBED_SANITIZE AND NOT TESTBED_FUZZ)
-    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1 -g0>)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-Og -g0>)
   endif()
 endfunction()

@@ -29,11 +29,11 @@ const char* SentenceOf(const std::exception& exception) {
 
 Error Error::Io(const std::string& call, const std::string& path, int code) {
   std::string sentence = call + " " + path + ": " + std::strerror(code);
-  if (code == EDQUOT) sentence += "; the quota is used up: free space or choose another --dir";
-  if (code == ENOSPC) sentence += "; the device is full: free space or choose another --dir";
+  if (code == EDQUOT) sentence += "; the quota is used up: free space or choose another directory";
+  if (code == ENOSPC) sentence += "; the device is full: free space or choose another directory";
   if (code == EFBIG) sentence += "; a file may not be so large: see the limit, ulimit -f";
-  if (code == EROFS) sentence += "; choose a --dir on a writable file system";
-  if (code == EACCES) sentence += "; choose a --dir that this user may write to";
+  if (code == EROFS) sentence += "; choose a directory on a writable file system";
+  if (code == EACCES) sentence += "; choose a directory that this user may write to";
   if (code == ENOMEM) sentence = NoMemory("for " + call + " " + path).what();
   Error error(kIo, sentence, code);
   error.of_sync_ = call.find("sync") != std::string::npos;

@@ -16,8 +16,8 @@ namespace testbed {
 class Error : public std::runtime_error {
  public:
   enum Kind {
-    kUsage,       // an option or its environment is wrong; nothing was created or changed
-    kIo,          // the operating system refused or failed; code() is its errno
+    kUsage,       // an option, its environment or a call is wrong, and was refused
+    kIo,          // the operating system refused or failed; code() is its errno, if there is one
     kCorruption,  // bytes on disk differ from the bytes that were written
     kRun,         // a run began and could not be finished
   };

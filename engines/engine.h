@@ -125,12 +125,14 @@ struct EngineCounters {
   std::vector<std::pair<std::string, uint64_t>> more;  // counters under the engine's own names
   // Values that rise and fall, such as dirty pages, as they are now; under the engine's own names.
   std::vector<std::pair<std::string, uint64_t>> now;
+  // These are the counters of a server that another address has told before (SumOfCounters).
+  bool repeated = false;
 
   // Adds what another database or server counts. A field that both leave empty stays empty.
   EngineCounters& operator+=(const EngineCounters& other);
 };
-// Returns the sum of the counters of several servers. When the counters of one of them are not
-// known, the sum is not known either, and all of its fields stay empty.
+// Returns the sum of the counters of several servers, of which each is counted once. When the
+// counters of one of them are not known, the sum is not known either, and its fields stay empty.
 EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& parts);
 
 // One of several addresses of an engine's server (Engine::NewClientSession).
@@ -259,6 +261,16 @@ class Session {
   std::vector<std::string> copies_, before_;
   std::vector<FoundRow> taken_;  // the rows of TakeEachOfMultiGet
 };
+
+// Throws Error (kUsage), whose sentence `engine` begins, when the `size` of a value is more than
+// `longest` bytes. For an engine's Put, before it touches its library or its transaction: a library
+// may answer such a value with a crash, or with an error after which no transaction can go on.
+inline void CheckValueSize(const char* engine, size_t size, size_t longest) {
+  if (size <= longest) return;
+  throw Error(Error::kUsage, std::string(engine) + " takes values of up to " +
+                                 std::to_string(longest) + " bytes, not of " +
+                                 std::to_string(size));
+}
 
 inline void Session::MultiGet(TableId table, std::span<const std::string_view> keys,
                               std::vector<FoundRow>* rows) {

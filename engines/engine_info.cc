@@ -132,7 +132,7 @@ EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& p
   EngineCounters sum;
   for (const std::optional<EngineCounters>& part : parts) {
     if (!part) return {};
-    sum += *part;
+    if (!part->repeated) sum += *part;
   }
   return sum;
 }

@@ -1,7 +1,10 @@
 #include "engines/extra_options.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "device/error.h"
@@ -27,16 +30,54 @@ std::string Written(double number) {
   return code == std::errc() ? std::string(text, end) : std::to_string(number);
 }
 
-// Returns the factor of a unit ("", "k", "KiB", "M", ...); 0 when `unit` is not a unit.
-uint64_t Unit(std::string_view unit) {
-  if (unit.empty() || unit == "B") return 1;
-  const size_t power = std::string_view("kmgt").find(static_cast<char>(unit[0] | 0x20));
-  const std::string_view rest = unit.substr(1);
-  if (power == std::string_view::npos || !(rest.empty() || rest == "B" || rest == "iB")) return 0;
+// Returns the factor of a unit ("", "k", "KiB", "M", ...); 0 when `text` is not a unit.
+uint64_t Unit(std::string_view text) {
+  std::string unit(text);
+  for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (unit.empty() || unit == "b") return 1;
+  const size_t power = std::string_view("kmgt").find(unit[0]);
+  const std::string_view rest = std::string_view(unit).substr(1);
+  if (power == std::string_view::npos || !(rest.empty() || rest == "b" || rest == "ib")) return 0;
   return 1ull << (10 * (power + 1));
 }
 
+// Returns the number that a text says, 1 for "on" and 0 for "off"; nothing for another text.
+std::optional<double> NumberOf(std::string_view text) {
+  std::string word(text);
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (word == "on" || word == "true") return 1;
+  if (word == "off" || word == "false") return 0;
+  double number = 0;
+  std::string_view unit;
+  if (!Leading(text, &number, &unit) || Unit(unit) == 0) return std::nullopt;
+  return number * static_cast<double>(Unit(unit));
+}
+
 }  // namespace
+
+std::optional<uint64_t> ParseBytes(std::string_view text) {
+  std::string_view unit;
+  uint64_t whole = 0;
+  if (Leading(text, &whole, &unit) && Unit(unit) != 0) {
+    if (whole > UINT64_MAX / Unit(unit)) return std::nullopt;
+    return whole * Unit(unit);
+  }
+  double number = 0;
+  if (!Leading(text, &number, &unit) || Unit(unit) == 0) return std::nullopt;
+  const double bytes = number * static_cast<double>(Unit(unit));
+  if (!(bytes >= 0) || !(bytes < 0x1p64) || bytes != std::floor(bytes)) return std::nullopt;
+  return static_cast<uint64_t>(bytes);
+}
+
+bool IsAnotherValue(std::string_view given, std::string_view in_force) {
+  constexpr double kRounding = 1e-6;  // engines write six decimal places
+  std::optional<double> a = NumberOf(given);
+  const std::optional<double> b = NumberOf(in_force);
+  if (!a || !b) return false;
+  // RocksDB takes -1 for the greatest of its numbers without a sign.
+  if (*a < 0 && *b >= 0x1p63) *a += 0x1p64;
+  return std::abs(*a - *b) > kRounding;
+}
 
 const std::string* ExtraOptions::Find(const std::string& name) const {
   const auto it = values_.find(name);
@@ -82,15 +123,12 @@ uint64_t ExtraOptions::Bytes(const std::string& name, uint64_t otherwise, uint64
                              uint64_t max) const {
   const std::string* value = Find(name);
   if (value == nullptr) return otherwise;
-  uint64_t number = 0;
-  std::string_view rest;
-  const bool read = Leading(*value, &number, &rest);
-  const uint64_t unit = read ? Unit(rest) : 0;
-  if (unit == 0 || number > max / unit || number * unit < min) {
+  const std::optional<uint64_t> bytes = ParseBytes(*value);
+  if (!bytes || *bytes < min || *bytes > max) {
     Refuse(name, "sizes such as 4096, 64k or 1G, from " + std::to_string(min) + " to " +
                      std::to_string(max) + " bytes");
   }
-  return number * unit;
+  return *bytes;
 }
 
 std::string ExtraOptions::Choice(const std::string& name, const std::string& otherwise,

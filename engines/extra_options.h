@@ -11,10 +11,22 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace testbed {
+
+// Returns the bytes of a size such as 4096, 64k, 1.5G or 2GiB. Units are powers of 1024, in either
+// case. Returns nothing for any other text, for a part of a byte, and for 2^64 bytes or more. The
+// sizes of the command's own options are parsed by this function, too (tools/option_values.h).
+std::optional<uint64_t> ParseBytes(std::string_view text);
+
+// Returns whether an engine that was given `given` has another value in force: 10 or -1 for 8, on
+// for OFF, but not 64k for 65536. Both must be numbers, sizes or flags. Other texts are not
+// compared, as an engine may write the same value in other words.
+bool IsAnotherValue(std::string_view given, std::string_view in_force);
 
 // Each method returns the option's value, or `otherwise` when the option is not given. Each throws
 // Error (kUsage), which names the option, its value and the accepted values, when the value is
@@ -33,7 +45,7 @@ class ExtraOptions {
   bool Flag(const std::string& name, bool otherwise) const;
   uint64_t Integer(const std::string& name, uint64_t otherwise, uint64_t min, uint64_t max) const;
   double Number(const std::string& name, double otherwise, double min, double max) const;
-  // Accepts sizes such as 4096, 4k, 4KiB, 1M and 2GiB; units are powers of 1024. Returns bytes.
+  // Accepts the sizes that ParseBytes does. Returns bytes.
   uint64_t Bytes(const std::string& name, uint64_t otherwise, uint64_t min, uint64_t max) const;
   std::string Choice(const std::string& name, const std::string& otherwise,
                      const std::vector<std::string>& accepted) const;

@@ -6,8 +6,8 @@
 //   using LmdbSession = SnapshotSession<LmdbLibrary>;
 //   std::make_unique<LmdbSession>(&env);
 //
-//   class Environment:  longest_key(), Tables(), BeginWrite(), CommitWrite(txn), AbortWrite(txn),
-//                       CheckWriter(), Check(code, doing), Fail(code, doing)
+//   class Environment:  longest_key(), longest_value(), Tables(), BeginWrite(), CommitWrite(txn),
+//                       AbortWrite(txn), CheckWriter(), Check(code, doing), Fail(code, doing)
 //   class Snapshot:     Snapshot(env), Refresh(), Release(), txn()    (engines/lmdb/environment.h)
 //
 // Reads: a session has a Snapshot for Get and MultiGet, and each Cursor has one of its own. A Get,
@@ -252,10 +252,7 @@ void SnapshotSession<Library>::CheckRow(std::string_view key, std::string_view v
                 fmt::format("{} takes keys of {} to {} bytes, not of {}", Library::kName,
                             Library::kShortestKey, longest, key.size()));
   }
-  if (value.size() > env_->longest_value()) {
-    throw Error(Error::kUsage, fmt::format("{} takes values of up to {} bytes, not of {}",
-                                           Library::kName, env_->longest_value(), value.size()));
-  }
+  CheckValueSize(Library::kName, value.size(), env_->longest_value());
 }
 
 template <typename Library>

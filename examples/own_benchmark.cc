@@ -1,4 +1,4 @@
-// Benchmarks of one's own on every engine of the build, by google-benchmark, with the ledger's
+// Runs benchmarks of your own on every engine of the build, by google-benchmark, with the ledger's
 // counts of an operation as counters. The databases are in the working directory while it runs.
 //
 //   own_benchmark --benchmark_filter=btree --benchmark_counters_tabular=true
@@ -46,6 +46,6 @@ TESTBED_BENCHMARK_EACH(ReadBalance);
 TESTBED_BENCHMARK(btree, ReadBalance)->Threads(2);
 TESTBED_BENCHMARK(btree, ChangeBalance)->Iterations(100);
 TESTBED_BENCHMARK(leveldb,
-                  ChangeBalance);  // an engine that a build does not have is an error of its line
+                  ChangeBalance);  // the line of an engine that the build lacks shows an error
 
 }  // namespace

@@ -54,7 +54,7 @@ def _name(data):
 
 
 class _Places:
-    """A key and a value as the library hands them out."""
+    """Places for the pointers and lengths of a key and a value, which the library fills in."""
     def __init__(self):
         self.data = [ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_void_p(), ctypes.c_size_t()]
         self.references = [ctypes.byref(place) for place in self.data]
@@ -69,7 +69,8 @@ class _Handle:
         _call(opener, *arguments, ctypes.byref(self._handle))
 
     def close(self):
-        """Closes it. It is closed after an Error, too, unless it was refused (status 2) because something of it is open."""
+        """Closes it. It is closed after an Error, too, except one of status 2: then it stays open,
+        because something of it is open, such as a session of an engine."""
         if self._handle:
             try:
                 _call(self._kind, self._handle)
@@ -99,7 +100,8 @@ class Engine(_Handle):
         _call("checkpoint", self._handle)
 
     def backup(self, directory):
-        """Copies the database to a new or empty directory, as it is at one moment, while other threads go on."""
+        """Copies the database, as it is at one moment, to a new or empty directory. Other
+        threads may go on meanwhile."""
         _call("backup", self._handle, _name(os.fsencode(directory)))
 
 
@@ -152,7 +154,7 @@ def compact(engine, directory, **options):
 
 
 def engines():
-    """The names of the engines that the library has."""
+    """Returns the names of the engines that the library has."""
     names = []
     while (name := _library.testbed_engine_name(len(names))) is not None:
         names.append(name.decode())

@@ -47,6 +47,11 @@ class Relay {
     is_cut_ = true;
     for (const int end : ends_) ::shutdown(end, SHUT_RDWR);
   }
+  // Ends all connections. Clients may connect again.
+  void EndConnections() {
+    const std::lock_guard lock(mutex_);
+    for (const int end : ends_) ::shutdown(end, SHUT_RDWR);
+  }
 
  private:
   static sockaddr_un AddressOf(const std::string& path) {

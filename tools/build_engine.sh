@@ -3,16 +3,17 @@
 #
 #   tools/build_engine.sh rocksdb 10.4.2         then: testbed --engine rocksdb@10.4.2
 #   tools/build_engine.sh wiredtiger 11.2.0
+#   tools/build_engine.sh lmdb 0.9.70
 #   tools/build_engine.sh rocksdb /opt/rocksdb   an installation of your own: testbed --engine rocksdb@/opt/rocksdb
 #   tools/build_engine.sh                        list the releases that can be built
 #   tools/build_engine.sh --remove rocksdb 10.4.2   remove its program; the library stays in the cache
 #
 # The library is built once per machine and user, by one recipe for all releases of the engine, in the
-# cache folder (tools/setup/build_rocksdb.sh and build_wiredtiger.sh, which say how): about 15 processor minutes
-# for RocksDB, one for WiredTiger. The program is linked from this build of testbed in about a minute,
-# and again by each later build of it.
+# cache folder (tools/setup/build_rocksdb.sh, build_wiredtiger.sh and build_lmdb.sh, which say how): about 15
+# processor minutes for RocksDB, one for WiredTiger, a few seconds for LMDB. The program is linked from this build
+# of testbed in about a minute, and again by each later build of it.
 #
-# Environment: TESTBED_BUILD_DIR (the build folder, default build/release), and what the two scripts
+# Environment: TESTBED_BUILD_DIR (the build folder, default build/release), and what these scripts
 # take. Needs a built testbed: tools/run.sh builds it.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup/own_folder.sh"
@@ -59,6 +60,7 @@ if [[ -n $remove ]]; then
   rm -rf -- "$description" "${build:?}/releases/$folder"
   exit 0
 fi
+# One library at a time, as a build of one takes all processors.
 exec 8>"$build/.releases.lock"
 flock 8
 
@@ -71,13 +73,25 @@ else
   prefix=$("$root/tools/setup/build_$engine.sh" "$release" 8>&-)
 fi
 
+# Two ninjas in one folder spoil each other's files. tools/run.sh and tools/test.sh hold this lock while they build;
+# the former calls this script with the lock's descriptor, and may wait for the other lock, which is released first.
+exec 8>&-
+lock=$build/.lock
+[[ ! $build/.. -ef $root/build ]] || lock=$root/build/.lock
+if [[ ! /proc/$$/fd/9 -ef $lock ]]; then
+  exec 9>"$lock"
+  if ! flock --nonblock 9; then
+    say "waiting for another script that builds in ${lock%/.lock}"
+    flock 9
+  fi
+fi
 mkdir -p "$build/releases"
 printf 'testbed_release(%s "%s" FOLDER %s PREFIX "%s" FROM "%s")\n' \
   "$engine" "$release" "$folder" "$prefix" "$from" >"$description.new"
 mv -- "$description.new" "$description"
 log=$build/releases/$folder.log
 say "linking testbed for $engine@$release"
-if ! { cmake "$build" && ninja -C "$build" -j "${TESTBED_JOBS:-$(nproc)}" "testbed_release_$folder" testbed; } >"$log" 2>&1 8>&-; then
+if ! { cmake "$build" && ninja -C "$build" -j "${TESTBED_JOBS:-$(nproc)}" "testbed_release_$folder" testbed; } >"$log" 2>&1 9>&-; then
   rm -f -- "$description"
   grep -m5 -A2 -E 'error:|Error|undefined reference' -- "$log" >&2 || tail -n 25 -- "$log" >&2
   die "testbed cannot be linked with $engine@$release; the whole output is in $log."

@@ -76,8 +76,8 @@ make_debian() {
 new_root() {
   root=$folder/$1
   cp -a -- "$folder/bare" "$root"
-  # As in a container, "/" in there is the root of a mount; otherwise no process in there could have
-  # mounts of its own, which the tests with a scratch device need.
+  # The bind makes "/" inside the root of a mount, as in a container. Otherwise no process inside
+  # could have mounts of its own, which the tests with a scratch device need.
   mount --bind "$root" "$root"
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"

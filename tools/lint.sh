@@ -33,7 +33,8 @@ usage() {
   exit 2
 }
 
-# take_files PATTERN...: sets `files` to the files to look at that match.
+# take_files [--code] PATTERN...: sets `files` to the files to look at that match; with --code not those in which only comments
+# changed.
 take_files() {
   local list
   list=$(python3 "$here/tools/lint/tree.py" "$here" ${commit:+--changed "$commit"} "$@") || return 1
@@ -41,15 +42,25 @@ take_files() {
   [[ -z $list ]] || mapfile -t files <<<"$list"
 }
 
-# tool NAME: where the pinned tool is; installs all of them once.
+# install_tools LIST: installs the pinned tools, in place of those of another list.
+install_tools() {
+  own_folder "$tool_dir" "$here/build/lint" || return 1
+  rm -rf -- "$tool_dir"/{packages,requirements.txt,pip.log}
+  python3 -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --target "$tool_dir/packages" \
+    --requirement "$1" >"$tool_dir/pip.log" 2>&1 || return 1
+  cp -- "$1" "$tool_dir/requirements.txt"
+}
+
+# tool NAME: where the pinned tool is; installs all of them once. Of several processes one installs, and the others wait.
 tool() {
-  local wanted=$here/tools/lint/requirements.txt
+  local wanted=$here/tools/lint/requirements.txt parent lock
   if ! cmp -s "$wanted" "$tool_dir/requirements.txt"; then
-    own_folder "$tool_dir" "$here/build/lint" || return 1
-    rm -rf -- "$tool_dir"/{packages,requirements.txt,pip.log}
-    python3 -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --target "$tool_dir/packages" \
-      --requirement "$wanted" >"$tool_dir/pip.log" 2>&1 || return 1
-    cp -- "$wanted" "$tool_dir/requirements.txt"
+    parent=$(dirname -- "$tool_dir")
+    mkdir -p -- "$parent"
+    exec {lock}<"$parent"
+    flock "$lock"
+    cmp -s "$wanted" "$tool_dir/requirements.txt" || install_tools "$wanted" || return 1
+    exec {lock}<&-
   fi
   local program=$tool_dir/packages/${1//-/_}/data/bin/$1
   # The clang tools of bin/ are Python programs, which take as long to start the one above as it takes for a file.
@@ -141,7 +152,7 @@ check_threads() {
   local tidy file locking=()
   tidy=$(tool clang-tidy) || { not_checked threads "clang-tidy cannot be installed"; return; }
   take_commands threads || { [[ -z $strict ]]; return; }
-  take_files '*.cc' || return 1
+  take_files --code '*.cc' || return 1
   for file in "${files[@]}"; do
     [[ $file != tests/* ]] || continue
     # A file without a lock of its own may still touch what a mutex of its header guards.
@@ -156,7 +167,7 @@ check_tidy() {
   local tidy file
   tidy=$(tool clang-tidy) || { not_checked tidy "clang-tidy cannot be installed"; return; }
   take_commands tidy || { [[ -z $strict ]]; return; }
-  take_files '*.cc' || return 1
+  take_files --code '*.cc' || return 1
   for file in "${!files[@]}"; do
     [[ ${files[file]} != tests/fuzz/* ]] || unset "files[file]"
   done

@@ -1,5 +1,6 @@
 // `testbed list` prints the engines, workloads and IO modes that the registries hold, and what each
-// of them supports.
+// of them supports. It also prints the releases, servers and sets of real keys that runs may name,
+// and whether they are on this machine.
 #ifndef TESTBED_TOOLS_LIST_COMMAND_H_
 #define TESTBED_TOOLS_LIST_COMMAND_H_
 

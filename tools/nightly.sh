@@ -3,7 +3,8 @@
 # log of its own, and prints a summary at the end:
 #
 #   clean-roots    both README commands, the Debian packages and the container in a bare Debian 12 and 13 (root, debootstrap)
-#   tidy           clang-tidy and the thread-safety analysis on the whole tree (tools/lint.sh)
+#   tidy           clang-tidy and the thread-safety analysis (tools/lint.sh) on the whole tree, or on the files that changed since
+#                  the commit TESTBED_TIDY_SINCE
 #   without-engines  the program without each library that an engine needs (the presets without-* and own-engines)
 #   extension      the engine of examples/shelf and a workload of tests/extension, joined from outside as CONTRIBUTING.md says
 #   tests          tools/test.sh --all: the release build with what only this run has (TESTBED_EVERY_IO_MODE=1),
@@ -72,9 +73,14 @@ part_clean_roots() {
 
 part_tests() { TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" --all; }
 
+# A commit that git does not know, as the one before a new branch, leaves the whole tree to look at.
 part_tidy() {
+  local since=()
+  if git -C "$source_dir" rev-parse --verify --quiet "${TESTBED_TIDY_SINCE:-}^{commit}" >/dev/null; then
+    since=(--changed "$TESTBED_TIDY_SINCE")
+  fi
   (set_up_tests && build release testbed) || return
-  "$source_dir/tools/lint.sh" --strict --only threads,tidy
+  "$source_dir/tools/lint.sh" --strict "${since[@]}" --only threads,tidy
 }
 
 # left_out_by PRESET PRESETS...: prints what the program of the preset must not list, one name a line. Our own engines
@@ -217,7 +223,7 @@ programs_of_myrocks() {
     return
   fi
   [[ -z ${TESTBED_SKIP_PACKAGES:-} ]] || return 1
-  # A plugin of another release is refused by the server.
+  # The server refuses a plugin of another release.
   version=$(dpkg-query --show --showformat='${Version}' "$(mariadb_server_package)") || return
   mkdir -p -- "$folder/usr/sbin" || return
   (cd -- "$folder" && apt-get download --quiet "mariadb-plugin-rocksdb=$version") >&2 || return
@@ -232,7 +238,7 @@ part_myrocks() {
   has_engine mysql || cannot "this build has no mysql" || return
   programs=$(programs_of_myrocks) || cannot "there is no MyRocks (Debian: mariadb-plugin-rocksdb)" || return
   export PATH=$programs:$PATH
-  # Where it does not start, the tests are skipped.
+  # The tests are skipped where the server does not start, so the part fails here first.
   (cd -- "$out" && "$build_dir/release/testbed" --engine mysql:rocksdb --ram 256M --rows 1000 --seconds 1 --quiet) || return
   TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R mysql_buffered_rocksdb || bad=1
   ((EUID != 0)) || cuts=(--power-cuts 20)
@@ -339,7 +345,8 @@ part_originals() {
   return "$code"
 }
 
-# The schedule of a replay and the cost of a recording are left out: they are those of a machine that does nothing else.
+# The checks `schedule` and `cost` of bench/check_traces.py are left out: their times hold only on a
+# machine that does nothing else.
 part_traces() {
   (set_up && build release testbed) || return
   python3 "$source_dir/bench/check_traces.py" --testbed "$build_dir/release/testbed" --directory "$out" \

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cctype>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "device/error.h"
+#include "engines/extra_options.h"
 #include "tools/command/usage_text.h"
 #include "workloads/dataset.h"
 
@@ -70,26 +71,13 @@ std::vector<std::string> Split(const std::string& text, char at) {
 
 uint64_t ParseSize(const std::string& option, const std::string& text, uint64_t least,
                    uint64_t most) {
-  double x = 0;
-  const char* end = text.data() + text.size();
-  auto [at, error] = std::from_chars(text.data(), end, x);
-  std::string unit(at, end);
-  for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  uint64_t scale = 0;
-  if (unit.empty() || unit == "b") scale = 1;
-  for (int i = 0; i < 4; ++i) {
-    const std::string letter(1, "kmgt"[i]);
-    if (unit == letter || unit == letter + "b" || unit == letter + "ib")
-      scale = 1ull << (10 * (i + 1));
-  }
-  const double bytes = x * static_cast<double>(scale);
-  if (error != std::errc() || scale == 0 || !(bytes >= static_cast<double>(least)) ||
-      !(bytes <= static_cast<double>(most)) || bytes != std::floor(bytes)) {
+  const std::optional<uint64_t> bytes = ParseBytes(text);
+  if (!bytes || *bytes < least || *bytes > most) {
     RefuseValue(option, text,
                 fmt::format("a size from {} to {} in bytes or with k, M, G or T", ShortSize(least),
                             ShortSize(most)));
   }
-  return static_cast<uint64_t>(bytes);
+  return *bytes;
 }
 
 namespace {

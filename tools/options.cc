@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cctype>
-#include <cstdlib>
+#include <charconv>
 #include <functional>
 
 #include "device/error.h"
@@ -37,12 +37,12 @@ void SetCachePct(const std::string& option, const std::string& text, RunOptions*
     return;
   }
   const std::string number = options->cache_auto ? text.substr(5) : text;
-  char* end = nullptr;
-  const double share = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0' || !(share >= 1 && share <= 95)) {
+  const char* const end = number.data() + number.size();
+  double& share = options->cache_pct;
+  const auto [at, error] = std::from_chars(number.data(), end, share);
+  if (error != std::errc() || at != end || !(share >= 1 && share <= 95)) {
     RefuseValue(option, text, "a number from 1 to 95, most, auto, or auto:START");
   }
-  options->cache_pct = share;
 }
 
 const std::vector<std::pair<std::string, Advice>> kFileAdvice = {
@@ -175,8 +175,8 @@ void AddDeviceOptions(CLI::App& app, RunOptions& o) {
       "sets no limit (root) [0]",
       [&o](auto& option, auto& text) { o.read_iops = ParseCount(option, text, 0, 1000000000); });
   app.add_flag("--strict", o.strict,
-               "Refuse to run when --ram, --readahead, --read-iops or --drop-caches cannot be "
-               "enforced");
+               "Refuse to run when --ram, --readahead, --read-iops, --drop-caches or --scratch "
+               "cannot be enforced");
 }
 
 }  // namespace

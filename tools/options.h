@@ -102,7 +102,7 @@ struct RunOptions {
   int rounds = 0;
   bool forecast = false, quiet = false;
   LiveOptions live;
-  TaskOptions tasks;  // of a run whose clients are several processes
+  TaskOptions tasks;  // options of a run whose clients are several processes
 
   ProgressOptions progress() const {
     return {.quiet = quiet || live.live, .line_seconds = live.report_interval};

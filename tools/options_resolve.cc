@@ -148,7 +148,16 @@ uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   }
   if (options.data.indexes > 0) CheckLongestKey(options, can, options.data.key_size);
   CheckLongestValue(options, can, std::max(options.data.value_size, options.data.most_value));
-  if (options.rows) return *options.rows;
+  if (options.rows) {
+    // No device is so large, and sums of sizes would wrap.
+    constexpr uint64_t kMost = 1ull << 60;
+    const uint64_t row = options.data.key_size +
+                         uint64_t{std::max(options.data.value_size, options.data.most_value)};
+    if (*options.rows <= kMost / std::max<uint64_t>(1, row)) return *options.rows;
+    throw Error(Error::kUsage,
+                fmt::format("--rows {} of {} bytes each are more than any device holds; give fewer",
+                            *options.rows, row));
+  }
   if (options.ram_bytes == 0) {
     throw Error(Error::kUsage, "--ram 0 leaves --db-ratio without a base; give --rows");
   }

@@ -43,7 +43,9 @@ std::string EnginesOfServers() {
 void AddServerOptions(CLI::App& app, RunOptions& options) {
   AddNaming(app, "--server", "NAME[@VERSION]",
             "The server that the run starts, for an engine that is one: mariadb, mariadb@10.1.23, "
-            "mariadb@10.2.11, postgres, postgres@15, postgres@18.6 (`testbed list`)",
+            "mariadb@10.2.11, postgres, postgres@15, postgres@18.6 (`testbed list`); a major "
+            "version, postgres@18 or mariadb@10.1, is the PostgreSQL of it that is installed, or "
+            "else the newest release of it in that list",
             "the name of a server: mariadb, mariadb@10.1.23, postgres, postgres@15, postgres@18.6",
             &options.server);
   AddNaming(
@@ -88,14 +90,15 @@ const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options) {
 }
 
 void RefusePasswordIn(const std::map<std::string, std::string>& options) {
-  for (const char* name : {"connect", "engine-option.connect"}) {
+  for (const char* name : {"connect", "engine-option.connect", "load.connect"}) {
     const auto url = options.find(name);
     if (url == options.end()) continue;
     for (const EngineInfo& info : Engines()) {
       if (!info.capabilities.server) continue;
       EngineOptions one = DefaultEngineOptions(info);
       one.extra = {{"connect", url->second}};
-      if (std::string_view(name) == "connect") one.given_as = {{"connect", "--connect "}};
+      if (std::string_view(name) != "engine-option.connect")
+        one.given_as = {{"connect", "--connect "}};
       try {
         CheckEngineOptions(info, one);
       } catch (const Error& error) {

@@ -24,8 +24,9 @@ void AddServerOptions(CLI::App& app, RunOptions& options);
 // server, or its own options name a server already. Returns `info`.
 const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options);
 
-// Throws Error (kUsage) when the options of a run name a server by a URL with a password: in the
-// option connect, or in the engine's own option of that name. `options` are values by name.
+// Throws Error (kUsage) when the options of a run, or of a part of an experiment, name a server by
+// a URL with a password: in the option connect, of a load too, or in the engine's own option of
+// that name. `options` are values by name.
 void RefusePasswordIn(const std::map<std::string, std::string>& options);
 
 }  // namespace testbed

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "device/error.h"
@@ -42,23 +44,28 @@ bool DrawsRows(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& d
   return info.make(dataset, options)->has_popular_rows();
 }
 
-// Throws Error (kUsage) when rows are to be drawn, and no workload draws any. A run that only loads
-// may have the options of the runs that follow it.
-void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words) {
-  const bool distribution =
-      Gives(words, "--distribution") && options.workload.distribution != Distribution::kUniform;
-  const bool misses = Gives(words, "--hit-ratio") && options.workload.hit_ratio < 1;
-  // Popular rows of a phase's own are checked with the workloads (CheckOwnPhases).
-  if ((!distribution && !misses) || !options.phase_popular.empty()) return;
+// Returns whether the run measures, and none of its workloads draws rows. A run that only loads may
+// have the options of the runs that follow it.
+bool DrawsNone(const RunOptions& options) {
   const auto dataset = std::make_shared<const Dataset>(options.data);
   bool only_loads = true;
   for (const std::string& name : options.workloads) {
     const WorkloadInfo& info = FindWorkload(name);
     if (info.loads || info.only_settles) continue;
     only_loads = false;
-    if (DrawsRows(info, dataset, options.workload)) return;
+    if (DrawsRows(info, dataset, options.workload)) return false;
   }
-  if (only_loads) return;
+  return !only_loads;
+}
+
+// Throws Error (kUsage) when rows are to be drawn, and no workload draws any.
+void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words) {
+  const bool distribution =
+      Gives(words, "--distribution") && options.workload.distribution != Distribution::kUniform;
+  const bool misses = Gives(words, "--hit-ratio") && options.workload.hit_ratio < 1;
+  // Popular rows of a phase's own are checked with the workloads (CheckOwnPhases).
+  if ((!distribution && !misses) || !options.phase_popular.empty()) return;
+  if (!DrawsNone(options)) return;
   throw Error(
       Error::kUsage,
       fmt::format("{} is for workloads that draw rows, such as point-read, mixed and ycsb-a, and "
@@ -68,6 +75,12 @@ void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words
 }
 
 void CheckAdvice(const RunOptions& options) {
+  if (options.engine.file_advice != Advice::kNormal && options.engine.io == IoMode::kDirect) {
+    throw Error(Error::kUsage,
+                fmt::format("--file-advice {} is for the kernel's page cache, and this run has "
+                            "--io direct; give --io buffered, or leave --file-advice out",
+                            AdviceName(options.engine.file_advice)));
+  }
   if (options.engine.mmap_advice == Advice::kNormal || options.engine.io == IoMode::kMmap) return;
   throw Error(Error::kUsage,
               fmt::format("--mmap-advice {} is for mapped files, and this run has --io {}; give "
@@ -75,13 +88,73 @@ void CheckAdvice(const RunOptions& options) {
                           AdviceName(options.engine.mmap_advice), IoModeName(options.engine.io)));
 }
 
+void CheckInterval(const RunOptions& options, const std::vector<std::string>& words) {
+  // With none, some engines write their log within it (engines/log_settings.cc).
+  if (!Gives(words, "--lazy-interval") || options.engine.durability != Durability::kSync) return;
+  throw Error(Error::kUsage,
+              "--lazy-interval is for --durability lazy, and this run has sync; give --durability "
+              "lazy, or leave --lazy-interval out");
+}
+
+// Two options of a run that decide the same. The first wins.
+struct Rivals {
+  const char *winner, *loser, *decide;
+};
+constexpr Rivals kRivals[] = {
+    {"--cache-size", "--cache-pct", "the size of the engine's cache"},
+    {"--rows", "--db-ratio", "how many rows there are"},
+    {"--verify-every", "--verify", "how many answers are checked"},
+    {"--keys", "--key-size", "how long the keys are"},
+};
+
 }  // namespace
+
+void CheckRivals(const std::vector<std::string>& words) {
+  for (const Rivals& rivals : kRivals) {
+    if (!Gives(words, rivals.winner) || !Gives(words, rivals.loser)) continue;
+    throw Error(Error::kUsage, fmt::format("{} and {} both decide {}; leave one of them out",
+                                           rivals.winner, rivals.loser, rivals.decide));
+  }
+}
+
+std::vector<std::string> WithoutRivals(const std::vector<std::string>& words) {
+  std::vector<std::string> left = words;
+  for (const Rivals& rivals : kRivals) {
+    if (Gives(words, rivals.winner)) left = WithoutOption(left, rivals.loser);
+  }
+  return left;
+}
 
 void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string>& words) {
   CheckArrivals(options);
   CheckShape(options, words);
   CheckDrawn(options, words);
   CheckAdvice(options);
+  CheckInterval(options, words);
+  CheckRivals(words);
+}
+
+std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
+  constexpr std::array kOfDraws = {"--distribution", "--hit-ratio", "--zipf-theta",
+                                   "--hot-fraction", "--hot-probability"};
+  std::vector<std::string> deciding, left = words;
+  for (const char* option : {"--workload", "--rate", "--find-rate"}) {
+    if (!Gives(words, option)) continue;
+    deciding.insert(deciding.end(), {option, ValueGiven(words, option)});
+  }
+  const bool draws = std::any_of(kOfDraws.begin(), kOfDraws.end(),
+                                 [&](const char* option) { return Gives(words, option); });
+  try {
+    RunOptions options = ParseRunOptions(deciding);
+    options.data.rows = 1000;        // how many there are makes no difference
+    options.workload.extra.clear();  // it may name a file, which a printed command does not open
+    if (!IsOpenLoop(options)) left = WithoutOption(left, "--arrivals");
+    if (!draws || !options.phase_popular.empty() || !DrawsNone(options)) return left;
+    for (const char* option : kOfDraws) left = WithoutOption(left, option);
+  } catch (const Error&) {
+    // The workload is one of another version, or one that replays a file.
+  }
+  return left;
 }
 
 }  // namespace testbed

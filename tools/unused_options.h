@@ -2,7 +2,7 @@
 // user who gives one expects an effect, and would take the figures for it.
 //
 // The check is for the command line of a single run. The cells of a sweep or an experiment share
-// options, of which one cell may have no use.
+// options, of which one cell may have no use; the command that repeats a cell leaves these out.
 #ifndef TESTBED_TOOLS_UNUSED_OPTIONS_H_
 #define TESTBED_TOOLS_UNUSED_OPTIONS_H_
 
@@ -15,9 +15,25 @@ namespace testbed {
 
 // Throws Error (kUsage), which names the option and what it belongs to, when `words`, the command
 // line, give one without use: --zipf-theta, --hot-fraction or --hot-probability with another
-// --distribution, --distribution or --hit-ratio for workloads that draw no rows by them, or
-// --mmap-advice without mapped files. The options are resolved. Creates nothing.
+// --distribution, --distribution or --hit-ratio for workloads that draw no rows by them,
+// --arrivals exponential without a rate, --mmap-advice without mapped files, --file-advice with
+// direct IO, --lazy-interval with --durability sync, or one of two options that decide the same
+// (CheckRivals). The options are resolved. Creates nothing.
 void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string>& words);
+
+// Throws Error (kUsage), which names both, when `words` give two options that decide the same, so
+// that one of them would change nothing: --cache-size and --cache-pct, --rows and --db-ratio,
+// --verify-every and --verify, --keys and --key-size. In the words of a sweep, an option may have a
+// list.
+void CheckRivals(const std::vector<std::string>& words);
+// Returns the words without the options that lose to another of them: of the pairs above the
+// second. The cells of an experiment may have both.
+std::vector<std::string> WithoutRivals(const std::vector<std::string>& words);
+
+// Returns the words of a command without the options that its workloads have no use for, whatever
+// the engine: --distribution, its shape and --hit-ratio where none draws rows, and --arrivals in a
+// closed loop. Of workloads that this version does not have, they stay.
+std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words);
 
 }  // namespace testbed
 

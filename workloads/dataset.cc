@@ -28,6 +28,8 @@ constexpr size_t kHeader = 16;  // a value begins with its tag and its version
 // Returns how many bytes of a value shorter than kHeader tell its version; the others must tell the
 // row.
 constexpr size_t VersionBytes(size_t size) { return size >= 4 ? 2 : size / 2; }
+static_assert(VersionBytes(Dataset::kLeastVersioned) > 0);
+static_assert(VersionBytes(Dataset::kLeastVersioned - 1) == 0);
 
 void PutBigEndian(uint64_t n, char* to) {
   n = std::endian::native == std::endian::little ? __builtin_bswap64(n) : n;
@@ -183,13 +185,11 @@ void Dataset::TakeColumn() {
     uint32_t size = 0;
     const auto [at, code] = std::from_chars(begin, end, size);
     if (code != std::errc() || at != end || tab == 0 || size > kMostValueSize) {
-      throw Error(
-          Error::kUsage,
-          "--value-size column: the line '" + std::string(line.substr(0, kMostShown)) +
-              "' of --keys " + options_.keys_file +
-              " is no key, tab and size in bytes, a whole number up to " +
-              std::to_string(kMostValueSize) +
-              (line.ends_with('\r') ? "; its lines end with a carriage return, leave it out" : ""));
+      throw Error(Error::kUsage, "--value-size column: the line '" +
+                                     std::string(line.substr(0, kMostShown)) + "' of --keys " +
+                                     options_.keys_file +
+                                     " is no key, tab and size in bytes, a whole number up to " +
+                                     std::to_string(kMostValueSize));
     }
     sizes_.push_back(size);
     line = line.substr(0, tab);
@@ -209,6 +209,12 @@ void Dataset::SizeValues() {
     value_bytes_ = std::accumulate(sizes_.begin(), sizes_.end(), uint64_t{0});
     options_.value_size = value_bytes_ / options_.rows;
   }
+}
+
+size_t Dataset::min_value_size() const {
+  if (options_.value_sizes == ValueSizes::kUniform) return options_.least_value;
+  if (options_.value_sizes == ValueSizes::kOne) return options_.value_size;
+  return *std::min_element(sizes_.begin(), sizes_.end());
 }
 
 size_t Dataset::OwnSize(uint64_t row) const {

@@ -44,11 +44,11 @@ struct DatasetOptions {
   uint64_t rows = 1000000;
   KeyOrder order = KeyOrder::kSequential;
   size_t key_size = 16;
-  size_t value_size = 400;       // of values of several sizes, the data set computes the mean
+  size_t value_size = 400;       // bytes; of several sizes the mean, which the data set computes
   double compressibility = 0.5;  // share of a value's bytes that a compressor can remove
   uint32_t indexes = 0;          // number of secondary indexes, 0 to 3
   uint64_t seed = 42;
-  std::string keys_file;  // of kFile: a file, or the name of a set (keys/key_set.h)
+  std::string keys_file;  // with kFile: a file, or the name of a set (keys/key_set.h)
   uint32_t fields = 1;    // equal parts of a value, which updates write one by one
   ValueSizes value_sizes = ValueSizes::kOne;  // several sizes only with one field
   size_t least_value = 0, most_value = 0;     // bytes, of kUniform
@@ -82,6 +82,8 @@ class Dataset {
     return options_.value_sizes == ValueSizes::kOne ? options_.value_size : OwnSize(row);
   }
   size_t max_value_size() const { return max_value_size_; }
+  // Returns the bytes of the smallest value that a row can have; of kColumn, that a row has.
+  size_t min_value_size() const;
 
   // Returns the row that a load inserts at position `i`.
   uint64_t RowAt(uint64_t i) const { return permutation_ ? (*permutation_)(i) : i; }
@@ -107,8 +109,9 @@ class Dataset {
 
   // Writes the row's value of that version, ValueSize(row) bytes, to `buffer`. Each version has a
   // value of its own. In values of 4 to 15 bytes, however, versions that are equal modulo 2^16 have
-  // equal values; in 2 or 3 bytes, those that are equal modulo 2^8; and a value of 1 byte is the
-  // same in all versions.
+  // equal values; in 2 or 3 bytes, those that are equal modulo 2^8; and a value of less than
+  // kLeastVersioned bytes is the same in all versions.
+  static constexpr size_t kLeastVersioned = 2;
   void Value(uint64_t row, uint64_t version, char* buffer) const {
     SizedValue(row, version, ValueSize(row), buffer);
   }
@@ -162,7 +165,7 @@ class Dataset {
   std::optional<Permutation> permutation_;
   std::shared_ptr<const std::string> keys_text_;
   std::vector<std::string_view> keys_;  // the lines of the text, without a column
-  std::vector<uint32_t> sizes_;         // of the rows' values, of kColumn
+  std::vector<uint32_t> sizes_;         // sizes of the rows' values, with kColumn
   std::vector<uint64_t> sorted_;        // the rows of these keys, sorted by key
   std::shared_ptr<const char[]> pool_;  // bytes that values are copied from
 };

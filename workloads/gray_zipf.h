@@ -1,8 +1,8 @@
 // Ranks by Zipf's law as LinkBench and YCSB draw them: by the approximation of Gray and others,
 // "Quickly generating billion-record synthetic databases", SIGMOD 1994. Its first two ranks have
 // exactly their shares, the third has a fifth too much, and the far ones a hundredth too little.
-// Whoever must have the hot rows of those programs keeps these errors; workloads/random.h has an
-// exact sampler.
+// A workload that must have the hot rows of those programs keeps these errors. workloads/random.h
+// has an exact sampler.
 //
 //   GrayZipf zipf(n, 0.99);                // ranks, 0 is the hottest
 //   uint64_t rank = zipf(random.Unit());

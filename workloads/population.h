@@ -5,8 +5,9 @@
 // fixed permutation; behind them each inserted row has the place of its own number. An insert takes
 // the next free place at the end. An erase takes the row at the front, which is the oldest; while
 // loaded rows are left, that row may lie anywhere in the key space. So the places of the rows that
-// exist form one range, or a few. Popularity belongs to a loaded row together with its successors:
-// the rows whose places differ from its own by a multiple of the number of loaded rows.
+// exist form one range, or a few; after a replay of erases they form many. Popularity belongs to a
+// loaded row together with its successors: the rows whose places differ from its own by a multiple
+// of the number of loaded rows.
 //
 // A client prepares its operations in batches. A batch holds rows to insert, rows to erase, and
 // rows that are kept, which means that no client erases them meanwhile; the client holds them until
@@ -33,39 +34,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "device/os/mutex.h"
 #include "workloads/dataset.h"
+#include "workloads/range_set.h"
 
 namespace testbed {
 
 class Engine;
-
-// A set of numbers, stored as sorted ranges. Not thread-safe.
-class RangeSet {
- public:
-  struct Range {
-    uint64_t begin, end;
-    friend bool operator==(const Range&, const Range&) = default;
-  };
-  void Add(uint64_t begin, uint64_t end);
-  void Add(uint64_t n) { Add(n, n + 1); }
-  // Removes n, if it is in the set.
-  void Remove(uint64_t n);
-  bool Contains(uint64_t n) const;
-  bool empty() const { return ranges_.empty(); }
-  uint64_t count() const { return count_; }
-  // Returns how many numbers of the set are `n` or greater.
-  uint64_t CountFrom(uint64_t n) const;
-  // Returns the k-th number of the set in ascending order, counted from 0. Requires k < count().
-  uint64_t At(uint64_t k) const;
-  const std::vector<Range>& ranges() const { return ranges_; }
-
- private:
-  std::vector<Range> ranges_;  // in ascending order; adjacent ranges are merged
-  uint64_t count_ = 0;
-};
 
 class Population {
  public:
@@ -104,7 +82,6 @@ class Population {
     Population& population_;
     std::vector<Held> held_;
     std::vector<uint64_t> kept_;
-    uint64_t least_kept_ = UINT64_MAX;
   };
 
   // Holds the population's mutex while it lives, and first gives back what the client's last batch
@@ -132,6 +109,9 @@ class Population {
     Client& client_;
     Population& population_;
     LockGuard lock_;
+    // So many of the oldest rows are known to be kept. No client gives a row back while the batch
+    // lives, so an erase need not look at them again.
+    uint64_t kept_rows_ = 0;
   };
 
   // Returns the row that has this place.
@@ -147,11 +127,6 @@ class Population {
   // Returns whether the database holds exactly the rows of the data set.
   bool as_loaded() const { return next_ == dataset_->rows() && there_.count() == dataset_->rows(); }
 
-  // Begins a phase that writes, and returns its number, which no earlier phase of any run on the
-  // database had. New values depend on the number, because an engine may leave out a write that
-  // changes nothing.
-  uint64_t BeginPhase() { return ++phases_; }
-
   // Divides the rows that are inserted from now on among several processes that work on the
   // database at once: this one is number `share` of `shares`, from 0. Blocks of kInsertBlock places
   // belong to the processes in turn, from next() on, which must be the same in all of them. It
@@ -163,8 +138,8 @@ class Population {
   bool known() const { return known_; }
   // Says that it is not known any more which rows exist.
   void Forget() { known_ = false; }
-  // Returns {"rows": count, "places": [[begin, end], ...], "next": place, "phases": number}, or
-  // null when the rows are not known.
+  // Returns {"rows": count, "places": [[begin, end], ...], "next": place}, or null when the rows
+  // are not known.
   nlohmann::json ToJson() const;
   // Restores the state that ToJson wrote; null makes the rows unknown. Throws Error (kRun) when the
   // record is damaged.
@@ -179,8 +154,7 @@ class Population {
   void Count(Engine& engine, bool (*stop)() = nullptr);
 
  private:
-  bool Kept(uint64_t place) const;  // the caller holds mutex_
-  uint64_t TakeNext();              // likewise
+  uint64_t TakeNext();  // the caller holds mutex_
   void BeginShares() {
     shares_begin_ = next_;
     taken_of_share_ = 0;
@@ -193,11 +167,12 @@ class Population {
   RangeSet there_;
   RangeSet unused_;  // places that inserts took but never wrote
   uint64_t next_;
-  uint64_t share_ = 0, shares_ = 1;  // of Divide
+  uint64_t share_ = 0, shares_ = 1;  // arguments of Divide
   uint64_t shares_begin_ = 0;        // the first place of those that are divided
   uint64_t taken_of_share_ = 0;      // how many places this process has taken of its own
-  uint64_t phases_ = 0;              // number of the phase that began last
   std::vector<Client*> clients_;
+  // How often the clients keep a place, all of them together; a place that none keeps has no entry.
+  std::unordered_map<uint64_t, uint64_t> kept_;
 };
 
 }  // namespace testbed

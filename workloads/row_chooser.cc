@@ -122,8 +122,8 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
     place = population_->PlaceOf(dataset_.RowAt(rows - 1 - (age - inserted)));
   } else {
     // Draws a loaded row or one of its successors.
-    const uint64_t first = there.ranges().front().begin / rows;
-    const uint64_t last = (there.ranges().back().end - 1) / rows;
+    const uint64_t first = there.first() / rows;
+    const uint64_t last = there.last() / rows;
     place = population_->PlaceOf(Draw()) + (first + random_.Below(last - first + 1)) * rows;
   }
   if (!there.Contains(place)) return std::nullopt;

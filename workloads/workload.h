@@ -28,6 +28,7 @@
 namespace testbed {
 
 class Population;
+class WritingPhases;
 
 enum class Distribution : uint8_t { kUniform, kZipfian, kLatest, kHot, kScrambled };
 // Returns all distributions with the names that --distribution gives them.
@@ -53,6 +54,9 @@ struct WorkloadOptions {
   std::string directory;
   // The rows of the data set that the database holds; null means all of them, and no others.
   std::shared_ptr<Population> population;
+  // The numbers of the phases that write to the database (writing_phases.h). Null: nobody numbers
+  // them.
+  std::shared_ptr<WritingPhases> writing_phases;
   // The workload that loaded the database, or loads it in this run; empty when it is not known.
   std::string loader;
 };
@@ -91,6 +95,9 @@ class Client {
   // Returns whether the last call of Execute(i) or TakeAnswer(i) found the right result. The runner
   // calls it for a sample of the operations, before it asks anything else of the session.
   virtual bool Verify(size_t i) = 0;
+  // Returns whether the last call of Execute kept rows for Verify, which took a part of its time.
+  // The runner asks only after an operation that Verify will check.
+  virtual bool Kept() const { return false; }
 
   // Counts since the client was created. Another thread may read them after the client's thread
   // ended.
@@ -143,6 +150,12 @@ class Workload {
   virtual bool uneven() const { return false; }
   // Returns whether the workload writes to the database.
   virtual bool writes() const = 0;
+  // Returns whether the workload gives rows of the data set other values of their own sizes.
+  virtual bool updates_rows() const { return false; }
+  // Returns whether the rows that the database holds afterwards may have another mean size than
+  // those of the data set: the workload stores values of sizes of its own, or erases some of the
+  // rows whose values have several sizes.
+  virtual bool changes_row_sizes() const { return false; }
   // Returns about how many bytes of keys and values the workload adds to the database, so that the
   // caller can size the device; 0 means the bytes that --rows, --key-size and --value-size give.
   virtual uint64_t AddedBytes() const { return 0; }

@@ -15,7 +15,7 @@ PAGE = 16384
 
 
 def has_ended(pid):
-    """Whether a child has ended; it may not have been waited for."""
+    """Returns whether a child has ended, even when nobody has waited for it yet (a zombie)."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] in "ZX"
@@ -50,7 +50,11 @@ def process_io(pid):
 
 
 class Account:
-    """Sums over the lives of a node's server. Thread-safe."""
+    """Sums up the figures of a node over all lives of its server. Thread-safe.
+
+    A thread of its own looks at the processes each PERIOD, because the figures of a script are gone
+    when the script has ended.
+    """
 
     def __init__(self, node):
         self._node, self._lock = node, threading.Lock()
@@ -66,7 +70,8 @@ class Account:
             self._pid = pid
 
     def end(self):
-        """The server has ended and was not waited for: its last figures are still there."""
+        """Adds the life of a server that has ended. The caller has not waited for the process
+        yet, so the kernel still tells its last figures."""
         with self._lock:
             self._look()
             for key in self._before:
@@ -92,7 +97,8 @@ class Account:
         self._watcher.join()
 
     def take(self):
-        """Returns all figures up to now, as one flat dictionary of numbers. What is not known is not in it."""
+        """Returns all figures up to now as one flat dictionary of numbers, without the unknown
+        ones."""
         figures = self._counters()
         with self._lock:
             if figures is not None:
@@ -118,7 +124,7 @@ class Account:
         except client.ServerError:
             return None
         found = {f"innodb.{ours}": int(status.get(theirs, 0)) * (1 if ours == "redo_log" else PAGE) for theirs, ours in INNODB.items()}
-        # Each write set goes through the ring buffer of write sets, which is a file in memory (gcache).
+        # Each write set goes through gcache, a ring buffer in a file that Galera maps into memory.
         found["innodb.write_sets"] = int(status.get("wsrep_replicated_bytes", 0)) + int(status.get("wsrep_received_bytes", 0))
         return found
 

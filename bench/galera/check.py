@@ -5,7 +5,7 @@ from galera import clients
 
 
 class Expected:
-    """What the clients know. Reads of a node are compared by `compare`."""
+    """The rows that the clients have written. `compare` compares the rows of a node with them."""
 
     def __init__(self, writers, seed, size):
         self._seed, self._size = seed, size
@@ -14,7 +14,8 @@ class Expected:
         self.acknowledged_rows = sum(commit.rows for commit in self._commits.values() if commit.state == clients.ACKNOWLEDGED)
 
     def compare(self, rows):
-        """`rows` are (client, number, value) as a node returns them. Returns counts, examples of faults, and the unknown commits that are there."""
+        """Compares the `rows` (client, number, value) of a node. Returns counts and examples of
+        faults, and which commits that were not acknowledged are there."""
         present, seen, count, wrong, foreign = collections.Counter(), set(), 0, [], []
         for number_of_client, number, value in rows:
             number_of_client, number, count = int(number_of_client), int(number), count + 1

@@ -1,4 +1,7 @@
-"""A connection to MariaDB by its client library, libmariadb.so.3, of which a call lets other threads run."""
+"""A connection to MariaDB by its client library, libmariadb.so.3.
+
+ctypes releases the interpreter's lock during a call, so that other threads run meanwhile.
+"""
 import ctypes
 
 CONNECT_TIMEOUT, READ_TIMEOUT, WRITE_TIMEOUT = 0, 11, 12  # enum mysql_option of mysql.h
@@ -10,7 +13,7 @@ class ClientMissing(Exception):
 
 
 class ServerError(Exception):
-    """What the server, or the library for it, has answered."""
+    """An error that the server or the client library has reported."""
 
     def __init__(self, code, text):
         super().__init__(f"{code}: {text}")
@@ -73,7 +76,8 @@ class Connection:
         self.close()
 
     def rows(self, sql):
-        """Yields the rows of a statement as tuples of bytes, None for NULL. The caller takes all of them."""
+        """Yields the rows of a statement as tuples of bytes, with None for NULL. The caller must
+        take all rows before the next statement."""
         sql = sql.encode() if isinstance(sql, str) else sql
         if self._library.mysql_real_query(self._handle, sql, len(sql)) != 0:
             raise self._error()

@@ -77,7 +77,8 @@ class Writer(threading.Thread):
         self._connection = None
 
     def _connect(self):
-        """Tries the node; one that does not answer, or is not ready, has the next one tried."""
+        """Connects to the node and returns whether that succeeded. When the node does not answer
+        or is not ready, the next call tries the next node."""
         try:
             self._connection = self._nodes[self._node].connect(self._options.client_timeout)
             self._connection.run(f"SET SESSION wsrep_sync_wait = {self._options.sync_wait}")

@@ -99,7 +99,8 @@ class Cluster:
                         raise programs.Failed(f"{node.name} has not written its dirty pages after {SETTLE} s")
 
     def positions(self):
-        """Returns the position of each node, and its state: equal when all have everything."""
+        """Returns the position and state of each node. They are equal when all nodes have all
+        commits."""
         found = []
         for node in self.nodes:
             with node.connect() as connection:
@@ -136,7 +137,7 @@ class Cluster:
         return phase
 
     def pass_time(self, seconds, phase=None):
-        """Sleeps, unless a client has failed in a way that it should not."""
+        """Sleeps. Raises the error of a client's thread that failed for a reason of its own."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             time.sleep(min(left, 0.1))
@@ -150,8 +151,11 @@ class Cluster:
         return self.finish(phase)
 
     def fault(self, kind, with_testbed=False):
-        """Hurts the last node in the middle of inserts, heals it, and goes on for a while. `with_testbed`: testbed inserts, and not the clients. (A server
-        that is told to write its dirty pages, as testbed tells it at the end, would go on as long as others insert.)"""
+        """Hurts the last node in the middle of inserts, heals it, and goes on for a while.
+
+        `with_testbed`: testbed inserts, and the clients do not. At its end testbed has the server
+        write all dirty pages, which would not end while clients insert.
+        """
         victim = self.nodes[-1]
         if with_testbed:
             self.beside = testbed_run.Beside(self.nodes[0], self.options, self.directory)
@@ -217,7 +221,8 @@ class Cluster:
         self._await_leaving(victim)
 
     def _await_leaving(self, victim):
-        """A node that the others went on without still calls itself Synced when it wakes: waits until it knows better, or a moment."""
+        """Waits, at most 30 s, until a node knows that the others went on without it. When it
+        wakes it still calls itself Synced."""
         others = [one for one in self.nodes if one is not victim]
         with others[0].connect() as connection:
             size = int(connection.status("wsrep_cluster_size")["wsrep_cluster_size"])

@@ -36,15 +36,16 @@ class Loopback:
         return "127.0.0.1"
 
     def ports(self, node):
-        """Ports of the group, of the incremental and of the snapshot transfer."""
+        """Returns the node's ports for the group, the incremental and the snapshot transfer."""
         return self._ports[node]
 
     def within(self, node):
-        """Words before a command that runs at the node, and the descriptors that it takes."""
+        """Returns the words that run a command at the node when they stand before it, and the file
+        descriptors that it must inherit."""
         return [], ()
 
     def counters(self, node):
-        """Bytes sent and received, None: not known."""
+        """Returns the bytes that the node has sent and received; None when they are not known."""
         return None
 
     def close(self):
@@ -137,7 +138,7 @@ class Namespaces:
 
 
 def make(nodes, wanted):
-    """Returns the network and why it is not the better one; empty: it is."""
+    """Returns the network, and why it is the loopback; "" when it is not."""
     if wanted != "loopback":
         try:
             return Namespaces(nodes), ""

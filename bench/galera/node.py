@@ -18,16 +18,20 @@ PATIENCE = 400  # seconds for a start, a transfer of data or an end: a busy mach
 
 
 class Node:
-    """Not thread-safe but for `connect`. Only the thread that will end last may start one: the server ends with it."""
+    """One server of the cluster, with its data and its log. Not thread-safe except for `connect`.
+
+    The kernel kills the server when the thread that started it ends (setpriv --pdeathsig), so the
+    main thread starts all servers.
+    """
 
     def __init__(self, number, directory, options, its_programs, its_network, user):
-        """`number` counts from 0; as which user the server runs: None, this one."""
+        """`number` counts from 0. The server runs as `user`; None: as this program's user."""
         self.number, self.options, self.programs, self.network, self.user = number, options, its_programs, its_network, user
         self.name = f"node{number + 1}"
         self.data = pathlib.Path(directory) / self.name
         self.log = pathlib.Path(directory) / f"{self.name}.log"
         self.data.mkdir(mode=0o700)
-        # Galera keeps its own tables in this schema, which a server without tables of privileges does not make by itself.
+        # Galera keeps its tables in this schema, which --skip-grant-tables leaves unmade.
         (self.data / "mysql").mkdir(mode=0o700)
         self._folder = os.open(self.data, os.O_PATH | os.O_DIRECTORY)
         if user:
@@ -47,7 +51,6 @@ class Node:
         if self.user:
             as_user += [f"--reuid={self.user.pw_uid}", f"--regid={self.user.pw_gid}", "--clear-groups"]
         within, self._descriptors = self.network.within(self.number)
-        # The group of processes is the node's: its scripts for transfers end with it.
         return [*within, *as_user, "--", self.programs.server, *fixed, *STORAGE, *SERVER, *more]
 
     def _cluster_words(self, nodes):
@@ -65,13 +68,15 @@ class Node:
         environment = {**os.environ, "PATH": self.programs.path}
         if self.programs.libraries:
             environment["LD_LIBRARY_PATH"] = self.programs.libraries
-        # A new session, so that Ctrl-C reaches this program alone, which then ends the servers.
+        # The server has a session of its own, so that Ctrl-C reaches this program alone, which then
+        # ends the servers.
         return subprocess.Popen(words, stdout=output, stderr=output, stdin=subprocess.DEVNULL, cwd=self.data, env=environment,
                                 pass_fds=self._descriptors, start_new_session=True)
 
     def start(self, nodes=0, bootstrap=False, position=None):
-        """Begins to start the server: as a member of a cluster of `nodes`, or alone (0). `bootstrap`: it makes the cluster.
-        `position`: what it has, as `recovered` says."""
+        """Starts the server and does not wait for it: as a member of a cluster of `nodes`, or,
+        with 0, alone. With `bootstrap` it makes the cluster. `position` is what `recovered`
+        returned."""
         more = self._cluster_words(nodes) if nodes else ["--wsrep-on=OFF"]
         if bootstrap:
             more.append("--wsrep-new-cluster")
@@ -126,7 +131,8 @@ class Node:
         self._reap()
 
     def _signal(self, number):
-        """To the server, and for SIGKILL to its scripts, which are leaders of groups of their own or in the server's."""
+        """Sends a signal to the server. SIGKILL also goes to each process that it has started,
+        because its scripts for transfers may be in process groups of their own."""
         children = account.descendants(self.process.pid) if number == signal.SIGKILL else []
         for pid in [self.process.pid, *children]:
             try:
@@ -154,7 +160,7 @@ class Node:
 
     @property
     def socket(self):
-        # The path through the descriptor is short, however long that of the directory is.
+        # A socket's path has at most 107 bytes. The path through the descriptor is short.
         return f"/proc/{os.getpid()}/fd/{self._folder}/mysqld.sock"
 
     def connect(self, timeout=10.0):
@@ -216,7 +222,7 @@ def free_user():
 
 
 def can_enter(directory, user):
-    """Whether the user may enter a directory."""
+    """Returns whether the user may enter a directory."""
     if user is None:
         return True
     words = [shutil.which("setpriv") or "setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--", "test", "-x", str(directory)]

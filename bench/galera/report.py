@@ -10,7 +10,7 @@ SHOWN = CAUSES + (("rest", "rest"),)
 
 
 def percentile(ordered, share):
-    """The value that `share` of an ordered list reaches at most (nearest rank)."""
+    """Returns the percentile `share` of an ordered list by nearest rank; None when it is empty."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
@@ -25,7 +25,7 @@ def rate(times, begin, end):
 
 
 def clients_of(phase):
-    """What the clients saw."""
+    """Returns the figures of the phase's writers: commits, latencies, errors and rates."""
     commits = [commit for writer in phase.writers for commit in writer.commits]
     done = [commit for commit in commits if commit.state == clients.ACKNOWLEDGED]
     latencies = sorted(1000 * (commit.end - commit.begin) for commit in done)
@@ -49,7 +49,8 @@ def histogram(times, begin, end):
 
 
 def stalls_of(phase):
-    """The longest times without an acknowledged commit from the fault on: of all clients together, and of one client at the other nodes and at the victim."""
+    """Returns the longest times without an acknowledged commit from the fault on, of all clients
+    together, of one client of the other nodes and of one of the victim, and the commit rates."""
     begin = phase.events["fault"]
     by_home = {False: [], True: []}
     every = []
@@ -77,7 +78,8 @@ def reads_of(phase):
 
 
 def bytes_of(phase, rows, value_size):
-    """What each node has written, by cause, and what went over the network, each also for a byte of the user."""
+    """Returns the bytes that each node has written, by cause, and the bytes that went over the
+    network, each also for a byte of the user."""
     user = rows * (KEY_BYTES + value_size) + phase.testbed.get("user_bytes_written", 0)
     nodes = []
     for number, figures in enumerate(phase.nodes, 1):

@@ -13,7 +13,8 @@ PATIENCE = 120
 
 
 class Beside:
-    """Loads rows, and then inserts for the time of a fault. `kill` it when the fault has failed."""
+    """testbed beside a fault: it loads rows and then inserts while the fault lasts. The caller
+    calls `kill` when the fault has failed."""
 
     def __init__(self, node, options, directory):
         self._node, self._folder = node, directory / "testbed"
@@ -28,7 +29,7 @@ class Beside:
         self._wait("before")
 
     def begin(self):
-        """Starts it, and waits until it has inserted a row."""
+        """Starts the inserts, and waits until there is a new row, at most PATIENCE seconds."""
         before = self._rows()
         self._start("--reuse", "--workload", "mixed", "--mix", MIX, "--seconds", str(self._seconds), "--warmup", "0", "--json", self._file)
         deadline = time.monotonic() + PATIENCE

@@ -1,1 +1,1 @@
-"""What bench/check_originals.py compares: a module for each original, the statistics, and the reader of traces."""
+"""The modules of bench/check_originals.py: each original, the tests and the reader of traces."""

@@ -19,7 +19,7 @@ SEEK_NEXTS, KEYS = 9, 16  # of seekrandom, of a multi-get
 
 
 class Calls:
-    """What a trace asks of a database: the number of each call's key, in order."""
+    """The calls of a trace on a database, each with the number of its key, in order."""
 
     def __init__(self, trace):
         calls = [call for operation in trace.operations for call in operation.calls]
@@ -62,7 +62,8 @@ class DbBench:
         pass
 
     def db_bench(self, benchmark, seed, flags=None, loads=False):
-        """Returns the calls of one benchmark. One that does not load finds the database of the last that did."""
+        """Returns the calls of one benchmark. One that does not load runs on the database of the
+        last benchmark that did."""
         if loads:
             shutil.rmtree(self.database, ignore_errors=True)
         trace = self.testbed.directory / "db_bench.trace"
@@ -127,7 +128,8 @@ class DbBench:
                 rows.numbers(name, "keys: quartiles", *([key for call in side.multi_gets for key in call] for side in sides))]
 
     def readwhilewriting(self, seed):
-        """How many writes a reader sees follows from the speed of the two, so shares are not compared."""
+        """Compares the keys of readwhilewriting. The shares of reads and writes follow from the
+        speed of the reader and of the writer, so they are not compared."""
         sides = (self.db_bench("readwhilewriting", seed, {"reads": 4 * self.count}), self.mine("fillrandom,readwhilewriting", seed, ["--operations", 4 * self.count]))
         return [rows.numbers("readwhilewriting", "keys of reads: quartiles", *(side.gets for side in sides)), rows.numbers("readwhilewriting", "keys of writes: quartiles", *(side.puts for side in sides))]
 
@@ -149,7 +151,8 @@ class DbBench:
                 rows.tested(name, "rows of a scan: mean", f"{scanned:.1f}", f"{mean:.1f}", two_samples.mean_p(scanned, len(theirs.seeks), [steps + 1 for steps in ours.steps]))]
 
     def mixgraph_of(self, name, seed, model):
-        """Half of db_bench's hot keys are negative without key ranges, and name no row: what is compared is how hot they are."""
+        """Compares how unevenly keys are asked for. Without key ranges half of db_bench's hot
+        keys are negative and name no row, so the keys themselves cannot be compared."""
         sides = self.mixes(seed, model, model)
         keys = rows.popularity(name, *(side.all for side in sides)) if "key_dist_a" in model else rows.numbers(name, "keys: quartiles", *(side.all for side in sides))
         return [*rows.shares(name, *(side.kinds() for side in sides)), keys, rows.numbers(name, "bytes of a value: quartiles", *(side.value_bytes for side in sides))]

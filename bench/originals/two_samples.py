@@ -1,7 +1,8 @@
-"""Whether two samples are of one distribution: tests that return a p value, the chance of samples that differ as much or more when they are.
+"""Tests whether two samples are of one distribution. Each returns a p value: the chance of samples
+that differ as much or more when they are.
 
-Sources: Pearson's chi-square for two samples of unequal size, and Kolmogorov's and Smirnov's test with Stephens' correction, as in Press and
-others, "Numerical recipes", sections 14.3 and 6.2.
+Sources: Pearson's chi-square for two samples of unequal size, and Kolmogorov's and Smirnov's test
+with Stephens' correction, as in Press and others, "Numerical recipes", sections 14.3 and 6.2.
 """
 import bisect
 import collections
@@ -40,12 +41,13 @@ def upper_gamma(a, x):
 
 
 def chi_square_p(statistic, degrees):
-    """Returns the chance of a chi-square of so many degrees of freedom that is as large or larger."""
+    """Returns the chance that a chi-square of `degrees` degrees of freedom is `statistic` or
+    larger."""
     return upper_gamma(degrees / 2, statistic / 2)
 
 
 def joined(a, b):
-    """Returns the counts of the two samples with each small cell joined to the one before it."""
+    """Returns the counts of the two samples, with each small cell joined to a neighbour."""
     cells = []
     for pair in zip(a, b):
         if cells and (sum(pair) < LEAST_IN_CELL or sum(cells[-1]) < LEAST_IN_CELL):
@@ -56,7 +58,7 @@ def joined(a, b):
 
 
 def counts_p(a, b):
-    """Returns p for counts in the same cells; cells that lie beside each other may be joined."""
+    """Returns p of the counts of two samples in the same cells, in their order (chi-square)."""
     cells = joined(a, b)
     all_a, all_b = sum(a), sum(b)
     if not all_a or not all_b:
@@ -93,8 +95,8 @@ def quantile_cells(a, b, cells):
 
 
 def numbers_p(a, b):
-    """Returns p of two samples of numbers, from the better of two tests: that of Kolmogorov and Smirnov sees where they lie, chi-square over
-    fifty cells sees their shape."""
+    """Returns p of two samples of numbers: the smaller p of two tests, doubled (Bonferroni).
+    Kolmogorov's and Smirnov's test sees where they lie, chi-square over fifty cells their shape."""
     if not a or not b:
         return float(not a and not b)
     return min(1.0, 2 * min(kolmogorov_smirnov_p(a, b), counts_p(*quantile_cells(a, b, 50))))
@@ -110,7 +112,7 @@ def logarithmic_cells(values):
 
 
 def student_p(t, degrees):
-    """Returns the chance of a Student's t that is as far from 0 or farther, for an even number of degrees of freedom."""
+    """Returns the chance that Student's t is `t` or farther from 0. `degrees` must be even."""
     angle = math.atan(abs(t) / math.sqrt(degrees))
     term = total = 1.0
     for i in range(1, degrees // 2):
@@ -120,7 +122,7 @@ def student_p(t, degrees):
 
 
 def means_p(a, b):
-    """Returns p of Student's test for two equally many numbers."""
+    """Returns p of Student's test of the means of two samples of equal size."""
     n = len(a)
     means = [sum(sample) / n for sample in (a, b)]
     squares = sum((x - mean) ** 2 for sample, mean in zip((a, b), means) for x in sample)
@@ -130,10 +132,13 @@ def means_p(a, b):
 
 
 def popularity_p(a, b):
-    """Returns p of two sequences of accessed keys, for how unevenly keys are asked for, whichever they are.
+    """Returns p of two sequences of accessed keys, for how unevenly keys are asked for, whichever
+    they are.
 
-    Each sequence is cut into BLOCKS equal blocks. The keys of a block are ranked by their accesses in it, and the accesses of the first rank,
-    of the second, and of logarithmic cells of further ranks are what a Student's test compares. Ranking is as biased in both samples.
+    Each sequence is cut into BLOCKS equal blocks. The keys of a block are ranked by their accesses
+    in it, and the accesses of the first rank, of the second, and of logarithmic cells of further
+    ranks are compared by Student's tests. Ranking by the same accesses overstates how uneven they
+    are, but equally in both sequences.
     """
     size = min(len(a), len(b)) // BLOCKS
     if size == 0:
@@ -150,7 +155,8 @@ def popularity_p(a, b):
 
 
 def mean_p(mean, count, sample):
-    """Returns p of a mean of so many numbers beside a sample of them, both of the sample's variance."""
+    """Returns p of the mean of `count` numbers, of which nothing else is known, beside a sample.
+    Both are taken to have the sample's variance."""
     if not sample or not count:
         return float(not sample and not count)
     own = sum(sample) / len(sample)

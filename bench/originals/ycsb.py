@@ -50,7 +50,8 @@ def key_of(number):
 
 
 def parse(lines):
-    """Returns the operations that BasicDB has printed. The read of a read-modify-write is not one of its own."""
+    """Returns the operations that BasicDB has printed. It prints a read-modify-write as a read
+    and an update; join_read_modify_writes makes them one."""
     operations = []
     for line in lines:
         found = LINE.match(line.rstrip("\n"))

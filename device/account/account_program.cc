@@ -135,7 +135,8 @@ void Writer::Lookup(int map) {
   code_.Call(BPF_FUNC_map_lookup_elem);
 }
 
-// Jumps to out_ unless the event moves data of the target's device. Sets R7 to the bio's flags.
+// Jumps to out_ unless the event is to be counted: a read, write or flush on the target's device.
+// Sets R7 to the bio's flags.
 void Writer::Filter() {
   code_.Load(Asm::k64, R6, R1, static_cast<int>(8 * event_.argument));
   if (event_.is_request) {
@@ -165,7 +166,7 @@ void Writer::Filter() {
   code_.Compute(Asm::kAnd, R1, kOperationMask);
   code_.JumpIf(Asm::kEq, R1, layout_.op_discard, out_);  // the device counts discards apart
   code_.JumpIf(Asm::kEq, R1, layout_.op_secure_erase, out_);
-  code_.JumpIf(Asm::kGreaterEq, R1, layout_.op_passthrough, out_);  // not counted
+  code_.JumpIf(Asm::kGreaterEq, R1, layout_.op_passthrough, out_);  // a command of a driver
 }
 
 void Writer::ClassifyByJournal(Asm::Label not_journal) {

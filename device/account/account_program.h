@@ -53,8 +53,8 @@ struct JournalSectors {
   Range ranges[kMaxJournalRanges];  // unused ones are empty
 };
 
-// An empty flush by a thread that has no file call under way: which file system or process it was
-// is told by the thread's name, in user space.
+// An empty flush by a thread that has no slot. The thread's name tells user space which file system
+// or program asked for it.
 inline constexpr uint32_t kUnclassedFlush = kFileKinds;
 // IO between the device and the memory of a program. It is direct IO of a file that is not known.
 inline constexpr uint32_t kUnclassedIo = kFileKinds + 1;
@@ -78,7 +78,7 @@ struct AccountLayout {
   Member inode_sb, inode_mapping, inode_number, inode_rdev, sb_dev;
   Member bdev_disk, bdev_dev, disk_major, disk_minor;
   Member request_bio;
-  int32_t op_discard, op_secure_erase, op_passthrough;  // the last is the first without data
+  int32_t op_discard, op_secure_erase, op_passthrough;  // from the last on: commands of drivers
   uint64_t meta_flag, readahead_flag;
 
   // Returns the layout. When this kernel lacks one of its parts, returns nothing and sets *why to a

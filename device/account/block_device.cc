@@ -1,17 +1,14 @@
 #include "device/account/block_device.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "device/error.h"
 #include "device/os/sys_file.h"
@@ -39,11 +36,10 @@ std::optional<dev_t> ParseDev(const std::string& text) {
 // Returns the device under a file system that spans devices (btrfs), which gives its files numbers
 // that no device has.
 std::optional<dev_t> MountedFrom(const std::string& path) {
-  struct statx at;
+  const std::optional<uint64_t> mount = MountIdOf(path);
+  if (!mount) return std::nullopt;
+  const std::string source = MountSource(*mount);
   struct stat st;
-  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &at) != 0) return std::nullopt;
-  if ((at.stx_mask & STATX_MNT_ID) == 0) return std::nullopt;
-  const std::string source = MountSource(at.stx_mnt_id);
   if (::stat(source.c_str(), &st) != 0 || !S_ISBLK(st.st_mode)) return std::nullopt;
   return st.st_rdev;
 }
@@ -104,6 +100,12 @@ std::vector<std::string> BtrfsDevices(const std::string& btrfs, const std::strin
     }
   }
   return devices;
+}
+
+std::vector<std::string> WholeDevices(const std::vector<std::string>& sysfs) {
+  std::set<std::string> names;
+  for (const std::string& device : sysfs) names.insert(DiskOf(device).filename());
+  return {names.begin(), names.end()};
 }
 
 DeviceStats operator-(DeviceStats after, const DeviceStats& before) {
@@ -175,6 +177,7 @@ std::optional<BlockDevice> BlockDevice::Find(const std::string& path) {
   std::set<std::string> disks;
   std::vector<std::string> devices = BtrfsDevices("/sys/fs/btrfs", device.volume_name_);
   if (devices.empty()) devices.push_back(disk);
+  device.devices_ = WholeDevices(devices);
   for (const std::string& one : devices) {
     for (const std::string& name : DisksBelow(DiskOf(one))) disks.insert(name);
   }
@@ -203,20 +206,6 @@ DeviceStats BlockDevice::Stats() const {
                                  name_ + " is gone");
   }
   return *stats;
-}
-
-bool BlockDevice::Quiesce(int timeout_ms) const {
-  using std::chrono::milliseconds;
-  const auto deadline = std::chrono::steady_clock::now() + milliseconds(timeout_ms);
-  // A completion can cause a new request (a journal commit follows its data), so a single moment
-  // without requests does not show that the device is at rest.
-  constexpr int kLooks = 3;
-  for (int calm = 0;;) {
-    calm = Stats().in_flight == 0 ? calm + 1 : 0;
-    if (calm == kLooks) return true;
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(milliseconds(2));
-  }
 }
 
 std::vector<std::pair<std::string, std::string>> BlockDevice::QueueSettings() const {

@@ -3,12 +3,12 @@
 //   BlockDevice device = BlockDevice::Under(directory);
 //   DeviceStats before = device.Stats();
 //   ...
-//   device.Quiesce(1000);
 //   DeviceStats cost = device.Stats() - before;
 //
 // The kernel keeps the statistics (Documentation/block/stat.rst). It counts requests when they
 // complete, after merging, and counts an empty flush as a write of 0 bytes. They are those of the
 // whole disk, even for a path on a partition, because the block layer's tracepoints see the disk.
+// Statistics that are to be compared are taken while none is in flight.
 //
 // A BlockDevice is a value that can be copied; it never changes, and its methods are thread-safe.
 // Reading the statistics opens and parses a sysfs file, which takes about 10 microseconds, so it
@@ -55,6 +55,9 @@ std::vector<std::string> DisksBelow(const std::string& sysfs);
 // Returns the directories in /sys of all devices of the btrfs that has the volume among its
 // devices, and nothing when no btrfs has. `btrfs` is /sys/fs/btrfs, but in tests.
 std::vector<std::string> BtrfsDevices(const std::string& btrfs, const std::string& volume_name);
+// Returns the names of the whole devices that these devices are or are partitions of, each name
+// once. A device is given by its directory in /sys.
+std::vector<std::string> WholeDevices(const std::vector<std::string>& sysfs);
 
 class BlockDevice {
  public:
@@ -80,12 +83,13 @@ class BlockDevice {
   // over several devices, md and device mapper (LVM). Statistics and requests are counted on
   // name() alone.
   const std::vector<std::string>& disks() const { return disks_; }
+  // The names of the devices to which the file system itself sends requests. There is more than one
+  // only under a btrfs over several devices: md and device mapper are one device, whatever lies
+  // below them.
+  const std::vector<std::string>& devices() const { return devices_; }
 
   // Returns the disk's statistics since boot. Throws Error (kIo, kRun) when the device is gone.
   DeviceStats Stats() const;
-  // Waits for at most `timeout_ms` until no request is in flight. Returns whether the device came
-  // to rest. Throws as Stats does.
-  bool Quiesce(int timeout_ms) const;
 
   // Returns the queue settings that shape results: scheduler, read_ahead_kb, max_sectors_kb,
   // nr_requests, logical_block_size, physical_block_size, write_cache, fua, rotational. A setting
@@ -104,7 +108,7 @@ class BlockDevice {
   bool files_have_its_number_ = true;
   uint64_t volume_start_ = 0;
   std::string sysfs_;
-  std::vector<std::string> disks_;
+  std::vector<std::string> disks_, devices_;
 };
 
 }  // namespace testbed

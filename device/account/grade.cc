@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "device/account/block_device.h"
+#include "device/account/journal.h"
 
 namespace testbed {
 namespace {
@@ -16,8 +17,8 @@ std::vector<std::string> WhyNotClosed(const Closure& c) {
   if (!c.at_rest) why.push_back("the device was not at rest at a border of the phase");
   if (c.reads != 0 || c.read_bytes != 0 || c.writes != 0 || c.write_bytes != 0) {
     why.push_back(fmt::format(
-        "the sum over all threads differs from the device by {} reads, {} bytes read, {} writes, "
-        "{} bytes written",
+        "the sum over all threads differs from the device: in reads by {}, in bytes read by {}, "
+        "in writes by {}, in bytes written by {}",
         c.reads, c.read_bytes, c.writes, c.write_bytes));
   }
   return why;
@@ -25,8 +26,10 @@ std::vector<std::string> WhyNotClosed(const Closure& c) {
 
 }  // namespace
 
-std::string WhyNotCovered(const BlockDevice& device) {
-  return WhyNotCovered(device.name(), device.disks(), device.files_have_its_number());
+std::string WhyNotCovered(const BlockDevice& device, const std::string& path) {
+  const std::string why =
+      WhyNotCovered(device.name(), device.disks(), device.files_have_its_number());
+  return why.empty() ? WhyPartsElsewhere(path) : why;
 }
 
 std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,

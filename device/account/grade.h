@@ -40,11 +40,12 @@ struct InForce {
 // What a run says when block requests cannot be counted because a directory lies on no device.
 inline constexpr char kNoBlockDevice[] = "the directory is on no block device of its own";
 
-// Returns a sentence for InForce::not_covered when a file system lies on several disks, of which
-// `device` is one, or when its files do not have the device's number; else an empty string.
-std::string WhyNotCovered(const BlockDevice& device);
-// Returns the same for the device `name` of a file system that lies on `disks`.
-// `files_have_its_number` is that of the BlockDevice.
+// Returns a sentence for InForce::not_covered when the file system of `path` lies on several disks,
+// of which `device` is one, when its files do not have the device's number, or when a part of it,
+// such as its journal, is outside of the device (journal.h); else an empty string.
+std::string WhyNotCovered(const BlockDevice& device, const std::string& path);
+// Returns the same, as to disks and numbers, for the device `name` of a file system that lies on
+// `disks`. `files_have_its_number` is that of the BlockDevice.
 std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
                           bool files_have_its_number);
 

@@ -1,11 +1,15 @@
 #include "device/account/journal.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "device/account/block_device.h"
 
@@ -79,21 +83,33 @@ class ExtentTree {
   const uint64_t block_size_;
 };
 
-std::vector<SectorRange> Ext4Journal(const VolumeReader& read) {
+using Ext4Super = std::array<uint8_t, 1024>;
+
+// Returns the superblock of an ext4 that has a journal; nothing when the volume holds none.
+std::optional<Ext4Super> ReadJournaledExt4(const VolumeReader& read) {
   constexpr uint64_t kAt = 1024;
-  uint8_t super[1024];
-  if (!read(kAt, super, sizeof super) || Little(super + 0x38, 2) != 0xEF53) return {};
+  Ext4Super super;
+  if (!read(kAt, super.data(), super.size())) return std::nullopt;
   constexpr uint64_t kHasJournal = 0x4;  // in s_feature_compat
-  if ((Little(super + 0x5C, 4) & kHasJournal) == 0) return {};
+  const bool is_ext4 = Little(&super[0x38], 2) == 0xEF53;
+  if (!is_ext4 || (Little(&super[0x5C], 4) & kHasJournal) == 0) return std::nullopt;
+  return super;
+}
+
+// Returns the inode of the journal; 0 when the journal has a device of its own.
+uint64_t JournalInode(const Ext4Super& super) { return Little(&super[0xE0], 4); }
+
+std::vector<SectorRange> Ext4Journal(const VolumeReader& read) {
+  const std::optional<Ext4Super> super = ReadJournaledExt4(read);
+  if (!super) return {};
   constexpr uint8_t kBlocksAreBackedUp = 1;
-  const uint64_t journal_inode = Little(super + 0xE0, 4);
-  if (journal_inode == 0 || super[0xFD] != kBlocksAreBackedUp) return {};
-  const uint64_t log_block_size = Little(super + 0x18, 4);
+  if (JournalInode(*super) == 0 || (*super)[0xFD] != kBlocksAreBackedUp) return {};
+  const uint64_t log_block_size = Little(&(*super)[0x18], 4);
   if (log_block_size > 6) return {};
   std::vector<SectorRange> ranges;
   constexpr int kMaxDepth = 6;
   ExtentTree tree(read, 1024ull << log_block_size);
-  if (!tree.Walk(super + 0x10C, 60, kMaxDepth, &ranges)) return {};
+  if (!tree.Walk(&(*super)[0x10C], 60, kMaxDepth, &ranges)) return {};
   return ranges;
 }
 
@@ -114,6 +130,39 @@ std::vector<SectorRange> XfsLog(const VolumeReader& read) {
   return {{first * block_size / kSector, blocks * block_size / kSector}};
 }
 
+// A device's volume, open for reading.
+class OpenVolume {
+ public:
+  explicit OpenVolume(const BlockDevice& device)
+      : fd_(::open(device.volume_node().c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~OpenVolume() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  OpenVolume(const OpenVolume&) = delete;
+  OpenVolume& operator=(const OpenVolume&) = delete;
+
+  // Returns a reader, which this object must outlive. It reads nothing when the volume could not be
+  // opened.
+  VolumeReader reader() const {
+    return [fd = fd_](uint64_t offset, void* buffer, size_t n) {
+      return ::pread(fd, buffer, n, static_cast<off_t>(offset)) == static_cast<ssize_t>(n);
+    };
+  }
+
+ private:
+  const int fd_;
+};
+
+// Returns the mount that holds `path`; nothing when the kernel does not tell it.
+std::optional<Mount> MountOf(const std::string& path) {
+  const std::optional<uint64_t> id = MountIdOf(path);
+  if (!id) return std::nullopt;
+  for (Mount& mount : ReadMounts()) {
+    if (mount.id == *id) return std::move(mount);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<SectorRange> JournalOf(const VolumeReader& read) {
@@ -124,14 +173,38 @@ std::vector<SectorRange> JournalOf(const VolumeReader& read) {
 std::vector<SectorRange> JournalUnder(const std::string& path) {
   const std::optional<BlockDevice> device = BlockDevice::Find(path);
   if (!device) return {};
-  const int fd = ::open(device->volume_node().c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return {};
-  std::vector<SectorRange> ranges = JournalOf([fd](uint64_t offset, void* buffer, size_t n) {
-    return ::pread(fd, buffer, n, static_cast<off_t>(offset)) == static_cast<ssize_t>(n);
-  });
-  ::close(fd);
+  const OpenVolume volume(*device);
+  std::vector<SectorRange> ranges = JournalOf(volume.reader());
   for (SectorRange& range : ranges) range.first += device->volume_start();
   return ranges;
+}
+
+std::string WhyPartsElsewhere(const Mount& mount, const VolumeReader& read) {
+  std::vector<std::string> parts;
+  const bool xfs = mount.type == "xfs";
+  if (xfs && mount.HasOption("logdev")) parts.emplace_back("its journal");
+  if (xfs && mount.HasOption("rtdev")) parts.emplace_back("its realtime files");
+  if (mount.type.starts_with("ext")) {
+    const std::optional<Ext4Super> super = ReadJournaledExt4(read);
+    if (super && JournalInode(*super) == 0) parts.emplace_back("its journal");
+  }
+  if (parts.empty()) return "";
+  return fmt::format(
+      "the file system keeps {} outside of the counted device, where requests are not counted",
+      fmt::join(parts, " and "));
+}
+
+bool HasDataElsewhere(const std::string& path) {
+  const std::optional<Mount> mount = MountOf(path);
+  return mount && mount->type == "xfs" && mount->HasOption("rtdev");
+}
+
+std::string WhyPartsElsewhere(const std::string& path) {
+  const std::optional<BlockDevice> device = BlockDevice::Find(path);
+  const std::optional<Mount> mount = MountOf(path);
+  if (!device || !mount) return "";
+  const OpenVolume volume(*device);
+  return WhyPartsElsewhere(*mount, volume.reader());
 }
 
 }  // namespace testbed

@@ -1,5 +1,6 @@
 // Finds where the journal of a file system lies on its device, so that the kernel account can tell
-// requests to the journal from other metadata (KernelAccount::RegisterJournal).
+// requests to the journal from other metadata (KernelAccount::RegisterJournal), and whether a file
+// system has parts on other devices.
 //
 //   for (const SectorRange& range : JournalUnder(directory)) {
 //     account->RegisterJournal(range.first, range.sectors);
@@ -15,6 +16,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "device/os/sys_file.h"
 
 namespace testbed {
 
@@ -38,6 +41,17 @@ std::vector<SectorRange> JournalOf(const VolumeReader& read);
 // the disk. Returns nothing where JournalOf does, and when the device cannot be read: that needs
 // root, and some systems refuse it even to root (virtual machines that protect their root disk).
 std::vector<SectorRange> JournalUnder(const std::string& path);
+
+// Returns a sentence for InForce::not_covered (grade.h) when the file system of a mount keeps its
+// journal, or realtime files of xfs, outside of its volume; else an empty string. xfs tells it by
+// the options of the mount, ext4 by its superblock, which `read` reads.
+std::string WhyPartsElsewhere(const Mount& mount, const VolumeReader& read);
+// Returns the same for the file system that holds `path`, as far as it can be seen: ext4's
+// superblock can be read where JournalUnder can read it.
+std::string WhyPartsElsewhere(const std::string& path);
+// Returns whether the file system that holds `path` keeps data outside of its volume: realtime
+// files of xfs.
+bool HasDataElsewhere(const std::string& path);
 
 }  // namespace testbed
 

@@ -24,10 +24,11 @@
 // differently.
 // Discards are left out, as they are neither reads nor writes. The program counts a request at its
 // submission and the device at its completion, so the two may be compared only while the device is
-// at rest (BlockDevice::Quiesce).
+// at rest (DeviceStats::in_flight is 0).
 //
-// A thread without a slot belongs to the kernel or to another process and is counted by its name:
-// "kworker", "jbd2", "xfsaild". An empty flush by a kernel thread is of the file system's journal.
+// A thread without a slot is counted by its name: "kworker", "jbd2", "xfsaild". It belongs to the
+// kernel or to another process, or to a library and has never called the ledger. An empty flush by
+// a kernel thread is of the file system's journal.
 // When nobody called RegisterJournal (some systems do not let even root read the device), metadata
 // that jbd2 writes is counted as journal all the same, and an xfs log as metadata.
 //
@@ -36,7 +37,7 @@
 // thread that submits it 0.2 microseconds (in a tight loop) to 0.4 (between other work;
 // bench/ledger_bench measures it).
 //
-// The maps take about 11 MB in the kernel with slots for 512 threads, and 18.5 kB for each thread
+// The maps take about 12 MB in the kernel with slots for 512 threads, and 20.8 kB for each thread
 // more. They are charged to the cgroup that the process is in at Start. A run with a memory budget
 // starts its account before it enters its cgroup, or pays for the maps there.
 //

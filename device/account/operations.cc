@@ -30,8 +30,9 @@ OpTable& Ops() {
 }  // namespace
 
 const char* FileKindName(FileKind kind) {
-  static constexpr const char* kNames[kFileKinds] = {
-      "data", "log", "doublewrite", "temp", "meta", "other-file", "fs-journal", "fs-metadata"};
+  static constexpr const char* kNames[kFileKinds] = {"data",        "log",        "binlog",
+                                                     "doublewrite", "temp",       "meta",
+                                                     "other-file",  "fs-journal", "fs-metadata"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -18,6 +18,7 @@ namespace testbed {
 enum class FileKind : uint8_t {
   kData,         // pages, tables, sorted runs
   kLog,          // write-ahead log
+  kBinaryLog,    // a server's log of changes, which replicas read
   kDoublewrite,  // torn-page protection
   kTemp,         // spill and scratch files
   kMeta,         // an engine's own catalogue: manifest, superblock, turtle file

@@ -80,7 +80,7 @@ const LibraryCall kCalls[] = {{"send", reinterpret_cast<void*>(&CountedSend)},
 bool WatchWire(void* library) {
   static Mutex mutex;
   LockGuard lock(mutex);
-  // It sends and receives by two of them at least.
+  // A library needs two of these calls at least: one to send and one to receive.
   return ReplaceCalls(library, kCalls) >= 2;
 }
 

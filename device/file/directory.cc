@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "device/error.h"
 #include "device/file/file.h"
@@ -60,6 +61,18 @@ std::vector<std::string> NamesIn(const std::string& directory) {
   if (error != 0) throw Error::Io("list", directory, error);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+void RemoveNew(const std::string& directory, const std::vector<std::string>& before) {
+  std::error_code ignored;
+  try {
+    for (const std::string& name : NamesIn(directory)) {
+      if (std::binary_search(before.begin(), before.end(), name)) continue;
+      std::filesystem::remove_all(directory + "/" + name, ignored);
+    }
+  } catch (const Error&) {
+    // The caller throws the error for which nothing was made.
+  }
 }
 
 void MakeDirectories(const std::string& directory) {

@@ -18,6 +18,10 @@ bool IsDirectoryThere(const std::string& path);
 // Returns the names in the directory, in alphabetical order. Throws when the system does not tell
 // all of them: a name that could not be read is not absent.
 std::vector<std::string> NamesIn(const std::string& directory);
+// Removes from the directory, after something could not be made there, what it did not have when
+// NamesIn returned `before`. It passes over what cannot be removed, and removes nothing when the
+// names that are there now cannot be read.
+void RemoveNew(const std::string& directory, const std::vector<std::string>& before);
 // Makes the directory and its parents, as far as they do not exist, and makes their names durable
 // as SyncParent does.
 void MakeDirectories(const std::string& directory);

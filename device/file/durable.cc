@@ -1,8 +1,6 @@
 #include "device/file/durable.h"
 
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,12 +13,6 @@
 
 namespace testbed {
 namespace {
-
-// Returns whether the file is on a file system whose pages are nowhere but in memory.
-bool IsInMemory(int fd) {
-  struct statfs fs;
-  return ::fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
-}
 
 // Drops all pages of a synced file and returns the bytes that stay cached. The kernel passes over
 // pages that another processor is about to put on its lists, so this tries a few times.

@@ -12,8 +12,9 @@
 namespace testbed {
 
 // Makes a closed file's pages in the page cache agree with the device: writes dirty pages back
-// (fdatasync) and then drops all pages, so that the next read comes from the device. Callers use it
-// for a file that a process may have left behind without closing it in order.
+// (fdatasync) and then drops all pages, so that the next read comes from the device. It drops none
+// where there is no device (tmpfs). Callers use it for a file that a process may have left behind
+// without closing it in order.
 // After a failed write-back the page cache holds pages that the device lacks. They are clean, so no
 // sync writes them. On ext4 not even a new write to such a page helps, if it was the first write to
 // its block: the sync returns 0, but the block's extent stays marked as unwritten and reads as

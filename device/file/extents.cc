@@ -36,7 +36,7 @@ std::vector<FileExtent> FileExtents(const std::string& path) {
       last |= (extent.fe_flags & FIEMAP_EXTENT_LAST) != 0;
       from = extent.fe_logical + extent.fe_length;
       if ((extent.fe_flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC)) != 0) continue;
-      extents.push_back({extent.fe_logical, extent.fe_physical, extent.fe_length});
+      extents.push_back({extent.fe_physical, extent.fe_length});
     }
     if (last) from = UINT64_MAX;
   }

@@ -10,7 +10,7 @@
 namespace testbed {
 
 struct FileExtent {
-  uint64_t logical, physical;  // offsets in bytes: in the file, and on the device
+  uint64_t physical;  // offset on the device, in bytes
   uint64_t bytes;
 };
 

@@ -7,8 +7,9 @@
 //
 // A call is an open, read, write, sync, truncation, reservation of space or punched hole by
 // device/file/file.h, or a start or an end of a read by read_ring.h. A call that is made to fail
-// does nothing. With ENOSPC only calls that can need space are counted and fail. Reads of a mapping
-// are no calls and cannot fail. Thread-safe. While no fault is set, a call costs one load more.
+// does nothing; only the end of a read comes after the read. With ENOSPC only calls that can need
+// space are counted and fail. Reads of a mapping are no calls and cannot fail. Thread-safe. While
+// no fault is set, a call costs one load more.
 #ifndef TESTBED_DEVICE_FILE_FILE_FAULTS_H_
 #define TESTBED_DEVICE_FILE_FILE_FAULTS_H_
 

@@ -1,6 +1,7 @@
 #include "device/file/input_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -8,10 +9,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 
 #include "device/error.h"
 #include "device/os/interrupted.h"
+#include "device/os/signal_guard.h"
 #include "device/os/sys_file.h"
 
 namespace testbed {
@@ -34,6 +35,12 @@ InputFile::InputFile(const InputRequest& request)
     ::close(fd_);
     throw;
   }
+}
+
+InputFile::InputFile(Standard)
+    : request_({.path = "", .name = "standard input", .advice = ""}),
+      fd_(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {
+  if (fd_ < 0) Refuse(std::string("cannot be read: ") + std::strerror(errno));
 }
 
 InputFile::~InputFile() { ::close(fd_); }
@@ -84,6 +91,17 @@ void InputFile::BeginPipe() {
   first_.resize(static_cast<size_t>(std::max<ssize_t>(n, 0)));
 }
 
+// Waits until there is something to read, or the end. Returns false when the user asks to stop
+// meanwhile: the handler of a signal lets a read(2) that waits go on.
+bool InputFile::AwaitPipe() const {
+  constexpr int kLookMs = 100;
+  pollfd ready = {fd_, POLLIN, 0};
+  while (!StopRequested()) {
+    if (::poll(&ready, 1, kLookMs) > 0) return true;
+  }
+  return false;
+}
+
 size_t InputFile::Read(char* buffer, size_t n) {
   if (!first_.empty()) {
     const size_t taken = first_.copy(buffer, n);
@@ -92,7 +110,9 @@ size_t InputFile::Read(char* buffer, size_t n) {
   }
   n = static_cast<size_t>(std::min<uint64_t>(n, left_));
   if (n == 0) return 0;
+  if (!regular_ && !AwaitPipe()) return 0;
   const ssize_t got = Uninterrupted([&] { return ::read(fd_, buffer, n); });
+  if (got < 0 && errno == EAGAIN && !regular_) return Read(buffer, n);  // another process took it
   if (got < 0) Refuse(std::string("cannot be read: ") + std::strerror(errno));
   if (regular_) left_ -= static_cast<uint64_t>(got);
   return static_cast<size_t>(got);
@@ -109,6 +129,9 @@ std::string InputFile::ReadAll(uint64_t most,
     text.resize(size + static_cast<size_t>(std::min<uint64_t>(regular_ ? left_ : kPart, 1 << 24)));
     const size_t got = Read(text.data() + size, text.size() - size);
     text.resize(size + got);
+    if (got == 0 && !regular_ && StopRequested()) {
+      throw Stopped("before " + request_.name + " was read to its end", "the command");
+    }
     if (got == 0) return text;
     if (text.size() > most) RefuseLength(most);
     if (look) look(std::string_view(text).substr(size));
@@ -129,14 +152,7 @@ InputStream::Buffer::int_type InputStream::Buffer::underflow() {
 }
 
 std::string ReadStandardInput(uint64_t most) {
-  std::string text;
-  std::vector<char> part(1 << 16);
-  while (std::cin.read(part.data(), static_cast<std::streamsize>(part.size())) ||
-         std::cin.gcount() > 0) {
-    text.append(part.data(), static_cast<size_t>(std::cin.gcount()));
-    if (text.size() > most) throw Error(Error::kUsage, "standard input " + TooLong(most));
-  }
-  return text;
+  return InputFile(InputFile::Standard{}).ReadAll(most);
 }
 
 }  // namespace testbed

@@ -38,21 +38,27 @@ class InputFile {
  public:
   // Throws Error (kUsage) when the file is not there, cannot be opened or is refused.
   explicit InputFile(const InputRequest& request);
+  struct Standard {};
+  // Reads standard input, of whatever kind it is, from where it stands.
+  explicit InputFile(Standard standard);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   // Reads up to `n` bytes that follow those read before, and returns their number; 0 at the end.
-  // The end of a regular file is where it was when the file was opened. Throws Error (kUsage).
+  // The end of a regular file is where it was when the file was opened. A request to stop ends a
+  // pipe, too, so the caller asks for one (StopRequested) at the end. Throws Error (kUsage).
   size_t Read(char* buffer, size_t n);
-  // Returns the rest of the file. Throws Error (kUsage) when that is more than `most` bytes. `look`
-  // is called with each part as it is read, and may throw before the rest is in memory.
+  // Returns the rest of the file. Throws Error (kUsage) when that is more than `most` bytes, and
+  // Stopped when a request to stop comes while a pipe is read. `look` is called with each part as
+  // it is read, and may throw before the rest is in memory.
   std::string ReadAll(uint64_t most = kMostDocumentBytes,
                       const std::function<void(std::string_view part)>& look = {});
 
  private:
   void CheckKind();
   void BeginPipe();
+  bool AwaitPipe() const;
   [[noreturn]] void Refuse(const std::string& what) const;
   [[noreturn]] void RefuseLength(uint64_t most) const;
 
@@ -85,7 +91,8 @@ class InputStream : public std::istream {
   Buffer buffer_;
 };
 
-// Returns the text of standard input. Throws Error (kUsage) when that is more than `most` bytes.
+// Returns the text of standard input. Throws Error (kUsage) when that is more than `most` bytes,
+// and Stopped at a request to stop.
 std::string ReadStandardInput(uint64_t most = kMostDocumentBytes);
 
 }  // namespace testbed

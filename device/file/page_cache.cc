@@ -34,6 +34,10 @@ struct CachestatPages {
   uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
 
+bool HasItsFilesInMemory(const struct statfs& fs) {
+  return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
+}
+
 uint64_t PageSize() {
   static const uint64_t size = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return size;
@@ -137,6 +141,16 @@ PageCacheUse& PageCacheUse::operator+=(const PageCacheUse& o) {
 bool IsOnOverlay(int fd) {
   struct statfs fs;
   return ::fstatfs(fd, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+bool IsInMemory(int fd) {
+  struct statfs fs;
+  return ::fstatfs(fd, &fs) == 0 && HasItsFilesInMemory(fs);
+}
+
+bool IsInMemory(const std::string& path) {
+  struct statfs fs;
+  return ::statfs(path.c_str(), &fs) == 0 && HasItsFilesInMemory(fs);
 }
 
 PageCacheUse Residency(int fd, const std::string& path, ResidencySource source) {

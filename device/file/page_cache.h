@@ -35,6 +35,12 @@ enum class ResidencySource : uint8_t { kBest, kMincore };
 // sync_file_range(2), find none and succeed.
 bool IsOnOverlay(int fd);
 
+// Returns whether the file is on a file system that has its files in memory alone (tmpfs, ramfs).
+// Kernels since 6.6 accept direct IO there, though there is no device.
+bool IsInMemory(int fd);
+// Returns the same for the file or directory at `path`; false when it cannot be told.
+bool IsInMemory(const std::string& path);
+
 // Returns the sum over all files at or under `path`.
 PageCacheUse Residency(const std::string& path);
 // Returns the use of an open file; `path` is for error messages. kMincore lets tests check the two

@@ -144,7 +144,8 @@ LogRange Log::Impl::Append(size_t size, const std::function<void(char* to)>& fil
   return range;
 }
 
-// Makes room for a group when all are sealed: waits until the leader has written one, or leads.
+// Makes room for a group when all groups are sealed. Waits for the leader to write one. If there is
+// no leader, the calling thread leads.
 void Log::Impl::MakeRoom() {
   if (writing_) {
     done_.wait(latch_);

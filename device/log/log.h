@@ -107,7 +107,7 @@ struct LogOptions {
   // thread.
   uint32_t flush_interval_ms = 0;
   // If false, that thread only writes the log within each interval, and syncs nothing: durability
-  // none. EnsureDurable syncs in any case.
+  // none. WaitDurable syncs all the same.
   bool flush_syncs = true;
 };
 

@@ -31,7 +31,7 @@ LogCopy::~LogCopy() = default;
 // again with the next group, and has the same bytes before that end.
 void LogCopy::Advance(uint64_t most) {
   Lsn written = log_->WrittenLsn();
-  // What lies before the first record of the copy is copied with it, and not a part of it before.
+  // The bytes of the segment before `from` are copied with the first record, and never alone.
   if (written < end_) return;
   if (written - end_ > most) written = end_ + most;
   for (const std::shared_ptr<LogSegment>& segment : log_->impl_->segments_->InService(0)) {
@@ -46,7 +46,7 @@ void LogCopy::Advance(uint64_t most) {
 
 void LogCopy::Finish(Lsn least) {
   log_->Write(std::max(least, from_));
-  Advance(UINT64_MAX);  // what is appended from now on is not waited for
+  Advance(UINT64_MAX);  // it does not wait for records that are appended from now on
   if (file_ != nullptr) EndSegment(false);
   SyncDirectory(directory_);
   ReadAgain();
@@ -96,7 +96,7 @@ void LogCopy::CopyBytes(const LogSegment& segment, Lsn begin, Lsn end) {
     const size_t n = std::min<uint64_t>(buffer_.size(), end - at);
     const size_t got = segment.file->ReadSome(at - header_.first_lsn, buffer_.data(), n);
     if (got > 0) file_->Write(at - header_.first_lsn, buffer_.data(), got);
-    // A segment that grows ends with its last record. What is missing else, ReadAgain tells.
+    // A segment that grows ends with its last record. ReadAgain finds any other missing bytes.
     if (got < n) return;
     at += n;
   }

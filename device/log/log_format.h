@@ -50,7 +50,7 @@ struct SegmentHeader {
 enum class HeaderState : uint8_t {
   kValid,
   kBlank,    // zeros or an empty file: a crash came before the header was written
-  kDamaged,  // any other content, which no crash leaves
+  kDamaged,  // any other content: damage, or a header that a crash cut short (IsHalfMade)
 };
 
 // Writes kSegmentHeaderUsed bytes to `block`, checksum included.

@@ -8,6 +8,7 @@
 #ifndef TESTBED_DEVICE_MACHINE_CGROUP_H_
 #define TESTBED_DEVICE_MACHINE_CGROUP_H_
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ class CgroupFs {
   // Returns the path that stands before /proc/self/mountinfo, /proc/self/cgroup and the mount
   // points that they name.
   virtual std::string prefix() const { return ""; }
+  // Returns how long the kernel may reclaim the pages of a group without any progress.
+  virtual std::chrono::milliseconds patience() const { return std::chrono::seconds(2); }
   static const CgroupFs& System();
 };
 

@@ -138,12 +138,10 @@ void ReadMemory(const std::string& root, HostFacts* facts) {
 
 void ReadRights(const std::string& root, HostFacts* facts) {
   facts->root = geteuid() == 0;
-  // The initial user namespace maps all ids to themselves.
-  const std::vector<std::string> map =
-      SplitWords(ReadSmallFile(root + "/proc/self/uid_map").value_or("0 0 4294967295"));
-  facts->user_namespace = map != std::vector<std::string>{"0", "0", "4294967295"};
-  const std::string status = ReadSmallFile(root + "/proc/self/status").value_or("");
-  const uint64_t effective = std::strtoull(Value(status, "CapEff", ':').c_str(), nullptr, 16);
+  facts->user_namespace =
+      !IsFirstUserNamespace(ReadSmallFile(root + "/proc/self/uid_map").value_or(kUidMapOfFirst));
+  const uint64_t effective =
+      EffectiveCapabilities(ReadSmallFile(root + "/proc/self/status").value_or(""));
   const auto has = [&](int capability) { return (effective >> capability & 1) != 0; };
 #ifndef CAP_PERFMON
   constexpr int CAP_PERFMON = 38, CAP_BPF = 39;  // Linux 5.8
@@ -197,6 +195,15 @@ const char* ReclaimName(Reclaim reclaim) {
       break;
   }
   return "unknown";
+}
+
+// The first user namespace maps all ids to themselves.
+bool IsFirstUserNamespace(const std::string& uid_map) {
+  return SplitWords(uid_map) == SplitWords(kUidMapOfFirst);
+}
+
+uint64_t EffectiveCapabilities(const std::string& status) {
+  return std::strtoull(Value(status, "CapEff", ':').c_str(), nullptr, 16);
 }
 
 HostFacts ReadHostFacts(const std::string& path, const std::string& root) {

@@ -67,6 +67,16 @@ struct HostFacts {
   std::vector<std::pair<std::string, std::string>> Fields() const;
 };
 
+// The text of /proc/self/uid_map, but for its blanks, in the first user namespace; also what stands
+// for it where the kernel has no user namespaces, and no such file.
+inline constexpr char kUidMapOfFirst[] = "0 0 4294967295";
+// Returns whether `uid_map`, the text of /proc/self/uid_map, is that of the first user namespace.
+// In another one root has no rights on the machine, whatever its capabilities.
+bool IsFirstUserNamespace(const std::string& uid_map);
+// Returns the effective capabilities that `status`, the text of /proc/self/status, tells, as a set
+// of bits: the bit CAP_SYS_ADMIN of capabilities(7), and so on.
+uint64_t EffectiveCapabilities(const std::string& status);
+
 // Returns the facts of this machine, this user and `path`. Facts that the machine does not tell are
 // left empty. Tests set `root`, which stands before /proc, /sys and /etc. Throws Error (kIo) when
 // the path does not exist. Thread-safe.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/machine/helper_write.h"
 #include "device/os/sys_file.h"
 
 namespace testbed {
@@ -70,6 +71,19 @@ uint64_t OuterLimit(int version, const std::string& path, const std::string& mou
     }
   }
   return tightest;
+}
+
+// Returns the bytes that are charged to the group; 0 when the kernel does not tell them.
+uint64_t Charged(int version, const std::string& group) {
+  const char* file = version == 1 ? "/memory.usage_in_bytes" : "/memory.current";
+  return ReadNumber(group + file).value_or(0);
+}
+
+std::string PagesStayText(int version, const std::string& group) {
+  return fmt::format(
+      "{} of pages stay in the memory cgroup {}: the kernel does not reclaim them, as where their "
+      "file system takes no writes any more; `testbed scratch clean` tries again",
+      SizeText(Charged(version, group)), group);
 }
 
 void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
@@ -164,6 +178,24 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Attach(const std::string& path, cons
   return budget;
 }
 
+// Keeps the run's memory out of swap, which would be memory beside the budget. Kernels without swap
+// accounting lack the files, and there the budget bounds resident memory alone. When both limits of
+// version 1 are equal, the kernel hits the limit of memory and swap first, and kernels from 6.15 on
+// do not count that in failcnt; so the limit is set only where the machine has swap.
+void MemoryBudget::LimitSwap(const std::string& limit) {
+  const bool has_swap =
+      SplitLines(ReadSmallFile(fs_.prefix() + "/proc/swaps").value_or("")).size() > 1;
+  const std::string file = version_ == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max";
+  if (version_ == 1) WriteSmallFile(path_ + "/memory.swappiness", "0");
+  if (version_ == 1 && !has_swap) return;
+  const int code = WriteSmallFile(path_ + "/" + file, version_ == 1 ? limit : "0");
+  if (code == 0 || !has_swap) return;
+  lacks_ = fmt::format(
+      "{} could not be set ({}), so the run's memory may move into the machine's swap, which "
+      "counts in no budget; end the swap with swapoff -a",
+      file, std::strerror(code));
+}
+
 // Returns an empty string, or why the limit does not hold.
 std::string MemoryBudget::SetLimit(uint64_t limit) {
   const std::string file = path_ + (version_ == 1 ? "/memory.limit_in_bytes" : "/memory.max");
@@ -171,18 +203,7 @@ std::string MemoryBudget::SetLimit(uint64_t limit) {
   if (const int code = WriteSmallFile(file, text); code != 0) {
     return fmt::format("{} could not be set to {}: {}", file, text, std::strerror(code));
   }
-  // Swap would be memory beside the budget. Kernels without swap accounting lack these files, and
-  // there the budget bounds resident memory alone. When both limits of version 1 are equal, the
-  // kernel hits the limit of memory and swap first, and kernels from 6.15 on do not count that in
-  // failcnt; so the limit is set only where the machine has swap.
-  if (version_ == 1) {
-    WriteSmallFile(path_ + "/memory.swappiness", "0");
-    if (SplitLines(ReadSmallFile(fs_.prefix() + "/proc/swaps").value_or("")).size() > 1) {
-      WriteSmallFile(path_ + "/memory.memsw.limit_in_bytes", text);
-    }
-  } else {
-    WriteSmallFile(path_ + "/memory.swap.max", "0");
-  }
+  LimitSwap(text);
   limit_ = ReadNumber(file).value_or(kNoLimit);
   if (limit_ > limit || limit - limit_ >= static_cast<uint64_t>(sysconf(_SC_PAGESIZE))) {
     return fmt::format("{} was set to {} but reads {}", file, text, ReadLine(file));
@@ -256,7 +277,7 @@ bool MemoryBudget::OomKilled() const {
     const std::string events = ReadSmallFile(path_ + "/memory.events").value_or("");
     if (const auto own = FindNumber(events, "oom")) return *own > 0;
   }
-  constexpr uint64_t kNear = 32;  // the limit over what CPUs and huge pages may leave of it
+  constexpr uint64_t kNear = 32;  // a group may be full when 1/32 of its limit is left
   return usage.peak == 0 || usage.peak >= usage.limit - usage.limit / kNear;
 }
 
@@ -286,24 +307,28 @@ MemoryParts MemoryBudget::Parts(uint64_t engine_cache) const {
 }
 
 // Reclaims the group's page cache. Pages that are still charged to a group when it is removed would
-// live on, charged to no group, and be free hits for the next run.
-void MemoryBudget::Reclaim() const {
-  if (version_ == 1) {
-    WriteSmallFile(path_ + "/memory.force_empty", "0");
-    return;
-  }
+// live on, charged to no group, and be free hits for the next run. Returns false when the kernel
+// did not come to an end: a file system that was made read-only by an error takes no dirty pages.
+// The group must then stay, as rmdir(2) would wait for that end with a lock of all cgroups.
+bool MemoryBudget::Reclaim() const {
   for (int i = 0; i < 3; ++i) {
-    const uint64_t usage = ReadNumber(path_ + "/memory.current").value_or(0);
-    if (usage == 0) return;
-    if (WriteSmallFile(path_ + "/memory.reclaim", std::to_string(usage)) == 0) return;
+    const uint64_t charged = Charged(version_, path_);
+    if (charged == 0) return true;
+    const WriteEnd end =
+        WriteInHelper(path_ + (version_ == 1 ? "/memory.force_empty" : "/memory.reclaim"),
+                      version_ == 1 ? "0" : std::to_string(charged), fs_.patience(),
+                      [this] { return Charged(version_, path_); });
+    if (end != WriteEnd::kRefused) return end == WriteEnd::kDone;
   }
+  return true;
 }
 
 std::string MemoryBudget::Remove() {
-  if (removed_) return "";
+  if (removed_ || stuck_) return "";
   const std::string procs = path_ + "/cgroup.procs";
   for (int i = 0; i < kPatience && !ReadLine(procs).empty(); ++i) Pause();
-  if (ReadLine(procs).empty()) Reclaim();
+  stuck_ = ReadLine(procs).empty() && !Reclaim();
+  if (stuck_) return PagesStayText(version_, path_);
   int code = fs_.RemoveDirectory(path_);
   for (int i = 0; i < kPatience / 4 && code == EBUSY; ++i) {
     Pause();
@@ -319,10 +344,10 @@ std::string MemoryBudget::Remove() {
              : fmt::format("the memory cgroup {} still holds the processes {}", path_, inside);
 }
 
-std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
-  std::vector<std::string> sentences;
+MemoryBudget::Leftovers MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
+  Leftovers leftovers;
   const auto hierarchy = FindCgroups(fs, "memory", "memory");
-  if (!hierarchy) return sentences;
+  if (!hierarchy) return leftovers;
   std::vector<std::string> found;
   std::error_code failed;
   std::filesystem::recursive_directory_iterator at(
@@ -336,19 +361,23 @@ std::vector<std::string> MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
     MemoryBudget leftover(fs, hierarchy->version, path, 0, std::move(*lock));
     // Processes that a killed run started would have to be ended first; the user decides that.
     const bool busy = !ReadLine(path + "/cgroup.procs").empty();
-    if (!busy) leftover.Reclaim();
+    if (!busy && !leftover.Reclaim()) {
+      leftovers.kept.push_back(PagesStayText(hierarchy->version, path));
+      continue;
+    }
     const int code = busy ? EBUSY : fs.RemoveDirectory(path);
     if (code == 0) {
-      sentences.push_back(fmt::format("removed the memory cgroup {} of a killed run", path));
+      leftovers.removed.push_back(
+          fmt::format("removed the memory cgroup {} of an earlier, killed run", path));
     } else if (code != ENOENT) {
       std::string inside = ReadLine(path + "/cgroup.procs");
       std::replace(inside.begin(), inside.end(), '\n', ' ');
-      sentences.push_back(fmt::format(
-          "the memory cgroup {} of a killed run could not be removed: {}", path,
+      leftovers.kept.push_back(fmt::format(
+          "the memory cgroup {} of an earlier, killed run could not be removed: {}", path,
           busy ? "it still holds the processes " + inside : std::string(std::strerror(code))));
     }
   }
-  return sentences;
+  return leftovers;
 }
 
 }  // namespace testbed

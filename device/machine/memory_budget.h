@@ -20,11 +20,12 @@
 //
 // A budget works on cgroup v1 (memory.limit_in_bytes and, on a machine with swap,
 // memory.memsw.limit_in_bytes, so that memory cannot escape into swap) and on v2 (memory.max, and
-// memory.swap.max = 0); Create finds out which the machine has. It makes the group in the nearest
-// place that allows it, from the process's own group upward, so an outer limit (a container's)
-// still holds. On v2 a limit of reads (read_limit.h) is set on the same group, which then has to be
-// where the controller io is handed down, too: systemd hands memory down further than io. Create
-// declines when an outer limit is tighter than the budget. Source:
+// memory.swap.max = 0); Create finds out which the machine has. Where the kernel has no swap
+// accounting, lacks() says that swap is not bounded. Create makes the group in the nearest place
+// that allows it, from the process's own group upward, so an outer limit (a container's) still
+// holds. On v2 a limit of reads (read_limit.h) is set on the same group, which then has to be where
+// the controller io is handed down, too: systemd hands memory down further than io. Create declines
+// when an outer limit is tighter than the budget. Source:
 // Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
 //
 // Thread-safe, but for Remove and the destructor. The process that created the group removes it;
@@ -66,8 +67,9 @@ struct MemoryUsage {
 };
 
 // What a process holds, in bytes, by its own page tables (/proc/PID/smaps_rollup, or statm on
-// kernels without it), a source that is independent of cgroups. A page that several processes share
-// counts by its share. From statm, `file` includes shmem.
+// kernels without it), a source that is independent of cgroups. Of a page that several processes
+// share, `anon`, `shmem` and `file` have this process's share, and `rss` has all. From statm each
+// value has all, and `file` includes shmem.
 struct ProcessMemory {
   uint64_t anon = 0, shmem = 0, file = 0, rss = 0;
 };
@@ -129,16 +131,26 @@ class MemoryBudget {
   // per GB, so it belongs to the borders of phases.
   MemoryParts Parts(uint64_t engine_cache) const;
   // Reclaims the group's page cache and removes the group. Waits up to two seconds for its
-  // processes to end. Returns a sentence when it could not remove the group, else an empty string.
-  // The destructor calls it.
+  // processes to end. When the kernel makes no progress with the pages, the group stays with them,
+  // for CleanLeftovers. Returns a sentence when it could not remove the group, else an empty
+  // string. The destructor calls it.
   std::string Remove();
 
   uint64_t limit() const { return limit_; }
+  // Returns a sentence when the budget bounds resident memory alone, because the machine has swap
+  // and the kernel does not count the group's; an empty string when it bounds all memory. Known to
+  // the process that created the group.
+  const std::string& lacks() const { return lacks_; }
   int version() const { return version_; }  // of cgroups: 1 or 2
   const std::string& path() const { return path_; }
 
-  // Removes groups that killed runs left behind. Returns a sentence for each that it found.
-  static std::vector<std::string> CleanLeftovers(const CgroupFs& fs = CgroupFs::System());
+  // Sentences about the groups that killed runs left behind. One that could not be removed most
+  // often has processes, which may disturb a run.
+  struct Leftovers {
+    std::vector<std::string> removed, kept;
+  };
+  // Removes the groups that killed runs left behind.
+  static Leftovers CleanLeftovers(const CgroupFs& fs = CgroupFs::System());
 
  private:
   MemoryBudget(const CgroupFs& fs, int version, std::string path, pid_t owner, DirLock lock);
@@ -146,15 +158,18 @@ class MemoryBudget {
                                                  const std::vector<std::string>& controllers,
                                                  const CgroupFs& fs, std::string* why_not);
   std::string SetLimit(uint64_t limit);
-  void Reclaim() const;
+  void LimitSwap(const std::string& limit);
+  bool Reclaim() const;
 
   const CgroupFs& fs_;
   const int version_;
   const std::string path_;
   uint64_t limit_ = 0;
+  std::string lacks_;
   const pid_t owner_;   // the process that created the group and removes it; 0 after Attach
   const DirLock lock_;  // lock on the group, which says that the group is in use
   bool removed_ = false;
+  bool stuck_ = false;  // the kernel did not reclaim the group's pages
 };
 
 }  // namespace testbed

@@ -1,6 +1,7 @@
 #include "device/machine/read_limit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "device/account/journal.h"
 #include "device/error.h"
 #include "device/machine/cgroup.h"
 #include "device/os/sys_file.h"
@@ -109,10 +111,27 @@ std::vector<std::string> ReadLimit::CleanLeftovers() {
   for (const std::string& path : found) {
     const std::optional<DirLock> lock = TakeLeftoverCgroup(path);
     if (lock && CgroupFs::System().RemoveDirectory(path) == 0) {
-      sentences.push_back(fmt::format("removed the blkio cgroup {} of a killed run", path));
+      sentences.push_back(
+          fmt::format("removed the blkio cgroup {} of an earlier, killed run", path));
     }
   }
   return sentences;
+}
+
+std::string WhyNotAllReads(const BlockDevice& device, const std::string& path) {
+  const std::string why = WhyNotAllReads(device.name(), device.devices());
+  if (!why.empty() || !HasDataElsewhere(path)) return why;
+  return fmt::format(
+      "the file system keeps realtime files on another device than {}, where the "
+      "limit would not hold",
+      device.name());
+}
+
+std::string WhyNotAllReads(const std::string& name, const std::vector<std::string>& devices) {
+  if (devices.size() < 2) return "";
+  return fmt::format(
+      "the file system lies on {} devices ({}), and the limit would hold on {} alone",
+      devices.size(), fmt::join(devices, ", "), name);
 }
 
 }  // namespace testbed

@@ -10,7 +10,7 @@
 // The kernel's block layer (blk-throttle) delays requests that come too early. On cgroup v1 the
 // limit has a blkio group of its own. On v2, where a process is in a single group, it is io.max of
 // the memory budget's group, which needs the controller io for it. Reads through the page cache
-// count when they reach the device. Source:
+// count when they reach the device. Where not all reads do, WhyNotAllReads says so. Source:
 // Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst.
 //
 // The process that created the group removes it. Not thread-safe.
@@ -61,6 +61,13 @@ class ReadLimit {
   const pid_t owner_;
   const DirLock lock_;  // lock on an own group, which says that the group is in use
 };
+
+// Returns a sentence when a limit on `device` does not hold for all reads of the file system of
+// `path`, because it lies on several devices or keeps realtime files elsewhere (journal.h); else an
+// empty string.
+std::string WhyNotAllReads(const BlockDevice& device, const std::string& path);
+// Returns the same, as to devices, for the device `name` of a file system that lies on `devices`.
+std::string WhyNotAllReads(const std::string& name, const std::vector<std::string>& devices);
 
 }  // namespace testbed
 

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -114,19 +113,6 @@ int OpenFreeLoop(std::string* node) {
   return n;
 }
 
-// Returns whether "/" is the root of a mount. A private mount namespace needs that, as "/" is made
-// private. In a folder entered by a plain chroot, "/" is not.
-bool RootIsAMountPoint() {
-#ifdef STATX_ATTR_MOUNT_ROOT
-  struct statx st;
-  if (::statx(AT_FDCWD, "/", 0, STATX_BASIC_STATS, &st) == 0 &&
-      (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) {
-    return (st.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  }
-#endif
-  return true;
-}
-
 }  // namespace
 
 const char* FileSystemName(FileSystem file_system) {
@@ -151,29 +137,6 @@ void EnterPrivateMountNamespace() {
   entered = ::getpid();
 }
 
-bool ScratchDevice::Available(std::string* why) {
-  std::string reason;
-  if (::geteuid() != 0) {
-    reason = "a scratch device needs root: run as root, or leave --scratch out";
-  } else if (!RootIsAMountPoint()) {
-    reason =
-        "a scratch device needs mounts of its own, and in a plain chroot no process can have them: "
-        "bind the folder to itself (mount --bind DIR DIR) before entering it, or use a container";
-  } else {
-    const int control = ::open("/dev/loop-control", O_RDWR | O_CLOEXEC);
-    if (control < 0) {
-      reason = std::string(
-                   "a scratch device needs loop devices, and /dev/loop-control cannot be "
-                   "opened: ") +
-               std::strerror(errno);
-    } else {
-      ::close(control);
-    }
-  }
-  if (why != nullptr) *why = reason;
-  return reason.empty();
-}
-
 uint64_t ScratchDevice::MinimumBytes(FileSystem file_system) {
   // mkfs.xfs refuses less than 300 MB. Below 64 MiB, the journal of ext4 is too small to be
   // typical.
@@ -182,7 +145,7 @@ uint64_t ScratchDevice::MinimumBytes(FileSystem file_system) {
 
 std::unique_ptr<ScratchDevice> ScratchDevice::Create(const ScratchOptions& options) {
   std::string why;
-  if (!Available(&why)) throw Error(Error::kUsage, why);
+  if (!Available(&why, options.directory)) throw Error(Error::kUsage, why);
   if (options.bytes < MinimumBytes(options.file_system)) {
     throw Error(Error::kUsage, std::string("a scratch device with ") +
                                    FileSystemName(options.file_system) + " needs at least " +

@@ -15,9 +15,10 @@
 // leaves a half-written image or an empty mount point, which CleanLeftovers and the next Create in
 // that directory remove. An image or mount point that is in use has a lock, which its owner holds.
 //
-// A scratch device needs root. Create must run before the process starts threads: a mount namespace
-// belongs to a thread, and a new thread inherits the namespace of its creator. Forked children
-// share it and may use the file system; only the process that created the device unmounts it.
+// A scratch device needs root of the machine, with CAP_SYS_ADMIN. Create must run before the
+// process starts threads: a mount namespace belongs to a thread, and a new thread inherits the
+// namespace of its creator. Forked children share it and may use the file system; only the process
+// that created the device unmounts it.
 //
 // The device finds what it mounts, formats or shuts down by descriptors and not by name, as anyone
 // who may write to the directory can give the name to another file. It refuses a directory in which
@@ -45,7 +46,7 @@ enum class FileSystem : uint8_t { kExt4, kXfs };
 const char* FileSystemName(FileSystem file_system);  // "ext4", "xfs"
 
 struct ScratchOptions {
-  std::string directory;  // place of the image, on a file system with direct IO
+  std::string directory;  // place of the image, on a disk and a file system with direct IO
   uint64_t bytes = 0;     // at least MinimumBytes; rounded up to a full MiB
   FileSystem file_system = FileSystem::kExt4;
   // An existing directory to mount on. The mount covers it for this process while the device lives.
@@ -63,9 +64,13 @@ struct ScratchOptions {
 
 class ScratchDevice {
  public:
-  // Returns whether this user on this machine can have a scratch device. If not, sets *why to a
-  // sentence, unless `why` is null.
-  static bool Available(std::string* why);
+  // Returns whether this user on this machine can have a scratch device with its image in
+  // `directory`. If not, sets *why to a sentence, unless `why` is null. A directory in memory is
+  // refused: the device would be no device, and its pages memory beside a run's budget.
+  static bool Available(std::string* why, const std::string& directory = ".");
+  // Returns a sentence when a root user with these texts of /proc/self/status and
+  // /proc/self/uid_map may not mount file systems and make loop devices; else an empty string.
+  static std::string WhyNoRights(const std::string& status, const std::string& uid_map);
   // Returns the smallest ScratchOptions::bytes for the file system.
   static uint64_t MinimumBytes(FileSystem file_system);
   // Readahead in KiB that a scratch device begins with: the kernel's default for a new device.

@@ -1,6 +1,7 @@
 #include "device/os/dir_lock.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "device/os/regular_file.h"
 
 namespace testbed {
 namespace {
@@ -61,6 +63,10 @@ class LockedDirectories {
     }
     return std::nullopt;
   }
+  // The thread that forks holds the mutex meanwhile, so that the child finds it free and the list
+  // whole.
+  void BeforeFork() NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
+  void AfterFork() NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
  private:
   Mutex mutex_;
@@ -69,7 +75,12 @@ class LockedDirectories {
 
 // A database may be closed after the static objects are gone, so this object is never destroyed.
 LockedDirectories& TheLocked() {
-  static auto* const locked = new LockedDirectories;
+  static LockedDirectories* const locked = [] {
+    auto* const made = new LockedDirectories;
+    ::pthread_atfork([] { TheLocked().BeforeFork(); }, [] { TheLocked().AfterFork(); },
+                     [] { TheLocked().AfterFork(); });
+    return made;
+  }();
   return *locked;
 }
 
@@ -91,7 +102,7 @@ void CheckLockedDirectory(const std::string& path) {
 // An exception of the body ends in the destructor, which unlocks the directory. It does so only
 // where the lock was taken: the descriptor of a lock that somebody else holds is closed alone.
 DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() {
-  fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fd_ = AboveStandardStreams(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd_ < 0) throw Error::Io("open", dir, errno);
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) {
     owner_ = ::getpid();
@@ -109,7 +120,8 @@ DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() 
 
 std::optional<DirLock> DirLock::Try(const std::string& dir) {
   DirLock lock;
-  lock.fd_ = ::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  lock.fd_ =
+      AboveStandardStreams(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (lock.fd_ < 0 || ::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
   lock.owner_ = ::getpid();
   TheLocked().Add(lock.fd_, dir);

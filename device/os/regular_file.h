@@ -21,12 +21,26 @@
 
 namespace testbed {
 
-// Opens the file as open(2) does with these flags and O_CLOEXEC, and returns its descriptor, or -1
-// with errno set. Throws Error (kIo) when the path is neither a regular file nor a directory. The
-// caller owns the descriptor.
+// Returns `fd`, or a copy above the descriptors of the standard streams that replaces it; -1 with
+// errno set when the system makes none, and when `fd` is -1. A program may have closed its standard
+// streams. What it prints would be written into a file that has one of their descriptors, and a
+// descriptor that it opens anew, as daemons do, would close the file.
+inline int AboveStandardStreams(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  const int above = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int code = errno;
+  ::close(fd);
+  errno = code;
+  return above;
+}
+
+// Opens the file as open(2) does with these flags and O_CLOEXEC, and returns its descriptor, which
+// is above those of the standard streams, or -1 with errno set. Throws Error (kIo) when the path is
+// neither a regular file nor a directory. The caller owns the descriptor.
 inline int OpenRegularFile(const std::string& path, int flags, mode_t mode = 0644) {
   const auto open = [&](int more) {
-    return Uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC | more, mode); });
+    return AboveStandardStreams(
+        Uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC | more, mode); }));
   };
   const int fd = open(O_NONBLOCK | O_NOCTTY);
   const int code = errno;

@@ -14,8 +14,8 @@
 // caught: an action that must not be lost then needs a note on disk too, as ReadaheadGuard keeps
 // one. A signal that was ignored before (nohup) stays ignored. SIGPIPE does nothing, so that a
 // write to a pipe that its reader closed fails with EPIPE: a reader that has seen enough must not
-// end a run. Nor does SIGXFSZ, so that a write beyond the limit of a file's size (ulimit -f) fails
-// with EFBIG, and the error names the file.
+// end a run. SIGXFSZ does nothing either, so that a write beyond the limit of a file's size (ulimit
+// -f) fails with EFBIG, and the error names the file.
 //
 // A forked child inherits handlers and actions, but actions run only in the process that made them.
 // All functions are thread-safe.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -142,6 +143,13 @@ std::vector<Mount> ReadMounts(const std::string& prefix) {
                       std::strtoull(words[0].c_str(), nullptr, 10)});
   }
   return mounts;
+}
+
+std::optional<uint64_t> MountIdOf(const std::string& path) {
+  struct statx at;
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &at) != 0) return std::nullopt;
+  if ((at.stx_mask & STATX_MNT_ID) == 0) return std::nullopt;
+  return at.stx_mnt_id;
 }
 
 std::optional<uint64_t> ProcessStartTime(pid_t pid) {

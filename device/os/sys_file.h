@@ -43,13 +43,15 @@ struct Mount {
   std::string source;  // "/dev/vda"
   // The options of the mount and of the file system, joined by a comma.
   std::string options;
-  uint64_t id = 0;  // statx(2) tells it of a file (stx_mnt_id)
+  uint64_t id = 0;  // see MountIdOf
   // Returns whether an option has the name: "memory", or "resuid" for "resuid=65534".
   bool HasOption(std::string_view name) const;
 };
 // Returns the mounts in the order of the file: a later mount covers an earlier mount at the same
 // point. Tests set `prefix`, which stands before /proc.
 std::vector<Mount> ReadMounts(const std::string& prefix = "");
+// Returns the id of the mount that holds the file; nothing when the kernel does not tell it.
+std::optional<uint64_t> MountIdOf(const std::string& path);
 
 // Returns when the process started, in clock ticks since boot; nothing when there is no such
 // process. The kernel reuses process ids, but not pairs of id and start time.

@@ -52,8 +52,9 @@ class Host {
   // Throws the error of the first write to the pages that failed.
   void ThrowIfFailed() const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  // Forgets what failed in writing a snapshot; returns what has failed since.
+  // Forgets the failure of the snapshot before.
   void BeginSnapshot();
+  // Returns the first failure of a write to a snapshot since BeginSnapshot, if there was one.
   std::optional<Error> SnapshotFailure() const;
   // Ends the tree with a reason, unless it has ended; later calls of ThrowIfDead throw the first.
   void Die(const Error& reason);

@@ -9,7 +9,7 @@
 namespace testbed::bf_tree {
 namespace {
 
-constexpr uint64_t kMostRows = 256;  // that a cursor copies at once
+constexpr uint64_t kMostRows = 256;  // the most rows that a cursor copies at once
 
 Error FailedBefore() {
   return Error(Error::kRun,

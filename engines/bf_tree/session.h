@@ -49,7 +49,7 @@ class BfTreeSession : public Session {
   BfTreeEngine* const engine_;
   Gate::Member member_;
   LearnedTables<Tables, Table> tables_;
-  std::string key_;       // of a call, with the table's prefix
+  std::string key_;       // the key of a call, with the table's prefix
   std::string value_;     // what Get has copied
   std::string encoded_;   // a value with one byte more
   uint64_t misses_ = 0;   // reads of pages

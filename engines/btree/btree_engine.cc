@@ -135,14 +135,12 @@ class BtreeSession : public Session {
       multi_bytes_.append(key);
     }
   }
-  // Looks multi_keys_ up, all of them in flight together.
+  // Looks multi_keys_ up, all of them in flight together, or by turns where pages are in the pool.
   void GetTogether(TableId table, std::vector<FoundRow>* rows) {
     Table(table);
     rows->resize(multi_keys_.size());
     try {
-      for (uint32_t i = 0; i < multi_keys_.size(); ++i) {
-        multi_->Start(i, table, multi_keys_[i], nullptr);
-      }
+      multi_->StartAll(table, multi_keys_);
       for (size_t ended = 0; ended < multi_keys_.size(); ++ended) {
         FoundRow row;
         const uint32_t i = multi_->Finish(&row.found, &row.value);
@@ -174,7 +172,7 @@ class BtreeSession : public Session {
   btree::Tree* Table(TableId table) const {
     btree::Tree* tree = table != btree::kCatalogueTable ? store_->Table(table) : nullptr;
     if (tree == nullptr) {
-      throw Error(Error::kRun, "btree: table " + std::to_string(table) + " was not opened");
+      throw Error(Error::kUsage, "btree: table " + std::to_string(table) + " was not opened");
     }
     return tree;
   }

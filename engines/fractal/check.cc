@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -64,6 +66,8 @@ class Checker {
                                    uint32_t drawn);
   bool ReadNode(BlockId block, const BlockPlace& place, Node* node);
   void CheckLeaf(const Node& node, const BlockPlace& place, const std::vector<KeyRange>& ranges);
+  std::vector<Message> WaitingMessages(const KeyRange& range) const;
+  void CountRows(const Basement& rows, const KeyRange& range);
   void CheckInner(const Node& node, const BlockPlace& place, const std::vector<KeyRange>& ranges);
   void CountParts(const Node& node, const BlockPlace& place);
   void Progress();
@@ -76,8 +80,9 @@ class Checker {
   BlockTable::Blocks blocks_;
   std::unordered_set<BlockId> reached_;
   std::optional<Lsn> log_end_;
-  TreeStats* tree_ = nullptr;  // statistics of the table that is being checked
-  std::string table_;          // name of that table
+  TreeStats* tree_ = nullptr;       // statistics of the table that is being checked
+  std::vector<const Part*> above_;  // the parts that lead from the root to the node that is walked
+  std::string table_;               // name of that table
   uint64_t rows_bytes_ = 0, message_bytes_ = 0, header_bytes_ = 0, padding_bytes_ = 0;
   std::map<uint32_t, PageCount> nodes_;  // by level
   uint64_t done_ = 0;
@@ -223,16 +228,49 @@ void Checker::CountParts(const Node& node, const BlockPlace& place) {
   count.bytes += place.bytes;
 }
 
+// Returns the newest message of each key in the range that waits above the leaf, in key order. What
+// lies higher is newer.
+std::vector<Message> Checker::WaitingMessages(const KeyRange& range) const {
+  std::optional<std::string_view> high;
+  if (range.high) high = *range.high;
+  std::vector<Message> newest;
+  for (size_t level = above_.size(); level-- > 0;) {  // from the oldest messages up
+    std::vector<Message> newer, both;
+    above_[level]->buffer->Range(range.low, high, &newer);
+    // Of two messages with one key, set_union keeps that of its first range.
+    std::set_union(newer.begin(), newer.end(), newest.begin(), newest.end(),
+                   std::back_inserter(both),
+                   [](const Message& a, const Message& b) { return a.key < b.key; });
+    newest = std::move(both);
+  }
+  return newest;
+}
+
+// Counts the rows of a part of a leaf as a scan finds them, which lays the messages that wait above
+// the leaf over its rows.
+void Checker::CountRows(const Basement& rows, const KeyRange& range) {
+  const auto count = [this](std::string_view key, std::string_view value) {
+    ++tree_->rows;
+    tree_->key_bytes += key.size();
+    tree_->value_bytes += value.size();
+  };
+  uint32_t at = 0;
+  for (const Message& message : WaitingMessages(range)) {
+    for (; at < rows.count() && rows.key(at) < message.key; ++at) {
+      count(rows.key(at), rows.value(at));
+    }
+    if (at < rows.count() && rows.key(at) == message.key) ++at;
+    if (!message.erase) count(message.key, message.value);
+  }
+  for (; at < rows.count(); ++at) count(rows.key(at), rows.value(at));
+}
+
 void Checker::CheckLeaf(const Node& node, const BlockPlace& place,
                         const std::vector<KeyRange>& ranges) {
   LevelStats& level = tree_->levels[0];
   for (size_t p = 0; p < node.parts.size(); ++p) {
     const Basement& rows = *node.parts[p].rows;
-    for (uint32_t i = 0; i < rows.count(); ++i) {
-      tree_->key_bytes += rows.key(i).size();
-      tree_->value_bytes += rows.value(i).size();
-    }
-    tree_->rows += rows.count();
+    CountRows(rows, ranges[p]);
     ++level.pages;
     level.entries += rows.count();
     const double fill = static_cast<double>(rows.bytes().size()) / header_.page_size;
@@ -313,14 +351,16 @@ std::optional<TreePage> Checker::WalkNode(BlockId block, uint32_t level, const K
   TreePage page;
   page.page = block;
   page.level = node.height;
-  page.entries = node.parts.size();
+  page.entries = node.leaf() ? node.RowsInMemory() : node.parts.size();
   page.fill = static_cast<double>(node.raw_bytes()) / static_cast<double>(header_.node_size);
   page.low = KeyText(range.low);
   if (range.high) page.high = KeyText(*range.high);
   if (!node.leaf()) {
     for (size_t p = 0; p < node.parts.size(); ++p) {
+      above_.push_back(&node.parts[p]);
       auto child =
           WalkNode(node.parts[p].child, node.height - 1, ranges[p], drawn > 0 ? drawn - 1 : 0);
+      above_.pop_back();
       if (!child || drawn < 2) continue;
       if (page.children.size() < options_.shape_children || p + 1 == node.parts.size()) {
         page.children.push_back(std::move(*child));

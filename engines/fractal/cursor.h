@@ -85,8 +85,8 @@ class FractalCursor : public Cursor {
   uint64_t epoch_ = 0;
   bool forward_ = true;
   bool on_row_ = false;
-  bool base_on_ = false;            // base_ stands on a row that the cursor has not returned yet
-  std::optional<Message> overlay_;  // the session's next write that the cursor has not returned yet
+  bool base_on_ = false;            // base_ stands on a row at or behind the current row
+  std::optional<Message> overlay_;  // the session's first write at or behind the current row
   // The current row is a row of base_, a write of overlay_, or both.
   bool from_base_ = false;
   bool from_overlay_ = false;

@@ -33,7 +33,7 @@ struct DecodedRecord {
   std::string_view name;
   TransactionParts::Part part;
 };
-// Each throws Error (kCorruption) when the bytes are not well-formed.
+// DecodeRecord and NextOperation throw Error (kCorruption) when the bytes are not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
 // Takes the next operation off the front. Returns false at the end.
 bool NextOperation(std::string_view* operations, RowWrite* op);

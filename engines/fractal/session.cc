@@ -84,7 +84,7 @@ void FractalSession::Erase(TableId table, std::string_view key) {
 Tree* FractalSession::Table(TableId table) const {
   Tree* tree = store_->Table(table);
   if (tree == nullptr) {
-    throw Error(Error::kRun, "fractal: table " + std::to_string(table) + " was not opened");
+    throw Error(Error::kUsage, "fractal: table " + std::to_string(table) + " was not opened");
   }
   return tree;
 }

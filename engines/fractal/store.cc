@@ -213,7 +213,8 @@ void Store::Checkpoint() {
 }
 
 void Store::NoteLogGrowth(Lsn end) {
-  if (end - replay_from_.load(std::memory_order_relaxed) < options_.checkpoint_log_bytes) return;
+  const Lsn from = replay_from_.load(std::memory_order_relaxed);
+  if (LogGrowth(from, end) < options_.checkpoint_log_bytes) return;
   {
     LockGuard lock(wake_mutex_);
     if (checkpoint_wanted_) return;

@@ -69,6 +69,10 @@ struct StoreOptions {
   LogOptions log;
 };
 
+// Returns the bytes of log from `from`, where a replay begins, to `end`, where a commit ends. They
+// are 0 when a checkpoint that began after the commit has moved `from` behind `end`.
+inline uint64_t LogGrowth(Lsn from, Lsn end) { return end > from ? end - from : 0; }
+
 // A RecoveryReport says what was done when the database was opened.
 struct RecoveryReport {
   uint64_t log_bytes = 0, transactions = 0, rows = 0;
@@ -78,17 +82,29 @@ class StoreClient;
 
 class Store {
  public:
+  // Returns whether `dir` holds a database.
   static bool Exists(const std::string& dir);
+  // Opens the database in `dir`, and recovers it if needed; makes it when `dir` holds none and
+  // options.create is set. Throws Error: kUsage when there is no database, the options are not
+  // those of the database or another process has it open; kCorruption when it is damaged; kIo.
   static std::unique_ptr<Store> Open(const std::string& dir, const StoreOptions& options);
+  // Takes a checkpoint, unless the store is out of service. Clients must have been destroyed.
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  // Returns the table, and makes it when it does not exist. The tree stays owned by the store.
+  // Throws Error: kUsage when the name is too long or there are too many tables; kIo when the store
+  // is out of service.
   Tree* OpenTable(const std::string& name);
+  // Returns the table of that number; null when there is none.
   Tree* Table(uint32_t table) const {
     return table < kMaxTables ? tables_[table].load(std::memory_order_acquire) : nullptr;
   }
+  // Writes all dirty nodes and makes all commits durable, and truncates the log. Throws Error when
+  // a write or sync fails.
   void Checkpoint();
+  // Changes the size of the cache, and evicts what is beyond it. Throws what Cache::Evict throws.
   void ResizeCache(uint64_t bytes);
 
   const StoreOptions& options() const { return options_; }
@@ -198,9 +214,13 @@ class StoreClient {
   StoreClient(const StoreClient&) = delete;
   StoreClient& operator=(const StoreClient&) = delete;
 
-  // The operations have no more than StoreOptions::transaction_bytes of messages.
+  // Writes the rows atomically, and returns when the commit is as durable as the options demand.
+  // The rows have no more than StoreOptions::transaction_bytes of messages. Throws Error when the
+  // commit failed.
   void Commit(std::span<const RowWrite> operations);
+  // Returns whether the table has a committed row of that key; if so, sets *value.
   bool Get(const Tree* tree, std::string_view key, std::string* value);
+  // Copies the basement of the table that `bound` and `key` name (Tree::Bound).
   void CopyBasement(const Tree* tree, Tree::Bound bound, std::string_view key, BasementCopy* copy);
   const ReadCounters& reads() const { return reads_; }
 

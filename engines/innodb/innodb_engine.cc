@@ -3,6 +3,7 @@
 #include <mysql.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "device/account/ledger.h"
 #include "engines/innodb/server.h"
@@ -57,41 +58,9 @@ std::vector<std::pair<std::string, std::string>> InnodbEngine::EffectiveSettings
       {"compression", s.compressed ? "zlib" : "none"},
       {"key_block_size", std::to_string(s.key_block_size)},
   };
-  std::map<std::string, std::string> variables = server_.Variables();
-  for (const char* name : {"version",
-                           "innodb_page_size",
-                           "innodb_buffer_pool_size",
-                           "innodb_buffer_pool_chunk_size",
-                           "innodb_flush_method",
-                           "innodb_use_native_aio",
-                           "innodb_flush_log_at_trx_commit",
-                           "innodb_doublewrite",
-                           "innodb_log_file_size",
-                           "innodb_log_buffer_size",
-                           "innodb_log_file_buffering",
-                           "innodb_change_buffering",
-                           "innodb_read_ahead_threshold",
-                           "innodb_random_read_ahead",
-                           "innodb_flush_neighbors",
-                           "innodb_adaptive_hash_index",
-                           "innodb_io_capacity",
-                           "innodb_io_capacity_max",
-                           "innodb_lru_scan_depth",
-                           "innodb_checksum_algorithm",
-                           "innodb_compression_algorithm",
-                           "innodb_compression_level",
-                           "innodb_max_dirty_pages_pct",
-                           "innodb_purge_threads",
-                           "innodb_read_io_threads",
-                           "innodb_write_io_threads"}) {
-    const auto it = variables.find(name);
-    if (it != variables.end()) all.emplace_back(name, it->second);
-  }
-  for (const std::string& option : s.server_options) {
-    std::string name = option.substr(2, option.find('=') - 2);
-    std::replace(name.begin(), name.end(), '-', '_');
-    const auto it = variables.find(name);
-    if (it != variables.end()) all.emplace_back(name, it->second);
+  for (auto& variable :
+       mariadb::ToldVariables(server_.Variables(), "innodb_", s.shared, s.server_options)) {
+    all.push_back(std::move(variable));
   }
   return all;
 }

@@ -25,10 +25,11 @@ void Pause(milliseconds* pause) {
   *pause = std::min(*pause * 2, kLongestPause);
 }
 
-// The server gives a shrink up when it can free too few pages, as those of sessions that write are
-// dirty or in use. So after the first try the page cleaner writes dirty pages as soon as there are
-// any. A checkpoint would write them, too, but InnoDB ends that statement only when the checkpoint
-// has reached the end of the log, which each session that writes moves on: it may wait for ever.
+// The server gives a shrink up when it can free too few pages, as the pages of sessions that write
+// are dirty or in use. So after the first try the page cleaner is told to write dirty pages as soon
+// as there are any. A checkpoint would write them, too. But InnoDB ends that statement only when
+// the checkpoint has reached the end of the log. While sessions write, the log's end moves on, and
+// the statement may wait for ever.
 void RequestSize(const mariadb::Ask& ask, uint64_t bytes, milliseconds patience) {
   mariadb::ChangedVariables changed("innodb", ask);
   const auto end = steady_clock::now() + patience;
@@ -48,7 +49,8 @@ void RequestSize(const mariadb::Ask& ask, uint64_t bytes, milliseconds patience)
       }
     }
     if (first) {
-      // The server would lower the first one to the second, and not raise it again.
+      // The low-water mark (lwm) is changed first. Else the server would lower it to the new
+      // percentage by itself, and ChangedVariables would not know the value to restore.
       changed.Set("innodb_max_dirty_pages_pct_lwm", "0");
       changed.Set("innodb_max_dirty_pages_pct", "0.001");
     }

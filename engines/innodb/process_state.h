@@ -63,7 +63,8 @@ class ProcessState {
 };
 
 // Returns the first complaint of InnoDB in `text`, without its date. If InnoDB has none, returns
-// the server's first one; otherwise those follow from InnoDB's.
+// the server's first one. The server complains, too, when InnoDB has failed, but it does not say
+// why.
 std::string FirstComplaint(const std::string& text);
 
 }  // namespace testbed::innodb

@@ -40,21 +40,6 @@ mariadb::PurgeState PurgeOf(std::map<std::string, uint64_t> status) {
 
 std::string SystemFile(const std::string& dir) { return dir + "/ibdata1"; }
 
-// Removes from `dir` what was not there when its names were `before`, after a database could not be
-// made. Removes nothing when the names that are there now cannot be read.
-void RemoveNew(const std::string& dir, const std::vector<std::string>& before) {
-  std::error_code ignored;
-  try {
-    for (const std::string& name : NamesIn(dir)) {
-      if (!std::binary_search(before.begin(), before.end(), name)) {
-        fs::remove_all(dir + "/" + name, ignored);
-      }
-    }
-  } catch (const Error&) {
-    // The caller throws the error for which the database could not be made.
-  }
-}
-
 void CheckName(const std::string& name) {
   if (!name.empty() && name.size() <= kLongestName && name.back() != ' ' &&
       name.find_first_of(std::string_view("`\0", 2)) == std::string::npos) {
@@ -183,6 +168,7 @@ Server::Server(const std::string& dir, const Settings& settings)
       Start();
       Prepare();
     });
+    if (!settings_.server_options.empty()) CheckOptions();
   } catch (...) {
     service_.Run([this] { Stop(); });
     if (is_new) RemoveNew(dir_, before);
@@ -192,6 +178,17 @@ Server::Server(const std::string& dir, const Settings& settings)
   lazy_ = std::make_unique<LazySync>(
       milliseconds(std::max(1u, settings_.lazy_interval_ms)),
       [this] { return commits_.load(std::memory_order_relaxed); }, [this] { SyncLazily(); });
+}
+
+// Throws Error (kUsage) when the server has taken an option of the user in another way.
+void Server::CheckOptions() {
+  const std::map<std::string, std::string> variables = Variables();
+  try {
+    mariadb::CheckServerOptions("innodb", settings_.shared, settings_.server_options, variables);
+  } catch (const Error&) {
+    EndPurge();  // the constructor ends the server
+    throw;
+  }
 }
 
 // Waits until the purge has nothing to do. A purge that opens a table while the server ends may
@@ -242,7 +239,7 @@ void Server::Prepare() {
   connection_ = std::make_unique<Connection>(library_);
   if (!Recognises(dir_)) {
     connection_->Run(fmt::format("CREATE DATABASE {}", kSchema));
-    // A database that no checkpoint has cannot be recovered.
+    // A new database can be recovered only after its first checkpoint.
     connection_->Run(mariadb::kCheckpointNow);
     SyncDirectory(dir_);
   }

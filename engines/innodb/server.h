@@ -107,6 +107,7 @@ class Server {
 
   void MakeThreadKnown();
   void Start();
+  void CheckOptions();
   void EndPurge() noexcept;
   void Stop();
   void Prepare();

@@ -185,7 +185,7 @@ MDB_txn* Environment::BeginWrite() {
 // after both. So each failure counts as one of a sync (commit_failure.h). Without durability
 // (MDB_NOSYNC) a commit has no sync, and its failure is not noted.
 void Environment::CommitWrite(MDB_txn* txn) {
-  writer_.End();  // LMDB lets the next writer in early
+  writer_.End();  // before mdb_txn_commit, which lets the next writer in before it returns
   CallMark mark(FileKind::kData);
   int code = 0;
   failure_.Commit([&] {

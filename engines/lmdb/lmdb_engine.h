@@ -7,8 +7,8 @@
 // the engine's thread, within lazy_interval_ms. With none (MDB_NOSYNC) nothing is synced, and a
 // power cut can destroy the database. Flush, Checkpoint, Settle and the destructor sync all
 // commits, which with sync are durable already; LMDB has no other work to wait for. After a failed
-// commit or sync the engine takes no more writes until it is opened again, although LMDB itself
-// would.
+// sync, and unless durability is none after a failed commit, the engine takes no more writes until
+// it is opened again, although LMDB itself would.
 //
 // Counting: LMDB calls the operating system itself, so its IO is not counted at the file level. Its
 // files are registered in the ledger, so that the kernel level can count their block IO.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,16 +51,14 @@ class AppendLog {
   void Append(std::span<const std::string_view> parts) {
     const LogRange range = log_->Append(parts);
     if (durability_ == Durability::kSync) log_->WaitDurable(range.end);
-    if (range.end - begin_.load(std::memory_order_relaxed) > keep_ + 2 * segment_bytes()) {
-      Truncate(range.end - keep_);
-    }
+    const Lsn begin = begin_.load(std::memory_order_relaxed);
+    const uint64_t segment = log_->options().segment_bytes;
+    if (const auto point = TruncationPoint(begin, range.end, keep_, segment)) Truncate(*point);
   }
   Log* log() { return log_.get(); }
   uint64_t keep() const { return keep_; }
 
  private:
-  uint64_t segment_bytes() const { return log_->options().segment_bytes; }
-
   // Truncates the log before `lsn`. Returns at once when another thread is truncating.
   void Truncate(Lsn lsn) {
     if (!truncation_.try_lock()) return;
@@ -287,6 +286,11 @@ bool NextRow(std::string_view* record, Row* row) {
           record->substr(words[1], words[2])};
   record->remove_prefix(words[1] + words[2]);
   return true;
+}
+
+std::optional<Lsn> TruncationPoint(Lsn begin, Lsn end, uint64_t keep, uint64_t segment_bytes) {
+  if (end <= begin || end - begin <= keep + 2 * segment_bytes) return std::nullopt;
+  return end - keep;
 }
 
 std::string LogDirectory(const std::string& dir) { return dir + "/append-log"; }

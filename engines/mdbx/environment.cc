@@ -115,9 +115,17 @@ void Environment::Open() {
 // libmdbx does not tell where the mapping lies, so this looks it up. A line of the list is
 // "begin-end permissions offset device inode    path"; a mapping whose parts have different advice
 // is several lines. The largest mapping of the file is libmdbx's: others are made to measure it.
+// The list writes a newline of a path as "\012".
 void Environment::FindMapping() {
   const std::string file = fs::canonical(DataFile(dir_)).string();
-  const std::string ending = " " + file;
+  std::string ending = " ";
+  for (const char c : file) {
+    if (c == '\n') {
+      ending += "\\012";
+    } else {
+      ending += c;
+    }
+  }
   std::ifstream maps("/proc/self/maps");
   uintptr_t begin = 0, end = 0;
   for (std::string line; std::getline(maps, line);) {

@@ -84,9 +84,11 @@ EngineCounters MdbxEngine::Counters() const {
   EngineCounters counters;
   const MDBX_envinfo info = env_.Info();
   LockGuard lock(mutex_);
+  // The handles come first: the snapshot must have each table.
+  const std::vector<MDBX_dbi> tables = env_.Tables();
   snapshot_.Refresh();
   uint64_t used = 0, depth = 0, rows = 0;
-  for (const MDBX_dbi table : env_.Tables()) {
+  for (const MDBX_dbi table : tables) {
     MDBX_stat stat;
     env_.Check(::mdbx_dbi_stat(snapshot_.txn(), table, &stat, sizeof stat), "counting pages");
     used += stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages;

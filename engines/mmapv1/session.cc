@@ -61,10 +61,7 @@ void Mmapv1Session::Put(TableId table, std::string_view key, std::string_view va
     throw Error(Error::kUsage, fmt::format("mmapv1 takes keys of 1 to {} bytes, not of {}",
                                            kMaxKeySize, key.size()));
   }
-  if (value.size() > kMaxValueSize) {
-    throw Error(Error::kUsage, fmt::format("mmapv1 takes values of up to {} bytes, not of {}",
-                                           kMaxValueSize, value.size()));
-  }
+  CheckValueSize("mmapv1", value.size(), kMaxValueSize);
   Write(table, key, false, value);
 }
 

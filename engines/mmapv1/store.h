@@ -64,15 +64,23 @@ struct PlaceHint {
 
 class Store {
  public:
+  // Opens the database in `dir`, and recovers it if needed; makes it when `dir` holds none and
+  // settings.create is set. Throws kUsage when there is no database, another process has it open,
+  // or it was left open without a journal; kCorruption when it is damaged; kIo.
   Store(const std::string& dir, const Settings& settings);
+  // Takes a checkpoint and marks the database clean, unless a write or flush has failed.
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
+  // Returns the table's id. Makes the table when it does not exist.
   TableId OpenTable(const std::string& name);
+  // Throws Error (kUsage) when the table was not opened.
   void CheckTable(TableId table) const;
 
+  // Applies the writes as a whole. With sync durability it returns when they are durable.
   void Apply(const WriteSet& writes);
+  // Returns whether the table has the key. If so, sets *value.
   bool Get(TableId table, std::string_view key, std::string* value);
   // Moves to the row that `motion` leads to from `key`. Returns false when there is none.
   bool Move(TableId table, Motion motion, std::string_view key, PlaceHint* hint,

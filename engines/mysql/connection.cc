@@ -120,6 +120,10 @@ void MyConnection::Connect() {
     }
     throw Error(Error::kUsage, sentence);
   }
+  // ~/.my.cnf may have the library connect again by itself. Its new session would have neither the
+  // settings of a run nor the lock of the schema, and another thread of the server.
+  const my_bool off = 0;
+  client_.mysql_options(handle(), MYSQL_OPT_RECONNECT, &off);
   // The library goes on without TLS when the server has none.
   if (options_.tls && client_.mysql_get_ssl_cipher(handle()) == nullptr) {
     throw Error(Error::kUsage,

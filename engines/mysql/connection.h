@@ -29,15 +29,15 @@ struct ConnectOptions {
   std::string address;          // of a server that runs already, as results name it
   std::string shown;            // the server's name in errors
   std::string setup;            // a statement that each connection begins with
-  // Returns the server's last complaint, for the sentence about a connection that was lost; empty:
-  // it is not known.
+  // Returns the server's last error, for the sentence about a lost connection. There is no function
+  // when the run has not started the server.
   std::function<std::string()> complaint;
 };
 
-// The server does not answer, or not yet: a server that has just been started may do so later.
+// The error of a server that does not answer. One that has just been started may answer later.
 class NoAnswer : public Error {
  public:
-  // `of_run`: the run has started the server, which then has ended.
+  // `of_run`: the run has started the server. A user's mistake is not the cause then.
   NoAnswer(const std::string& sentence, bool of_run)
       : Error(of_run ? kIo : kUsage, sentence, of_run ? EIO : 0) {}
 };
@@ -64,8 +64,8 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   int server_thread() const override { return server_thread_; }
 
  private:
-  // A prepared statement; or the text of one, which is a part more than it has parameters, between
-  // the parts.
+  // A statement that is prepared, or one that is sent as text. `parts` is the text around its
+  // parameters, and so one part more than there are parameters.
   struct Statement {
     std::vector<std::string> parts;
     std::optional<MariadbStatement> prepared;
@@ -92,15 +92,15 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   int server_thread_ = 0;
   std::optional<WireSocket> wire_;
   std::deque<Statement> statements_;     // by SqlStatement
-  MariadbStatement* current_ = nullptr;  // executed last; null: none
-  std::string text_;                     // the statement that is sent as text
-  MYSQL_RES* result_ = nullptr;          // its rows; null: none
+  MariadbStatement* current_ = nullptr;  // prepared statement that was executed last; null: none
+  std::string text_;                     // the statement or batch that is sent as text
+  MYSQL_RES* result_ = nullptr;          // rows of a statement sent as text; null: none
   MYSQL_ROW row_ = nullptr;
   const unsigned long* lengths_ = nullptr;  // of the columns of row_
-  std::string batch_;                       // statements that are to be sent, as one text
-  std::vector<SqlStatement> batched_;       // these
-  std::vector<SqlStatement> sent_;          // those of the batch that was sent last
-  size_t at_ = 0;                           // index in sent_ of the one whose answer was taken
+  std::string batch_;                       // text of the statements of the next batch
+  std::vector<SqlStatement> batched_;       // the statements of the next batch
+  std::vector<SqlStatement> sent_;          // the statements of the batch that was sent last
+  size_t at_ = 0;                           // index in sent_ of the last whose answer was taken
   size_t unread_ = 0;                       // statements of sent_ whose answers are to come
 };
 

@@ -1,5 +1,5 @@
-// A given server runs already when the run begins, and the engine changes nothing there. It must
-// have the settings that the run's options ask for.
+// A given server runs already when the run begins. The engine does not change its settings, so it
+// must have those that the run's options ask for.
 #ifndef TESTBED_ENGINES_MYSQL_GIVEN_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_GIVEN_SERVER_H_
 
@@ -11,8 +11,8 @@
 
 namespace testbed::mysql {
 
-// Throws Error (kUsage) when the server at `target`, whose variables these are by name, does not
-// have what the settings ask for. The sentence names the option and what to give.
+// Throws Error (kUsage) when the server at `target` does not have what the settings ask for.
+// `variables` are its global variables by name. The sentence names the option and what to give.
 void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
                       std::map<std::string, std::string> variables);
 

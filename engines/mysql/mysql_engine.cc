@@ -47,8 +47,7 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-constexpr char kMarker[] = "testbed_marker";
-constexpr char kComment[] = "testbed";  // of a database, which MariaDB has from 10.5 on
+constexpr char kComment[] = "testbed";  // comment of a database, which MariaDB has from 10.5 on
 
 class MysqlEngine : public Engine {
  public:
@@ -88,7 +87,7 @@ class MysqlEngine : public Engine {
   void AwaitOtherNodes();
   void OpenSchema();
   FoundSchema FindSchema();
-  bool TryLockSchema();
+  bool TryLock(const std::string& name, size_t address);
   void MakeSchema();
   bool IsTableThere(const std::string& table);
   void WriteAll();
@@ -111,17 +110,18 @@ class MysqlEngine : public Engine {
   const SchemaOwner owner_;
   DirLock lock_;
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
-  std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
+  std::unique_ptr<SqlStore> store_;        // declared after server_, so that it ends before it
   std::unique_ptr<SqlConnection> lazy_connection_;
   std::unique_ptr<ServedThread> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
   Version version_ = kNewest;  // of the server
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
-  bool tables_in_steps_ = false;  // a kill may leave a part of a table
-  bool galera_ = false;           // the first of several addresses is a node of Galera
-  mutable Mutex writing_;         // held while the server's variables differ from the run's
+  bool tables_in_steps_ = false;        // a kill may leave a part of a table
+  bool galera_ = false;                 // the first of several addresses is a node of Galera
+  std::vector<bool> repeated_servers_;  // by address (FindRepeatedServers)
+  mutable Mutex writing_;               // held while the server's variables differ from the run's
   Mutex checkpointing_;
-  // By address; null until the first checkpoint there.
+  // The connections that take checkpoints, by address; null until the first checkpoint there.
   std::vector<std::unique_ptr<MyConnection>> checkpoint_connections_ GUARDED_BY(checkpointing_);
   Mutex making_;
   std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
@@ -157,11 +157,17 @@ MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
   for (size_t i = 0; i < settings_.targets.size(); ++i) {
     CheckGivenServer(settings_, settings_.targets[i], Variables(i));
   }
+  if (!settings_.server_options.empty()) {
+    mariadb::CheckServerOptions("mysql", settings_.server, settings_.server_options, Variables(0));
+  }
   galera_ = store_->addresses() > 1 &&
             !store_->Ask("SHOW GLOBAL VARIABLES WHERE Variable_name = 'wsrep_on' AND Value = 'ON'")
                  .empty();
   OpenSchema();
   AwaitAddresses(store_.get(), Addresses(), Error::kUsage, kPatienceAtOpening);
+  repeated_servers_ = FindRepeatedServers(
+      store_.get(),
+      [this](const std::string& name, size_t address) { return TryLock(name, address); });
   if (tables_in_steps_) {
     unfinished_table::Repair(dir_, schema_, [this](const std::string& sql) { store_->Ask(sql); });
   }
@@ -220,12 +226,12 @@ std::vector<std::string> MysqlEngine::Addresses() const {
 void MysqlEngine::AwaitOtherNodes() {
   if (!galera_) return;
   store_->Ask("SET SESSION wsrep_sync_wait = 1");
-  store_->Ask(fmt::format("SELECT COUNT(*) FROM `{}`.{}", schema_, kMarker));
+  store_->Ask(fmt::format("SELECT COUNT(*) FROM `{}`.{}", schema_, kSchemaMarkerTable));
   store_->Ask("SET SESSION wsrep_sync_wait = 0");
 }
 
 FoundSchema MysqlEngine::FindSchema() {
-  const std::string marker = fmt::format("`{}`.{}", schema_, kMarker);
+  const std::string marker = fmt::format("`{}`.{}", schema_, kSchemaMarkerTable);
   FoundSchema found;
   const auto schemas =
       store_->Ask(fmt::format("SELECT schema_name /*M!100500 , schema_comment */ FROM "
@@ -236,7 +242,7 @@ FoundSchema MysqlEngine::FindSchema() {
            ->AskOne(
                fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
                            "table_name = '{}'",
-                           schema_, kMarker))
+                           schema_, kSchemaMarkerTable))
            .empty()) {
     const auto rows = store_->Ask("SELECT id, host, directory FROM " + marker);
     found.marker.emplace();
@@ -252,14 +258,14 @@ FoundSchema MysqlEngine::FindSchema() {
   return found;
 }
 
-bool MysqlEngine::TryLockSchema() {
-  return store_->AskOne(fmt::format("SELECT GET_LOCK('{}', 0)", SchemaLockName(schema_))) == "1";
+// Takes a lock of the server for the store's own connection to the address.
+bool MysqlEngine::TryLock(const std::string& name, size_t address) {
+  return store_->AskOne(fmt::format("SELECT GET_LOCK('{}', 0)", name), address) == "1";
 }
 
 void MysqlEngine::OpenSchema() {
-  if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
-    MakeSchema();
-  }
+  const auto try_lock = [this] { return TryLock(SchemaLockName(schema_), 0); };
+  if (owner_.Take([this] { return FindSchema(); }, try_lock)) MakeSchema();
 }
 
 void MysqlEngine::MakeSchema() {
@@ -275,9 +281,9 @@ void MysqlEngine::MakeSchema() {
   store_->Ask(
       fmt::format("CREATE TABLE `{}`.{} (id VARBINARY(64), host VARBINARY(256), directory "
                   "VARBINARY(4096)) ENGINE={}",
-                  schema_, kMarker, StorageName(settings_.storage)));
-  store_->Ask(fmt::format("INSERT INTO `{}`.{} VALUES ('{}', {}, {})", schema_, kMarker, id,
-                          hex(HostName()), hex(dir_)));
+                  schema_, kSchemaMarkerTable, StorageName(settings_.storage)));
+  store_->Ask(fmt::format("INSERT INTO `{}`.{} VALUES ('{}', {}, {})", schema_, kSchemaMarkerTable,
+                          id, hex(HostName()), hex(dir_)));
   WriteAll();
   owner_.WriteRecord(id);
 }
@@ -305,7 +311,7 @@ mariadb::PageState MysqlEngine::Pages() const {
   return pages;
 }
 
-// Only a server of the run's own has other values of its variables meanwhile.
+// WritePages changes the server's variables for a while, so only a private server is asked for it.
 void MysqlEngine::WriteDirtyPages() {
   const LockGuard lock(writing_);
   mariadb::PageWriting how{.has_statement = has_checkpoint_now_};
@@ -316,8 +322,8 @@ void MysqlEngine::WriteDirtyPages() {
 }
 
 // InnoDB ends the statement when a checkpoint has reached the end of the log, which each client
-// that writes moves on. KILL does not end it before (buf_flush_sync), so the run leaves it alone
-// then, with the connection.
+// that writes moves on. KILL does not end the statement before that (buf_flush_sync). So a run that
+// has waited long enough closes the connection, and the statement may go on in the server.
 void MysqlEngine::CheckpointGivenServer(size_t address) {
   const LockGuard lock(checkpointing_);
   checkpoint_connections_.resize(store_->addresses());
@@ -335,7 +341,7 @@ void MysqlEngine::CheckpointGivenServer(size_t address) {
   checkpoint_connections_[address] = std::move(connection);
 }
 
-// Returns what EffectiveSettings says of them.
+// Returns how checkpoints are taken, for EffectiveSettings.
 std::string MysqlEngine::Checkpoints() const {
   if (!may_checkpoint_) {
     return has_checkpoint_now_ ? "not allowed to this user" : "not possible with this version";
@@ -431,25 +437,19 @@ std::vector<std::pair<std::string, std::string>> MysqlEngine::EffectiveSettings(
     const LockGuard lock(writing_);
     variables = Variables(0);
   }
-  for (const auto& [name, value] : variables) {
-    const bool told = name.starts_with(IsRocksdb() ? "rocksdb_" : "innodb_") || name == "version" ||
-                      name == "thread_handling" || name == "max_connections" || name == "log_bin" ||
-                      name == "sync_binlog" || name == "skip_networking" ||
-                      name == "query_cache_size";
-    if (told) all.emplace_back(name, value);
-  }
-  for (const std::string& option : settings_.server) {
-    std::string name = option.substr(2, option.find('=') - 2);
-    std::replace(name.begin(), name.end(), '-', '_');
-    const auto it = variables.find(name);
-    if (it != variables.end()) all.emplace_back(name, it->second);
+  for (auto& variable : mariadb::ToldVariables(variables, IsRocksdb() ? "rocksdb_" : "innodb_",
+                                               settings_.server, settings_.server_options)) {
+    all.push_back(std::move(variable));
   }
   return all;
 }
 
 std::vector<std::optional<EngineCounters>> MysqlEngine::CountersByAddress() const {
   std::vector<std::optional<EngineCounters>> all(store_->addresses());
-  store_->AtEach([this, &all](size_t address) { all[address] = CountersOf(address); });
+  store_->AtEach([this, &all](size_t address) {
+    all[address] = CountersOf(address);
+    all[address]->repeated = repeated_servers_[address];
+  });
   return all;
 }
 
@@ -483,8 +483,9 @@ EngineCounters MysqlEngine::CountersOf(size_t address) const {
 
 DiskSize MysqlEngine::SizeOnDisk() const {
   if (server_ != nullptr) {
-    return DiskSizeOf(dir_, [](const std::string& path) {
-      return path.find("/ib_logfile") != std::string::npos ||
+    const std::string log = fmt::format("/cluster/{}.", mariadb::kBinaryLog);
+    return DiskSizeOf(dir_, [&log](const std::string& path) {
+      return path.find("/ib_logfile") != std::string::npos || path.find(log) != std::string::npos ||
              (path.find(myrocks::kDirectory) != std::string::npos && path.ends_with(".log"));
     });
   }
@@ -507,6 +508,10 @@ std::vector<std::string> Files() {
         "mysqld.sock", "server.pid", "tmp/\\#sql*", "testbed/db.opt", "testbed/*.frm",
         "testbed/*.ibd"}) {
     files.push_back(std::string("cluster/") + file);
+  }
+  // A server of 11.4 or later has an index for each file (idx).
+  for (const char* end : {"#", "#.idx", "index", "state", "\\~rec\\~"}) {
+    files.push_back(fmt::format("cluster/{}.{}", mariadb::kBinaryLog, end));
   }
   for (const std::string& file : myrocks::Files()) files.push_back("cluster/" + file);
   return files;

@@ -33,10 +33,11 @@ uint64_t ParseStatus(const std::string& status, const char* words);
 
 using mariadb::Ask;
 
-// Returns how many versions of rows wait for the purge, which 10.2.11 tells in that answer alone.
+// Returns how many versions of rows wait for the purge. 10.2.11 tells it in SHOW ENGINE INNODB
+// STATUS alone.
 uint64_t HistoryLength(const Ask& ask);
 
-// Sets the log sequence numbers of *state, which 10.2.11 tells in that answer alone.
+// Sets the log sequence numbers of *state, which 10.2.11 tells in that statement alone.
 void ReadLog(const Ask& ask, mariadb::PageState* state);
 
 }  // namespace testbed::mysql::old_server

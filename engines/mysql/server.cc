@@ -2,19 +2,26 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <system_error>
+#include <utility>
 
 #include "device/account/thread_kinds.h"
 #include "device/error.h"
 #include "device/file/directory.h"
 #include "device/os/interrupted.h"
+#include "device/os/thread.h"
 #include "engines/mysql/myrocks.h"
 #include "engines/mysql/old_server.h"
 #include "engines/mysql/unfinished_table.h"
@@ -27,6 +34,8 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kAnswerPatience(60);  // wait for a server that has its socket
 constexpr char kSocket[] = "mysqld.sock";
+// How the message of a server begins that waits for space (wait_for_free_space in mysys/errors.c).
+constexpr char kWaits[] = "Disk is full writing";
 
 // Returns the kind of a file by its path in the server's directory.
 FileKind KindOf(const std::string& path) {
@@ -70,7 +79,53 @@ PrivateServer::OpenFiles::~OpenFiles() {
   for (const int fd : fds) ::close(fd);
 }
 
+PrivateServer::WaitWatch::~WaitWatch() {
+  const uint64_t one = 1;
+  if (thread.joinable() && ::write(stop, &one, sizeof one) == sizeof one) thread.join();
+  if (stop >= 0) ::close(stop);
+}
+
+bool PrivateServer::WaitsForSpace() const {
+  if (!settings_.has_binary_log) return false;
+  std::ifstream file = Messages();
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(kWaits) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// The server would not heed SIGTERM while it waits.
+bool PrivateServer::KillIfItWaits() const {
+  if (!WaitsForSpace()) return false;
+  ::kill(pid(), SIGKILL);
+  return true;
+}
+
+void PrivateServer::WatchForWaits() {
+  watch_.stop = ::eventfd(0, EFD_CLOEXEC);
+  if (watch_.stop < 0) throw Error::Io("watch", log(), errno);
+  watch_.thread = StartThread("watching for a full disk", [this] {
+    constexpr int kLook = 500;  // ms
+    pollfd stop{watch_.stop, POLLIN, 0};
+    uintmax_t seen = 0;  // size of the messages' file
+    while (::poll(&stop, 1, kLook) <= 0) {
+      std::error_code error;
+      const uintmax_t size = fs::file_size(log(), error);
+      if (std::exchange(seen, size) != size && KillIfItWaits()) return;
+    }
+  });
+}
+
 void PrivateServer::CheckFiles() const {
+  // Of a killed server the binary log tells which prepared transactions are committed. A server
+  // without it would not open a database that has some.
+  if (!settings_.has_binary_log &&
+      IsThere(fmt::format("{}/{}.index", cluster(), mariadb::kBinaryLog))) {
+    throw Error(Error::kUsage,
+                fmt::format("the database in {} has a binary log: give --engine-option binlog=on, "
+                            "or load it anew with --fresh",
+                            dir()));
+  }
   const bool rocksdb = IsThere(cluster() + "/" + std::string(myrocks::kDirectory));
   const bool innodb = !rocksdb && IsThere(cluster() + "/ibdata1");
   if (settings_.storage == Storage::kInnodb ? rocksdb : innodb) {
@@ -110,10 +165,11 @@ void PrivateServer::FailToStart() const {
       complaint.find("unknown option") != std::string::npos) {
     throw Error(Error::kUsage, "mysql cannot honour --engine-option server_option: " + complaint);
   }
-  const bool full = SaysFull(said);
+  const bool full = SaysFull(said) || WaitsForSpace();
+  const bool tells = complaint.find("No space left") != std::string::npos;
   throw Failure(full, Error::kCorruption,
                 fmt::format("MariaDB did not open the database in {}: {}{}", dir(),
-                            full ? "No space left on device: " : "", complaint));
+                            full && !tells ? "No space left on device: " : "", complaint));
 }
 
 void PrivateServer::Start() {
@@ -134,8 +190,8 @@ void PrivateServer::Start() {
   command.output = log();
   Launch(command, kSocket);
   while (!HasSocket(kSocket)) WaitForStart();
-  // All threads of the server have the program's name. All but the threads of connections write
-  // only data files with direct IO.
+  // A thread of the server has the program's name or a name of its own. With direct IO all threads
+  // but those of connections write only data files.
   for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk",
                            "rocksdb:low", "rocksdb:high", "myrocks-bg", "myrocks-mc"}) {
     RegisterThreads(name, FileKind::kData);
@@ -143,6 +199,7 @@ void PrivateServer::Start() {
   WatchFiles(KindOf);
   AwaitAnswer();
   if (settings_.storage == Storage::kInnodb) OpenLogs();
+  if (settings_.has_binary_log) WatchForWaits();
 }
 
 int PrivateServer::LogFiles() const {
@@ -158,9 +215,10 @@ void PrivateServer::OpenLogs() {
   }
 }
 
-// Waits a moment for the server. Throws when the server has ended, or the run should end.
+// Waits a moment for the server. Throws when the server has ended, when it waits for space itself,
+// or when the run should end.
 void PrivateServer::WaitForStart() {
-  if (HasEnded()) FailToStart();
+  if (HasEnded() || KillIfItWaits()) FailToStart();
   WaitAMoment();
 }
 
@@ -201,6 +259,10 @@ void PrivateServer::SyncLog() const {
 }
 
 std::string PrivateServer::Complaint() const {
+  if (WaitsForSpace()) {
+    return "No space left on device: the server waited for space to write its binary log, so it "
+           "was ended";
+  }
   std::ifstream file = Messages();
   std::string first;
   for (std::string line; std::getline(file, line);) {

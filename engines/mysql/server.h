@@ -7,10 +7,15 @@
 // DIR/cluster is the server's data directory, which only its owner may enter. DIR/server.log has
 // the server's messages. The server has no users and no tables of privileges, so that it is made in
 // a second.
+//
+// A server that writes a binary log waits, when its disk is full, until somebody has freed space,
+// and answers no client. Its messages alone tell that. A thread reads them and then kills the
+// server, so that its clients get an error: that of a full disk.
 #ifndef TESTBED_ENGINES_MYSQL_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_SERVER_H_
 
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engines/mysql/connection.h"
@@ -45,6 +50,11 @@ class PrivateServer : public ServerHome {
   void WaitForStart();
   void AwaitAnswer();
   std::string Complaint() const;
+  // Returns whether the server waits for space, or did so when it was killed.
+  bool WaitsForSpace() const;
+  // Kills the server if it waits for space. Returns whether it does.
+  bool KillIfItWaits() const;
+  void WatchForWaits();
   [[noreturn]] void FailToStart() const;
 
   const Settings settings_;
@@ -53,6 +63,13 @@ class PrivateServer : public ServerHome {
     std::vector<int> fds;
   };
   OpenFiles logs_;  // of InnoDB
+  // The thread that calls KillIfItWaits, which ends before all else of the object.
+  struct WaitWatch {
+    ~WaitWatch();
+    int stop = -1;  // eventfd that ends the thread
+    std::thread thread;
+  };
+  WaitWatch watch_;
 };
 
 }  // namespace testbed::mysql

@@ -16,6 +16,7 @@
 #include "engines/mysql/myrocks.h"
 #include "engines/mysql/old_server.h"
 #include "engines/mysql/url.h"
+#include "engines/sql/mariadb_files.h"
 #include "engines/sql/mariadb_settings.h"
 #include "engines/sql/server_options.h"
 
@@ -39,8 +40,9 @@ constexpr std::string_view kOwn[] = {"socket",
 
 // Options that only a private server can honour.
 constexpr const char* kOfPrivateServer[] = {
-    "server",      "program",        "log_file_size", "log_buffer_size", "doublewrite",
-    "io_capacity", "lru_scan_depth", "server_option", "plugins",         "write_buffer_size"};
+    "server",      "program",           "log_file_size",  "log_buffer_size",
+    "doublewrite", "io_capacity",       "lru_scan_depth", "server_option",
+    "plugins",     "write_buffer_size", "binlog"};
 
 [[noreturn]] void Refuse(const std::string& option, const std::string& value,
                          const std::string& why) {
@@ -133,6 +135,17 @@ std::vector<std::string> InnodbArguments(const EngineOptions& options, const Ext
   return all;
 }
 
+// Adds what a binary log takes. After a power cut the server rolls back what the binary log lacks,
+// so it is synced at each commit, unless nothing is to be durable.
+void AddBinaryLog(Durability durability, std::vector<std::string>* all) {
+  all->push_back(fmt::format("--log-bin={}", mariadb::kBinaryLog));
+  all->push_back(fmt::format("--sync-binlog={}", durability == Durability::kNone ? 0 : 1));
+  // Under READ COMMITTED changes cannot be logged as statements.
+  for (const char* fixed : {"binlog-format=ROW", "server-id=1"}) {
+    all->push_back(std::string("--") + fixed);
+  }
+}
+
 // Returns the arguments of a private server, and changes the settings that follow from them.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
                                    Settings* settings) {
@@ -141,19 +154,33 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
                                         : myrocks::Arguments(options, extra, settings->program);
   for (const char* fixed :
        {// Each connection has a thread of its own, to which its work is charged.
-        "thread-handling=one-thread-per-connection", "skip-networking=1", "skip-log-bin=1",
-        "skip-name-resolve=1", "performance-schema=0", "max-connections=500"}) {
+        "thread-handling=one-thread-per-connection", "skip-networking=1", "skip-name-resolve=1",
+        "performance-schema=0", "max-connections=500"}) {
     all.push_back(std::string("--") + fixed);
+  }
+  settings->has_binary_log = extra.Flag("binlog", false);
+  if (settings->has_binary_log) {
+    AddBinaryLog(options.durability, &all);
+  } else {
+    all.emplace_back("--skip-log-bin=1");
   }
   if (extra.Has("server_option")) {
     std::vector<std::string_view> own(std::begin(kOwn), std::end(kOwn));
     own.insert(own.end(), myrocks::kOwnOptions.begin(), myrocks::kOwnOptions.end());
-    for (std::string& option :
-         mariadb::ServerOptions("mysql", options.extra.at("server_option"), own)) {
-      all.push_back(std::move(option));
-    }
+    settings->server_options =
+        mariadb::ServerOptions("mysql", options.extra.at("server_option"), own);
+    all.insert(all.end(), settings->server_options.begin(), settings->server_options.end());
   }
   return all;
+}
+
+// Returns the server that the run starts, by its full name: mariadb@10.1.23 for mariadb@10.1.
+std::string ServerOption(const EngineOptions& options, const ExtraOptions& extra) {
+  if (extra.Has("server")) {
+    const OldServer* const old = FindOldServer(options.extra.at("server"));
+    if (old != nullptr) return old->name;
+  }
+  return extra.Choice("server", "mariadb", ServerNames());
 }
 
 Access AccessOption(const ExtraOptions& extra) {
@@ -207,7 +234,7 @@ Settings MakeSettings(const EngineOptions& options) {
     Refuse(kCheckpointWait, options.extra.at(kCheckpointWait),
            "it is an option for a server that runs already (connect)");
   }
-  const std::string server = extra.Choice("server", "mariadb", ServerNames());
+  const std::string server = ServerOption(options, extra);
   if (server == "rocksdb") {
     s.storage = Storage::kRocksdb;
     if (s.access == Access::kHandler) {
@@ -243,8 +270,8 @@ Capabilities MysqlCapabilities() {
        "MYSQL_PWD or ~/.my.cnf"},
       {"server",
        "mariadb, mariadb@10.1.23, mariadb@10.2.11, rocksdb: which server the run starts; InnoDB is "
-       "5.6 in 10.1 and 5.7 in 10.2; rocksdb is a MariaDB that keeps its tables in MyRocks instead "
-       "of InnoDB (mariadb)"},
+       "5.6 in 10.1 and 5.7 in 10.2, and mariadb@10.1 and mariadb@10.2 name these, too; rocksdb is "
+       "a MariaDB that keeps its tables in MyRocks instead of InnoDB (mariadb)"},
       {"access",
        "prepared: rows are read by a prepared SELECT; select: all statements are sent as text; "
        "handler: rows are read by HANDLER ... READ, and by SELECT through an index; batched: as "
@@ -254,6 +281,9 @@ Capabilities MysqlCapabilities() {
       {"write_buffer_size",
        "size of each of MyRocks' two memtables, for server=rocksdb (--ram / 16, up to 64M)"},
       {"program", "path of the mariadbd that the run starts (Debian's)"},
+      {"binlog",
+       "on, off: the server that the run starts writes a binary log of rows, and syncs it at each "
+       "commit unless --durability is none (off)"},
       {"schema", "database of the server that the tables are in (testbed)"},
       {"checkpoint_wait_s",
        "seconds that a checkpoint of the server of connect may take; clients that write there keep "

@@ -30,11 +30,13 @@ struct Settings {
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
   uint32_t conflict_wait_ms = 10000;
-  uint32_t checkpoint_wait_s = 600;     // of a server that is not private
-  bool create = true, replace = false;  // those of EngineOptions
-  std::string guest_of;                 // that of EngineOptions
-  bool goes_on = false;                 // clients go on at another address when theirs is lost
-  std::vector<std::string> server;      // --name=value for the private server
+  uint32_t checkpoint_wait_s = 600;         // of a server that is not private
+  bool create = true, replace = false;      // those of EngineOptions
+  std::string guest_of;                     // that of EngineOptions
+  bool goes_on = false;                     // clients go on at another address when theirs is lost
+  bool has_binary_log = false;              // the private server writes one
+  std::vector<std::string> server;          // --name=value for the private server
+  std::vector<std::string> server_options;  // those of `server` that server_option gave
 };
 
 // Returns the values of the option `server`: the names of the servers that a run can start.

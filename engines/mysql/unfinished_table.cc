@@ -52,9 +52,9 @@ std::optional<Noted> Read(const std::string& dir) {
   return noted;
 }
 
-// Returns the table that was being made, as its files spell it; empty when it has no files. When
-// several tables are new the noted one was made: it is the first of them, and the removal of its
-// note was lost.
+// Returns the table that was being made, as its files spell it; empty when it has no files. It is
+// empty, too, when several tables have new files. Then the noted table is complete: it is the first
+// of them, and a crash has undone the removal of its note.
 std::string FilesOf(const Noted& noted, const std::string& directory) {
   std::string found;
   for (const std::string& table : TablesIn(directory)) {
@@ -126,7 +126,7 @@ void Repair(const std::string& dir, const std::string& schema,
     try {
       run(fmt::format("SELECT 1 FROM {} LIMIT 1", noted->table));
     } catch (const Error& error) {
-      if (error.kind() != Error::kCorruption) throw;  // the server lacks the table
+      if (error.kind() != Error::kCorruption) throw;  // kCorruption: the server lacks the table
       run(fmt::format("DROP TABLE IF EXISTS {}", noted->table));
       RemoveFilesOf(table, directory);
     }

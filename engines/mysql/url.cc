@@ -24,7 +24,7 @@ bool IsBySocket(const UrlAddress& address) {
   RefuseEngineOption("mysql", "connect", "URL", why);
 }
 
-// Refuses a user who is none: who has a password, or is behind an address.
+// Refuses the part before the last @ when it is more than a user: a password or an address, too.
 void CheckUser(const std::string& user) {
   if (user.find_first_of(":,") == std::string::npos) return;
   std::string sentence =

@@ -49,9 +49,10 @@ const std::vector<OldServer>& OldServers() {
 
 const OldServer* FindOldServer(std::string_view name) {
   const auto& all = OldServers();
-  const auto it =
-      std::find_if(all.begin(), all.end(), [&](const OldServer& s) { return s.name == name; });
-  return it == all.end() ? nullptr : &*it;
+  const auto it = std::find_if(all.rbegin(), all.rend(), [&](const OldServer& server) {
+    return server.name == name || server.name.substr(0, server.name.rfind('.')) == name;
+  });
+  return it == all.rend() ? nullptr : &*it;
 }
 
 std::string ServerFor(Version version) {

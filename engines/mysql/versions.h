@@ -21,25 +21,26 @@ inline constexpr Version kNewest = 999999;
 
 // Versions from which on MariaDB has what their names say.
 inline constexpr Version kInnodb57 = 100200;          // before it InnoDB is 5.6
-inline constexpr Version kInvisibleColumns = 100300;  // over which an index stands
+inline constexpr Version kInvisibleColumns = 100300;  // columns that an index can cover
 inline constexpr Version kOneLogFile = 100500;        // before it the log has several files
 inline constexpr Version kAtomicTables = 100600;      // a table is made as a whole or not at all
-inline constexpr Version kOldestVersion = 100100;     // that testbed works with
+inline constexpr Version kOldestVersion = 100100;     // the oldest that testbed works with
 
 // Returns the first version in `text`, as in "10.1.23-MariaDB"; 0 when there is none.
 Version ParseVersion(std::string_view text);
 // Returns 10.1.23 for 100123.
 std::string VersionName(Version version);
 
-// A server older than that of distributions.
+// OldServer is an older server than the distribution's.
 struct OldServer {
   std::string name;     // as --server has it: mariadb@10.1.23
   std::string release;  // 10.1.23
-  std::string from;     // the month of its release
+  std::string from;     // the month in which it was released
   std::string innodb;   // which InnoDB it has
 };
 const std::vector<OldServer>& OldServers();
-// Returns the server of that name; null when there is none.
+// Returns the server of that name, or the newest one of that major version (mariadb@10.1); null
+// when there is none.
 const OldServer* FindOldServer(std::string_view name);
 // Returns the server that opens a database of the version, for sentences: mariadb@10.1.23 for
 // 100100, mariadb for one that is not old.

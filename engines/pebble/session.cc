@@ -7,6 +7,7 @@
 #include "device/error.h"
 #include "engines/failed_before.h"
 #include "engines/pebble/pebble_engine.h"
+#include "engines/pebble/settings.h"
 
 namespace testbed::pebble {
 
@@ -96,8 +97,13 @@ void PebbleSession::ParkCursors() {
 void PebbleSession::CommitWrites() {
   if (!wrote_) return;
   ParkCursors();
+  try {
+    engine_->CheckLazySync();
+  } catch (...) {
+    DropWrites();  // the session would read them, and its next commit would have them
+    throw;
+  }
   wrote_ = false;
-  engine_->CheckLazySync();
   engine_->Committed(handle_.Commit());
 }
 
@@ -148,6 +154,7 @@ void PebbleSession::MultiGet(TableId id, std::span<const std::string_view> keys,
 }
 
 void PebbleSession::Put(TableId table, std::string_view key, std::string_view value) {
+  CheckValueSize("pebble", value.size(), kLongestValue);
   const Table& to = TableToWrite(table);
   Write([&] { handle_.Put(KeyIn(to, key), value); });
 }
@@ -255,6 +262,7 @@ void PebbleCursor::Fetch() {
   ForgetFetched();
   bytes_at_ = 0;
   is_ahead_ = true;
+  on_row_ = false;  // stays if it throws: the row may have been among the bytes_
   at_end_ = !Library::Run("reading rows", [&](char** error) {
     return session_->handle_.calls().pebble_next_rows(iterator_, most, bytes_.data(), bytes_.size(),
                                                       sizes_.data(), &fetched_, &stands_, error);
@@ -271,7 +279,7 @@ bool PebbleCursor::NextFetched() {
     value_ = {row + key, value};
     bytes_at_ += size_t{key} + value;
     ++at_;
-    return true;
+    return on_row_ = true;
   }
   if (!at_end_) return Move(PEBBLE_STAY);  // the row is longer than bytes_
   return on_row_ = false;

@@ -154,12 +154,13 @@ class PebbleCursor : public Cursor {
 
   uint64_t announced_ = 0;  // rows that Expect has announced for the next positioning
   uint64_t wanted_ = 0;     // rows that the caller has still announced; 0 = not known
-  uint32_t fetch_ = 1;      // rows to fetch next when it is not known
-  // Rows at_ to fetched_ - 1 of rows_ are behind the cursor's row; their bytes are in bytes_.
+  uint32_t fetch_ = 1;      // rows of the next fetch when wanted_ is 0
+  // The last fetch gave fetched_ rows, whose keys and values are in bytes_. Rows at_ to
+  // fetched_ - 1 of them are behind the cursor's row.
   std::vector<char> bytes_;
-  std::vector<uint32_t> sizes_;  // of keys and values, in turn
+  std::vector<uint32_t> sizes_;  // sizes of keys and values, in turn
   uint32_t fetched_ = 0, at_ = 0;
-  size_t bytes_at_ = 0;    // of row at_
+  size_t bytes_at_ = 0;    // offset of row at_ in bytes_
   bool is_ahead_ = false;  // the iterator has gone beyond the cursor's row
   bool at_end_ = false;    // there is no row behind those that were fetched
   int stands_ = 0;         // whether the iterator stands on a row that did not fit into bytes_

@@ -9,8 +9,7 @@ namespace testbed::pebble {
 namespace {
 
 constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20, kGiB = 1ull << 30, kTiB = 1ull << 40;
-constexpr uint64_t kMemtables =
-    2;  // that fill the memory for memtables: one is written, one flushed
+constexpr uint64_t kMemtables = 2;  // memtables share the memory: one is written, one is flushed
 
 // The rule of all engines with memtables here: an eighth of the memory budget, and no more than
 // half of what the cache leaves of it.
@@ -76,7 +75,7 @@ Capabilities PebbleCapabilities() {
   can.min_page_size = 1024;
   can.max_page_size = 1024 * 1024;
   can.max_key_size = 8 * kMiB;
-  can.max_value_size = kGiB;
+  can.max_value_size = kLongestValue;
   can.min_cache_bytes = kMiB;
   can.most_cache_pct = 70;  // Go's collector lets garbage grow beside the cache
   can.extra_options = {

@@ -3,12 +3,16 @@
 #ifndef TESTBED_ENGINES_PEBBLE_SETTINGS_H_
 #define TESTBED_ENGINES_PEBBLE_SETTINGS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "engines/engine.h"
 
 namespace testbed::pebble {
+
+// The longest value in bytes. Pebble itself panics at a batch of 4 GiB.
+inline constexpr size_t kLongestValue = size_t{1} << 30;
 
 struct Settings {
   IoMode io = IoMode::kBuffered;

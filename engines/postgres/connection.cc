@@ -36,7 +36,8 @@ Values ValuesOf(const ConnectOptions& options) {
   return {"30", "10", "120000", options.target.c_str(), "testbed", "20", nullptr};
 }
 
-// Returns a message of the server or of libpq as one line, with a semicolon where one ended.
+// Returns a message of the server or of libpq as one line. A semicolon stands where a line ended
+// without punctuation.
 std::string OneLine(const char* message) {
   constexpr std::string_view kEnds = ".:;,";
   std::string line;
@@ -172,8 +173,7 @@ void PgConnection::Check(const PGresult* result, const std::string& doing) {
 }
 
 std::vector<SqlConnection::Row> PgConnection::Run(const std::string& sql) {
-  // An error of the statements sent before is thrown before one of `sql`, unless this ends the
-  // transaction.
+  // An error of the statements that were sent before is thrown here, and `sql` does not run then.
   if (!in_pipeline_.empty()) Await();
   DropResults();
   results_.push_back(libpq_.PQexec(connection_, sql.c_str()));
@@ -285,12 +285,35 @@ void PgConnection::EndPipeline(bool keep) {
     if (libpq_.PQstatus(connection_) != CONNECTION_OK) Check(result, statements_[sent[i]]);
     if (PGresult* const end = libpq_.PQgetResult(connection_)) libpq_.PQclear(end);
   }
-  PGresult* const sync = libpq_.PQgetResult(connection_);
-  if (sync == nullptr) FailLost();
-  libpq_.PQclear(sync);
+  const bool committed = TakeSync();
   if (libpq_.PQexitPipelineMode(connection_) != 1) FailLost();
   if (failed != sent.size()) Check(results_[failed], statements_[sent[failed]]);
+  if (!committed) {
+    Check(results_.back(), statements_[sent.back()]);
+    FailLost();  // the answer was no error, and no end either
+  }
   if (!keep) DropResults();
+}
+
+// The server commits a statement outside of a transaction when the pipeline ends, after it has
+// answered the statement itself. So that commit can fail although all statements have succeeded.
+bool PgConnection::TakeSync() {
+  // An older library takes the error for the end of the pipeline, and drops the message of the end.
+  // The connection is of no more use then.
+  constexpr int kMostResults = 4;  // the error, a null pointer, the end
+  bool committed = true;
+  for (int i = 0; i < kMostResults; ++i) {
+    PGresult* const result = libpq_.PQgetResult(connection_);
+    if (result == nullptr) continue;
+    if (libpq_.PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+      libpq_.PQclear(result);
+      return committed;
+    }
+    results_.push_back(result);
+    if (libpq_.PQstatus(connection_) != CONNECTION_OK) break;
+    committed = false;
+  }
+  FailLost();
 }
 
 bool PgConnection::ExecuteForEach(SqlStatement statement, std::span<const std::string_view> keys) {

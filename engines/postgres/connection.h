@@ -1,6 +1,6 @@
-// A PgConnection is a connection to PostgreSQL by libpq. Statements are sent in pipeline mode, so
-// that the writes of a transaction and the reads of a multi-get take one round trip. Keys, values
-// and numbers travel in binary.
+// A PgConnection is a connection to PostgreSQL by libpq. Send and ExecuteForEach use libpq's
+// pipeline mode. So the reads of a multi-get take one round trip, and so do the writes of a
+// transaction, up to 128 of them or 256 KiB. Keys, values and numbers travel in binary.
 #ifndef TESTBED_ENGINES_POSTGRES_CONNECTION_H_
 #define TESTBED_ENGINES_POSTGRES_CONNECTION_H_
 
@@ -19,8 +19,8 @@ struct ConnectOptions {
   std::string target;  // URL or keywords, as libpq takes them
   std::string shown;   // the server's name in errors
   std::string setup;   // statements that each connection begins with
-  // Returns the server's last complaint, for the sentence about a connection that was lost; empty:
-  // it is not known. No function: the run has not started the server.
+  // Returns the server's last error, or an empty string, for the sentence about a lost connection.
+  // There is no function when the run has not started the server.
   std::function<std::string()> complaint;
 };
 
@@ -30,8 +30,8 @@ PGPing Ping(const ConnectOptions& options);
 
 class PgConnection : public SqlConnection {
  public:
-  // Throws Error: kUsage when the server refuses the user or is too old, or there is none; kIo when
-  // the server of the run's own is there no more.
+  // Throws Error: kUsage when the server refuses the user or is too old, or when no server answers;
+  // kIo when the private server has ended.
   explicit PgConnection(const ConnectOptions& options);
   ~PgConnection() override;
   PgConnection(const PgConnection&) = delete;
@@ -54,6 +54,9 @@ class PgConnection : public SqlConnection {
   void Enqueue(SqlStatement statement, std::span<const SqlParameter> parameters);
   // Reads the results of all statements in the pipeline, and keeps them in results_ if `keep`.
   void EndPipeline(bool keep);
+  // Waits for the end of the pipeline. Returns false when the server has answered it with an error,
+  // which is then the last of results_.
+  bool TakeSync();
   void DropResults();
   // Throws the Error of a result that reports one.
   void Check(const PGresult* result, const std::string& doing);
@@ -71,7 +74,7 @@ class PgConnection : public SqlConnection {
   std::vector<std::string> names_;       // by SqlStatement
 
   std::vector<PGresult*> results_;  // results of the last Execute or ExecuteForEach
-  size_t result_ = 0;               // the one whose rows are read
+  size_t result_ = 0;               // index of the result whose rows are read
   int row_ = -1;
   std::vector<SqlStatement> in_pipeline_;
   size_t bytes_in_pipeline_ = 0;

@@ -36,8 +36,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMarker[] = "testbed_marker";
-
 uint64_t Number(const std::string& text) {
   return text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10);
 }
@@ -78,7 +76,7 @@ class PostgresEngine : public Engine {
   void CheckGivenServer(size_t address);
   void OpenSchema();
   FoundSchema FindSchema();
-  bool TryLockSchema();
+  bool TryLock(const std::string& name, size_t address);
   void MakeSchema();
   void BeginLazySyncs();
   void SyncLazily();
@@ -90,12 +88,13 @@ class PostgresEngine : public Engine {
   const SchemaOwner owner_;
   DirLock lock_;
   std::unique_ptr<PrivateServer> server_;  // null when the server is another's
-  std::unique_ptr<SqlStore> store_;        // declared after the server: it ends before it
-  // By address; null where the server commits nothing.
+  std::unique_ptr<SqlStore> store_;        // declared after server_, so that it ends before it
+  // The connections that sync lazy commits, by address; null for a replica, which commits nothing.
   std::vector<std::unique_ptr<SqlConnection>> lazy_connections_;
   std::vector<std::unique_ptr<ServedThread>> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
-  Version version_ = 0;  // of the server
+  Version version_ = 0;                 // of the server
+  std::vector<bool> repeated_servers_;  // by address (FindRepeatedServers)
   bool may_checkpoint_ = true, sees_buffers_ = false;
 };
 
@@ -118,6 +117,9 @@ PostgresEngine::PostgresEngine(const std::string& dir, const Settings& settings)
   for (size_t i = 0; i < settings_.targets.size(); ++i) CheckGivenServer(i);
   OpenSchema();
   AwaitAddresses(store_.get(), Addresses(), Error::kUsage, kPatienceAtOpening);
+  repeated_servers_ = FindRepeatedServers(
+      store_.get(),
+      [this](const std::string& name, size_t address) { return TryLock(name, address); });
   if (server_ != nullptr) server_->Keep();
   if (settings_.durability == Durability::kLazy) BeginLazySyncs();
 }
@@ -194,7 +196,7 @@ void PostgresEngine::CheckGivenServer(size_t address) {
 }
 
 FoundSchema PostgresEngine::FindSchema() {
-  const std::string marker = fmt::format("{}.{}", schema_, kMarker);
+  const std::string marker = fmt::format("{}.{}", schema_, kSchemaMarkerTable);
   FoundSchema found;
   found.is_there =
       !store_->AskOne(fmt::format("SELECT 1 FROM pg_namespace WHERE nspname = '{}'", schema_))
@@ -207,17 +209,16 @@ FoundSchema PostgresEngine::FindSchema() {
   return found;
 }
 
-// Takes the session's advisory lock that stands for the schema. Such a lock has a number, not a
-// name.
-bool PostgresEngine::TryLockSchema() {
-  return store_->AskOne(fmt::format("SELECT pg_try_advisory_lock({})",
-                                    HashOf(version_, SchemaLockName(schema_)))) == "t";
+// Takes an advisory lock of the server for the store's own connection to the address. Such a lock
+// has a number, not a name.
+bool PostgresEngine::TryLock(const std::string& name, size_t address) {
+  return store_->AskOne(fmt::format("SELECT pg_try_advisory_lock({})", HashOf(version_, name)),
+                        address) == "t";
 }
 
 void PostgresEngine::OpenSchema() {
-  if (owner_.Take([this] { return FindSchema(); }, [this] { return TryLockSchema(); })) {
-    return MakeSchema();
-  }
+  const auto try_lock = [this] { return TryLock(SchemaLockName(schema_), 0); };
+  if (owner_.Take([this] { return FindSchema(); }, try_lock)) return MakeSchema();
   if (server_ != nullptr) {
     sees_buffers_ =
         !store_->AskOne(fmt::format("SELECT to_regclass('{}.pg_buffercache')", schema_)).empty();
@@ -234,7 +235,7 @@ void PostgresEngine::MakeSchema() {
       fmt::format("BEGIN; CREATE SCHEMA {0}; CREATE TABLE {0}.{1} (id text, host text, "
                   "directory text); INSERT INTO {0}.{1} VALUES ('{2}', $t{2}${3}$t{2}$, "
                   "$t{2}${4}$t{2}$); COMMIT",
-                  schema_, kMarker, id, HostName(), dir_));
+                  schema_, kSchemaMarkerTable, id, HostName(), dir_));
   if (server_ != nullptr) {
     try {
       store_->Ask(fmt::format("CREATE EXTENSION pg_buffercache SCHEMA {}", schema_));
@@ -286,7 +287,7 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
       "'backend_flush_after', 'effective_io_concurrency', 'io_method', 'autovacuum_naptime', "
       "'autovacuum_max_workers', 'enable_seqscan', 'enable_bitmapscan', 'enable_sort', "
       "'plan_cache_mode', 'max_parallel_workers_per_gather', 'default_transaction_isolation'";
-  // Reports what a private server was given. With another server, these are the values that it has.
+  // A private server was given these settings. Another server has values of its own.
   for (const char* name :
        {"shared_buffers", "effective_cache_size", "work_mem", "maintenance_work_mem",
         "max_wal_size", "min_wal_size", "checkpoint_timeout", "checkpoint_completion_target",
@@ -307,7 +308,10 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
 
 std::vector<std::optional<EngineCounters>> PostgresEngine::CountersByAddress() const {
   std::vector<std::optional<EngineCounters>> all(store_->addresses());
-  store_->AtEach([this, &all](size_t address) { all[address] = CountersOf(address); });
+  store_->AtEach([this, &all](size_t address) {
+    all[address] = CountersOf(address);
+    all[address]->repeated = repeated_servers_[address];
+  });
   return all;
 }
 

@@ -221,7 +221,7 @@ void PrivateServer::Start() {
     command.words.push_back(option);
   }
   LaunchAndWait(command);
-  // All processes of the server have one name. With direct IO they write only data files.
+  // All processes of the server have one name. Their direct IO counts as that of data files.
   RegisterThreads("postgres", FileKind::kData);
   WatchFiles(KindOfClusterFile);
   AwaitAnswer();
@@ -287,7 +287,8 @@ std::string PrivateServer::LastError(bool or_any) const {
       break;
     }
   }
-  return !fatal.empty() ? fatal : !error.empty() ? error : any;
+  if (!or_any || !fatal.empty()) return fatal;
+  return !error.empty() ? error : any;
 }
 
 std::string PrivateServer::Complaint() const {

@@ -26,7 +26,7 @@
 
 namespace testbed::postgres {
 
-// Returns the kind of a file of a cluster, by its path in it.
+// Returns the kind of a file by its path in the cluster.
 FileKind KindOfClusterFile(const std::string& path);
 
 // Not thread-safe. Only the main thread makes one (device/os/server_process.h).
@@ -56,10 +56,11 @@ class PrivateServer : public ServerHome {
   void LaunchAndWait(const ServerCommand& command);
   void AwaitAnswer();
   [[noreturn]] void FailToOpen() const;
-  // Returns the last error that the server, or initdb, wrote since Start. Without one, returns the
-  // last line of another kind if `or_any`, and an empty string if there is none.
+  // Returns the last error that ended a process of the server since this object was made. Without
+  // one it returns, if `or_any`, the last error of a statement or of initdb, or else the last line;
+  // otherwise an empty string, because a connection goes on after an error of a statement.
   std::string LastError(bool or_any) const;
-  // Returns the last error or line, or that there is none.
+  // Returns the last error or line, or else a sentence which says that there is none.
   std::string Complaint() const;
 
   const Settings settings_;

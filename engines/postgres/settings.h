@@ -26,7 +26,7 @@ struct Settings {
   uint64_t checkpoint_log_bytes = 0;  // bytes of log from the begin of a checkpoint to the next
   bool checksums = true;
   bool create = true, replace = false;  // as EngineOptions has them
-  std::string guest_of;                 // likewise
+  std::string guest_of;                 // as EngineOptions has it
   bool goes_on = false;                 // clients go on at another address when theirs is lost
   std::vector<std::string> server;      // name=value of the private server's configuration
 };

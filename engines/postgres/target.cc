@@ -1,6 +1,9 @@
 #include "engines/postgres/target.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -19,8 +22,54 @@ using Keywords = std::map<std::string, std::string>;
   RefuseEngineOption("postgres", "connect", "URL", why);
 }
 
+// A password would be printed and stored with the options of the run.
+[[noreturn]] void RefusePassword() {
+  throw Error(Error::kUsage,
+              "postgres takes no password in --engine-option connect, which is printed and "
+              "stored: put it into PGPASSWORD or ~/.pgpass");
+}
+
+// Returns the text with the byte that each %XX stands for in its place.
+std::string Decoded(const std::string& text) {
+  std::string decoded;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const std::string hex = text[at] == '%' ? text.substr(at + 1, 2) : "";
+    if (hex.size() == 2 && hex.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos) {
+      decoded += static_cast<char>(std::strtoul(hex.c_str(), nullptr, 16));
+      at += 2;
+    } else {
+      decoded += text[at];
+    }
+  }
+  return decoded;
+}
+
+// Throws when the text gives a secret by its keyword. This also searches a text that libpq refuses:
+// an older library lacks some of the keywords, and an experiment's text is stored though its cells
+// are left out.
+void RefuseSecrets(const std::string& connect) {
+  // The keyword sslpassword ends with that of the password.
+  static constexpr std::string_view kPassword = "password";
+  static constexpr std::string_view kSecrets[] = {kPassword, "oauth_client_secret",
+                                                  "scram_client_key", "scram_server_key"};
+  const std::string text = Decoded(connect);
+  for (const std::string_view secret : kSecrets) {
+    for (size_t at = text.find(secret); at != std::string::npos; at = text.find(secret, at + 1)) {
+      const size_t next = text.find_first_not_of(" \t\n\r\f\v", at + secret.size());
+      if (next == std::string::npos || text[next] != '=') continue;
+      if (secret == kPassword) RefusePassword();
+      throw Error(Error::kUsage,
+                  fmt::format("postgres takes no password and no {} in --engine-option connect, "
+                              "which is printed and stored: put it into a service file "
+                              "(~/.pg_service.conf)",
+                              secret));
+    }
+  }
+}
+
 // Returns the keywords of the text with their values, as libpq parses them.
 Keywords Parse(const std::string& connect) {
+  RefuseSecrets(connect);
   const bool is_url = connect.starts_with("postgresql://") || connect.starts_with("postgres://");
   PQconninfoOption* const options = LoadLibpq().PQconninfoParse(connect.c_str(), nullptr);
   if (options == nullptr || (!is_url && connect.find('=') == std::string::npos)) {
@@ -32,12 +81,7 @@ Keywords Parse(const std::string& connect) {
     if (o->val != nullptr) given[o->keyword] = o->val;
   }
   LoadLibpq().PQconninfoFree(options);
-  // A password would be printed and stored with the options of the run.
-  if (given.contains("password") || given.contains("sslpassword")) {
-    throw Error(Error::kUsage,
-                "postgres takes no password in --engine-option connect, which is printed and "
-                "stored: put it into PGPASSWORD or ~/.pgpass");
-  }
+  if (given.contains("password")) RefusePassword();  // of user:password@host
   // In a list of URLs such as postgresql://h1,postgresql://h2/, libpq would take the rest for the
   // name of a database.
   const size_t from = connect.find("://");

@@ -23,8 +23,9 @@ struct Target {
 };
 
 // Returns the addresses, in the order of the hosts; at least one. Throws Error (kUsage) for a text
-// that libpq does not understand, for a password, and when one of several addresses is empty or
-// given twice. No sentence quotes a part of `connect`, because it may hold a password.
+// that libpq does not understand, for a password or another secret, and when one of several
+// addresses is empty or given twice. No sentence quotes a part of `connect`, because it may hold a
+// password.
 std::vector<Target> ParseTargets(const std::string& connect);
 
 }  // namespace testbed::postgres

@@ -82,10 +82,10 @@ const std::vector<Release>& Releases() {
 
 const Release* FindRelease(std::string_view name) {
   const auto& all = Releases();
-  const auto it = std::find_if(all.begin(), all.end(), [&](const Release& release) {
+  const auto it = std::find_if(all.rbegin(), all.rend(), [&](const Release& release) {
     return release.name == name || MajorName(ParseVersion(release.name)) == name;
   });
-  return it == all.end() ? nullptr : &*it;
+  return it == all.rend() ? nullptr : &*it;
 }
 
 std::string ReleaseNames() {

@@ -21,13 +21,13 @@ namespace testbed::postgres {
 using Version = int;
 
 // Versions from which on PostgreSQL has what their names say.
-inline constexpr Version kOldestVersion = 90600;            // that testbed works with
-inline constexpr Version kPgWal = 100000;                   // before it pg_xlog and pg_clog
-inline constexpr Version kJit = 110000;                     // a compiler that is turned off
+inline constexpr Version kOldestVersion = 90600;            // the oldest that testbed works with
+inline constexpr Version kPgWal = 100000;                   // before it pg_wal is named pg_xlog
+inline constexpr Version kJit = 110000;                     // compilation, turned off by testbed
 inline constexpr Version kSegmentSizes = 110000;            // before it a segment has 16 MiB
-inline constexpr Version kOneCheckpointOfLog = 110000;      // before it the log of two is kept
+inline constexpr Version kOneCheckpointOfLog = 110000;      // before it the log of 2 checkpoints
 inline constexpr Version kLongHashes = 110000;              // hashtextextended
-inline constexpr Version kGeneratedColumns = 120000;        // over which an index stands
+inline constexpr Version kGeneratedColumns = 120000;        // columns that an index can cover
 inline constexpr Version kSharedMemoryType = 120000;        // before it memory is mapped, too
 inline constexpr Version kWalStatistics = 140000;           // pg_stat_wal
 inline constexpr Version kFlushOfStatistics = 150000;       // pg_stat_force_next_flush
@@ -49,29 +49,30 @@ struct Release {
   std::string name;  // 18.6; a run names it by --server postgres@18.6, or postgres@18
   std::string from;  // the month of its release
 };
-// Returns them, from the oldest to the newest; one of each major version that there is.
+// Returns the releases, from the oldest to the newest; at most one of each major version.
 const std::vector<Release>& Releases();
-// Returns the release of that name, or of that major version ("18", "9.6"); null when there is
-// none.
+// Returns the release of that name, or the newest one of that major version ("18", "9.6"); null
+// when there is none.
 const Release* FindRelease(std::string_view name);
-// Returns the names of all, as --server takes them, with ", " between them.
+// Returns the names of these releases as --server takes them, with ", " between them.
 std::string ReleaseNames();
 
-// Returns the directory of the release's initdb and postgres, be it that they are not there. It
-// lies in the folder that the environment variable TESTBED_CACHE_DIR names, or else where the
-// script fetched it to when testbed was built, or else where the script puts what root fetches.
+// Returns the directory of the release's initdb and postgres, even when they are not there. It lies
+// in the folder that the environment variable TESTBED_CACHE_DIR names. Without that variable it is
+// in the script's folder of the user who built testbed, or in root's when only that has it.
 std::string ProgramsOf(const Release& release);
 // Returns the command that fetches the release.
 std::string FetchCommand(const Release& release);
 // Returns whether a directory has initdb and postgres.
 bool HasPrograms(const std::string& dir);
 
-// Asks the postgres in the directory, once in a process, for its version. Throws Error (kUsage),
-// which begins with `what`, when it is none or older than kOldestVersion. Thread-safe.
+// Asks the program postgres in the directory, once in a process, for its version. Throws Error
+// (kUsage), which begins with `what`, when the program is missing, is not PostgreSQL, or is older
+// than kOldestVersion. Thread-safe.
 Version VersionOfPrograms(const std::string& dir, const std::string& what);
 
-// Changes a configuration for the newest version, name=value each, to one that a server of this
-// version accepts.
+// Removes from *configuration the settings that a server of this version does not know. Each
+// element is name=value.
 void FitConfiguration(Version version, std::vector<std::string>* configuration);
 // Returns by how much max_wal_size is larger than the log after which a checkpoint begins, at this
 // checkpoint_completion_target (CalculateCheckpointSegments of PostgreSQL).
@@ -88,7 +89,7 @@ std::vector<std::string> InitDbArguments(Version version, uint64_t wal_segment_s
 std::string WriteStatistics(Version version);
 std::string LogStatistics(Version version);
 std::string FlushOfStatistics(Version version);
-// Returns the SQL of a number that stands for a text.
+// Returns an SQL expression for the server's hash of `text`: 64 bits from kLongHashes on, else 32.
 std::string HashOf(Version version, const std::string& text);
 
 }  // namespace testbed::postgres

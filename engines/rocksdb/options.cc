@@ -6,12 +6,12 @@
 #include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <thread>
 
 #include "device/error.h"
 #include "engines/extra_options.h"
+#include "engines/rocksdb/sanitized_options.h"
 
 namespace testbed {
 namespace {
@@ -108,11 +108,13 @@ void RefuseForRelease(const std::string& setting, const std::string& accepted) {
 
 namespace {
 
-// Throws Error (kUsage), which has a status of RocksDB's parser in one sentence.
+// Throws Error (kUsage), which has a status of RocksDB's parser in one sentence. It names the
+// release, as another one may have the option.
 [[noreturn]] void RefuseOption(const std::string& setting, const rocksdb::Status& status) {
   std::string why = status.ToString();
   std::replace(why.begin(), why.end(), '\n', ' ');
-  throw Error(Error::kUsage, "rocksdb cannot honour --engine-option " + setting + ": " + why);
+  throw Error(Error::kUsage, "rocksdb " + rocksdb::GetRocksVersionAsString() +
+                                 " cannot honour --engine-option " + setting + ": " + why);
 }
 
 void TakeFile(const std::string& path, RocksdbOptions* out) {
@@ -198,9 +200,12 @@ void SetNamedBlocks(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* 
   }
 }
 
+// Returns the option `name`, and else `otherwise` as it is: RocksDB's own syntax may have less than
+// `least`.
 int Whole(const ExtraOptions& extra, const char* name, int otherwise, int least) {
-  return static_cast<int>(extra.Integer(name, static_cast<uint64_t>(std::max(otherwise, least)),
-                                        static_cast<uint64_t>(least), 1 << 20));
+  if (!extra.Has(name)) return otherwise;
+  return static_cast<int>(
+      extra.Integer(name, static_cast<uint64_t>(least), static_cast<uint64_t>(least), 1 << 20));
 }
 
 void SetNamedTable(const ExtraOptions& extra, rocksdb::ColumnFamilyOptions* table) {
@@ -386,6 +391,7 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   SetNamedTable(extra, &out.table);
   SetNamedDb(extra, &out.db);
   CheckTogether(options, out);
+  CheckSanitized(extra, options.durability, out.db, out.table);
   out.index_filter_charged = extra.Flag("index_filter_charged", kRocksdbChargesReaders);
   if (out.index_filter_charged && !kRocksdbChargesReaders) {
     RefuseForRelease("index_filter_charged=on", "off");
@@ -445,8 +451,8 @@ Capabilities RocksdbCapabilities() {
   }
   can.min_page_size = 1024;
   can.max_page_size = 1024 * 1024;
-  can.max_key_size = 8 * kMiB;       // limit by RocksDB's FAQ
-  can.max_value_size = 3072 * kMiB;  // limit by RocksDB's FAQ
+  can.max_key_size = 8 * kMiB;  // limit by RocksDB's FAQ
+  can.max_value_size = kLongestRocksdbValue;
   can.resizable_cache = true;
   can.extra_options = {
       {"block_align", "on, off: pad data blocks to multiples of min(4k, page size) (off)"},
@@ -477,7 +483,7 @@ Capabilities RocksdbCapabilities() {
       {"partitioned_index_filter", "on, off: index and filter have two levels (off)"},
       {"pin_index_filter",
        "none, level-0 or all: which index and filter blocks the cache never evicts (none)"},
-      {"recycle_log_file_num", "old log files that are kept to be overwritten (0)"},
+      {"recycle_log_file_num", "old log files that are kept to be overwritten, from 9.9 (0)"},
       {"settle", "wait: for flushes and compactions; compact-range: compact into one level (wait)"},
       {"tables", "key-prefix: one column family; column-families: one per table (key-prefix)"},
       {"target_file_size", "size of a table file (the write buffer, at least 4M)"},
@@ -495,25 +501,7 @@ std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db
   std::vector<std::pair<std::string, std::string>> out;
   out.emplace_back("version", rocksdb::GetRocksVersionAsString());
   out.emplace_back("assertions", flag(RocksdbHasAssertions()));
-  // The file has lines "name=value" under the names of their sections. The options of the default
-  // column family stand for all families.
-  std::string name;
-  if (rocksdb::GetLatestOptionsFileName(db->GetName(), db->GetEnv(), &name).ok()) {
-    std::ifstream file(db->GetName() + "/" + name);
-    bool wanted = false;
-    for (std::string line; std::getline(file, line);) {
-      const size_t begin = line.find_first_not_of(' ');
-      if (begin == std::string::npos || line[begin] == '#') continue;
-      if (line[begin] == '[') {
-        wanted = line.find("DBOptions") != std::string::npos ||
-                 line.find("\"default\"") != std::string::npos;
-        continue;
-      }
-      const size_t equals = line.find('=');
-      if (!wanted || equals == std::string::npos) continue;
-      out.emplace_back(line.substr(begin, equals - begin), line.substr(equals + 1));
-    }
-  }
+  for (auto& option : RocksdbOptionsInForce(db)) out.push_back(std::move(option));
   out.emplace_back("block_cache", options.cache->Name());
   out.emplace_back("block_cache_capacity", std::to_string(options.cache->GetCapacity()));
   out.emplace_back("strict_capacity_limit", flag(options.cache->HasStrictCapacityLimit()));

@@ -5,8 +5,11 @@
 // - testbed's defaults: what RocksDB's developers recommend, else RocksDB's own defaults;
 // - the extra option `options_file`, which replaces all of testbed's defaults;
 // - the run's own options (--io, --page-size, --compression, the cache, the place of files);
-// - the extra option `options`, which is refused when it would change one of the run's own options;
+// - the extra option `options`, in RocksDB's own syntax;
 // - the extra options that have names of their own, such as `bloom_bits`.
+//
+// `options` is refused when it would change one of the run's own options, and when RocksDB replaces
+// a value of it (sanitized_options.h).
 #ifndef TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
 #define TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
 
@@ -26,6 +29,8 @@
 #include "engines/rocksdb/versions.h"
 
 namespace testbed {
+
+inline constexpr size_t kLongestRocksdbValue = size_t{3} << 30;  // bytes, by RocksDB's FAQ
 
 struct RocksdbOptions {
   rocksdb::DBOptions db;  // without env, statistics and listeners, which RocksdbEngine sets

@@ -15,6 +15,7 @@
 #include "device/os/signal_guard.h"
 #include "engines/rocksdb/block_tickers.h"
 #include "engines/rocksdb/errors.h"
+#include "engines/rocksdb/sanitized_options.h"
 
 namespace testbed {
 namespace {
@@ -108,8 +109,10 @@ RocksdbEngine::RocksdbEngine(const std::string& dir, const EngineOptions& option
 }
 
 void RocksdbEngine::Open() {
+  const bool existed = HoldsDatabase(dir_);
+  const std::vector<std::string> before = NamesIn(dir_);
   std::vector<std::string> names;
-  if (HoldsDatabase(dir_)) {
+  if (existed) {
     Check(rocksdb::DB::ListColumnFamilies(options_.db, dir_, &names),
           "rocksdb could not list the tables of its database");
   } else {
@@ -127,6 +130,19 @@ void RocksdbEngine::Open() {
   Check(status, "rocksdb could not open its database");
   tables_ =
       std::make_unique<RocksdbTables>(db_.get(), options_.table, families, options_.layout, dir_);
+  CheckReplaced(existed, before);
+}
+
+void RocksdbEngine::CheckReplaced(bool existed, const std::vector<std::string>& before) {
+  try {
+    CheckInForce(requested_, RocksdbOptionsInForce(db_.get()));
+  } catch (const Error&) {
+    if (existed) throw;
+    tables_.reset();
+    db_.reset();
+    RemoveNew(dir_, before);
+    throw;
+  }
 }
 
 RocksdbEngine::~RocksdbEngine() {

@@ -71,6 +71,9 @@ class RocksdbEngine : public Engine {
 
  private:
   void Open();
+  // Refuses options that RocksDB has replaced. Removes a database that did not exist when the names
+  // in the directory were `before`.
+  void CheckReplaced(bool existed, const std::vector<std::string>& before);
   void SyncLazily();
   [[noreturn]] void ThrowLazyFailure() const;
   void FlushMemtables();

@@ -1,12 +1,15 @@
 #include "engines/rocksdb/session.h"
 
 #include <algorithm>
+#include <memory>
 #include <new>
+#include <utility>
 
 #include "device/error.h"
 #include "engines/failed_before.h"
 #include "engines/rocksdb/block_tickers.h"
 #include "engines/rocksdb/errors.h"
+#include "engines/rocksdb/options.h"
 #include "engines/rocksdb/rocksdb_engine.h"
 
 namespace testbed {
@@ -81,8 +84,8 @@ const RocksdbTable& RocksdbSession::TableToWrite(TableId table) {
   }
 }
 
-// The key may be the value that Get returned last, or that of a cursor's row, both of which a call
-// lets go of.
+// Copies the key. It may lie in the value that Get returned last or in a cursor's row, which the
+// call that takes the key frees.
 rocksdb::Slice RocksdbSession::KeyIn(const RocksdbTable& table, std::string_view key) {
   key_.assign(table.prefix).append(key);
   return key_;
@@ -227,6 +230,7 @@ void RocksdbSession::WriteInTransaction(const RocksdbTable& table, std::string_v
 }
 
 void RocksdbSession::Put(TableId id, std::string_view key, std::string_view value) {
+  CheckValueSize("rocksdb", value.size(), kLongestRocksdbValue);
   const RocksdbTable& table = TableToWrite(id);
   if (in_transaction_) {
     const auto put = [&](const rocksdb::Slice& row, const rocksdb::Slice& bytes) {
@@ -286,17 +290,25 @@ void RocksdbCursor::Renew() {
   const rocksdb::SequenceNumber now = session_->db_->GetLatestSequenceNumber();
   parked_ = false;
   if (iterator_ != nullptr && own == over_own_writes_ && now == sequence_) return;
-  sequence_ = now;
+  on_row_ = false;
   if (iterator_ != nullptr && !own && !over_own_writes_) {
-    Check(iterator_->Refresh(), "rocksdb could not renew a cursor");
+    const rocksdb::Status refreshed = iterator_->Refresh();
+    if (!refreshed.ok()) iterator_.reset();
+    Check(refreshed, "rocksdb could not renew a cursor");
+    sequence_ = now;
     return;
   }
-  over_own_writes_ = own;
-  iterator_.reset(session_->db_->NewIterator(read_options_, table_.family));
+  iterator_.reset();
+  if (own) session_->IndexOwnWrites();
+  std::unique_ptr<rocksdb::Iterator> made(session_->db_->NewIterator(read_options_, table_.family));
   if (own) {
-    session_->IndexOwnWrites();
-    iterator_.reset(session_->index_.NewIteratorWithBase(table_.family, iterator_.release()));
+    // The call owns what it is given, also when it finds no memory: RocksDB may have freed it then.
+    rocksdb::Iterator* const base = made.release();
+    made.reset(session_->index_.NewIteratorWithBase(table_.family, base));
   }
+  iterator_ = std::move(made);
+  over_own_writes_ = own;
+  sequence_ = now;
 }
 
 void RocksdbCursor::Park() {

@@ -130,7 +130,9 @@ class RocksdbCursor : public Cursor {
   }
 
  private:
-  void Renew();  // makes the iterator show all rows that are committed now
+  // Makes the iterator show all rows that are committed now. When it throws, the cursor stands on
+  // no row, and the next call makes a new iterator.
+  void Renew();
   // Returns a copy of the key with the table's prefix. Valid until the next call.
   rocksdb::Slice Wanted(std::string_view key);
   // Updates on_row_ and returns it. Throws Error when the iterator stopped because of an error.

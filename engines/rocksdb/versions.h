@@ -63,6 +63,9 @@ constexpr bool kRocksdbChargesReaders =
 // The manifest can record which logs were synced and are no longer written, so that an opening
 // notices when one is missing. Older releases have the option, too, but it was not tried with them.
 constexpr bool kRocksdbTracksLogs = TESTBED_ROCKSDB_FROM(7, 8);
+// The log can be recycled beside a recovery to a point in time, which is RocksDB's default. Older
+// releases set recycle_log_file_num to 0.
+constexpr bool kRocksdbRecyclesLogs = TESTBED_ROCKSDB_FROM(9, 9);
 // The listener learns on which threads the parts of a compaction run, so that their IO can be
 // charged.
 constexpr bool kRocksdbTellsSubcompactions = TESTBED_ROCKSDB_FROM(7, 4);

@@ -83,6 +83,16 @@ std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
   return all;
 }
 
+std::vector<bool> FindRepeatedServers(
+    SqlStore* store, const std::function<bool(const std::string& name, size_t address)>& try_lock) {
+  std::vector<bool> repeated(store->addresses());
+  if (store->addresses() < 2) return repeated;
+  // Nobody else asks for this lock, so where it is held it was given at an address before.
+  const std::string name = fmt::format("testbed.server.{:016x}", RandomId());
+  store->AtEach([&](size_t address) { repeated[address] = !try_lock(name, address); });
+  return repeated;
+}
+
 std::string HowCharged(SqlStore* store, const std::vector<std::string>& names) {
   std::vector<std::string> not_followed;
   store->AtEach([&](size_t address) {

@@ -5,6 +5,7 @@
 #define TESTBED_ENGINES_SQL_ADDRESSES_H_
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,12 @@ inline size_t AddressOfClient(int client, size_t addresses) {
 // Returns what Engine::ServerAddresses returns. `names` are the names of the store's addresses.
 std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
                                              const std::vector<std::string>& names);
+
+// Returns, by address, whether an address before it leads to the same server, as two names of one
+// host do. `try_lock` asks at an address for a lock of the server by its name, and returns whether
+// the store's own connection to that address has it then.
+std::vector<bool> FindRepeatedServers(
+    SqlStore* store, const std::function<bool(const std::string& name, size_t address)>& try_lock);
 
 // Returns the effective setting that says to what the account charges the blocks that the servers
 // at these addresses read and write for a client: kChargedToOperations (engines/elsewhere.h), or a

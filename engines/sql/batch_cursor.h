@@ -1,10 +1,11 @@
 // A BatchCursor is a cursor that fetches rows by statements. The first batch asks for the rows that
-// Expect announced, as a client does by LIMIT. Only its bytes can end it sooner. The batches of a
+// Expect announced, as a client does by LIMIT. It asks for fewer when these would take more than a
+// megabyte, and for 16 at most while the size of the table's rows is not known. The batches of a
 // walk of unknown length grow, so that a short scan asks for few rows, and a long one makes few
 // statements. Engines implement Read, which fetches a batch.
 //
-// A row that another session writes into the range of a batch stays hidden from Next and Prev. The
-// writes of the cursor's own session do not, since they make the cursor fetch a new batch.
+// A row that another session writes into the range of a batch stays hidden until the cursor fetches
+// another batch. A write of the cursor's own session does not, since it makes the cursor fetch one.
 //
 // Not thread-safe, as its session is not.
 #ifndef TESTBED_ENGINES_SQL_BATCH_CURSOR_H_

@@ -53,7 +53,7 @@ struct SqlParameter {
   std::optional<uint64_t> number;
 };
 
-// What a sentence about a server without a free connection ends with.
+// The end of an error's sentence that says that the server has no free connection.
 inline constexpr char kMoreConnections[] =
     "; give fewer --threads, or let the server have more connections (--engine-option "
     "server_option=max_connections=N, where the run starts it)";

@@ -41,11 +41,11 @@ class SqlDialect {
   virtual std::vector<std::string> MakeTable(const SqlTable& table) const = 0;
   virtual std::vector<std::string> MakeIndex(const SqlTable& index,
                                              const std::vector<IndexPart>& parts) const = 0;
-  virtual std::string HasIndex(const SqlTable& index) const = 0;  // returns a row if it is there
+  virtual std::string HasIndex(const SqlTable& index) const = 0;  // its answer has a row if so
 
-  // Statements with which a session's connection opens a table before it reads from it for the
-  // first time, and lets go of it again. While a table is open its shape cannot change. Empty:
-  // there is nothing to open, as in most dialects.
+  // OpenForReads returns the statement by which a session's connection opens a table before its
+  // first read from it, and CloseForReads the one by which it closes the table. An open table can
+  // get no index. An empty string: the dialect opens no tables.
   virtual std::string OpenForReads(const SqlTable& table) const { return {}; }
   virtual std::string CloseForReads(const SqlTable& table) const { return {}; }
 

@@ -21,7 +21,8 @@ namespace testbed {
 // Thread-safe.
 class FileWatch {
  public:
-  // `kind` returns the kind of a file by its path from `dir` on.
+  // `kind` returns the kind of a file by its path from `dir` on. The thread calls it, too. Throws
+  // Error (kIo) when the system gives no inotify.
   FileWatch(std::string dir, std::function<FileKind(const std::string& path)> kind);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;

@@ -15,7 +15,7 @@ namespace testbed::mariadb {
 namespace {
 
 constexpr char kSystemFile[] = "/ibdata1", kLog[] = "/ib_logfile0";
-constexpr char kNewLog[] = "/ib_logfile101";  // takes the log's place when it is whole
+constexpr char kNewLog[] = "/ib_logfile101";  // a new log, until it is whole and replaces kLog
 constexpr char kSchemaMark[] = "db.opt";
 constexpr std::string_view kRows = ".ibd", kDefinition = ".frm";
 
@@ -54,6 +54,7 @@ std::optional<uint32_t> NumberIn(const std::string& path, std::streamoff offset)
 FileKind KindOf(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (name.starts_with("ib_logfile")) return FileKind::kLog;
+  if (path.starts_with(std::string(kBinaryLog) + ".")) return FileKind::kBinaryLog;
   if (name.starts_with("ibtmp") || path.starts_with(std::string(kTemporary) + "/")) {
     return FileKind::kTemp;
   }
@@ -64,8 +65,9 @@ FileKind KindOf(const std::string& path) {
 }
 
 // The flags are in the system tablespace's first page (fsp0types.h of MariaDB). In the format
-// full_crc32 the low four bits are log2(page size) - 9. In the older one the bits from 6 on are, or
-// are 0 for pages of 16k, and the fields below them are 0 in this tablespace: it is not compressed.
+// full_crc32 the low four bits are log2(page size) - 9. In the older format the four bits from bit
+// 6 on are, or are 0 for pages of 16k. The fields below these bits are 0 in this tablespace, which
+// is not compressed.
 std::optional<uint32_t> PageSizeOf(const std::string& directory) {
   constexpr std::streamoff kTypes = 24, kFlags = 54;
   constexpr uint32_t kFullCrc32 = 1 << 4, kOf16k = 5, kHeaderPage = 8;
@@ -79,7 +81,7 @@ std::optional<uint32_t> PageSizeOf(const std::string& directory) {
 }
 
 // A log begins with the number of its format (log0log.h of MariaDB), whose highest bit tells of
-// encryption. InnoDB 5.6 had the number 0 there, and blanks where a backup left its name.
+// encryption. InnoDB 5.6 had 0 there, and blanks in the field where a backup tool leaves its name.
 unsigned LogVersionOf(const std::string& directory) {
   constexpr uint32_t kEncrypted = 1u << 31, kBlanks = 0x20202020;
   constexpr std::streamoff kCreator = 16;

@@ -13,6 +13,8 @@
 namespace testbed::mariadb {
 
 inline constexpr char kTemporary[] = "tmp";  // directory of temporary files, in the data directory
+// The beginning of the names of the binary log's files, in the data directory of a private server.
+inline constexpr char kBinaryLog[] = "binlog";
 
 // Returns the kind of a file, by its path in the data directory.
 FileKind KindOf(const std::string& path);

@@ -23,7 +23,7 @@ class LogWatch {
     end_ = end;
     since_ = steady_clock::now();
   }
-  // Takes the log's end of now. Returns whether more was written than checkpoints write.
+  // Takes the present end of the log. Returns whether more was written than checkpoints write.
   bool Moves(uint64_t end) {
     if (end <= end_ + kOfCheckpoint) return false;
     Restart(end);
@@ -36,12 +36,12 @@ class LogWatch {
   steady_clock::time_point since_;
 };
 
-// Tells whether the server gets anywhere.
+// Tells whether the server's checkpoint and its dirty pages make progress.
 class WriteProgress {
  public:
   explicit WriteProgress(const PageState& state)
       : checkpoint_(state.checkpoint), least_dirty_(state.dirty_pages) {}
-  // Takes the state of now. Returns whether it has been no better for `patience`.
+  // Takes the present state. Returns whether there was no progress for `patience`.
   bool Stalls(const PageState& state, milliseconds patience) {
     const auto now = steady_clock::now();
     const bool better = state.checkpoint > checkpoint_ || state.dirty_pages < least_dirty_;
@@ -60,7 +60,8 @@ class WriteProgress {
 void Hurry(bool sets_low_water_mark, ChangedVariables* changed) {
   changed->Set("innodb_io_capacity_max", "1000000");
   changed->Set("innodb_io_capacity", "1000000");
-  // The server would lower the first one to the second, and not raise it again.
+  // The low-water mark is changed first. Otherwise the server would lower it to the new percentage
+  // by itself, and not raise it again.
   if (sets_low_water_mark) changed->Set("innodb_max_dirty_pages_pct_lwm", "0");
   changed->Set("innodb_max_dirty_pages_pct", "0.001");
 }
@@ -88,7 +89,8 @@ void WritePages(const std::string& engine, const Ask& ask, const std::function<P
   const bool nobody_writes = how.has_statement && how.at_rest == milliseconds(0);
   while (state.dirty_pages != 0 || state.checkpoint + kOfCheckpoint < wanted) {
     bool others_write = false;
-    // Sessions also stand still while they wait for pages to be written. So no page may be dirty.
+    // The log also stands still while sessions wait for page writes. So it counts as at rest only
+    // when no page is dirty.
     const bool pause = state.dirty_pages == 0 && log.AtRestFor(how.at_rest);
     if (nobody_writes || (how.has_statement && pause)) {
       ask(kCheckpointNow);
@@ -105,7 +107,7 @@ void WritePages(const std::string& engine, const Ask& ask, const std::function<P
     }
     if (!changed && !nobody_writes &&
         (others_write || !how.has_statement || state.dirty_pages != 0)) {
-      // An older server, which has no statement, has a mark that is low enough.
+      // An older server, which lacks the statement, has a low-water mark that is low enough.
       Hurry(how.has_statement, &changed.emplace(engine, ask));
     }
     if (!progress.Stalls(state, how.patience)) continue;

@@ -3,8 +3,8 @@
 //   WritePages("innodb", ask, look, {});
 //
 // ChangedVariables are global variables of the server that have other values while the object
-// lives. The destructor gives them back the values that they had, the last one first. It ignores a
-// lost connection, of which the next statement will tell.
+// lives. The destructor gives them back the values that they had, the last one first. It stops at
+// an error without throwing: after a lost connection the next statement throws.
 //
 //   ChangedVariables changed("innodb", ask);
 //   changed.Set("innodb_max_dirty_pages_pct", "0.001");
@@ -87,17 +87,18 @@ struct PageWriting {
   std::chrono::milliseconds patience = kWritePatience;
 };
 
-// Has the server write all pages that were changed before the call, and returns once its checkpoint
-// lies behind these changes. When nothing is written meanwhile, no page is dirty then. InnoDB ends
-// its statement for that only when the checkpoint has reached the end of the log, which each
-// session that writes moves on: it may wait for ever. So the page cleaner writes the pages, because
-// it may keep none; the variables for that have their values again when the function returns. The
-// statement is run when no page is dirty and the log has stood still, or at once where nobody
-// writes.
+// Makes the server write all pages that were changed before the call, and returns once its
+// checkpoint covers these changes. When nothing is written meanwhile, no page is dirty then.
 //
-// `engine` begins the sentences of errors; `look` returns the state of now. Throws Error (kRun)
-// when for `patience` the checkpoint has not moved on and the pages have not become fewer; and
-// Stopped when the run should end while others write.
+// InnoDB ends kCheckpointNow only when the checkpoint has reached the end of the log. Each session
+// that writes moves that end on, so the statement might never end. So WritePages sets variables by
+// which the page cleaner keeps no dirty page, and runs the statement when no page is dirty and the
+// log has stood still. Where nobody writes it runs the statement at once. The variables have their
+// earlier values again when the function returns.
+//
+// `engine` begins the sentences of errors; `look` returns the present state. Throws Error (kRun)
+// when for `patience` the checkpoint has not moved on and the dirty pages have not become fewer;
+// and Stopped when the run should end while others write.
 void WritePages(const std::string& engine, const Ask& ask, const std::function<PageState()>& look,
                 const PageWriting& how);
 

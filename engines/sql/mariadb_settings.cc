@@ -6,6 +6,7 @@
 #include <cctype>
 #include <chrono>
 #include <iterator>
+#include <set>
 #include <thread>
 
 #include "device/error.h"
@@ -37,7 +38,8 @@ uint64_t DefaultLruScanDepth(const EngineOptions& options) {
   return std::clamp<uint64_t>(options.cache_bytes / options.page_size / 64, 100, 1536);
 }
 
-// Server options that the run's own options decide, or that would move the server's files.
+// Server options that the run's own options decide, or that would move the server's files. Those of
+// the binary log would give it names that --fresh does not know, and commits that are not synced.
 constexpr std::string_view kOwn[] = {"datadir",
                                      "innodb-page-size",
                                      "innodb-buffer-pool-size",
@@ -66,7 +68,11 @@ constexpr std::string_view kOwn[] = {"datadir",
                                      "sql-mode",
                                      "skip-grant-tables",
                                      "init-file",
-                                     "defaults-file"};
+                                     "defaults-file",
+                                     "log-bin",
+                                     "log-bin-index",
+                                     "log-basename",
+                                     "sync-binlog"};
 
 // Returns whether the server would take `name` for one of `names`: it knows an option by the
 // beginning of its name, and takes words before it.
@@ -83,6 +89,31 @@ bool Means(std::span<const std::string_view> names, std::string_view name) {
     if (word == 0) return false;
     name.remove_prefix(word);
   }
+}
+
+// Returns the variable that an argument "--name=value" sets. "loose" before the name says that the
+// server need not have it.
+std::string VariableOf(const std::string& argument) {
+  std::string name = argument.substr(2, argument.find('=') - 2);
+  std::replace(name.begin(), name.end(), '-', '_');
+  constexpr std::string_view kLoose = "loose_";
+  return name.starts_with(kLoose) ? name.substr(kLoose.size()) : name;
+}
+
+// Returns the variable that the server takes `name` for: the only one that begins with it, or that
+// begins with what follows a word before it. Empty when there is none.
+std::string WholeName(const std::map<std::string, std::string>& variables, std::string name) {
+  for (const std::string_view before : {"skip_", "enable_", "disable_", "maximum_"}) {
+    if (!name.starts_with(before)) continue;
+    name.erase(0, before.size());
+    break;
+  }
+  const auto first = variables.lower_bound(name);
+  if (first == variables.end() || !first->first.starts_with(name)) return "";
+  if (first->first == name) return name;
+  const auto next = std::next(first);
+  const bool several = next != variables.end() && next->first.starts_with(name);
+  return several ? "" : first->first;
 }
 
 }  // namespace
@@ -224,6 +255,55 @@ std::vector<std::string> ServerOptions(const std::string& engine, const std::str
     all.push_back("--" + name + part.substr(equals));
   }
   return all;
+}
+
+void CheckServerOptions(const std::string& engine, const std::vector<std::string>& arguments,
+                        const std::vector<std::string>& given,
+                        const std::map<std::string, std::string>& variables) {
+  if (given.empty()) return;
+  std::map<std::string, std::string> asked;  // by variable
+  for (const std::string& option : given) {
+    const std::string name = VariableOf(option);
+    asked[name] = option.substr(option.find('=') + 1);  // of several the server takes the last one
+    if (variables.contains(name)) continue;
+    const std::string whole = WholeName(variables, name);
+    if (whole.empty()) continue;
+    throw Error(Error::kUsage, fmt::format("{} cannot honour --engine-option server_option={}: it "
+                                           "takes an option by its whole name alone, {}",
+                                           engine, option.substr(2), whole));
+  }
+  constexpr std::string_view kCapacity = "--innodb-io-capacity=";
+  for (const std::string& argument : arguments) {
+    if (!argument.starts_with(kCapacity)) continue;
+    asked.emplace("innodb_io_capacity", argument.substr(kCapacity.size()));
+  }
+  for (const auto& [name, value] : asked) {
+    const auto at = variables.find(name);
+    if (at == variables.end() || !IsAnotherValue(value, at->second)) continue;
+    throw Error(Error::kUsage,
+                fmt::format("{} cannot honour --engine-option server_option with {}={}: the server "
+                            "has replaced it by {}, alone or because of another option; give a "
+                            "value that it keeps",
+                            engine, name, value, at->second));
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> ToldVariables(
+    const std::map<std::string, std::string>& variables, std::string_view prefix,
+    const std::vector<std::string>& arguments, const std::vector<std::string>& given) {
+  std::set<std::string> named = {"version",     "thread_handling", "max_connections", "log_bin",
+                                 "sync_binlog", "skip_networking", "query_cache_size"};
+  for (const std::string& argument : arguments) named.insert(VariableOf(argument));
+  for (const std::string& option : given) named.insert(VariableOf(option));
+  std::vector<std::pair<std::string, std::string>> told;
+  for (const auto& [name, value] : variables) {
+    if (name.starts_with(prefix) || named.contains(name)) told.emplace_back(name, value);
+  }
+  for (const std::string& option : given) {
+    const std::string name = VariableOf(option);
+    if (!variables.contains(name)) told.emplace_back(name, "not a variable of this server");
+  }
+  return told;
 }
 
 void AwaitPurge(const std::function<PurgeState()>& look, std::chrono::milliseconds patience,

@@ -61,6 +61,22 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
 std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
                                        std::span<const std::string_view> own);
 
+// A server takes the beginning of an option's name for the name, takes words before it (skip,
+// enable, disable, maximum), and replaces values that it does not accept, without an error. Throws
+// Error (kUsage) for such a name or value in `given`, the arguments of ServerOptions, and when they
+// changed the run's own innodb_io_capacity. `arguments` are all arguments of the server, and
+// `variables` what it has in force (SHOW GLOBAL VARIABLES).
+void CheckServerOptions(const std::string& engine, const std::vector<std::string>& arguments,
+                        const std::vector<std::string>& given,
+                        const std::map<std::string, std::string>& variables);
+
+// Returns the variables that effective settings have: those that begin with `prefix`, those that
+// arguments name, and a few more. An option in `given` that is no variable of the server is there,
+// too, and has that for its value.
+std::vector<std::pair<std::string, std::string>> ToldVariables(
+    const std::map<std::string, std::string>& variables, std::string_view prefix,
+    const std::vector<std::string>& arguments, const std::vector<std::string>& given);
+
 // What the server reports about its purge of old row versions.
 struct PurgeState {
   uint64_t history = 0;     // Innodb_history_list_length
@@ -69,7 +85,7 @@ struct PurgeState {
 // The server wakes its purge once a second, and later when the machine is busy.
 inline constexpr std::chrono::milliseconds kPurgePatience(5000);
 // After it has removed the last version, the purge still reads the headers of the 128 rollback
-// segments (trx_purge_truncate_history). The only sign that it has is that no more page is read.
+// segments (trx_purge_truncate_history). Only a rest in the server's page reads tells that it has.
 inline constexpr std::chrono::milliseconds kPurgeRest(100);
 // Waits until the purge has removed all versions of rows that no transaction sees and the server
 // has read no page for `rest`; or until the purge has made no progress for `patience`. `look`

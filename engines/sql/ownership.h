@@ -20,6 +20,10 @@
 
 namespace testbed {
 
+// Name of the marker table in each schema of testbed. A database of an earlier release is known by
+// it, so it does not change.
+inline constexpr char kSchemaMarkerTable[] = "testbed_marker";
+
 struct SchemaMarker {
   std::string id, host, directory;  // all empty while the marker table has no row
 };
@@ -27,8 +31,8 @@ struct SchemaMarker {
 // What a server has under the schema's name.
 struct FoundSchema {
   bool is_there = false;
-  // Nothing when it has no marker table. Empty also when the server tells that testbed was making
-  // the schema and had not come to its marker table.
+  // nullopt when the schema has no marker table. A marker of empty strings when that table has no
+  // row, and when the server tells that testbed was making the schema and had not made the table.
   std::optional<SchemaMarker> marker;
 };
 
@@ -37,9 +41,9 @@ struct SchemaOwner {
   std::string kind;  // what the server calls a schema: "schema", "database"
   std::string schema, dir;
   bool create = true, replace = false;  // as EngineOptions has them
-  std::string guest_of = {};            // likewise
+  std::string guest_of = {};            // as EngineOptions has it
 
-  // Returns whether the directory stands for a schema.
+  // Returns whether the directory has the record of a schema.
   bool HasRecord() const;
   // Makes the directory and locks it. Throws Error: kUsage when a database is to be opened but the
   // directory has no record, so that no server is started for nothing; kIo when the system refuses.

@@ -8,6 +8,8 @@
 #ifndef TESTBED_ENGINES_SQL_SERVER_HOME_H_
 #define TESTBED_ENGINES_SQL_SERVER_HOME_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <fstream>
 #include <functional>
@@ -55,6 +57,7 @@ class ServerHome {
   // and starts the server. Throws Error (kIo).
   void Launch(const ServerCommand& command, const std::string& socket);
   bool HasEnded() { return process_->Ended(); }
+  pid_t pid() const { return process_->pid(); }  // of the server, after Launch
   // Returns whether the server has made the socket.
   bool HasSocket(const std::string& socket) const;
   // Tells the account the kinds of the server's files, by their paths in the data directory.

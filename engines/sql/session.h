@@ -117,12 +117,12 @@ class SqlSession : public Session, private SqlTableReader {
   std::optional<SqlStatement> begin_, commit_;
   bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too
   bool failed_ = false;                          // a statement of the transaction has failed
-  std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
+  std::vector<Write> writes_;                    // writes of the transaction, which Try repeats
   uint64_t changes_ = 0;                         // grows with each write and rollback
-  std::string_view lent_;                        // what Get returned last
-  std::string key_copy_, value_copy_;            // of bytes of it
-  std::string values_, before_;                  // what MultiGet returns, and returned before
-  std::vector<size_t> ends_;                     // the end of each of these in values_
+  std::string_view lent_;                        // the value that Get returned last
+  std::string key_copy_, value_copy_;            // copies of arguments that lie in lent_
+  std::string values_, before_;                  // values of the last two calls of MultiGet
+  std::vector<size_t> ends_;                     // the end of each value in values_
 };
 
 class SqlCursor : public BatchCursor {

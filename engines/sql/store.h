@@ -62,8 +62,8 @@ class SqlStore {
   bool MarkLost(size_t address, const std::string& why);
   // Returns why an address is lost; an empty text when it is not.
   std::string WhyLost(size_t address) const;
-  // Calls `work` for each address that is not lost. One whose connection is lost in it is marked as
-  // lost, where sessions go on without it.
+  // Calls `work` for each address that is not lost. When `work` throws LostConnection, that address
+  // is marked as lost (MarkLost); where sessions do not go on without it, the exception passes.
   void AtEach(const std::function<void(size_t address)>& work);
   // Where the dialect opens tables for reads, a session joins before its first turn and leaves
   // after its last, and uses its connection only as long as it holds a turn. A table can then get

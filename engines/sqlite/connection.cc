@@ -144,6 +144,7 @@ Connection::Connection(Vfs* vfs, const Settings& settings, CacheShares* shares, 
       name_of_(std::move(name_of)),
       busy_wait_ms_(settings.busy_wait_ms) {
   ConfigureLibrary();
+  Vfs::ForgetError();
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   flags |= vfs->options().read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (creates) flags |= SQLITE_OPEN_CREATE;
@@ -212,9 +213,10 @@ void Connection::Resize() {
 // Sets the size of the cache to cache_bytes_. SQLite works with the few pages that it needs,
 // however small the size is.
 void Connection::SetCacheSize() {
-  const std::string sql =
-      fmt::format("PRAGMA cache_size=-{}", std::max<uint64_t>(1, cache_bytes_ >> 10));
-  ::sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr);
+  char sql[64];  // no std::string, so that a Call needs no memory of its own
+  const uint64_t kib = std::max<uint64_t>(1, cache_bytes_ >> 10);
+  *fmt::format_to_n(sql, sizeof sql - 1, "PRAGMA cache_size=-{}", kib).out = '\0';
+  ::sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
 }
 
 sqlite3_stmt* Connection::Prepare(const std::string& sql, const char* doing) const {

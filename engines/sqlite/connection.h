@@ -38,7 +38,7 @@ class Connection;
 
 // CacheShares gives each connection in use the same share of the cache, because SQLite has a cache
 // for each connection. A connection is in use from its first call until the other connections
-// together have made some ten thousand calls while it made none; then its pages are freed.
+// together have made some 16,000 to 32,000 calls while it made none; then its pages are freed.
 // Thread-safe.
 class CacheShares {
  public:
@@ -161,6 +161,7 @@ class Connection {
   friend class CacheShares;
   static constexpr uint32_t kCallsPerTurn = 256;
   void Enter() {
+    Vfs::ForgetError();
     if (++calls_ % kCallsPerTurn == 0 || !in_use_.load(std::memory_order_relaxed)) [[unlikely]] {
       shares_->Note(this);
       TakeCounts();

@@ -1,11 +1,14 @@
 #include "engines/sqlite/database.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <new>
 #include <utility>
 
 #include "device/account/ledger.h"
@@ -47,6 +50,17 @@ uint64_t BytesIn(const std::string& file) {
   const uintmax_t bytes = fs::file_size(file, error);
   if (error) throw Error::Io("stat", file, error.value());
   return bytes;
+}
+
+// Reads the first `n` bytes of a file. Returns whether it has so many. Throws Error (kIo).
+bool ReadFirst(const std::string& file, char* bytes, size_t n) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw Error::Io("open", file, errno);
+  const ssize_t got = ::read(fd, bytes, n);
+  const int code = errno;
+  ::close(fd);
+  if (got < 0) throw Error::Io("read", file, code);
+  return static_cast<size_t>(got) == n;
 }
 
 uint32_t BigEndian16(const char* bytes) {
@@ -118,14 +132,13 @@ void Database::MakeFilesDurable() const {
   }
 }
 
-// Throws Error for a database file of another page size, or without SQLite's header. A crash may
-// leave an empty file when a database was being made. A write-ahead log beside an empty file is not
-// from such a crash, and SQLite would remove it.
+// Throws Error for a database file that cannot be read, of another page size, or without SQLite's
+// header. A crash may leave an empty file when a database was being made. A write-ahead log beside
+// an empty file is not from such a crash, and SQLite would remove it.
 void Database::CheckHeader() const {
   constexpr std::string_view kMagic("SQLite format 3\0", 16);
-  std::ifstream file(DatabaseFile(dir_), std::ios::binary);
   char header[18] = {};
-  if (!file.read(header, sizeof header)) {
+  if (!ReadFirst(DatabaseFile(dir_), header, sizeof header)) {
     const bool log = BytesIn(WalFile(dir_)) > 0;
     if (!log && settings_.create) return;
     throw Error(Error::kCorruption, "file " + DatabaseFile(dir_) + " is empty" +
@@ -279,7 +292,11 @@ Connection* Database::BeginWrite() {
 void Database::EndWrite(bool committed) {
   if (committed) {
     commits_.fetch_add(1, std::memory_order_relaxed);
-    if (settings_.wal()) CheckpointInCommit();
+    try {
+      if (settings_.wal()) CheckpointInCommit();
+    } catch (const std::bad_alloc&) {
+      // The commit is made, and a later one tries the checkpoint again.
+    }
   }
   turn_.Pass();
 }
@@ -301,7 +318,6 @@ void Database::CheckpointInCommit() {
   IoScope scope(kCheckpoint);
   Connection::Call call(writer_.get());
   ::sqlite3_wal_checkpoint_v2(writer_->db(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-  Vfs::TakeError();
 }
 
 void Database::Checkpoint() {

@@ -57,17 +57,22 @@ class Database {
   std::string Pragma(const std::string& name);
 
   // Returns the table's id, and creates the table when it does not exist. Throws Error (kUsage) for
-  // a name that SQLite cannot have, and Error (kRun) when a new table is opened while this thread
-  // has a write transaction open.
+  // a name that SQLite cannot have, and Error (kRun) when a new table is opened while a session of
+  // this thread has a write transaction open.
   TableId OpenTable(const std::string& table);
   uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
 
+  // Returns a connection for reading that nobody uses, and opens one when there is none. The
+  // Database owns it; the caller returns it by GiveReader.
   Connection* TakeReader();
   void GiveReader(Connection* reader);
 
-  // Waits for the turn to write and returns the connection for it. Throws Error (kRun) when this
-  // thread has the turn already, and the Error of a lazy sync that has failed.
+  // Waits for the turn to write and returns the connection for it. Throws Error (kRun) when a
+  // session that this thread was the last to use has the turn, and the Error of a lazy sync that
+  // has failed.
   Connection* BeginWrite();
+  // Notes that this thread uses the session that has the turn.
+  void UseTurn() { turn_.Use(); }
   // Passes the turn on. Before that, begins a checkpoint after a commit that made the WAL long.
   void EndWrite(bool committed);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <utility>
 
 #include "device/error.h"
@@ -76,7 +77,7 @@ void SqliteSession::EndTransaction(bool commit) {
       for (SqliteCursor* cursor : cursors_) cursor->Leave();
       try {
         writer_->Rollback();
-      } catch (const Error&) {
+      } catch (const std::exception&) {
         // The first error is the one to report.
       }
     }
@@ -87,17 +88,22 @@ void SqliteSession::EndTransaction(bool commit) {
 }
 
 bool SqliteSession::Get(TableId table, std::string_view key, std::string_view* value) {
+  Use();
   Connection* connection = Reader();
   Connection::Call call(connection);
   CheckTable(table);
   Statement get = connection->Take(table, Query::kGet);
   get.BindBlob(1, key);
   const bool found = get.Step("reading a row");
-  if (found) {
-    value_ = get.Column(0);
-    *value = value_;
+  try {
+    if (found) value_ = get.Column(0);
+  } catch (...) {
+    // A statement that stays on its row keeps the state of the database that it read.
+    connection->Give(get);
+    throw;
   }
-  connection->Give(std::move(get));
+  connection->Give(get);
+  if (found) *value = value_;
   return found;
 }
 
@@ -121,6 +127,7 @@ void SqliteSession::Write(TableId table, Query query, std::string_view key,
   // After a failed write SQLite may have rolled the whole transaction back, and later writes would
   // be transactions of their own.
   if (failed_) throw FailedBefore("sqlite");
+  Use();
   const bool first = writer_ == nullptr;
   try {
     key = Steady(key, &key_copy_);
@@ -151,6 +158,7 @@ void SqliteSession::Put(TableId table, std::string_view key, std::string_view va
     throw Error(Error::kUsage, fmt::format("sqlite takes keys of up to {} bytes here, not of {}",
                                            kLongestKey, key.size()));
   }
+  CheckValueSize("sqlite", value.size(), LongestValue());
   Write(table, Query::kPut, key, &value);
 }
 
@@ -220,6 +228,7 @@ bool SqliteCursor::Start(Query query, std::string_view key) {
 }
 
 bool SqliteCursor::Step() {
+  session_->Use();
   {
     Connection::Call call(statement_.connection());
     state_ = State::kNowhere;  // stays if Step throws

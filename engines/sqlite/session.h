@@ -48,6 +48,10 @@ class SqliteSession : public Session {
   friend class SqliteCursor;
   // Returns the connection that sees what the session sees now.
   Connection* Reader() const { return writer_ != nullptr ? writer_ : reader_; }
+  // Called on the thread of each call of the session, or of a cursor of it, that reads or writes.
+  void Use() const {
+    if (writer_ != nullptr) database_->UseTurn();
+  }
   void CheckTable(TableId table) const;
   // Runs the statement with its parameters, in the transaction or as a transaction of its own.
   void Write(TableId table, Query query, std::string_view key, const std::string_view* value);

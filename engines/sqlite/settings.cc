@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint32_t kSmallestPage = 512, kLargestPage = 65536;
 constexpr size_t kLongestRow = 1'000'000'000;  // SQLITE_MAX_LENGTH, unless the library sets another
+// The most bytes of a row that are neither key nor value: the header of SQLite's record.
+constexpr size_t kRecordHeader = 32;
 
 // Returns the bytes of write-ahead log between two checkpoints: half of what the memory budget
 // leaves to the page cache. SQLite reads its log again, for a checkpoint and for every page that is
@@ -50,11 +52,15 @@ std::string Synchronous(const std::string& journal, Durability durability) {
 
 void ConfigureLibrary() {
   static const bool once = [] {
-    ::sqlite3_config(SQLITE_CONFIG_MULTITHREAD);
     ::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     return ::sqlite3_initialize() == SQLITE_OK;
   }();
   static_cast<void>(once);
+}
+
+size_t LongestValue() {
+  static const size_t longest = LongestRow() - kLongestKey - kRecordHeader;
+  return longest;
 }
 
 Settings MakeSettings(const EngineOptions& options) {
@@ -84,7 +90,7 @@ Capabilities SqliteCapabilities() {
   can.min_page_size = kSmallestPage;
   can.max_page_size = kLargestPage;
   can.max_key_size = kLongestKey;
-  can.max_value_size = LongestRow() - kLongestKey - kRecordHeader;
+  can.max_value_size = LongestValue();
   can.resizable_cache = true;
   can.min_cache_bytes = 1 << 20;
   can.checksums = false;

@@ -32,16 +32,16 @@ Settings MakeSettings(const EngineOptions& options);
 
 Capabilities SqliteCapabilities();
 
-// Configures the library for the process: each connection is used by one thread at a time, and
-// SQLite keeps no statistics of memory, which would cost a lock for each allocation. Must be called
-// before any other use of the library; has no effect when another part of the process uses SQLite
-// already.
+// Configures the library for the process: SQLite keeps no statistics of memory, which would cost a
+// lock for each allocation. Must be called before any other use of the library; has no effect when
+// another part of the process uses SQLite already. The threading mode stays the program's, because
+// its own connections have it, too; those of the engine ask for theirs (SQLITE_OPEN_NOMUTEX).
 void ConfigureLibrary();
 
 // The longest key in bytes. SQLite itself limits only the length of a row.
 inline constexpr size_t kLongestKey = 64 << 10;
-// The most bytes of a row that are neither key nor value: the header of SQLite's record.
-inline constexpr size_t kRecordHeader = 32;
+// Returns the longest value in bytes that this build of the library takes beside the longest key.
+size_t LongestValue();
 
 }  // namespace testbed::sqlite
 

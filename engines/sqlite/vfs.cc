@@ -30,10 +30,15 @@ std::optional<Error>& LastError() {
   return *OfThread([] { return std::make_unique<std::optional<Error>>(); });
 }
 
+// Whether TakeError returns that error. A flag, so that ForgetError, at each call, costs nothing.
+constinit thread_local bool has_error = false;
+
 // Keeps an error for the calling thread.
 void Keep(const Error& error) noexcept {
+  has_error = false;
   try {
     LastError() = error;
+    has_error = true;
   } catch (const std::bad_alloc&) {
     // SQLite's code alone tells of the failure then.
   }
@@ -314,11 +319,11 @@ struct VfsCalls {
 
   static int Delete(sqlite3_vfs* c, const char* name, int sync_directory) {
     Vfs* vfs = Owner(c);
-    {
-      LockGuard lock(vfs->mutex_);
-      vfs->files_.erase(name);
-    }
     return Guarded(SQLITE_IOERR_DELETE, [&] {
+      {
+        LockGuard lock(vfs->mutex_);
+        vfs->files_.erase(name);
+      }
       CallMark mark(FileKind::kLog);
       if (::unlink(name) != 0 && errno != ENOENT) throw Error::Io("remove", name, errno);
       if (sync_directory != 0) SyncDirectory(Directory(name));
@@ -326,20 +331,18 @@ struct VfsCalls {
   }
 
   static int Access(sqlite3_vfs*, const char* name, int what, int* yes) {
-    struct stat st;
-    if (what == SQLITE_ACCESS_EXISTS) {
+    return Guarded(SQLITE_IOERR_ACCESS, [&] {
+      struct stat st;
+      if (what != SQLITE_ACCESS_EXISTS) {
+        *yes = ::access(name, W_OK | R_OK) == 0;
+        return;
+      }
       const bool there = ::stat(name, &st) == 0;
       // A journal that cannot be examined must not pass for absent: without it the database may be
       // torn.
-      if (!there && errno != ENOENT && errno != ENOTDIR) {
-        Keep(Error::Io("stat", name, errno));
-        return SQLITE_IOERR_ACCESS;
-      }
+      if (!there && errno != ENOENT && errno != ENOTDIR) throw Error::Io("stat", name, errno);
       *yes = there && (!S_ISREG(st.st_mode) || st.st_size > 0);
-    } else {
-      *yes = ::access(name, W_OK | R_OK) == 0;
-    }
-    return SQLITE_OK;
+    });
   }
 
   static int FullPath(sqlite3_vfs*, const char* name, int size, char* out) {
@@ -447,6 +450,11 @@ Vfs::Written Vfs::written() const {
           log_bytes_.load(std::memory_order_relaxed)};
 }
 
-std::optional<Error> Vfs::TakeError() { return std::exchange(LastError(), std::nullopt); }
+std::optional<Error> Vfs::TakeError() {
+  if (!std::exchange(has_error, false)) return std::nullopt;
+  return std::exchange(LastError(), std::nullopt);
+}
+
+void Vfs::ForgetError() noexcept { has_error = false; }
 
 }  // namespace testbed::sqlite

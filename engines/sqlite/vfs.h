@@ -11,8 +11,7 @@
 // All connections of one Vfs share one File for each file, and they share the file lock and the
 // index of the write-ahead log in memory (locks.h). Other programs are kept out by a lock on the
 // bytes that SQLite's own VFS locks. A Vfs keeps a copy of the first 100 bytes of the database,
-// from which it serves the read of the change counter that begins each transaction without a
-// write-ahead log.
+// from which it serves the read of the change counter that begins each transaction without WAL.
 //
 // In mmap mode SQLite reads pages in place (xFetch) while it does not write, at any offset. Its
 // bound of 2 GiB on mmap_size applies to its own VFS only.
@@ -103,7 +102,7 @@ class Vfs {
   // Both make written bytes durable and throw Error when they cannot.
   void SyncLog();   // syncs the write-ahead log and the rollback journal, if they are open
   void SyncData();  // syncs the database
-  // Waits until a connection gave up a lock of the database, but at most this long.
+  // Waits until a connection gives up a lock of the database, but no longer than `most`.
   void WaitForLocks(std::chrono::milliseconds most) const;
 
   // Counts since the Vfs was made: blocks and bytes written to the database, bytes written to logs.
@@ -113,6 +112,9 @@ class Vfs {
   Written written() const;
   // Returns the Error of the last callback that failed on this thread, and forgets it.
   static std::optional<Error> TakeError();
+  // Forgets that Error. Called before a call of SQLite, whose own failure an older Error, of which
+  // SQLite told nobody, would otherwise explain.
+  static void ForgetError() noexcept;
 
  private:
   friend struct VfsCalls;

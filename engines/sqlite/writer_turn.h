@@ -1,9 +1,12 @@
 // A WriterTurn lets one session write at a time, because SQLite has one writer at a time. SQLite
 // itself would have the others try again after sleeps.
 //
-//   turn.Take();      // waits; throws Error when this thread has the turn already
-//   ...
-//   turn.Pass();      // may be called on another thread
+//   turn.Take();      // waits; throws Error when a session of this thread has the turn
+//   turn.Use();       // at each call of the session that has the turn
+//   turn.Pass();
+//
+// A session may be used by one thread after another. It is a session of the thread that used it
+// last: that thread would wait for itself.
 //
 // A session that comes when the turn is free takes it, so that one which writes again and again
 // need not wait until another thread wakes. But when the session that waits longest has waited for
@@ -12,6 +15,7 @@
 #ifndef TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
 #define TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <thread>
@@ -25,19 +29,20 @@ class WriterTurn {
  public:
   void Take() {
     LockGuard lock(mutex_);
-    if (taken_ && owner_ == std::this_thread::get_id()) {
+    if (taken_ && user_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
       throw Error(Error::kRun,
                   "sqlite has one writer at a time, and a transaction of this thread is writing: "
                   "commit it or roll it back first");
     }
     if (taken_) Wait();
     taken_ = true;
-    owner_ = std::this_thread::get_id();
+    Use();
   }
+  void Use() { user_.store(std::this_thread::get_id(), std::memory_order_relaxed); }
   void Pass() {
     LockGuard lock(mutex_);
     taken_ = false;
-    owner_ = {};
+    user_.store({}, std::memory_order_relaxed);
     if (waiters_.empty()) return;
     Waiter* first = waiters_.front();
     if (Clock::now() - first->since > kPatience) {
@@ -68,7 +73,7 @@ class WriterTurn {
 
   Mutex mutex_;
   bool taken_ GUARDED_BY(mutex_) = false;
-  std::thread::id owner_ GUARDED_BY(mutex_);
+  std::atomic<std::thread::id> user_;  // the thread that used the turn's session last
   std::deque<Waiter*> waiters_ GUARDED_BY(mutex_);
 };
 

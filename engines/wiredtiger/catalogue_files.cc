@@ -20,7 +20,7 @@ constexpr char kHistory[] = "WiredTigerHS.wt";
 // The files that every database has, in the order in which WiredTiger makes them.
 constexpr const char* kAlways[] = {"WiredTiger", kCatalogue, "WiredTiger.turtle"};
 constexpr std::string_view kLog = "WiredTigerLog.";
-// A table's row in the catalogue has the name of its file after these words.
+// kSource stands before the name of a table's file in the table's row of the catalogue.
 constexpr std::string_view kSource = "source=\"file:";
 constexpr size_t kLongestName = 255;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -59,24 +60,6 @@ void Database::NoteBackgroundFailure(const Error& error) {
 void Database::ThrowFailure() {
   LockGuard lock(mutex);
   throw Error(*failure);
-}
-
-void WriteBuffer::Clear() {
-  heads_.clear();
-  bytes_.clear();
-}
-
-void WriteBuffer::Add(const Write& write) {
-  heads_.push_back({write.table, write.erase, bytes_.size(), write.key.size(), write.value.size()});
-  bytes_.insert(bytes_.end(), write.key.begin(), write.key.end());
-  bytes_.insert(bytes_.end(), write.value.begin(), write.value.end());
-}
-
-WriteBuffer::Write WriteBuffer::at(size_t i) const {
-  const Head& head = heads_[i];
-  const char* key = bytes_.data() + head.key_at;
-  return {head.table, head.erase, std::string_view(key, head.key_size),
-          std::string_view(key + head.key_size, head.value_size)};
 }
 
 WiredtigerSession::WiredtigerSession(Database* database)
@@ -162,8 +145,11 @@ void WiredtigerSession::Commit() {
       for (WiredtigerCursor* walk : walks_) walk->Park();
       throw FailedBefore("wiredtiger");
     }
-    // A commit that returns WT_ROLLBACK has ended the transaction; Replay begins a new one.
+    for (WiredtigerCursor* walk : walks_) walk->CopyKey();
+    // A commit that returns WT_ROLLBACK has ended the transaction, and has reset WiredTiger's
+    // cursors. Replay begins a new transaction.
     while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
+      for (WiredtigerCursor* walk : walks_) walk->ParkAtCopy();
       Replay("committing a transaction");
     }
   } catch (...) {
@@ -179,7 +165,10 @@ void WiredtigerSession::Commit() {
 // Rolls the transaction back. After a panic WiredTiger refuses that, and closing the connection
 // would then wait for ever for the transaction's end (__wt_txn_activity_drain in 11.3). This then
 // commits: the commit is refused, too, but ends the transaction by a rollback.
+//
+// A rollback resets WiredTiger's cursors, and a cursor that was reset begins its walk anew.
 int WiredtigerSession::EndTransaction() {
+  for (WiredtigerCursor* walk : walks_) walk->ParkOrLeave();
   const int code = session_->rollback_transaction(session_, nullptr);
   if (code == WT_PANIC) session_->commit_transaction(session_, nullptr);
   return code;
@@ -189,7 +178,12 @@ void WiredtigerSession::Rollback() {
   const Call call(this);
   Enter();
   in_transaction_ = failed_ = false;
-  for (WiredtigerCursor* walk : walks_) walk->Park();
+  try {
+    for (WiredtigerCursor* walk : walks_) walk->Park();
+  } catch (...) {
+    EndTransaction();
+    throw;
+  }
   const int code = EndTransaction();
   if (code != 0) Fail(code, "rolling a transaction back");
 }
@@ -258,6 +252,7 @@ void WiredtigerSession::Do(const WriteBuffer::Write& write) {
 }
 
 void WiredtigerSession::Put(TableId table, std::string_view key, std::string_view value) {
+  CheckValueSize("wiredtiger", value.size(), kLongestValue);
   Do({table, false, Apart(key, lent_, &key_copy_), Apart(value, lent_, &value_copy_)});
 }
 
@@ -317,9 +312,24 @@ WiredtigerCursor::~WiredtigerCursor() {
 }
 
 void WiredtigerCursor::Park() {
-  if (state_ != State::kOnRow) return;
-  parked_key_ = key();
-  state_ = State::kParked;
+  CopyKey();
+  ParkAtCopy();
+}
+
+void WiredtigerCursor::CopyKey() {
+  if (state_ == State::kOnRow) parked_key_ = key();
+}
+
+void WiredtigerCursor::ParkAtCopy() {
+  if (state_ == State::kOnRow) state_ = State::kParked;
+}
+
+void WiredtigerCursor::ParkOrLeave() {
+  try {
+    Park();
+  } catch (const std::bad_alloc&) {
+    state_ = State::kNowhere;
+  }
 }
 
 bool WiredtigerCursor::Arrive(int code) {

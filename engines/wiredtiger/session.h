@@ -39,6 +39,7 @@
 #include "engines/wiredtiger/errors.h"
 #include "engines/wiredtiger/file_system.h"
 #include "engines/wiredtiger/settings.h"
+#include "engines/wiredtiger/write_buffer.h"
 
 namespace testbed::wiredtiger {
 
@@ -72,30 +73,6 @@ struct Database {
 
  private:
   [[noreturn]] void ThrowFailure();
-};
-
-// A WriteBuffer holds copies of the writes of an open transaction, in order, for a replay.
-class WriteBuffer {
- public:
-  struct Write {
-    TableId table;
-    bool erase;
-    std::string_view key, value;
-  };
-  void Clear();
-  void Add(const Write& write);
-  size_t size() const { return heads_.size(); }
-  size_t bytes() const { return bytes_.size(); }
-  Write at(size_t i) const;
-
- private:
-  struct Head {
-    TableId table;
-    bool erase;
-    size_t key_at, key_size, value_size;
-  };
-  std::vector<Head> heads_;
-  std::vector<char> bytes_;
 };
 
 class WiredtigerCursor;
@@ -197,6 +174,11 @@ class WiredtigerCursor : public Cursor {
   using Move = int (*)(WT_CURSOR*);
   // Remembers the row's key. Called before WiredTiger resets its cursor.
   void Park();
+  void ParkOrLeave();  // leaves the row when there is no memory for its key
+  // The two steps of Park, for a call that resets WiredTiger's cursor only when it fails: CopyKey
+  // before the call, and ParkAtCopy after its failure, when the row's page is pinned no longer.
+  void CopyKey();
+  void ParkAtCopy();
   // Moves to the row of `key`, or else to the next row (`forward`) or the previous row.
   bool Near(std::string_view key, bool forward);
   bool Step(Move move, bool forward);

@@ -34,6 +34,18 @@ std::string Verbatim(const EngineOptions& options, const std::string& name) {
   return it == options.extra.end() || it->second.empty() ? "" : "," + it->second;
 }
 
+// Returns the parts that the user's text for wiredtiger_open has of a nested key, to be appended to
+// testbed's own parts: ",force_write_wait=1" for log=(force_write_wait=1).
+std::string PartsOf(const EngineOptions& options, const std::string& key) {
+  std::string parts;
+  const auto text = options.extra.find("connection_config");
+  if (text == options.extra.end()) return parts;
+  for (const auto& [name, value] : ConfigItems(text->second)) {
+    if (name == key && IsNested(value)) parts += "," + Inside(value);
+  }
+  return parts;
+}
+
 // Returns the size of a log file. WiredTiger has 128 log buffers, each a tenth of a log file, but
 // at most 256 KiB. If --ram is less than 160 MiB, the log files are so small that the buffers take
 // at most a fifth of it: with all 32 MiB of buffers the kernel killed most loads at --ram 64M.
@@ -56,21 +68,29 @@ std::string Connection(const EngineOptions& options, const ExtraOptions& extra, 
   std::string config = fmt::format(
       "create={},config_base=false,use_environment=false,session_max=1000,cache_size={},"
       "statistics=({}),mmap=false,direct_io=[{}],buffer_alignment={},"
-      "eviction=(threads_min={},threads_max={}),debug_mode=(corruption_abort=false)",
+      "debug_mode=(corruption_abort=false)",
       options.create, options.cache_bytes, extra.Choice("statistics", "fast", {"fast", "none"}),
-      fmt::join(direct_io, ","), s.files.alignment, least, most);
+      fmt::join(direct_io, ","), s.files.alignment);
+  std::string log_parts = "enabled=false";
   if (s.log) {
     const uint64_t file_max =
         extra.Bytes("log_file_max", LogFileBytes(options), 100 << 10, 2048 * kMiB);
-    config += fmt::format(
-        ",log=(enabled=true,file_max={},prealloc={},zero_fill={},remove=true)"
-        ",transaction_sync=(enabled={},method={})",
-        file_max, extra.Flag("log_prealloc", true), extra.Flag("log_zero_fill", false),
-        options.durability == Durability::kSync, s.files.log_dsync ? "dsync" : "fsync");
-  } else {
-    config += ",log=(enabled=false)";
+    log_parts =
+        fmt::format("enabled=true,file_max={},prealloc={},zero_fill={},remove=true", file_max,
+                    extra.Flag("log_prealloc", true), extra.Flag("log_zero_fill", false));
+    config +=
+        fmt::format(",transaction_sync=(enabled={},method={})",
+                    options.durability == Durability::kSync, s.files.log_dsync ? "dsync" : "fsync");
   }
-  return config + Verbatim(options, "connection_config") + std::string(FileSystem::kExtension);
+  // Of a key that is given twice the last one counts. So the user's text comes last, but for the
+  // keys of which the run decides some parts: these come again, with the user's parts.
+  config += Verbatim(options, "connection_config");
+  config +=
+      fmt::format(",log=({},compressor={}{})", log_parts,
+                  extra.Choice("log_compressor", "none", Compressors()), PartsOf(options, "log"));
+  config += fmt::format(",eviction=(threads_min={},threads_max={}{})", least, most,
+                        PartsOf(options, "eviction"));
+  return config + std::string(FileSystem::kExtension);
 }
 
 std::string Table(const EngineOptions& options, const ExtraOptions& extra, const Settings& s) {
@@ -118,34 +138,48 @@ class Parser {
 };
 
 // Throws unless WiredTiger accepts `config` for its function `call`. `option` is the extra option
-// by which the user gave a part of it.
+// by which the user gave a part of it. The sentence names the release, as another one may have the
+// key.
 void Validate(const char* call, const std::string& config, const char* option) {
   Errors errors;
   const int code = ::wiredtiger_config_validate(nullptr, errors.handler(), call, config.c_str());
   if (code == 0) return;
   try {
-    errors.Throw(code, fmt::format("--engine-option {}", option));
+    int major, minor, patch;
+    ::wiredtiger_version(&major, &minor, &patch);
+    errors.Throw(code, fmt::format("taking --engine-option {} by the rules of release {}.{}.{}",
+                                   option, major, minor, patch));
   } catch (const Error& error) {
     throw Error(Error::kUsage, error.what());
   }
 }
 
 // A key of WiredTiger's configuration that a text of the user cannot set, and what decides it. A
-// text with a part of a key, such as log=(file_max=10M), would reset the key's other parts.
+// key with a dot is a part of a nested key, whose other parts the text can set (PartsOf).
 struct Decided {
   std::string_view key, by;
 };
 constexpr std::string_view kAdapter = "testbed's adapter";
 constexpr std::string_view kOfFiles = "--io, --mmap-advice and --file-advice";
 constexpr Decided kOfConnection[] = {
-    {"log", "--durability and the engine options log_file_max, log_prealloc and log_zero_fill"},
+    {"log.enabled", "--durability"},
+    {"log.file_max", "the engine option log_file_max"},
+    {"log.prealloc", "the engine option log_prealloc"},
+    {"log.zero_fill", "the engine option log_zero_fill"},
+    {"log.compressor", "the engine option log_compressor"},
+    {"log.remove", kAdapter},
+    {"log.archive", kAdapter},
+    {"log.path", kAdapter},
+    // FileSystem has no sync that does not wait.
+    {"log.os_cache_dirty_pct", kAdapter},
     {"transaction_sync", "--durability and the engine option log_sync"},
     {"checkpoint_sync", "--durability"},
     // A checkpoint by a thread of WiredTiger would be charged to eviction.
     {"checkpoint", "the engine options checkpoint_interval_s and checkpoint_log_bytes"},
     {"cache_size", "--ram and --cache-pct"},
     {"shared_cache", "--ram and --cache-pct"},
-    {"eviction", "the engine options eviction_threads_min and eviction_threads_max"},
+    {"eviction.threads_min", "the engine option eviction_threads_min"},
+    {"eviction.threads_max", "the engine option eviction_threads_max"},
     {"direct_io", kOfFiles},
     {"buffer_alignment", kOfFiles},
     {"mmap", kOfFiles},
@@ -171,18 +205,27 @@ constexpr Decided kOfTable[] = {{"leaf_page_max", "--page-size"},
                                 {"type", kAdapter}};
 
 // Throws Error (kUsage) when the text of the extra option `name` sets a key that is decided.
+void CheckKey(const std::string& name, const std::string& key, const std::string& value,
+              std::span<const Decided> decided) {
+  const auto at = std::find_if(decided.begin(), decided.end(),
+                               [&key](const Decided& d) { return d.key == key; });
+  if (at == decided.end()) return;
+  throw Error(Error::kUsage,
+              fmt::format("wiredtiger cannot honour --engine-option {} with {}={}: it follows "
+                          "from {}",
+                          name, key, value, at->by));
+}
+
 void CheckText(const EngineOptions& options, const std::string& name,
                std::span<const Decided> decided) {
   const auto text = options.extra.find(name);
   if (text == options.extra.end()) return;
   for (const auto& [key, value] : ConfigItems(text->second)) {
-    const auto at = std::find_if(decided.begin(), decided.end(),
-                                 [&key](const Decided& d) { return d.key == key; });
-    if (at == decided.end()) continue;
-    throw Error(Error::kUsage,
-                fmt::format("wiredtiger cannot honour --engine-option {} with {}={}: it follows "
-                            "from {}",
-                            name, key, value, at->by));
+    CheckKey(name, key, value, decided);
+    if (!IsNested(value)) continue;
+    for (const auto& [part, of_part] : ConfigItems(Inside(value))) {
+      CheckKey(name, key + "." + part, of_part, decided);
+    }
   }
 }
 
@@ -243,6 +286,9 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
        "size of a log file (a tenth of the cache, 4M to 100M; --ram / 64 below 160M)"},
       {"log_prealloc", "on, off: WiredTiger makes log files ahead of use (on)"},
       {"log_zero_fill", "on, off: WiredTiger fills log files with zeros ahead of use (off)"},
+      {"log_compressor",
+       "none, snappy, lz4, zstd, zlib, as far as the library has it: how log records are "
+       "compressed; a database that was not closed is opened with the same (none)"},
       {"log_sync", "fsync, dsync: how sync commits reach the device (fsync)"},
       {"log_io",
        "buffered, direct: how the log is written; direct pads each write to 4k (buffered)"},
@@ -250,8 +296,8 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions() {
        "milliseconds for which a write that conflicts with another is repeated (10000)"},
       {"statistics", "fast, none: WiredTiger's own counters (fast)"},
       {"connection_config",
-       "text that is appended to the configuration of wiredtiger_open; without the keys that other "
-       "options decide"},
+       "text that is appended to the configuration of wiredtiger_open; without the keys, and parts "
+       "of nested keys, that other options decide"},
       {"table_config",
        "text that is appended to the configuration of WT_SESSION::create, likewise"},
   };
@@ -277,6 +323,30 @@ int64_t ConfigNumber(const std::string& config, const std::string& key) {
   WT_CONFIG_ITEM value;
   return parser.Get(key, &value) ? value.val : 0;
 }
+
+uint64_t MostPageInMemory(const std::string& connection, const std::string& table) {
+  constexpr uint64_t kUsualDirty = 20, kUsual = 95, kPages = 10;
+  const auto number = [](const std::string& config, const char* key) {
+    return static_cast<uint64_t>(std::max<int64_t>(ConfigNumber(config, key), 0));
+  };
+  const uint64_t asked = number(table, "memory_page_max");
+  if (asked == 0) return 0;
+  // Up to 100 a trigger is a percentage of the cache; above it is bytes.
+  const auto bytes = [&](const char* key, uint64_t usual) {
+    const uint64_t given = number(connection, key), trigger = given == 0 ? usual : given;
+    return trigger <= 100 ? number(connection, "cache_size") * trigger / 100 : trigger;
+  };
+  // WiredTiger lowers the trigger of dirty pages to that of all pages.
+  const uint64_t dirty =
+      std::min(bytes("eviction_dirty_trigger", kUsualDirty), bytes("eviction_trigger", kUsual));
+  return std::max(std::min(asked, dirty / kPages), number(table, "leaf_page_max"));
+}
+
+bool IsNested(const std::string& value) {
+  return value.size() > 2 && std::string_view("([{").find(value.front()) != std::string_view::npos;
+}
+
+std::string Inside(const std::string& value) { return value.substr(1, value.size() - 2); }
 
 std::vector<std::pair<std::string, std::string>> ConfigItems(const std::string& config) {
   std::vector<std::pair<std::string, std::string>> items;

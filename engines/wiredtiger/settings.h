@@ -29,6 +29,9 @@
 
 namespace testbed::wiredtiger {
 
+// The longest value in bytes. WiredTiger itself takes almost 4 GiB.
+inline constexpr size_t kLongestValue = size_t{1} << 30;
+
 struct Settings {
   std::string connection;  // configuration for wiredtiger_open
   std::string table;       // configuration for WT_SESSION::create
@@ -62,8 +65,17 @@ std::vector<std::string> Compressors();
 std::string ConfigValue(const std::string& config, const std::string& key);
 // Returns the value of `key` as a number, sizes in bytes; 0 when the string does not have the key.
 int64_t ConfigNumber(const std::string& config, const std::string& key);
+// Returns the size at which WiredTiger writes or splits a page in memory (__btree_page_sizes in its
+// sources): memory_page_max of a table, at most a tenth of the dirty bytes at which writers stall,
+// which are a fifth of the cache by default, and at least a leaf page. 0 when `table` does not have
+// memory_page_max.
+uint64_t MostPageInMemory(const std::string& connection, const std::string& table);
 // Returns all top-level keys of a configuration string with their values, in order.
 std::vector<std::pair<std::string, std::string>> ConfigItems(const std::string& config);
+// Returns whether a value of ConfigItems is in brackets, of which WiredTiger knows (, [ and {.
+bool IsNested(const std::string& value);
+// Returns what the brackets of a nested value enclose.
+std::string Inside(const std::string& value);
 
 }  // namespace testbed::wiredtiger
 

@@ -147,8 +147,8 @@ std::vector<std::string> Catalogue(Database* database, WT_SESSION* session, cons
 void Flatten(const std::string& prefix, const std::string& config,
              std::vector<std::pair<std::string, std::string>>* out) {
   for (auto& [key, value] : ConfigItems(config)) {
-    if (value.size() > 2 && value.front() == '(' && value.find('=') != std::string::npos) {
-      Flatten(prefix + key + ".", value.substr(1, value.size() - 2), out);
+    if (IsNested(value) && value.find('=') != std::string::npos) {
+      Flatten(prefix + key + ".", Inside(value), out);
     } else {
       out->emplace_back(prefix + key, value);
     }
@@ -448,6 +448,9 @@ std::vector<std::pair<std::string, std::string>> WiredtigerEngine::EffectiveSett
   }
   session->close(session, nullptr);
   Flatten("table.", table, &all);
+  if (const uint64_t most = MostPageInMemory(settings.connection, table); most != 0) {
+    all.emplace_back("table.memory_page_max_in_force", std::to_string(most));
+  }
   return all;
 }
 
@@ -528,7 +531,7 @@ EngineInfo WiredtigerEngineInfo() {
   can.min_page_size = 4096;
   can.max_page_size = 1 << 20;
   can.max_key_size = 1 << 20;
-  can.max_value_size = 1ull << 30;
+  can.max_value_size = wiredtiger::kLongestValue;
   can.resizable_cache = true;
   can.most_cache_pct = 80;
   can.extra_options = wiredtiger::KnownExtraOptions();

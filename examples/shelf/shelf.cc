@@ -37,7 +37,7 @@ class Shelf : public Engine {
   // Returns the rows of a table. The caller holds the mutex.
   Rows& rows(TableId table) {
     if (table >= tables_.size()) {
-      throw Error(Error::kRun, "shelf: table " + std::to_string(table) + " was not opened");
+      throw Error(Error::kUsage, "shelf: table " + std::to_string(table) + " was not opened");
     }
     return *tables_[table];
   }

@@ -18,16 +18,27 @@ import statistics
 import urllib.parse
 
 __all__ = ["ResultsError", "documents", "rows", "results", "series", "runs", "cells", "query", "plot_time",
-           "plot_percentiles", "plot_rates", "plot_reads", "plot_written", "plot_curve"]
+           "plot_percentiles", "plot_rates", "plot_reads", "plot_ledger", "plot_written", "plot_space", "plot_curve"]
 
 SCHEMA = "testbed-results/1"
-WAIT_SECONDS = 10  # for a process that writes to a store, as the program waits
+WAIT_SECONDS = 10  # how long a reader waits for a process that writes to the store, as testbed does
 STORE_APPLICATION, STORE_VERSION = 0x74627273, 1
 COLUMNS = json.loads((pathlib.Path(__file__).parent / "columns.json").read_text(encoding="utf-8"))
 # Okabe and Ito's colours, which the colour-blind can tell apart.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#000000", "#999999"]
-# A second is a stall when an operation took this long, or when it is itself this long; a second that is shorter than
-# the last of these, in seconds, is a rest and has no rate. They are those of the report (tools/live/seconds.cc).
+# The engines' looks in the plots of a report (tools/html/page/palette.js): colour, line, mark, and whether the mark is hollow.
+ENGINES = {"btree": ("#0072b2", "solid", "o", False), "rocksdb": ("#d55e00", "solid", "s", False),
+           "wiredtiger": ("#009e73", "solid", "^", False), "lmdb": ("#b3589a", "solid", "D", False),
+           "innodb": ("#a87400", "solid", "p", False), "fractal": ("#3a86c8", "dashed", "o", True),
+           "mmapv1": ("#6b5b95", "dashed", "s", True), "mdbx": ("#8c3f74", "dashed", "D", True),
+           "mysql": ("#7a5200", "dashed", "p", True), "sqlite": ("#117733", "dotted", "^", True),
+           "postgres": ("#555555", "dotted", "v", True), "pebble": ("#7a6a00", "dotted", "v", False),
+           "bf-tree": ("#332288", "dotted", ">", False)}
+LINES, MARKS = ["solid", "dashed", "dotted"], ["o", "s", "^", "D", "v"]
+# A second is a stall when its rate is below a tenth of the median, when an operation in it took
+# STALL_US or longer, or when it lasted STALL_SECONDS or longer. One that is shorter than
+# SHORTEST_SECONDS, the rest of a phase, has no rate. A report of testbed has the same limits
+# (tools/live/seconds.h and seconds.cc).
 STALL_US, STALL_SECONDS, SHORTEST_SECONDS = 1e6, 2, 0.3
 
 
@@ -117,7 +128,7 @@ def _at(value, steps):
 
 
 def _number(value):
-    """The number that a fact's text is; the value itself when it is none."""
+    """Returns the number that the text of a fact is; the value itself when it is none."""
     if not isinstance(value, str) or not value.lstrip("-")[:1].isdigit():
         return value
     for kind in (int, float):
@@ -129,7 +140,8 @@ def _number(value):
 
 
 def _cell(value):
-    """A value as a cell has it: what a CSV leaves empty is None, lists and objects are text."""
+    """Returns a value as a cell has it: None for an empty cell of a CSV, text for a list or
+    object."""
     if isinstance(value, list) and not any(isinstance(part, (list, dict)) for part in value):
         value = " ".join(part if isinstance(part, str) else json.dumps(part) for part in value)
     elif isinstance(value, (list, dict)):
@@ -140,7 +152,7 @@ def _cell(value):
 
 
 def _others(account, figure):
-    """What other programs did with the device: files that are not the database's."""
+    """Returns the IO of other programs on the device."""
     threads = [thread for thread in account.get("other_threads") or () if thread.get("kind") == "other-file"]
     return sum((float(_at(thread, ["kernel", figure]) or 0) for thread in threads), 0.0)
 
@@ -220,8 +232,8 @@ def rows(paths, table="results"):
 
 
 def _of_one_type(found):
-    """The rows, in which a column of numbers and text, as of --value-size 400 and 100-1000, is text: Parquet and polars
-    take no column of both."""
+    """Returns the rows with each column made text that has numbers and texts, as of --value-size
+    400 and 100-1000. Parquet and polars accept no column of both."""
     text = {name for row in found for name, value in row.items() if isinstance(value, str)}
     mixed = {name for row in found for name in text if isinstance(row.get(name), (int, float))}
     return [{name: json.dumps(value) if name in mixed and isinstance(value, (int, float)) else value for name, value in row.items()}
@@ -283,6 +295,23 @@ def _axes(axes, **settings):
     return pyplot.subplots(figsize=(7.6, settings.pop("height", 3.6)), layout="constrained", **settings)[1]
 
 
+def _look(place, engine=None):
+    """Colour, line and mark of a curve: of an engine those of the report's plots. The other curves differ by their place;
+    the line of an engine that has no look of its own tells it from those that have."""
+    if engine in ENGINES:
+        colour, line, mark, hollow = ENGINES[engine]
+        return {"color": colour, "linestyle": line, "marker": mark, "fillstyle": "none" if hollow else "full"}
+    again = place // len(COLOURS)  # how often the colours have been used before
+    return {"color": COLOURS[place % len(COLOURS)], "linestyle": "dashdot" if engine is not None else LINES[again % len(LINES)],
+            "marker": MARKS[again % len(MARKS)], "fillstyle": "full"}
+
+
+def _line(place):
+    """Colour and line of a curve without marks."""
+    look = _look(place)
+    return {"color": look["color"], "linestyle": look["linestyle"]}
+
+
 def _said(name):
     """The name as matplotlib shows it: a pair of dollar signs would make it a formula, and a legend leaves out a name that
     begins with an underscore."""
@@ -291,7 +320,7 @@ def _said(name):
 
 
 def _measured(table):
-    """The rows of the last phase that measured, or else of the last phase."""
+    """Returns the rows of the last phase that measured, or else of the last phase."""
     found = _dicts(table)
     if not found:
         raise ResultsError("there are no rows to plot")
@@ -301,7 +330,8 @@ def _measured(table):
 
 
 def _rates(seconds):
-    """Of each second of a phase its begin, its end, and its rate; NaN of one that is too short for a rate."""
+    """Returns (begin, end, rate) of each second of a phase. The rate is NaN when the second is too
+    short for one."""
     found, begin = [], 0.0
     for row in seconds:
         end = row["end_seconds"]
@@ -312,7 +342,7 @@ def _rates(seconds):
 
 
 def _stalls(seconds):
-    """The begin and the end of each second of a phase that is a stall."""
+    """Returns (begin, end) of each second of a phase that is a stall."""
     rates = _rates(seconds)
     known = [rate for _, _, rate in rates if not math.isnan(rate)]
     usual = statistics.median(known) if known else 0
@@ -381,7 +411,7 @@ def plot_percentiles(paths, axes=None):
     rarest = 10
     for place, (name, _, operation) in enumerate(_operations(paths)):
         intended = operation.get("latency_from_intended_ns_histogram")
-        buckets = intended or operation["latency_ns_histogram"]
+        buckets = intended or operation.get("latency_ns_histogram") or ()
         name += ", from the intended start" if intended else ""
         total, below, x, y = sum(count for _, count in buckets), 0, [], []
         for least, count in buckets:
@@ -389,7 +419,8 @@ def plot_percentiles(paths, axes=None):
             y.append(least / 1000)
             below += count
         rarest = max(rarest, total)
-        axes.step(x, y, where="post", color=COLOURS[place % len(COLOURS)], label=_said(name))
+        if buckets:
+            axes.step(x, y, where="post", label=_said(name), **_line(place))
     axes.set(xscale="log", yscale="log", xlabel="percentile", ylabel="latency, us")
     ticks = [10**power for power in range(int(math.log10(rarest)) + 1)]
     axes.set_xticks(ticks, [f"{100 - 100 / tick:.10g} %" for tick in ticks])
@@ -411,18 +442,17 @@ def plot_rates(paths, axes=None):
     axes = _axes(axes)
     for place, (name, search) in enumerate(searches):
         steps = sorted((step for step in search["steps"] if step.get("target_rate")), key=lambda step: step["target_rate"])
-        colour = COLOURS[place % len(COLOURS)]
-        axes.plot([step["target_rate"] for step in steps], [step["limited_us"] or math.nan for step in steps], marker="o",
-                  color=colour, label=_said(name))
-        axes.axhline(search["limit_us"], color=colour, linestyle="dashed", linewidth=0.8)
+        look = _look(place)
+        axes.plot([step["target_rate"] for step in steps], [step["limited_us"] or math.nan for step in steps], label=_said(name), **look)
+        axes.axhline(search["limit_us"], color=look["color"], linestyle="dashed", linewidth=0.8)
     axes.set(yscale="log", xlabel="operations/s asked for", ylabel="latency from the intended start, us")
     axes.legend()
     return axes
 
 
 def plot_reads(paths, axes=None):
-    """How many operations caused none, one, two or more block requests of the kernel (of the file, where the kernel's
-    account is not there)."""
+    """Plots how many operations caused none, one, two or more block requests of the kernel, or file
+    calls where there is no kernel account."""
     axes = _axes(axes)
     for place, (name, phase, operation) in enumerate(_operations(paths)):
         for cause in phase["account"]["causes"]:
@@ -430,8 +460,7 @@ def plot_reads(paths, axes=None):
                 continue
             level = "kernel" if cause.get("kernel") else "file"
             counts = cause.get(f"{level}_reads_histogram") or []
-            axes.plot(range(len(counts)), [count or math.nan for count in counts], marker="o",
-                      color=COLOURS[place % len(COLOURS)], label=_said(f"{name} ({level})"))
+            axes.plot(range(len(counts)), [count or math.nan for count in counts], label=_said(f"{name} ({level})"), **_look(place))
     axes.set(yscale="log", xlabel="reads of one operation (15: or more)", ylabel="operations")
     if axes.get_legend_handles_labels()[0]:
         axes.legend()
@@ -496,6 +525,82 @@ def plot_written(paths, axes=None):
     return axes
 
 
+def _ledger(document, phase, way):
+    """The steps of a phase from what was asked down to the device: a list of (step, bytes by the work that caused them). A
+    step that was not counted is left out."""
+    account, figure, steps = phase.get("account") or {}, f"{way}_bytes", []
+    engine = account.get("engine") or {}
+    if way == "write" and phase.get("user_bytes_written"):
+        steps.append(("keys and values", {"clients": phase["user_bytes_written"]}))
+    if way == "read" and engine.get("block_requests"):
+        block = engine["block_read_bytes"] / engine["block_reads"] if engine.get("block_reads") and engine.get("block_read_bytes") else None
+        block = block or _at(document, ["options", "page_size"])
+        if block:
+            steps.append(("engine asks its cache", {"clients": engine["block_requests"] * block}))
+    for level, step in (("file", "file calls"), ("kernel", "kernel requests")):
+        moved = {}
+        for cause in account.get("causes") or ():
+            moved[cause["name"]] = moved.get(cause["name"], 0) + (_at(cause, [level, figure]) or 0)
+        if level == "kernel":  # kernel threads write back pages of the run's files
+            threads = [thread for thread in account.get("other_threads") or () if thread.get("kind") != "other-file"]
+            moved["kernel threads"] = sum((_at(thread, ["kernel", figure]) or 0 for thread in threads), 0)
+        steps.append((step, moved))
+    steps.append(("device", {"device": _own(account, figure) or 0}))
+    return [(step, {work: moved for work, moved in of_step.items() if moved}) for step, of_step in steps if any(of_step.values())]
+
+
+def plot_ledger(paths, way="read", axes=None):
+    """Bytes at each step from the operation down to the device, by the work that caused them, of the last phase that measured,
+    or else of the last phase. A step that is longer than the one above it is amplification; a shorter one, what a cache answered.
+
+    `way` is "read" or "write".
+    """
+    if way not in ("read", "write"):
+        raise ResultsError(f"way={way!r} is neither 'read' nor 'write'")
+    phases = [(document, phase) for _, document in documents(paths) for run in document["runs"] for phase in run["phases"] if phase.get("operations")]
+    if not phases:
+        raise ResultsError("there is no phase to plot")
+    document, phase = ([one for one in phases if one[1].get("kind") == "measure"] or phases)[-1]
+    axes, steps = _axes(axes), _ledger(document, phase, way)
+    names, lefts = [step for step, _ in steps], [0.0] * len(steps)
+    for place, work in enumerate(dict.fromkeys(work for _, moved in steps for work in moved)):
+        values = [moved.get(work, 0) / 2**20 for _, moved in steps]
+        axes.barh(names, values, left=lefts, color=COLOURS[place % len(COLOURS)], label=_said(work))
+        lefts = [left + value for left, value in zip(lefts, values)]
+    axes.set(xlabel="MiB", title=_said(f"{document['options']['engine']}, {phase['name']}: {'reads' if way == 'read' else 'writes'}"))
+    if steps:
+        axes.invert_yaxis()
+        axes.legend()
+    return axes
+
+
+def _sizes(paths):
+    """By name of a bar, the bytes of data files and of log files that a phase left on disk; of several runs their means."""
+    found, sizes = documents(paths), {}
+    for path, document in found:
+        prefix = f"{document.get('label') or pathlib.Path(path).stem}\n" if len(found) > 1 else ""
+        for run in document["runs"]:
+            for phase in run["phases"]:
+                size, log = phase.get("database_bytes"), phase.get("log_file_bytes") or 0
+                if size is not None and phase.get("kind") not in ("tune", "warm-up"):
+                    name = f"{prefix}{document['options']['engine']}\nafter {phase['name']}"
+                    sizes.setdefault(name, []).append((size - log, log))
+    return {name: tuple(statistics.fmean(part) for part in zip(*of_runs)) for name, of_runs in sizes.items()}
+
+
+def plot_space(paths, axes=None):
+    """What the database had on disk after each phase, by kind of file; of several runs the mean."""
+    axes, sizes = _axes(axes), _sizes(paths)
+    bottoms = [0.0] * len(sizes)
+    for place, part in enumerate(("data files", "log files")):
+        values = [of_parts[place] / 2**20 for of_parts in sizes.values()]
+        axes.bar([_said(name) for name in sizes], values, bottom=bottoms, color=COLOURS[place], label=part)
+        bottoms = [bottom + value for bottom, value in zip(bottoms, values)]
+    axes.set(ylabel="MiB on disk")
+    axes.legend()
+    return axes
+
+
 # Student's t, two-sided 95 %, for 1 to 10 degrees of freedom; beyond it falls slowly to 1.96.
 T_95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
 
@@ -510,7 +615,8 @@ def _interval(values):
 
 
 def plot_curve(table, x, y, by="engine", axes=None):
-    """A column over another, one line for each value of `by`; a band is the 95 % interval of the mean.
+    """A column over another, one line for each value of `by`; a band is the 95 % interval of the mean. Engines look as in the
+    plots of a report.
 
     Rows with the same `x` and `by` are repeats. `table` is of any function above, or a part of one.
     """
@@ -523,10 +629,10 @@ def plot_curve(table, x, y, by="engine", axes=None):
         at = sorted(points)
         means, halves = zip(*(_interval(points[one]) for one in at))
         at = [_said(one) if isinstance(one, str) else one for one in at]
-        colour = COLOURS[place % len(COLOURS)]
-        axes.plot(at, means, marker="o", color=colour, label=_said(name))
+        look = _look(place, name if by == "engine" else None)
+        axes.plot(at, means, label=_said(name), **look)
         axes.fill_between(at, [m - h for m, h in zip(means, halves)], [m + h for m, h in zip(means, halves)],
-                          color=colour, alpha=0.2, linewidth=0)
+                          color=look["color"], alpha=0.2, linewidth=0)
     axes.set(xlabel=x, ylabel=y, ylim=(0, None))
     if groups:
         axes.legend(title=by)

@@ -268,6 +268,16 @@ def figures_are_the_documents(page, document):
     return read
 
 
+def figures_of_a_phase_are_its_own(page):
+    """The CPU of a phase of several operations stands in the row of the phase, and in that of no operation."""
+    row = "#document-0 table:has(caption:text-is('Operations')) tbody tr"
+    phases = page.locator(row, has_text="mixed: all operations")
+    check(phases.count() == page.locator(row, has_text="mixed: update").count() > 0, "a phase of several operations has no row of its own")
+    check(phases.first.locator("td").last.inner_text() not in ("", "–"), "the row of a phase lacks its CPU")
+    for operation in ("mixed: point-read", "mixed: update"):
+        check(page.locator(row, has_text=operation).first.locator("td").last.inner_text() == "", f"the CPU of the phase stands at {operation}")
+
+
 def table_is_the_cells(page, directory):
     cells = page.eval_on_selector_all("table.measured td[data-cells]", "cells => cells.map(c => [Number(c.dataset.value), c.querySelector('a').hash])")
     check(len(cells) == 6, f"the table has {len(cells)} figures, not 6")
@@ -303,6 +313,7 @@ def a_reader_uses_it(browser, path, directory, document):
     check(answer.startswith("mixed"), f"the answer is not about what was measured: {answer}")
     print(figures_are_the_documents(page, document), "figures read back")
     table_is_the_cells(page, directory)
+    figures_of_a_phase_are_its_own(page)
     one.draw_all()
     plots = page.eval_on_selector_all(".plot", "plots => plots.map(plot => plot.querySelectorAll('svg path').length)")
     check(len(plots) >= 6 and all(paths > 0 for paths in plots), f"plots without a line: {plots}")
@@ -395,6 +406,9 @@ def an_open_loop_is_one(browser, path):
     check("from the intended start" in page.locator(".answer").first.inner_text(), "the answer is not of the intended start")
     table = page.locator("table", has_text="Latency from the intended start")
     check(table.locator("td[data-at$='/latency_from_intended_us/p99']").count() > 0, "there is no table of latencies from the intended start")
+    for figure in ("/target_rate", "/lateness_us/p99"):
+        shown = table.locator(f"td[data-at$='{figure}']").evaluate_all("cells => cells.map(cell => cell.dataset.at)")
+        check(0 < len(shown) == len(set(shown)), f"a figure of the phase stands at each of its operations: {shown}")
     check("From the intended start" in page.locator("figure", has_text="Latency by percentile").first.inner_text(), "the curve does not say its start")
     check("asked for" in table.inner_text() and "null" not in page.inner_text("body"), "the table lacks its words")
     one.draw_all()

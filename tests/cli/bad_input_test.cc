@@ -39,6 +39,9 @@ const BadValue kBadValues[] = {
     {"--ram", "much"},
     {"--cache-pct", "0"},
     {"--cache-pct", "101"},
+    {"--cache-pct", "' 20'"},
+    {"--cache-pct", "0x14"},
+    {"--cache-pct", "auto:"},
     {"--cache-size", "900G"},
     {"--durability", "perhaps"},
     {"--lazy-interval", "0"},
@@ -252,11 +255,17 @@ TEST_F(BadInputTest, AnEmptyNameOfADirectoryIsRefused) {
        {"experiment read-size --out ''",
         "experiment read-size --out=", "experiment read-size --on slurm --databases ''",
         "advise --engine btree --out ''", "doctor --dir ''", "scratch clean --dir ''",
-        "history show --store ''", "report x.json --svg ''", "report x.json --png ''"}) {
+        "history show --store ''", "report x.json --svg ''", "report x.json --png ''",
+        "results export --csv '' --benchmark b.json"}) {
     SCOPED_TRACE(command);
     ExpectRefused(Run(command), " '' is not accepted; it takes the name of a directory");
   }
   ExpectRefused(Run("report x.json --html ''"), "--html '' is not accepted");
+  // An experiment ran here and not on the hosts, on a host of any kind; all results were exported.
+  ExpectRefused(Run("experiment read-size --on ''"), "--on '' is not accepted; it takes slurm,");
+  ExpectRefused(Run("experiment read-size --on slurm --host-checks ''"),
+                "--host-checks '' is not accepted; it takes a list of load, throttle and kind, or");
+  ExpectRefused(Run("results export --csv t --where ''"), "--where '' is not accepted");
   EXPECT_TRUE(DirectoryIsEmpty());
 }
 
@@ -370,6 +379,16 @@ TEST_F(BadInputTest, DatabasesThatWouldHoldNothingAreRefused) {
         "--workload concurrent-inserts --workload-option shared=on"}) {
     const CommandResult refused = Run(two + with);
     ExpectRefused(refused, "--databases 2 gives each database a part of the memory");
+  }
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// The size of so many rows wrapped around, and a scratch device was made for what was left.
+TEST_F(BadInputTest, MoreRowsThanADeviceHoldsAreRefused) {
+  for (const char* scratch : {"", " --scratch auto"}) {
+    ExpectRefused(
+        Run(std::string("--engine btree --ram 64M --rows 18446744073709551615") + scratch),
+        "--rows 18446744073709551615 of 416 bytes each are more than any device holds");
   }
   EXPECT_TRUE(DirectoryIsEmpty());
 }

@@ -348,6 +348,33 @@ TEST_F(ForeignFilesTest, ADirectoryThatCannotBeReachedIsRefusedWithASentence) {
   }
 }
 
+// Commands said that the directory does not exist or holds no database, and to load one.
+TEST_F(ForeignFilesTest, ADatabaseThatThisUserMayNotReadIsNotCalledMissing) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  fs::create_directories(directory_ / "closed/d");
+  fs::create_directories(directory_ / "open/d");
+  std::ofstream(directory_ / "open/d/testbed.json") << "{}";
+  fs::permissions(directory_ / "closed", fs::perms::owner_all);
+  fs::permissions(directory_ / "open/d/testbed.json", fs::perms::owner_all);
+  fs::permissions(directory_, fs::perms::all);
+  const std::string begin = "cd " + directory_.string() +
+                            " && setpriv --reuid 65534 --regid 65534 --clear-groups " +
+                            TestbedBinary() + " ";
+  if (::system((begin + "list >/dev/null 2>&1").c_str()) != 0) {
+    GTEST_SKIP() << "a user without rights cannot run " << TestbedBinary();
+  }
+  const std::string err = directory_ / "err";
+  for (const std::string dir : {"closed/d", "open/d"}) {
+    for (const std::string command : {"--reuse --dir ", "check ", "tree ", "backup "}) {
+      const std::string to = command == "backup " ? " --to copy" : "";
+      const int status = ::system((begin + command + dir + to + " >/dev/null 2>" + err).c_str());
+      EXPECT_EQ(WEXITSTATUS(status), 2) << command << dir;
+      EXPECT_NE(Read(err).find(dir + " cannot be read"), std::string::npos) << Read(err);
+      EXPECT_NE(Read(err).find("Permission denied"), std::string::npos) << Read(err);
+    }
+  }
+}
+
 // Runs in two containers may have equal process numbers. Their locks must tell them apart.
 TEST_F(ForeignFilesTest, RunsOfTwoProcessNamespacesShareADirectory) {
   if (::geteuid() != 0) GTEST_SKIP() << "a process namespace needs root";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/cli/command.h"
+#include "tests/cli/results/explained_columns.h"
 #include "tests/paths.h"
 
 namespace testbed {
@@ -296,6 +297,36 @@ TEST_F(HelpTest, NamesThatAreNearlyRightAreGuessed) {
   // No name is nearly right where nothing was given; the first one was guessed.
   EXPECT_EQ(Run("--engine btree --io ''").err.find("did you mean"), std::string::npos);
   ExpectRefused(Run("explain 'kernel B/raed'"), "did you mean 'kernel B/read'?");
+  ExpectRefused(Run("explain cloture"), "did you mean 'closure'?");
+}
+
+// The tests of other commands look at theirs.
+TEST_F(HelpTest, EachColumnOfAListIsExplained) {
+  const std::string list = Run("list").out;
+  for (const std::string title : {"Engines", "Other releases of engines, for --engine NAME@RELEASE",
+                                  "Workloads", "Sets of real keys, for --keys NAME", "IO modes"}) {
+    EXPECT_EQ(PrintedColumns(list, title), ExplainedColumns(title)) << title;
+  }
+  // A build without engines that choose a server has no table of them.
+  const std::string servers = "Other servers, for --server NAME@VERSION";
+  if (list.find("\n" + servers + "\n") != std::string::npos) {
+    EXPECT_EQ(PrintedColumns(list, servers), ExplainedColumns(servers));
+  }
+  EXPECT_EQ(PrintedColumns(list, "--engine-option of btree"),
+            ExplainedColumns("--engine-option of ENGINE"));
+  EXPECT_EQ(PrintedColumns(list, "--workload-option of mixgraph"),
+            ExplainedColumns("--workload-option of WORKLOAD"));
+  EXPECT_EQ(PrintedColumns(Run("experiment list").out, "Experiments"),
+            ExplainedColumns("Experiments"));
+  const std::string show = Run("experiment show read-size").out;
+  for (const std::string title : {"Axes, the last varying fastest", "Scales", "Metrics"}) {
+    EXPECT_EQ(PrintedColumns(show, title), ExplainedColumns(title)) << show;
+  }
+  const std::string plan = Run("experiment plan read-size --scale tiny").out;
+  for (const std::string title :
+       {"Options of every cell", "Cells, in the order in which they run"}) {
+    EXPECT_EQ(PrintedColumns(plan, title), ExplainedColumns(title)) << plan;
+  }
 }
 
 }  // namespace

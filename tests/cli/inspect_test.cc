@@ -191,8 +191,18 @@ TEST_F(InspectCommandTest, EachColumnOfTheTreeIsExplained) {
       EXPECT_EQ(PrintedColumns(tree, title), ExplainedColumns(title)) << tree;
     }
     parts.merge(PrintedColumns(tree, by_part));
+    ASSERT_EQ(Run("tree " + dir + " --json tree.json").code, 0);
+    const json document = Json("tree.json");
+    for (const json& part : document["databases"][0]["disk"]) {
+      EXPECT_NO_THROW((void)ExplainText(part["name"].get<std::string>())) << part;
+    }
   }
   EXPECT_EQ(parts, ExplainedColumns(by_part));
+}
+
+TEST_F(InspectCommandTest, EachColumnOfACheckIsExplained) {
+  Load("d");
+  EXPECT_EQ(PrintedColumns(Run("check d").out, "Checked"), ExplainedColumns("Checked"));
 }
 
 TEST_F(InspectCommandTest, WhatIsNoDatabaseIsOneSentence) {

@@ -1,8 +1,10 @@
 // Tests kill -9 of testbed at every stage: no process may be left, and no file that `testbed
 // scratch clean` does not remove.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,13 +14,16 @@
 #include <thread>
 #include <vector>
 
+#include "device/machine/memory_budget.h"
 #include "tests/cli/started_command.h"
 
 namespace testbed {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class KilledParentTest : public StartedCommandTest {
  protected:
@@ -141,6 +146,23 @@ TEST_F(KilledParentTest, AStopWhileAScratchDeviceIsWrittenIsAStop) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
   CleanAndExpectEmpty();
+}
+
+// The report of a run told of the cgroup of another one, as if it were a matter of its own.
+TEST_F(KilledParentTest, ARunSaysNothingOfAnEmptyCgroupThatItRemoved) {
+  std::string why_not;
+  const auto budget = MemoryBudget::Create(64 << 20, &why_not);
+  if (budget == nullptr) GTEST_SKIP() << why_not;
+  const std::string left =
+      fs::path(budget->path()).parent_path() / fmt::format("testbed-{:016x}", ::getpid());
+  ASSERT_EQ(::mkdir(left.c_str(), 0755), 0) << left;
+  const CommandResult result =
+      Run("--engine null --rows 100 --operations 10 --warmup 0 --threads 1 --account off --quiet "
+          "--json run.json");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_THAT(Json("run.json")["notes"].dump(), Not(HasSubstr(left)));
+  ::rmdir(left.c_str());
 }
 
 // Within these times the image is written, a file system is made and a database is loaded, so that

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/cli/command.h"
 #include "tests/paths.h"
@@ -52,6 +53,17 @@ class LintTest : public CommandTest {
                      " TESTBED_LINT_TOOLS=" + tools_ + " " +
                      (directory_ / "tools/lint.sh").string() + " --strict --only " + rule + more,
                  text);
+  }
+  // Writes the compile commands of these files, as a configured build has them.
+  void WriteCommands(const std::vector<std::string>& names) {
+    const std::string command = "clang++ -std=c++20 -I" + directory_.string() + " -c ";
+    std::string commands = "[";
+    for (const std::string& name : names) {
+      commands += std::string(commands.size() == 1 ? "" : ",") + "{\"directory\": \"" +
+                  directory_.string() + "\", \"file\": \"" + name + "\", \"command\": \"" +
+                  command + name + "\"}";
+    }
+    Write("build/release/compile_commands.json", commands + "]");
   }
   void ExpectBroken(const std::string& rule, const std::string& file, const std::string& sample,
                     const std::string& says, std::string names = "") {
@@ -176,16 +188,20 @@ TEST_F(LintTest, AMemberThatIsReadWithoutItsMutexIsFound) {
   Write("device/sum.cc", begin +
                              "int Get(Sum* sum) {\n  testbed::LockGuard lock(sum->mutex);\n"
                              "  return sum->value;\n}\n");
-  const std::string command = "clang++ -std=c++20 -I" + directory_.string() + " -c ";
-  std::string commands = "[";
-  for (const char* name : {"device/sum.cc", "device/open.cc"}) {
-    commands += std::string(commands.size() == 1 ? "" : ",") + "{\"directory\": \"" +
-                directory_.string() + "\", \"file\": \"" + name + "\", \"command\": \"" + command +
-                name + "\"}";
-  }
-  Write("build/release/compile_commands.json", commands + "]");
+  WriteCommands({"device/sum.cc", "device/open.cc"});
   ExpectBroken("threads", "device/open.cc", begin + "int Get(Sum* sum) { return sum->value; }\n",
                "requires holding mutex");
+}
+
+TEST_F(LintTest, AnOverrideThatDoesNotSaySoIsFoundByClangTidy) {
+  fs::copy(fs::path(SourceDir()) / ".clang-tidy", directory_ / ".clang-tidy");
+  const std::string base =
+      "struct Base {\n  virtual ~Base() = default;\n  virtual int Get() { return 1; }\n};\n";
+  Write("device/good.cc", base + "struct Good : Base {\n  int Get() override { return 2; }\n};\n");
+  WriteCommands({"device/good.cc", "device/silent.cc"});
+  ExpectBroken("tidy", "device/silent.cc",
+               base + "struct Silent : Base {\n  virtual int Get() { return 2; }\n};\n",
+               "modernize-use-override");
 }
 
 TEST_F(LintTest, OnlyChangedFilesAreLookedAt) {
@@ -203,6 +219,27 @@ TEST_F(LintTest, OnlyChangedFilesAreLookedAt) {
   EXPECT_NE(text.find("page.md"), std::string::npos) << text;
   EXPECT_EQ(text.find("old.md"), std::string::npos) << text;
   EXPECT_EQ(Lint("links", &text, " --changed nosuch"), 2) << text;
+}
+
+TEST_F(LintTest, AFileInWhichOnlyCommentsChangedHasTheSameCode) {
+  Write("device/comment.cc", "int n = 1'000;  // one\n/* a */ int m;\n");
+  Write("device/text.cc", "const char* url = \"a//b\";\n");
+  Write("device/raw.cc", "auto s = R\"x(\" // b)x\";\n");
+  const std::string git = "git -C " + directory_.string() + " -c user.name=a -c user.email=a@b ";
+  ASSERT_EQ(
+      Shell(git + "init --quiet && " + git + "add . && " + git + "commit --quiet -m all", nullptr),
+      0);
+  Write("device/comment.cc", "// It is a number.\nint n =\n    1'000;\nint m;  // ' \" /*\n");
+  Write("device/text.cc", "const char* url = \"a//c\";\n");
+  Write("device/raw.cc", "auto s = R\"x(\" // c)x\";\n");
+  Write("device/new.cc", "// Nothing yet.\n");
+  std::string all, code;
+  const std::string list =
+      "python3 " + (directory_ / "tools/lint/tree.py").string() + " " + directory_.string();
+  EXPECT_EQ(Shell(list + " --changed HEAD '*.cc'", &all), 0);
+  EXPECT_EQ(all, "device/comment.cc\ndevice/new.cc\ndevice/raw.cc\ndevice/text.cc\n");
+  EXPECT_EQ(Shell(list + " --changed HEAD --code '*.cc'", &code), 0);
+  EXPECT_EQ(code, "device/new.cc\ndevice/raw.cc\ndevice/text.cc\n");
 }
 
 TEST_F(LintTest, ATreeThatGitIgnoresIsLookedAt) {
@@ -265,6 +302,30 @@ TEST_F(LintTest, OfItsOwnFolderForTheToolsItRemovesWhatItPutThere) {
   EXPECT_FALSE(fs::exists(directory_ / "tools-of-lint/packages/old.py"));
   EXPECT_TRUE(fs::exists(directory_ / "tools-of-lint/packages/bin/clang-format"));
   EXPECT_EQ(Read(directory_ / "tools-of-lint/notes.txt"), "theirs");
+}
+
+// Tests of the linter run beside each other, and each removed what another one was installing.
+TEST_F(LintTest, OfSeveralAtOnceOneInstallsTheTools) {
+  tools_ = directory_ / "tools-of-lint";
+  std::string python = kPython;
+  const std::string installing = "  mkdir -p";
+  python.replace(python.find(installing), 0,
+                 "  echo once >>'" + directory_.string() +
+                     "/installs'\n"
+                     "  sleep 0.3\n");
+  Write("bin/python3", python);
+  fs::permissions(directory_ / "bin/python3", fs::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  ASSERT_EQ(::setenv("PATH", ((directory_ / "bin").string() + ":" + path).c_str(), 1), 0);
+  std::string said;
+  const int code = Shell("sh -c 'export TESTBED_LINT_TOOLS=" + tools_ + "; for i in 1 2 3; do " +
+                             (directory_ / "tools/lint.sh").string() +
+                             " --strict --only format & all=\"$all $!\"; done; "
+                             "for one in $all; do wait $one || exit 1; done'",
+                         &said);
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(code, 0) << said;
+  EXPECT_EQ(Read(directory_ / "installs"), "once\n");
 }
 
 TEST_F(LintTest, PlantedBugsAreTriedInNoFolderOfSomebodyElse) {

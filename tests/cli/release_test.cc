@@ -161,6 +161,19 @@ TEST_F(ReleaseRunTest, ACrashTestIsThatOfTheRelease) {
   EXPECT_EQ(result.code, 0) << result.err;
 }
 
+// Such a program would test the engine in the way of its own build.
+TEST_F(ReleaseRunTest, ACrashTestByAProgramOfAnotherBuildIsRefused) {
+  const fs::path folder = releases_ / "btree-9.8.7";
+  fs::rename(folder / "testbed", folder / "linked");
+  std::ofstream(folder / "testbed") << "#!/bin/sh\nTESTBED_BUILD_OF_CALLER=another exec "
+                                    << (folder / "linked").string() << " \"$@\"\n";
+  fs::permissions(folder / "testbed", fs::perms::owner_all);
+  ExpectRefused(
+      With("crashtest --engine btree@9.8.7 --kills 1 --longest-ms 50 --writers 1 --quiet"),
+      "was linked for another build of testbed; run `tools/build_engine.sh btree 9.8.7` again");
+  EXPECT_TRUE(DirectoryIsEmpty());
+}
+
 // The program of the release gets the keys from this one: read again, the set might have changed.
 TEST_F(ReleaseRunTest, ASetOfKeysIsReadOnceForTheReleaseToo) {
   const fs::path bin = directory_ / "bin", calls = directory_ / "calls";
@@ -175,6 +188,20 @@ TEST_F(ReleaseRunTest, ASetOfKeysIsReadOnceForTheReleaseToo) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(Json("run.json")["data"]["rows"], 3);
   EXPECT_EQ(Read(calls), "call\n");
+}
+
+// A file of keys is not copied for the program of the release, which therefore refuses another
+// text.
+TEST_F(ReleaseRunTest, AFileOfKeysThatHasChangedIsRefusedByTheRelease) {
+  const fs::path folder = releases_ / "btree-9.8.7", keys = directory_ / "keys";
+  std::ofstream(keys) << "one\ntwo\n";
+  fs::rename(folder / "testbed", folder / "linked");
+  std::ofstream(folder / "testbed") << "#!/bin/sh\necho three >" << keys.string() << "\nexec "
+                                    << (folder / "linked").string() << " \"$@\"\n";
+  fs::permissions(folder / "testbed", fs::perms::owner_all);
+  ExpectRefused(With("--engine btree@9.8.7 --keys keys --ram 64M --threads 1 --operations 50 "
+                     "--quiet --account off"),
+                "--keys keys has changed since the command began");
 }
 
 TEST_F(ReleaseRunTest, WhatTheReleaseDoesNotAcceptIsRefusedBeforeAnythingIsMade) {

@@ -228,6 +228,53 @@ qps = "measured.rate"
   EXPECT_EQ(cells, 3);
 }
 
+// An option that the cells share was in the command of a cell whose workload draws no rows, or that
+// is a closed loop, and the command was refused.
+TEST_F(ReuseTest, TheCommandOfACellLeavesOutWhatItsWorkloadRefuses) {
+  std::ofstream(directory_ / "draws.toml") << R"toml(
+name = "draws"
+title = "Workloads that draw rows, and one that does not"
+[options]
+engine = "btree"
+rows = 600
+ram = "64M"
+operations = 50
+threads = 1
+account = "file"
+distribution = "zipfian"
+zipf-theta = 0.7
+hit-ratio = 0.5
+arrivals = "exponential"
+[scale.tiny]
+options = { seed = 9 }
+[[axis]]
+name = "what"
+values = [
+  { label = "draws", workload = "insert,point-read" },
+  { label = "paced", workload = "insert,point-read", rate = 5000 },
+  { label = "graph", workload = "linkbench-load,linkbench" },
+]
+[metrics]
+qps = "measured.rate"
+)toml";
+  ASSERT_EQ(Run("experiment draws.toml --scale tiny --out out --quiet").code, 0);
+  int cells = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_ / "out/cells")) {
+    const nlohmann::json cell = nlohmann::json::parse(Read(entry.path()));
+    const std::string command = Run("report " + entry.path().string() + " --command").out;
+    const std::string name = cell["cell"]["name"];
+    const auto has = [&](const char* option) { return command.find(option) != std::string::npos; };
+    const bool drawn = name != "what=graph";
+    for (const char* option : {"--distribution", "--zipf-theta", "--hit-ratio"}) {
+      EXPECT_EQ(has(option), drawn) << command << option;
+    }
+    EXPECT_EQ(has("--arrivals"), name == "what=paced") << command;
+    EXPECT_EQ(RunLines(command, " --json again.json"), 0) << command;
+    ++cells;
+  }
+  EXPECT_EQ(cells, 3);
+}
+
 constexpr char kOnAnEngine[] =
     " --ram 128M --rows 2000 --seconds 0.3 --warmup 0 --threads 2 --account file --quiet ";
 

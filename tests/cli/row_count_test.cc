@@ -181,6 +181,7 @@ TEST_P(RowCountTest, InsertBenchmarkWithDeletes) {
   const std::string deletes = " --workload-option deletes=1";
   GoOn("--workload ib.i1,ib.i2 --threads 3" + deletes);
   GoOn("--workload ib.i2 --threads 2");  // fewer clients than there are tables
+  EXPECT_EQ(last_["details"]["table_rows"], rows_);
   GoOn("--workload ib.qr100 --threads 3", End::kInterrupt);
   GoOn("--workload ib.qp100 --threads 3", End::kKillOfChild);
   GoOn("--workload ib.i1 --threads 3" + deletes);

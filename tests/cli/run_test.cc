@@ -493,7 +493,7 @@ TEST_F(RunTest, CrashtestCutsThePower) {
       GTEST_SKIP() << "no scratch device here: " << result.err;
     }
     EXPECT_EQ(result.code, 0) << result.out << result.err;
-    EXPECT_NE(result.out.find("1 kills, 3 power cuts"), std::string::npos) << result.out;
+    EXPECT_NE(result.out.find("1 kill, 3 power cuts"), std::string::npos) << result.out;
   }
 }
 
@@ -536,7 +536,7 @@ TEST_F(RunTest, CrashtestCutsThePowerOfTheDisk) {
       GTEST_SKIP() << "no such disk here: " << result.err;
     }
     EXPECT_EQ(result.code, 0) << result.out << result.err;
-    EXPECT_NE(result.out.find("1 kills, 0 power cuts, 4 of the disk"), std::string::npos)
+    EXPECT_NE(result.out.find("1 kill, 0 power cuts, 4 of the disk"), std::string::npos)
         << result.out;
   }
 }

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -142,10 +143,10 @@ TEST_P(ServerRunTest, AServerThatRefusesItsRunIsOneSentence) {
 
 // The program of this server tells its id, makes no socket, and does not end.
 TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
-  const fs::path bin = directory_ / "bin";
-  fs::create_directory(bin);
-  // A server of root runs as another user.
-  fs::permissions(directory_, fs::perms::owner_all | fs::perms::others_exec);
+  // A server of root runs as another user, who may not reach the directory of the tests.
+  std::string made = (fs::temp_directory_path() / "server_run_test_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(made.data()), nullptr);
+  const fs::path bin = made;
   fs::permissions(bin, fs::perms::all);
   for (const std::string name : {"postgres", "initdb", "mariadbd"}) {
     std::ofstream(bin / name) << "#!/bin/sh\n"
@@ -176,13 +177,17 @@ TEST_P(ServerRunTest, AnInterruptEndsTheWaitForTheServer) {
   }
   EXPECT_EQ(WEXITSTATUS(status), 130);
   EXPECT_TRUE(Becomes([&] { return State(server) == 'Z'; })) << "a server outlived its run";
+  fs::remove_all(bin);
 }
 
 // A server knows its options by other spellings, too.
 TEST_P(ServerRunTest, AnOptionOfTheServerThatTheRunDecidesIsRefusedInAnySpelling) {
-  std::vector<std::string> options = {
-      "loose_innodb_flush_log_at_trx_commit=0", "loose-innodb-flush-log-at-trx=0",
-      "skip-innodb-doublewrite=1", "DATADIR=/nowhere", "innodb_log_file_buffering=ON"};
+  std::vector<std::string> options = {"loose_innodb_flush_log_at_trx_commit=0",
+                                      "loose-innodb-flush-log-at-trx=0",
+                                      "skip-innodb-doublewrite=1",
+                                      "DATADIR=/nowhere",
+                                      "innodb_log_file_buffering=ON",
+                                      "log_bin=/nowhere/binlog"};
   if (GetParam() == "postgres") {
     options = {"FSYNC=off", "Synchronous-Commit=off", "debug_io_direct=data"};
   }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -41,36 +42,34 @@ class StartedCommandTest : public CommandTest {
     return child;
   }
 
-  // Returns the processes whose working directory is the test's. A test that was skipped before it
-  // had a directory has none.
+  // Returns the processes whose working directory is the test's.
   std::vector<pid_t> Processes() const {
-    std::vector<pid_t> found;
-    if (directory_.empty()) return found;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::error_code error;
-      const std::filesystem::path at = std::filesystem::read_symlink(entry.path() / "cwd", error);
-      if (!error && at == std::filesystem::canonical(directory_) && State(name) != 'Z') {
-        found.push_back(std::stoi(name));
-      }
-    }
-    return found;
+    return ProcessesWhere(
+        [](const std::string& at, const std::string& name) { return at.ends_with("/" + name); });
   }
 
   // Returns the processes of servers that work in the test's directory.
   std::vector<pid_t> Servers() const {
+    return ProcessesWhere([](const std::string& at, const std::string& name) {
+      return at.find("/" + name + "/") != std::string::npos;
+    });
+  }
+
+  // Returns the processes of which `is_one` says that they work at `at`, by the name of the test's
+  // directory. The name is drawn by lot, and the path before it may be another: a process with
+  // mounts of its own is shown by the path of the file system that its directory is on. A test that
+  // was skipped before it had a directory has none.
+  std::vector<pid_t> ProcessesWhere(
+      const std::function<bool(const std::string& at, const std::string& name)>& is_one) const {
     std::vector<pid_t> found;
     if (directory_.empty()) return found;
+    const std::string name = std::filesystem::path(directory_).filename();
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      const std::string pid = entry.path().filename();
+      if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
       std::error_code error;
       const std::string at = std::filesystem::read_symlink(entry.path() / "cwd", error);
-      if (!error && at.starts_with(std::filesystem::canonical(directory_).string() + "/") &&
-          State(name) != 'Z') {
-        found.push_back(std::stoi(name));
-      }
+      if (!error && is_one(at, name) && State(pid) != 'Z') found.push_back(std::stoi(pid));
     }
     return found;
   }
@@ -98,6 +97,17 @@ class StartedCommandTest : public CommandTest {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     return false;
+  }
+
+  // Returns whether the process is testbed and has installed its handler of interrupts.
+  static bool CatchesInterrupts(pid_t pid) {
+    const std::string proc = "/proc/" + std::to_string(pid);
+    if (!Read(proc + "/comm").starts_with("testbed")) return false;
+    const std::string status = Read(proc + "/status"), name = "\nSigCgt:";
+    const size_t at = status.find(name);
+    if (at == std::string::npos) return false;
+    const uint64_t caught = std::stoull(status.substr(at + name.size()), nullptr, 16);
+    return ((caught >> (SIGINT - 1)) & 1) != 0;
   }
 
   // Waits until the child is in the middle of a phase. The child then writes nothing to its parent,

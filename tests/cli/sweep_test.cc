@@ -1,7 +1,11 @@
 // Tests sweeps: options with lists become an experiment that goes on where it was interrupted.
+#include <map>
+#include <set>
 #include <string>
 
 #include "tests/cli/command.h"
+#include "tests/cli/results/explained_columns.h"
+#include "tools/report/explain/words.h"
 
 namespace testbed {
 namespace {
@@ -26,13 +30,27 @@ TEST_F(SweepTest, ListsAreRunAsAGridWithTheBestMarkedAndGoOn) {
   const std::string csv = Read(directory_ / "s.csv");
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 4);
   EXPECT_EQ(csv.rfind("experiment,scale,round,engine,page-size,cpu_us,", 0), 0u) << csv;
+  EXPECT_NE(result.out.find("\n4 of 4 cells"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("scale small"), std::string::npos) << "nobody chose it";
+  EXPECT_NE(csv.find("\nsweep,,1,btree,4k,"), std::string::npos) << csv;
   const CommandResult again = Run(words);
   EXPECT_EQ(again.out, result.out);
+  // Once, it removed the results.
+  const CommandResult kept = Run(words + " --fresh=false --quiet=true");
+  EXPECT_EQ(kept.out, result.out);
+  EXPECT_EQ(kept.err, "");
   EXPECT_NE(again.err.find("0 cells to run, 4 done before"), std::string::npos) << again.err;
 
-  const CommandResult tables = Run("report s");
+  const CommandResult tables = Run("report s --wide");
   EXPECT_EQ(tables.code, 0) << tables.err;
   EXPECT_EQ(tables.out, result.out);
+  std::set<std::string> figures = PrintedColumns(result.out, "All figures"), explained;
+  EXPECT_EQ(figures.erase("engine page-size"), 1u) << result.out;
+  for (const ColumnMeaning& m : WordMeanings()) {
+    if (m.table == std::string("Figures of a sweep")) explained.insert(m.column);
+  }
+  EXPECT_EQ(explained.erase("found (/s)"), 1u) << "of --find-rate";
+  EXPECT_EQ(figures, explained);
   // Four cells have a row each; the loads that they need have an insert and a settle.
   const CommandResult rows = Run("report s --csv");
   EXPECT_EQ(rows.code, 0) << rows.err;
@@ -96,6 +114,15 @@ TEST_F(SweepTest, ASweepIsSavedAsAnExperimentThatRunsTheSame) {
   const CommandResult plan = Run("experiment plan s.toml");
   ASSERT_EQ(plan.code, 0) << plan.err;
   EXPECT_NE(plan.out.find("engine=btree page-size=8k"), std::string::npos) << plan.out;
+}
+
+// The workloads may stand on several lines.
+TEST_F(SweepTest, ASweepTakesWorkloadsWithTabsAndLineEnds) {
+  const CommandResult saved =
+      Run(std::string(kCells) + "--workload \"$(printf 'insert,\\n\\tpoint-read')\" --save s.toml");
+  ASSERT_EQ(saved.code, 0) << saved.err;
+  const CommandResult plan = Run("experiment plan s.toml");
+  EXPECT_EQ(plan.code, 0) << plan.err;
 }
 
 // The line that tells how to run the file named one that `testbed experiment` refuses, and told of
@@ -164,7 +191,30 @@ TEST_F(SweepTest, AForecastRunsNothing) {
   const CommandResult runs = Run(
       "--engine null --rows 9 --seconds 10,20 --warmup 0 --repeat-runs 2 --threads 1 --forecast");
   EXPECT_NE(runs.out.find(": 60 s of measuring"), std::string::npos) << runs.out;
+  // The text of an experiment has such a character escaped.
+  const CommandResult erased =
+      Run("--engine null --rows 9,10 --forecast --label \"$(printf 'a\\177b')\"");
+  EXPECT_EQ(erased.code, 0) << erased.err;
   EXPECT_TRUE(DirectoryIsEmpty());
+}
+
+// Such loads took minutes where the forecast said seconds.
+TEST_F(SweepTest, AForecastSaysWhichLoadsItCannotTell) {
+  const std::string mapped =
+      "--engine btree --io mmap --page-size 4k,8k --key-order random --ram 32M --forecast ";
+  const CommandResult unknown = Run(mapped);
+  EXPECT_NE(unknown.out.find("2 cells to run; more than "), std::string::npos) << unknown.out;
+  EXPECT_NE(unknown.out.find("2 of the loads may take many times as long"), std::string::npos)
+      << unknown.out;
+  for (const std::string known : {"--mmap-advice random", "--db-ratio 0.5", "--readahead 4k"}) {
+    const CommandResult result = Run(mapped + known);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out.find("of the loads may"), std::string::npos) << known << result.out;
+  }
+  EXPECT_EQ(Run("--engine btree --io mmap --page-size 4k,8k --ram 32M --forecast")
+                .out.find("of the loads may"),
+            std::string::npos)
+      << "rows come in the order of their keys";
 }
 
 TEST_F(SweepTest, AListOfThreadsAloneIsOneDocumentAsBefore) {
@@ -173,6 +223,14 @@ TEST_F(SweepTest, AListOfThreadsAloneIsOneDocumentAsBefore) {
                 .code,
             0);
   EXPECT_EQ(Json("run.json")["runs"].size(), 3u) << "a load, and a run for each number";
+}
+
+TEST_F(SweepTest, ACommaInTheNameOfATraceMakesNoSweep) {
+  const CommandResult result =
+      Run("--engine null --ram 64M --rows 100 --threads 1 --operations 100 --warmup 0 --quiet "
+          "--account off --record a,b.trace");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "a,b.trace"));
 }
 
 TEST_F(SweepTest, WhatASweepCannotTakeIsRefusedBeforeAnything) {
@@ -211,6 +269,31 @@ TEST_F(SweepTest, NoSweepStoresAPassword) {
   }
   EXPECT_TRUE(DirectoryIsEmpty());
 }
+
+// The text of an experiment is stored with its results, with what does not run this time.
+TEST_F(SweepTest, NoExperimentStoresAPassword) {
+  const std::string url = "\"mysql://me:s3cret@127.0.0.1/\"";
+  const std::string axis =
+      "[[axis]]\nname = \"where\"\nvalues = [{ label = \"here\", engine = \"btree\" }";
+  for (const std::string& text :
+       {"[scale.small]\n" + axis + ", { label = \"there\", engine = \"mysql\", connect = " + url +
+            " }]\n",
+        "[scale.small]\n" + axis +
+            ", { label = \"there\", engine = \"mysql\", engine-option = { connect = " + url +
+            " }, asked = true }]\n",
+        "[scale.small]\n[scale.full]\noptions = { engine = \"mysql\", connect = " + url + " }\n" +
+            axis + "]\n"}) {
+    std::ofstream(directory_ / "e.toml")
+        << "name = \"e\"\ntitle = \"E\"\n[options]\nrows = 500\n"
+        << text
+        << "[metrics]\nq = \"measured.rate\"\n[[table]]\ntitle = \"T\"\nrows = "
+           "[\"where\"]\nmetrics = [\"q\"]\n";
+    const CommandResult result = Run("experiment e.toml --quiet --out o");
+    ExpectRefused(result, "takes no password");
+    EXPECT_EQ((result.out + result.err).find("s3cret"), std::string::npos) << result.err;
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "o"));
+  }
+}
 #endif
 
 // An error of an experiment file names the line and calls options as the file does.
@@ -233,6 +316,20 @@ TEST_F(SweepTest, ErrorsOfAnExperimentHaveFileAndLine) {
           "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\"]\n[metrics]\nq = "
           "\"measured.rate\"\n[[table]]\ntitle = \"T\"\nrows = [\"nosuch\"]\nmetrics = [\"q\"]\n",
       "e.toml:11: table \"T\" names the axis nosuch");
+  const std::string axis = "[scale.small]\n[[axis]]\nname = \"io\"\nvalues = [\"direct\"]\n";
+  // Each was found when all cells had run, and no results directory takes a file that was mended.
+  for (const auto& [metric, error] : std::map<std::string, std::string>{
+           {"measured.rate +", "the expression measured.rate +: "},
+           {"mean(measured.rate)", "the expression mean(measured.rate): "},
+           {"measured.rate, 2", "the expression measured.rate, 2: it is a list of 2 values"}}) {
+    expect(head + axis + "[metrics]\nq = { value = \"" + metric + "\" }\n",
+           "e.toml:10: metric q: " + error);
+  }
+  // The line was that of the first one.
+  expect(head + axis +
+             "[[skip]]\nwhere = { io = \"direct\" }\nwhy = \"w\"\n[[skip]]\nwhere = "
+             "{ oi = \"direct\" }\nwhy = \"w\"\n",
+         "e.toml:12: skip 2 names the axis oi, which is not there");
 }
 
 }  // namespace

@@ -37,10 +37,13 @@ END
 
 # expect RESULT WORDS...: what find_package(testbed WORDS) comes to.
 expect() {
-  local expected=$1 found
+  local expected=$1 found words
   shift
   rm -rf build
-  found=$(IFS=';'; cmake -S . -B build -DWORDS="$*" 2>&1 | sed -n 's/^RESULT //p')
+  # Ninja, because a machine that builds testbed may have no make.
+  words=$(IFS=';'; echo "$*")
+  cmake -G Ninja -S . -B build -DWORDS="$words" >cmake.log 2>&1 || { cat cmake.log >&2; exit 1; }
+  found=$(sed -n 's/^RESULT //p' cmake.log)
   [[ $found == "$expected"* ]] || { printf 'components: with %s, find_package(testbed %s): expected\n%s\nand found\n%s\n' "$(echo lib/*)" "$*" "$expected" "$found" >&2; exit 1; }
 }
 libraries() {

@@ -124,6 +124,25 @@ TEST_F(InnodbTest, SettingsAreInForce) {
   EXPECT_TRUE(buffering == "all" || buffering == "(none)") << buffering;
 }
 
+// The server takes other names than an option's own, and other values than those given, in silence.
+TEST_F(InnodbTest, AnOptionOfTheServerIsInForceOrRefused) {
+  options_.extra = {
+      {"server_option", "loose_innodb_adaptive_flushing=0;loose_innodb_typo_option=7"}};
+  {
+    const std::unique_ptr<Engine> engine = Open();
+    EXPECT_EQ(Setting(*engine, "innodb_adaptive_flushing"), "OFF");
+    EXPECT_EQ(Setting(*engine, "innodb_typo_option"), "not a variable of this server");
+    EXPECT_NE(Setting(*engine, "innodb_spin_wait_delay"), "(none)") << "nobody named it";
+  }
+  for (const std::string option : {"innodb_spin_wait=8", "skip-innodb-adaptive-flushing=1",
+                                   "innodb_purge_threads=99", "innodb_io_capacity_max=100"}) {
+    options_.extra = {{"server_option", option}};
+    EXPECT_NE(ErrorOf(Error::kUsage, [&] { Open("new"); }).find("server_option"), std::string::npos)
+        << option;
+    EXPECT_FALSE(std::filesystem::exists(dir_ + "/new/ibdata1")) << "a refusal makes nothing";
+  }
+}
+
 // Returns the files without a name that this process has open in the directory. A server begins
 // with some.
 int TemporaryFilesIn(const std::string& directory) {
@@ -159,6 +178,15 @@ TEST_F(InnodbTest, TheIoModeIsNoOptionOfTheServer) {
   for (const std::string name : {"innodb_data_file_buffering", "innodb_data_file_write_through",
                                  "innodb_log_file_buffering", "innodb_log_file_write_through"}) {
     options_.extra = {{"server_option", name + "=ON"}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find("the run's own options"), std::string::npos) << sentence;
+  }
+}
+
+// --fresh knows no file of it, and commits would not be synced to it.
+TEST_F(InnodbTest, ABinaryLogIsNoOptionOfTheServer) {
+  for (const std::string name : {"log_bin", "log_bin_index", "log_basename", "sync_binlog"}) {
+    options_.extra = {{"server_option", name + "=1"}};
     const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
     EXPECT_NE(sentence.find("the run's own options"), std::string::npos) << sentence;
   }

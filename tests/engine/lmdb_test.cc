@@ -23,6 +23,7 @@
 #include "device/error.h"
 #include "device/machine/scratch.h"
 #include "engines/registry.h"
+#include "tests/at_rest.h"
 #include "tests/engine/engine_test.h"
 
 #ifdef TESTBED_HAVE_LMDB
@@ -452,11 +453,11 @@ class LmdbAccountTest : public LmdbTest {
   // Returns the IO that some work cost, and expects that the account closes exactly.
   template <typename Work>
   LedgerCounts Cost(Work work) {
-    EXPECT_TRUE(scratch_->device().Quiesce(10000));
+    EXPECT_TRUE(ComesToRest(scratch_->device(), 10000));
     const LedgerCounts before = Ledger::Get().Counts();
     const DeviceStats device_before = scratch_->device().Stats();
     work();
-    EXPECT_TRUE(scratch_->device().Quiesce(10000));
+    EXPECT_TRUE(ComesToRest(scratch_->device(), 10000));
     const LedgerCounts cost = Ledger::Get().Counts() - before;
     const DeviceStats device = scratch_->device().Stats() - device_before;
     const BlockCounts kernel = cost.KernelTotal();

@@ -1,16 +1,20 @@
-// Tests what is special to libmdbx: the advice of its mapping. The conformance suite tests its
-// behaviour as an engine, and lmdb_test.cc some of what it has in common with LMDB.
+// Tests what is special to libmdbx: how its mapping is found, its advice, and its counters. The
+// conformance suite tests its behaviour as an engine, and lmdb_test.cc some of what it has in
+// common with LMDB.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
+#include "device/error.h"
 #include "engines/registry.h"
 #include "tests/engine/engine_test.h"
 
@@ -109,6 +113,36 @@ TEST_F(MdbxTest, AnOpeningDoesNotReadTheWholeFile) {
   if (!before) GTEST_SKIP() << "the kernel does not count the reads of a process";
   Open();
   EXPECT_LT(*BytesReadFromDevices() - *before, static_cast<uint64_t>(size) * 3 / 4);
+}
+
+// The list of mappings, in which the engine finds that of the file, has a line for each.
+TEST_F(MdbxTest, ADirectoryMayHaveANewlineInItsName) {
+  dir_ += "/two\nlines \\012";
+  for (int pass = 0; pass < 2; ++pass) {
+    Open();
+    Load(100);
+  }
+  Close();
+  dir_ = std::filesystem::path(dir_).parent_path().string();
+}
+
+// A snapshot does not have the tables that are made after it.
+TEST_F(MdbxTest, TablesAreMadeWhileItIsAskedForItsCounters) {
+  options_.extra["max_tables"] = "3000";
+  Open();
+  std::atomic<bool> stop{false};
+  std::string sentence;
+  std::thread counting([&] {
+    try {
+      while (!stop.load()) engine_->Counters();
+    } catch (const Error& error) {
+      sentence = error.what();
+    }
+  });
+  for (int table = 0; table < 1000; ++table) engine_->OpenTable(std::to_string(table));
+  stop = true;
+  counting.join();
+  EXPECT_EQ(sentence, "");
 }
 
 }  // namespace

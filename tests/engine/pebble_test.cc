@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/error.h"
@@ -112,6 +114,57 @@ TEST_F(PebbleTest, AFlushThatFailsEndsTheCommits) {
   EXPECT_FALSE(Put(rows));
   for (uint64_t i = 0; i < 1000; ++i) ASSERT_TRUE(Has(i)) << i;
   Open();  // and it closes
+}
+
+// The thread that syncs has failed by then, and the commit is refused before Pebble is asked.
+TEST_F(PebbleTest, ARowWhoseCommitWasRefusedIsNotRead) {
+  options_.durability = Durability::kLazy;
+  options_.lazy_interval_ms = 1;
+  Open();
+  ASSERT_TRUE(Put(0));
+  FileFaults::Set(0, UINT64_MAX, EIO);
+  uint64_t row = 1;
+  while (row < 1'000'000 && Put(row)) ++row;
+  FileFaults::Clear();
+  ASSERT_LT(row, 1'000'000u);
+  for (const uint64_t end = row + 100; row < end; ++row) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    session_->Begin();
+    session_->Put(table_, RowKey(row), RowValue(row, 100));
+    EXPECT_THROW(session_->Commit(), Error);
+    ASSERT_FALSE(Has(row)) << row;
+    ASSERT_FALSE(Put(row));
+    ASSERT_FALSE(Has(row)) << row;
+  }
+  EXPECT_TRUE(Has(0));
+}
+
+// Rows that were fetched ahead when the read failed may have been copied over the cursor's row.
+TEST_F(PebbleTest, ACursorStandsOnNoRowAfterAReadThatFailed) {
+  options_.durability = Durability::kNone;
+  options_.cache_bytes = 1 << 20;
+  Open();
+  for (uint64_t row = 0; row < 20000;) {
+    session_->Begin();
+    for (const uint64_t end = row + 500; row < end; ++row) {
+      session_->Put(table_, RowKey(row), RowValue(row, 300));
+    }
+    session_->Commit();
+  }
+  engine_->Settle();
+  Open();
+  const std::unique_ptr<Cursor> cursor = session_->NewCursor(table_);
+  ASSERT_TRUE(cursor->First());
+  FileFaults::Set(0, UINT64_MAX, EIO);
+  EXPECT_THROW(
+      {
+        while (cursor->Next()) {
+        }
+      },
+      Error);
+  EXPECT_FALSE(cursor->Next());
+  EXPECT_FALSE(cursor->Prev());
+  FileFaults::Clear();
 }
 
 // Pebble takes the memory of memtables out of its cache, and the first memtable is a small one.

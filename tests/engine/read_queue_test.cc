@@ -67,6 +67,21 @@ class ReadQueueTest : public EngineTest {
       if (next < rows.size()) start(slot);
     }
   }
+  // Looks up the rows by calls of MultiGet, and expects of each the value of the load.
+  void MultiGetAll(const std::vector<uint64_t>& rows) {
+    constexpr size_t kKeys = 16;
+    std::vector<FoundRow> found;
+    for (size_t first = 0; first + kKeys <= rows.size(); first += kKeys) {
+      std::vector<std::string> keys;
+      for (size_t i = first; i < first + kKeys; ++i) keys.push_back(RowKey(rows[i]));
+      const std::vector<std::string_view> views(keys.begin(), keys.end());
+      session_->MultiGet(table_, views, &found);
+      for (size_t i = 0; i < kKeys; ++i) {
+        ASSERT_TRUE(found[i].found) << rows[first + i];
+        ASSERT_EQ(found[i].value, RowValue(rows[first + i], kValue));
+      }
+    }
+  }
   static std::vector<uint64_t> RandomRows(size_t count, uint64_t below) {
     std::mt19937_64 random(7);
     std::vector<uint64_t> rows(count);
@@ -170,6 +185,8 @@ TEST_P(ReadQueueTest, BesideWritersWhoChangeTheTree) {
   for (int i = 0; i < (EveryWay() ? 3 : 1); ++i) {
     ReadAll(RandomRows(10000, kRows), [](uint64_t row) { return RowValue(row, kValue); });
   }
+  MultiGetAll(RandomRows(5000, kRows));
+  MultiGetAll(std::vector<uint64_t>(5000, 97));  // a row that is cached and written anew
   stop = true;
   writer.join();
 }

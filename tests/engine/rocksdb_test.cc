@@ -265,7 +265,8 @@ TEST_F(RocksdbTest, AnOptionsFileDoesNotCompressAgainstTheRun) {
 }
 
 TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
-  Refusal("options", "nosuch=1");
+  const std::string unknown = Refusal("options", "nosuch=1");
+  EXPECT_NE(unknown.find("rocksdb " + FindEngine("rocksdb").version), std::string::npos) << unknown;
   Refusal("options", "max_open_files=many");
   Refusal("options", "{");
   Refusal("options_file", "/nonexistent");
@@ -282,6 +283,69 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   options_.extra = {{"options", "compaction_style=kCompactionStyleFIFO"}};
   ErrorOf(Error::kUsage, [&] { Open(); });
   EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
+}
+
+// Returns whether the release recycles logs (engines/rocksdb/versions.h); the tests are linked with
+// all of them.
+bool RecyclesLogs() {
+  const std::string version = FindEngine("rocksdb").version;
+  const int first = std::stoi(version), second = std::stoi(version.substr(version.find('.') + 1));
+  return first > 9 || (first == 9 && second >= 9);
+}
+
+// RocksDB would open the database, and set these to other values without an error.
+TEST_F(RocksdbTest, AnOptionThatRocksdbWouldChangeIsRefused) {
+  const std::string recycle = "recycle_log_file_num";
+  if (RecyclesLogs()) {
+    options_.extra = {{recycle, "4"}};
+    Open();
+    EXPECT_EQ(Setting(recycle), "4");
+    Close();
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+  } else {
+    EXPECT_NE(Refusal(recycle, "4").find("later releases have; it accepts 0"), std::string::npos);
+  }
+  for (const char* beside : {"wal_recovery_mode=kAbsoluteConsistency", "WAL_ttl_seconds=9"}) {
+    options_.extra = {{recycle, "4"}, {"options", beside}};
+    const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+    EXPECT_NE(sentence.find("leave one of them out"), std::string::npos) << sentence;
+  }
+  Refusal("level0_slowdown_trigger", "3");
+  Refusal("level0_stop_trigger", "19");
+  options_.durability = Durability::kNone;
+  EXPECT_NE(Refusal(recycle, "4").find("--durability none"), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
+  options_.extra = {{"level0_compaction_trigger", "50"}};
+  Open();
+  EXPECT_EQ(Setting("level0_slowdown_writes_trigger"), "50") << "nobody gave it";
+}
+
+// RocksDB tells what it has replaced only in the open database.
+TEST_F(RocksdbTest, AValueOfItsOwnSyntaxThatRocksdbReplacesIsRefused) {
+  for (const char* replaced :
+       {"level0_slowdown_writes_trigger=-1;level0_file_num_compaction_trigger=8",
+        "level0_file_num_compaction_trigger=30;level0_slowdown_writes_trigger=10",
+        "level0_slowdown_writes_trigger=40;level0_stop_writes_trigger=36",
+        "block_based_table_factory={index_block_restart_interval=0}"}) {
+    SCOPED_TRACE(replaced);
+    const std::string sentence = Refusal("options", replaced);
+    EXPECT_NE(sentence.find("RocksDB replaces it by "), std::string::npos) << sentence;
+    EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
+  }
+  options_.extra.clear();
+  Open();
+  session_->Put(engine_->OpenTable("t"), "k", "v");
+  Close();
+  Refusal("options", "level0_slowdown_writes_trigger=-1");
+  options_.extra = {{"options",
+                     "level0_file_num_compaction_trigger=8;level0_slowdown_writes_trigger=8;"
+                     "target_file_size_base=8M;max_bytes_for_level_multiplier=8.5;"
+                     "paranoid_checks=1;optimize_filters_for_hits=true"}};
+  Open();
+  EXPECT_EQ(Setting("level0_slowdown_writes_trigger"), "8");
+  EXPECT_EQ(Setting("target_file_size_base"), std::to_string(8 << 20));
+  EXPECT_EQ(Get(engine_->OpenTable("t"), "k"), "v") << "a refusal removes nothing";
 }
 
 // Rows found through a prefix extractor are those that were put, in order, over all tables.

@@ -8,8 +8,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -104,6 +106,17 @@ TEST_F(SqliteTest, OtherProgramsAreKeptOutWhileItIsOpenAndReadItAfterwards) {
   EXPECT_EQ(RunSql(database(), "PRAGMA integrity_check; UPDATE t SET v=x'31'"), SQLITE_OK);
   Open();
   EXPECT_EQ(GetBy(session_.get(), 99), "1");
+}
+
+// A program may share connections of its own among threads, as SQLite's default lets it.
+TEST_F(SqliteTest, ConnectionsOfTheProgramKeepTheirMutex) {
+  Open();
+  sqlite3* own = nullptr;
+  ASSERT_EQ(::sqlite3_open(":memory:", &own), SQLITE_OK);
+  if (::sqlite3_threadsafe() == 1) {
+    EXPECT_NE(::sqlite3_db_mutex(own), nullptr);
+  }
+  ::sqlite3_close(own);
 }
 
 // Only an opening that may create a database may make one from an empty file.
@@ -298,6 +311,40 @@ TEST_F(SqliteTest, AThreadThatWritesInTwoTransactionsIsToldSo) {
   EXPECT_EQ(GetBy(session_.get(), 3), "x");
 }
 
+// The turn to write is the session's, which one thread may use after another.
+TEST_F(SqliteTest, AThreadThatHandedItsTransactionOverWaitsForItsTurn) {
+  Open();
+  const auto other = engine_->NewSession();
+  session_->Begin();
+  Put(1, 10);
+  std::promise<void> handed_over;
+  std::thread committer([&] {
+    Put(2, 10);
+    handed_over.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    session_->Commit();
+  });
+  handed_over.get_future().wait();
+  EXPECT_NO_THROW(other->Put(table_, RowKey(2), "later"));
+  committer.join();
+  EXPECT_EQ(GetBy(other.get(), 1), RowValue(1, 10));
+  EXPECT_EQ(GetBy(other.get(), 2), "later");
+}
+
+TEST_F(SqliteTest, AThreadThatTookATransactionOverDoesNotWaitForItself) {
+  Open();
+  const auto other = engine_->NewSession();
+  session_->Begin();
+  Put(1, 10);
+  std::thread([&] {
+    EXPECT_EQ(GetBy(session_.get(), 1), RowValue(1, 10));
+    ErrorOf(Error::kRun, [&] { other->Put(table_, RowKey(2), "x"); });
+    session_->Commit();
+    other->Put(table_, RowKey(2), "x");
+  }).join();
+  EXPECT_EQ(GetBy(session_.get(), 2), "x");
+}
+
 // Each of many writers gets its turn while the others never stop.
 TEST_F(SqliteTest, NoWriterStarves) {
   Open();
@@ -448,6 +495,21 @@ TEST_F(SqliteTest, AnErrorIsToldUntilTheThreadHasEnded) {
     FileFaults::Clear();
   }).join();
   EXPECT_NE(sentence.find("Input/output error"), std::string::npos) << sentence;
+}
+
+// SQLite itself refuses a path that is too long, so there is no error of the file layer to tell.
+TEST_F(SqliteTest, AFailureIsNotToldByTheErrorOfAnEarlierOne) {
+  Open();
+  Put(1, 10);
+  FileFaults::Set(0, UINT64_MAX, EIO);
+  Close();  // nobody takes its error
+  FileFaults::Clear();
+  std::string deep = dir_;
+  for (const char letter : {'a', 'b', 'c'}) deep += "/" + std::string(200, letter);
+  fs::create_directories(deep);
+  const std::string sentence = ErrorOf(Error::kRun, [&] { OpenEngine("sqlite", deep, options_); });
+  EXPECT_NE(sentence.find("sqlite failed at opening the database in " + deep), std::string::npos)
+      << sentence;
 }
 
 // SQLite itself syncs nothing with durability none.

@@ -111,6 +111,22 @@ TEST_F(WiredtigerCacheTest, ACheckpointRestartsTheDistanceToTheNext) {
   EXPECT_GT(More("checkpoints"), taken);
 }
 
+// WiredTiger takes less than memory_page_max where the cache is small, and says so nowhere.
+TEST_F(WiredtigerCacheTest, ThePageInMemoryThatIsInForceIsTold) {
+  const std::string name = "table.memory_page_max_in_force";
+  options_.extra = {{"memory_page_max", "10M"}};
+  Open();
+  EXPECT_EQ(Setting(name), std::to_string(options_.cache_bytes * 20 / 100 / 10));
+  EXPECT_EQ(Setting("table.memory_page_max"), std::to_string(10 * kMiB));
+  options_.extra = {{"connection_config", "eviction_dirty_trigger=8,eviction_dirty_target=4"}};
+  Open();
+  EXPECT_EQ(Setting(name), std::to_string(options_.cache_bytes * 8 / 100 / 10));
+  options_.extra = {{"log_file_max", "1M"}};
+  options_.cache_bytes = 600 * kMiB;
+  Open();
+  EXPECT_EQ(Setting(name), std::to_string(10 * kMiB));
+}
+
 }  // namespace
 }  // namespace testbed
 

@@ -25,6 +25,7 @@ uint64_t ReadAnything(const Node& node, std::string_view key) {
     const uint32_t at = node.LowerBoundInside(key, &found);
     if (found) add(node.Value(at).bytes);
     sum += node.CoversAt(key, at, found);
+    node.PrefetchRow(key);
   } else {
     sum += node.Child(node.ChildIndex(key)) + node.Child(node.ChildIndexBelow(key));
   }

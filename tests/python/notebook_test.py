@@ -94,11 +94,27 @@ class NotebookTest(unittest.TestCase):
         document = json.loads(self.file.read_text(encoding="utf-8"))
         loads = [phase for run in document["runs"] for phase in run["phases"] if phase["name"] == "insert"]
         self.assertGreater(len(loads), 1)
-        written = sum(sum(tr._writes(phase["account"]).values()) for phase in loads)
+        written = 0
+        for run in document["runs"]:
+            before = None  # the phase to which a settle belongs
+            for phase in run["phases"]:
+                before = before if phase["kind"] == "settle" else phase["name"]
+                written += sum(tr._writes(phase["account"]).values()) if before == "insert" else 0
         self.assertAlmostEqual(min(heights.items())[1], written / sum(phase["user_bytes_written"] for phase in loads))
+        stored = [part for parts in tr._sizes(self.file).values() for part in parts]
+        self.assertAlmostEqual(sum(patch.get_height() for patch in tr.plot_space(self.file).patches), sum(stored) / 2**20)
+        asked = tr.plot_ledger(self.file)
+        asked.figure.canvas.draw()
+        self.assertEqual(asked.get_yticklabels()[0].get_text(), "engine asks its cache")
+        self.assertGreater(sum(patch.get_width() for patch in asked.patches), 0)
+        results = tr.results(self.file).query("kind == 'measure'")
+        look = tr.plot_curve(results, "threads", "rate").get_lines()[0]
+        self.assertEqual((look.get_color(), look.get_marker()), (tr.ENGINES["btree"][0], tr.ENGINES["btree"][2]))
         pyplot.close("all")
         with self.assertRaises(tr.ResultsError):
             tr.plot_time([])
+        with self.assertRaises(tr.ResultsError):
+            tr.plot_ledger(self.file, "both")
 
     def test_names_are_no_formulas(self):
         document = json.loads(self.file.read_text(encoding="utf-8"))

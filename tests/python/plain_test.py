@@ -8,6 +8,7 @@ import contextlib
 import csv
 import json
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -160,6 +161,40 @@ class PlainTest(unittest.TestCase):
         file.write_text(json.dumps(document), encoding="utf-8")
         self.assertEqual(tr._amplification(file)["checkpoint"], {bar: 35.0}, "without the kernel's account the files' calls count")
         file.unlink()
+
+    def test_engines_look_as_in_the_report(self):
+        palette = (SOURCE / "tools/html/page/palette.js").read_text(encoding="utf-8")
+        look = r"'?([a-z0-9-]+)'?: \{light: '(#[0-9a-f]+)', dark: '#[0-9a-f]+', dash: '(\w+)', symbol: '(\w+)'\}"
+        report = {name: (colour, line, symbol.startswith("empty")) for name, colour, line, symbol in re.findall(look, palette)}
+        self.assertEqual({name: (colour, line, hollow) for name, (colour, line, _, hollow) in tr.ENGINES.items()}, report)
+        self.assertEqual(len(set(tr.ENGINES.values())), len(report), "two engines look the same")
+        curves = [tuple(tr._look(place).items()) for place in range(24)]
+        self.assertEqual(len(set(curves)), 24, "two curves of a plot look the same")
+        named = {tuple(tr._look(0, engine).items()) for engine in tr.ENGINES}
+        self.assertNotIn(tuple(tr._look(0, "an engine of an extension").items()), named)
+
+    def test_the_ledger_goes_down_to_the_device(self):
+        causes = [{"name": "point-read", "file": {"read_bytes": 8192, "write_bytes": 0}, "kernel": {"read_bytes": 4096}}]
+        others = [{"kind": "data", "kernel": {"write_bytes": 50}}, {"kind": "other-file", "kernel": {"write_bytes": 7}}]
+        account = {"engine": {"block_requests": 10, "block_reads": 2, "block_read_bytes": 8192}, "causes": causes, "other_threads": others,
+                   "device": {"read_bytes": 4096, "write_bytes": 57}}
+        phase, document = {"user_bytes_written": 100, "account": account}, {"options": {"page_size": 8192}}
+        self.assertEqual(tr._ledger(document, phase, "read"),
+                         [("engine asks its cache", {"clients": 40960}), ("file calls", {"point-read": 8192}),
+                          ("kernel requests", {"point-read": 4096}), ("device", {"device": 4096})])
+        self.assertEqual(tr._ledger(document, phase, "write"),
+                         [("keys and values", {"clients": 100}), ("kernel requests", {"kernel threads": 50}), ("device", {"device": 50})])
+        account["engine"] = {"block_requests": 10}
+        self.assertEqual(tr._ledger(document, phase, "read")[0], ("engine asks its cache", {"clients": 81920}), "all hits: pages")
+        self.assertEqual(tr._ledger({"options": {}}, {}, "read"), [])
+
+    def test_space_is_the_mean_over_the_runs(self):
+        document = json.loads(self.file.read_text(encoding="utf-8"))
+        after = [phase for run in document["runs"] for phase in run["phases"] if phase["name"] == "mixed" and phase["kind"] == "measure"]
+        self.assertEqual(len(after), 2)
+        data, log = tr._sizes(self.file)["btree\nafter mixed"]
+        self.assertAlmostEqual(data + log, sum(phase["database_bytes"] for phase in after) / 2)
+        self.assertAlmostEqual(log, sum(phase["log_file_bytes"] for phase in after) / 2)
 
     def test_failed_runs_of_an_experiment_are_rows(self):
         results = self.directory / "e"

@@ -115,8 +115,8 @@ void AddComparisonOptions(CLI::App& app, AbArguments* arguments) {
              o.fail_if.push_back(ParseCondition("--fail-if", text));
            }
          },
-         "Ask whether a metric changes by more than that, such as 'rate < -3%', or 'update.p99 > "
-         "10%' of one kind of operation; may be given again")
+         "Ask whether a metric changes so, such as 'rate < -3%' (falls by more than 3 %), or "
+         "'update.p99 > 10%' of one kind of operation; may be given again")
       ->type_name("CONDITION")
       ->allow_extra_args(false);
 }

@@ -10,6 +10,7 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tools/ab/turns/processors.h"
+#include "tools/output/table.h"
 #include "tools/statistics/metrics.h"
 #include "workloads/registry.h"
 
@@ -127,10 +128,9 @@ void AbOptions::CheckDuet() const {
   const auto share = static_cast<int>(processors / sides.size());
   for (const AbSide& side : sides) {
     if (side.options.threads[0] <= share) continue;
-    Refuse(
-        fmt::format("--way duet gives each side {} of the {} processors, fewer than its {} "
-                    "clients; give --threads {}",
-                    share, processors, side.options.threads[0], share));
+    Refuse(fmt::format("--way duet gives each side {} of {}, fewer than its {}; give --threads {}",
+                       share, Counted(processors, "processor"),
+                       Counted(side.options.threads[0], "client"), share));
   }
 }
 

@@ -11,7 +11,9 @@
 #include "device/error.h"
 #include "tools/command/command_words.h"
 #include "tools/output/json_text.h"
+#include "tools/output/table.h"
 #include "tools/report/figures.h"
+#include "tools/report/report.h"
 #include "tools/statistics/sentence.h"
 
 namespace testbed {
@@ -48,7 +50,7 @@ std::string FewLoadsText(const json& document, const std::vector<AbAnswer>& answ
   if (!few || words.empty() || document.at("partial") || !document.at("errors").empty()) return "";
   std::vector<std::string> command = WithoutOption(words, "--loads");
   if (const double each = document.value("seconds_per_load", 0.0); each > 0) {
-    // A load may take longer than the one that was seen.
+    // The next loads may take longer than the loads so far.
     constexpr double kSpare = 1.25;
     command = WithoutOption(command, "--time");
     command.insert(command.end(),
@@ -73,12 +75,12 @@ std::string SettingsText(const json& side) {
 std::string WayText(const json& document) {
   const int loads = document.at("loads");
   return fmt::format(
-      "{} by {}{}: {} load{} of each side in {:.0f} s; {}",
-      document.at("workload").get<std::string>(), document.at("way").get<std::string>(),
+      "{} by {}{}: {} of each side in {:.0f} s; {}", document.at("workload").get<std::string>(),
+      document.at("way").get<std::string>(),
       document.at("slice_seconds").is_number()
           ? fmt::format(" in slices of {} s", document.at("slice_seconds").get<double>())
           : "",
-      loads, loads == 1 ? "" : "s", document.at("seconds").get<double>(),
+      Counted(loads, "load"), document.at("seconds").get<double>(),
       document.at("assumes").get<std::string>());
 }
 
@@ -119,13 +121,6 @@ std::string AnswerText(const json& document, const AbAnswer& answer) {
              : Sentence(answer.answer, answer.metric, answer.side);
 }
 
-// Returns 0.99 for p99, and so on: the share of operations below a percentile that needs many
-// operations. Returns 0 for all other metrics.
-double ShareBelow(const std::string& metric) {
-  if (metric == "p99" || metric.ends_with(".p99")) return 0.99;
-  return metric == "p999" || metric.ends_with(".p999") ? 0.999 : 0;
-}
-
 // Returns the number of a sample's operations that a metric is computed from: of all operations, or
 // of those of the metric's kind.
 double OperationsOf(const json& sample, const std::string& metric) {
@@ -143,13 +138,13 @@ std::string FewOperationsNote(const json& document) {
   for (const json& sample : document.at("samples")) {
     const std::string load = FigureText(sample, "/side") + " " + FigureText(sample, "/load");
     for (const auto& [metric, value] : sample.at("metrics").items()) {
-      if (ShareBelow(metric) > 0) operations[metric][load] += OperationsOf(sample, metric);
+      if (PercentileShare(metric) > 0) operations[metric][load] += OperationsOf(sample, metric);
     }
   }
   std::string names;
   for (const auto& [metric, loads] : operations) {
     size_t few = 0;
-    for (const auto& [load, count] : loads) few += !TellsPercentile(count, ShareBelow(metric));
+    for (const auto& [load, count] : loads) few += !TellsPercentile(count, PercentileShare(metric));
     if (2 * few > loads.size()) names += (names.empty() ? "" : ", ") + metric;
   }
   if (names.empty()) return "";
@@ -346,7 +341,7 @@ std::string FailureText(const json& error) {
 }
 
 bool IsAbDocument(const json& document) {
-  return document.is_object() && document.value("schema", json()) == "testbed-ab/1";
+  return document.is_object() && document.value("schema", json()) == kAbSchema;
 }
 
 void CheckAbDocument(const json& document, const std::string& path) {
@@ -367,7 +362,9 @@ std::string AbReportText(const json& document, const ReportStyle& style) {
   for (const AbWords::Saying& sentence : words.sentences) text += OneLine(sentence.text) + "\n";
   text += FewLoadsText(document, answers) + "\n" + HeadText(words);
   if (style.markdown) text = Fenced(text);
-  const auto shown = [&](const Table& table) { return StyledText(table, style); };
+  const auto shown = [&](const Table& table) {
+    return style.markdown ? table.Markdown(true) : table.Text();
+  };
   text += "\n" + shown(MetricsOfAb(document, answers));
   if (const Table moved = MovedOfAb(document); !moved.empty()) text += shown(moved);
   if (const Table rest = RestOfAb(document); !rest.empty()) text += shown(rest);

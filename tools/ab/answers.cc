@@ -28,7 +28,7 @@ Figure FigureOf(const Metric& metric) {
     const auto found = metrics.find(name);
     return found != metrics.end() && found->is_number() ? found->get<double>() : kUnknownValue;
   };
-  // All metrics but the rates are per operation, or the same in all slices of a load.
+  // All metrics except the rates are per operation, or have one value in all slices of a load.
   const bool rate = metric.name == "rate" || metric.name.ends_with(".rate");
   return {value, rate ? "seconds" : "count", metric.resolution, metric.grain};
 }
@@ -290,6 +290,16 @@ json AnswersJson(const json& document) {
                    {"p", a.answer.p},
                    {"loads", a.answer.loads_a}});
     all.back().update(EffectJson(a.answer));
+  }
+  return all;
+}
+
+json JudgementsJson(const json& document) {
+  json all = json::array();
+  for (const Judged& judged : JudgeConditions(document)) {
+    all.push_back({{"side", judged.side},
+                   {"condition", ConditionText(judged.condition)},
+                   {"judgement", JudgementWords(judged.judgement)}});
   }
   return all;
 }

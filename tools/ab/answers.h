@@ -37,10 +37,10 @@ struct AbAnswer {
 };
 
 // Returns the answers by side, each side's in the order of Metrics(), with the metrics of each kind
-// of operation after those of all operations. Metrics that were measured on neither side, or
-// are 0 on both, are left out. A metric that no load has on both sides is answered by
-// Reason::kNoValues. All functions here throw nlohmann::json::exception when the document is no
-// comparison.
+// of operation after those of all operations. Metrics that were measured on neither side, or are 0
+// on both, are left out, except the rate and those that were asked for. A metric that no load has
+// on both sides is answered by Reason::kNoValues. All functions here throw
+// nlohmann::json::exception when the document is no comparison.
 std::vector<AbAnswer> AbAnswers(const nlohmann::json& document);
 
 // Returns the mean of a metric over all samples of a side, including those of loads that were not
@@ -85,6 +85,12 @@ std::vector<Judged> JudgeConditions(const nlohmann::json& document);
 
 // Returns the answers in the form of the document's "answers", for programs that read it.
 nlohmann::json AnswersJson(const nlohmann::json& document);
+
+// Returns what was judged of --fail-if in the form of the document's "judgements": for each side
+// and condition `side`, `condition` ("rate < -3 %") and `judgement` ("holds", "does not hold" or
+// "cannot be told"). They are what ended the comparison; the intervals of "answers" are corrected
+// for both directions, and so may be wider.
+nlohmann::json JudgementsJson(const nlohmann::json& document);
 
 // Returns whether the comparison is answered: every condition of --fail-if is judged or, without
 // conditions, every metric of MadeFor has an answer that tells.

@@ -13,6 +13,7 @@
 #include "tools/ab/measured_time.h"
 #include "tools/ab/sample.h"
 #include "tools/ab/turns/processors.h"
+#include "tools/output/table.h"
 #include "tools/statistics/metrics.h"
 
 namespace testbed {
@@ -103,7 +104,7 @@ void Load::Fail(int side, json error) {
   try {
     dirs_[At(side)]->Prepare();
   } catch (const std::exception&) {
-    // What could not be removed now is tried again at the end.
+    // The end of the comparison tries again to remove the files that are left.
   }
 }
 
@@ -281,9 +282,9 @@ void Load::AddSlice(int side, const json& slice) {
   }
 }
 
-// Gives the samples of the side what the slices have as a whole: metrics of the phase, and the
-// percentiles of all latencies of the slices together. That of a single slice would be the slowest
-// few operations of it, which are slower the more operations there are, whatever one takes.
+// Gives the samples of the side the metrics that belong to the slices as a whole: the size and the
+// memory of the phase, and the percentiles of all latencies together. A high percentile of a single
+// slice is that of its few slowest operations, and grows with the number of operations.
 void Load::GiveSlices(int side, const json& phase) {
   std::map<std::string, double> whole;
   const auto metrics = MetricsOf(phase);
@@ -303,7 +304,9 @@ void Load::GiveSlices(int side, const json& phase) {
 }
 
 void Load::Finish(int side) {
-  json run = runs_[At(side)]->Finish();
+  const json run = runs_[At(side)]->Finish();
+  const std::string stays = runs_[At(side)]->RemoveBudget();
+  if (!stays.empty()) result_.notes.push_back(stays);
   runs_[At(side)].reset();
   AddRun(side, run);
 }
@@ -335,9 +338,10 @@ void Load::CheckRows() {
     if (run[rows] == (*first)[rows]) continue;
     result_.errors.push_back(
         {{"side", run["side"]},
-         {"sentence", fmt::format("its database holds {} rows, and that of side {} holds {}",
-                                  run[rows].get<uint64_t>(), (*first)["side"].get<std::string>(),
-                                  (*first)[rows].get<uint64_t>())},
+         {"sentence",
+          fmt::format("its database holds {}, and that of side {} holds {}",
+                      Counted(run[rows].get<uint64_t>(), "row"),
+                      (*first)["side"].get<std::string>(), Count((*first)[rows].get<uint64_t>()))},
          {"exit_code", 1}});
   }
 }

@@ -23,6 +23,7 @@ struct LoadResult {
   nlohmann::json samples = nlohmann::json::array();
   nlohmann::json runs = nlohmann::json::array();
   nlohmann::json errors = nlohmann::json::array();  // {"side", "sentence", "exit_code"}
+  nlohmann::json notes = nlohmann::json::array();   // sentences
   bool whole = false;
   bool device_left_out = false;  // figures of a device that sides shared (LeaveOutSharedDevice)
   double load_seconds = 0;       // time until all sides were loaded; 0 in rounds
@@ -34,9 +35,9 @@ class Load {
  public:
   using Say = std::function<void(const std::string&)>;
   struct Turn {
-    int number = 0;                     // of the load, from 0
+    int number = 0;                     // number of the load, from 0
     double seconds = 0;                 // with --loads: what the load may take, from its begin
-    std::optional<RatioSpread> spread;  // of the loads before it
+    std::optional<RatioSpread> spread;  // spread of the loads before it
   };
   // `dirs` has a directory for each side. `say` shows progress.
   Load(const AbOptions& options, const Surroundings& surroundings,
@@ -82,7 +83,7 @@ class Load {
   Schedule& schedule_;
   const Say say_;
   std::vector<std::unique_ptr<SideRun>> runs_;  // by side; null before its start and after its end
-  std::vector<HistogramCounts> latency_;        // of the slices that are kept, by side
+  std::vector<HistogramCounts> latency_;        // latency in the slices that are kept, by side
   int block_ = 0;
   bool started_ = false;  // a side was
   LoadResult result_;

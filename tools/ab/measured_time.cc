@@ -73,10 +73,11 @@ std::optional<RatioSpread> SpreadOfSide(const std::map<int, Blocks>& loads,
   return RatioSpread{MeanOf(of_pairs), std::max(0.0, VarianceOf(values) - MeanOf(explained))};
 }
 
-// Returns the time in which an answer's loads fit. A load in slices is planned to be measured for
-// the longer, the more time there is.
+// Returns the --time in which the loads that an answer needs fit. A load in slices is measured the
+// longer, the more time there is, so the time is found by iteration.
 double NeededSeconds(const AbOptions& options, const LoadTimes& times) {
-  // A load may take longer than those that were seen, and runs of rounds follow from --time, too.
+  // The next loads may take longer than the loads so far. The length of a run in rounds follows
+  // from --time, too.
   constexpr double kSpare = 1.25;
   AbOptions longer = options;
   double needed = options.seconds();

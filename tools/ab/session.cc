@@ -19,6 +19,7 @@
 #include "tools/ab/measured_time.h"
 #include "tools/ab/turns/schedule.h"
 #include "tools/output/progress.h"
+#include "tools/report/report.h"
 #include "tools/run/run_checks.h"
 #include "tools/run/surroundings.h"
 #include "tools/statistics/looks.h"
@@ -73,7 +74,7 @@ AbSession::AbSession(const AbOptions& options, const std::vector<std::string>& c
                      {"threads", side.options.threads[0]}});
     if (!side.words.empty()) sides.back()["words"] = side.words;
   }
-  document_ = {{"schema", "testbed-ab/1"},
+  document_ = {{"schema", kAbSchema},
                {"testbed", TESTBED_VERSION},
                {"command", command_line},
                {"started", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
@@ -107,7 +108,8 @@ void AbSession::Check() {
 // Checks the settings of the machine, each side's memory among them, and makes the scratch device.
 void AbSession::PrepareMachine() {
   machine_ = options_.sides.front().options;
-  // The budget is tried for a side whose memory it bounds; the others are told of one by one.
+  // The budget is tried with the largest --ram of the sides that it can bound. It does not reach a
+  // server that runs already, of which CheckServerMemory tells for each side.
   machine_.ram_bytes = 0;
   for (const AbSide& side : options_.sides) {
     if (WorksElsewhere(side.options.engine_name, side.options.engine)) continue;
@@ -180,7 +182,7 @@ void AbSession::Say(const std::string& what) {
                             so_far_.empty() ? "" : so_far_ + "; ", Elapsed(), most));
 }
 
-// Ends the comparison with an error that is no single side's.
+// Adds an error that no single side has caused. It ends the comparison.
 void AbSession::Fail(const std::string& sentence) {
   document_["errors"].push_back({{"sentence", sentence}, {"exit_code", 1}});
 }
@@ -195,7 +197,7 @@ void AbSession::Add(LoadResult load) {
         "and without the account of the kernel nobody knows whose requests are whose");
   }
   for (auto [name, values] : {std::pair("samples", &load.samples), std::pair("runs", &load.runs),
-                              std::pair("errors", &load.errors)}) {
+                              std::pair("errors", &load.errors), std::pair("notes", &load.notes)}) {
     for (json& value : *values) document_[name].push_back(std::move(value));
   }
   if (!load.whole) return;
@@ -240,12 +242,14 @@ json AbSession::Run() {
   document_["partial"] = StopRequested();
   const bool failed = !document_["errors"].empty();
   document_["answered"] = !failed && IsAnswered(document_);
-  // Before the end of a first load nothing is known, and what ended the loads was not the time.
+  // The sentence is about loads that the time has ended. A stop and a failure end them earlier, and
+  // without a whole load their length is not known.
   if (times_.loads > 0 && !failed && !document_["partial"].get<bool>()) {
     const std::string text = ShortTimeText(options_, times_);
     if (!text.empty()) document_["time_too_short"] = text;
   }
   document_["answers"] = AnswersJson(document_);
+  document_["judgements"] = JudgementsJson(document_);
   return std::move(document_);
 }
 

@@ -30,6 +30,7 @@ SideRun::SideRun(const AbSide& side, int load, bool in_slices, bool alone,
 json SideRun::Finish() {
   json run = process_->Finish();
   run.erase("population");
+  run.erase("writing_phases");
   for (json& phase : run["phases"]) {
     phase.erase("series");
     if (!phase.contains("operations")) continue;

@@ -2,10 +2,10 @@
 //
 // The memory that an engine takes beside its cache (the allocator's gaps, threads, a server
 // process, changes under way) differs between engines and workloads, so it is measured. The run is
-// rehearsed on a database that is removed afterwards, in a child process whose budget is a quarter
-// larger than the run's. The share of the next rehearsal follows from the memory, without page
-// cache, that the last ones held. The chosen share is at most one that was rehearsed and stayed
-// within the memory.
+// rehearsed in a child process whose budget is a quarter larger than the run's, on a database that
+// is removed afterwards or, with --reuse, on the run's own, which is then unchanged or a copy. The
+// share of the next rehearsal follows from the memory, without page cache, that the last ones held.
+// The chosen share is at most one that was rehearsed and stayed within the memory.
 #ifndef TESTBED_TOOLS_CACHE_CACHE_REHEARSAL_H_
 #define TESTBED_TOOLS_CACHE_CACHE_REHEARSAL_H_
 
@@ -21,7 +21,7 @@ namespace testbed {
 struct Rehearsal {
   double cache_pct = 0;
   double filled_bytes = 0;  // most bytes that the engine's cache held at the end of a phase
-  double own_mean = 0;      // memory held without page cache: the largest mean of a phase
+  double own_mean = 0;      // memory held without page cache: largest mean of a phase; no warm-up
   double own_most = 0;      // memory held without page cache: the largest sample
   double to_come = 0;       // bytes by which the cache, not full yet at the end, would have grown
 };
@@ -45,14 +45,16 @@ double NextShare(const std::vector<Rehearsal>& rehearsals, double ram_bytes, dou
 // *chosen becomes the largest share that stayed within the memory, in percent. It is lowered when
 // a rehearsal with a share of about that size exceeded the memory, since an allocator's gaps differ
 // from run to run (fractal: by 30 of 256 MB). Throws Error (kUsage) when no share stayed within the
-// memory, and rethrows the Error of a rehearsal when no other succeeded.
+// memory. Rethrows the Error of the first rehearsal, and that of the fourth when no share before
+// stayed within the memory.
 std::vector<Rehearsal> FindMostShare(double start_pct, double ram_bytes,
                                      const std::function<Rehearsal(double cache_pct)>& rehearse,
                                      double* chosen);
 
 // Returns the options of a rehearsal of a run with `options`. It has the largest number of threads
-// only, one repetition, timed phases of a fifth of their length (at least 5 seconds, at most a
-// minute), and each timed workload at most twice.
+// only, one repetition, no trace, no search for a rate, and timed phases of a fifth of their
+// length, but of 5 seconds at least (or their whole length) and of a minute at most. Unless
+// --operations ends the phases, it has each workload that does not load at most twice.
 RunOptions RehearsalOptions(const RunOptions& options);
 
 // Returns whether the rehearsal has all phases of the run at their full length. Then a cache that
@@ -65,8 +67,9 @@ nlohmann::json RehearsalIdentity(const RunOptions& options);
 
 // Returns whether a rehearsal may end early because further phases would show nothing new. That is
 // so when it has taken 40 seconds, the last two phases ran the workload that all further phases
-// run, they held the same memory within a percent, and the engine's cache of `cache_bytes` was
-// full. `phases` are the finished phases, `planned` the workloads of all phases.
+// run, they held the same memory within a percent, and 70 % of the engine's cache of `cache_bytes`
+// was filled before the last one. `phases` are the finished phases, `planned` the workloads of all
+// phases.
 bool ShowedEnough(const nlohmann::json& phases, const std::vector<std::string>& planned,
                   double cache_bytes);
 

@@ -88,7 +88,9 @@ int ScratchClean(const std::string& directory) {
   std::vector<std::string> found = ScratchDevice::CleanLeftovers(directory);
   for (const std::string& s : TemporaryDatabase::CleanLeftovers(directory)) found.push_back(s);
   for (const std::string& s : ReadaheadGuard::RestoreStale()) found.push_back(s);
-  for (const std::string& s : MemoryBudget::CleanLeftovers()) found.push_back(s);
+  const MemoryBudget::Leftovers groups = MemoryBudget::CleanLeftovers();
+  found.insert(found.end(), groups.removed.begin(), groups.removed.end());
+  found.insert(found.end(), groups.kept.begin(), groups.kept.end());
   for (const std::string& s : ReadLimit::CleanLeftovers()) found.push_back(s);
   for (const std::string& s : found) fmt::print("{}\n", s);
   if (found.empty()) fmt::print("nothing was left behind\n");

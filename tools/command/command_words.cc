@@ -9,6 +9,7 @@
 #include "device/error.h"
 #include "engines/registry.h"
 #include "tools/output/json_text.h"
+#include "tools/unused_options.h"
 
 namespace testbed {
 namespace {
@@ -107,18 +108,22 @@ std::string OptionAt(const json& document, const char* name) {
   return text.is_string() ? text.get<std::string>() : "";
 }
 
-// Returns the words without options that change nothing in a run with this distribution and IO
-// mode. The cells of an experiment share options, and a run of its own refuses such ones
-// (tools/unused_options.h).
+// Returns the words without options that change nothing in the run of the document, whose rows are
+// drawn by this distribution, and with the workloads of the words. The cells of an experiment share
+// options, and a run of its own refuses such ones (tools/unused_options.h).
 std::vector<std::string> WithoutUnused(std::vector<std::string> words,
-                                       const std::string& distribution, const std::string& io) {
+                                       const std::string& distribution, const json& document) {
   if (distribution != "zipfian" && distribution != "scrambled" && distribution != "latest") {
     words = WithoutOption(words, "--zipf-theta");
   }
   if (distribution != "hot") {
     words = WithoutOption(WithoutOption(words, "--hot-fraction"), "--hot-probability");
   }
-  return io == "mmap" ? words : WithoutOption(words, "--mmap-advice");
+  const std::string io = OptionAt(document, "io");
+  if (io != "mmap") words = WithoutOption(words, "--mmap-advice");
+  if (io == "direct") words = WithoutOption(words, "--file-advice");
+  if (OptionAt(document, "durability") == "sync") words = WithoutOption(words, "--lazy-interval");
+  return WithoutUndrawn(WithoutRivals(words));
 }
 
 }  // namespace
@@ -164,10 +169,10 @@ std::vector<std::string> WithoutOption(const std::vector<std::string>& words,
 }
 
 std::string RepeatCommand(const json& document) {
-  const std::string io = OptionAt(document, "io");
-  const std::vector<std::string> load = WithoutUnused(WordsAt(document, "load_command"), "", io);
+  const std::vector<std::string> load =
+      WithoutUnused(WordsAt(document, "load_command"), "", document);
   const std::vector<std::string> run =
-      WithoutUnused(WordsAt(document, "command"), OptionAt(document, "distribution"), io);
+      WithoutUnused(WordsAt(document, "command"), OptionAt(document, "distribution"), document);
   if (run.empty() || !run.front().starts_with("-")) {
     throw Error(Error::kUsage,
                 "these results do not tell the command that made them: an earlier version wrote "

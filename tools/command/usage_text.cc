@@ -68,10 +68,11 @@ std::string GivenAgainText(const CLI::App& command) {
 }
 
 // Returns the parser's words about a value that is no number, or one out of its range, as the
-// sentence that the options of a run have for it; other words as they are.
+// sentence that the options of a run have for it; other words as they are. CLI11 2.3 has
+// "1 to 1000", 2.4 "[1 - 1000]".
 std::string NumberText(const std::string& what) {
   static const std::regex* const kRange =
-      new std::regex(R"((--[a-z-]+): Value (.*) not in range (\S+) to (\S+))");
+      new std::regex(R"((--[a-z-]+): Value (.*) not in range \[?(\S+) (?:to|-) ([^\s\]]+)\]?)");
   std::smatch m;
   if (!std::regex_match(what, m, *kRange)) return what;
   const bool whole = (m[3].str() + m[4].str()).find('.') == std::string::npos;

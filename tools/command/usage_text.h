@@ -20,9 +20,10 @@ std::string UnknownWordText(const CLI::App& app, const std::vector<std::string>&
 // nothing is missing, it says `what`, the text of the error.
 std::string ParseErrorText(const CLI::App& app, const std::string& what);
 
-// Returns the name with the smallest edit distance to `word` (Levenshtein, 1966). When all names
-// are further than 1 + a quarter of the word's length away, returns the first name that begins with
-// `word`, or an empty string when no name does.
+// Returns the name with the smallest edit distance to `word`, in which two swapped neighbours count
+// as one edit (optimal string alignment). When all names are further than 1 + a quarter of the
+// word's length away, returns the first name that begins with `word`, or an empty string when no
+// name does.
 std::string NearestName(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace testbed

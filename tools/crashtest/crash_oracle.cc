@@ -9,6 +9,7 @@
 
 #include "device/error.h"
 #include "engines/inspect.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -33,9 +34,9 @@ void CompareValue(CrashTable table, std::string_view key, std::string_view found
   if (found == expected) return;
   const auto at = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
   Differ(table, key,
-         fmt::format("{} has another value than {} wrote: {} bytes for {}, different from byte {} "
+         fmt::format("{} has another value than {} wrote: {} for {}, different from byte {} "
                      "on",
-                     how, WrittenBy(version), found.size(), expected.size(),
+                     how, WrittenBy(version), Counted(found.size(), "byte"), Count(expected.size()),
                      at.first - found.begin()));
 }
 
@@ -51,7 +52,8 @@ uint64_t CompareByPointReads(Session* session, TableId id, CrashTable table, con
   for (const std::string& key : absent) {
     if (session->Get(id, key, &value)) {
       Differ(table, key,
-             fmt::format("a point read finds {} bytes, and no row is to be there", value.size()));
+             fmt::format("a point read finds {}, and no row is to be there",
+                         Counted(value.size(), "byte")));
     }
   }
   return rows.size();
@@ -111,7 +113,8 @@ uint64_t LastTransaction(Session* session, const CrashTables& tables, int client
   uint64_t n = 0;
   const auto parsed = std::from_chars(value.data(), value.data() + value.size(), n);
   if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) {
-    Differ(CrashTable::kLast, key, fmt::format("its {} bytes are no number", value.size()));
+    Differ(CrashTable::kLast, key,
+           "its value of " + Counted(value.size(), "byte") + " is no number");
   }
   return n;
 }

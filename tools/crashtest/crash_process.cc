@@ -18,6 +18,7 @@
 #include "device/error.h"
 #include "device/os/thread.h"
 #include "tools/crashtest/crash_model.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -163,8 +164,8 @@ void CrashProcess::CheckFiles(const char* when) {
   if (!info_.check) return;
   const Inspection found = info_.check(dir_, InspectOptions());
   if (found.faults.count == 0) return;
-  Fail(fmt::format("the engine's check finds {} faults {}, first: {}", found.faults.count, when,
-                   found.faults.kept.front().Text()));
+  Fail(fmt::format("the engine's check finds {} {}, first: {}",
+                   Counted(found.faults.count, "fault"), when, found.faults.kept.front().Text()));
 }
 
 void CrashProcess::VerifyOpen(Engine* engine) {
@@ -182,7 +183,8 @@ void CrashProcess::VerifyOpen(Engine* engine) {
                       acknowledged, w, last));
     }
     if (last > begun) {
-      Fail(fmt::format("transaction {} of client {} is there, which began {}", last, w, begun));
+      Fail(fmt::format("transaction {} of client {} is there, and the last that it began is {}",
+                       last, w, begun));
     }
     clients.emplace_back(w, options_.rows_per_transaction);
     clients.back().SkipTo(last);

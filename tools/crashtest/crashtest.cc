@@ -22,6 +22,7 @@
 #include "tools/database/database_dir.h"
 #include "tools/database/database_files.h"
 #include "tools/output/progress.h"
+#include "tools/output/table.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -199,10 +200,10 @@ std::string Test::CrashNow(Crash crash, pid_t child, CrashCause before) {
 
 // Crashes the clients, and lowers their acknowledged transactions to those that the engine has
 // promised. After a simulated power cut the program runs on for a moment, in which a sync can
-// return success for a journal transaction that was thrown away; so what is acknowledged after the
-// cut may be lost. Lazy commits are promised once they are older than the interval. Of a client's
-// younger commits the first few may be found, without a gap, since they reached the log in order. A
-// close that was completed promises all commits.
+// return success for a journal transaction that was thrown away; so what is created or acknowledged
+// after the cut may be lost. Lazy commits are promised once they are older than the interval. Of a
+// client's younger commits the first few may be found, without a gap, since they reached the log in
+// order. A close that was completed promises all commits.
 std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   std::vector<uint64_t> promised = AcknowledgedByWriter();
   const bool lazy = options_.run.engine.durability == Durability::kLazy;
@@ -216,7 +217,9 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   AwaitPlace(place, writer);
   const bool closed = shared_->closed.load();
   if (!lazy || closed) promised = AcknowledgedByWriter();
+  const bool created = shared_->ready.load();
   const std::string wrong = CrashNow(crash, writer);
+  if (crash != Crash::kKill) shared_->ready.store(created);
   if (crash != Crash::kKill || lazy) shared_->PromiseOnly(promised);
   ++(crash == Crash::kKill       ? result_.kills
      : crash == Crash::kPowerCut ? result_.power_cuts
@@ -280,9 +283,10 @@ std::string Test::CrashAfterDiskError(CrashPlace place, pid_t writer) {
   // A file system that a failed write has shut down can only be mounted again.
   const bool ended_fs = ::access(dir_.c_str(), W_OK) != 0;
   const Crash crash = ended_fs || random_.Below(2) == 0 ? Crash::kDiskCut : Crash::kKill;
-  const std::string wrong = CrashNow(crash, writer, CrashCause::kDevice);
+  const std::string wrong =
+      CrashNow(crash, writer, refused ? CrashCause::kDevice : CrashCause::kNone);
   shared_->PromiseOnly(promised);
-  shared_->writer_failed.store(false);
+  if (refused) shared_->writer_failed.store(false);
   result_.disk_errors += refused;
   result_.errors_told += refused && told;
   result_.errors_ended += refused && !told && ended;
@@ -402,10 +406,9 @@ bool Test::Round(Crash crash, int number) {
     if (options_.run.engine.durability == Durability::kLazy) shared_->PromiseOnly(found);
   }
   std::string wrong;
-  if (counts && crash == Crash::kDiskError) {
-    wrong = CrashAfterDiskError(place, writer);
-  } else if (counts) {
-    wrong = CrashWriters(crash, place, writer);
+  if (counts) {
+    wrong = crash == Crash::kDiskError ? CrashAfterDiskError(place, writer)
+                                       : CrashWriters(crash, place, writer);
     if (FailedWriting(number)) return true;
   }
   if (place == CrashPlace::kCreation) {
@@ -497,11 +500,11 @@ CrashtestResult Test::Run() {
     if (!Round(CrashOf(i), i + 1)) {
       if (++result_.void_rounds < kMostVoidRounds) continue;
       result_.failures.push_back(fmt::format(
-          "{} rounds had fewer than {} commits in {} s each, which tests nothing",
-          result_.void_rounds, options_.least_commits, options_.commits_wait_ms / 1000));
+          "{} rounds had fewer than {} in {} s each, which tests nothing", result_.void_rounds,
+          Counted(options_.least_commits, "commit"), options_.commits_wait_ms / 1000));
     }
     ++i;
-    progress.Say(fmt::format("{} of {} crashes, {} commits", i, rounds, gone_ + Acknowledged()));
+    progress.Say(fmt::format("crash {} of {}, commits: {}", i, rounds, gone_ + Acknowledged()));
   }
   result_.stopped = StopRequested();
   result_.commits_acknowledged = gone_ + Acknowledged();

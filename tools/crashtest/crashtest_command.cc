@@ -8,6 +8,7 @@
 
 #include "device/error.h"
 #include "tools/crashtest/crashtest.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -29,10 +30,12 @@ constexpr int kStoppedExitCode = 130;  // as shells report a command that SIGINT
 int Crashtest(const CrashtestOptions& options) {
   const CrashtestResult result = RunCrashtest(options);
   fmt::print(
-      "{}: {} kills, {} power cuts, {} of the disk, {} commits acknowledged, {} found that were "
-      "not acknowledged yet, {} rows read\n",
-      options.run.engine_name, result.kills, result.power_cuts, result.disk_cuts,
-      result.commits_acknowledged, result.commits_found_unacknowledged, result.rows_read);
+      "{}: {}, {}, {} of the disk, {} acknowledged, {} found that were not acknowledged yet, {} "
+      "read\n",
+      options.run.engine_name, Counted(result.kills, "kill"),
+      Counted(result.power_cuts, "power cut"), result.disk_cuts,
+      Counted(result.commits_acknowledged, "commit"), result.commits_found_unacknowledged,
+      Counted(result.rows_read, "row"));
   fmt::print(
       "of them {} during checkpoints, {} in a clean close, {} in a creation ({} begun anew), and "
       "{} "
@@ -41,19 +44,20 @@ int Crashtest(const CrashtestOptions& options) {
       result.in_recovery);
   if (result.disk_errors > 0) {
     fmt::print(
-        "{} times the disk refused writes: {} times a client was told, {} times the process ended, "
-        "{} times neither\n",
-        result.disk_errors, result.errors_told, result.errors_ended,
-        result.disk_errors - result.errors_told - result.errors_ended);
+        "{} the disk refused writes: {} a client was told, {} the process ended, {} neither\n",
+        Counted(result.disk_errors, "time"), Counted(result.errors_told, "time"),
+        Counted(result.errors_ended, "time"),
+        Counted(result.disk_errors - result.errors_told - result.errors_ended, "time"));
   }
   if (result.file_systems_lost > 0) {
     fmt::print(
-        "{} times the disk had lost what the file system needs to be mounted: the database went "
+        "{} the disk had lost what the file system needs to be mounted: the database went "
         "with it, which says nothing of the engine\n",
-        result.file_systems_lost);
+        Counted(result.file_systems_lost, "time"));
   }
   if (result.void_rounds > 0) {
-    fmt::print("{} rounds had too few commits and are not counted\n", result.void_rounds);
+    fmt::print("{} had too few commits and {} not counted\n", Counted(result.void_rounds, "round"),
+               result.void_rounds == 1 ? "is" : "are");
   }
   for (const std::string& failure : result.failures) fmt::print("FAILED {}\n", failure);
   if (result.stopped) fmt::print("stopped by a signal before all crashes were made\n");
@@ -83,7 +87,7 @@ void CheckIgnored(const CrashtestOptions& options) {
                 "crashtest measures no share of the memory, so its --cache-pct takes a number and "
                 "neither most nor auto");
   }
-  // The clients' death is no crash to such a server, nor does it lie on the disk that fails.
+  // Such a server does not crash when the clients are killed, and is not on the disk that fails.
   if (!run.connect.empty() || run.engine.extra.contains("connect")) {
     throw Error(Error::kUsage,
                 "crashtest crashes the server that it starts, and one that runs already would not "

@@ -70,13 +70,12 @@ nlohmann::json IdentityOfFile(const std::string& what, const std::string& path) 
   return {{"size", size}, {"hash", fmt::format("{:016x}", XXH3_64bits_digest(state.get()))}};
 }
 
-// Returns the identity of the keys of --keys, as IdentityOfFile returns that of a file. That of a
-// set is one of its text, since its keys may come from many files or from none.
+// Returns the size and hash of the text of the keys of --keys, which is that of a file or a set as
+// the command has it; null when `keys` is empty.
 nlohmann::json IdentityOfKeys(const std::string& keys) {
-  if (!IsKeySet(keys)) return IdentityOfFile("--keys", keys);
+  if (keys.empty()) return nullptr;
   const std::shared_ptr<const std::string> text = ReadKeys(keys);
-  return {{"size", text->size()},
-          {"hash", fmt::format("{:016x}", XXH3_64bits(text->data(), text->size()))}};
+  return {{"size", text->size()}, {"hash", fmt::format("{:016x}", HashOfKeys(*text))}};
 }
 
 bool SameKeys(const nlohmann::json& a, const nlohmann::json& b) {
@@ -182,7 +181,7 @@ nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std
       }
     }
   }
-  return {{"schema", "testbed-database/1"},
+  return {{"schema", kDatabaseSchema},
           {"workload", fmt::format("{}", fmt::join(loads, ","))},
           {"workload_option", settings},
           {"trace", IdentityOfFile("the trace", trace)},
@@ -323,6 +322,7 @@ void DatabaseDir::Prepare() {
   record_ = Record();
   record_["engine_options"] = options_.engine.extra;
   record_["loaded"] = false;
+  record_["writing_phases"] = uint64_t{0};
   WriteRecord(path(), record_);
   MakeDirectories(engine_path());
 }
@@ -340,9 +340,25 @@ void DatabaseDir::RecordUnloaded() {
   WriteRecord(path(), record_);
 }
 
-void DatabaseDir::RecordPopulation(const nlohmann::json& population) {
-  if (this->population() == population) return;
+std::optional<uint64_t> DatabaseDir::writing_phases() const {
+  const nlohmann::json number = record_.value("writing_phases", nlohmann::json());
+  return number.is_number_unsigned() ? std::optional(number.get<uint64_t>()) : std::nullopt;
+}
+
+bool DatabaseDir::other_sizes() const { return HasOtherSizes(record_); }
+
+void DatabaseDir::RecordOtherSizes(bool other) {
+  if (other_sizes() == other) return;
+  record_[kOtherSizes] = other;
+  WriteRecord(path(), record_);
+}
+
+void DatabaseDir::RecordContents(const nlohmann::json& population,
+                                 const nlohmann::json& writing_phases) {
+  const auto recorded = [this](const char* name) { return record_.value(name, nlohmann::json()); };
+  if (recorded("population") == population && recorded("writing_phases") == writing_phases) return;
   record_["population"] = population;
+  record_["writing_phases"] = writing_phases;
   WriteRecord(path(), record_);
 }
 

@@ -17,6 +17,7 @@
 #ifndef TESTBED_TOOLS_DATABASE_DATABASE_DIR_H_
 #define TESTBED_TOOLS_DATABASE_DATABASE_DIR_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,10 +61,19 @@ class DatabaseDir {
   // Returns the rows that the database holds according to its record (workloads/population.h,
   // ToJson); null when they are not known.
   nlohmann::json population() const { return record_.value("population", nlohmann::json()); }
+  // Returns the number of the phase that wrote to the database last (workloads/writing_phases.h),
+  // according to its record; nothing when it is not known.
+  std::optional<uint64_t> writing_phases() const;
   // Returns the workload that loads the database, or loaded it, according to its record.
   std::string loader() const { return record_.value("workload", std::string()); }
-  // Writes `population` to the record, durably.
-  void RecordPopulation(const nlohmann::json& population);
+  // Returns whether the mean size of the database's rows may be another than that of the data set's
+  // (Workload::changes_row_sizes), according to its record.
+  bool other_sizes() const;
+  // Writes it to the record, durably. Throws Error (kIo).
+  void RecordOtherSizes(bool other);
+  // Writes the rows and the number of the last writing phase to the record, durably; null where
+  // they are not known.
+  void RecordContents(const nlohmann::json& population, const nlohmann::json& writing_phases);
   // Releases the lock that keeps other runs out of the directory, because it would keep the file
   // system from being unmounted. Only for a directory on a scratch device, which no other run can
   // reach.

@@ -30,15 +30,18 @@ using nlohmann::json;
 
 constexpr char kKept[] = "kept";
 
-// Returns the text of a regular file of at most 1 MiB; nothing when `path` is no such file. It does
-// not follow a symbolic link, and does not block on a pipe.
+// The longest record. It has the rows that are there as ranges, and erases at random make many.
+constexpr size_t kMostRecord = 16 << 20;
+
+// Returns the text of a regular file that is no longer than a record; nothing when `path` is no
+// such file. It does not follow a symbolic link, and does not block on a pipe.
 std::optional<std::string> SmallText(const std::string& path) {
-  constexpr off_t kMost = 1 << 20;
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
   std::optional<std::string> text;
   struct stat st;
-  if (::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= kMost) {
+  if (::fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+      st.st_size <= static_cast<off_t>(kMostRecord)) {
     text.emplace(static_cast<size_t>(st.st_size), '\0');
     const ssize_t n = ::pread(fd, text->data(), text->size(), 0);
     text->resize(n > 0 ? static_cast<size_t>(n) : 0);
@@ -215,6 +218,22 @@ void NoteRemoval(const std::string& dir, const std::string& shown, json record) 
 
 }  // namespace
 
+void CheckReadable(const std::string& dir, const std::string& named) {
+  const std::string record = dir + "/" + kRecordFile;
+  const auto refused = [](const std::error_code& why) {
+    return why && why != std::errc::no_such_file_or_directory && why != std::errc::not_a_directory;
+  };
+  std::error_code why;
+  (void)fs::directory_iterator(dir, why);
+  const bool of_record = !refused(why) && ::access(record.c_str(), R_OK) != 0 &&
+                         refused(why = std::error_code(errno, std::generic_category()));
+  if (!refused(why)) return;
+  throw Error(
+      Error::kUsage,
+      fmt::format("{} cannot be read{} ({}); choose a directory that this user may read", named,
+                  of_record ? std::string(", as to its ") + kRecordFile : "", why.message()));
+}
+
 std::optional<json> ReadRecord(const std::string& dir) {
   json record = ParseJson(SmallText(dir + "/" + kRecordFile).value_or(""));
   if (!IsRecord(record)) return std::nullopt;
@@ -231,8 +250,20 @@ std::vector<std::string> RecordedTableFiles(const json& record) {
   return files;
 }
 
+bool HasOtherSizes(const json& record) {
+  const json other = record.value(kOtherSizes, json());
+  return other.is_boolean() && other.get<bool>();
+}
+
 void WriteRecord(const std::string& dir, const json& record) {
-  ReplaceFile(dir + "/" + kRecordFile, JsonText(record, 2) + "\n");
+  std::string text = JsonText(record, 2) + "\n";
+  // A record that nobody reads would cost the database. Without its rows they are counted.
+  if (text.size() > kMostRecord && record.contains("population")) {
+    json shorter = record;
+    shorter["population"] = nullptr;
+    text = JsonText(shorter, 2) + "\n";
+  }
+  ReplaceFile(dir + "/" + kRecordFile, text);
 }
 
 std::vector<std::string> UnfinishedRecords(const std::string& dir) {

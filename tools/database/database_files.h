@@ -21,6 +21,12 @@ namespace testbed {
 inline constexpr char kRecordFile[] = "testbed.json", kEngineFiles[] = "db";
 inline constexpr char kDatabaseSchema[] = "testbed-database/1";
 inline constexpr char kTableFiles[] = "table_files";  // in the record
+// In the record, and in a run that begins on such a database (DatabaseDir::other_sizes).
+inline constexpr char kOtherSizes[] = "other_sizes";
+
+// Throws Error (kUsage), in which `named` names the directory ("--dir d"), when `dir` or its record
+// may be there, but this user cannot read it. A directory that is not there is no error.
+void CheckReadable(const std::string& dir, const std::string& named);
 
 // Returns the record of `dir`; nothing when there is no such file, or it is a symbolic link or not
 // a record. "engine" is a string in it and "loaded" a boolean, where they are present.
@@ -29,6 +35,10 @@ std::optional<nlohmann::json> ReadRecord(const std::string& dir);
 // Returns the files of tables, relative to db/, that were there when the database was loaded; none
 // when the record does not name them.
 std::vector<std::string> RecordedTableFiles(const nlohmann::json& record);
+
+// Returns whether the record, or the run of a results document, says that the mean size of the rows
+// may be another than that of the data set's.
+bool HasOtherSizes(const nlohmann::json& record);
 
 // Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does
 // not follow a symbolic link. Throws Error (kIo).

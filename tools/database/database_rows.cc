@@ -60,7 +60,7 @@ std::vector<std::optional<double>> RowsAfterPhases(const json& document, const j
       *rows += Added(phase);
     }
     if (!rows && phase.contains(counted)) rows = phase[counted].get<double>();
-    after.push_back(rows && *rows > 0 ? rows : std::nullopt);
+    after.push_back(rows && *rows >= 0 ? rows : std::nullopt);
   }
   return after;
 }

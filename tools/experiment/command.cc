@@ -1,20 +1,15 @@
 #include "tools/experiment/command.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
-#include "device/account/block_device.h"
 #include "device/error.h"
-#include "device/machine/memory_budget.h"
 #include "device/os/signal_guard.h"
 #include "tools/command/command_words.h"
 #include "tools/experiment/cluster/blocks.h"
@@ -37,9 +32,7 @@
 #include "tools/option_values.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
-#include "tools/output/table.h"
 #include "tools/run/run_checks.h"
-#include "tools/run/surroundings.h"
 #include "tools/server_options.h"
 
 namespace testbed {
@@ -100,11 +93,6 @@ int Print(const std::string& text) {
   return 0;
 }
 
-std::string ResultsText(const ResultSet& results) {
-  const bool advises = results.experiment().name == "advise";
-  return ExperimentText(results) + (advises ? SeveralLines(AdviceText(results)) : "");
-}
-
 // Sets the directory of results. If it exists, the experiment goes on with the bytes that
 // ram = "auto" stood for on the machine on which it was begun.
 void SettleOut(const Experiment& e, Arguments* a) {
@@ -161,27 +149,6 @@ bool RunFinals(const Experiment& e, const Arguments& a, int most, ResultsDir* di
   return true;
 }
 
-// Returns a line about the settings that the advice needs (RefusalText of advise.cc) and that this
-// user or machine refuses; "" when there are none. It is printed before the measurements, which
-// take most of an hour. With `scratch` the readahead is never refused.
-std::string WillRefuseText(const std::string& out, bool scratch) {
-  std::vector<std::string> refused;
-  constexpr uint64_t kProbe = 64 << 20;
-  std::string why;
-  if (MemoryBudget::Create(kProbe, &why) == nullptr) refused.push_back("--ram: " + why);
-  const auto device = BlockDevice::Find(ExistingDirectory(out));
-  const std::string knob = device ? device->sysfs() + "/queue/read_ahead_kb" : "";
-  if (!scratch && !device) refused.emplace_back("--readahead: no block device is known there");
-  if (!scratch && device && ::access(knob.c_str(), W_OK) != 0) {
-    refused.push_back(fmt::format("--readahead: {}: {}", knob, std::strerror(errno)));
-  }
-  if (refused.empty()) return "";
-  return fmt::format(
-      "advise: there will be figures and no advice, because not in force will be {}; `testbed "
-      "doctor` says what to change\n",
-      fmt::join(refused, "; "));
-}
-
 // Returns the file that the experiment itself writes in --out, and all files that it and its cells
 // read.
 InUse UsedByCells(const std::vector<Cell>& cells, const Arguments& a) {
@@ -219,12 +186,23 @@ bool RunCellsOfAll(const Experiment& e, const std::vector<Cell>& cells, const Ar
   return RunOnHosts(cells, dir, hosts, {.quiet = a.run.quiet, .task_options = OptionsOfTasks(a)});
 }
 
-// Throws Error (kUsage) when the experiment names a server by a URL with a password. Its text is
-// stored as a whole, and a cell whose engine refuses the URL is only left out.
+// Throws Error (kUsage) when any part of the experiment names a server by a URL with a password.
+// Its text is stored as a whole, with the parts that run in other scales alone, and a cell whose
+// engine refuses the URL is only left out.
 void RefusePasswords(const Experiment& e, const PlanOptions& plan) {
-  RefusePasswordIn(e.options);
-  RefusePasswordIn(plan.set);
-  for (const auto& [engine, options] : e.engine_options) RefusePasswordIn(options);
+  const auto in_each = [](const std::map<std::string, OptionMap>& by_engine) {
+    for (const auto& [engine, options] : by_engine) RefusePasswordIn(options);
+  };
+  for (const OptionMap* map : {&e.options, &e.load_options, &plan.set}) RefusePasswordIn(*map);
+  in_each(e.engine_options);
+  in_each(e.engine_load_options);
+  for (const auto& [name, scale] : e.scales) {
+    RefusePasswordIn(scale.options);
+    in_each(scale.engine_options);
+  }
+  for (const Axis& axis : e.axes) {
+    for (const AxisValue& value : axis.values) RefusePasswordIn(value.options);
+  }
 }
 
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
@@ -262,7 +240,7 @@ int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   const ResultSet results = ResultSet::Read(a->out);
   WriteOutputs({{"--json", a->json_file, [&] { return JsonText(FindingsJson(results), 1) + "\n"; }},
                 {"--csv", a->csv_file, [&] { return CellsCsv(results); }}},
-               ResultsText(results));
+               ExperimentText(results));
   if (StopRequested()) {
     fmt::print(stderr, "testbed: interrupted; the same command goes on from here\n");
     return 130;
@@ -322,12 +300,25 @@ int Cells(const std::string& word, Arguments* a) {
   return 0;
 }
 
+// Refuses options that change nothing of what is asked for: only the whole experiment writes its
+// verdicts and begins anew. `word` is list, show, plan, cells or run.
+void RefuseOfWhole(const Arguments& a, const std::string& word) {
+  for (const auto& [given, option] :
+       {std::pair(!a.json_file.empty(), "--json"), std::pair(!a.csv_file.empty(), "--csv"),
+        std::pair(a.fresh, "--fresh"),
+        std::pair(a.run.keep_databases && word != "run", "--keep-databases")}) {
+    if (!given) continue;
+    throw Error(Error::kUsage, fmt::format("{} is an option of testbed experiment NAME; leave it "
+                                           "out of testbed experiment {}",
+                                           option, word));
+  }
+}
+
 int ExperimentMain(Arguments a) {
   SettleArguments(&a);
   const std::string& first = a.words[0];
   CheckClusterOptions(a.cluster, first);
-  if (first == "list") return Print(ExperimentsText());
-  const bool of_cells = first == "cells" || first == "run";
+  const bool lists = first == "list", of_cells = first == "cells" || first == "run";
   const bool explains = first == "show" || first == "plan";
   if (a.words.size() != (explains || of_cells ? 2 : 1)) {
     throw Error(
@@ -335,6 +326,8 @@ int ExperimentMain(Arguments a) {
         "testbed experiment takes list, show NAME, plan NAME, cells NAME, run NAME or NAME; "
         "NAME is one of `testbed experiment list` or a file that ends in .toml");
   }
+  if (lists || explains || of_cells) RefuseOfWhole(a, first);
+  if (lists) return Print(ExperimentsText());
   if (of_cells) return Cells(first, &a);
   const Experiment e = LoadExperiment(a.words.back());
   if (first == "show") return Print(ShowText(e));
@@ -481,7 +474,7 @@ void AddAsked(CLI::App* advise, const std::shared_ptr<std::map<std::string, std:
   ask("mix", "LIST", "A mix to serve, such as point-read=80,update=20; implies workload mixed");
   ask("threads", "N", "Clients [8]");
   ask("read-iops", "N", "Most reads a second that the volume answers (root) [what it can]");
-  ask("db-ratio", "RATIO", "Size of the database to --ram [4]");
+  ask("db-ratio", "RATIO", "Size of the database, as a multiple of --ram [4]");
 }
 
 void TakeAsked(const std::map<std::string, std::string>& asked, Arguments* advice) {
@@ -554,7 +547,7 @@ void AddFindingsCommand(CLI::App& app, std::function<int()>* command) {
       for (const std::string& dir : *dirs) {
         const ResultSet results = ResultSet::Read(dir);
         if (*markdown && !text.empty()) text += "\n";
-        text += *markdown ? FindingsMarkdown(results) : ResultsText(results);
+        text += *markdown ? FindingsMarkdown(results) : ExperimentText(results);
       }
       fmt::print("{}", text);
       return 0;

@@ -54,6 +54,7 @@ struct ExperimentScale {
 
 struct ExperimentMetric {
   std::string name, expression, unit, about;
+  std::string grain;  // expression: the error that no number of rounds removes; may be empty
 };
 
 // The label that stands for the value before in TableSpec::relative_label.
@@ -66,8 +67,9 @@ struct TableSpec {
   std::vector<std::string> metrics;  // columns of the table, or of each value of that axis
   std::string best;  // "max" or "min": the best figure of the first metric is marked; may be empty
   Where where;
-  // Set: figures are ratios, in each round, to the cell that differs in this axis alone and has
-  // this label there, or, for kPrevious, the value before its own, of those that `where` names.
+  // If set, the figures are ratios, in each round, to the cell that differs in this axis alone and
+  // has this label there. For kPrevious that is the cell with the value before, among those of the
+  // axis that `where` names.
   std::string relative_axis, relative_label;
   std::vector<std::string> published_columns;
   std::vector<std::vector<std::string>> published;
@@ -83,6 +85,7 @@ struct FindingPart {
   std::string published;               // the published figures
   std::string ours;                    // text with {expression} in place of the measured figures
   std::string holds;                   // expression that is true when the part holds (expression.h)
+  std::string needs;                   // expression that is true of the published setting; or empty
   std::string false_if;                // condition that would make it false, if that is not obvious
   std::string stand_in;                // system measured in its place; set: part is not counted
   std::string untestable;              // reason why it cannot be checked here at all

@@ -276,8 +276,6 @@ double Statement::Evaluate(const std::vector<double>& values) const {
   }
 }
 
-size_t Statement::term_count() const { return machine_->terms.size(); }
-
 std::vector<double> Statement::EvaluateTerms(const std::vector<double>& values) const {
   std::copy(values.begin(), values.end(), machine_->values.begin());
   std::vector<double> results;
@@ -287,6 +285,23 @@ std::vector<double> Statement::EvaluateTerms(const std::vector<double>& values) 
     Refuse(expression_, e);
   }
   return results;
+}
+
+std::string Statement::TermText(const std::string& term,
+                                const std::function<std::string(size_t)>& cell_name) const {
+  const std::string variable = "figure_";
+  std::string text;
+  size_t at = 0;
+  for (size_t found; (found = term.find(variable, at)) != std::string::npos;) {
+    text += term.substr(at, found - at);
+    size_t index = 0;
+    at = found + variable.size();
+    for (; at < term.size() && term[at] >= '0' && term[at] <= '9'; ++at) {
+      index = index * 10 + static_cast<size_t>(term[at] - '0');
+    }
+    text += fmt::format("{}[{}]", figures_[index].metric, cell_name(figures_[index].cell));
+  }
+  return text + term.substr(at);
 }
 
 std::vector<std::vector<size_t>> Statement::CellsOfTerms() const {

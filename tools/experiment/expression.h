@@ -75,10 +75,13 @@ class Statement {
   double Evaluate(const std::vector<double>& values) const;
 
   // Returns the terms of the statement (terms.h). EvaluateTerms returns the values of the terms of
-  // the kind kOne, in their order; their number is term_count().
+  // the kind kOne, in their order.
   const Term& terms() const { return terms_; }
-  size_t term_count() const;
   std::vector<double> EvaluateTerms(const std::vector<double>& values) const;
+  // Returns the text of a term with its figures by their names, metric[cell]. `cell_name` returns
+  // the name of a cell.
+  std::string TermText(const std::string& term,
+                       const std::function<std::string(size_t)>& cell_name) const;
   // Returns the cells that each of these terms names, in their order.
   std::vector<std::vector<size_t>> CellsOfTerms() const;
 

@@ -109,6 +109,19 @@ void FlattenHeld(const Phases& phases, Figures* figures) {
   if (held.share > 0) (*figures)["held.full"] = held.share >= kFull;
 }
 
+// Adds the share of the engine's cache that was in use at the end of a phase of the last rehearsal,
+// of the phase that used most, for an engine that tells it. With direct IO nothing but this cache
+// can hold what the engine reads.
+void FlattenCacheUse(const json& document, Figures* figures) {
+  if (!document.contains("cache_rehearsal") || !document.contains("options")) return;
+  const json& rehearsals = ListOf(document["cache_rehearsal"], "rehearsals");
+  if (rehearsals.empty()) return;
+  const double used = rehearsals.back().value("engine_cache", 0.0);
+  const double cache =
+      rehearsals.back().value("cache_pct", 0.0) / 100 * document["options"].value("ram", 0.0);
+  if (used > 0 && cache > 0) (*figures)["held.cache_share"] = used / cache;
+}
+
 // Adds the rows that the loads of the run inserted. How many a load inserts is planned, by --rows
 // or by an option of the workload.
 void FlattenLoaded(const Phases& phases, Figures* figures) {
@@ -117,6 +130,46 @@ void FlattenLoaded(const Phases& phases, Figures* figures) {
     if (phase->value("kind", "") == "load") rows += phase->value("rows_inserted", 0.0);
   }
   if (rows > 0) (*figures)["loaded.rows"] = rows;
+}
+
+// Returns the seconds that --workload gives to each of the measured phases; 0 where it gives none.
+std::vector<double> OwnSeconds(const json& options, const Phases& measured) {
+  // The list has a value for each workload that does not load, `settle` among them.
+  const json& own = ListOf(options, "phase_seconds");
+  std::vector<double> seconds;
+  size_t listed = 0;
+  for (const json& name : ListOf(options, "workload")) {
+    if (seconds.size() == measured.size()) break;
+    const bool is_measured = name == measured[seconds.size()]->value("name", json());
+    if (is_measured) seconds.push_back(listed < own.size() ? own[listed].get<double>() : 0);
+    if (is_measured || name == json("settle")) ++listed;
+  }
+  seconds.resize(measured.size(), 0);
+  return seconds;
+}
+
+// Adds the number of measured phases, and the seconds that the options plan for each. A search for
+// a rate (--find-rate) measures as many phases as it needs, so it has no such figures.
+void FlattenPlanned(const json& document, const json& run, Figures* figures) {
+  if (!document.contains("options")) return;
+  const json& options = document["options"];
+  if (!options.value("find_rate", "").empty()) return;
+  Phases measured;
+  for (const json& phase : ListOf(run, "phases")) {
+    if (phase.value("kind", "") == "measure") measured.push_back(&phase);
+  }
+  if (measured.empty()) return;
+  (*figures)["planned.phases"] = static_cast<double>(measured.size());
+  const std::vector<double> own = OwnSeconds(options, measured);
+  const auto seconds = options.find("seconds");
+  for (size_t i = 0; i < own.size(); ++i) {
+    const std::string name = fmt::format("planned.seconds_{}", i + 1);
+    if (own[i] > 0) {
+      (*figures)[name] = own[i];
+    } else if (seconds != options.end() && seconds->is_number()) {
+      (*figures)[name] = seconds->get<double>();
+    }
+  }
 }
 
 // Adds the figures that are of a run as a whole and not of a phase.
@@ -144,7 +197,9 @@ Figures FiguresOf(const json& document, const json& run, const json& load) {
   Figures figures;
   FlattenMeasured(phases, &figures);
   FlattenHeld(phases, &figures);
+  FlattenCacheUse(document, &figures);
   FlattenLoaded(phases, &figures);
+  FlattenPlanned(document, run, &figures);
   std::map<std::string, int> seen;
   for (const json* phase : phases) {
     std::string name = FigureName(phase->value("name", ""));

@@ -9,7 +9,8 @@
 namespace testbed {
 
 // Returns every number of a run, and of the load that it shares with others (`load` is its
-// document, or null), named by its path (expression.h):
+// document, or null), named by its path (expression.h). A text that is a number counts as one, and
+// true as 1; the series of the phases are left out:
 //
 // - Later phases of a name get _2, _3, ... after it. The phases of the load come first, as in a run
 //   that loads its own database, so that a name means the same phase in both.

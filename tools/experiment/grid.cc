@@ -76,8 +76,8 @@ std::optional<size_t> Sibling(const ResultSet& results, size_t cell, const std::
 }
 
 // Returns the cell that the figures of `cell` are set in relation to; nothing when it was not
-// measured. The value before is that of the axis, of those that the table names: a step that was
-// not measured must not become a part of the next one.
+// measured. For kPrevious it has the value before among those of the axis that the table names,
+// measured or not: a step that was not measured must not become a part of the next one.
 std::optional<size_t> ReferenceOf(const ResultSet& results, size_t cell, const TableSpec& spec) {
   const std::string& axis = spec.relative_axis;
   if (spec.relative_label != kPrevious) return Sibling(results, cell, axis, spec.relative_label);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/experiment/report.h"
+#include "tools/experiment/verdict/added_rounds.h"
 #include "tools/experiment/verdict/verdict.h"
 #include "tools/output/table.h"
 
@@ -28,13 +29,16 @@ std::string Heading(const ResultSet& results) {
   const std::string first = at.first.substr(0, 10), last = at.last.substr(0, 10);
   const std::string foreign = ForeignCpuText(at);
   std::string text = fmt::format(
-      "## {}\n\n`{}`: {}.\n"
-      "{} round{}, {} of {} cells, {}{}; testbed {}.\nMachine: {}. Device: {}.\n{}",
-      e.name, results.Command(), e.title, results.rounds(), results.rounds() == 1 ? "" : "s",
-      results.finished_runs(), results.planned_runs(), first, first == last ? "" : " to " + last,
+      "## {}\n\n`{}`: {}{}\n"
+      "{}, {} of {}, {}{}; testbed {}.\nMachine: {}. Device: {}.\n{}",
+      e.name, results.Command(), e.title, e.title.ends_with('?') ? "" : ".",
+      Counted(results.rounds(), "round"), results.finished_runs(),
+      Counted(results.planned_runs(), "cell"), first, first == last ? "" : " to " + last,
       fmt::join(at.versions, ", "), fmt::join(at.machines, "; "), fmt::join(at.devices, ", "),
       foreign.empty() ? "" : "On the machine, " + foreign + ".\n");
   for (const std::string& mixed : results.MixedTexts()) text += "\n! " + mixed + ".\n";
+  const std::string looks = LooksText(results.looks());
+  if (!e.findings.empty() && !looks.empty()) text += "\n! " + looks + ".\n";
   return text;
 }
 

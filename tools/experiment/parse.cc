@@ -48,9 +48,14 @@ class Parser {
   Where ParseWhere(const toml::table& table) const;
   // Returns the file and, when the part was noted by Note, its line.
   std::string PlaceOf(const std::string& part) const;
+  [[noreturn]] void RefusePart(const std::string& part, const std::string& why) const {
+    throw Error(Error::kUsage, fmt::format("{}: {} {}", PlaceOf(part), part, why));
+  }
   void Note(const std::string& part, const toml::node& at) {
     lines_.emplace(part, at.source().begin.line);
   }
+  // A [[skip]] has no name, so an error calls it by its place in the file.
+  static std::string SkipName(size_t place) { return fmt::format("skip {}", place + 1); }
   template <typename F>
   void ForEachTable(const char* key, F use);
 
@@ -75,7 +80,7 @@ class Parser {
   toml::table root_;
   bool is_new_ = true;  // it is to be run, and is not that of kept results
   Experiment e_;
-  std::map<std::string, toml::source_index> lines_;  // of tables, findings, skips, scales, engines
+  std::map<std::string, toml::source_index> lines_;  // lines of tables, findings, scales and so on
 };
 
 std::string Parser::PlaceOf(const std::string& part) const {
@@ -295,12 +300,13 @@ void Parser::ParseTable(const toml::table& table) {
 
 FindingPart Parser::ParsePart(const toml::table& table) {
   CheckKeys(table, {"says", "published", "ours", "holds", "false_if", "stand_in", "untestable",
-                    "waits_for", "scale"});
+                    "waits_for", "scale", "needs"});
   FindingPart part;
   part.says = Needed(table, "says");
   part.published = Text(table, "published");
   part.ours = Text(table, "ours");
   part.holds = Text(table, "holds");
+  part.needs = Text(table, "needs");
   part.false_if = Text(table, "false_if");
   part.stand_in = Text(table, "stand_in");
   part.untestable = Text(table, "untestable");
@@ -360,8 +366,7 @@ void Parser::ParseAgain(const toml::table& table) {
 // Throws Error (kUsage) when the experiment has no such axis; `in` names the part that asks for it.
 void Parser::CheckAxis(const std::string& axis, const std::string& in) const {
   if (e_.FindAxis(axis) != nullptr) return;
-  throw Error(Error::kUsage,
-              fmt::format("{}: {} names the axis {}, which is not there", PlaceOf(in), in, axis));
+  RefusePart(in, fmt::format("names the axis {}, which is not there", axis));
 }
 
 void Parser::CheckWhere(const Where& where, const std::string& in) const {
@@ -369,8 +374,7 @@ void Parser::CheckWhere(const Where& where, const std::string& in) const {
     CheckAxis(axis, in);
     for (const std::string& label : labels) {
       if (HasLabel(*e_.FindAxis(axis), label)) continue;
-      throw Error(Error::kUsage, fmt::format("{}: {} names {} = {}, which is not there",
-                                             PlaceOf(in), in, axis, label));
+      RefusePart(in, fmt::format("names {} = {}, which is not there", axis, label));
     }
   }
 }
@@ -388,15 +392,13 @@ void Parser::CheckTable(const TableSpec& table) const {
   // Otherwise a figure would be the mean of cells among which its reference is.
   if (!table.relative_axis.empty() && table.relative_axis != table.columns &&
       std::find(table.rows.begin(), table.rows.end(), table.relative_axis) == table.rows.end()) {
-    throw Error(Error::kUsage,
-                fmt::format("{}: {} is relative to a value of the axis {}, which is neither in its "
-                            "rows nor its columns; add it to its rows",
-                            PlaceOf(in), in, table.relative_axis));
+    RefusePart(in, fmt::format("is relative to a value of the axis {}, which is neither in its "
+                               "rows nor its columns; add it to its rows",
+                               table.relative_axis));
   }
   for (const std::string& metric : table.metrics) {
     if (e_.FindMetric(metric) != nullptr) continue;
-    throw Error(Error::kUsage, fmt::format("{}: {} names the metric {}, which is not there",
-                                           PlaceOf(in), in, metric));
+    RefusePart(in, fmt::format("names the metric {}, which is not there", metric));
   }
 }
 
@@ -407,9 +409,8 @@ void Parser::CheckAgain() const {
     for (const auto& [label, other] : again.instead) CheckWhere({{again.axis, {label, other}}}, in);
     const std::string id = NotJudgedAgain(e_, again);
     if (id.empty()) continue;
-    throw Error(Error::kUsage, fmt::format("{}: {} names the finding {}, of which no part selects "
-                                           "one of its labels",
-                                           PlaceOf(in), in, id));
+    RefusePart(in,
+               fmt::format("names the finding {}, of which no part selects one of its labels", id));
   }
 }
 
@@ -445,22 +446,19 @@ void Parser::CheckEngines() const {
 // does not exist.
 void Parser::CheckReferences() const {
   for (const TableSpec& table : e_.tables) CheckTable(table);
-  for (const Skip& skip : e_.skips) {
-    CheckWhere(skip.where, "skip");
-    for (const std::string& scale : skip.scales) {
+  const auto check_scales = [this](const std::vector<std::string>& scales, const std::string& in) {
+    for (const std::string& scale : scales) {
       if (e_.scales.contains(scale)) continue;
-      throw Error(Error::kUsage, fmt::format("{}: skip names the scale {}, which is not there",
-                                             PlaceOf("skip"), scale));
+      RefusePart(in, fmt::format("names the scale {}, which is not there", scale));
     }
+  };
+  for (size_t i = 0; i < e_.skips.size(); ++i) {
+    CheckWhere(e_.skips[i].where, SkipName(i));
+    check_scales(e_.skips[i].scales, SkipName(i));
   }
   for (const Finding& finding : e_.findings) {
     for (const FindingPart& part : finding.parts) {
-      for (const std::string& scale : part.scales) {
-        if (e_.scales.contains(scale)) continue;
-        throw Error(Error::kUsage,
-                    fmt::format("{}: finding {} names the scale {}, which is not there",
-                                PlaceOf("finding " + finding.id), finding.id, scale));
-      }
+      check_scales(part.scales, "finding " + finding.id);
     }
   }
   for (const auto& [name, scale] : e_.scales) CheckWhere(scale.labels, "scale " + name);
@@ -498,13 +496,12 @@ void Parser::CheckExpressions(
     };
     for (const FindingPart& part : finding.parts) {
       check_expression(part.holds);
+      check_expression(part.needs);
       for (const std::string& expression : ExpressionsIn(part.ours)) check_expression(expression);
     }
     for (const Mechanism& mechanism : finding.mechanisms) {
       check_expression(mechanism.when);
-      for (const std::string& expression : ExpressionsIn(mechanism.says)) {
-        check_expression(expression);
-      }
+      for (const std::string& shown : ExpressionsIn(mechanism.says)) check_expression(shown);
     }
   }
 }
@@ -529,13 +526,18 @@ void Parser::ParseMetrics() {
     for (const auto& [name, node] : AsTable(*metrics, "metrics")) {
       ExperimentMetric metric;
       metric.name = name.str();
-      if (node.is_table()) {
-        CheckKeys(*node.as_table(), {"value", "unit", "about"});
-        metric.expression = Needed(*node.as_table(), "value");
-        metric.unit = Text(*node.as_table(), "unit");
-        metric.about = Text(*node.as_table(), "about");
+      if (const toml::table* table = node.as_table()) {
+        CheckKeys(*table, {"value", "unit", "about", "grain"});
+        metric = {metric.name, Needed(*table, "value"), Text(*table, "unit"), Text(*table, "about"),
+                  Text(*table, "grain")};
       } else {
         metric.expression = AsText(node);
+      }
+      try {  // the first result would find the error
+        (void)EvaluateFigures(metric.expression, {});
+        if (!metric.grain.empty()) (void)EvaluateFigures(metric.grain, {});
+      } catch (const Error& error) {
+        Refuse(node, fmt::format("metric {}: {}", metric.name, error.what()));
       }
       e_.metrics.push_back(std::move(metric));
     }
@@ -576,7 +578,7 @@ Experiment Parser::Parse(bool is_new) {
   }
   ForEachTable("skip", [&](const toml::table& t) {
     CheckKeys(t, {"where", "scale", "why"});
-    Note("skip", t);
+    Note(SkipName(e_.skips.size()), t);
     e_.skips.push_back({ParseWhere(t), Texts(t, "scale"), Needed(t, "why")});
   });
   ParseMetrics();

@@ -6,18 +6,28 @@
 #include <map>
 
 #include "tools/experiment/tables.h"
+#include "tools/experiment/verdict/added_rounds.h"
+#include "tools/experiment/verdict/advise.h"
 #include "tools/experiment/verdict/verdict.h"
 #include "tools/output/table.h"
 
 namespace testbed {
 namespace {
 
+// Returns the scale and what --set changed, as the begin of a line: "scale tiny with threads=1, ".
+std::string ScaleText(const ResultSet& results) {
+  std::string text = results.IsSweep() ? "" : "scale " + results.scale();
+  const std::string& set = results.circumstances().set;
+  if (!set.empty()) text += (text.empty() ? "with " : " with ") + set;
+  return text.empty() ? text : text + ", ";
+}
+
 std::string NotRunText(const ResultSet& results) {
   const size_t open = OpenRuns(results);
   std::string text;
-  if (open != 0) text += fmt::format("not run yet: {} cells\n", open);
+  if (open != 0) text += fmt::format("not run yet: {}\n", Counted(open, "cell"));
   for (const auto& [reason, n] : ReasonsNotRun(results)) {
-    text += fmt::format("not run: {} cells: {}\n", n, reason);
+    text += fmt::format("not run: {}: {}\n", Counted(n, "cell"), reason);
   }
   for (const std::string& failure : results.failures()) text += "failed: " + failure + "\n";
   return text;
@@ -84,7 +94,9 @@ std::string FindingsText(const ResultSet& results) {
     if (!v.held.empty()) text += fmt::format("     memory held: {}\n", v.held);
     for (const std::string& mechanism : v.mechanisms) text += fmt::format("     {}\n", mechanism);
   }
-  return text.empty() ? text : "\nFindings\n" + text;
+  if (text.empty()) return text;
+  const std::string looks = LooksText(results.looks());
+  return "\nFindings\n" + (looks.empty() ? "" : "! " + looks + "\n") + text;
 }
 
 nlohmann::json FindingsJson(const ResultSet& results) {
@@ -99,6 +111,7 @@ nlohmann::json FindingsJson(const ResultSet& results) {
     all.push_back({{"experiment", results.experiment().name},
                    {"scale", results.scale()},
                    {"rounds", results.rounds()},
+                   {"looked_at", results.looks()},
                    {"foreign_cpu", foreign_cpu},
                    {"machines", at.machines},
                    {"versions", at.versions},
@@ -123,24 +136,25 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
   const Experiment& e = results.experiment();
   std::string grades;
   for (const auto& [grade, n] : results.Grades()) {
-    grades += fmt::format("{}{} runs of grade {}", grades.empty() ? "" : ", ", n, grade);
+    grades += fmt::format("{}{} of grade {}", grades.empty() ? "" : ", ", Counted(n, "run"), grade);
   }
   const std::string rounds =
       results.rounds() > 1
           ? fmt::format(" in {} rounds; ± is half of the 95 % interval of their mean",
                         results.rounds())
           : "";
-  const std::string& set = results.circumstances().set;
   const std::string foreign = ForeignCpuText(results.circumstances());
-  std::string head = fmt::format(
-      "{}: {}\nscale {}{}, {} of {} cells{}{}{}\n", e.name, e.title, results.scale(),
-      set.empty() ? "" : " with " + set, results.finished_runs(), results.planned_runs(), rounds,
-      grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
+  std::string head =
+      fmt::format("{}: {}\n{}{} of {}{}{}{}\n", e.name, e.title, ScaleText(results),
+                  results.finished_runs(), Counted(results.planned_runs(), "cell"), rounds,
+                  grades.empty() ? "" : "; " + grades, foreign.empty() ? "" : "\n" + foreign);
   for (const std::string& mixed : results.MixedTexts()) head += "! " + mixed + "\n";
   const std::string foot = FindingsText(results) + "\n" + NotRunText(results);
   const std::string tables = TablesText(results, style);
-  if (style.markdown) return SeveralLines(Fenced(head) + "\n" + tables + Fenced(foot));
-  return SeveralLines(head + tables + foot);
+  // Its lines for the configuration of servers stay whole.
+  const std::string advice = Advises(results) ? AdviceText(results) : "";
+  if (style.markdown) return SeveralLines(Fenced(head) + "\n" + tables + Fenced(foot + advice));
+  return SeveralLines(Wrapped(head, style.most()) + tables + Wrapped(foot, style.most()) + advice);
 }
 
 }  // namespace testbed

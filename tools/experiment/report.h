@@ -27,8 +27,9 @@ size_t OpenRuns(const ResultSet& results);
 // Returns why cells were not planned to run, each reason with the number of its cells.
 std::map<std::string, int> ReasonsNotRun(const ResultSet& results);
 
-// Returns the tables and the findings, with the cells that did not run and the reasons.
-std::string ExperimentText(const ResultSet& results, const ReportStyle& style = {});
+// Returns the tables and the findings, with the cells that did not run and the reasons; of the
+// experiment "advise" also its advice.
+std::string ExperimentText(const ResultSet& results, const ReportStyle& style = {.wide = true});
 
 }  // namespace testbed
 

@@ -11,7 +11,9 @@
 #include "device/error.h"
 #include "tools/command/command_words.h"
 #include "tools/experiment/figures.h"
+#include "tools/experiment/verdict/added_rounds.h"
 #include "tools/output/json_text.h"
+#include "tools/output/table.h"
 #include "tools/report/foreign_cpu.h"
 #include "tools/statistics/estimate.h"
 
@@ -37,7 +39,10 @@ void CheckSameThreads(const Cell& cell, const json& document) {
 std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
   std::set<std::string> names;
   for (const ExperimentMetric& metric : experiment.metrics) {
-    for (std::string& name : FiguresNamed(metric.expression)) names.insert(std::move(name));
+    for (const std::string& expression : {metric.expression, metric.grain}) {
+      if (expression.empty()) continue;
+      for (std::string& name : FiguresNamed(expression)) names.insert(std::move(name));
+    }
   }
   return names;
 }
@@ -47,9 +52,10 @@ std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
 std::string ForeignCpuText(const Circumstances& at) {
   if (at.foreign_known == 0) return "";
   return fmt::format(
-      "other programs used {:.0f} % or more of the processors, in user mode, in {} of {} runs, "
-      "{:.0f} % at most",
-      kNotableForeignCpu * 100, at.foreign_runs, at.foreign_known, at.foreign_most * 100);
+      "{} used {:.0f} % or more of the processors, in user mode, in {} of {}, {:.0f} % at "
+      "most",
+      OtherPrograms(at.given_server), kNotableForeignCpu * 100, at.foreign_runs,
+      Counted(at.foreign_known, "run"), at.foreign_most * 100);
 }
 
 ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir)
@@ -69,6 +75,7 @@ ResultSet::ResultSet(Experiment experiment, const std::vector<Cell>& cells, cons
     rounds_ = std::max(rounds_, cell.round);
     if (index.emplace(cell.name, cells_.size()).second) cells_.push_back(cell);
   }
+  looks_ = LooksOf(header, rounds_);
   runs_.assign(cells_.size(), std::vector<std::vector<Figures>>(static_cast<size_t>(rounds_)));
   not_in_force_.resize(cells_.size());
   hosts_.assign(cells_.size(), std::vector<std::string>(static_cast<size_t>(rounds_)));
@@ -96,7 +103,7 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
     return;
   }
   CheckSameThreads(of_round, document);
-  // What was run is not planned again: a machine without the engine's library can read it, too.
+  // A cell that was run is not planned again: a machine without the engine's library shows it, too.
   cells_[cell].skipped.clear();
   cells_[cell].waits_for.clear();
   cells_[cell].lacks_library = false;
@@ -163,14 +170,15 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
   if (!text("machine", "kernel").empty()) {
     const double memory = std::strtod(text("machine", "memory_bytes").c_str(), nullptr);
     circumstances_.machines.insert(
-        fmt::format("{}, {} processors, {:.0f} GB, {}, Linux {}", text("machine", "cpu_model"),
-                    text("machine", "cpus"), memory / 1e9, text("machine", "operating_system"),
-                    text("machine", "kernel")));
+        fmt::format("{}, {}, {:.0f} GB, {}, Linux {}", text("machine", "cpu_model"),
+                    WithNoun(text("machine", "cpus"), "processor"), memory / 1e9,
+                    text("machine", "operating_system"), text("machine", "kernel")));
   }
   if (!text("device", "name").empty()) {
     circumstances_.devices.insert(
         fmt::format("{} with {}", text("device", "name"), text("machine", "file_system")));
   }
+  circumstances_.given_server |= OfGivenServer(document);
   if (document.contains("testbed")) circumstances_.versions.insert(document["testbed"]);
   const std::string started = document.value("started", "");
   if (started.empty()) return;
@@ -235,13 +243,15 @@ ResultSet ResultSet::Read(const std::string& path) {
   return ResultSet(std::move(kept.experiment), kept.cells, dir);
 }
 
+bool ResultSet::IsSweep() const {
+  return experiment_.name == "sweep" && experiment_.title.starts_with("testbed ");
+}
+
 std::string ResultSet::Command() const {
   const Experiment& e = experiment_;
   const std::string rounds = fmt::format(" --rounds {}", rounds_);
   // The title of a sweep is its command line, without the options that say how to run it.
-  if (e.name == "sweep" && e.title.starts_with("testbed ")) {
-    return e.title + (rounds_ == 1 ? "" : rounds);
-  }
+  if (IsSweep()) return e.title + (rounds_ == 1 ? "" : rounds);
   const bool shipped = e.file.empty() && ShippedExperiments().contains(e.name);
   const std::string file = e.file.empty() ? e.name + ".toml" : e.file;
   std::string command = "testbed experiment " + (shipped ? e.name : ShellLine({file}));
@@ -283,7 +293,7 @@ std::vector<std::string> ResultSet::MixedTexts() const {
                           fmt::join(values, ", "));
     }
     if (unlike != 0) texts.push_back(std::move(first));
-    if (unlike > 1) texts.back() += fmt::format("; so had those of {} more cells", unlike - 1);
+    if (unlike > 1) texts.back() += "; so had those of " + Counted(unlike - 1, "more cell");
   }
   const std::set<std::string>& checked = circumstances_.with_assertions;
   if (!checked.empty() && checked.size() < circumstances_.engines.size()) {
@@ -341,11 +351,26 @@ const std::vector<double>& ResultSet::Values(size_t cell, const std::string& met
 // A run has hundreds of figures, of which thousands of cells would fill the memory.
 bool ResultSet::Keeps(const std::string& figure) const {
   return figure.starts_with("options.") || figure.starts_with("held.") ||
-         figure.starts_with("loaded.") || metric_figures_.contains(figure);
+         figure.starts_with("loaded.") || figure.starts_with("planned.") ||
+         metric_figures_.contains(figure);
 }
 
 double ResultSet::Mean(size_t cell, const std::string& metric) const {
   return MeanOf(Values(cell, metric));
+}
+
+double ResultSet::Grain(size_t cell, const std::string& metric) const {
+  const std::string& expression = experiment_.FindMetric(metric)->grain;
+  double most = 0;
+  if (expression.empty()) return most;
+  for (const std::vector<Figures>& repeats : runs_[cell]) {
+    for (const Figures& figures : repeats) {
+      const double grain = EvaluateFigures(expression, figures);
+      if (std::isnan(grain)) return grain;
+      most = std::max(most, grain);
+    }
+  }
+  return most;
 }
 
 double ResultSet::Figure(size_t cell, const std::string& name) const {

@@ -27,17 +27,18 @@ Statement::Groups MatchingGroups(const std::vector<Cell>& cells, const Where& wh
 // The place and time of the runs. Where runs differ, all values are listed.
 struct Circumstances {
   std::set<std::string> machines, devices, versions;
-  std::string set;           // "--set seconds=5 --set threads=2"; empty without --set
-  size_t foreign_known = 0;  // runs whose foreign_cpu_share is known, their own or their load's
-  size_t foreign_runs = 0;   // runs of these in which other programs took a notable share
-  double foreign_most = 0;   // the largest share of all
-  std::string first, last;   // start of the first and of the last cell, UTC, 2026-11-23T05:01:24Z
+  std::string set;            // "--set seconds=5 --set threads=2"; empty without --set
+  size_t foreign_known = 0;   // runs whose foreign_cpu_share is known, their own or their load's
+  size_t foreign_runs = 0;    // runs of these in which other programs took a notable share
+  double foreign_most = 0;    // the largest share of all
+  bool given_server = false;  // whether a run was of a server of --connect
+  std::string first, last;    // start of the first and of the last cell, UTC, 2026-11-23T05:01:24Z
   // Engines with their versions, "rocksdb 7.8.3": all, and those whose libraries have assertions.
   std::set<std::string> engines, with_assertions;
 };
 
-// Returns a text such as "other programs used 5 % or more of the processors in 1 of 12 runs, 43 %
-// at most"; an empty string when no run's share is known.
+// Returns a text such as "other programs used 5 % or more of the processors, in user mode, in 1 of
+// 12 runs, 43 % at most"; an empty string when no run's share is known.
 std::string ForeignCpuText(const Circumstances& circumstances);
 
 // An experiment as a results directory has it: its cells are those that were asked for (--only), in
@@ -54,7 +55,8 @@ KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& options, bool 
 class ResultSet {
  public:
   // Reads the results of `cells` from `dir`. `cells` are those of all rounds, as PlanCells returns
-  // them; in the set each cell counts once, with a value for each round.
+  // them; in the set each cell counts once, with a value for each round. Throws Error (kUsage) when
+  // a result is damaged, or when the runs of a cell had different numbers of threads.
   ResultSet(Experiment experiment, const std::vector<Cell>& cells, const ResultsDir& dir);
   // Reads an experiment, its settings and its results from a directory. Throws Error (kUsage) when
   // the directory holds no results of this version.
@@ -62,7 +64,12 @@ class ResultSet {
 
   const Experiment& experiment() const { return experiment_; }
   const std::string& scale() const { return scale_; }
+  // Returns whether the results are of a sweep, which is planned at a scale that nobody chose.
+  bool IsSweep() const;
   int rounds() const { return rounds_; }  // planned rounds
+  // Returns the numbers of rounds from which there may have been verdicts, the planned one included
+  // (verdict/added_rounds.h).
+  const std::set<int>& looks() const { return looks_; }
   // Returns the command that makes such results anew: of a sweep the command itself, otherwise that
   // of the shipped experiment or of the user's file.
   std::string Command() const;
@@ -87,9 +94,12 @@ class ResultSet {
   // not known.
   const std::vector<double>& Values(size_t cell, const std::string& metric) const;
   double Mean(size_t cell, const std::string& metric) const;  // over the rounds
+  // Returns the metric's grain, the largest of all finished runs; 0 when it has none, NaN when it
+  // is not known.
+  double Grain(size_t cell, const std::string& metric) const;
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
   // it. A set keeps the figures that the metrics compute with and those that begin with options.,
-  // held. or loaded.; throws Error (kRun) for the name of another.
+  // held., loaded. or planned.; throws Error (kRun) for the name of another.
   double Figure(size_t cell, const std::string& name) const;
   // Returns the host that measured the cell in the round; empty when that is not known.
   const std::string& host(size_t cell, int round) const {
@@ -119,8 +129,9 @@ class ResultSet {
   std::set<std::string> metric_figures_;  // names
   std::string scale_;
   int rounds_ = 1;
+  std::set<int> looks_;
   std::vector<Cell> cells_;
-  std::vector<Where> asked_;                             // of each call; none: all cells
+  std::vector<Where> asked_;                             // --only of each call; none: all cells
   std::vector<std::vector<std::vector<Figures>>> runs_;  // by cell, round and repeat
   std::set<std::pair<size_t, int>> failed_;              // cell and round
   // The load that was read last. Cells that share a load follow each other.

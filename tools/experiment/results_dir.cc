@@ -18,6 +18,7 @@
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
+#include "tools/experiment/verdict/added_rounds.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 
@@ -28,7 +29,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr char kSchema[] = "testbed-experiment/2", kHeader[] = "experiment.json";
-constexpr char kBegin[] = "{\n \"";  // of every file that WriteJson writes
+constexpr char kBegin[] = "{\n \"";  // every file that WriteJson writes begins with it
 
 // Returns whether something has the name. What cannot be examined counts: the reader is refused it.
 bool MayBeThere(const std::string& path) {
@@ -58,15 +59,14 @@ std::string SchemaOf(const json& document) {
 
 // Throws json::exception or Error when a field of experiment.json is absent or cannot be.
 void CheckHeader(const json& header) {
-  (void)header.at("text").get<std::string>();
-  (void)header.at("name").get<std::string>();
-  (void)header.at("scale").get<std::string>();
+  for (const char* part : {"text", "name", "scale"}) (void)header.at(part).get<std::string>();
   (void)header.value("file", std::string());
   (void)header.at("set").get<OptionMap>();
   for (const json& only : header.at("only").get<std::vector<json>>()) (void)only.get<Where>();
   if (header.contains("split")) (void)header["split"].get<std::vector<std::string>>();
   (void)KeptAutoRam(header);
   const int rounds = header.at("rounds").get<int>();
+  (void)LooksOf(header, rounds);
   if (rounds < 1 || rounds > kMaxRounds) {
     throw Error(Error::kUsage, fmt::format("it has {} rounds", rounds));
   }
@@ -321,7 +321,7 @@ void ResultsDir::Open(const Experiment& e, const PlanOptions& options) {
               text ? "another experiment or version of it" : fmt::format("another --{}", part)));
     }
     const json before = found;
-    found["rounds"] = std::max(found.value("rounds", 0), wanted["rounds"].get<int>());
+    RaiseRounds(wanted["rounds"].get<int>(), path_ + "/cells", &found);
     const auto& known = found["only"];
     if (std::find(known.begin(), known.end(), json(options.only)) == known.end()) {
       found["only"].push_back(options.only);

@@ -1,14 +1,14 @@
 // The directory that keeps the results of an experiment:
 //
-//   experiment.json          the experiment's text, scale, settings and rounds, the choices of
-//                            cells (--only), and the name of a user's own file
+//   experiment.json          the experiment's text, scale, settings and rounds, now and before, the
+//                            choices of cells (--only), and the name of a user's own file
 //   cells/NAME.round-N.json  the results document of each finished cell (docs/results.md), with
 //                            "cell" added
 //   loads/KEY.json           the results document of each load that cells share
 //   rehearsals/KEY.json      the rehearsals of --cache-pct most, for cells with equal needs of
 //                            memory (tools/cache/cache_rehearsal.h)
 //   databases/KEY            the database of a load, while cells need it
-//   databases/cell           that of a cell that loads its own, while it runs
+//   databases/cell           the database of a cell that loads its own, while the cell runs
 //
 // Processes on several hosts that share the directory (cluster/) have besides:
 //
@@ -56,8 +56,8 @@ std::string CellKey(const Cell& cell);
 // directory of an earlier version.
 std::optional<uint64_t> KeptAutoRam(const nlohmann::json& header);
 
-// Returns the key of the load that the cell's result is of, which its document has; that of the
-// plan for a document of an earlier version. The plan's may be another on another machine or with
+// Returns the key of the load that the cell was measured on. The document has it, except one of an
+// earlier version: then it is the key in the plan, which may differ from that of another machine or
 // another version of testbed.
 std::string LoadKeyOf(const Cell& cell, const nlohmann::json& document);
 
@@ -74,11 +74,11 @@ class ResultsDir {
   // link in place of a folder, or files that are no experiment's; with `beside_others` such files
   // are accepted, since Remove leaves them.
   void Create(const Experiment& experiment, const PlanOptions& options, bool beside_others = false);
-  // The same, but shares the directory with other processes that have made this call.
+  // Does what Create does, but shares the directory with other processes that made this call.
   void CreateShared(const Experiment& experiment, const PlanOptions& options,
                     bool beside_others = false);
-  // Shares a directory that such a call has made, as it is. Throws Error (kUsage) when it holds no
-  // experiment.
+  // Shares a directory that CreateShared has made, and leaves it as it is. Throws Error (kUsage)
+  // when it holds no experiment.
   void Share();
   // Returns experiment.json. Throws Error (kUsage) when it is missing, no regular file, damaged or
   // of an earlier version.

@@ -69,7 +69,7 @@ class ExperimentRun {
   const ResultsDir& results_;
   const ExperimentRunOptions& options_;
   std::string home_;          // directory of the databases' folder and of images
-  std::optional<Part> part_;  // of this process, when the results are shared
+  std::optional<Part> part_;  // this process's own, when the results are shared
   std::unique_ptr<ScratchDevice> scratch_;
   std::string scratch_asked_;  // option "scratch" that scratch_ was made for; empty: none was
   std::string base_;           // directory that databases are made in
@@ -237,7 +237,7 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   };
   if (!Run(cell, run, command(), cell.name, &document)) return false;
   if (cell.copies_load && document.contains("cache_rehearsal")) {
-    // Who repeats the run has no second copy for rehearsals.
+    // A user who repeats the run by its command has no second copy of the load for rehearsals.
     options["cache-pct"] = fmt::format("{}", document["options"].value("cache_pct", 0.0));
     document["command"] = command();
   }
@@ -276,7 +276,7 @@ bool ExperimentRun::Do(const Cell& cell, std::string* dir) {
       Complain(fmt::format("{}: {} runs it now", cell.name, Claim::Holder(file)));
       return false;
     }
-    // Who held the claim before may have finished the cell.
+    // The process that held the claim before may have finished the cell.
     if (results_.HasCell(cell)) return true;
   }
   UseScratch(cell);

@@ -53,10 +53,9 @@ const Grid::Figure* BestOf(const Grid& grid, const TableSpec& spec) {
 }
 
 // Returns those of a table's first figures that cannot be told from the best, by the rule of
-// `testbed advise`: rounds are blocks, and the means over the rounds, of logarithms where all
-// values are positive, differ by no more than Tukey's honestly significant difference of all
-// figures. A figure that lacks a round of the best cannot be told from it. One round tells nothing,
-// and marks nothing.
+// `testbed advise`: the means over the rounds, of logarithms where all values are positive, differ
+// by no more than the honestly significant difference (verdict/resample.h). A figure that lacks a
+// round of the best cannot be told from it. One round tells nothing, and marks nothing.
 std::set<const Grid::Figure*> AlikeBest(const Grid& grid, const TableSpec& spec,
                                         const Grid::Figure* best) {
   std::set<const Grid::Figure*> alike;
@@ -88,11 +87,11 @@ std::set<const Grid::Figure*> AlikeBest(const Grid& grid, const TableSpec& spec,
     for (double& value : rounds) value = positive ? std::log(value) : value;
     means.push_back(EstimateMean(rounds).mean);
   }
-  const double sure = HonestlySignificantDifference(values);
-  const double of_best =
-      means[static_cast<size_t>(std::find(figures.begin(), figures.end(), best) - figures.begin())];
+  const auto at_best =
+      static_cast<size_t>(std::find(figures.begin(), figures.end(), best) - figures.begin());
+  const std::vector<double> sure = HonestlySignificantDifferences(values, at_best);
   for (size_t i = 0; i < figures.size(); ++i) {
-    if (!(std::abs(means[i] - of_best) > sure)) alike.insert(figures[i]);
+    if (!(std::abs(means[i] - means[at_best]) > sure[i])) alike.insert(figures[i]);
   }
   return alike;
 }
@@ -105,6 +104,7 @@ Table TextTable(const ResultSet& results, const Grid& grid, const TableSpec& spe
     for (size_t i = 0; i < row.figures.size(); ++i) {
       const Grid::Figure* figure = &row.figures[i];
       const char* mark = figure == marks.best ? " best" : marks.alike.contains(figure) ? " ~" : "";
+      if (figure == marks.best) table.Keep({grid.columns[i + 1]});
       cells.push_back(FigureText(results, *figure) + mark);
     }
     table.Row(std::move(cells));
@@ -140,13 +140,16 @@ std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cell
 
 std::string TablesText(const ResultSet& results, const ReportStyle& style) {
   const auto lines = [&](const std::string& text) {
-    return style.markdown && !text.empty() ? Fenced(text) + "\n" : text;
+    return !style.markdown ? Wrapped(text, style.most()) : text.empty() ? "" : Fenced(text) + "\n";
+  };
+  const auto shown = [&](const Table& table) {
+    return style.markdown ? table.Markdown(true) : table.Text(style.most());
   };
   std::string text;
   for (const TableSpec& spec : results.experiment().tables) {
     const Grid grid = MakeGrid(results, spec);
     if (grid.rows.empty()) continue;
-    const std::string table = StyledText(TextTable(results, grid, spec), style);
+    const std::string table = shown(TextTable(results, grid, spec));
     text += table;
     std::string under;
     if (table.find(" ~") != std::string::npos && !spec.best.empty()) {
@@ -155,7 +158,7 @@ std::string TablesText(const ResultSet& results, const ReportStyle& style) {
     const std::string restrictions = LinesUnder(results, grid.cells);
     if (!restrictions.empty()) under += restrictions + "\n";
     text += lines(under);
-    if (!spec.published.empty()) text += StyledText(PublishedTable(spec), style);
+    if (!spec.published.empty()) text += shown(PublishedTable(spec));
     if (!spec.note.empty()) text += lines(spec.note + "\n");
   }
   return text;
@@ -172,7 +175,8 @@ std::string CellsCsv(const ResultSet& results) {
     size_t known = 0;  // finished rounds of this cell so far
     for (int round = 1; round <= results.rounds(); ++round) {
       if (!results.finished(i, round)) continue;
-      std::vector<std::string> row = {CsvText(e.name), CsvText(results.scale()),
+      std::vector<std::string> row = {CsvText(e.name),
+                                      CsvText(results.IsSweep() ? "" : results.scale()),
                                       std::to_string(round)};
       for (const Axis& axis : e.axes) {
         row.push_back(CsvText(results.cells()[i].labels.at(axis.name)));

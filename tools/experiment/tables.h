@@ -23,15 +23,17 @@ struct BestMarks {
 // Returns the marks of a table; they point into `grid`.
 BestMarks MarkBest(const Grid& grid, const TableSpec& spec);
 
-// Returns the lines under a table that restrict its figures: settings that were not in force, and
-// unequal terms between engines.
+// Returns the lines under a table that restrict its figures: settings that were not in force,
+// rounds that ran on several hosts, and unequal terms between engines.
 std::string LinesUnder(const ResultSet& results, const std::vector<size_t>& cells);
 
-std::string TablesText(const ResultSet& results, const ReportStyle& style = {});
+// Returns the tables with what is said under them. In narrow lines a table keeps the column of its
+// best figure.
+std::string TablesText(const ResultSet& results, const ReportStyle& style = {.wide = true});
 
 // Returns a row for each finished cell and round as comma-separated values: the experiment, the
-// scale, the round, the label of each axis, each metric with full precision, and what was not in
-// force.
+// scale (empty of a sweep), the round, the label of each axis, each metric with full precision, and
+// what was not in force.
 std::string CellsCsv(const ResultSet& results);
 
 }  // namespace testbed

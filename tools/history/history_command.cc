@@ -109,8 +109,8 @@ int AddToHistory(const HistoryWords& words) {
     }
   }
   HistoryStore(words.store).Add(entries);
-  fmt::print("{} result{} of {} on {} added to {}\n", entries.size(),
-             entries.size() == 1 ? "" : "s", words.commit, words.branch, words.store);
+  fmt::print("{} of {} on {} added to {}\n", Counted(entries.size(), "result"), words.commit,
+             words.branch, words.store);
   return 0;
 }
 

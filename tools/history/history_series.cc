@@ -8,6 +8,7 @@
 
 #include "device/error.h"
 #include "tools/output/json_text.h"
+#include "tools/output/table.h"
 #include "tools/report/compare_terms.h"
 #include "tools/statistics/corrections.h"
 #include "tools/statistics/document_cells.h"
@@ -61,7 +62,7 @@ class SeriesMaker {
     const json* first;  // its first document
     size_t asked;       // the first group that was asked for with the same settings
   };
-  // What a series is of, for SetGoesOn.
+  // The work and the settings that a series measures, for SetGoesOn.
   struct Subject {
     std::string workload;  // engine, phase and kind of operation, without the number of clients
     std::string asked;     // engine, cell and settings that were asked for
@@ -82,7 +83,9 @@ class SeriesMaker {
     const auto [at, added] = index_.emplace(std::tuple(group, cell, metric), series_.size());
     if (added) {
       const Group& of = groups_[group];
-      std::string title = of.first->at("options").at("engine").get<std::string>() + " " + cell;
+      // Results may come from anybody, and a title is a line of tables, plots and comments.
+      const auto engine = of.first->at("options").at("engine").get<std::string>();
+      std::string title = OneLine(engine + " " + cell);
       subjects_.push_back(
           {title.substr(0, title.rfind(", ")), fmt::format("{} {}", title, of.asked)});
       if (group > 0) title += fmt::format(" (settings {})", group + 1);

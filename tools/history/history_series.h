@@ -25,9 +25,9 @@ struct HistorySeries {
   std::string title;   // "btree point-read, 8 thr"; " (settings 2)" follows in group 1
   std::string metric;  // a name of Metrics()
   std::vector<HistoryPoint> points;
-  // Whether the series goes on: it has a result of the newest commit of its engine and workload,
-  // and no other series that was asked for with the same settings (on a newer kernel, for example)
-  // has a newer result.
+  // The series goes on when it has a result of the newest commit of its engine and workload, and no
+  // other series that was asked for with the same settings (on a newer kernel, for example) has a
+  // newer result.
   bool goes_on = true;
 };
 

@@ -16,7 +16,7 @@ struct ChangePoint {
   const HistorySeries* series;
   std::string commit;            // the first with the new value
   double before = 0, after = 0;  // means
-  size_t index = 0;              // of the point in its series
+  size_t index = 0;              // position of the point in its series
 };
 
 // Writes a CSV file for each cell (seriesN.csv, with a column for each metric) and otava.yaml,
@@ -25,8 +25,8 @@ struct ChangePoint {
 std::vector<std::string> WriteOtavaFiles(const std::vector<HistorySeries>& series,
                                          const std::string& directory);
 
-// Writes the same series for Otava's PostgreSQL importer into an existing directory: history.sql,
-// an SQL script that fills the table testbed_history with the branch's results in place of earlier
+// Writes files for Otava's PostgreSQL importer into an existing directory: history.sql, an SQL
+// script that fills the table testbed_history with the branch's results in place of earlier
 // ones, and otava.yaml, whose tests read that table and note change points in it. Returns the names
 // of the files. Throws Error (kIo).
 std::vector<std::string> WriteOtavaDatabase(const std::vector<HistorySeries>& series,

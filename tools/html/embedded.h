@@ -9,7 +9,7 @@
 namespace testbed {
 
 struct EmbeddedFile {
-  std::string_view name;  // of a module: its file name
+  std::string_view name;  // file name of a module
   std::string_view text;  // valid as long as the program runs
 };
 

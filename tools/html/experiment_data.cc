@@ -16,8 +16,11 @@
 #include "tools/experiment/report.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/tables.h"
+#include "tools/experiment/verdict/added_rounds.h"
+#include "tools/experiment/verdict/advise.h"
 #include "tools/experiment/verdict/equal_terms.h"
 #include "tools/output/json_text.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -101,7 +104,7 @@ json HeadJson(const ResultSet& results) {
             {"title", e.title},
             {"about", e.about},
             {"source", e.source},
-            {"scale", results.scale()},
+            {"scale", results.IsSweep() ? "" : results.scale()},
             {"set", at.set},
             {"command", results.Command()},
             {"rounds", results.rounds()},
@@ -137,14 +140,14 @@ json Sentence(const std::string& text, bool alarm) { return {{"text", text}, {"a
 void AddMissingRuns(const ResultSet& results, json* sentences) {
   constexpr size_t kMostNamed = 3;
   const size_t open = OpenRuns(results);
-  if (open != 0) sentences->push_back(Sentence(fmt::format("not run yet: {} cells", open), true));
+  if (open != 0) sentences->push_back(Sentence("not run yet: " + Counted(open, "cell"), true));
   const std::vector<std::string>& failures = results.failures();
   for (size_t i = 0; i < std::min(failures.size(), kMostNamed); ++i) {
     sentences->push_back(Sentence("failed: " + failures[i], true));
   }
   if (failures.size() > kMostNamed) {
     sentences->push_back(
-        Sentence(fmt::format("failed: {} more runs", failures.size() - kMostNamed), true));
+        Sentence("failed: " + Counted(failures.size() - kMostNamed, "more run"), true));
   }
 }
 
@@ -156,8 +159,8 @@ void AddRefusedSettings(const ResultSet& results, json* sentences) {
     if (results.measured(i) && !results.not_in_force(i).empty()) ++refused[results.not_in_force(i)];
   }
   for (const auto& [why, n] : refused) {
-    sentences->push_back(
-        Sentence(fmt::format("not in force in {} of {} cells: {}", n, measured, why), true));
+    sentences->push_back(Sentence(
+        fmt::format("not in force in {} of {}: {}", n, Counted(measured, "cell"), why), true));
   }
 }
 
@@ -188,10 +191,10 @@ void AddUnequalTerms(const json& tables, const json& findings, json* sentences) 
   for (const auto& [warning, n] : carriers) {
     std::vector<std::string> places;
     const auto add = [&](size_t some, size_t all, const char* what) {
-      if (some != 0) places.push_back(fmt::format("{} of {} {}", some, all, what));
+      if (some != 0) places.push_back(fmt::format("{} of {}", some, Counted(all, what)));
     };
-    add(n.first, tables.size(), tables.size() == 1 ? "table" : "tables");
-    add(n.second, findings.size(), findings.size() == 1 ? "finding" : "findings");
+    add(n.first, tables.size(), "table");
+    add(n.second, findings.size(), "finding");
     sentences->push_back(Sentence(
         fmt::format("{}: {}; a line there names them", warning, fmt::join(places, " and ")), true));
   }
@@ -199,7 +202,8 @@ void AddUnequalTerms(const json& tables, const json& findings, json* sentences) 
 
 void AddCellsNotPlanned(const ResultSet& results, json* sentences) {
   for (const auto& [reason, n] : ReasonsNotRun(results)) {
-    sentences->push_back(Sentence(fmt::format("not run: {} cells: {}", n, reason), false));
+    sentences->push_back(
+        Sentence(fmt::format("not run: {}: {}", Counted(n, "cell"), reason), false));
   }
 }
 
@@ -213,6 +217,8 @@ json ConfidenceJson(const ResultSet& results, const json& tables, const json& fi
   const std::string foreign = ForeignCpuText(at);
   if (!foreign.empty()) sentences.push_back(Sentence(foreign, at.foreign_runs != 0));
   for (const std::string& mixed : results.MixedTexts()) sentences.push_back(Sentence(mixed, true));
+  const std::string looks = LooksText(results.looks());
+  if (!findings.empty() && !looks.empty()) sentences.push_back(Sentence(looks, true));
   AddUnequalTerms(tables, findings, &sentences);
   AddCellsNotPlanned(results, &sentences);
   return sentences;
@@ -232,6 +238,7 @@ json ExperimentJson(const std::string& path, PageData* data) {
     if (!table["rows"].empty()) j["tables"].push_back(std::move(table));
   }
   j["confidence"] = ConfidenceJson(results, j["tables"], j["findings"]);
+  if (Advises(results)) j["advice"] = AdviceText(results);
   j["cells"] = json::array();
   for (size_t i = 0; i < results.cells().size(); ++i) {
     if (results.measured(i)) {

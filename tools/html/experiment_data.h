@@ -12,13 +12,14 @@ namespace testbed {
 
 // Returns the data of the experiment whose results are in the directory `path`:
 //
-// - "name", "title", "about", "source", "scale", "set", "command" (that makes such results anew),
-//   "rounds", "finished_runs", "planned_runs", "grades", "machines", "devices", "versions",
-//   "first", "last", "failures";
+// - "name", "title", "about", "source", "scale" ("" of a sweep), "set", "command", which makes such
+//   results anew, "rounds", "finished_runs", "planned_runs", "grades", "machines", "devices",
+//   "versions", "first", "last", "failures", "directory";
 // - "confidence", how far the figures can be trusted: sentences in the words of the text report
 //   ("text"), each with "alarm", which is true when something is amiss. They tell of runs that are
 //   missing or failed, settings not in force, other programs, engines on unequal terms, and cells
 //   not run;
+// - "advice", of the experiment "advise" alone: its text (AdviceText);
 // - "findings", as `testbed experiment --json` writes them;
 // - "tables", each with "title", "note", "columns", "rows" (a "name", and "figures" with "cells",
 //   "mean", "half_width", "n" and "mark": "best", "~" when it cannot be told from the best, or ""),
@@ -26,10 +27,10 @@ namespace testbed {
 //   terms begins with "! "), "published_columns", "published";
 // - "axes" ("name", "labels"), "metrics" ("name", "unit", "about"), and "main_metric", which is
 //   that of the first table;
-// - "cells": "name", "labels" (indexes into those of each axis), "figures" (for each metric null,
-//   or the mean over the rounds and half of its 95 % interval), "not_in_force", and for each
-//   finished round its "round" (from 1), its "file" and "packed", the index of its document in
-//   `data`, null when it had no room.
+// - "cells": null for one that was not measured, else "name", "labels" (indexes into those of each
+//   axis), "figures" (for each metric null, or the mean over the rounds and half of its 95 %
+//   interval), "not_in_force", and "runs": for each finished round its "round" (from 1), its "file"
+//   and "packed", the index of its document in `data`, null when it had no room.
 //
 // Throws Error (kUsage) when the directory holds no results of this version.
 nlohmann::json ExperimentJson(const std::string& path, PageData* data);

@@ -17,6 +17,7 @@
 #include "tools/html/plot_files.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
+#include "tools/output/table.h"
 #include "tools/report/report.h"
 
 namespace testbed {
@@ -163,7 +164,12 @@ std::string LinesOf(const PageOutputs& outputs, size_t plots, const std::string&
     text += fmt::format("{}: {:.1f} MB\n", outputs.html, static_cast<double>(html.size()) / 1e6);
   }
   for (const std::string& directory : {outputs.svg, outputs.png}) {
-    if (!directory.empty()) text += fmt::format("{} plots in {}\n", plots, directory);
+    if (directory.empty()) continue;
+    text += plots != 0 ? fmt::format("{} in {}\n", Counted(plots, "plot"), directory)
+                       : fmt::format(
+                             "no plots in {}: nothing of these results is drawn; a cell of "
+                             "an experiment is by its own file (in cells/)\n",
+                             directory);
   }
   return text;
 }

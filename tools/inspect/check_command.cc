@@ -62,15 +62,14 @@ std::string FaultLines(const Faults& faults, const char* prefix, size_t most) {
 std::string ReplayText(const ReplayNeeded& replay) {
   if (replay.records == 0) return "closed cleanly: no log record waits to be replayed\n";
   return fmt::format(
-      "not closed cleanly: {} bytes of log are to be replayed ({} records, {} transactions of {} "
-      "rows{}; {} pages).\nPages are checked as recovery would first leave them, these rows as log "
-      "records.\n",
-      Count(replay.log_bytes), Count(replay.records), Count(replay.transactions),
-      Count(replay.rows),
+      "not closed cleanly: {} of log are to be replayed ({}, {} of {}{}; {}).\nPages are checked "
+      "as recovery would first leave them, these rows as log records.\n",
+      Counted(replay.log_bytes, "byte"), Counted(replay.records, "record"),
+      Counted(replay.transactions, "transaction"), Counted(replay.rows, "row"),
       replay.unfinished == 0
           ? ""
           : fmt::format(", {} unfinished, which recovery drops", Count(replay.unfinished)),
-      Count(replay.pages));
+      Counted(replay.pages, "page"));
 }
 
 std::string CheckText(const Checked& checked, size_t shown) {
@@ -93,18 +92,16 @@ std::string CheckText(const Checked& checked, size_t shown) {
     rows += tree.rows;
     row_bytes += tree.key_bytes + tree.value_bytes;
   }
-  text += fmt::format(
-      "{} tables, the engine's own included, {} rows, {} bytes of keys and values; "
-      "{:.2f} s\n",
-      Count(r.trees.size()), Count(rows), Count(row_bytes), checked.seconds);
+  text += fmt::format("{}, the engine's own included, {}, {} of keys and values; {:.2f} s\n",
+                      Counted(r.trees.size(), "table"), Counted(rows, "row"),
+                      Counted(row_bytes, "byte"), checked.seconds);
   if (r.stopped) {
     text += "interrupted: not everything was looked at\n";
   } else if (r.faults.count == 0) {
     text += "sound: nothing is wrong\n";
   }
   if (r.faults.count > 0) {
-    text +=
-        fmt::format("DAMAGED: {} fault{}\n", Count(r.faults.count), r.faults.count == 1 ? "" : "s");
+    text += fmt::format("DAMAGED: {}\n", Counted(r.faults.count, "fault"));
   }
   return text;
 }

@@ -24,6 +24,7 @@
 #include "device/machine/memory_budget.h"
 #include "device/machine/scratch.h"
 #include "device/os/sys_file.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -55,8 +56,9 @@ Check CheckScratch(const HostFacts& host, const std::string& why) {
   if (!why.empty()) {
     check.state = State::kMissing;
     check.found = why;
-    check.means = "the block device under a run is shared: its statistics hold others' IO too";
-    check.change = "run as root on a machine with loop devices";
+    check.means =
+        "the block device under a run is shared: its statistics also hold the IO of other programs";
+    check.change = "run as root of a machine with loop devices, in a directory on ext4 or xfs";
   } else if (tools.empty()) {
     check.state = State::kMissing;
     check.found = "neither mkfs.ext4 nor mkfs.xfs is installed";
@@ -85,6 +87,12 @@ Check CheckBudget(const HostFacts& host) {
     check.found =
         fmt::format("a cgroup v{} of {} could be made", budget->version(), SizeText(kProbe));
     check.means = "--ram bounds the process together with its page cache";
+    if (!budget->lacks().empty()) {
+      check.state = State::kLimited;
+      check.found += "; " + budget->lacks();
+      check.means = "--ram bounds resident memory and page cache, and not what moves into swap";
+      check.change = "swapoff -a";
+    }
   } else {
     check.state = State::kMissing;
     check.found = why_not;
@@ -126,6 +134,15 @@ Check CheckDirectIo(const HostFacts& host, const std::string& path) {
   const int fd = OpenProbe(path, O_DIRECT);
   const int code = fd < 0 ? errno : 0;
   if (code != 0 && code != EINVAL) return CannotWrite(check.name, path, code);
+  if (IsInMemory(path)) {
+    if (fd >= 0) close(fd);
+    check.state = State::kMissing;
+    check.found = fmt::format("the file system {} under {} is in memory, and no device is below it",
+                              host.file_system, path);
+    check.means = "--io direct reads and writes memory there, or is refused";
+    check.change = "choose a --dir on ext4 or xfs";
+    return check;
+  }
   if (code != 0) {
     check.state = State::kMissing;
     check.found = fmt::format("the file system {} under {} refuses O_DIRECT: {}", host.file_system,
@@ -197,7 +214,7 @@ Check CheckPageCache(const std::string& path) {
     check.state = State::kLimited;
     check.found = "this kernel has no cachestat(2); mincore(2) is used";
     check.means = "what is cached is known, what is dirty is not";
-    check.change = "Linux 6.5 or newer";
+    check.change = "use Linux 6.5 or newer";
   }
   return check;
 }
@@ -216,8 +233,8 @@ Check CheckTraffic(const std::optional<BlockDevice>& device) {
   std::this_thread::sleep_for(std::chrono::milliseconds(kMs));
   const DeviceStats seen = device->Stats() - before;
   const uint64_t requests = seen.reads + seen.writes;
-  check.found = fmt::format("{} requests on {} in {} ms while testbed was idle", requests,
-                            device->name(), kMs);
+  check.found = fmt::format("{} on {} in {} ms while testbed was idle",
+                            Counted(requests, "request"), device->name(), kMs);
   if (requests == 0) {
     check.means = "nobody else seems to use the disk now";
   } else {
@@ -238,7 +255,8 @@ Check CheckReadsInFlight() {
     check.means =
         "--queue-depth is refused; multi-get and scans of btree read one page after the other";
     check.change =
-        "kernel.io_uring_disabled=0 (sysctl), and a container profile that permits io_uring";
+        "set the sysctl kernel.io_uring_disabled to 0, and use a container profile that permits "
+        "io_uring";
     return check;
   }
   check.found = "io_uring works";
@@ -323,7 +341,8 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
   } else if (!covered) {
     check.found += not_covered + "; " + scratch_why;
     check.means = "what was read from and written to the devices is not known as a whole";
-    check.change = "choose a --dir on a single disk, or make a scratch device possible (see there)";
+    check.change =
+        "choose a --dir on a single disk, or make a scratch device possible (see scratch)";
   } else if (scratch_why.empty()) {
     check.found += "a scratch device, but " + kernel_why;
     check.means =
@@ -335,12 +354,12 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
     check.means =
         "what each thread caused is exact; the device's totals include the IO of other programs, "
         "which is named";
-    check.change = "make a scratch device possible (see there)";
+    check.change = "make a scratch device possible (see scratch)";
   } else {
     check.found += kernel_why + "; " + scratch_why;
     check.means =
         "the bytes that the process read from the device are known; requests only where direct IO "
-        "makes each call one; the device's totals hold others' IO too";
+        "makes each call one; the device's totals also hold the IO of other programs";
     check.change = "run as root";
   }
   return check;
@@ -359,7 +378,7 @@ Check CheckReclaim(const HostFacts& host) {
           "DAMON, the kernel's access monitor, evicts page cache that was not touched "
           "for about ten seconds though memory is free: reads that ought to hit may go "
           "to the device";
-      check.change = "it is the host's and left alone; its administrator can switch it off";
+      check.change = "testbed leaves the host's DAMON alone; its administrator can switch it off";
       break;
     case Reclaim::kUnknown:
       check.state = State::kLimited;
@@ -393,7 +412,8 @@ Check CheckClock(const HostFacts& host, double ns_per_reading) {
 
 Check CheckLoad(const HostFacts& host) {
   Check check{"load"};
-  check.found = fmt::format("load average {:.2f} on {} processors", host.load, host.cpus);
+  check.found = fmt::format("load average {:.2f} on {}", host.load,
+                            WithNoun(fmt::format("{}", host.cpus), "processor"));
   if (host.cpus < host.cpus_online) {
     check.found += fmt::format(" of the machine's {}", host.cpus_online);
   }
@@ -438,15 +458,15 @@ std::vector<Check> Doctor(const std::string& path) {
   const HostFacts host = ReadHostFacts(path);
   const auto device = BlockDevice::Find(path);
   std::string scratch_why;
-  ScratchDevice::Available(&scratch_why);
+  ScratchDevice::Available(&scratch_why, path);
   const Check scratch = CheckScratch(host, scratch_why);
   if (scratch.state == State::kMissing) scratch_why = scratch.found;
   std::string kernel_why = WhyNoKernelAccount(host);
-  // The preconditions hold. Starting the account itself also shows whether its tracepoints exist.
+  // When the preconditions hold, starting the account shows whether its tracepoints exist, too.
   if (kernel_why.empty() && device) KernelAccount::Start(*device, &kernel_why);
   // Without a scratch device and without a known block device, a run cannot count requests.
   if (kernel_why.empty() && !device && !scratch_why.empty()) kernel_why = kNoBlockDevice;
-  return {CheckAccount(kernel_why, scratch_why, device ? WhyNotCovered(*device) : ""),
+  return {CheckAccount(kernel_why, scratch_why, device ? WhyNotCovered(*device, path) : ""),
           scratch,
           CheckBudget(host),
           CheckDirectIo(host, path),

@@ -64,6 +64,7 @@ std::string RunDirectory(const std::string& dir) {
 InspectedDir::InspectedDir(const std::string& dir, const std::string& command, const Door& door) {
   std::string path = dir;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
+  CheckReadable(path, "directory " + path);
   std::error_code none;
   if (!fs::exists(path, none)) {
     throw Error(Error::kUsage, fmt::format("directory {} does not exist", path));
@@ -142,8 +143,8 @@ std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::st
     const double seconds = std::chrono::duration<double>(now - state->begin).count();
     const double fraction =
         std::min(1.0, static_cast<double>(done) / static_cast<double>(std::max(total, done)));
-    state->line.Say(fmt::format("{:.0f} s, {} of {} pages, {:.0f} %, {:.0f} s left", seconds,
-                                Count(done), Count(total), fraction * 100,
+    state->line.Say(fmt::format("{:.0f} s, {} of {}, {:.0f} %, {:.0f} s left", seconds, Count(done),
+                                Counted(total, "page"), fraction * 100,
                                 seconds * (1 - fraction) / fraction));
   };
 }

@@ -5,8 +5,8 @@
 //   InspectedDir dir("d", "check", [](const EngineInfo& e) { return e.check != nullptr; });
 //   for (const InspectedDir::Database& database : dir.databases()) ...
 //
-// The object creates and changes nothing. While it lives, it holds the directory's lock, so that no
-// run can use the directory.
+// The object creates and changes nothing. While it lives, it holds the lock of the directory that
+// has the record of a run, if there is one, so that no run can use the directory.
 #ifndef TESTBED_TOOLS_INSPECT_INSPECT_DIR_H_
 #define TESTBED_TOOLS_INSPECT_INSPECT_DIR_H_
 
@@ -56,8 +56,8 @@ std::string EnginesThrough(const InspectedDir::Door& door);
 // Returns the directory as an absolute path without "." and "..", and without a slash at its end.
 std::string PlainPath(const std::string& dir);
 
-// Returns a callback for InspectOptions::progress that shows the progress on a terminal, beginning
-// after two seconds. Destroying the callback clears the line.
+// Returns a callback for InspectOptions::progress that shows the progress by a ProgressLine,
+// beginning after two seconds. Destroying the callback clears the line.
 std::function<void(uint64_t done, uint64_t total)> InspectProgress(const std::string& what,
                                                                    bool quiet);
 

@@ -186,12 +186,13 @@ std::string TreeText(const std::string& name, const Inspection& inspection) {
     ++tables;
   }
   std::string text =
-      fmt::format("{}, pages of {}, {} rows in {} table{}\n", name, ShortSize(inspection.page_size),
-                  Count(rows), Count(tables), tables == 1 ? "" : "s");
+      fmt::format("{}, pages of {}, {} in {}\n", name, ShortSize(inspection.page_size),
+                  Counted(rows, "row"), Counted(tables, "table"));
   if (inspection.replay && inspection.replay->records > 0) {
-    text += fmt::format(
-        "not closed cleanly: {} transactions of {} rows wait in the log and are not in the trees\n",
-        Count(inspection.replay->transactions), Count(inspection.replay->rows));
+    text +=
+        fmt::format("not closed cleanly: {} of {} in the log, which the trees do not have yet\n",
+                    Counted(inspection.replay->transactions, "transaction"),
+                    Counted(inspection.replay->rows, "row"));
   }
   text += "\n";
   if (!inspection.trees.empty()) {

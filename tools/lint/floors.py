@@ -31,13 +31,13 @@ ENGINE_ROOMS = {
 }
 # Rooms of engines/ that are no engine: engines stand on them, and they know none.
 ENGINES_COMMON = {"data_file", "sql"}
-# The engine that the harness measures itself on.
+# The harness measures itself on this engine, so workloads and tools may include it.
 ENGINES_KNOWN = {"null"}
 INCLUDE = re.compile(r'^\s*#\s*include "([^"]+)"', re.MULTILINE)
 
 
 def wrong(source, target):
-    """Why `source` may not include `target`; None when it may."""
+    """Returns why `source` may not include `target`; None when it may."""
     a, b = source.split("/"), target.split("/")
     if b[0] not in FLOORS:
         return "it is not named from the root of the tree"

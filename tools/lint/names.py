@@ -3,10 +3,10 @@
 
     tools/lint/names.py TREE [FILE...]     FILE: these only are reported
 
-- A type in a named namespace: two of one name are one to the linker, whichever definition it takes.
-- A type, constant or variable in an unnamed namespace of a room (a folder): the files of a room are
-  compiled together (cmake/Rooms.cmake), and so are the files of tools/ that include CLI11. A name of
-  the latter is no type's of a named namespace, whose header the next file may include.
+- A type in a named namespace. The linker takes two of one name for one and keeps either definition.
+- A name in an unnamed namespace of a room (a folder). The files of a room are compiled together
+  (cmake/Rooms.cmake), and so are the files of tools/ that include CLI11. In the latter such a name
+  must not be that of a type of a named namespace either: the next file may include its header.
 """
 import collections
 import pathlib
@@ -42,7 +42,7 @@ def names(path):
 
 
 def rooms(root, file):
-    """The places in which a name of the file's unnamed namespace is given once."""
+    """Yields the places in which a name of the file's unnamed namespace may be given once."""
     yield str(pathlib.Path(file).parent)
     if file.startswith("tools/") and "#include <CLI/CLI.hpp>" in (root / file).read_text(errors="replace"):
         yield "files that include CLI11"

@@ -22,16 +22,6 @@ std::string Rounded(double rate) { return std::isnan(rate) ? "-" : Whole(std::ro
 
 std::string Latency(double us) { return us > 0 ? LatencyText(us) : "-"; }
 
-// Returns the first `columns` characters of the text, each of which may be several bytes of UTF-8.
-std::string Cut(const std::string& text, size_t columns) {
-  size_t at = 0;
-  for (size_t n = 0; at < text.size() && n < columns; ++n) {
-    do ++at;
-    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80);
-  }
-  return text.substr(0, at);
-}
-
 // Returns the text with ASCII characters of about the same weight in place of blocks.
 std::string Ascii(std::string text) {
   static constexpr std::pair<const char*, char> kWeights[] = {{"▁", '_'}, {"▂", '.'}, {"▃", '-'},
@@ -157,8 +147,8 @@ void AddMemory(const SecondReport& last, std::vector<LiveLine>* lines) {
       {fmt::format("memory  {} of {}: process {}, page cache {}, kernel {}",
                    Bar(m.limit > 0 ? used / static_cast<double>(m.limit) : 0, 16), Bytes(m.limit),
                    Bytes(m.process), Bytes(m.page_cache), Bytes(m.kernel))});
-  lines->push_back({fmt::format("        {} reclaims, {} pages read again soon after",
-                                Count(m.limit_hits), Count(m.refaults))});
+  lines->push_back({fmt::format("        {}, {} read again soon after",
+                                Counted(m.limit_hits, "reclaim"), Counted(m.refaults, "page"))});
 }
 
 }  // namespace
@@ -186,7 +176,7 @@ std::vector<LiveLine> LiveLines(const LiveState& state, double now, const LiveLo
   if (lines.size() > look.rows) lines.resize(look.rows);
   for (LiveLine& line : lines) {
     if (look.ascii) line.text = Ascii(std::move(line.text));
-    line.text = Cut(line.text, look.columns);
+    line.text = FirstCharacters(line.text, look.columns);
   }
   return lines;
 }

@@ -33,7 +33,7 @@ ListenAddress ParseListenAddress(const std::string& option, const std::string& t
   const char* end = port.data() + port.size();
   const auto [at, error] = std::from_chars(port.data(), end, listen.port);
   if (!IsAddress(listen.address) || error != std::errc() || at != end) {
-    RefuseValue(option, text.empty() ? "''" : text, kAddresses);
+    RefuseValue(option, text, kAddresses);
   }
   return listen;
 }

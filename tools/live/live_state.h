@@ -30,7 +30,7 @@ class LiveState {
   // Adds the report of the next second, which came at `now`.
   void Add(const SecondReport& second, double now);
 
-  const std::string& label() const { return label_; }  // of the run
+  const std::string& label() const { return label_; }  // name of the run
   const std::string& phase() const { return phase_; }
   // Returns the last second of the phase under way; nothing before its first.
   const std::optional<SecondReport>& last() const { return last_; }

@@ -31,8 +31,8 @@ class MetricsServer {
 
   // Returns "http://127.0.0.1:9100/metrics", with the port that was chosen for 0.
   const std::string& url() const { return url_; }
-  // Send the beginning of a phase, or a second of it, to the process of the server. Neither waits
-  // for it.
+  // Send the beginning of a phase, or a second of it, to the process of the server, and do not wait
+  // for it. When 4 MiB are still unsent, the call is dropped.
   void Begin(const OpenMetrics::RunLabels& run, const std::string& phase);
   void Second(const SecondReport& second);
 

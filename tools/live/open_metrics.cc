@@ -46,7 +46,7 @@ constexpr std::array kFamilies = {
     Family{"testbed_memory_refaults", "counter", nullptr,
            "Pages of files that were read again soon after they were evicted."},
     Family{"testbed_resident_memory_bytes", "gauge", "bytes",
-           "Memory that the run's process holds."}};
+           "Memory that the run's process and a server of its own hold."}};
 
 std::string LabelValue(const std::string& value) {
   std::string text;

@@ -46,9 +46,9 @@ struct SecondReport {
   std::vector<Operation> by_operation;
   std::vector<Cause> causes;                            // only those that did IO
   bool counts_files = false, counts_in_kernel = false;  // the known levels of `causes`
-  std::optional<BlockCounts> device;                    // of the whole device, without flushes
+  std::optional<BlockCounts> device;                    // IO of the whole device, without flushes
   std::optional<Memory> memory;                         // nothing without a budget
-  uint64_t resident_bytes = 0;                          // of the run and its servers
+  uint64_t resident_bytes = 0;                          // memory of the run and its servers
   bool joined = false;  // covers several seconds: the parent was behind
   bool ended = false;   // the last report of the phase, perhaps of a part of a second
 

@@ -20,8 +20,8 @@ struct PhaseSecond {
   double from = 0, to = 0;  // seconds since the phase began
   double operations = 0;
   double rate = 0;                   // per second; NaN when it is too short for a rate
-  double p99_us = 0, max_us = 0;     // of the operations that ended in it; NaN without any
-  const nlohmann::json* entry = {};  // of the series; belongs to the document
+  double p99_us = 0, max_us = 0;     // latency of operations that ended in it; NaN without any
+  const nlohmann::json* entry = {};  // the series' entry, which belongs to the document
 };
 
 // Returns the seconds of a phase of a results document, which must outlive them; none when it has

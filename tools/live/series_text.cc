@@ -102,7 +102,7 @@ std::string StallLines(const std::vector<Stall>& stalls) {
     text += '\n';
   }
   if (stalls.size() > kMostStalls) {
-    text += fmt::format("  and {} more stalls\n", stalls.size() - kMostStalls);
+    text += fmt::format("  and {}\n", Counted(stalls.size() - kMostStalls, "more stall"));
   }
   return text;
 }

@@ -82,7 +82,7 @@ ClosedDatabase::ClosedDatabase(const DatabaseArguments& arguments, const std::st
   if (run.empty()) return;
   const std::string files = run + "/" + kEngineFiles;
   is_whole_ = base_ == run || base_ == files;
-  // A directory elsewhere below that of a run is not the run's.
+  // Only these two and the directories directly in the second are the run's.
   if (is_whole_ || fs::path(base_).parent_path() == files) record_ = ReadRecord(run);
   is_whole_ = is_whole_ && record_.has_value();
   if (is_whole_) base_ = run;

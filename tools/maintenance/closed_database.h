@@ -31,7 +31,7 @@ struct DatabaseArguments {
   std::string engine;                      // empty: the one that recognises the directory
   std::optional<IoMode> io;                // unset: the engine's default
   std::optional<std::string> compression;  // unset: the compression of the run that loaded it
-  std::vector<std::string> settings;       // of --engine-option
+  std::vector<std::string> settings;       // values of --engine-option
 };
 
 class ClosedDatabase {

@@ -114,7 +114,7 @@ nlohmann::json MaintainedJson(const MaintainedDatabase& database) {
                           {"bytes_after", AllBytes(database.after)},
                           {"files", FilesJson(database)}};
   if (!database.copy.empty()) entry["copy"] = database.copy;
-  // What an engine does that calls the operating system itself is not known.
+  // The IO is not known of an engine that calls the operating system itself.
   if (database.engine->capabilities.file_layer) {
     entry["file_by_kind"] = CountsJson(database.counts);
   }

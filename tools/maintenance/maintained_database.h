@@ -40,7 +40,7 @@ struct MaintainedDatabase {
   std::string copy;           // the directory of a backup; empty for a compaction
   BytesByName before, after;  // after: of the copy, or of the rewritten database
   double seconds = 0;
-  std::array<FileCounts, kFileKinds> counts{};  // of all IO, by kind of file
+  std::array<FileCounts, kFileKinds> counts{};  // all IO, by kind of file
 };
 
 // Returns the IO of all operations together, by kind of file.

@@ -6,11 +6,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "device/account/ledger.h"
-#include "device/error.h"
 #include "engines/registry.h"
 #include "tools/inspect/inspect_dir.h"
 #include "tools/maintenance/backup_place.h"
@@ -26,10 +24,14 @@ namespace {
 constexpr char kBackupExamples[] =
     "\nDIR is the directory that a run had as --dir, or the engine's own one. The copy is as DIR "
     "is: of a\nrun's directory it has the record, too, so that --reuse, check and tree know it; "
-    "otherwise it has\nthe engine's files. Each page is read once and checked by its checksum. A "
-    "database that was not\nclosed is recovered first, as by every opening. After an error nothing "
-    "of the copy stays; one that\nwas killed is refused by every command, and is the user's to "
-    "remove.\n"
+    "otherwise it has\nthe engine's files. Each page is read once and checked by its checksum. "
+    "After an error nothing of\nthe copy stays; one that was killed is refused by every command, "
+    "and is the user's to remove.\n"
+    "\nThe original is opened as by a program, which writes to it: a database that was not closed "
+    "is\nrecovered, and space that was allocated ahead of commits is given back, so that its data "
+    "file may\nget shorter. Its log is read from the segment of the last checkpoint on: for its "
+    "end, for the\nrecovery, and once more in the copy. `cp -a` of a closed database's directory "
+    "leaves the original\nas it is.\n"
     "\nA program that has its database open calls Engine::Backup, testbed_backup (C) or "
     "engine.backup\n(Python): docs/embedding.md.\n"
     "\nExamples:\n"
@@ -44,9 +46,10 @@ constexpr char kBackupExamples[] =
 constexpr char kCompactExamples[] =
     "\nDIR is the directory that a run had as --dir, or the engine's own one. The rows are copied "
     "in the\norder of their keys to a second database beside the files, which then replaces them: "
-    "full pages, no\nfree ones, and a short log. It takes space for both meanwhile. After an "
-    "error, a kill or a power cut\nthe database is the old or the new one, and the next opening "
-    "removes what is left of the other.\n"
+    "full pages,\nno free ones, and a short log. It takes space for both meanwhile. After an "
+    "error, a kill or a\npower cut the database is the old or the new one, and the next opening "
+    "removes what is left of the\nother. The log is read twice from the segment of the last "
+    "checkpoint on, as by every opening: for\nits end, and for the recovery.\n"
     "\nExamples:\n"
     "  testbed --engine btree --dir d --key-order random --workload insert; testbed compact d\n"
     "      the leaves were two thirds full; `testbed tree d` shows how full they are\n"
@@ -54,7 +57,7 @@ constexpr char kCompactExamples[] =
 
 struct MaintenanceArguments {
   DatabaseArguments database;
-  std::string to;  // of a backup
+  std::string to;  // directory of a backup
   std::string json_file;
   bool quiet = false;
 };
@@ -70,17 +73,8 @@ class Stopwatch {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// An error of a disk that is full advises to choose another --dir, which the copy does not have.
-Error OfTheCopy(const Error& error, const std::string& to) {
-  constexpr std::string_view kAdvice = "choose another --dir";
-  std::string sentence = error.what();
-  const size_t at = sentence.find(kAdvice);
-  if (at == std::string::npos || sentence.find(PlainPath(to)) == std::string::npos) return error;
-  return error.With(sentence.replace(at, kAdvice.size(), "choose another --to"));
-}
-
 // Does `work` with a database: its line of progress begins with `command`. Returns the sizes
-// before, the time and the IO; what is there afterwards is the caller's.
+// before, the time and the IO. The caller adds the sizes afterwards.
 MaintainedDatabase Maintain(const InspectedDir::Database& database, const std::string& command,
                             bool quiet, const std::function<void()>& work) {
   MaintainedDatabase done;
@@ -119,24 +113,19 @@ int BackUpDatabases(const MaintenanceArguments& a) {
   in_use.databases.push_back(a.to);
   CheckOutputFiles(files, in_use);
   std::string text;
-  try {
-    place.Begin();
-    for (size_t i = 0; i < options.size(); ++i) {
-      const InspectedDir::Database& database = closed.databases()[i];
-      const std::string to = place.PathOf(database);
-      MaintainedDatabase copied = Maintain(database, "backup", a.quiet, [&] {
-        OpenEngine(*database.engine, database.path, options[i])->Backup(to);
-      });
-      copied.copy = to;
-      copied.after = BytesOnDisk(to);
-      text += MaintainedText(copied, "copied to " + to, {"file", "database", "copy"});
-      document["databases"].push_back(MaintainedJson(copied));
-    }
-    place.Finish();
-  } catch (const Error& error) {
-    if (error.kind() != Error::kIo) throw;
-    throw OfTheCopy(error, a.to);
+  place.Begin();
+  for (size_t i = 0; i < options.size(); ++i) {
+    const InspectedDir::Database& database = closed.databases()[i];
+    const std::string to = place.PathOf(database);
+    MaintainedDatabase copied = Maintain(database, "backup", a.quiet, [&] {
+      OpenEngine(*database.engine, database.path, options[i])->Backup(to);
+    });
+    copied.copy = to;
+    copied.after = BytesOnDisk(to);
+    text += MaintainedText(copied, "copied to " + to, {"file", "database", "copy"});
+    document["databases"].push_back(MaintainedJson(copied));
   }
+  place.Finish();
   WriteOutputs(files, text);
   return 0;
 }

@@ -68,8 +68,8 @@ void CheckOutputFiles(const std::vector<OutputFile>& files, const InUse& in_use 
 // holds up no other output. Throws Error (kRun) for the first file that could not be written, after
 // the others were written and `text` was printed.
 void WriteOutputs(const std::vector<OutputFile>& files, const std::string& text);
-// Does the same, and asks for the text only when the regular files are written, so that an error in
-// making it costs none of them.
+// Does the same with the text that `text` returns. Calls it only when the regular files are
+// written, so that an error in making the text costs none of them.
 void WriteOutputs(const std::vector<OutputFile>& files, const std::function<std::string()>& text);
 
 // Writes the files as WriteOutputs does, and then prints `said`, which tells what was written. When

@@ -1,13 +1,18 @@
 #include "tools/output/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <new>
+#include <utility>
+
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -30,6 +35,14 @@ std::atomic<double>& LastLine() {
     return shared;
   }();
   return *last;
+}
+
+// Returns how many characters the rewritten line may have. A longer one would go on in the next
+// line of the terminal, of which alone the begin would be found again.
+size_t LineRoom() {
+  winsize size{};
+  const bool told = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  return told ? size.ws_col - size_t{1} : SIZE_MAX;
 }
 
 double LineSeconds(const ProgressOptions& options) {
@@ -70,7 +83,8 @@ void ProgressLine::Say(const std::string& text) {
     if (Due(0)) PrintLine(text);
     return;
   }
-  fmt::print(stderr, "\r\x1b[K{}: {}", what_, text);
+  const std::string line = OneLine(fmt::format("{}: {}", what_, text));
+  fmt::print(stderr, "\r\x1b[K{}", FirstCharacters(line, LineRoom()));
   std::fflush(stderr);
   shown_ = true;
 }

@@ -1,4 +1,5 @@
-// Shows on standard error how far a phase is. A terminal shows one line that is rewritten in place.
+// Shows on standard error how far a phase is. A terminal shows one line that is rewritten in place,
+// as much of it as its columns have room for.
 // Without a terminal (a log file, a pipe, a job of cron) a line is printed every minute, whatever
 // phase or process the program is in. --report-interval asks for lines more often, on a terminal
 // too; --quiet for none.

@@ -4,10 +4,6 @@
 
 namespace testbed {
 
-std::string StyledText(const Table& table, const ReportStyle& style) {
-  return style.markdown ? table.Markdown(true) : table.Text();
-}
-
 std::string Fenced(const std::string& text) {
   size_t longest = 2, run = 0;
   for (const char c : text) {

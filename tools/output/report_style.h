@@ -2,6 +2,8 @@
 #ifndef TESTBED_TOOLS_OUTPUT_REPORT_STYLE_H_
 #define TESTBED_TOOLS_OUTPUT_REPORT_STYLE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "tools/output/table.h"
@@ -11,10 +13,10 @@ namespace testbed {
 struct ReportStyle {
   bool wide = false;      // all columns, however wide; otherwise lines of 100 characters
   bool markdown = false;  // tables as GitHub draws them
-};
 
-// Returns the table with all of its columns: as GitHub draws it, or as lines, however long.
-std::string StyledText(const Table& table, const ReportStyle& style);
+  // Returns the number of characters that a line of text may have.
+  size_t most() const { return wide ? SIZE_MAX : Table::kNarrow; }
+};
 
 // Returns the text as a block of Markdown that shows it as it is. The fence is longer than any run
 // of its characters in the text, so that no name can end the block.

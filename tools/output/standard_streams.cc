@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 // The state outlives main, because the C library flushes the streams at exit.
 struct Target {
   int fd;
-  int error = 0;  // of the first write that failed
+  int error = 0;  // errno of the first write that failed
 };
 Target out_target{STDOUT_FILENO}, err_target{STDERR_FILENO};
 
@@ -82,6 +83,8 @@ int JudgedOrFailed(const std::function<int()>& command) {
     return code != 1 && StandardOutputLost() ? 2 : code;
   } catch (const std::filesystem::filesystem_error&) {
     throw;  // which ends the program with 2
+  } catch (const Stopped&) {
+    throw;  // which ends the program with 130
   } catch (const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
     if (error != nullptr && (error->kind() == Error::kUsage || error->kind() == Error::kIo)) throw;

@@ -35,10 +35,10 @@ class StandardStreams {
 // Close's.
 bool StandardOutputLost();
 
-// Returns the exit code that `command` returns, of which 1 is a judgement, such as that a condition
-// holds. So that it is nothing else, 2 takes the place of another code when what was printed is
-// lost, and an error that would end the program with 1, such as a full disk or want of memory,
-// becomes Error (kUsage), which ends it with 2.
+// Returns the exit code of `command`, whose code 1 is a judgement, such as that a condition holds,
+// and means nothing else. So it returns 2 in place of another code when printed text is lost
+// (StandardOutputLost). An error that would end the program with 1, such as an output on a full
+// disk or want of memory, is thrown as Error (kUsage), which ends it with 2.
 int JudgedOrFailed(const std::function<int()>& command);
 
 }  // namespace testbed

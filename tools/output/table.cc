@@ -58,6 +58,15 @@ std::string MarkdownCell(const std::string& text) {
 
 }  // namespace
 
+std::string FirstCharacters(const std::string& text, size_t most) {
+  size_t at = 0;
+  for (size_t n = 0; at < text.size() && n < most; ++n) {
+    do ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
+  }
+  return text.substr(0, at);
+}
+
 std::vector<size_t> Table::Shown(bool all) const {
   std::vector<size_t> shown;
   for (size_t c = 0; c < columns_.size(); ++c) {
@@ -96,11 +105,11 @@ std::string Table::Text(size_t most) const {
     }
     return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
   };
-  std::string text = OneLine(title_) + "\n" + line(columns_);
+  std::string text = Wrapped(OneLine(title_) + "\n", most) + line(columns_);
   for (const auto& row : rows_) text += line(row);
   if (before != shown.size()) {
     const size_t out = columns_.size() - shown.size();  // --wide shows those of Wide, too
-    text += fmt::format("  ({} more column{} with --wide)\n", out, out == 1 ? "" : "s");
+    text += fmt::format("  ({} with --wide)\n", Counted(out, "more column"));
   }
   return text + "\n";
 }
@@ -190,6 +199,16 @@ std::string Count(uint64_t n) {
   std::string digits = std::to_string(n);
   for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
   return digits;
+}
+
+std::string Counted(uint64_t n, const std::string& noun, const std::string& plural) {
+  return WithNoun(Count(n), noun, plural);
+}
+
+std::string WithNoun(const std::string& number, const std::string& noun,
+                     const std::string& plural) {
+  const bool one = number == "1" || number == "-1";
+  return number + " " + (one ? noun : plural.empty() ? noun + "s" : plural);
 }
 
 std::string Percent(double share) {

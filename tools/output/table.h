@@ -40,9 +40,10 @@ class Table {
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }
 
   static constexpr size_t kNarrow = 100;  // characters of a line
-  // Returns the title, the names of the columns and the rows as aligned lines. With `most` no line
-  // is longer than that many characters if leaving out columns can do it: those that Wide marked,
-  // then the last ones. A line under the table then counts all that are left out.
+  // Returns the title, the names of the columns and the rows as aligned lines. With `most` it
+  // leaves out the columns that Wide marked, and then the last ones, until no line is longer than
+  // that many characters or two columns are left. When some of the last ones are left out, a line
+  // under the table counts all that are. A longer title goes on in the next line.
   std::string Text(size_t most = SIZE_MAX) const;
   // Returns the columns and the cells as they are shown, as comma-separated values without the
   // title. Tables whose cells have units are no data; csv.h is for those.
@@ -70,6 +71,12 @@ class Table {
 // infinity, which stand for a figure that is not known.
 std::string Short(double x);
 std::string Count(uint64_t n);  // 1234567 -> "1,234,567"
+// Returns the number with its noun: Counted(1, "row") -> "1 row", Counted(1234, "row") -> "1,234
+// rows". Only a plural that does not end in "s" alone is given.
+std::string Counted(uint64_t n, const std::string& noun, const std::string& plural = "");
+// Does the same for a number that is text already, such as one of Whole or of a document.
+std::string WithNoun(const std::string& number, const std::string& noun,
+                     const std::string& plural = "");
 // 0.1234 -> "12.3 %". What is not 0 is never "0.0 %", and what is less than 1 never "100.0 %": they
 // are "<0.1 %" and ">99.9 %".
 std::string Percent(double share);
@@ -77,11 +84,14 @@ std::string Percent(double share);
 // Returns the text with spaces in place of control characters: a name that a user chose may have
 // line breaks, or what a terminal takes for commands.
 std::string OneLine(const std::string& text);
-// Returns the text likewise, with its line breaks.
+// Returns the text with spaces in place of control characters other than line breaks.
 std::string SeveralLines(const std::string& text);
 
+// Returns the first `most` characters of UTF-8 text, each of which may be several bytes.
+std::string FirstCharacters(const std::string& text, size_t most);
+
 // Returns the text with line breaks at spaces, so that no line is longer than `most` characters if
-// its words allow that; lines that continue one are indented by two spaces.
+// its words allow that; lines that continue one are indented by two more spaces.
 std::string Wrapped(const std::string& text, size_t most);
 
 }  // namespace testbed

@@ -72,7 +72,7 @@ uint64_t RateLimit::OperationsNeeded() const {
 RateLimit ParseRateLimit(const std::string& option, const std::string& text) {
   const size_t less = text.find('<');
   const std::string_view all = text;
-  if (less == std::string::npos) RefuseValue(option, text.empty() ? "''" : text, kAccepted);
+  if (less == std::string::npos) RefuseValue(option, text, kAccepted);
   std::string_view left = Trimmed(all.substr(0, less));
   RateLimit limit;
   if (const size_t space = left.find(' '); space != std::string_view::npos) {

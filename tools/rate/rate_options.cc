@@ -33,9 +33,12 @@ void AddRateOptions(CLI::App& app, RunOptions& o) {
       ->type_name("LIMIT");
 }
 
+bool IsOpenLoop(const RunOptions& options) {
+  return options.rate > 0 || !options.find_rate.empty() || !options.phase_rates.empty();
+}
+
 void CheckArrivals(const RunOptions& options) {
-  const bool paced = options.rate > 0 || !options.find_rate.empty() || !options.phase_rates.empty();
-  if (options.arrivals != Arrivals::kEven && !paced) {
+  if (options.arrivals != Arrivals::kEven && !IsOpenLoop(options)) {
     throw Error(Error::kUsage,
                 "--arrivals exponential belongs to an open loop: give --rate, --find-rate or a "
                 "rate in --workload, or leave --arrivals out");

@@ -16,8 +16,11 @@ namespace testbed {
 // Adds the option to `app`. Parsing stores the value in `options`, which must outlive `app`.
 void AddRateOptions(CLI::App& app, RunOptions& options);
 
-// Throws Error (kUsage) when --arrivals is given and no rate. The cells of an experiment may share
-// --arrivals, so only those call it who have a run of its own.
+// Returns whether the clients start operations at a rate and not when the last one has ended.
+bool IsOpenLoop(const RunOptions& options);
+
+// Throws Error (kUsage) when --arrivals is exponential and no rate is given. Sweeps and experiments
+// do not call it, because their cells may share --arrivals.
 void CheckArrivals(const RunOptions& options);
 
 // Throws Error (kUsage) when the option does not go together with the others.

@@ -12,7 +12,7 @@
 namespace testbed {
 namespace {
 
-constexpr double kLowest = 1.0 / 64;  // of the closed loop's rate
+constexpr double kLowest = 1.0 / 64;  // lowest rate, as a share of the closed loop's
 constexpr double kNear = 1.05;
 
 bool Limits(const RateLimit& limit, OpKind op) {
@@ -75,8 +75,8 @@ const RateStep* NextMiss(const FoundRate& found, double rate) {
 
 std::string FoundText(const FoundRate& found) {
   const RateStep& best = StepOf(found, found.rate);
-  std::string text = fmt::format("holds up to {} ops/s ({} of {} operations)", RateText(found.rate),
-                                 AtShare(best, found.limit), Count(best.count()));
+  std::string text = fmt::format("holds up to {} ops/s ({} of {})", RateText(found.rate),
+                                 AtShare(best, found.limit), Counted(best.count(), "operation"));
   if (const RateStep* miss = NextMiss(found, found.rate)) {
     text += fmt::format(
         "; at {} ops/s it was {}{}", RateText(miss->target), AtShare(*miss, found.limit),
@@ -116,14 +116,17 @@ void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
   for (const PhaseResult::Op& op : part.ops) {
     if (!Limits(limit, op.op)) continue;
     // A thread without a rate has no intended starts, even beside clients that have one.
-    latency.Add(target > 0 && op.intended.count() > 0 ? op.intended : op.latency);
+    const HistogramCounts& told = target > 0 && op.intended.count() > 0 ? op.intended : op.latency;
+    latency.Add(told);
+    untold += static_cast<uint64_t>(
+        std::llround(static_cast<double>(told.count()) * (1 / op.told() - 1)));
   }
   slower = NotFaster(latency, limit);
   const auto waited = static_cast<double>(NotFaster(part.undone, limit));
-  const double limited = all_operations == 0
-                             ? 1
-                             : std::min(1.0, static_cast<double>(latency.count()) /
-                                                 static_cast<double>(all_operations));
+  const double limited =
+      all_operations == 0
+          ? 1
+          : std::min(1.0, static_cast<double>(count()) / static_cast<double>(all_operations));
   undone += static_cast<uint64_t>(std::llround(waited * limited));
   backlog_seconds = std::max(backlog_seconds, part.backlog_seconds);
   if (ended_because.empty()) ended_because = part.ended_because;
@@ -131,7 +134,13 @@ void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
 
 double RateStep::slower_share() const {
   const uint64_t all = count() + undone;
-  return all == 0 ? 0 : static_cast<double>(slower + undone) / static_cast<double>(all);
+  if (all == 0) return 0;
+  // Those in `latency` stand for those that are in none.
+  const double each = latency.count() == 0
+                          ? 1
+                          : static_cast<double>(count()) / static_cast<double>(latency.count());
+  return (static_cast<double>(slower) * each + static_cast<double>(undone)) /
+         static_cast<double>(all);
 }
 
 bool RateStep::KeptUp() const {
@@ -154,7 +163,7 @@ bool RateStep::MissesForSure(const RateLimit& limit, uint64_t needed) const {
 
 std::string FoundRate::Sentence() const {
   const std::string head =
-      fmt::format("{}, {} thread{}: {} ", workload, clients, clients == 1 ? "" : "s", limit.Text());
+      fmt::format("{}, {}: {} ", workload, Counted(clients, "thread"), limit.Text());
   switch (outcome) {
     case Outcome::kFound:
       return head + FoundText(*this);

@@ -7,7 +7,7 @@
 // The first step is a closed loop: as fast as the clients go. Its rate is the most that they reach,
 // so no open loop needs to be tried above it. Then open loops: half of that rate, and, as long as
 // each misses, half of the last, down to 1/64. Between the highest rate that met the limit and the
-// lowest that missed it the search halves the ratio until they are within 5 % of each other. All
+// lowest that missed it the search tries their geometric mean, until they are within 5 %. All
 // steps run on one open database, so that nothing differs between them but the rate.
 //
 // A search supposes that latency rises with the rate. Where it does not (a background task that
@@ -32,9 +32,10 @@ namespace testbed {
 struct RateStep {
   double target = 0;  // 0: the closed loop
   double seconds = 0;
-  uint64_t all_operations = 0;  // of the clients, who share the rate
-  HistogramCounts latency;  // of the limited operations; from the intended start if there is one
-  uint64_t slower = 0;      // those among them that were not faster than the limit
+  uint64_t all_operations = 0;  // operations of the clients, who share the rate
+  HistogramCounts latency;      // latency of limited operations, from the intended start if any
+  uint64_t slower = 0;          // those in `latency` that were not faster than the limit
+  uint64_t untold = 0;          // limited operations that are in no latency (PhaseResult::Op::told)
   // Limited operations that were due when a part ended, had not begun, and had waited for the limit
   // already. The kind of an operation that has not begun is not known, so the share of the limited
   // kind is taken from the others.
@@ -46,14 +47,14 @@ struct RateStep {
   // Adds what a phase at the step's rate measured. A step may have several.
   void Add(const PhaseResult& part, const RateLimit& limit);
   double rate() const { return seconds > 0 ? static_cast<double>(all_operations) / seconds : 0; }
-  uint64_t count() const { return latency.count(); }
-  double slower_share() const;  // counts `undone` as slower
+  uint64_t count() const { return latency.count() + untold; }  // limited operations
+  double slower_share() const;                                 // counts `undone` as slower
   // Returns whether all but a few of the operations that were due have been performed. It is false
   // for a loop that falls behind more and more, and always true for the closed loop.
   bool KeptUp() const;
   bool Meets(const RateLimit& limit) const;
-  // Returns whether so many operations were slower already that the step misses the limit even if
-  // the rest of the `needed` operations are all faster.
+  // Returns whether the step misses the limit even if the rest of the `needed` operations are all
+  // faster, because enough operations were slower already.
   bool MissesForSure(const RateLimit& limit, uint64_t needed) const;
 };
 

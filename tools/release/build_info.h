@@ -7,7 +7,7 @@
 namespace testbed {
 
 struct BuildInfo {
-  std::string commit;  // of the sources, "-dirty" after it when files differ; "unknown" without git
+  std::string commit;    // commit of the sources; "-dirty" follows when files differ; or "unknown"
   std::string compiler;  // "GNU 12.2.0"
   std::string type;      // "Release"
 };

@@ -13,6 +13,7 @@
 #include "device/error.h"
 #include "device/file/input_file.h"
 #include "tools/output/json_text.h"
+#include "tools/release/build_info.h"
 
 namespace testbed {
 
@@ -92,6 +93,18 @@ std::string WhyNot(const std::string& engine, const std::string& release) {
       name, engine, known);
 }
 
+// BecomeRelease sets this environment variable to its build, for the program that it executes.
+constexpr char kBuildOfCaller[] = "TESTBED_BUILD_OF_CALLER";
+
+// Throws Error (kUsage) when a program of another build has executed this one, the release's.
+void CheckBuildOfCaller(const EngineRelease& own) {
+  const char* const caller = std::getenv(kBuildOfCaller);
+  if (caller == nullptr) return;
+  const bool same = ThisBuild().commit == caller;
+  ::unsetenv(kBuildOfCaller);
+  if (!same) throw Error(Error::kUsage, OfAnotherBuild(own.engine, own.release));
+}
+
 }  // namespace
 
 json EngineRelease::ToJson() const {
@@ -151,6 +164,13 @@ EngineRelease FindRelease(const std::string& engine, const std::string& release)
   throw Error(Error::kUsage, WhyNot(engine, wanted));
 }
 
+std::string OfAnotherBuild(const std::string& engine, const std::string& release) {
+  return fmt::format(
+      "the program of {}@{} was linked for another build of testbed; run `{}` again, which links "
+      "it anew",
+      engine, release, BuildCommand(engine, release));
+}
+
 void BecomeRelease(const std::vector<std::string>& words, char** argv) {
   std::string name;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -162,8 +182,11 @@ void BecomeRelease(const std::vector<std::string>& words, char** argv) {
   const std::optional<EngineRelease> own = OwnRelease();
   const EngineRelease release = FindRelease(named.engine, named.release);
   std::error_code failed;
-  if (own && own->engine == release.engine && own->release == release.release) return;
+  if (own && own->engine == release.engine && own->release == release.release) {
+    return CheckBuildOfCaller(*own);
+  }
   if (fs::equivalent(release.program, "/proc/self/exe", failed)) return;
+  ::setenv(kBuildOfCaller, ThisBuild().commit.c_str(), 1);
   ::execv(release.program.c_str(), argv);
   throw Error::Io("execute", release.program, errno);
 }

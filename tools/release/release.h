@@ -47,7 +47,7 @@ struct KnownRelease {
 // mysql:mariadb@10.1.23.
 NamedEngine SplitRelease(const std::string& name);
 
-// Returns the releases that have a program, in the order of engine and release.
+// Returns the releases that have a program, in the order of their engines, months and names.
 std::vector<EngineRelease> InstalledReleases();
 // Returns the releases that can be built, those of an engine from the oldest to the newest.
 const std::vector<KnownRelease>& KnownReleases();
@@ -60,9 +60,14 @@ std::optional<EngineRelease> OwnRelease();
 // the command that builds it, or the releases that there are.
 EngineRelease FindRelease(const std::string& engine, const std::string& release);
 
+// Returns the sentence about the program of a release that was linked for another build of testbed.
+std::string OfAnotherBuild(const std::string& engine, const std::string& release);
+
 // Executes (execve) the program of the release that `words` name by --engine NAME@RELEASE, with the
 // same arguments, in place of this program. Returns when they name no release, or that of this
-// program. Throws as FindRelease does. It is for commands that run an engine in their own process.
+// program. Throws Error (kUsage) as FindRelease does, and when another build of testbed has
+// executed this program in this way; Error (kIo) when the program cannot be executed. It is for
+// commands that run an engine in their own process.
 void BecomeRelease(const std::vector<std::string>& words, char** argv);
 
 }  // namespace testbed

@@ -19,6 +19,7 @@
 #include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
 #include "workloads/keys/key_source.h"
+#include "workloads/trace/known_trace.h"
 
 namespace testbed {
 namespace {
@@ -170,6 +171,8 @@ SentPlan ReadPlan(const json& j) {
   j.at("exclusive_device").get_to(plan.exclusive_device);
   j.at("in_slices").get_to(plan.in_slices);
   plan.population = j.at("population");
+  const json& phases = j.at("writing_phases");
+  plan.writing_phases = phases.is_null() ? std::nullopt : std::optional(phases.get<uint64_t>());
   j.at("loader").get_to(plan.loader);
   if (const std::string path = j.at("budget"); !path.empty()) {
     sent.budget = MemoryBudget::Attach(path);
@@ -200,21 +203,29 @@ void ServeCheck(const RunOptions& options, const std::string& where, int to_pare
   }
 }
 
+// Makes the keys and the trace of the parent those of this process.
+void TakeInputs(const json& line, const RunOptions& options) {
+  const LentKeys keys{line.at("keys").get<std::string>(), line.at("keys_hash").get<uint64_t>()};
+  if (!keys.file.empty()) BorrowKeys(options.data.keys_file, keys);
+  KnowTrace(TraceOf(options), line.at("trace").get<std::string>());
+}
+
 void Serve(ParentLines* parent, int to_parent) {
   const json line = parent->Await();
+  const auto refuse = [&](const std::string& sentence) {
+    if (line.contains("check")) return Send(to_parent, {{"refused", sentence}});
+    Send(to_parent, ErrorLine(sentence, 2));
+  };
   if (line.value("commit", "") != ThisBuild().commit) {
     const std::optional<EngineRelease> own = OwnRelease();
-    const std::string sentence = fmt::format(
-        "the program of {}@{} was linked for another build of testbed; run "
-        "`tools/build_engine.sh {} {}` again, which links it anew",
-        own ? own->engine : "?", own ? own->release : "?", own ? own->engine : "ENGINE",
-        own ? own->release : "RELEASE");
-    if (line.contains("check")) return Send(to_parent, {{"refused", sentence}});
-    return Send(to_parent, ErrorLine(sentence, 2));
+    return refuse(own ? OfAnotherBuild(own->engine, own->release)
+                      : OfAnotherBuild("ENGINE", "RELEASE"));
   }
   const RunOptions options = ReadSentOptions(line);
-  if (const std::string keys = line.value("keys", ""); !keys.empty()) {
-    BorrowKeySet(options.data.keys_file, keys);
+  try {
+    TakeInputs(line, options);
+  } catch (const Error& e) {
+    return refuse(e.what());
   }
   if (line.contains("check")) return ServeCheck(options, line["check"], to_parent);
   const SentPlan sent = ReadPlan(line.at("plan"));
@@ -224,9 +235,12 @@ void Serve(ParentLines* parent, int to_parent) {
 }  // namespace
 
 json SentRun(const RunOptions& options, const RunPlan& plan) {
+  const LentKeys keys = LendKeys(options.data.keys_file);
   return {{"commit", ThisBuild().commit},
           {"options", OptionsJson(options)},
-          {"keys", LendKeySet(options.data.keys_file)},
+          {"keys", keys.file},
+          {"keys_hash", keys.hash},
+          {"trace", KnownTrace(TraceOf(options))},
           {"plan",
            {{"phases", plan.phases},
             {"threads", plan.threads},
@@ -236,6 +250,7 @@ json SentRun(const RunOptions& options, const RunPlan& plan) {
             {"exclusive_device", plan.exclusive_device},
             {"in_slices", plan.in_slices},
             {"population", plan.population},
+            {"writing_phases", plan.writing_phases ? json(*plan.writing_phases) : json()},
             {"loader", plan.loader},
             {"budget", plan.budget == nullptr ? "" : plan.budget->path()},
             {"read_limit", plan.read_limit == nullptr ? "" : plan.read_limit->path()},

@@ -3,11 +3,11 @@
 // environment of its own is executed by this program in the same way. The child gets the options
 // and the plan as the first line of its pipe,
 //
-//   {"commit": ..., "options": {...}, "keys": ..., "plan": {...}}
+//   {"commit": ..., "options": {...}, "keys": ..., "keys_hash": ..., "trace": ..., "plan": {...}}
 //
-// and then talks as a forked child does. "keys" is the file of a set of keys (LendKeySet), so that
-// the child has those of its parent. A first line with "check" asks only whether the release
-// accepts the options.
+// and then talks as a forked child does. "keys" and "keys_hash" are LentKeys, and "trace" is what
+// is known of a trace (KnownTrace), so that the child has the keys and the trace of its parent, or
+// refuses the run. A first line with "check" asks only whether the release accepts the options.
 #ifndef TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
 #define TESTBED_TOOLS_RELEASE_RELEASE_PROCESS_H_
 
@@ -42,7 +42,8 @@ inline constexpr char kThisProgram[] = "/proc/self/exe";
 void CheckByRelease(const RunOptions& options, const std::string& where);
 
 // Executes, in the program of a release, the run that is sent through the pipes whose descriptors
-// are words[1] and words[2]. Ends the process.
+// are words[1] and words[2]. Ends the process. Throws Error (kUsage) when a user gave the word
+// kExecuteRun without them.
 [[noreturn]] void ExecuteSentRun(const std::vector<std::string>& words);
 
 }  // namespace testbed

@@ -62,11 +62,9 @@ std::optional<Answer> CompareMetric(const DocumentCell& first, const DocumentCel
 // Returns whether each run of both cells had enough operations for the metric, where it is a
 // percentile.
 bool HadEnough(const DocumentCell& first, const DocumentCell& second, const std::string& metric) {
-  static const std::map<std::string, double> kShares = {
-      {"p50", 0.5}, {"p99", 0.99}, {"p999", 0.999}};
-  const auto share = kShares.find(metric);
-  const double operations = std::min(first.least_operations, second.least_operations);
-  return share == kShares.end() || TellsPercentile(operations, share->second);
+  const double share = PercentileShare(metric);
+  return share == 0 ||
+         TellsPercentile(std::min(first.least_operations, second.least_operations), share);
 }
 
 // Judges a condition in all cells, in each as one of the cells and conditions (JudgeOneOf). In
@@ -194,8 +192,8 @@ std::string LackedLines(const LackedMetric& lacked, size_t cells) {
   for (const auto& [which, n] :
        {std::pair("first", lacked.in_first), std::pair("second", lacked.in_second)}) {
     if (n == 0) continue;
-    text += fmt::format("{} was measured on the {} side alone in {} of {} cells\n", lacked.metric,
-                        which, n, cells);
+    text += fmt::format("{} was measured on the {} side alone in {} of {}\n", lacked.metric, which,
+                        n, Counted(cells, "cell"));
   }
   return text;
 }
@@ -217,8 +215,8 @@ std::string FailedRunsLine(const json& document) {
     if (run.contains("error") && ++failed == 1) why = FigureText(run, "/error/sentence");
   }
   if (failed == 0) return "";
-  return fmt::format("! {} of {} runs failed, so the figures are of what was finished: {}\n",
-                     failed, runs.size(), why);
+  return fmt::format("! {} of {} failed, so the figures are of what was finished: {}\n", failed,
+                     Counted(runs.size(), "run"), why);
 }
 
 ComparedSide SideOf(const json& document) {
@@ -259,8 +257,8 @@ json RowJson(const ComparedRow& row, const CompareTerms& terms) {
 
 const std::vector<std::string>& DefaultCompareMetrics() {
   static const auto* metrics =
-      new std::vector<std::string>({"rate", "p99", "cpu_us", "engine_asks", "engine_misses",
-                                    "device_reads", "device_write_bytes", "size"});
+      new std::vector<std::string>({"rate", "p99", "intended_p99", "cpu_us", "engine_asks",
+                                    "engine_misses", "device_reads", "device_write_bytes", "size"});
   return *metrics;
 }
 

@@ -268,15 +268,16 @@ std::string TermsText(const CompareTerms& terms) {
     std::map<std::string, size_t> lines;  // by name
     for (const Difference& d : *differences) {
       if (++lines[d.name] > kMostValues) continue;
-      const std::string where =
-          d.cells == terms.cells ? "" : fmt::format(" (in {} of {} cells)", d.cells, terms.cells);
+      const std::string where = d.cells == terms.cells ? ""
+                                                       : fmt::format(" (in {} of {})", d.cells,
+                                                                     Counted(terms.cells, "cell"));
       text +=
           fmt::format("{} differs: {}: {} against {}{}\n", what, d.name, d.first, d.second, where);
     }
     for (const auto& [name, n] : lines) {
       if (n <= kMostValues) continue;
-      text +=
-          fmt::format("{} differs: {}: {} other pairs of values\n", what, name, n - kMostValues);
+      text += fmt::format("{} differs: {}: {} of values\n", what, name,
+                          Counted(n - kMostValues, "other pair"));
     }
   }
   for (const std::string& refused : terms.refused_on_both) {

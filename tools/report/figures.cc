@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tools/option_values.h"
 #include "tools/output/json_text.h"
@@ -73,6 +74,11 @@ bool TellsPercentile(double operations, double share) {
   return operations * (1 - share) >= kLeastAbove;
 }
 
+double PercentileShare(const std::string& metric) {
+  const std::string name = metric.substr(metric.find_last_of("._") + 1);
+  return name == "p50" ? 0.5 : name == "p99" ? 0.99 : name == "p999" ? 0.999 : 0;
+}
+
 const json* Cause(const json& phase, const std::string& name) {
   for (const json& cause : phase.at("account").at("causes")) {
     if (cause.at("name") == name) return &cause;
@@ -128,9 +134,15 @@ std::vector<WriteClass> WriteClasses(const json& phase) {
     if (bytes != 0) classes.push_back({name, bytes});
   };
   const double log = KindBytes(phase, "log", true);
-  const double payload = std::min(log, Number(phase, "/account/engine/log_payload_bytes", log));
-  add("log records", payload);
-  add("log padding and rewrites", log - payload);
+  const double counted = Number(phase, "/account/engine/log_payload_bytes");
+  if (std::isnan(counted)) {
+    add("log", log);  // the engine does not count its records
+  } else {
+    const double payload = std::min(log, counted);
+    add("log records", payload);
+    add("log framing, padding and rewrites", log - payload);
+  }
+  add("binary log", KindBytes(phase, "binlog", true));
   double data = KindBytes(phase, "data", true);
   for (const json& cause : phase.at("account").at("causes")) {
     const double bytes = Number(cause, "/kernel_by_kind/data/write_bytes", 0);

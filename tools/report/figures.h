@@ -42,9 +42,13 @@ void ForEachPhase(const nlohmann::json& document, Function function) {
   }
 }
 
-// Returns whether so many operations tell the percentile of this share (0.99 for p99): at least ten
-// of them took longer. Reports have "-" in place of other percentiles.
+// Returns whether this number of operations tells the percentile of this share (0.99 for p99): at
+// least ten of them took longer. Reports have "-" in place of other percentiles.
 bool TellsPercentile(double operations, double share);
+
+// Returns the share of operations below the percentile that a metric is: 0.99 for p99, intended_p99
+// and update.p99. Returns 0 for other metrics.
+double PercentileShare(const std::string& metric);
 
 // Returns the entry of the account's causes with this name; null when there is none.
 const nlohmann::json* Cause(const nlohmann::json& phase, const std::string& name);

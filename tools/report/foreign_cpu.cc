@@ -28,12 +28,17 @@ const json& ListOf(const json& document, const char* name) {
   return found == document.end() ? none : *found;
 }
 
-// Returns the share in `field` of the phase, and the largest share of the hosts where the phase is
-// of several tasks. Returns nothing for a phase whose rate is not reported (a warm-up, a settle),
-// for a phase that was too short, and for documents of older versions.
-std::optional<double> Share(const json& phase, const char* field) {
+// Returns whether the rate of the phase is reported. That of a warm-up or a settle is not.
+bool IsReported(const json& phase) {
   const std::string kind = phase.value("kind", "");
-  if (kind != "load" && kind != "measure") return std::nullopt;
+  return kind == "load" || kind == "measure";
+}
+
+// Returns the share in `field` of the phase, and the largest share of the hosts where the phase is
+// of several tasks. Returns nothing for a phase that is not reported, for one that was too short,
+// and for documents of older versions.
+std::optional<double> Share(const json& phase, const char* field) {
+  if (!IsReported(phase)) return std::nullopt;
   std::optional<double> most = ShareIn(phase, field);
   for (const json& task : ListOf(phase, "tasks")) {
     if (const auto share = ShareIn(task, field)) most = std::max(most.value_or(0), *share);
@@ -41,23 +46,50 @@ std::optional<double> Share(const json& phase, const char* field) {
   return most;
 }
 
-// Returns a line with the largest share and the names of the phases in which it is notable. `says`
-// is a format string with one field, the share in percent.
-std::string NotableLine(const json& document, const char* field, const char* says) {
+// Returns the share of the threads' time in which they prepared operations; nothing for a phase
+// that is not reported, and for documents of older versions.
+std::optional<double> PreparingShare(const json& phase) {
+  const std::optional<double> preparing = ShareIn(phase, "preparing_seconds");
+  double seconds = 0;
+  for (const json& of_thread : ListOf(phase, "thread_seconds")) {
+    seconds += of_thread.is_number() ? of_thread.get<double>() : 0;
+  }
+  if (!IsReported(phase) || !preparing || !(seconds > 0)) return std::nullopt;
+  return *preparing / seconds;
+}
+
+// The phases in which a share is notable, and the largest share.
+struct Notable {
   double most = 0;
   std::vector<std::string> names;  // distinct names, in the order of the phases
+};
+
+// Finds the phases whose share, which `share_of` returns, is `least` or more.
+template <typename ShareOf>
+Notable FindNotable(const json& document, double least, const ShareOf& share_of) {
+  Notable found;
   for (const json& run : ListOf(document, "runs")) {
     for (const json& phase : ListOf(run, "phases")) {
-      const double share = Share(phase, field).value_or(0);
-      if (share < kNotableForeignCpu) continue;
-      most = std::max(most, share);
+      const double share = share_of(phase).value_or(0);
+      if (share < least) continue;
+      found.most = std::max(found.most, share);
       const std::string name = OneLine(phase.value("name", ""));
+      std::vector<std::string>& names = found.names;
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  if (names.empty()) return "";
+  return found;
+}
+
+// Returns a line with the largest share and the names of the phases in which it is notable. `says`
+// is a format string with one field, the share in percent.
+std::string NotableLine(const json& document, const char* field, const char* says) {
+  const Notable found = FindNotable(document, kNotableForeignCpu,
+                                    [field](const json& phase) { return Share(phase, field); });
+  if (found.names.empty()) return "";
   return fmt::format("! {} during {}: rates and times are not the engine's alone\n",
-                     fmt::format(fmt::runtime(says), most * 100), fmt::join(names, ", "));
+                     fmt::format(fmt::runtime(says), found.most * 100),
+                     fmt::join(found.names, ", "));
 }
 
 }  // namespace
@@ -70,14 +102,33 @@ std::optional<double> MostForeignCpu(const json& run) {
   return most;
 }
 
+bool OfGivenServer(const json& document) {
+  return document.contains("/options/engine_options/connect"_json_pointer);
+}
+
+std::string OtherPrograms(bool given_server) {
+  return given_server ? "other programs, the server of --connect included where it is on this host,"
+                      : "other programs";
+}
+
 std::string ForeignCpuLine(const json& document) {
-  return NotableLine(document, kForeign,
-                     "other programs used up to {:.0f} % of the processors in user mode");
+  const std::string says = OtherPrograms(OfGivenServer(document)) +
+                           " used up to {:.0f} % of the processors in user mode";
+  return NotableLine(document, kForeign, says.c_str());
 }
 
 std::string StealLine(const json& document) {
   return NotableLine(document, "steal_share",
                      "the hypervisor gave up to {:.0f} % of the processors to other machines");
+}
+
+std::string PreparingLine(const json& document) {
+  const Notable found = FindNotable(document, kNotablePreparing, PreparingShare);
+  if (found.names.empty()) return "";
+  return fmt::format(
+      "! the harness itself took up to {:.0f} % of the clients' time during {}, to choose rows and "
+      "make keys and values: ops/s is not the engine's alone\n",
+      found.most * 100, fmt::join(found.names, ", "));
 }
 
 }  // namespace testbed

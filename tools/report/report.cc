@@ -24,6 +24,7 @@
 #include "tools/report/csv.h"
 #include "tools/report/figures.h"
 #include "tools/report/foreign_cpu.h"
+#include "tools/report/remarks.h"
 #include "tools/report/run_tables.h"
 #include "workloads/keys/key_set.h"
 
@@ -31,8 +32,6 @@ namespace testbed {
 namespace {
 
 using nlohmann::json;
-
-constexpr char kSchema[] = "testbed-results/1";
 
 bool RamInForce(const json& document) {
   const json none = json::array();
@@ -59,7 +58,7 @@ std::string DataLine(const json& document) {
     value = fmt::format("{:.1f} (mean, {})", (bytes - keys) / rows, value);
   }
   const double ram = Number(o, "/ram", 0);  // 0: not bounded
-  return fmt::format("{} rows of {} + {} bytes = {}{}; seed {}\n", Whole(rows),
+  return fmt::format("{} of {} + {} bytes = {}{}; seed {}\n", WithNoun(Whole(rows), "row"),
                      of_keys.empty() ? FigureText(o, "/key_size")
                                      : fmt::format("{:.1f} (mean, keys of {})", keys / rows,
                                                    IsKeySet(of_keys) ? of_keys : "a file"),
@@ -139,10 +138,10 @@ std::string EndedLines(const json& document) {
     for (const json& phase : run.at("phases")) {
       if (!phase.contains("ended_because") || phase.at("kind") == "tune") continue;
       text += fmt::format(
-          "{} ended after {} s and {} operations: {}; load more --rows, or give fewer "
+          "{} ended after {} s and {}: {}; load more --rows, or give fewer "
           "--operations or --seconds, or a shorter --warmup\n",
-          RowName(run, phase, ""), Short(Number(phase, "/seconds", 0)), FigureText(phase, "/count"),
-          FigureText(phase, "/ended_because"));
+          RowName(run, phase, ""), Short(Number(phase, "/seconds", 0)),
+          WithNoun(FigureText(phase, "/count"), "operation"), FigureText(phase, "/ended_because"));
     }
   }
   return text;
@@ -185,11 +184,11 @@ std::string ClosureLines(const json& document) {
     const double reads = Number(phase, "/account/device/reads", 0);
     const double writes = Number(phase, "/account/device/writes", 0);
     text += fmt::format(
-        "closure {}: all threads - device = {} of {} reads, {} bytes; {} of {} writes, {} "
-        "bytes{}{}\n",
-        RowName(run, phase, ""), c.at("reads").get<int64_t>(), Whole(reads),
-        c.at("read_bytes").get<int64_t>(), c.at("writes").get<int64_t>(), Whole(writes),
-        c.at("write_bytes").get<int64_t>(),
+        "closure {}: all threads - device = {} of {}, {}; {} of {}, {}{}{}\n",
+        RowName(run, phase, ""), c.at("reads").get<int64_t>(), WithNoun(Whole(reads), "read"),
+        WithNoun(std::to_string(c.at("read_bytes").get<int64_t>()), "byte"),
+        c.at("writes").get<int64_t>(), WithNoun(Whole(writes), "write"),
+        WithNoun(std::to_string(c.at("write_bytes").get<int64_t>()), "byte"),
         c.at("at_rest").get<bool>() ? "" : " (the device was not at rest)",
         phase.contains("grade") ? " (grade " + FigureText(phase, "/grade") + ")" : "");
     const json none = json::array();
@@ -200,9 +199,9 @@ std::string ClosureLines(const json& document) {
     if (other > 0) {
       text += "  of it by threads outside the run:";
       for (const json& f : phase.at("account").at("other_threads")) {
-        text += fmt::format(" {} {} ({} reads, {} writes);", FigureText(f, "/thread"),
-                            FigureText(f, "/kind"), FigureText(f, "/kernel/reads"),
-                            FigureText(f, "/kernel/writes"));
+        text += fmt::format(" {} {} ({}, {});", FigureText(f, "/thread"), FigureText(f, "/kind"),
+                            WithNoun(FigureText(f, "/kernel/reads"), "read"),
+                            WithNoun(FigureText(f, "/kernel/writes"), "write"));
       }
       text.back() = '\n';
     }
@@ -251,31 +250,6 @@ std::string UnansweredLines(const json& document) {
   return text;
 }
 
-// Returns a line for each phase of point reads for which the device read far more than pages and
-// rows have, because the kernel reads ahead around each page fault of a mapping. The rate is then
-// that of the readahead.
-std::string ReadaheadLines(const json& document) {
-  constexpr double kFarMore = 4;
-  const json& o = document.at("options");
-  if (FigureText(o, "/io") != "mmap" || FigureText(o, "/mmap_advice") != "normal") return "";
-  // Values of several sizes have no size in the options.
-  const double mean = Number(document, "/data/value_bytes", 0) / Number(document, "/data/rows", 1);
-  const double row = Number(o, "/key_size", 0) + Number(o, "/value_size", mean);
-  std::string text;
-  ForEachPhase(document, [&](const json& run, const json& phase) {
-    if (phase.at("kind") != "measure" || !phase.contains("operations")) return;
-    const json& operations = phase.at("operations");
-    if (operations.size() != 1 || operations.at(0).at("name") != "point-read") return;
-    const double each = OwnDeviceIo(phase.at("account")).read_bytes / Number(phase, "/count");
-    if (!(each > kFarMore * (Number(o, "/page_size") + row))) return;
-    text += fmt::format(
-        "{}: the device read {} for an operation, as the kernel reads ahead around each page fault "
-        "of a mapping; --mmap-advice random, or a small --readahead, reads the pages asked for\n",
-        RowName(run, phase, ""), Size(each));
-  });
-  return text;
-}
-
 // Returns a line for each open loop whose clients fell behind. One operation of each client may
 // always be due at the end of a phase.
 std::string FellBehindLines(const json& document) {
@@ -286,9 +260,9 @@ std::string FellBehindLines(const json& document) {
     const double undone = Number(phase, "/undone_operations", 0);
     if (undone <= Number(phase, "/threads", 1) || undone < kNotable * due) return;
     text += fmt::format(
-        "! {} fell behind: {} of {} operations due had not begun at the end; latencies from the "
+        "! {} fell behind: {} of {} due had not begun at the end; latencies from the "
         "intended start count what they had waited until then, which is the least that they take\n",
-        RowName(run, phase, ""), Whole(undone), Whole(due));
+        RowName(run, phase, ""), Whole(undone), WithNoun(Whole(due), "operation"));
   });
   return text;
 }
@@ -332,14 +306,14 @@ std::string TasksApartLines(const json& document) {
 }
 
 // Returns a line for each task whose clock moved against that of task 0 during a phase by so much
-// that it shows in the times of the phase.
+// that it shows in the times of the phase. Nobody sets these clocks, but that of a machine that was
+// asleep, or moved to another host, has stood still.
 std::string ClocksApartLines(const json& document) {
   constexpr double kNotable = 0.01;  // share of the phase
   std::string text;
   ForEachPhase(document, [&](const json& run, const json& phase) {
     for (const json& task : phase.value("tasks", json::array())) {
-      const double moved =
-          (Number(task, "/clock_after/offset_us") - Number(task, "/clock_before/offset_us")) / 1e6;
+      const double moved = Number(task, "/drift_us") / 1e6;
       if (!(std::abs(moved) > kNotable * Number(phase, "/seconds"))) continue;
       text += fmt::format(
           "! {}: the clock of task {} on {} moved by {} s against that of task 0, so when it began "
@@ -393,7 +367,7 @@ std::string WhatElse(const std::string& text, const json& document) {
   }
   const std::string schema =
       document.is_object() ? FigureText(document, "/schema") : std::string("-");
-  for (const std::string known : {kSchema, "testbed-ab/1"}) {
+  for (const std::string known : {kResultsSchema, kAbSchema}) {
     if (schema == known || !schema.starts_with(known.substr(0, known.find('/') + 1))) continue;
     return fmt::format("it has the schema {} of another version of testbed, and this one reads {}",
                        schema, known);
@@ -401,7 +375,7 @@ std::string WhatElse(const std::string& text, const json& document) {
   if (schema.starts_with("testbed-")) {
     return fmt::format("it is a document of testbed, of the schema {}, but not of a run", schema);
   }
-  return "it is JSON of another program: its \"schema\" is not " + std::string(kSchema);
+  return "it is JSON of another program: its \"schema\" is not " + std::string(kResultsSchema);
 }
 
 }  // namespace
@@ -421,9 +395,10 @@ std::vector<std::string> FailedRunLines(const json& document) {
 }
 
 std::string Doubts(const json& document) {
-  std::string text = ForeignCpuLine(document) + StealLine(document) + FellBehindLines(document) +
-                     OtherAnswersLines(document) + UnansweredLines(document) +
-                     TasksApartLines(document) + ClocksApartLines(document);
+  std::string text = ForeignCpuLine(document) + StealLine(document) + PreparingLine(document) +
+                     FellBehindLines(document) + OtherAnswersLines(document) +
+                     UnansweredLines(document) + TasksApartLines(document) +
+                     ClocksApartLines(document);
   const json none = json::array();
   for (const json& setting : document.value("not_in_force", none)) {
     text += fmt::format("! --{} is not in force: {}\n", FigureText(setting, "/option"),
@@ -442,7 +417,7 @@ std::string Doubts(const json& document) {
 
 std::string Remarks(const json& document) {
   return FoundRateLines(document) + EndedLines(document) + ReadaheadLines(document) +
-         ClosedLoopLine(document);
+         LogPartsLine(document) + ChecksLine(document) + ClosedLoopLine(document);
 }
 
 std::string ReportText(const json& document, const ReportStyle& style) {
@@ -452,14 +427,12 @@ std::string ReportText(const json& document, const ReportStyle& style) {
   std::string tables;
   for (const Table& table : RunTables(document)) {
     if (table.empty()) continue;
-    tables += style.markdown ? table.Markdown(style.wide)
-                             : table.Text(style.wide ? SIZE_MAX : Table::kNarrow);
+    tables += style.markdown ? table.Markdown(style.wide) : table.Text(style.most());
   }
   std::string foot = Remarks(document) + ClosureLines(document) + NoteLines(document);
   if (document.value("partial", false)) foot += "PARTIAL: a run was interrupted\n";
   if (style.markdown) return Fenced(head) + "\n" + tables + Fenced(foot);
-  const size_t most = style.wide ? SIZE_MAX : Table::kNarrow;
-  return Wrapped(head, most) + tables + Wrapped(foot, most);
+  return Wrapped(head, style.most()) + tables + Wrapped(foot, style.most());
 }
 
 void CheckRoomForDocument(const std::string& path, uint64_t bytes, const std::string& meminfo) {
@@ -480,7 +453,7 @@ DocumentFile ReadDocumentFile(const std::string& path) {
     throw Error(Error::kUsage,
                 fmt::format("{} is a directory; give a file written by --json in it", path));
   }
-  // What is no regular file has no size, and one that is too long is refused by its reader.
+  // Only a regular file has a size. The reader refuses one of more than kMostDocumentBytes.
   constexpr uint64_t kLong = 64 << 20;
   const uint64_t bytes = std::filesystem::file_size(path, none);
   if (!none && bytes > kLong && bytes <= kMostDocumentBytes) {
@@ -502,7 +475,7 @@ DocumentFile ReadDocumentFile(const std::string& path) {
 json ResultsOf(DocumentFile file) {
   json& document = file.document;
   if (document.is_discarded() || !document.is_object() ||
-      document.value("schema", json()) != kSchema) {
+      document.value("schema", json()) != kResultsSchema) {
     throw Error(Error::kUsage, fmt::format("{} is not a results file of this version: {}",
                                            file.path, WhatElse(file.text, document)));
   }

@@ -13,6 +13,9 @@
 
 namespace testbed {
 
+// The schemas of the documents that runs and `testbed ab` write, and that this version reads.
+inline constexpr char kResultsSchema[] = "testbed-results/1", kAbSchema[] = "testbed-ab/1";
+
 // Throws json::exception when the document lacks a part that every one has (ReadResults checks).
 std::string ReportText(const nlohmann::json& document, const ReportStyle& style = {});
 
@@ -20,12 +23,13 @@ std::string ReportText(const nlohmann::json& document, const ReportStyle& style 
 // are only the phases that it had finished. Throws as ReportText does.
 std::vector<std::string> FailedRunLines(const nlohmann::json& document);
 // Returns the lines of the report that say what makes the figures of the document doubtful, each
-// with "! " before it: other programs or virtual machines used the processors, clients fell behind
-// their rate, a setting is not in force, a replay ran on another database, tasks of the run did not
-// work at the same time, or the budget covers the database itself. Throws as ReportText does.
+// with "! " before it: other programs or virtual machines used the processors, the harness took
+// much of the clients' time, clients fell behind their rate, operations got no answer, a setting is
+// not in force, a replay ran on another database, tasks of the run did not work at the same time,
+// the clock of a task moved, or the budget covers the database itself. Throws as ReportText does.
 std::string Doubts(const nlohmann::json& document);
-// Returns the lines of the report on how to read its figures: the rates that searches found, phases
-// that ended early by themselves, and that a loop was closed. Throws as ReportText does.
+// Returns the lines on how to read the figures: the rates that searches found, phases that ended
+// early, readahead around page faults, and that a loop was closed. Throws as ReportText does.
 std::string Remarks(const nlohmann::json& document);
 
 // A file that a user names for a report. It is read once, because a pipe gives its text only once,

@@ -21,8 +21,8 @@
 #include "tools/live/series_text.h"
 #include "tools/output/output_file.h"
 #include "tools/output/table.h"
-#include "tools/report/columns.h"
 #include "tools/report/csv.h"
+#include "tools/report/explain/columns.h"
 #include "tools/report/report.h"
 #include "tools/results/sources.h"
 
@@ -38,7 +38,7 @@ constexpr char kReportExamples[] =
     "  testbed report *.json --csv >runs.csv\n"
     "      a row for each run, phase and operation, with settings and machine as columns\n"
     "  testbed report testbed-read-size-tiny\n"
-    "      the tables of an experiment\n"
+    "      the tables of an experiment and its findings; --wide has all columns, as when it ran\n"
     "  testbed report run.json --series\n"
     "      the rate and the tail latency of each second as curves, the stalls and the worst "
     "seconds\n"
@@ -57,6 +57,8 @@ constexpr char kExplainExamples[] =
     "  testbed explain 'kernel B/read'\n"
     "  testbed explain memory\n"
     "      all columns of the memory table\n"
+    "  testbed explain closure\n"
+    "      a word of the lines below the tables; labels of rows and causes are such words, too\n"
     "  testbed explain\n";
 
 struct TextForms {
@@ -190,9 +192,9 @@ void AddExplainCommand(CLI::App& app, std::function<int()>* command) {
   auto what = std::make_shared<std::string>();
   auto markdown = std::make_shared<bool>(false);
   CLI::App* explain =
-      app.add_subcommand("explain", "Say what a column or a table of a report means");
+      app.add_subcommand("explain", "Say what a column, a table or a word of a report means");
   explain->footer(kExplainExamples);
-  explain->add_option("what", *what, "A column or a table, or a part of its name [all]");
+  explain->add_option("what", *what, "A column, a table or a word, or a part of it [all]");
   explain->add_flag("--markdown", *markdown, "Print all explanations as a Markdown page");
   explain->callback([what, markdown, command] {
     *command = [what, markdown] {

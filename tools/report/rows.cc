@@ -85,10 +85,9 @@ void AddOperation(std::vector<RowColumn>* columns) {
   columns->push_back({"operation", ColumnOf::kOperation, "/name"});
   AddBelow(ColumnOf::kOperation, "", {"count", "rate"}, columns);
   for (const char* latency : {"/latency_us", "/latency_from_intended_us"}) {
-    AddBelow(ColumnOf::kOperation, latency, {"mean", "p50", "p90", "p99", "p999", "p9999", "max"},
-             columns);
+    AddBelow(ColumnOf::kOperation, latency,
+             {"mean", "p50", "p90", "p99", "p999", "p9999", "max", "count"}, columns);
   }
-  AddBelow(ColumnOf::kOperation, "/latency_from_intended_us", {"count"}, columns);
   AddBelow(ColumnOf::kCause, "/file", {"reads", "read_bytes", "writes", "write_bytes", "syncs"},
            columns);
   AddBelow(ColumnOf::kCause, "/kernel",
@@ -120,6 +119,7 @@ void AddPhase(std::vector<RowColumn>* columns) {
               "user_bytes_written",
               "verified",
               "wrong",
+              "preparing_seconds",
               "target_rate",
               "clients_rate",
               "backlog_seconds",

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "tools/database/database_files.h"
 #include "tools/database/database_rows.h"
 #include "tools/report/figures.h"
 #include "tools/report/insert_benchmark_metrics.h"
@@ -42,16 +43,18 @@ std::string Percentile(const json& op, const char* name, double share,
 }
 
 Table RateTable(const json& document) {
-  Table table("Operations",
-              {"phase", "count", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us", "max us",
-               "cpu us/op", "harness ns/op", "foreign cpu", "steady", "checked", "wrong"});
-  table.Wide({"harness ns/op", "foreign cpu", "checked", "wrong"}).Keep({"steady"});
+  Table table("Operations", {"phase", "count", "ops/s", "mean us", "p50 us", "p99 us", "p99.9 us",
+                             "max us", "cpu us/op", "prepare ns/op", "harness ns/op", "foreign cpu",
+                             "steady", "checked", "wrong"});
+  table.Wide({"prepare ns/op", "harness ns/op", "foreign cpu", "checked", "wrong"})
+      .Keep({"steady"});
   ForEachPhase(document, [&](const json& run, const json& phase) {
     const double cpu = Number(phase, "/account/cpu_user_seconds", 0) +
                        Number(phase, "/account/cpu_system_seconds", 0);
     if (!phase.contains("operations")) return;
     const std::vector<std::string> of_phase = {
         Short(cpu * 1e6 / Number(phase, "/count")),
+        Short(Number(phase, "/preparing_seconds") * 1e9 / Number(phase, "/count")),
         Short(Number(run, "/accounting/harness_ns_per_operation")),
         Percent(Number(phase, "/foreign_cpu_share")),
         Steadiness(phase.at("steady").at("rate")),
@@ -236,15 +239,13 @@ Table TaskTable(const json& document) {
                          ? Number(task, std::string("/latency_us/") + name)
                          : NAN);
       };
-      const double before = Number(task, "/clock_before/offset_us");
-      table.Row({RowName(run, phase, "") + ": " + Whole(Number(task, "/task")),
-                 OneLine(FigureText(task, "/host")), Whole(Number(task, "/threads")),
-                 Whole(operations), Short(Number(task, "/rate")), percentile("p50", 0.5),
-                 percentile("p99", 0.99),
-                 Short(operations > 0 ? Number(task, "/latency_us/max") : NAN),
-                 Short(Number(task, "/began_late_us")), Short(before),
-                 Short(Number(task, "/clock_before/error_us")),
-                 Short(Number(task, "/clock_after/offset_us") - before)});
+      table.Row(
+          {RowName(run, phase, "") + ": " + Whole(Number(task, "/task")),
+           OneLine(FigureText(task, "/host")), Whole(Number(task, "/threads")), Whole(operations),
+           Short(Number(task, "/rate")), percentile("p50", 0.5), percentile("p99", 0.99),
+           Short(operations > 0 ? Number(task, "/latency_us/max") : NAN),
+           Short(Number(task, "/began_late_us")), Short(Number(task, "/clock_before/offset_us")),
+           Short(Number(task, "/clock_before/error_us")), Short(Number(task, "/drift_us"))});
     }
   });
   return table;
@@ -339,12 +340,16 @@ Table MemoryTable(const json& document) {
   return table;
 }
 
-// Returns whether the phase may have stored values of other sizes than the load: mixgraph draws
-// their sizes, and a trace has its own.
-bool StoresOtherSizes(const json& phase) {
+// Returns whether the mean size of the rows may be another since the phase: mixgraph draws sizes of
+// values, a trace has its own, and of rows of several sizes some may be erased. The options give
+// several sizes as text.
+bool ChangesRowSizes(const json& document, const json& phase) {
+  const json sizes = document.value("/options/value_size"_json_pointer, json());
   return Number(phase, "/details/mean_value_bytes", 0) > 0 ||
          (phase.contains("/details/trace"_json_pointer) &&
-          Number(phase, "/user_bytes_written", 0) > 0);
+          Number(phase, "/user_bytes_written", 0) > 0) ||
+         (sizes.is_string() && phase.contains("operations") &&
+          Number(phase, "/rows_erased", 1) > 0);
 }
 
 Table DatabaseTable(const json& document) {
@@ -353,10 +358,10 @@ Table DatabaseTable(const json& document) {
   std::map<const json*, double> rows, row_bytes;  // after each phase
   for (const json& run : document.at("runs")) {
     const std::vector<std::optional<double>> after = RowsAfterPhases(document, run);
-    double row = MeanRowBytes(document).value_or(NAN);
+    double row = HasOtherSizes(run) ? NAN : MeanRowBytes(document).value_or(NAN);
     for (size_t i = 0; i < after.size(); ++i) {
       const json& phase = run.at("phases")[i];
-      if (StoresOtherSizes(phase)) row = NAN;
+      if (ChangesRowSizes(document, phase)) row = NAN;
       rows[&phase] = after[i].value_or(NAN);
       row_bytes[&phase] = row;
     }

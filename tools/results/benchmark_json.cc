@@ -184,7 +184,7 @@ json BenchmarkJson(const QueryAnswer& answer) {
                 "choose others by --where");
   }
   BenchmarkNames names(rows, VaryingColumns(rows, benchmarked));
-  std::vector<std::string> order;                      // of the names
+  std::vector<std::string> order;                      // names, in the order of the rows
   std::map<std::string, std::vector<size_t>> by_name;  // rows
   for (const size_t r : benchmarked) {
     const std::string name = names.Next(r);

@@ -13,15 +13,16 @@ namespace testbed {
 // for each operation of a phase that loads or measures.
 //
 // - "name" is ENGINE/PHASE/OPERATION/threads:N (the operation is left out when it is called as the
-//   phase), then "phase:K" for the K-th phase of this name in a run, from 2, and OPTION:VALUE for
-//   each option that has several values among the rows. Rows of one name are its repetitions.
+//   phase), then "phase:K" for the K-th phase of this name in a run, from 2, and NAME:VALUE for
+//   each option that has several values among the rows, and likewise for the host, the engine's
+//   version and the build's commit. Rows of one name are its repetitions.
 // - "iterations" is the count; "real_time" the mean latency, "cpu_time" the processor time of the
-//   process by operation of the phase, both in us; "items_per_second" the rate of all clients.
+//   run by operation of the phase, both in us; "items_per_second" the rate of all clients.
 // - Other numbers are counters: percentiles of the latency, and reads and bytes per operation. What
 //   is not known is left out.
 //
 // `rows` are in the order of their documents, runs and phases. Throws Error (kUsage) when no row
-// has a latency.
+// has a latency from a finished phase of a run that did not fail.
 nlohmann::json BenchmarkJson(const QueryAnswer& rows);
 
 }  // namespace testbed

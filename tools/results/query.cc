@@ -30,9 +30,8 @@ std::string TableCell(const json& value) {
 
 }  // namespace
 
-QueryAnswer AskStore(const std::string& path, const std::string& sql) {
-  const auto file = OpenStore(path);
-  const auto statement = file->Prepare(sql);
+QueryAnswer Ask(SqliteFile* store, const std::string& sql) {
+  const auto statement = store->Prepare(sql);
   QueryAnswer answer{statement->columns(), {}};
   while (statement->Step()) {
     std::vector<json>& row = answer.rows.emplace_back();
@@ -40,6 +39,10 @@ QueryAnswer AskStore(const std::string& path, const std::string& sql) {
     for (size_t c = 0; c < answer.columns.size(); ++c) row.push_back(statement->Value(c));
   }
   return answer;
+}
+
+QueryAnswer AskStore(const std::string& path, const std::string& sql) {
+  return Ask(OpenStore(path).get(), sql);
 }
 
 std::string AnswerTable(const QueryAnswer& answer, size_t most) {
@@ -51,8 +54,7 @@ std::string AnswerTable(const QueryAnswer& answer, size_t most) {
       if (row[c].is_string()) words.insert(c);
     }
   }
-  Table table(fmt::format("{} row{}", answer.rows.size(), answer.rows.size() == 1 ? "" : "s"),
-              names);
+  Table table(Counted(answer.rows.size(), "row"), names);
   table.Words(std::move(words));
   for (const std::vector<json>& row : answer.rows) {
     std::vector<std::string> cells;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/results/sqlite_file.h"
+
 namespace testbed {
 
 struct QueryAnswer {
@@ -20,7 +22,10 @@ struct QueryAnswer {
   std::vector<std::vector<nlohmann::json>> rows;  // null, numbers and texts
 };
 
-// Returns the rows that the SQL selects. Throws Error as OpenStore and SqliteFile do.
+// Returns the rows that the SQL selects. Throws Error as SqliteFile does.
+QueryAnswer Ask(SqliteFile* store, const std::string& sql);
+
+// Opens the store for one question. Throws Error as OpenStore does, too.
 QueryAnswer AskStore(const std::string& path, const std::string& sql);
 
 // Returns an aligned table, texts to the left and numbers to the right. With `most`, columns that

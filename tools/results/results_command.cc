@@ -105,7 +105,7 @@ int AddToStore(const ResultsWords& words) {
   ProgressLine progress("results add", {});
   const std::vector<ResultsSource> sources =
       FindSources(words.paths, [&progress](size_t done, size_t all) {
-        progress.Say(fmt::format("{} of {} documents read", done, all));
+        progress.Say(fmt::format("{} of {} read", done, Counted(all, "document")));
       });
   if (StopRequested()) return kInterrupted;
   ResultsStore store(words.store);
@@ -113,14 +113,15 @@ int AddToStore(const ResultsWords& words) {
   size_t seen = 0;
   for (const ResultsSource& source : sources) {
     if (StopRequested()) break;
-    progress.Say(fmt::format("{} of {} documents added", seen, sources.size()));
+    progress.Say(fmt::format("{} of {} added", seen, Counted(sources.size(), "document")));
     added += store.Add(
         {source.Document(), source.path, source.experiment, source.scale, source.metrics});
     ++seen;
   }
   progress.Clear();
-  fmt::print("{}: {} of {} documents added, with {} runs, {} rows of results and {} of series\n",
-             words.store, added.documents, sources.size(), added.runs, added.results, added.series);
+  fmt::print("{}: {} of {} added, with {}, {} of results and {} of series\n", words.store,
+             added.documents, Counted(sources.size(), "document"), Counted(added.runs, "run"),
+             Counted(added.results, "row"), Count(added.series));
   if (const size_t known = seen - added.documents; known != 0) {
     fmt::print("{} {} there already\n", known, known == 1 ? "was" : "were");
   }
@@ -216,18 +217,20 @@ int ExportStore(const ResultsWords& words) {
   }
   CheckExport(words);
   CheckWhere(words);
+  auto store = OpenStore(words.store);                     // all tables are of one state
   std::vector<std::pair<std::string, std::string>> files;  // names and contents
   if (!words.csv.empty()) {
     for (const auto& [table, columns] : StoreColumns()) {
       files.emplace_back(ExportFile(words, table),
-                         AnswerCsv(AskStore(words.store, ExportSql(table, words.where))));
+                         AnswerCsv(Ask(store.get(), ExportSql(table, words.where))));
     }
   }
   std::string benchmark;
   if (!words.benchmark.empty()) {
-    const json document = BenchmarkJson(AskStore(words.store, ExportSql("results", words.where)));
+    const json document = BenchmarkJson(Ask(store.get(), ExportSql("results", words.where)));
     benchmark = JsonText(document, 2) + "\n";
   }
+  store.reset();
   if (!words.csv.empty()) MakeOutputDirectory("--csv", words.csv);
   std::string said;
   for (const auto& [file, text] : files) {
@@ -320,7 +323,7 @@ struct ResultsCommands {
            "--store",
            [words = words](const std::string& text) {
              if (text.empty() || text == "-") {
-               RefuseValue("--store", text.empty() ? "''" : text, "the name of a file");
+               RefuseValue("--store", text, "the name of a file");
              }
              words->store = text;
            },
@@ -351,11 +354,15 @@ void AddExportCommand(const ResultsCommands& commands) {
       kResultsExportExamples, ExportStore);
   commands.AddStoreOption(exported);
   exported
-      ->add_option(
-          "--where", words->where,
+      ->add_option_function<std::string>(
+          "--where",
+          [words](const std::string& text) {
+            if (text.empty()) RefuseValue("--where", text, "a condition in SQL");
+            words->where = text;
+          },
           "Rows of the table results for which this SQL is true, and their documents [all]")
       ->type_name("CONDITION");
-  exported->add_option("--csv", words->csv, "Directory for a file of each table")->type_name("DIR");
+  AddDirectoryOption(*exported, "--csv", &words->csv, "Directory for a file of each table");
   AddFileOption(*exported, "--benchmark", &words->benchmark,
                 "Write a file for compare.py of google-benchmark; - is standard output");
 }

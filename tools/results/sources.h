@@ -32,11 +32,12 @@ struct ResultsSource {
 };
 
 // Returns the results that the paths stand for: a results file is itself; the directory of an
-// experiment's results stands for its finished cells and the loads that they share; another
-// directory for each results file in it. Each document has been read once and is a whole results
-// document. Throws Error (kUsage) when a path stands for no results file, or for a file that is not
-// a whole results document; the message names the first such path. `progress`, if given, is called
-// with the number of documents read so far and the number of all.
+// experiment's results stands for its finished cells, the failed runs of the others, and the loads
+// that cells share; another directory for each results file in it. Each document has been read once
+// and is a whole results document, unless the user asked to stop meanwhile. Throws Error (kUsage)
+// when a path stands for no results file, or for a file that is not a whole results document; the
+// message names the first such path. `progress`, if given, is called with the number of documents
+// read so far and the number of all.
 std::vector<ResultsSource> FindSources(
     const std::vector<std::string>& paths,
     const std::function<void(size_t done, size_t all)>& progress = {});

@@ -20,6 +20,12 @@ namespace {
 
 using nlohmann::json;
 
+[[noreturn]] void RefuseChange(const std::string& why) {
+  throw Error(
+      Error::kUsage,
+      fmt::format("the SQL is not accepted ({}): only SELECT is, which changes nothing", why));
+}
+
 // Throws the Error for SQLite's last failure on the connection, with a sentence for the user.
 [[noreturn]] void FailSqlite(sqlite3* db, const std::string& path) {
   const std::string why = OneLine(::sqlite3_errmsg(db));
@@ -46,9 +52,7 @@ using nlohmann::json;
     case SQLITE_INTERRUPT:
       throw Error(Error::kRun, "stopped, as was asked");
     case SQLITE_AUTH:
-      throw Error(
-          Error::kUsage,
-          fmt::format("the SQL is not accepted ({}): only SELECT is, which changes nothing", why));
+      RefuseChange(why);
     default:
       throw Error(Error::kUsage, fmt::format("the SQL is not accepted: {}{}", why,
                                              why.starts_with("no such column")
@@ -179,7 +183,9 @@ class OpenFile final : public SqliteFile {
   void AdmitReadingAlone() {
     ::sqlite3_exec(db_, "SELECT 1 FROM json_each('[]'), json_tree('[]')", nullptr, nullptr,
                    nullptr);
+    ::sqlite3_exec(db_, "BEGIN", nullptr, nullptr, nullptr);  // all statements see one state
     ::sqlite3_set_authorizer(db_, &AdmitReading, nullptr);
+    reads_alone_ = true;
   }
 
   // Reads the schema; returns SQLite's extended error code.
@@ -214,7 +220,12 @@ class OpenFile final : public SqliteFile {
       if (::sqlite3_prepare_v2(db_, sql, -1, &statement, rest) != SQLITE_OK) {
         FailSqlite(db_, path_);
       }
-      if (statement != nullptr) return std::make_unique<OpenStatement>(db_, path_, statement);
+      if (statement != nullptr) {
+        auto open = std::make_unique<OpenStatement>(db_, path_, statement);
+        // The authorizer is not asked about VACUUM.
+        if (reads_alone_ && ::sqlite3_stmt_readonly(statement) == 0) RefuseChange("it may write");
+        return open;
+      }
       if (*rest == sql) break;
       sql = *rest;
     }
@@ -224,6 +235,7 @@ class OpenFile final : public SqliteFile {
 
   const std::string path_;
   sqlite3* db_ = nullptr;
+  bool reads_alone_ = false;
 };
 
 }  // namespace

@@ -45,7 +45,9 @@ class SqliteStatement {
 class SqliteFile {
  public:
   enum class Access : uint8_t {
-    kRead,   // SELECT and EXPLAIN alone are accepted; the file must exist
+    // SQL that changes something is refused, and the file must exist. All statements see the file
+    // as it was at the first one, and until it is closed no other process can change it.
+    kRead,
     kWrite,  // the file is made when there is none
   };
   static constexpr int kBusySeconds = 10;

@@ -16,8 +16,8 @@
 // testbed gets the columns that it lacks; one whose columns have another meaning has another
 // version and is refused.
 //
-// Not thread-safe. Functions throw Error: kUsage for what is no store, kIo when it cannot be read
-// or written, and what SqliteFile throws.
+// Not thread-safe. Functions throw Error: kUsage for what is no store or may not be written, kIo
+// when reading or writing fails, and what SqliteFile throws.
 #ifndef TESTBED_TOOLS_RESULTS_STORE_H_
 #define TESTBED_TOOLS_RESULTS_STORE_H_
 
@@ -48,7 +48,7 @@ struct StoredDocument {
   const nlohmann::json& document;
   std::string path = {};                    // the file that it was read from
   std::string experiment = {}, scale = {};  // empty unless it is of an experiment
-  std::vector<CellMetric> metrics = {};     // of its cell in the experiment
+  std::vector<CellMetric> metrics = {};     // metrics of its cell in the experiment
 };
 
 // The numbers of rows that were added.
@@ -80,7 +80,7 @@ class ResultsStore {
   std::map<std::string, std::unique_ptr<SqliteStatement>> inserts_;  // by table
 };
 
-// Opens a store to read from it.
+// Opens a store to read from it. Throws Error (kUsage) when `path` holds no store with results.
 std::unique_ptr<SqliteFile> OpenStore(const std::string& path);
 
 }  // namespace testbed

@@ -144,6 +144,11 @@ json AccountJson(const PhaseAccount& account) {
     }
   }
   if (!account.addresses.empty()) j["addresses"] = AddressCountersJson(account.addresses);
+  if (account.checks) {
+    j["checks"] = {{"count", account.checks->checks},
+                   {"block_requests", account.checks->requests},
+                   {"block_misses", account.checks->misses}};
+  }
   if (account.log) j["log"] = LogJson(*account.log, account.counts_in_kernel);
   if (account.device) j["device"] = ToJson(*account.device);
   if (account.closure) {

@@ -13,8 +13,8 @@ namespace testbed {
 struct Readahead2014 {
   struct Setting {
     uint64_t read_ahead_kb = 0;
-    uint64_t reads = 0, read_bytes = 0;  // of the second half of the phase
-    double operations = 0;               // of the second half of the phase
+    uint64_t reads = 0, read_bytes = 0;  // counts of the second half of the phase
+    double operations = 0;               // counts of the second half of the phase
   };
   uint64_t reads_recorded = 0;
   uint64_t reads_dropped = 0;  // there was no room to record them

@@ -69,12 +69,14 @@ void ReadaheadModel::Window(uint32_t file, FileState* ra, int64_t page) {
 void ReadaheadModel::OnDemand(uint32_t file, FileState* ra, int64_t page, int64_t wanted) {
   const bool expected = ra->size != 0 && (page == ra->start + ra->size - ra->async_size ||
                                           page == ra->start + ra->size);
+  // The kernel subtracts without a sign: a page before the last one does not follow it.
+  const bool follows = static_cast<uint64_t>(page - ra->previous) <= 1;
   if (page != 0 && expected) {
     ra->start += ra->size;
     ra->size = NextWindow(ra->size, window_);
     ra->async_size = ra->size;
     Window(file, ra, page);
-  } else if (page == 0 || wanted > window_ || page - ra->previous <= 1) {
+  } else if (page == 0 || wanted > window_ || follows) {
     ra->start = page;
     ra->size = FirstWindow(wanted, window_);
     ra->async_size = ra->size > wanted ? ra->size - wanted : ra->size;

@@ -10,12 +10,14 @@
 #include "device/os/run_cpu.h"
 #include "engines/elsewhere.h"
 #include "engines/registry.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 
 RunAccount::RunAccount(const RunOptions& options, const RunPlan& plan)
     : options_(options), plan_(plan) {
   device_ = BlockDevice::Find(plan_.engine_dir);
+  if (device_) why_not_covered_ = WhyNotCovered(*device_, plan_.engine_dir);
   if (options_.account >= AccountDepth::kKernel && device_) {
     // A workload runs two threads for a client at most.
     kernel_ = KernelAccount::Start(
@@ -45,9 +47,8 @@ InForce RunAccount::InForceHere() const {
   }
   if (kernel_ && kernel_->Refused() != 0) {
     in_force.not_charged.push_back(fmt::format(
-        "{} threads of the run were more than the kernel account has slots for, and are counted by "
-        "their names, as another program's",
-        kernel_->Refused()));
+        "the kernel account had no slot for {} of the run, counted by name as another program's",
+        Counted(kernel_->Refused(), "thread")));
   }
   if (kernel_ && !plan_.exclusive_device) {
     for (const std::string& name : RegisteredAmong(ThreadsOfOtherPrograms())) {
@@ -62,10 +63,7 @@ InForce RunAccount::InForceHere() const {
         "the server that runs already (connect) does the work, and whether its files lie on the "
         "counted device is not known");
   }
-  if (device_) {
-    const std::string why = WhyNotCovered(*device_);
-    if (!why.empty()) in_force.not_covered.push_back(why);
-  }
+  if (!why_not_covered_.empty()) in_force.not_covered.push_back(why_not_covered_);
   return in_force;
 }
 

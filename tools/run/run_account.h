@@ -44,7 +44,7 @@ class RunAccount {
   const RunPlan& plan_;
   std::optional<BlockDevice> device_;
   std::unique_ptr<KernelAccount> kernel_;
-  std::string why_no_kernel_;
+  std::string why_no_kernel_, why_not_covered_;
 };
 
 }  // namespace testbed

@@ -85,8 +85,8 @@ int Refused(const RunOptions& options, const std::string& dir, int fd) {
   } catch (const Error& error) {
     const std::string_view sentence = error.what();
     if (error.kind() != Error::kUsage) return 0;
-    // A given server has the database that --fresh is to replace. The run itself does, as it must
-    // not be lost when another check refuses the run.
+    // A given server still has the database that --fresh is to replace. The run itself replaces it
+    // after all checks, so that a run that another check refuses does not lose it.
     if (options.fresh && error.code() == EEXIST) return 0;
     if (::write(fd, sentence.data(), sentence.size()) < 0) return 1;
   } catch (const std::exception&) {
@@ -130,6 +130,30 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
   CheckReplayedTrace(options);
 }
 
+std::string SameValuesNote(const RunOptions& options,
+                           const std::shared_ptr<const Dataset>& dataset) {
+  if (dataset->min_value_size() >= Dataset::kLeastVersioned) return "";
+  const bool updates =
+      std::any_of(options.workloads.begin(), options.workloads.end(), [&](const std::string& name) {
+        return FindWorkload(name).make(dataset, options.workload)->updates_rows();
+      });
+  if (!updates) return "";
+  return fmt::format(
+      "--value-size {}: a value of 0 or 1 byte is the same in all versions, so an update of its "
+      "row changes nothing, and an engine may leave it out",
+      ValueSizesText(dataset->options()));
+}
+
+Writers WritersOf(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
+  Writers writers;
+  for (const std::string& name : options.workloads) {
+    const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset, options.workload);
+    if (workload->writes()) writers.all.insert(name);
+    if (workload->changes_row_sizes()) writers.of_other_sizes.insert(name);
+  }
+  return writers;
+}
+
 uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
   // A server that runs already keeps its database where it likes.
   const bool here = FindEngine(options.engine_name).capabilities.persistent &&
@@ -153,11 +177,14 @@ void CheckSpace(uint64_t need, const std::string& where, size_t databases) {
                           ShortSize(need), one ? "another --dir" : "begin in another directory"));
 }
 
-InUse UsedByRun(const RunOptions& options) {
+std::string TraceOf(const RunOptions& options) {
   const auto trace = options.workload.extra.find("trace");
+  return trace == options.workload.extra.end() ? "" : trace->second;
+}
+
+InUse UsedByRun(const RunOptions& options) {
   return {.databases = {options.dir},
-          .inputs = {KeySourceFile(options.data.keys_file),
-                     trace == options.workload.extra.end() ? "" : trace->second}};
+          .inputs = {KeySourceFile(options.data.keys_file), TraceOf(options)}};
 }
 
 void TryEngineOptions(const RunOptions& options, const std::string& where) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "tools/options.h"
@@ -18,6 +19,19 @@ namespace testbed {
 // together. The options are resolved.
 void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
+// Returns a sentence for the run's notes when its workloads update rows whose values are too short
+// to differ from version to version; else an empty string. The options are resolved.
+std::string SameValuesNote(const RunOptions& options,
+                           const std::shared_ptr<const Dataset>& dataset);
+
+// The names of workloads of a run.
+struct Writers {
+  std::set<std::string> all;             // those that write
+  std::set<std::string> of_other_sizes;  // those of Workload::changes_row_sizes
+};
+// Returns those of the run's workloads. The options are resolved.
+Writers WritersOf(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
+
 // Returns the bytes that the run's database takes at least in its directory: those of its keys and
 // values. 0 when nothing is kept there, and when it is not known, as of a database that is
 // compressed or loaded from a trace. The options are resolved.
@@ -26,6 +40,9 @@ uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Datas
 // Throws Error (kUsage) when the file system of the directory `where` has less space than `need`
 // bytes, which one database needs, or those of several sides of a comparison together.
 void CheckSpace(uint64_t need, const std::string& where, size_t databases = 1);
+
+// Returns the file of the trace that the run replays; an empty string when it replays none.
+std::string TraceOf(const RunOptions& options);
 
 // Returns the directory and the files that a run with these options uses beside its outputs.
 InUse UsedByRun(const RunOptions& options);

@@ -21,6 +21,7 @@
 #include "tools/output/progress.h"
 #include "tools/rate/rate_text.h"
 #include "tools/run/child/child_run.h"
+#include "tools/run/child/draw_seeds.h"
 #include "tools/run/child/run_rows.h"
 #include "tools/run/memory_watch.h"
 #include "tools/run/run_json.h"
@@ -31,6 +32,7 @@
 #include "workloads/population.h"
 #include "workloads/registry.h"
 #include "workloads/trace/trace_recorder.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed {
 namespace {
@@ -242,6 +244,7 @@ void ChildRun::CheckUnchecked() {
 // Completes a phase that ended at the reading `after`, and sends it to the parent.
 void ChildRun::Finish(const Reading& before, const Reading& after, PhaseRecord* phase) {
   phase->account = meter_->Account(before, after);
+  if (phase->work) phase->account.LeaveOut(phase->work->result.checks);
   if (phase->work && IsOfAllTasks(phase->kind)) GatherTasks(phase);
   account_->GradePhase(phase, &record_.accounting->grade);
   if (!phase->memory) NoteMemory(after, phase);
@@ -365,7 +368,7 @@ void ChildRun::RunWorkload(const std::string& name) {
   if (draws && drawing_++ != 0) {
     // With the same seed it would access the rows of the phase before it, in the same order, and
     // find them cached.
-    workload_options.seed = Mix64(workload_options.seed ^ Mix64(drawing_));
+    workload_options.seed = SeedOfDrawing(workload_options.seed, drawing_);
     workload = info.make(dataset_, workload_options);
   }
   if (!info.loads && options_.drop_caches) DropCaches();
@@ -375,7 +378,7 @@ void ChildRun::RunWorkload(const std::string& name) {
     warmup.operations = 0;
     warmup.seconds = *options_.warmup;
     Measure(name + " warm-up", PhaseKind::kWarmUp, *workload, warmup);
-    workload_options.seed = Mix64(workload_options.seed);  // draws rows other than the warm-up's
+    workload_options.seed = SeedAfterWarmUp(workload_options.seed);
     workload = info.make(dataset_, workload_options);
   }
   if (options_.cache_auto && !info.loads && !stop_()) TuneCache(name);
@@ -428,6 +431,7 @@ void ChildRun::Execute() {
     workload_.population = std::make_shared<Population>(dataset_);
     if (!FindWorkload(plan_.phases.front()).loads) workload_.population->FromJson(plan_.population);
   }
+  workload_.writing_phases = std::make_shared<WritingPhases>(plan_.writing_phases);
   workload_.loader = LoaderOfRun(plan_);
   if (IsGuest()) MeetLoaded();
   OpenEngine();
@@ -457,6 +461,7 @@ void ChildRun::Execute() {
   record_.partial = stop_();
   engine_.reset();
   if (population) record_.population = population->ToJson();
+  record_.writing_phases = workload_.writing_phases->last();
 }
 
 namespace {

@@ -4,8 +4,10 @@
 #ifndef TESTBED_TOOLS_RUN_RUN_CHILD_H_
 #define TESTBED_TOOLS_RUN_RUN_CHILD_H_
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,9 @@ struct RunPlan {
   // The rows that a loaded database holds (workloads/population.h, ToJson). Null when they are not
   // known; then the run counts them before its first phase.
   nlohmann::json population;
+  // The number of the phase that wrote to the database last (workloads/writing_phases.h); nothing
+  // when it is not known. A plan that loads an empty database has 0.
+  std::optional<uint64_t> writing_phases = 0;
   // The workload that loaded the database, of a plan that loads none; empty when it is not known.
   std::string loader;
   // The last phase works in slices, which the parent grants (run_process.h); it then has no warm-up
@@ -67,7 +72,7 @@ bool HasPopulation(const RunPlan& plan);
 // loaded and at rest, and after each slice.
 //
 // The document of a run that came to its end, or was stopped, tells the rows that the database then
-// holds ("population").
+// holds ("population"), and the number of the phase that wrote last ("writing_phases").
 nlohmann::json ExecuteRun(const RunOptions& options, const RunPlan& plan, bool (*stop)(),
                           const RunTalk& talk);
 

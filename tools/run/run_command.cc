@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -28,15 +30,16 @@
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/output/progress.h"
+#include "tools/output/table.h"
 #include "tools/release/build_info.h"
 #include "tools/report/csv.h"
 #include "tools/report/report.h"
 #include "tools/run/run_checks.h"
 #include "tools/run/run_process.h"
 #include "tools/run/surroundings.h"
+#include "tools/run/tasks/recorded_options.h"
 #include "tools/run/tasks/task_join.h"
 #include "tools/unused_options.h"
-#include "tools/workload_defaults.h"
 #include "workloads/dataset.h"
 #include "workloads/registry.h"
 #include "workloads/trace/trace_writer.h"
@@ -72,11 +75,10 @@ json ErrorJson(const std::exception& e) {
 // stops them.
 class Runs {
  public:
-  // `writers` are the names of the workloads that write.
   // `options` are those that `dir` was made with; each load sets its seed in them.
   // `tasks`, which may be null, are those of a run of several.
   Runs(RunOptions* options, const Surroundings& surroundings, DatabaseDir* dir,
-       const std::set<std::string>& writers, TaskGroup* tasks, LiveView* live, json* document)
+       const Writers& writers, TaskGroup* tasks, LiveView* live, json* document)
       : options_(*options),
         seed_(options->data.seed),
         surroundings_(surroundings),
@@ -158,9 +160,10 @@ class Runs {
     return One(std::move(phases), threads, repeat);
   }
 
-  bool Writes(const std::vector<std::string>& phases) const {
+  // Returns whether one of the phases is among the workloads `names`.
+  static bool HasOne(const std::vector<std::string>& phases, const std::set<std::string>& names) {
     return std::any_of(phases.begin(), phases.end(),
-                       [this](const std::string& name) { return writers_.contains(name); });
+                       [&names](const std::string& name) { return names.contains(name); });
   }
 
   // Calls `write`, which writes the database's record, and turns its failure into a note: a full
@@ -197,8 +200,7 @@ class Runs {
     plan.phases = std::move(phases);
     plan.threads = threads;
     plan.repeat = repeat;
-    plan.label =
-        fmt::format("{}, {} thread{}", options_.engine_name, threads, threads == 1 ? "" : "s");
+    plan.label = options_.engine_name + ", " + Counted(threads, "thread");
     plan.engine_dir = dir_.engine_path();
     plan.exclusive_device = surroundings_.exclusive_device();
     // Pages cached before the run are charged to no budget, so the run would get them for free.
@@ -208,30 +210,38 @@ class Runs {
     const std::unique_ptr<ReadLimit> read_limit = surroundings_.NewReadLimit(budget.get());
     plan.read_limit = read_limit.get();
     plan.population = dir_.population();
+    plan.writing_phases = dir_.writing_phases();
     plan.loader = dir_.loader();
     plan.tasks = tasks_;
+    const bool other_sizes = dir_.other_sizes();
     // The record must not claim rows while the run changes them: it may be killed.
-    if (Writes(plan.phases)) dir_.RecordPopulation(nullptr);
+    if (HasOne(plan.phases, writers_.all)) dir_.RecordContents(nullptr, nullptr);
+    if (HasOne(plan.phases, writers_.of_other_sizes)) dir_.RecordOtherSizes(true);
     const auto loaded = [this] { KeepRecord([this] { dir_.RecordLoaded(); }); };
     json run = ExecuteRunInChild(options_, plan, {.enough = {}, .loaded = loaded, .live = live_});
     NoteMovedDirectory(&run);
-    if (run.contains("population")) {
-      KeepRecord([&] { dir_.RecordPopulation(run["population"]); });
+    if (run.contains("writing_phases")) {
+      KeepRecord(
+          [&] { dir_.RecordContents(run.value("population", json()), run["writing_phases"]); });
       run.erase("population");
+      run.erase("writing_phases");
     }
+    if (other_sizes) run[kOtherSizes] = true;
     run["load"] = load_;
     run["seed"] = options_.data.seed;
     const bool go_on = !run.contains("error") && !run.value("partial", false);
     document_["runs"].push_back(std::move(run));
+    const std::string stays = budget != nullptr ? budget->Remove() : "";
+    if (!stays.empty()) document_["notes"].push_back(stays);
     return go_on && !StopRequested();
   }
 
   RunOptions& options_;
-  const uint64_t seed_;                      // of the first load
-  int load_ = 0, threads_ = 1, repeat_ = 0;  // of the run under way
+  const uint64_t seed_;                      // seed of the first load
+  int load_ = 0, threads_ = 1, repeat_ = 0;  // numbers of the run under way
   const Surroundings& surroundings_;
   DatabaseDir& dir_;
-  const std::set<std::string>& writers_;
+  const Writers& writers_;
   TaskGroup* const tasks_;
   LiveView* const live_;
   json& document_;
@@ -249,7 +259,9 @@ void PutBack(const RunOptions& options, DatabaseDir* dir) {
   if (StopRequested()) return;
   dir->RecordLoaded();
   const std::optional<json> record = ReadRecord(options.copy_of);
-  if (record) dir->RecordPopulation(record->value("population", json()));
+  if (!record) return;
+  dir->RecordOtherSizes(HasOtherSizes(*record));
+  dir->RecordContents(record->value("population", json()), record->value("writing_phases", json()));
 }
 
 // Runs one rehearsal of --cache-pct most with the share `cache_pct`, in the run's own directory.
@@ -269,6 +281,7 @@ Rehearsal Rehearse(RunOptions options, const Surroundings& surroundings, Databas
   plan.engine_dir = dir->engine_path();
   if (options.reuse) {
     plan.population = dir->population();
+    plan.writing_phases = dir->writing_phases();
     plan.loader = dir->loader();
     DropPages(plan.engine_dir);
   }
@@ -369,36 +382,11 @@ int ExitCode(const json& document) {
   return document.value("partial", false) ? 130 : 0;
 }
 
-// Returns the options, completed by the defaults of the workloads or, with --reuse, by the record
-// of the database.
-RunOptions WithRecord(RunOptions options, const std::vector<std::string>& words) {
-  if (!options.reuse || options.dir.empty()) {
-    ApplyWorkloadDefaults(words, &options);
-    return options;
-  }
-  const std::optional<json> record = ReadRecord(options.dir);
-  if (!record && options.engine_name.empty()) {
-    throw Error(Error::kUsage,
-                fmt::format("--dir {} holds no database that testbed loaded; load one first, "
-                            "without --reuse",
-                            options.dir));
-  }
-  if (!record) return options;  // DatabaseDir refuses the directory
-  std::vector<std::string> all = words;
-  for (std::string& word : WordsOfRecord(*record, words)) all.push_back(std::move(word));
-  RunOptions known = ParseRunOptions(all);
-  ApplyWorkloadDefaults(all, &known);
-  // A loaded database is not loaded again unless the user says so.
-  if (!Gives(words, "--workload")) std::erase_if(known.workloads, Loads);
-  for (const std::string& name : known.workloads) CheckWorkloadFits(*record, name, options.dir);
-  return known;
-}
-
 // Returns the results document before the first run: the command, the options and the version of
 // this program.
 json NewDocument(const RunOptions& options, const std::vector<std::string>& command_line) {
   json document = {
-      {"schema", "testbed-results/1"},
+      {"schema", kResultsSchema},
       {"testbed", TESTBED_VERSION},
       {"command", command_line},
       {"build",
@@ -420,7 +408,10 @@ std::unique_ptr<TaskGroup> Join(const RunOptions& options, const std::vector<std
   if (!options.tasks.several()) return nullptr;
   json plan = options.ToJson();
   plan["threads"] = options.threads;
-  return JoinTasks(options.tasks, plan, OptionsGiven(words));
+  json record = json::object();  // what WithRecord of the others goes by
+  if (options.reuse) record = ReadRecord(options.dir).value_or(record);
+  for (const char* own : {"population", "writing_phases", kTableFiles}) record.erase(own);
+  return JoinTasks(options.tasks, plan, OptionsGiven(words), record);
 }
 
 // Tells the other tasks why this one throws.
@@ -443,8 +434,7 @@ void TellEnd(const json& document, TaskGroup* tasks) {
 
 // Executes the runs, and completes the document. `tasks` may be null.
 void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset,
-                   const std::set<std::string>& writers, TaskGroup* tasks, LiveView* live,
-                   json* document) {
+                   const Writers& writers, TaskGroup* tasks, LiveView* live, json* document) {
   RunOptions placed = options;
   std::unique_ptr<DatabaseDir> dir;
   if (options.scratch_bytes == 0) dir = std::make_unique<DatabaseDir>(placed);
@@ -455,6 +445,8 @@ void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Datase
         " has no cache of its own: --cache-pct means nothing to it, all of --ram is left to the "
         "page cache");
   }
+  const std::string same_values = SameValuesNote(options, dataset);
+  if (!same_values.empty()) (*document)["notes"].push_back(same_values);
   if (!dir) {
     placed.dir = surroundings.scratch_path() + "/database";
     dir = std::make_unique<DatabaseDir>(placed);
@@ -488,10 +480,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
   document["data"] = {{"rows", dataset->rows()},
                       {"key_bytes", dataset->key_bytes()},
                       {"value_bytes", dataset->value_bytes()}};
-  std::set<std::string> writers;
-  for (const std::string& name : options.workloads) {
-    if (FindWorkload(name).make(dataset, options.workload)->writes()) writers.insert(name);
-  }
+  const Writers writers = WritersOf(options, dataset);
   const bool guest = options.tasks.guest();  // on the database of another task
   if (!options.reuse && options.dir.empty() && !guest && !Loads(options.workloads[0])) {
     throw Error(Error::kUsage,

@@ -102,6 +102,9 @@ json OperationsJson(const PhaseResult& result) {
               {"rate", static_cast<double>(op.count) / result.seconds},
               {"latency_us", LatencyJson(op.latency)},
               {"latency_ns_histogram", op.latency.Buckets()}};
+    if (op.latency.count() != 0 && op.latency.count() != op.count) {
+      o["latency_us"]["count"] = op.latency.count();
+    }
     if (op.intended.count() != 0) {
       const HistogramCounts from_intended = op.FromIntended();
       o["latency_from_intended_us"] = LatencyJson(from_intended);
@@ -139,7 +142,7 @@ json AddressClientsJson(const PhaseResult& result) {
 }
 
 json ClockJson(const ClockOffset& clock) {
-  return {{"offset_us", static_cast<double>(clock.ns) / 1000},
+  return {{"offset_us", static_cast<double>(clock.wall_ns) / 1000},
           {"error_us", static_cast<double>(clock.error_ns) / 1000}};
 }
 
@@ -148,6 +151,7 @@ json TasksJson(const std::vector<TaskFigures>& tasks) {
   json all = json::array();
   for (const TaskFigures& task : tasks) {
     const std::optional<double>& foreign = task.foreign_cpu_share;
+    const int64_t drift_ns = task.clock_after.ns - task.clock_before.ns;
     all.push_back({{"task", task.task},
                    {"host", task.host},
                    {"threads", task.threads},
@@ -159,6 +163,7 @@ json TasksJson(const std::vector<TaskFigures>& tasks) {
                    {"foreign_cpu_share", foreign ? json(*foreign) : json()},
                    {"clock_before", ClockJson(task.clock_before)},
                    {"clock_after", ClockJson(task.clock_after)},
+                   {"drift_us", static_cast<double>(drift_ns) / 1000},
                    {"began_late_us", static_cast<double>(task.late_ns) / 1000}});
   }
   return all;
@@ -176,6 +181,7 @@ void PutWork(const PhaseRecord::Work& work, json* phase) {
                  {"host_cpus", ::sysconf(_SC_NPROCESSORS_ONLN)},
                  {"thread_operations", result.thread_operations},
                  {"thread_seconds", result.thread_seconds},
+                 {"preparing_seconds", result.preparing_seconds},
                  {"count", result.operations()},
                  {"rate", static_cast<double>(result.operations()) / result.seconds},
                  {"rows_read", result.totals.rows_read},
@@ -335,6 +341,7 @@ json RunJson(const RunRecord& run) {
   }
   if (run.partial) j["partial"] = *run.partial;
   if (!run.population.is_null()) j["population"] = run.population;
+  if (run.writing_phases) j["writing_phases"] = *run.writing_phases;
   if (run.error) {
     j["error"] = {{"sentence", run.error->sentence}, {"exit_code", run.error->exit_code}};
   }

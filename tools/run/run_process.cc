@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,12 +21,14 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/file/page_cache.h"
 #include "device/os/allocator.h"
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "tools/live/live_view.h"
 #include "tools/output/json_text.h"
 #include "tools/output/progress.h"
+#include "tools/output/table.h"
 #include "tools/release/release.h"
 #include "tools/release/release_process.h"
 #include "tools/run/tasks/task_group.h"
@@ -98,40 +98,31 @@ json ParentLines::Await() {
 
 namespace {
 
-// Returns whether the directory is on a file system in memory (tmpfs).
-bool InMemory(const std::string& dir) {
-  struct statfs about {};
-  return ::statfs(dir.c_str(), &about) == 0 &&
-         (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
-}
-
 // Returns one sentence about the death of a child that did not end by itself.
 std::string WhatEnded(const RunOptions& options, const RunPlan& plan, int status,
                       const std::string& phase_under_way, size_t n) {
   std::string where, kept;
   if (!phase_under_way.empty()) where = " in phase " + phase_under_way;
   if (n != 0) {
-    kept = fmt::format("; {} finished phase{} before it {} kept", n, n == 1 ? "" : "s",
-                       n == 1 ? "is" : "are");
+    kept =
+        fmt::format("; {} before it {} kept", Counted(n, "finished phase"), n == 1 ? "is" : "are");
   }
-  if (plan.budget != nullptr && plan.budget->OomKilled() && InMemory(plan.engine_dir)) {
+  if (plan.budget != nullptr && plan.budget->OomKilled() && IsInMemory(plan.engine_dir)) {
     return fmt::format(
-        "the kernel ended the run (signal 9) because the database is on a tmpfs, whose files are "
-        "memory and count in --ram {}{}; give a --dir on a disk, or a --ram that holds the "
-        "database too{}",
-        ShortSize(options.ram_bytes), where, kept);
+        "{} because the database is on a tmpfs, whose files are memory and count in --ram {}{}; "
+        "give a --dir on a disk, or a --ram that holds the database too{}",
+        EndedByKernelText(status), ShortSize(options.ram_bytes), where, kept);
   }
   if (plan.budget != nullptr && plan.budget->OomKilled()) {
     return fmt::format(
-        "the kernel ended the run (signal 9) because it needed more than --ram {}{}; give a larger "
-        "--ram or a smaller --cache-pct{}",
-        ShortSize(options.ram_bytes), where, kept);
+        "{} because it needed more than --ram {}{}; give a larger --ram or a smaller --cache-pct{}",
+        EndedByKernelText(status), ShortSize(options.ram_bytes), where, kept);
   }
   if (plan.budget != nullptr && plan.budget->AnyKilled()) {
     return fmt::format(
-        "the kernel ended the run (signal 9) because memory outside of --ram {} ran out{}: that of "
-        "the machine, of a container or of a cgroup around testbed; give a smaller --ram{}",
-        ShortSize(options.ram_bytes), where, kept);
+        "{} because memory outside of --ram {} ran out{}: that of the machine, of a container or "
+        "of a cgroup around testbed; give a smaller --ram{}",
+        EndedByKernelText(status), ShortSize(options.ram_bytes), where, kept);
   }
   if (WIFSIGNALED(status)) {
     return fmt::format("the run was ended by signal {} ({}){}{}", WTERMSIG(status),
@@ -174,6 +165,16 @@ void NoteWantOfMemory(const RunOptions& options, const RunPlan& plan, json* docu
 }
 
 }  // namespace
+
+std::string EndedByKernelText(int status) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    return "the kernel ended the run (signal 9)";
+  }
+  return fmt::format("the kernel ended a process of the run (the run then ended {})",
+                     WIFSIGNALED(status) ? fmt::format("by signal {}, {}", WTERMSIG(status),
+                                                       ::strsignal(WTERMSIG(status)))
+                                         : fmt::format("with exit code {}", WEXITSTATUS(status)));
+}
 
 // Collects the lines that a child sends.
 class RunProcess::Lines {
@@ -239,7 +240,7 @@ class RunProcess::Lines {
   ProgressLine progress_;  // made before the fork, to share the time of the last line
   LiveView* const live_;
   const LiveView::RunName name_;
-  std::chrono::steady_clock::time_point began_;  // of the phase under way
+  std::chrono::steady_clock::time_point began_;  // begin of the phase under way
   json document_;
   const std::function<void()> loaded_;
   json phases_ = json::array();
@@ -358,14 +359,15 @@ json RunProcess::Finish() {
   std::string why;
   if (!lines_->ended() || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     document.erase("population");
+    document.erase("writing_phases");
     document["partial"] = true;
     // A child that executes its program anew has no handlers for a moment.
     if (!asked || !EndedByStopSignal(status)) {
       why = WhatEnded(options_, plan_, status, lines_->phase_under_way(), lines_->phases().size());
     }
   } else if (document.value("partial", false) && !asked && !document.contains("error")) {
-    // Nobody asked this process to stop, so that the other runs go on and must not take the run for
-    // a whole one.
+    // Nobody asked this process to stop, so it goes on with the other runs. The error keeps this
+    // run from counting as a whole one.
     why =
         "a signal that was sent to its process alone (SIGTERM, SIGINT or SIGHUP) stopped the run "
         "before its end";

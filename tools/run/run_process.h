@@ -64,6 +64,11 @@ struct RunWatch {
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                                  const RunWatch& watch = {});
 
+// Returns the begin of the sentence about a child that did not end by itself after the kernel had
+// ended a process of the run for want of memory. That may have been the engine's server, whose end
+// the child does not survive. `status` is that of the child, as waitpid gives it.
+std::string EndedByKernelText(int status);
+
 // How the child of a run begins.
 struct RunStart {
   // The child executes this program anew, or the release's, in place of going on with the memory
@@ -78,7 +83,8 @@ struct RunStart {
 class RunProcess {
  public:
   // Forks the child, which becomes the release's program when the options name a release. `options`
-  // and `plan` must outlive the object. Throws Error (kIo) when no pipe can be made.
+  // and `plan` must outlive the object. Throws Error (kIo) when no pipe can be made, and as
+  // FindRelease does.
   RunProcess(const RunOptions& options, const RunPlan& plan, RunWatch watch = {},
              const RunStart& start = {});
   // Kills the child if it still runs, and waits for its end.

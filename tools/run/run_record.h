@@ -31,7 +31,7 @@ enum class PhaseKind : uint8_t {
   kWarmUp,   // runs before kMeasure, so that it begins with full caches
   kTune,     // a trial of --cache-pct auto, a step of --find-rate
   kSettle,   // a step after a phase: flush, compaction or checkpoint
-  kCount,    // a step before all phases, which counts the rows
+  kCount,    // a step before a phase, which counts the rows when they are not known
 };
 
 // A step that counted rows.
@@ -64,7 +64,7 @@ struct PhaseRecord {
   // took; nothing when not known.
   std::optional<double> foreign_cpu_share, steal_share;
   std::optional<Work> work;
-  std::vector<TaskFigures> tasks = {};  // of a run of several tasks: each of them, in order
+  std::vector<TaskFigures> tasks = {};  // each task of a run of several, in order
   std::optional<CountedRows> counted;
   std::optional<Readahead2014> readahead;
   std::optional<Held> held;      // over the phase
@@ -117,11 +117,12 @@ struct RunRecord {
   std::optional<RunAccounting> accounting;
   std::optional<EngineInUse> engine;
   std::optional<CacheTuning> cache_tuning;
-  std::vector<FoundRate> found_rates;  // of --find-rate, one for each workload that does not load
+  std::vector<FoundRate> found_rates;  // by --find-rate, one for each workload that does not load
   std::optional<DiskSize> database_size;
-  std::optional<uint64_t> database_rows;  // counts only beside database_size
-  std::optional<bool> partial;            // set when the run came to its end, or was stopped
-  nlohmann::json population;              // rows of the database (Population::ToJson); null = none
+  std::optional<uint64_t> database_rows;   // counts only beside database_size
+  std::optional<bool> partial;             // set when the run came to its end, or was stopped
+  nlohmann::json population;               // rows of the database (Population::ToJson); null = none
+  std::optional<uint64_t> writing_phases;  // number of the phase that wrote last
   std::optional<RunError> error;
 };
 

@@ -22,10 +22,13 @@ std::optional<double> ParentSlices::Next() {
 void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, double seconds) {
   const Clock& clock = Clock::Get();
   const Reading after = meter_.ReadNow();
-  const json figures = {{"mean", slice.mean_ns / 1000},
-                        {"p50", static_cast<double>(slice.p50_ns) / 1000},
-                        {"p99", static_cast<double>(slice.p99_ns) / 1000},
-                        {"p999", static_cast<double>(slice.p999_ns) / 1000}};
+  PhaseAccount account = meter_.Account(before_, after);
+  account.LeaveOut(slice.checks);
+  json figures = {{"mean", slice.mean_ns / 1000},
+                  {"p50", static_cast<double>(slice.p50_ns) / 1000},
+                  {"p99", static_cast<double>(slice.p99_ns) / 1000},
+                  {"p999", static_cast<double>(slice.p999_ns) / 1000}};
+  if (latency.count() == 0) figures = json::object();  // all of its operations were left out
   const double rest = static_cast<double>(clock.ToNs(began_ - rest_began_)) / 1e9;
   talk_.report(
       {{"slice",
@@ -34,7 +37,7 @@ void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, d
          {"rate", static_cast<double>(slice.operations) / seconds},
          {"operations", {{{"name", "all"}, {"latency_us", figures}}}},
          {"latency_ns_histogram", latency.Buckets()},
-         {"account", AccountJson(meter_.Account(before_, after))},
+         {"account", AccountJson(account)},
          {"rest",
           {{"seconds", rest}, {"account", AccountJson(meter_.Account(before_rest_, before_))}}}}}});
   // The rest begins after the report: the time of sending it to the parent is no work of the side.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "device/account/block_device.h"
 #include "device/error.h"
@@ -87,8 +88,9 @@ json MachineJson(const std::string& where, bool exclusive_device) {
 Surroundings::Surroundings(const RunOptions& options, json* document) : options_(options) {
   json& notes = (*document)["notes"] = json::array();
   for (const std::string& sentence : ReadaheadGuard::RestoreStale()) notes.push_back(sentence);
-  for (const std::string& sentence : MemoryBudget::CleanLeftovers()) notes.push_back(sentence);
-  for (const std::string& sentence : ReadLimit::CleanLeftovers()) notes.push_back(sentence);
+  // A group that was removed changes nothing for this run.
+  for (std::string& kept : MemoryBudget::CleanLeftovers().kept) notes.push_back(std::move(kept));
+  (void)ReadLimit::CleanLeftovers();
   MakeScratch();
   (*document)["not_in_force"] = json::array();
   SetReadahead(document);
@@ -162,11 +164,15 @@ void Surroundings::CheckBudget(json* document) {
   }
   if (options_.ram_bytes == 0) return;
   std::string why;
-  bounded_ = MemoryBudget::Create(options_.ram_bytes, &why) != nullptr;
+  const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Create(options_.ram_bytes, &why);
+  bounded_ = budget != nullptr;
   unbounded_ = !bounded_;
-  if (bounded_) return;
+  if (bounded_) why = budget->lacks();
+  if (why.empty()) return;
   if (options_.strict) throw Error(Error::kUsage, "--ram cannot be enforced: " + why);
-  NotInForce("ram", "is not enforced, caches may hold more", why, "", document);
+  NotInForce("ram",
+             bounded_ ? "bounds resident memory alone" : "is not enforced, caches may hold more",
+             why, "", document);
 }
 
 std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
@@ -174,10 +180,15 @@ std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
   if (options_.read_iops == 0 || WorksElsewhere(options_.engine_name, options_.engine)) {
     return nullptr;
   }
-  const std::optional<BlockDevice> device = BlockDevice::Find(ExistingDirectory(Where()));
-  if (device) return ReadLimit::Create(*device, options_.read_iops, budget, why);
-  *why = "the database's file system has no block device";
-  return nullptr;
+  const std::string where = ExistingDirectory(Where());
+  const std::optional<BlockDevice> device = BlockDevice::Find(where);
+  if (!device) {
+    *why = "the database's file system has no block device";
+    return nullptr;
+  }
+  *why = WhyNotAllReads(*device, where);
+  if (!why->empty()) return nullptr;
+  return ReadLimit::Create(*device, options_.read_iops, budget, why);
 }
 
 void Surroundings::CheckReadLimit(json* document) {

@@ -38,8 +38,8 @@ void CheckServerMemory(const RunOptions& options, const std::string& side,
 
 // The settings of the machine for the runs: the scratch device and the readahead, which the
 // destructor undoes on every path, and whether --ram and --read-iops can be enforced. The
-// constructor also removes what killed runs left behind. It throws Error (kUsage) when a setting
-// cannot be made and --strict is given.
+// constructor also removes what killed runs left behind. It throws Error when the scratch device
+// cannot be made, and Error (kUsage) when another setting cannot be made and --strict is given.
 class Surroundings {
  public:
   // `options` must outlive the object. Adds "notes" and "not_in_force" to *document.
@@ -49,10 +49,11 @@ class Surroundings {
   // refused at the beginning. Throws Error (kRun) when --ram could be enforced at the beginning
   // and, with no `spare`, no longer is.
   std::unique_ptr<MemoryBudget> NewBudget(uint64_t spare = 0) const;
-  // Does the same for a run whose --ram is `ram` bytes, which is at most that of the options.
+  // Does what NewBudget does, for a run whose --ram is `ram` bytes, at most that of the options.
   std::unique_ptr<MemoryBudget> NewBudgetOf(uint64_t ram, uint64_t spare = 0) const;
-  // Returns a new limit of reads per second for one run; null when --read-iops is 0 or cannot be
-  // enforced. The limit refers to `budget`, which may be null. Throws as NewBudget does.
+  // Returns a new limit of reads per second for one run; null when --read-iops is 0 or was refused
+  // at the beginning. The limit refers to `budget`, which may be null. Throws Error (kRun) when
+  // --read-iops could be enforced at the beginning and no longer is.
   std::unique_ptr<ReadLimit> NewReadLimit(const MemoryBudget* budget) const;
   // Puts the readahead back after the last run. When somebody had changed it, or it cannot be put
   // back, adds that to "notes" and "not_in_force" of *document.

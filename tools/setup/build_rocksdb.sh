@@ -17,36 +17,23 @@
 #
 # Environment: CC and CXX (compilers, default cc and c++), TESTBED_CACHE_DIR, TESTBED_ROCKSDB_CRATE
 # (path of an already downloaded package, for machines without a network or cargo), TESTBED_JOBS
-# (parallel jobs; default: a job for each processor and each 1.5 GB of free memory).
+# (parallel jobs; default: one for each processor, but at most one for each 1.5 GB of free memory).
 #
 # Safe to run several times at once (a lock) and to kill (the folder appears by one rename, and the next
 # call goes on where a killed one was). Needs: a C++ compiler, cmake, ninja, cargo, headers of snappy, lz4,
 # zstd and zlib.
 set -euo pipefail
 
-here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
-
 # shellcheck source=tools/setup/library.sh
-source "$here/library.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
 
-where=
-if [[ ${1:-} == --where ]]; then
-  where=1
-  shift
-fi
-release=${1:-}
-table=${TESTBED_ENGINE_RELEASES:-$here/engine_releases}
-row=$(awk -v r="$release" '$1 == "rocksdb" && $2 == r' "$table")
-if [[ $# -ne 1 || -z $row ]]; then
-  die "build_rocksdb.sh takes a release of RocksDB: $(awk '$1 == "rocksdb" {print $2}' "$table" | paste -sd' ')."
-fi
-read -r _ _ _ _ package version package_sha256 <<<"$row"
+take_release rocksdb RocksDB "$@"
 
 cc=${CC:-cc}
 cxx=${CXX:-c++}
-# What RocksDB's own Makefile uses for a release build is -O2. The processor's checksum instructions
-# are chosen here and not by each release's own rule, which changed over time. Releases before 7 leave
-# out headers that GCC 13 wants named.
+# RocksDB's own Makefile compiles a release build with -O2. This script chooses the processor's
+# checksum instructions, because each release has a rule of its own for them. Releases before 7
+# leave out headers that GCC 13 requires.
 cxx_flags='-O2 -DNDEBUG'
 common='-w -include cstdint'
 case $(uname -m) in
@@ -77,10 +64,14 @@ for tool in cmake ninja; do
 done
 enter_cache "rocksdb-$release" "RocksDB $release" "$prefix" lib/librocksdb.a
 
-# A killed build leaves this folder, and the next call goes on in it: the name has the recipe.
+# A killed build leaves this folder, and the next call of the same recipe goes on in it.
 work=$cache/.rocksdb-$release-$recipe.build
 log=$cache/rocksdb-$release-$recipe.log
 mkdir -p "$work"
+[[ -w $work ]] ||
+  die "the build in $work is another user's, who was killed: remove that folder as that user."
+# The next call may be that of the user whose cache folder root builds in.
+trap '[[ -z $cache_owner || ! -e $work ]] || chown -hR -- "$cache_owner" "$work" || true' EXIT
 rm -f -- "$log"
 
 source=$work/source/rocksdb
@@ -101,11 +92,11 @@ processors=$(nproc)
 ((jobs >= 1)) || jobs=1
 jobs=${TESTBED_JOBS:-$jobs}
 say "building RocksDB $release once: about 15 processor minutes, $jobs at a time"
-export CCACHE_DISABLE=1 # what it saves is saved by the cache folder already
+export CCACHE_DISABLE=1 # the cache folder keeps the library already
 step "configuring RocksDB" env -u CMAKE_C_COMPILER_LAUNCHER -u CMAKE_CXX_COMPILER_LAUNCHER \
   CC="$cc" CXX="$cxx" cmake -S "$source" -B "$work/build" -G Ninja "${options[@]}" \
   "-DCMAKE_CXX_FLAGS_RELEASE=$cxx_flags" \
-  "-DCMAKE_CXX_FLAGS=$common $machine -ffile-prefix-map=$source=rocksdb-$release"
+  "-DCMAKE_CXX_FLAGS=$common $machine \"-ffile-prefix-map=$source=rocksdb-$release\""
 
 # Shows ninja's own count of files, a line every half minute or so.
 progress() {

@@ -27,16 +27,9 @@ set -euo pipefail
 # shellcheck source=tools/setup/library.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
 
-where=
-if [[ ${1:-} == --where ]]; then
-  where=1
-  shift
-fi
 # 11.3.1 is the last release that has direct_io.
-version=${1:-11.3.1}
-table=$(dirname -- "${BASH_SOURCE[0]}")/engine_releases
-# Of the source distribution on PyPI, wiredtiger-<version>.tar.gz.
-sdist_sha256=$(awk -v v="$version" '$1 == "wiredtiger" && $2 == v {print $7}' "$table")
+[[ $# -ne 0 && $* != --where ]] || set -- "$@" 11.3.1
+take_release wiredtiger WiredTiger "$@"
 c_flags='-w'
 options=(
   -DCMAKE_BUILD_TYPE=Release -DCC_OPTIMIZE_LEVEL=-O2 -DENABLE_STATIC=1 -DENABLE_SHARED=0
@@ -47,14 +40,10 @@ options=(
   -DENABLE_SNAPPY=0 -DENABLE_LZ4=0 -DENABLE_ZSTD=0 -DENABLE_ZLIB=0
 )
 
-[[ $# -le 1 && -n $sdist_sha256 ]] ||
-  die "build_wiredtiger.sh takes --where and a release of WiredTiger:" \
-    "$(awk '$1 == "wiredtiger" {print $2}' "$table" | paste -sd' ')."
-
 cc=${CC:-cc}
 command -v "$cc" >/dev/null ||
   die "WiredTiger needs a C compiler, and there is no '$cc' (Debian: apt install g++)."
-recipe=$(recipe_of "$cc" "$version $sdist_sha256 $c_flags ${options[*]}")
+recipe=$(recipe_of "$cc" "$version $package_sha256 $c_flags ${options[*]}")
 prefix=$cache/wiredtiger-$version-$recipe
 
 # write_recipe PREFIX: says there how the library was built.
@@ -82,8 +71,8 @@ work_in_temporary wiredtiger
 log=$cache/wiredtiger-$version-$recipe.log
 rm -f -- "$log"
 
-# The Python whose pip and setuptools work: Debian's own first, because another one in PATH often
-# lacks setuptools.
+# Prints a Python whose pip and setuptools work. Debian's own is tried first, because another one in
+# PATH often lacks setuptools.
 find_python() {
   local python
   for python in /usr/bin/python3 python3; do
@@ -96,28 +85,28 @@ find_python() {
     "(Debian: apt install python3-pip python3-setuptools)."
 }
 
-# pip and not a fixed address, because pip knows this machine's mirror, proxy and certificates. pip
-# runs the package's setup.py to learn its metadata, which is why the hash is checked by pip (before
-# it does so) and not only afterwards.
+# pip downloads the source, because it knows this machine's mirror, proxy and certificates. It runs
+# the package's setup.py to learn its metadata. So pip checks the hash before, and the script
+# afterwards.
 fetch_sdist() {
   local file=$1 python
   if [[ -n ${TESTBED_WIREDTIGER_SDIST:-} ]]; then
-    has_hash "$TESTBED_WIREDTIGER_SDIST" "$sdist_sha256" ||
+    has_hash "$TESTBED_WIREDTIGER_SDIST" "$package_sha256" ||
       die "TESTBED_WIREDTIGER_SDIST=$TESTBED_WIREDTIGER_SDIST is not PyPI's" \
-        "wiredtiger-$version.tar.gz, whose SHA-256 is $sdist_sha256."
+        "wiredtiger-$version.tar.gz, whose SHA-256 is $package_sha256."
     cp -- "$TESTBED_WIREDTIGER_SDIST" "$file"
     return
   fi
   python=$(find_python)
   say "downloading WiredTiger $version"
-  echo "wiredtiger==$version --hash=sha256:$sdist_sha256" >"$work/requirements.txt"
+  echo "wiredtiger==$version --hash=sha256:$package_sha256" >"$work/requirements.txt"
   step "downloading WiredTiger $version with pip" \
     "$python" -m pip --disable-pip-version-check --no-input download --no-deps \
     --no-build-isolation --no-binary wiredtiger --require-hashes \
     --requirement "$work/requirements.txt" --dest "$work/sdist"
   mv -- "$work/sdist/wiredtiger-$version.tar.gz" "$file"
-  has_hash "$file" "$sdist_sha256" ||
-    die "the downloaded WiredTiger has a wrong SHA-256; it should be $sdist_sha256."
+  has_hash "$file" "$package_sha256" ||
+    die "the downloaded WiredTiger has a wrong SHA-256; it should be $package_sha256."
 }
 
 fetch_sdist "$work/wiredtiger.tar.gz"
@@ -130,7 +119,7 @@ step "unpacking WiredTiger" \
   tar -xzf "$work/wiredtiger.tar.gz" -C "$source" --strip-components=1 --no-same-owner
 
 # WiredTiger's CMakeLists.txt insists on the Python development package even when its Python binding
-# is off. This answers for it, so that nobody has to install that package.
+# is off. This file answers in its place, so that nobody has to install that package.
 cat >"$work/modules/FindPython3.cmake" <<'END'
 set(Python3_FOUND TRUE)
 set(Python3_VERSION "0")
@@ -152,7 +141,7 @@ precompile_header() {
 step "configuring WiredTiger" env CC="$cc" cmake -S "$source" -B "$build" -G Ninja \
   -DCMAKE_MODULE_PATH="$work/modules" "${options[@]}" \
   -DCMAKE_C_FLAGS="$c_flags \"-ffile-prefix-map=$source=wiredtiger-$version\""
-# ccache cannot use a precompiled header, and what it saves is saved by the cache folder already.
+# ccache cannot use a precompiled header, and the cache folder keeps the library already.
 export CCACHE_DISABLE=1
 precompile_header
 step "building WiredTiger" ninja -C "$build" -j "${TESTBED_JOBS:-$(nproc)}" libwiredtiger.a

@@ -64,7 +64,8 @@ command -v python3 >/dev/null || die "unpacking MariaDB $release needs python3 (
 jar=$work/mariadb.jar
 fetch_jar "$jar" "MariaDB $release" "$artifact" "50 MB" "$sha256" TESTBED_MARIADB_JAR
 
-# What a server needs, and nothing else: no clients, no scripts, no modes of files (a jar has none).
+# Unpacks what a server needs: no clients and no scripts. A jar has no modes of files, so they are
+# set.
 unpack() {
   python3 - "$jar" "$1" <<'END'
 import os, shutil, sys, zipfile

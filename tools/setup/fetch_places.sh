@@ -60,7 +60,8 @@ fi
 sha512sum --check --status <<<"$sha512  $archive" ||
   die "the package $package $version has a wrong SHA-512; it should be $sha512."
 
-# The file is a list of messages of Protocol Buffers, each behind its length. Field 2 of a message is the name.
+# The file is a list of Protocol Buffers messages, each after its length. Field 2 of a message is
+# the name.
 names() {
   python3 - "$archive" "$1" <<'END'
 import sys, tarfile

@@ -70,8 +70,8 @@ command -v python3 >/dev/null || die "unpacking PostgreSQL $release needs python
 jar=$work/postgres.jar
 fetch_jar "$jar" "PostgreSQL $release" "$artifact" "15 MB" "$sha256" TESTBED_POSTGRES_JAR
 
-# What a server needs, and nothing else: not pg_ctl, and no libraries to link with. The jar has one archive, of paths
-# under bin/, lib/ and share/. A link names a file beside it.
+# Unpacks what a server needs: neither pg_ctl nor libraries to link with. The jar has one archive,
+# with paths under bin/, lib/ and share/. A link names a file beside it.
 unpack() {
   python3 - "$jar" "$1" <<'END'
 import os, shutil, sys, tarfile, zipfile
@@ -100,6 +100,6 @@ step "unpacking PostgreSQL $release" unpack "$install"
 [[ -x $install/bin/initdb && -x $install/bin/postgres ]] || die "the jar of PostgreSQL $release has no initdb and postgres."
 mkdir -p "$install/share/testbed"
 printf '%s, SHA-256 %s\n' "$artifact" "$sha256" >"$install/share/testbed/recipe"
-# The user as whom root's server runs reads them, whatever the umask was.
+# A server that root starts runs as another user, who must be able to read the files.
 chmod -R a+rX "$install"
 publish "$install" "$prefix"

@@ -3,6 +3,9 @@
 #
 #   say TEXT, die TEXT       a line of progress on stderr; the same, and the end, with exit code 1
 #   home, cache              the user's home; the folder of built libraries
+#   take_release ENGINE NAME [--where] RELEASE
+#                            sets $where (1 or empty), $release, and $package, $version and $package_sha256 of its source;
+#                            ends with the releases that there are, when it is none of them
 #   recipe_of COMPILER WORD...  a hash of the words and of the compiler's version
 #   enter_cache NAME WHAT PREFIX LIBRARY
 #                            takes the lock of the library's builds; prints PREFIX and ends when
@@ -17,7 +20,8 @@
 #
 # The folder is ${TESTBED_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/testbed}, outside the project's
 # build folder, so that `rm -rf build` costs no library; under sudo it is that of the user who called sudo,
-# if there is one. The caller sets $log before the first step.
+# if there is one. The caller sets $log before the first step. TESTBED_ENGINE_RELEASES names another table of releases
+# than tools/setup/engine_releases, which tests do.
 
 say() { printf 'testbed: %s\n' "$*" >&2; }
 die() {
@@ -38,9 +42,27 @@ if ((EUID == 0)) && [[ -z ${TESTBED_CACHE_DIR:-} && -z ${XDG_CACHE_HOME:-} && -n
   fi
 fi
 [[ $cache == /* ]] || cache=$PWD/$cache
-log=/dev/null # until the caller names a file
+log=/dev/null # the caller names a file before the first step
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
+
+# shellcheck disable=SC2034  # who calls it uses what it sets
+take_release() {
+  local engine=$1 name=$2 row table
+  shift 2
+  where=
+  if [[ ${1:-} == --where ]]; then
+    where=1
+    shift
+  fi
+  release=${1:-}
+  table=${TESTBED_ENGINE_RELEASES:-$(dirname -- "${BASH_SOURCE[0]}")/engine_releases}
+  row=$(awk -v e="$engine" -v r="$release" '$1 == e && $2 == r' "$table")
+  if [[ $# -ne 1 || -z $row ]]; then
+    die "build_$engine.sh takes a release of $name: $(awk -v e="$engine" '$1 == e {print $2}' "$table" | paste -sd' ')."
+  fi
+  read -r _ _ _ _ package version package_sha256 <<<"$row"
+}
 
 recipe_of() {
   local compiler=$1
@@ -56,7 +78,7 @@ enter_cache() {
   mkdir -p "$cache" ||
     die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
   exec 9>"$cache/.$name.lock"
-  # What root makes in a user's folder is the user's, who could not open the lock otherwise.
+  # Root gives the lock's file to the owner of the folder, who could not open it otherwise.
   [[ -z $cache_owner ]] || chown -h -- "$cache_owner" "$cache/.$name.lock"
   if ! flock --nonblock 9; then
     say "waiting for another build of $what in $cache"
@@ -69,8 +91,9 @@ enter_cache() {
 }
 
 work_in_temporary() {
-  # What a killed build left behind: nobody else can be using it, this process holds the lock.
-  rm -rf -- "$cache/.$1.tmp".*
+  # A killed build left these folders. No other process uses them, because this one holds the lock. A user may not
+  # remove those of a build by root, which stay.
+  rm -rf -- "$cache/.$1.tmp".* 2>/dev/null || true
   work=$(mktemp -d "$cache/.$1.tmp.XXXXXX")
   trap 'rm -rf -- "$work"' EXIT
 }
@@ -89,8 +112,8 @@ step() {
 # has_hash FILE SHA256
 has_hash() { [[ -f $1 ]] && sha256sum --check --status <<<"$2  $1"; }
 
-# cargo and not a fixed address, because cargo knows this machine's mirror, proxy and certificates.
-# It puts the crate into its own cache; the crate's code is not built.
+# cargo downloads the crate, because it knows this machine's mirror, proxy and certificates. It puts
+# the crate into its own cache and does not build it.
 fetch_crate() {
   local file=$1 what=$2 package=$3 version=$4 sha256=$5 variable=$6 found
   if [[ -n ${!variable:-} ]]; then
@@ -111,7 +134,7 @@ fetch_crate() {
   has_hash "$file" "$sha256" || die "$package-$version.crate has a wrong SHA-256; it should be $sha256."
 }
 
-# mvn and not a fixed address, for the same reason.
+# mvn downloads the jar for the same reason.
 fetch_jar() {
   local file=$1 what=$2 artifact=$3 size=$4 sha256=$5 variable=$6
   local plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy

@@ -50,8 +50,9 @@ packages_of_wiredtiger=(
   cmake ninja-build g++ python3 python3-pip python3-setuptools ca-certificates
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
 )
-# The others: to build, and for what the program calls (mkfs, losetup, mount). Names are the same in
-# Debian 12 and 13, but for the library that the innodb engine loads.
+# The packages that testbed is built with, and those of programs that it calls (mkfs, losetup,
+# mount). Their names are the same in Debian 12 and 13, except for the library that the innodb
+# engine loads.
 packages=(
   librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev libpq-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
   libxxhash-dev duktape-dev libgoogle-perftools-dev
@@ -65,7 +66,8 @@ packages=(
 # servers that the engines mysql and postgres start (100 MB, the dependencies of PostgreSQL another 150).
 packages_of_tests=(libgtest-dev libgmock-dev libbenchmark-dev rocksdb-tools strace shellcheck git
   slurmctld slurmd slurm-client parallel "$(mariadb_server_package)" postgresql)
-# sysbench and a server for it, what runs YCSB's client, db_bench, and what reads traces.
+# The packages of sysbench and a server for it, of Java and Maven for YCSB, of db_bench, and of
+# zstd, which reads traces.
 packages_of_originals=(sysbench mariadb-server-core default-jre-headless maven rocksdb-tools zstd)
 packages_of_galera=("$(mariadb_server_package)" libmariadb3 iproute2)
 packages_of_releases=(cargo)
@@ -122,7 +124,7 @@ settings_of_sides() {
 }
 
 # servers_of_words WORD...: prints the servers that a command of these words starts, one a line: mariadb, mariadb@10.1.23,
-# postgres, postgres@15, postgres@18.6. --server names them, or else --engine. A run of a server that runs already (--connect), or of programs
+# postgres, postgres@15, postgres@18, postgres@18.6. --server names them, or else --engine. A run of a server that runs already (--connect), or of programs
 # that are given, starts none of these.
 servers_of_words() {
   local line word server names settings=()
@@ -149,11 +151,24 @@ servers_of_words() {
   done < <(settings_of_sides "$@") | sort -u
 }
 
-# release_of_server NAME: prints 10.1.23 for mariadb@10.1.23, and 18.6 for postgres@18.6; nothing when tools/setup/fetch_mariadb.sh
-# and fetch_postgres.sh do not know it.
+# has_postgres VERSION: whether that major version is installed, where engines/postgres/settings.cc looks for it.
+has_postgres() { [[ -x /usr/lib/postgresql/$1/bin/initdb || -x /usr/pgsql-$1/bin/initdb ]]; }
+
+# release_of_server NAME: prints the release that tools/setup/fetch_mariadb.sh or fetch_postgres.sh fetches for a server: 10.1.23
+# for mariadb@10.1.23, and 18.6 for postgres@18.6. A major version, which is a release without its last number, is the newest
+# release of it that they know: mariadb@10.1, postgres@18. Nothing for another name, for the major version of a PostgreSQL that
+# is installed, and, as the programs are for x86-64, for any major version on other machines, whose packages may have it.
 release_of_server() {
+  local version=${1#*@}
   [[ $1 == *@* ]] || return 0
-  awk -v s="${1%%@*}" -v r="${1#*@}" '$1 == s && $2 "" == r "" {print $2}' "$source_dir/tools/setup/server_releases"
+  if [[ $1 == postgres@* ]] && has_postgres "$version"; then return 0; fi
+  awk -v server="${1%%@*}" -v version="$version" -v machine="$(uname -m)" '
+    $1 == server {
+      major = $2
+      sub(/[.][0-9]+$/, "", major)
+      if ($2 "" == version "" || (major "" == version "" && machine == "x86_64")) newest = $2
+    }
+    END { if (newest != "") print newest }' "$source_dir/tools/setup/server_releases"
 }
 
 # fetch_servers WORD...: fetches the releases of servers that a run of these words starts; after set_up. What is no release
@@ -180,7 +195,7 @@ package_of_server() {
   case $1 in
     mariadb) [[ -n $(PATH=$PATH:/usr/sbin:/usr/local/sbin type -P mariadbd) ]] || mariadb_server_package ;;
     postgres) compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || echo postgresql ;;
-    postgres@*) [[ -x /usr/lib/postgresql/$version/bin/initdb ]] || echo "postgresql-$version" ;;
+    postgres@*) has_postgres "$version" || echo "postgresql-$version" ;;
   esac
 }
 
@@ -312,17 +327,20 @@ set_up_galera() {
 }
 
 set_up_releases() {
-  # One of rustup's is as good.
+  # A cargo that rustup has installed does as well as Debian's.
   command -v cargo >/dev/null || packages+=("${packages_of_releases[@]}")
   set_up_tests
 }
 
 release_lock() { exec 9>&-; }
 
-# cached PRESET VARIABLE: what a build folder was configured with, empty if it was not.
+# cached PRESET VARIABLE: prints the value of a CMake variable in a build folder; nothing where it
+# has none.
 cached() { sed -n "s/^$2:[^=]*=//p" "$build_dir/$1/CMakeCache.txt" 2>/dev/null || true; }
 
-# has_mdbx PRESET: whether the build has the engine mdbx, unless its library is not there or somebody has decided.
+# has_mdbx PRESET: fails when the library of the engine mdbx is in the cache folder and the build
+# lacks it. It succeeds, too, where somebody has switched the engine off or given cmake a library
+# (MDBX_ROOT).
 has_mdbx() {
   local prefix
   [[ $(cached "$1" TESTBED_MDBX) != OFF && -z $(cached "$1" MDBX_ROOT) ]] || return 0
@@ -330,9 +348,9 @@ has_mdbx() {
   [[ ! -f $prefix/lib/libmdbx.a ]] || grep -qF -- "$prefix/lib/libmdbx.a" "$build_dir/$1/build.ninja"
 }
 
-# Is the build folder configured, with the libraries that are wanted now? Another WiredTiger than
-# ours, which somebody gave to cmake by hand, is left alone; one of the cache folder is not, it may
-# be of an older recipe.
+# is_configured PRESET: whether the build folder is configured with the libraries that are wanted
+# now. A WiredTiger that somebody gave to cmake by hand is accepted. One of the cache folder must be
+# that of the present recipe.
 is_configured() {
   local wiredtiger
   [[ -f $build_dir/$1/build.ninja ]] || return 1
@@ -348,8 +366,8 @@ configure() {
   local options=("-DWIREDTIGER_ROOT=$wiredtiger_root")
   [[ -n ${ROCKSDB_ROOT:-} ]] && options+=("-DROCKSDB_ROOT=$ROCKSDB_ROOT")
   [[ -n ${TESTBED_WERROR:-} ]] && options+=("-DTESTBED_WERROR=ON")
-  # To run the program alone takes no library of the tests. A folder that was configured with the tests keeps
-  # them.
+  # A build that only runs the program needs no library of the tests. A folder that was configured
+  # with the tests keeps them.
   if [[ -n $with_tests ]]; then
     options+=(-UTESTBED_TESTS -UTESTBED_BENCH)
   elif [[ $(cached "$1" TESTBED_TESTS) != ON ]]; then
@@ -361,9 +379,10 @@ configure() {
     cmake --preset "$1" "${options[@]}") || exit 1
 }
 
-# Copies ninja's output to a log, and says that something is being built when the first step is
-# done: whether there is something to do, ninja only knows while it runs. The step that asks for the
-# commit runs each time. On a terminal the line counts the steps; elsewhere a line each minute does.
+# Copies ninja's output to a log, and says after the first step that something is being built. Only
+# then does ninja know that there is something to do; the step that asks for the commit runs each
+# time and is not counted. On a terminal the line counts the steps; elsewhere a line each minute
+# does.
 follow_ninja() {
   local preset=$1 log=$2 line said="" at=$SECONDS
   while IFS= read -r line; do

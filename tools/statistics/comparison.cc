@@ -117,7 +117,7 @@ StandardErrors ErrorsOf(const Answer& answer) {
 // The estimate from which an answer is made, on the scale of logarithms or of differences.
 struct Estimated {
   double center = kUnknownValue;
-  double variance = kUnknownValue;  // of the center
+  double variance = kUnknownValue;  // variance of the center
   double freedom = 0;
   double within = kUnknownValue;  // the part of `variance` that comes from slices and runs
   double rounding = 0;            // Answer::rounding

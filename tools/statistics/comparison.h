@@ -136,11 +136,11 @@ struct Answer {
   };
   std::optional<More> more;
 
-  // What the interval is made of; with kRatio in logarithms.
+  // The terms of the interval; with kRatio in logarithms.
   double center = kUnknownValue, standard_error = kUnknownValue, freedom = 0;
   double rounding = 0;  // by which the center may be off however many loads there are
-  // Of loads that are no pairs: the variance of those of each side, and what Student's interval is
-  // made of (0: there is none).
+  // When the loads are no pairs: the variance of each side's loads, and the terms of Student's
+  // interval (0: there is none).
   std::optional<std::array<double, 2>> spreads;
   double pooled_error = 0, pooled_freedom = 0;
   bool sequential = false;

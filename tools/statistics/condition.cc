@@ -80,6 +80,18 @@ std::string ConditionText(const Condition& condition) {
   return fmt::format("{} {} {} %", condition.metric, condition.less ? '<' : '>', change);
 }
 
+std::string JudgementWords(Judgement judgement) {
+  switch (judgement) {
+    case Judgement::kHolds:
+      return "holds";
+    case Judgement::kDoesNotHold:
+      return "does not hold";
+    case Judgement::kUnknown:
+      break;
+  }
+  return "cannot be told";
+}
+
 namespace {
 
 // Judges a condition on a metric that was 0 in some load, for which there is no ratio. When one

@@ -33,6 +33,9 @@ std::string ConditionText(const Condition& condition);
 
 enum class Judgement { kHolds, kDoesNotHold, kUnknown };
 
+// Returns "holds", "does not hold" or "cannot be told".
+std::string JudgementWords(Judgement judgement);
+
 // Returns whether the condition holds of the change from A to B, by a one-sided test at
 // answer.alpha in each direction: a change that equals the condition's is told to hold in at most
 // that share of comparisons. Where all loads have exactly that change, as equal counts of blocks

@@ -95,7 +95,7 @@ std::vector<DocumentCell> CellsOf(const json& document) {
 }
 
 std::map<int, int> LoadsOfSameSeeds(const DocumentCell& first, const DocumentCell& second) {
-  std::map<json, std::pair<std::vector<int>, std::vector<int>>> loads;  // of both cells, by seed
+  std::map<json, std::pair<std::vector<int>, std::vector<int>>> loads;  // both cells' loads by seed
   for (const auto& [load, seed] : first.seeds) loads[seed].first.push_back(load);
   for (const auto& [load, seed] : second.seeds) loads[seed].second.push_back(load);
   std::map<int, int> pairs;

@@ -18,7 +18,7 @@ struct DocumentCell {
   std::string operation;  // "update"; "" when the cell is all operations of its phase
   // The samples by the name of their metric (metrics.h): one for each run. Their side is kA.
   std::map<std::string, std::vector<Sample>> samples;
-  double least_operations = 0;          // of the runs, in the one that had fewest
+  double least_operations = 0;          // operations of the run that had fewest
   std::map<int, nlohmann::json> seeds;  // by load; null when a run does not tell its seed
 };
 
@@ -29,12 +29,12 @@ std::vector<DocumentCell> CellsOf(const nlohmann::json& document);
 
 // Returns the number of the load that each run of the document used. Documents of older versions,
 // in which runs have no "load", are read as they were made: each run that loaded and measured is a
-// load, and runs without a load of their own share one.
+// load, and a run without a load of its own shares the last one before it.
 std::vector<int> LoadsOfRuns(const nlohmann::json& document);
 
-// Returns the loads of both cells that have the same seed, and so the same rows and operations: by
-// the number of the second cell's load, that of the first's. Left out are loads whose runs do not
-// tell a seed, and those of a seed that several loads of a cell have.
+// Pairs the loads of both cells that have the same seed, and so the same rows and operations. The
+// key is the number of the second cell's load, the value that of the first cell's. Loads whose runs
+// do not tell a seed are left out, as are those of a seed that several loads of a cell have.
 std::map<int, int> LoadsOfSameSeeds(const DocumentCell& first, const DocumentCell& second);
 
 // A metric that cannot be compared in some of the cells that two lists have in common.

@@ -26,11 +26,12 @@ double SumOfCauses(const json& phase, const std::string& path) {
   return sum;
 }
 
+// Adds the latencies from the actual start and, of an open loop, those from the intended start.
 void AddLatency(const json& operation, std::map<std::string, double>* metrics) {
-  (*metrics)["mean"] = Number(operation, "/latency_us/mean");
-  (*metrics)["p50"] = Number(operation, "/latency_us/p50");
-  (*metrics)["p99"] = Number(operation, "/latency_us/p99");
-  (*metrics)["p999"] = Number(operation, "/latency_us/p999");
+  for (const std::string figure : {"mean", "p50", "p99", "p999"}) {
+    (*metrics)[figure] = Number(operation, "/latency_us/" + figure);
+    (*metrics)["intended_" + figure] = Number(operation, "/latency_from_intended_us/" + figure);
+  }
 }
 
 void AddAccount(const json& phase, std::map<std::string, double>* metrics) {
@@ -72,6 +73,14 @@ std::vector<Metric> MakeMetrics() {
       {"p99", "99th percentile of the latency in microseconds", false, coarse, false, true, grain},
       {"p999", "99.9th percentile of the latency in microseconds", false, coarse, false, true,
        grain},
+      {"intended_mean", "mean latency in microseconds from the intended start, of an open loop",
+       false, 0, false, true},
+      {"intended_p50", "median of the latency in microseconds from the intended start", false,
+       coarse, false, true, grain},
+      {"intended_p99", "99th percentile of the latency in microseconds from the intended start",
+       false, coarse, false, true, grain},
+      {"intended_p999", "99.9th percentile of the latency in microseconds from the intended start",
+       false, coarse, false, true, grain},
       {"cpu_us", "processor time of the run per operation, in microseconds"},
       {"engine_asks", "blocks asked of the engine's cache per operation", false, 0, true},
       {"engine_misses", "blocks that the engine's cache did not hold, per operation", false, 0,

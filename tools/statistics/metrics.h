@@ -16,7 +16,7 @@ namespace testbed {
 
 struct Metric {
   std::string name;     // "p99"
-  std::string meaning;  // "99th percentile of the latency, in microseconds"
+  std::string meaning;  // "99th percentile of the latency in microseconds"
   bool speed = false;   // more is better; of a metric without it, less is better
   // The relative step between values (CompareOptions::resolution).
   double resolution = 0;

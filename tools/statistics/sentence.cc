@@ -45,8 +45,6 @@ std::string Different(const Answer& answer, const Metric& metric, const std::str
                           PercentText(high - 1));
 }
 
-std::string CountOfLoads(int n) { return fmt::format("{} {}", n, n == 1 ? "load" : "loads"); }
-
 std::string Duration(double seconds) {
   if (seconds < 1.5) return "1 more second";
   if (seconds < 90) return fmt::format("{:.0f} more seconds", seconds);
@@ -56,8 +54,7 @@ std::string Duration(double seconds) {
 
 std::string MoreText(const Answer& answer) {
   if (!answer.more) return "; no number of loads that is practical would tell";
-  const std::string loads = fmt::format("{} more {} of each", answer.more->loads,
-                                        answer.more->loads == 1 ? "load" : "loads");
+  const std::string loads = Counted(answer.more->loads, "more load") + " of each";
   if (answer.more->seconds <= 0) return fmt::format("; about {} would", loads);
   return fmt::format("; about {} would ({})", Duration(answer.more->seconds), loads);
 }
@@ -71,7 +68,7 @@ std::string Unknown(const Answer& answer, const Metric& metric, const std::strin
     const int n = std::min(answer.loads_a, answer.loads_b);
     return fmt::format(
         "cannot be told from {} of each, because loads differ: {} of each are the least{}",
-        CountOfLoads(n), kLeastLoads, MoreText(answer));
+        Counted(n, "load"), kLeastLoads, MoreText(answer));
   }
   if (answer.scale == Scale::kDifference) {
     return fmt::format("cannot be told: {} differs by {} to {}{}", Subject(metric, b),

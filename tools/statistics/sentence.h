@@ -14,10 +14,11 @@ namespace testbed {
 //
 //   B is faster by 4.1 % (3.2 to 5.0)
 //   p99 of B is higher by 12 % (9.3 to 15)
-//   the same within 2 % (-0.4 to +0.9)
+//   the same within 2 % (-0.40 to +0.90)
 //   cannot be told: B is between 3.1 % slower and 4.0 % faster; about 6 more minutes would (8 more
 //   loads of each)
-//   cannot be told from one load of each, because loads differ; 2 more loads of each are the least
+//   cannot be told from 1 load of each, because loads differ: 3 of each are the least; about 2
+//   more loads of each would
 //
 // `b` names the side B in it.
 std::string Sentence(const Answer& answer, const Metric& metric, const std::string& b = "B");

@@ -17,12 +17,12 @@ namespace testbed {
 struct SimulatedWorld {
   enum Shape { kNormal, kSkewed, kBimodal };
   std::string name;
-  Shape shape = kNormal;  // of loads and of slices
+  Shape shape = kNormal;  // shape of the spread of loads and of slices
   double loads = 0.01;    // standard deviation between loads, of each side
   double runs = 0;        // between runs of a load
   double slices = 0.02;   // between slices of a run, each side for itself
   int longer = 1;         // how many times as many slices each load from the fourth on has
-  double drift = 0;       // of the machine from one load to the next, as a random walk with a trend
+  double drift = 0;       // random walk with a trend of the machine's speed from load to load
   // The values are rounded to steps of this relative size, as percentiles are to the buckets of a
   // histogram; 0: they are exact. Where the steps lie is drawn for each comparison.
   double step = 0;

@@ -41,8 +41,8 @@ struct KeySketch::Sample {
       __gnu_pbds::tree<uint64_t, __gnu_pbds::null_type, std::less<>, __gnu_pbds::rb_tree_tag,
                        __gnu_pbds::tree_order_statistics_node_update>;
   std::unordered_map<uint64_t, Key> keys;  // by hash
-  Times last;                              // of the keys
-  std::priority_queue<uint64_t> hashes;    // of the keys, the greatest first
+  Times last;                              // last accesses of the keys
+  std::priority_queue<uint64_t> hashes;    // hashes of the keys, the greatest first
 };
 
 KeySketch::KeySketch()

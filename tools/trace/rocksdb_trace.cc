@@ -83,10 +83,12 @@ class RocksdbImporter {
   bool ReadRecord(std::istream& in, std::string* payload) {
     char head[kRecordHeadBytes];
     in.read(head, sizeof head);
-    if (in.gcount() == 0) return false;
+    const auto got = static_cast<size_t>(in.gcount());
+    TraceBuilder::CheckStop();
+    if (got == 0) return false;
     ++record_;
     const char* const cut = "the file ends within it";
-    if (in.gcount() != sizeof head) Refuse(record_ == 1 ? "is no trace of RocksDB" : cut);
+    if (got != sizeof head) Refuse(record_ == 1 ? "is no trace of RocksDB" : cut);
     time_us_ = FixedAt<uint64_t>(head);
     type_ = static_cast<uint8_t>(head[8]);
     const auto size = FixedAt<uint32_t>(head + 9);
@@ -94,6 +96,7 @@ class RocksdbImporter {
     if (size > kMostPayload) Refuse("is too long");
     payload->resize(size);
     in.read(payload->data(), size);
+    TraceBuilder::CheckStop();
     if (in.gcount() != static_cast<std::streamsize>(size)) Refuse(cut);
     return true;
   }

@@ -10,10 +10,10 @@
 
 namespace testbed {
 
-// Imports the traces as ImportTrace does. Gets, multi-gets, seeks and batches become an operation
-// each, all of one client, since RocksDB does not record which thread called. Merges count as
-// writes of their operand; range deletions are left out; a seek is a seek alone, since the steps
-// after it are not noted.
+// Imports such a trace as ImportTrace does. Each get, multi-get, seek and write batch becomes one
+// operation. All are of one client, since RocksDB does not record which thread called. A merge
+// counts as a write of its operand. Range deletions are left out, and so are the steps after a
+// seek, which RocksDB does not record.
 uint64_t ImportRocksdbTrace(std::istream& in, const ImportOptions& options, const std::string& to);
 
 }  // namespace testbed

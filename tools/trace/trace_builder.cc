@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -16,6 +17,10 @@ TraceBuilder::TraceBuilder(const ImportOptions& options, const std::string& to,
     : options_(options), writer_(to), clients_(clients) {
   facts_.workload = workload;
   facts_.kinds = kinds;
+}
+
+void TraceBuilder::CheckStop() {
+  if (StopRequested()) throw Stopped("before the whole file was read", "the import");
 }
 
 TraceClient& TraceBuilder::client(uint64_t i) {

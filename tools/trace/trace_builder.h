@@ -19,8 +19,12 @@ namespace testbed {
 
 class TraceBuilder {
  public:
-  // Begins the trace `to`, of at most so many clients; `options` must outlive the object. Throws
-  // Error (kIo).
+  // Throws Stopped when the user has asked to stop. Importers call it after each part that they
+  // read, and at the end: an interrupt of the terminal also ends the program that writes into a
+  // pipe, and what came before would pass for the whole file.
+  static void CheckStop();
+  // Begins the trace `to`, which has at most `clients` clients. `options` must outlive the object.
+  // Throws Error as TraceWriter does.
   TraceBuilder(const ImportOptions& options, const std::string& to, const std::string& workload,
                const std::vector<std::string>& kinds, uint32_t clients);
   // Returns the client onto which client `i` of the file is folded. The clients of the trace are

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,7 +79,7 @@ int Info(const TraceArguments& a) {
 void CheckTraceOutput(const TraceArguments& a) {
   const InUse in_use = {.inputs = {a.file}};
   CheckOutputFile("--out", a.out, in_use);
-  if (!a.out.empty()) CheckOutputPlaces({{"--out", UnfinishedTrace(a.out)}}, in_use);
+  CheckOutputPlaces({{"--out", UnfinishedTrace(a.out)}}, in_use);
 }
 
 int Import(const TraceArguments& a) {
@@ -110,14 +109,16 @@ int Import(const TraceArguments& a) {
   CheckTraceOutput(a);
   uint64_t operations = 0;
   if (a.file == "-") {
-    operations = ImportTrace(std::cin, options, a.out);
+    InputFile file(InputFile::Standard{});
+    InputStream in(&file);
+    operations = ImportTrace(in, options, a.out);
   } else {
     InputFile file(
         {.path = a.file, .name = "testbed trace import: " + a.file, .advice = "", .pipes = true});
     InputStream in(&file);
     operations = ImportTrace(in, options, a.out);
   }
-  fmt::print("{}: {} operations\n", a.out, Count(operations));
+  fmt::print("{}: {}\n", a.out, Counted(operations, "operation"));
   if (!unused.empty()) fmt::print("{}", Wrapped(unused, Table::kNarrow));
   return 0;
 }
@@ -125,12 +126,22 @@ int Import(const TraceArguments& a) {
 int ScaleFile(const TraceArguments& a) {
   CheckTraceOutput(a);
   const uint64_t operations = ScaleTrace(a.file, a.share, a.out);
-  fmt::print("{}: {} operations\n", a.out, Count(operations));
+  fmt::print("{}: {}\n", a.out, Counted(operations, "operation"));
   return 0;
 }
 
 void AddOut(CLI::App* app, const std::shared_ptr<TraceArguments>& a) {
-  app->add_option("-o,--out", a->out, "The trace to write")->required()->type_name("FILE");
+  app->add_option_function<std::string>(
+         "-o,--out",
+         [a](const std::string& text) {
+           if (text.empty() || text == "-") {
+             RefuseValue("--out", text, "the name of a file; ./- is a file of that name");
+           }
+           a->out = text;
+         },
+         "The trace to write")
+      ->required()
+      ->type_name("FILE");
 }
 
 void AddImport(CLI::App& trace, std::function<int()>* command) {
@@ -154,10 +165,12 @@ void AddImport(CLI::App& trace, std::function<int()>* command) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   import->add_flag("--hash-keys", a->hash_keys,
-                   "Replace each key by a hash of the same length, with a random seed");
+                   "Replace each key by a hash of its length, at least 8 bytes, with a random "
+                   "seed");
   import
       ->add_option("--hash-seed", a->hash_seed,
-                   "Seed of the hashes, to get the same hashes in several traces")
+                   "Seed of the hashes, to get the same hashes in several traces; implies "
+                   "--hash-keys")
       ->type_name("N");
   import
       ->add_option("--time-unit", a->time_unit,

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tools/output/table.h"
 #include "tools/trace/csv_line.h"
 #include "tools/trace/rocksdb_trace.h"
@@ -78,7 +79,8 @@ class Importer {
 
  private:
   [[noreturn]] void Refuse(const std::string& what) const {
-    throw Error(Error::kUsage, fmt::format("{} line {}: {}", options_.from, line_, what));
+    const std::string line = line_ == 0 ? "" : fmt::format(" line {}:", line_);
+    throw Error(Error::kUsage, fmt::format("{}{} {}", options_.from, line, what));
   }
   template <typename Value>
   Value Parse(std::string_view text, const char* what) const {
@@ -98,6 +100,7 @@ class Importer {
     room_.resize(kMostLine + 1);
     in.getline(room_.data(), std::ssize(room_));
     const auto got = static_cast<size_t>(in.gcount());
+    TraceBuilder::CheckStop();
     if (in.bad()) Refuse("cannot be read");
     if (got == 0) return false;
     ++line_;
@@ -115,7 +118,8 @@ class Importer {
   Line Twitter(std::string_view text) const {
     const auto columns = 1 + static_cast<size_t>(std::count(text.begin(), text.end(), ','));
     const auto refuse = [&] {
-      Refuse(fmt::format("has {} columns, not the 7 of Twitter's cache traces", columns));
+      Refuse(
+          fmt::format("has {}, not the 7 of Twitter's cache traces", Counted(columns, "column")));
     };
     if (columns < 7) refuse();
     std::array<std::string_view, 5> behind;  // key size, value size, client, operation, TTL
@@ -142,7 +146,7 @@ class Importer {
     static const std::vector<std::string_view> known = {"time",   "key",   "operation",
                                                         "client", "table", "value_size"};
     std::string text;
-    if (!NextLine(in, &text)) ++line_;  // of an empty file the first line is refused
+    if (!NextLine(in, &text)) ++line_;  // an empty file is refused at its first line
     if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the mark of UTF-8
     std::vector<std::string_view> cells;
     if (!SplitCsvLine(&text, &cells)) Refuse("has a quote that does not end");
@@ -183,7 +187,8 @@ class Importer {
 
   Line Csv(const std::vector<std::string_view>& cells) const {
     if (cells.size() != columns_.size()) {
-      Refuse(fmt::format("has {} columns, and the header {}", cells.size(), columns_.size()));
+      Refuse(fmt::format("has {}, and the header {}", Counted(cells.size(), "column"),
+                         columns_.size()));
     }
     Line line;
     for (size_t i = 0; i < cells.size(); ++i) {
@@ -250,13 +255,61 @@ class Importer {
 
   const ImportOptions& options_;
   TraceBuilder builder_;
-  std::vector<size_t> columns_;  // of a CSV file: which known column each is
+  std::vector<size_t> columns_;  // the known column that each column of a CSV file is
   uint64_t line_ = 0;
-  std::vector<char> room_;  // for a line
+  std::vector<char> room_;  // memory for a line
   std::optional<double> first_seconds_;
-  std::optional<uint64_t> last_start_;  // of the last line, by its time
+  std::optional<uint64_t> last_start_;  // start of the last line, by its time
   uint64_t ties_ = 0;                   // lines before it that had the same time
   std::string hash_;
+};
+
+// The keys that a trace of fewer keys has: a share of them, chosen by their hashes.
+class KeyShare {
+ public:
+  explicit KeyShare(double share) : most_(static_cast<uint64_t>(share * 0x1p63) * 2) {}
+
+  // Returns whether the smaller trace has the operation. An operation of multi-gets alone is left
+  // with the keys that the smaller trace has.
+  bool Take(TraceOperation* operation) {
+    const auto multi_get = [](const TraceCall& call) {
+      return call.kind == TraceCallKind::kMultiGet;
+    };
+    const std::vector<TraceCall>& calls = operation->calls;
+    if (operation->keys.empty() || !std::all_of(calls.begin(), calls.end(), multi_get)) {
+      return Has(operation->FirstKey());
+    }
+    TakeKeys(operation);
+    return !operation->calls.empty();
+  }
+
+ private:
+  bool Has(std::string_view key) const {
+    return Mix64(XXH3_64bits(key.data(), key.size())) < most_;
+  }
+
+  void TakeKeys(TraceOperation* operation) {
+    keys_.clear();
+    answers_.clear();
+    for (TraceCall& call : operation->calls) {
+      const size_t begin = call.first, end = begin + call.number, first = keys_.size();
+      for (size_t i = begin; i < end; ++i) {
+        if (!Has(operation->keys[i])) continue;
+        keys_.push_back(operation->keys[i]);
+        answers_.push_back(operation->answers[i]);
+      }
+      call.first = static_cast<uint32_t>(first);
+      call.number = keys_.size() - first;
+      call.key = call.number == 0 ? std::string_view() : keys_[first];
+    }
+    operation->keys.swap(keys_);
+    operation->answers.swap(answers_);
+    std::erase_if(operation->calls, [](const TraceCall& call) { return call.number == 0; });
+  }
+
+  const uint64_t most_;
+  std::vector<std::string_view> keys_;  // the memory of an operation's keys, and of their answers
+  std::vector<TraceAnswer> answers_;
 };
 
 }  // namespace
@@ -274,14 +327,14 @@ uint64_t ScaleTrace(const std::string& from, double share, const std::string& to
   facts.operations = facts.last_ns = 0;
   facts.calls = {};
   TraceWriter writer(to);
-  const auto most = static_cast<uint64_t>(share * 0x1p63) * 2;
+  KeyShare keys(share);
   for (const uint32_t number : AllClients(file)) {
     TraceClient client(writer, number, TraceBlockBytes(facts.clients));
     TraceStream stream(file, {number});
     TraceOperation operation;
     while (stream.Next(&operation)) {
-      const std::string_view key = operation.FirstKey();
-      if (Mix64(XXH3_64bits(key.data(), key.size())) >= most) continue;
+      if (StopRequested()) throw Stopped("before the whole trace was read", "the command");
+      if (!keys.Take(&operation)) continue;
       client.Begin(operation.kind, operation.start_ns);
       client.Repeat(operation);
       client.End();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "device/os/signal_guard.h"
 #include "tools/output/table.h"
 #include "tools/report/figures.h"
 #include "tools/trace/key_sketch.h"
@@ -128,8 +129,9 @@ std::string SizesTable(const json& sizes) {
 }
 
 std::string KeysText(const json& keys) {
-  std::string text = fmt::format("Keys: {} different ones{}", Whole(keys.at("different")),
-                                 keys.at("exact") ? "" : ", estimated from a sample of them");
+  std::string text =
+      fmt::format("Keys: {}{}", WithNoun(Whole(keys.at("different")), "different one"),
+                  keys.at("exact") ? "" : ", estimated from a sample of them");
   for (const json& popular : keys.at("popular")) {
     text += fmt::format("{} the most popular {} get {} of the accesses",
                         &popular == &keys.at("popular").front() ? ";" : ",",
@@ -150,7 +152,10 @@ json TraceInfo(const TraceFile& file) {
   Collector collector(facts);
   TraceStream stream(file, AllClients(file));
   TraceOperation operation;
-  while (stream.Next(&operation)) collector.Take(operation);
+  while (stream.Next(&operation)) {
+    if (StopRequested()) throw Stopped("before the whole trace was read", "the command");
+    collector.Take(operation);
+  }
   json info = facts.ToJson();
   info["file"] = file.path();
   info["version"] = kTraceVersion;
@@ -168,13 +173,13 @@ std::string TraceInfoText(const json& info) {
   const double operations = info.at("operations"), seconds = info.at("seconds");
   const auto per_second = [&](double n) { return seconds > 0 ? Short(n / seconds) : "-"; };
   std::string text = fmt::format(
-      "{}: {} on {}, {} clients, {} operations in {} s; {} a second, {} in the busiest; {} bytes "
+      "{}: {} on {}, {}, {} in {} s; {} a second, {} in the busiest; {} bytes "
       "an operation in the file\n\n",
       OneLine(info.at("file")), OneLine(info.at("workload")),
       info.at("engine").get_ref<const std::string&>().empty() ? "no engine"
                                                               : OneLine(info.at("engine")),
-      Count(info.at("clients")), Whole(operations), Short(seconds), per_second(operations),
-      Count(info.at("busiest_second")),
+      Counted(info.at("clients"), "client"), WithNoun(Whole(operations), "operation"),
+      Short(seconds), per_second(operations), Count(info.at("busiest_second")),
       Short(info.at("file_bytes").get<double>() / std::max(1.0, operations)));
   Table kinds("Operations of the trace", {"operation", "count", "share", "per second"});
   for (const json& kind : info.at("operations_by_kind")) {

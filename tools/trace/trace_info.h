@@ -11,7 +11,7 @@
 namespace testbed {
 
 // Reads the whole trace and returns what docs/trace-format.md lists under "trace info". Throws
-// Error (kUsage) when a block is damaged.
+// Error (kUsage) when a block is damaged, and Stopped when the user asks to stop.
 nlohmann::json TraceInfo(const TraceFile& file);
 
 // Returns the document that TraceInfo returned as tables.

@@ -10,6 +10,7 @@
 #include "tools/option_values.h"
 #include "tools/output/output_file.h"
 #include "workloads/registry.h"
+#include "workloads/trace/known_trace.h"
 #include "workloads/trace/replay.h"
 #include "workloads/trace/trace_file.h"
 
@@ -75,7 +76,9 @@ void ApplyTraceThreads(const std::vector<std::string>& words, RunOptions* option
   constexpr uint32_t kMost = 1000;
   if (!Runs(*options, "replay") || Gives(words, "--threads")) return;
   const ReplayOptions replay = ReplayOptions::From("replay", options->workload.extra);
-  const uint32_t clients = TraceFile(replay.trace).facts().clients;
+  const TraceFile file(replay.trace);
+  CheckKnownTrace(file);
+  const uint32_t clients = file.facts().clients;
   options->threads = {static_cast<int>(std::clamp(clients, 1u, kMost))};
 }
 
@@ -104,7 +107,9 @@ void CheckRecordedRows(const RunOptions& options, const Dataset& dataset) {
 void CheckReplayedTrace(const RunOptions& options) {
   for (const char* name : {"replay", "replay-load"}) {
     if (!Runs(options, name)) continue;
-    TraceFile(ReplayOptions::From(name, options.workload.extra).trace).CheckBlocks();
+    const TraceFile file(ReplayOptions::From(name, options.workload.extra).trace);
+    CheckKnownTrace(file);
+    file.CheckBlocks();
     return;
   }
 }

@@ -23,19 +23,22 @@ constexpr char kOwn[] =
     "'ycsb-a 60s @ 5000'; a rate that changes is 1k..8k, '1k^8k 1s/10s' or "
     "1k~8k/30s; 'ycsb-a 60s ~2 @ 5000' has other popular rows than ~1";
 constexpr double kLeastSeconds = 0.1;
+// What may stand between the parts of an entry and around it: a list may be written on several
+// lines, as in a script.
+constexpr std::string_view kBlanks = " \t\n\r";
 
 // One entry of the list.
 struct Entry {
   std::string name, after_colon;
   bool has_colon = false;
   double seconds = 0, rate = 0;  // 0: --seconds and --rate decide
-  std::string curve;             // of a rate that changes, whose mean is `rate`
+  std::string curve;             // how a rate changes, whose mean is `rate`
   uint32_t popular_rows = 0;     // 0: those of all entries that give none
 };
 
-std::string_view Trimmed(std::string_view text, bool behind = true) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (behind && !text.empty() && text.back() == ' ') text.remove_suffix(1);
+std::string_view Trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  text.remove_suffix(text.size() - (text.find_last_not_of(kBlanks) + 1));
   return text;
 }
 
@@ -69,13 +72,13 @@ bool ParseOwnRate(std::string_view text, Entry* entry) {
 }
 
 // Parses NAME[:TIMES] [LENGTH] [~N] [@ RATE] or, for a workload that reads a trace, NAME:FILE,
-// where FILE may have blanks. `text` has no blanks in front.
+// where FILE may have blanks within.
 Entry ParseEntry(const std::string& option, std::string_view text) {
   Entry entry;
   const std::string_view whole = Trimmed(text);
-  entry.name = whole.substr(0, whole.find_first_of(": @"));
+  entry.name = WorkloadNameOf(whole);
   const WorkloadInfo& info = FindKnownWorkload(entry.name);
-  std::string_view rest = text.substr(entry.name.size());
+  std::string_view rest = whole.substr(entry.name.size());
   entry.has_colon = rest.starts_with(':');
   if (entry.has_colon && TakesTrace(info)) {
     entry.after_colon = rest.substr(1);
@@ -83,7 +86,7 @@ Entry ParseEntry(const std::string& option, std::string_view text) {
   }
   rest = Trimmed(rest);
   if (entry.has_colon) {
-    entry.after_colon = rest.substr(1, rest.find_first_of(" @") - 1);
+    entry.after_colon = rest.substr(1, rest.find_first_of("@" + std::string(kBlanks)) - 1);
     rest.remove_prefix(1 + entry.after_colon.size());
   }
   const size_t at = rest.find('@'), tilde = rest.substr(0, at).find('~');
@@ -166,6 +169,11 @@ void CheckCurve(const std::string& name, const std::string& text, double seconds
 
 }  // namespace
 
+std::string WorkloadNameOf(std::string_view entry) {
+  const std::string_view text = Trimmed(entry);
+  return std::string(text.substr(0, text.find_first_of(":@" + std::string(kBlanks))));
+}
+
 void SetWorkloads(const std::string& option, const std::string& text, RunOptions* options) {
   options->workloads.clear();
   options->phase_seconds.clear();
@@ -176,7 +184,7 @@ void SetWorkloads(const std::string& option, const std::string& text, RunOptions
   std::string trace;
   bool settles = false;
   for (const std::string& part : Split(text, ',')) {
-    const Entry entry = ParseEntry(option, Trimmed(part, false));
+    const Entry entry = ParseEntry(option, part);
     const WorkloadInfo& info = FindKnownWorkload(entry.name);
     CheckOwn(option, entry, info);
     size_t times = 1;

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "tools/options.h"
 #include "workloads/dataset.h"
@@ -21,12 +22,18 @@ namespace testbed {
 // different traces.
 void SetWorkloads(const std::string& option, const std::string& text, RunOptions* options);
 
+// Returns the name that an entry of such a list begins with, whether a workload has that name or
+// not.
+std::string WorkloadNameOf(std::string_view entry);
+
 // Returns a text from which SetWorkloads makes the same workloads. The files of traces are left
 // out.
 std::string WorkloadText(const RunOptions& options);
 
-// Throws Error (kUsage) when a workload that ends by itself has a length of its own, or one that
-// sets the starts of its operations has a rate, of its own or by --rate.
+// Throws Error (kUsage) when a workload that ends by itself has a length or a changing rate of its
+// own, when one without popular rows has other ones of its own, when a changing rate has no length
+// or asks for nothing, and when a workload that sets the starts of its operations has a rate, of
+// its own or by --rate.
 void CheckOwnPhases(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
 }  // namespace testbed

@@ -6,7 +6,7 @@
 //   AllocationMeter& meter = AllocationMeter::ThisThread();
 //   meter.timed = true;          // reads the clock around each call: use on a sample
 //   ...
-//   double ns = meter.NetNs();   // without the cost of reading the clock
+//   uint64_t ns = meter.NetNs();   // without the cost of reading the clock
 #ifndef TESTBED_WORKLOADS_DOCUMENTS_ALLOCATION_METER_H_
 #define TESTBED_WORKLOADS_DOCUMENTS_ALLOCATION_METER_H_
 
@@ -15,17 +15,19 @@
 #include <cstdlib>
 #include <new>
 
+#include "workloads/documents/clock_cost.h"
 #include "workloads/measure/clock.h"
 
 namespace testbed {
 
-// Not thread-safe: each thread has its own meter. A caller resets timed_calls and ticks as it
+// Not thread-safe: each thread has its own meter. A caller resets ticks and empty_ticks as it
 // needs.
 struct AllocationMeter {
   uint64_t allocations = 0;
   uint64_t bytes = 0;
   bool timed = false;
-  uint64_t timed_calls = 0, ticks = 0;  // allocations and releases while `timed`
+  uint64_t ticks = 0;        // allocations and releases while `timed`
+  uint64_t empty_ticks = 0;  // an empty interval after each of these (clock_cost.h)
 
   // Returns the calling thread's meter.
   static AllocationMeter& ThisThread() {
@@ -45,8 +47,10 @@ struct AllocationMeter {
       }
       ~Timer() {
         if (!meter->timed) return;
-        meter->ticks += Clock::Get().Now() - start;
-        ++meter->timed_calls;
+        const Clock& clock = Clock::Get();
+        const uint64_t end = clock.Now();
+        meter->ticks += end - start;
+        meter->empty_ticks += EmptyInterval(clock, end);
       }
       AllocationMeter* meter;
       uint64_t start = 0;
@@ -54,8 +58,8 @@ struct AllocationMeter {
     return call();
   }
 
-  // Returns the nanoseconds of the timed calls, less the cost of timing as many empty calls.
-  double NetNs() const;
+  // Returns the nanoseconds of the timed calls, without the cost of reading the clock.
+  uint64_t NetNs() const { return Clock::Get().ToNs(NetOfClock(ticks, empty_ticks)); }
 };
 
 // The standard allocator, metered.

@@ -6,6 +6,7 @@
 #include "device/os/mutex.h"
 #include "engines/extra_options.h"
 #include "workloads/documents/allocation_meter.h"
+#include "workloads/documents/clock_cost.h"
 #include "workloads/documents/cpu_profile.h"
 #include "workloads/documents/format.h"
 #include "workloads/measure/clock.h"
@@ -169,16 +170,18 @@ class DocumentLoad : public Workload {
 // the others take together, which would dominate a mean.
 struct Split {
   HistogramCounts engine, parse, project;  // nanoseconds; queries whose time was split by part
-  HistogramCounts allocation;              // nanoseconds; queries whose allocations were timed
-  uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // of all queries
+  HistogramCounts empty;                   // nanoseconds; an empty interval in each of these
+  HistogramCounts allocation;              // net nanoseconds; queries whose allocations were timed
+  uint64_t queries = 0, allocations = 0, allocated_bytes = 0;  // counts of all queries
   uint64_t parse_allocations = 0, project_allocations = 0;     // share of `allocations` in each
                                                                // part
-  uint64_t document_bytes = 0, answer_bytes = 0;               // of the queries split by part
+  uint64_t document_bytes = 0, answer_bytes = 0;               // sizes in the queries split by part
 
   void Add(const Split& o) {
     engine.Add(o.engine);
     parse.Add(o.parse);
     project.Add(o.project);
+    empty.Add(o.empty);
     allocation.Add(o.allocation);
     queries += o.queries;
     allocations += o.allocations;
@@ -198,21 +201,28 @@ json Split::ToJson(const DocumentSettings& settings) const {
             {"y", settings.shape.y_first ? "first" : "last"},
             {"sampled", engine.count()}};
   if (engine.count() == 0) return j;
-  const auto median = [](const HistogramCounts& h) {
-    return h.count() == 0 ? 0 : static_cast<double>(h.Percentile(0.5));
+  const uint64_t clock_ns = empty.Percentile(0.5);
+  const auto net = [clock_ns](const HistogramCounts& h) {
+    return static_cast<double>(NetOfClock(h.Percentile(0.5), clock_ns));
   };
-  const double all = median(engine) + median(parse) + median(project);
+  const double engine_ns = net(engine), parse_ns = net(parse), project_ns = net(project);
+  const auto allocation_ns = static_cast<double>(allocation.Percentile(0.5));
+  const double all = engine_ns + parse_ns + project_ns;
+  // Of parts that all take no longer than to read the clock, no share is known.
+  const auto share = [all](double ns) { return all > 0 ? json(ns / all) : json(); };
   const auto n = static_cast<double>(engine.count());
   j["document_bytes"] = static_cast<double>(document_bytes) / n;
   j["answer_bytes"] = static_cast<double>(answer_bytes) / n;
-  j["engine_ns"] = median(engine);
-  j["parse_ns"] = median(parse);
-  j["project_ns"] = median(project);
-  j["allocation_ns"] = median(allocation);
-  j["engine_share"] = median(engine) / all;
-  j["parse_share"] = median(parse) / all;
-  j["project_share"] = median(project) / all;
-  j["allocation_share"] = median(allocation) / all;
+  j["clock_ns"] = clock_ns;
+  j["clock_p95_ns"] = empty.Percentile(0.95);
+  j["engine_ns"] = engine_ns;
+  j["parse_ns"] = parse_ns;
+  j["project_ns"] = project_ns;
+  j["allocation_ns"] = allocation_ns;
+  j["engine_share"] = share(engine_ns);
+  j["parse_share"] = share(parse_ns);
+  j["project_share"] = share(project_ns);
+  j["allocation_share"] = share(allocation_ns);
   j["allocations"] = static_cast<double>(allocations) / static_cast<double>(queries);
   j["parse_allocations"] = static_cast<double>(parse_allocations) / static_cast<double>(queries);
   j["project_allocations"] =
@@ -243,6 +253,7 @@ class QueryClient : public Client {
     split_.engine.Add(engine_ns_);
     split_.parse.Add(parse_ns_);
     split_.project.Add(project_ns_);
+    split_.empty.Add(empty_ns_);
     split_.allocation.Add(allocation_ns_);
     done_(split_);
   }
@@ -266,11 +277,11 @@ class QueryClient : public Client {
     if (kind == 0) {
       ExecuteTimed(q);
     } else if (kind == kSampleEvery / 2) {
-      meter_.timed_calls = meter_.ticks = 0;
+      meter_.ticks = meter_.empty_ticks = 0;
       meter_.timed = true;
       ExecutePlain(q);
       meter_.timed = false;
-      allocation_ns_.Record(static_cast<uint64_t>(meter_.NetNs()));
+      allocation_ns_.Record(meter_.NetNs());
     } else {
       ExecutePlain(q);
     }
@@ -331,9 +342,11 @@ class QueryClient : public Client {
     const uint64_t parsed = clock.Now();
     answer_ = found_ ? Project() : std::string_view();
     const uint64_t projected = clock.Now();
+    const uint64_t empty = EmptyInterval(clock, projected);
     engine_ns_.Record(clock.ToNs(got - start));
     parse_ns_.Record(clock.ToNs(parsed - got));
     project_ns_.Record(clock.ToNs(projected - parsed));
+    empty_ns_.Record(clock.ToNs(empty));
     split_.document_bytes += document.size();
     split_.answer_bytes += answer_.size();
   }
@@ -361,7 +374,7 @@ class QueryClient : public Client {
   std::string_view answer_;
   std::string expected_;
   Split split_;
-  Histogram engine_ns_, parse_ns_, project_ns_, allocation_ns_;
+  Histogram engine_ns_, parse_ns_, project_ns_, empty_ns_, allocation_ns_;
   const std::function<void(const Split&)> done_;
   AllocationMeter& meter_;
   const AllocationMeter meter_at_start_;

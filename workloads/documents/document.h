@@ -6,7 +6,8 @@
 // document-query gets a document by its key through the engine's index, checks _id and y, and makes
 // a new document of _id and y alone. A share of 1 - hit_ratio of the queries asks for a y that no
 // document has. For a sample of the queries, Details() splits the time between the engine's Get,
-// parsing and matching, projecting, and, within the last two, allocation.
+// parsing and matching, projecting, and, within the last two, allocation, each without the cost of
+// reading the clock (clock_cost.h).
 //
 // The question is from M. Callaghan, "Overhead of reading the Nth attribute in a document for
 // MongoDB & TokuMX", 2014.

@@ -17,9 +17,9 @@ namespace {
 
 enum BuildOp : uint8_t { kInsertRows, kScan, kWrite };
 
-// Inserts 100 rows and then builds the indexes: reads the client's rows, sorts the entries of each
-// index (sort.h) and writes them in order. An engine that keeps indexes itself builds them in one
-// operation.
+// Inserts 100 rows, rounded up to whole transactions, and then builds the indexes: reads the
+// client's rows, sorts the entries of each index (sort.h) and writes them in order. An engine that
+// keeps indexes itself builds them in one operation.
 class IbBuilder : public Client {
  public:
   IbBuilder(IbTables& tables, uint32_t client, Session& session, const IbInserter::Work& work,
@@ -136,8 +136,8 @@ class IbBuilder : public Client {
     const IbClientState::Inserter& rows = tables_.client(client_).inserter;
     return rows.next.load() - rows.first.load();
   }
-  // Returns the bytes of the entries of the client's rows in all indexes. They are the user's bytes
-  // whoever writes the entries.
+  // Returns the bytes of the entries of the client's rows in all indexes. They count as the user's
+  // bytes, whether the engine or the client writes the entries.
   uint64_t EntryBytes() const {
     const auto* const sizes = IbSchema::kIndexKeySizes;
     return Rows() * std::accumulate(sizes, sizes + tables_.schema().options().indexes, uint64_t{0});
@@ -190,7 +190,7 @@ class IbX : public Workload {
   const std::vector<OpKind>& ops() const override { return ops_; }
   // Returns a lower bound: the number of rows to index is known only when the tables are open.
   uint64_t operations() const override {
-    return tables_.clients() + options_.schema.indexes * (tables_.rows() / 1000);
+    return tables_.clients() + options_.schema.indexes * (tables_.rows_of_step() / 1000);
   }
   bool writes() const override { return true; }
   bool settles() const override { return options_.settle; }

@@ -27,7 +27,7 @@ class IbQuerier : public Client {
         state_(tables.client(client)),
         rows_(rows),
         // A step that is repeated, in this run or a later one, finds other rows in the table and
-        // asks for other positions; those of the step before are cached.
+        // asks for other positions, since those of the step before it are cached.
         random_(Mix64(seed ^ Mix64(0x71756572 + client) ^ Mix64(state_.inserter.next))),
         room_(schema_.max_value_size()),
         query_op_(query_op) {}

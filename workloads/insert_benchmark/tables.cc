@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kIndexNames[IbSchema::kMaxIndexes] = {"market", "register", "pdc"};
 constexpr char kSetupKey[] = "setup";
+constexpr char kClientsKey[] = "clients";
 
 std::string IndexedKey(uint32_t client) { return fmt::format("indexed.{}", client + 1); }
 std::string NextKey(uint32_t client) { return fmt::format("next.{}", client + 1); }
@@ -51,15 +52,16 @@ void IbTables::Open(Engine& engine, int clients, Need need, const std::string& s
   states_.clear();
   engine_ = &engine;
   meta_ = engine.OpenTable("ib");
-  const uint32_t owners = options_.shared ? 1 : options_.clients;
+  const uint32_t all = AllClients(*engine.NewSession());
+  const uint32_t owners = options_.shared ? 1 : all;
   for (uint32_t owner = 0; owner < owners; ++owner) OpenSet(TableName(owner));
-  for (int c = 0; c < clients; ++c) states_.push_back(std::make_unique<IbClientState>());
+  for (uint32_t c = 0; c < all; ++c) states_.push_back(std::make_unique<IbClientState>());
   std::unique_ptr<Session> session = engine.NewSession();
   Recognise(*session, need, step);
   for (uint32_t owner = 0; owner < owners && engine.KeepsIndexes(); ++owner) {
     if (options_.indexes > 0 && Indexed(*session, owner)) OpenIndexes(owner);
   }
-  for (uint32_t c = 0; c < options_.clients; ++c) FindBounds(*session, c);
+  for (uint32_t c = 0; c < all; ++c) FindBounds(*session, c);
 }
 
 // Returns the settings from which the rows were made. The number of clients matters only to a
@@ -91,6 +93,29 @@ void IbTables::RecordNext(Session& session, uint32_t client, uint64_t next) cons
   char number[8];
   IbPut(next, sizeof number, number);
   session.Put(meta_, NextKey(client), {number, sizeof number});
+}
+
+uint32_t IbTables::AllClients(Session& session) const {
+  std::string_view value;
+  // An engine that stores nothing answers with an empty value, and so names no client.
+  const bool known = session.Get(meta_, kSetupKey, &value) && !value.empty();
+  if (!known || options_.shared) return options_.clients;
+  if (session.Get(meta_, kClientsKey, &value) && value.size() == 8) {
+    return std::max(options_.clients, static_cast<uint32_t>(IbGet(value.data(), 8)));
+  }
+  // Databases of older versions tell only the clients whose indexes are built.
+  uint32_t clients = 0;
+  while (Indexed(session, clients)) ++clients;
+  return std::max(options_.clients, clients);
+}
+
+void IbTables::RecordClients(Session& session) const {
+  std::string_view value;
+  const bool known = session.Get(meta_, kClientsKey, &value) && value.size() == 8;
+  if (options_.shared || (known && IbGet(value.data(), 8) == states_.size())) return;
+  char number[8];
+  IbPut(states_.size(), sizeof number, number);
+  session.Put(meta_, kClientsKey, {number, sizeof number});
 }
 
 bool IbTables::HoldsRows(Session& session, uint32_t client) const {
@@ -140,6 +165,7 @@ void IbTables::Recognise(Session& session, Need need, const std::string& step) {
                             "with ib.i1, or load it anew",
                             step));
   }
+  RecordClients(session);
 }
 
 void IbTables::FindBounds(Session& session, uint32_t client) {
@@ -165,9 +191,11 @@ void IbTables::FindBounds(Session& session, uint32_t client) {
   state.next = schema_->NumberOf(id()) + 1;
 }
 
-uint64_t IbTables::rows() const {
+uint64_t IbTables::RowsOfFirst(size_t clients) const {
   uint64_t n = 0;
-  for (const auto& state : states_) n += state->inserter.next - state->inserter.first;
+  for (size_t c = 0; c < std::min(clients, states_.size()); ++c) {
+    n += states_[c]->inserter.next - states_[c]->inserter.first;
+  }
   return n;
 }
 

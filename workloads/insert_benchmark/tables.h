@@ -3,8 +3,8 @@
 // A client's rows have the numbers [first, next) (schema.h): inserts append, deletes take the
 // oldest. Open finds both bounds in the tables themselves, so a step can continue in a later
 // process where another step ended. The table "ib" records from which settings the rows were made,
-// which clients' indexes are built, and with which number a client continues whose rows were all
-// deleted. Open refuses a database that was made with other settings.
+// how many clients have tables, which clients' indexes are built, and with which number a client
+// continues whose rows were all deleted. Open refuses a database that was made with other settings.
 //
 //   IbTables tables(schema_options);
 //   tables.Open(engine, clients, IbTables::kIndexed, "ib.qp100");
@@ -57,12 +57,14 @@ class IbTables {
   // Open sets options.clients.
   explicit IbTables(const IbSchema::Options& options) : options_(options) {}
 
-  // Opens the tables, creating missing ones, and finds each client's bounds. Throws Error (kUsage),
-  // which names `step`, when the database is not as the step needs it.
+  // Opens the tables, creating missing ones, and finds each client's bounds. The tables of clients
+  // that take no part in this step are opened, too, so that rows and Check are of the whole
+  // database. Throws Error (kUsage), which names `step`, when the database is not as the step needs
+  // it.
   void Open(Engine& engine, int clients, Need need, const std::string& step);
 
   const IbSchema& schema() const { return *schema_; }
-  uint32_t clients() const { return options_.clients; }
+  uint32_t clients() const { return options_.clients; }  // those of this step
   // Returns the tables that a client uses; all clients of a shared table get the same set.
   const Set& set(uint32_t client) const { return sets_[options_.shared ? 0 : client]; }
   // Returns whether the engine maintains the indexes itself, so that no client writes their entries
@@ -73,8 +75,10 @@ class IbTables {
   void BuildIndexes(uint32_t client);
   IbClientState& client(uint32_t c) { return *states_[c]; }
   const IbClientState& client(uint32_t c) const { return *states_[c]; }
-  // Returns the number of rows of all clients.
-  uint64_t rows() const;
+  // Returns the number of rows of all clients, including those that take no part in this step.
+  uint64_t rows() const { return RowsOfFirst(states_.size()); }
+  // Returns the number of rows of this step's clients; 0 before Open.
+  uint64_t rows_of_step() const { return RowsOfFirst(options_.clients); }
 
   // Records that a client's indexes are built. The caller must not be in a transaction, since table
   // "ib" may lie in another database than the client's tables.
@@ -86,9 +90,10 @@ class IbTables {
   void RecordNext(Session& session, uint32_t client, uint64_t next) const;
 
   // Reads all tables. Each table must hold exactly the rows between the clients' bounds, and each
-  // index exactly one entry per row. The contents of rows and entries are all checked when there
-  // are at most `contents` rows; otherwise a regular sample of about `contents` rows is checked; 0
-  // checks nothing. Returns a sentence about the first error, or an empty string.
+  // index that is recorded as built exactly one entry per row. The contents of rows and entries are
+  // all checked when there are at most `contents` rows; otherwise a regular sample of about
+  // `contents` rows is checked; 0 checks nothing, not even the numbers of rows. Returns a sentence
+  // about the first error, or an empty string, also when the user asks to stop.
   std::string Check(Engine& engine, uint64_t contents) const;
 
  private:
@@ -96,6 +101,11 @@ class IbTables {
   void OpenSet(const std::string& name);
   void OpenIndexes(uint32_t owner);
   void Recognise(Session& session, Need need, const std::string& step);
+  // Returns the number of clients that have rows in the database or will have some after this step.
+  uint32_t AllClients(Session& session) const;
+  // Records the number of these clients for later steps that have fewer.
+  void RecordClients(Session& session) const;
+  uint64_t RowsOfFirst(size_t clients) const;
   bool HoldsRows(Session& session, uint32_t client) const;
   void FindBounds(Session& session, uint32_t client);
   // Returns whether the indexes of owner's tables are built for all clients that use these tables.
@@ -111,8 +121,8 @@ class IbTables {
   Engine* engine_ = nullptr;
   std::unique_ptr<IbSchema> schema_;
   TableId meta_ = 0;
-  std::vector<Set> sets_;
-  std::vector<std::unique_ptr<IbClientState>> states_;
+  std::vector<Set> sets_;                               // by owner
+  std::vector<std::unique_ptr<IbClientState>> states_;  // by client; those of this step are first
 };
 
 }  // namespace testbed

@@ -17,7 +17,7 @@ uint64_t MostBytesOfKeys() {
 
 std::string ReadKeyFile(const std::string& path, const std::string& name) {
   uint64_t lines = 1;
-  size_t bytes = 0;  // of the last line, as far as it was read
+  size_t bytes = 0;  // bytes of the last line, as far as it was read
   const auto look = [&](std::string_view part) {
     for (size_t end; (end = part.find('\n')) != std::string_view::npos;
          part.remove_prefix(end + 1)) {
@@ -38,6 +38,23 @@ std::string ReadKeyFile(const std::string& path, const std::string& name) {
                                           "of the memory, or ") +
                               kKeySets})
       .ReadAll(MostBytesOfKeys(), look);
+}
+
+void CheckKeyText(std::string_view text, const std::string& name) {
+  if (text.starts_with("\xef\xbb\xbf")) {
+    throw Error(Error::kUsage, name +
+                                   " has a byte order mark in line 1, which would be part of its "
+                                   "key; save the file as UTF-8 without one");
+  }
+  size_t at = text.find("\r\n");
+  if (at == std::string_view::npos && text.ends_with('\r')) at = text.size() - 1;
+  if (at == std::string_view::npos) return;
+  const std::string_view before = text.substr(0, at);
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  throw Error(Error::kUsage, name + " has a carriage return at the end of line " +
+                                 std::to_string(line) +
+                                 ", which would be part of its key; save the file with line ends "
+                                 "of Unix (tr -d '\\r' takes the carriage returns out)");
 }
 
 std::vector<std::string_view> KeyLines(std::string_view text) {

@@ -27,6 +27,11 @@ uint64_t MostBytesOfKeys();
 // bytes up to then.
 std::string ReadKeyFile(const std::string& path, const std::string& name);
 
+// Throws Error (kUsage) when the keys of a file with this text would have bytes that an editor or a
+// spreadsheet put there: a byte order mark in front of the first line, or a carriage return at the
+// end of a line. `name` is the name of the file in sentences.
+void CheckKeyText(std::string_view text, const std::string& name);
+
 // Returns the keys of the text: its lines, without empty ones. They lie in the text.
 std::vector<std::string_view> KeyLines(std::string_view text);
 

@@ -42,7 +42,7 @@ struct KeySetOrigins {
 struct KeySetInfo {
   std::string name, what;
   bool here = false;
-  std::string where;  // if here, where its keys come from; else the command that installs them
+  std::string where;  // if here, where its keys come from; else the command that it needs
 };
 std::vector<KeySetInfo> KeySets(const KeySetOrigins& from = KeySetOrigins());
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cerrno>
 #include <map>
@@ -17,20 +18,27 @@
 namespace testbed {
 namespace {
 
-// A set that this process has read.
-struct KnownSet {
+// A file or a set that this process has read.
+struct KnownKeys {
   std::shared_ptr<const std::string> text;
   int file = -1;  // descriptor of a file in memory that has the text; -1: there is none
 };
 
-struct KnownSets {
+struct AllKnownKeys {
   Mutex mutex;
-  std::map<std::string, KnownSet> by_name GUARDED_BY(mutex);
+  std::map<std::string, KnownKeys> by_name GUARDED_BY(mutex);
 };
 
-KnownSets& Known() {
-  static KnownSets* const known = new KnownSets;  // as long as the process
+AllKnownKeys& Known() {
+  static AllKnownKeys* const known = new AllKnownKeys;  // as long as the process
   return *known;
+}
+
+std::string TextOf(const std::string& keys) {
+  if (IsKeySet(keys)) return ReadKeySet(keys);
+  std::string text = ReadKeyFile(keys, "--keys " + keys);
+  CheckKeyText(text, "--keys " + keys);
+  return text;
 }
 
 // Returns the descriptor of a new file in memory that has the text. Throws Error (kIo).
@@ -53,29 +61,36 @@ int FileInMemory(const std::string& text) {
 }  // namespace
 
 std::shared_ptr<const std::string> ReadKeys(const std::string& keys) {
-  if (!IsKeySet(keys)) {
-    return std::make_shared<const std::string>(ReadKeyFile(keys, "--keys " + keys));
-  }
-  KnownSets& known = Known();
+  AllKnownKeys& known = Known();
   const LockGuard lock(known.mutex);
   std::shared_ptr<const std::string>& text = known.by_name[keys].text;
-  if (text == nullptr) text = std::make_shared<const std::string>(ReadKeySet(keys));
+  if (text == nullptr) text = std::make_shared<const std::string>(TextOf(keys));
   return text;
 }
 
-std::string LendKeySet(const std::string& keys) {
-  if (!IsKeySet(keys)) return "";
+uint64_t HashOfKeys(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+LentKeys LendKeys(const std::string& keys) {
+  if (keys.empty()) return {};
   const std::shared_ptr<const std::string> text = ReadKeys(keys);
-  KnownSets& known = Known();
+  LentKeys lent{keys, HashOfKeys(*text)};
+  if (!IsKeySet(keys)) return lent;
+  AllKnownKeys& known = Known();
   const LockGuard lock(known.mutex);
   int& file = known.by_name[keys].file;
   if (file < 0) file = FileInMemory(*text);
-  return fmt::format("/proc/{}/fd/{}", ::getpid(), file);
+  lent.file = fmt::format("/proc/{}/fd/{}", ::getpid(), file);
+  return lent;
 }
 
-void BorrowKeySet(const std::string& keys, const std::string& lent) {
-  auto text = std::make_shared<const std::string>(ReadKeyFile(lent, "--keys " + keys));
-  KnownSets& known = Known();
+void BorrowKeys(const std::string& keys, const LentKeys& lent) {
+  auto text = std::make_shared<const std::string>(ReadKeyFile(lent.file, "--keys " + keys));
+  if (HashOfKeys(*text) != lent.hash) {
+    throw Error(Error::kUsage, fmt::format("--keys {} has changed since the command began; leave "
+                                           "the file as it is until the command has ended",
+                                           keys));
+  }
+  AllKnownKeys& known = Known();
   const LockGuard lock(known.mutex);
   known.by_name[keys].text = std::move(text);
 }

@@ -49,7 +49,7 @@ Access::Blend ReadBlend(uint64_t nodes, const WorkloadOptions& options,
   return {{zipf, degrees}, {zipf, own}, Share(options, "read_uncorrelated", 99.5)};
 }
 
-// With LinkBench's bug, the uncorrelated stream of writes has the settings of the one of reads.
+// With LinkBench's bug, the uncorrelated stream of writes and its share are those of reads.
 Access::Blend WriteBlend(uint64_t nodes, const WorkloadOptions& options, const Access::Blend& reads,
                          bool bug, const InvertibleShuffler* degrees,
                          const InvertibleShuffler* own) {
@@ -75,7 +75,8 @@ std::vector<std::pair<std::string, std::string>> AccessOptions() {
       {"read_shape", "Zipf exponent of link reads [0.8]"},
       {"read_uncorrelated", "per cent of link reads that do not follow the degrees [99.5]"},
       {"write_shape", "Zipf exponent of link writes [0.741]"},
-      {"write_uncorrelated", "per cent of link writes that do not follow the degrees [95]"},
+      {"write_uncorrelated",
+       "with bugs=mended, per cent of link writes that do not follow the degrees [95]"},
       {"node_read_shape", "Zipf exponent of node reads [0.625]"},
       {"node_update_shape", "Zipf exponent of node updates [0.606]"},
   };

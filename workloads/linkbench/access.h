@@ -95,7 +95,8 @@ class Chooser {
   uint64_t NodeDelete() { return kFirstId + random_.Below(access_.settings.nodes); }
   uint64_t LinkType() { return kFirstLinkType + random_.Below(access_.settings.link_types); }
   // Returns an id2 for a link of id1. With probability `loaded` it is one of the ids with which
-  // id1's links of this type were loaded, else any id.
+  // id1's links of this type were loaded, or id1 when none were. Else it is any number below
+  // Settings::max_id(), 0 included.
   uint64_t Id2(uint64_t id1, uint64_t type, double loaded);
   // Draws the number of ids of a multiget.
   int MultigetSize();

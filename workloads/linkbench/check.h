@@ -23,8 +23,9 @@ struct CheckCounts {
   nlohmann::json ToJson() const;
 };
 
-// Returns a sentence about the first error, or an empty string. Replaces *found. No client may
-// write to the tables meanwhile.
+// Returns a sentence about the first error, or an empty string. It is empty, too, when the user
+// asks to stop; found->done is then false. Replaces *found. No client may write to the tables
+// meanwhile.
 std::string CheckDatabase(Engine& engine, const Tables& tables, const Settings& settings,
                           const Content& content, CheckCounts* found);
 

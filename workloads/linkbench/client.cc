@@ -253,6 +253,11 @@ void RunClient::Put(TableId table, std::string_view key, std::string_view value)
   totals_.user_bytes_written += key.size() + value.size();
 }
 
+void RunClient::Erase(TableId table, std::string_view key) {
+  session_.Erase(table, key);
+  totals_.user_bytes_written += key.size();
+}
+
 // Performs addlink and updatelink: an existing link is updated, a missing one inserted.
 void RunClient::WriteLink(const Step& step) {
   LockGuard lock(state_.locks.Of(step.id.id1, step.id.type));
@@ -267,7 +272,7 @@ void RunClient::WriteLink(const Step& step) {
   Put(tables_.link, LinkKeyOf(step), LinkValueOf(step));
   if (exists) {
     char entry[kIndexKeySize];
-    session_.Erase(tables_.index, IndexKey(step.id, old.visibility, old.time, entry));
+    Erase(tables_.index, IndexKey(step.id, old.visibility, old.time, entry));
   }
   Put(tables_.index, IndexKeyOf(step), IndexValueOf(step));
   if (appears) {
@@ -309,7 +314,7 @@ void RunClient::DeleteLink(const Step& step) {
   count.time = step.time;
 
   Put(tables_.link, LinkKeyOf(step), LinkValue(kHidden, row.time, row.version, data, link));
-  session_.Erase(tables_.index, IndexKey(step.id, kVisible, row.time, old_key));
+  Erase(tables_.index, IndexKey(step.id, kVisible, row.time, old_key));
   Put(tables_.index, IndexKey(step.id, kHidden, row.time, new_key),
       IndexValue(row.version, {link + kLinkHead, data}, entry));
   char value[kCountSize];
@@ -330,7 +335,7 @@ void RunClient::UpdateNode(const Step& step) {
 void RunClient::DeleteNode(const Step& step) {
   LockGuard lock(state_.locks.Of(step.id.id1, kAllTypes));
   hit_ = Get(tables_.node, NodeKeyOf(step));
-  if (hit_) session_.Erase(tables_.node, NodeKeyOf(step));
+  if (hit_) Erase(tables_.node, NodeKeyOf(step));
   found_.deletenode_missing += !hit_;
   totals_.rows_written += hit_;
   totals_.rows_erased += hit_;

@@ -1,10 +1,11 @@
 // A RunClient is a requester of LinkBench: it prepares operations and performs them on the tables.
 //
-// Isolation. An operation that writes first reads the rows that it writes: a link's visibility
-// decides whether its count changes. The engines do not protect such reads from each other as the
-// row locks of LinkBench's SQL do. So the operations that write links of one id1 and type, and
-// those that write one node, exclude each other by RowLocks, held around the transaction including
-// its commit. As in LinkBench, waiting for a lock is part of the operation's latency.
+// Isolation. An operation that writes, other than addnode, first reads the rows that it writes: a
+// link's visibility decides whether its count changes. The engines do not protect such reads from
+// each other as the row locks of LinkBench's SQL do. So the operations that write links of one id1
+// and type, and those that write one node, exclude each other by RowLocks, held around the
+// transaction including its commit. As in LinkBench, waiting for a lock is part of the operation's
+// latency.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_CLIENT_H_
 #define TESTBED_WORKLOADS_LINKBENCH_CLIENT_H_
 
@@ -79,6 +80,7 @@ class RunClient : public Client {
   size_t OpOf(size_t i) const override { return steps_[i].op; }
   void Execute(size_t i) override;
   bool Verify(size_t i) override;
+  bool Kept() const override { return kept_.kept(); }
 
  private:
   static constexpr size_t kBatch = 32;
@@ -112,7 +114,9 @@ class RunClient : public Client {
   void GetLinkList(Step* step);
   // Gets the row into value_ and passes it to consume_.
   bool Get(TableId table, std::string_view key);
+  // Put and Erase count the bytes that they write as the user's.
   void Put(TableId table, std::string_view key, std::string_view value);
+  void Erase(TableId table, std::string_view key);
   // Performs a getlinklist again, for its check. This and the functions below are in
   // client_check.cc.
   void RepeatList(const Step& step);
@@ -152,13 +156,13 @@ class RunClient : public Client {
   std::array<Step, kBatch> steps_;
   std::vector<char> arena_;
   std::vector<uint64_t> ids_;
-  std::vector<std::string_view> link_keys_;  // of the multigets, in arena_
+  std::vector<std::string_view> link_keys_;  // keys of the multigets, in arena_
   Found found_;
 
   // Results of the last operation, for Verify.
   bool hit_ = false;
   std::string_view value_;
-  uint64_t links_found_ = 0;  // of a multiget
+  uint64_t links_found_ = 0;  // links that a multiget found
   // The entries of a list, or the rows of a multiget. A row of a multiget has kFound or kAbsent in
   // place of its key.
   KeptRows kept_;

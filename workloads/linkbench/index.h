@@ -1,5 +1,5 @@
 // Workload linkbench-index builds the covering index of a database that linkbench-load made without
-// the index (covering_index=after).
+// the index (covering_index=after). It refuses a database that has the index (Error kUsage).
 #ifndef TESTBED_WORKLOADS_LINKBENCH_INDEX_H_
 #define TESTBED_WORKLOADS_LINKBENCH_INDEX_H_
 

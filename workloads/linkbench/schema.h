@@ -13,7 +13,8 @@
 //
 // Row data is generated as in LinkBench: its size is log-normal, and it consists of chunks of up to
 // 128 bytes, which are copied from a motif or, with probability `uniqueness`, random. The data is
-// derived from the row's key and time, so every row that is read can be checked.
+// derived from the row's key and time, and from the version of a node, so every row that is read
+// can be checked.
 #ifndef TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
 #define TESTBED_WORKLOADS_LINKBENCH_SCHEMA_H_
 
@@ -38,9 +39,11 @@ inline constexpr uint32_t kNodeType = 2048;
 inline constexpr uint8_t kHidden = 0, kVisible = 1;  // visibility
 inline constexpr size_t kMaxLinkData = 254, kMaxNodeData = (1u << 20) - 1;
 inline constexpr uint64_t kRangeLimit = 10000;  // maximum number of links in one list
-// Times are in milliseconds. Loaded links have times from the 2^32 ms (50 days) before this moment.
-// Each phase of a run has its own 2^32 ms after it, with a different time for each operation. So
-// the same operations write the same rows, whenever they run.
+// Times of links and counts are in milliseconds. Loaded links have times from the 2^32 ms (50 days)
+// before this moment. Each phase of a run has its own 2^32 ms after it, with a different time for
+// each operation. So the same operations write the same rows, whenever they run. The time of a node
+// has 32 bits: the seconds of kLoadTime when it was loaded, else the low bits of the operation's
+// time.
 inline constexpr uint64_t kLoadTime = 1436227200000;
 
 struct Tables {
@@ -145,6 +148,7 @@ class Content {
   // Write the row's data to `to`, at most kMaxLinkData or kMaxNodeData bytes, and return its size.
   size_t LinkData(const LinkId& id, uint64_t time, char* to) const;
   size_t NodeData(uint64_t id, uint64_t version, uint32_t time, char* to) const;
+  // Returns the size that NodeData returns, and writes nothing.
   size_t NodeDataSize(uint64_t id, uint64_t version, uint32_t time) const;
   // Return whether the data is that of the row.
   bool CheckLink(const LinkId& id, uint64_t time, std::string_view data) const;

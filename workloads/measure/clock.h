@@ -58,8 +58,8 @@ class Clock {
   uint64_t multiplier_ = 1ull << kShift;  // nanoseconds per tick, times 2^kShift
 };
 
-// Returns the system's clock (CLOCK_REALTIME) in nanoseconds since the epoch, by which several
-// machines can compare moments.
+// Returns the time of day (CLOCK_REALTIME) in nanoseconds since the epoch. It is for display, as it
+// may be set at any time.
 inline int64_t SystemNs() {
   timespec t;
   clock_gettime(CLOCK_REALTIME, &t);

@@ -1,6 +1,6 @@
 // A log-linear histogram of latencies in nanoseconds, in the style of HdrHistogram (G. Tene): each
 // power of two is cut into 64 equal buckets, so a recorded value is known within 1/64 (1.6 %) of
-// itself, from 1 ns to 292 years. Recording costs a shift, an add and a plain store: about 3 ns.
+// itself, from 1 ns to 584 years. Recording costs a shift, an add and a plain store: about 3 ns.
 //
 // One thread records; any thread may merge the histogram meanwhile.
 #ifndef TESTBED_WORKLOADS_MEASURE_HISTOGRAM_H_

@@ -49,9 +49,10 @@ EngineCounters EngineDelta(const EngineCounters& before, EngineCounters after) {
 }
 
 // Returns nothing when no log was written. Of an engine whose file calls are not counted, such as
-// InnoDB, the kernel account alone tells what the device wrote for its log.
+// InnoDB, the kernel account alone tells what the device wrote for its log. With `dsync` each write
+// of the log is durable by itself.
 std::optional<LogWrites> LogDelta(const LedgerCounts& delta, const EngineCounters& engine,
-                                  bool kernel) {
+                                  bool kernel, bool dsync) {
   constexpr auto kLog = static_cast<size_t>(FileKind::kLog);
   constexpr size_t kJournal[] = {static_cast<size_t>(FileKind::kFsJournal),
                                  static_cast<size_t>(FileKind::kFsMetadata)};
@@ -75,7 +76,7 @@ std::optional<LogWrites> LogDelta(const LedgerCounts& delta, const EngineCounter
     log.bytes = log.bytes.value_or(file.write_bytes);
     log.calls.emplace();
     log.calls->writes = file.writes;
-    log.calls->syncs = file.syncs != 0 ? file.syncs : file.writes;
+    log.calls->syncs = file.syncs + (dsync ? file.writes : 0);
     const LogWriteEstimate estimate = EstimateLogWrites(*log.bytes, log.calls->syncs);
     log.calls->estimate_least_bytes = static_cast<uint64_t>(estimate.least_bytes);
     log.calls->estimate_bytes = static_cast<uint64_t>(estimate.expected_bytes);
@@ -104,6 +105,16 @@ std::vector<AddressAccount> AddressDeltas(const Reading& before, const Reading& 
 int64_t Difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
 
 }  // namespace
+
+// Returns whether the engine opens the files of its log with O_DSYNC: by log_sync, and wiredtiger
+// by transaction_sync.
+bool Meter::LogIsDsync(const Engine& engine) {
+  const auto settings = engine.EffectiveSettings();
+  return std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
+    return setting.second == "dsync" &&
+           (setting.first == "log_sync" || setting.first == "transaction_sync.method");
+  });
+}
 
 void Meter::WriteBack() const {
   if (depth_ != AccountDepth::kDevice) return;
@@ -180,7 +191,7 @@ PhaseAccount Meter::Account(const Reading& before, const Reading& after) const {
   account.ledger = after.ledger - before.ledger;
   account.engine = EngineDelta(before.engine, after.engine);
   account.addresses = AddressDeltas(before, after);
-  account.log = LogDelta(account.ledger, account.engine, kernel_account_);
+  account.log = LogDelta(account.ledger, account.engine, kernel_account_, log_is_dsync_);
   account.cpu_user_seconds = after.cpu_user_seconds - before.cpu_user_seconds;
   account.cpu_system_seconds = after.cpu_system_seconds - before.cpu_system_seconds;
   account.process_read_bytes = after.process_read_bytes - before.process_read_bytes;

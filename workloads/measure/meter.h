@@ -24,14 +24,14 @@ struct Reading {
   LedgerCounts ledger;
   std::optional<DeviceStats> device;
   EngineCounters engine;
-  // Of the addresses of the engine's server, where it has several.
+  // The addresses of the engine's server, and the counters of each, where it has several.
   std::vector<ServerAddress> addresses;
   std::vector<std::optional<EngineCounters>> by_address;
-  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of the run (device/os/run_cpu.h)
-  uint64_t process_read_bytes = 0, process_write_bytes = 0;  // of this process, counted by the
+  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // the run's (device/os/run_cpu.h)
+  uint64_t process_read_bytes = 0, process_write_bytes = 0;  // this process's, counted by the
                                                              // kernel
   uint64_t major_faults = 0;
-  uint64_t context_switches = 0;  // of this process, voluntary and not
+  uint64_t context_switches = 0;  // switches of this process, voluntary and not
   bool at_rest = true;            // false: not read on an idle device, so levels may differ
 };
 
@@ -49,7 +49,8 @@ class Meter {
         own_device_(own_device),
         kernel_account_(kernel_account),
         file_layer_(FindEngine(engine.name()).capabilities.file_layer),
-        is_server_(FindEngine(engine.name()).capabilities.server) {}
+        is_server_(FindEngine(engine.name()).capabilities.server),
+        log_is_dsync_(file_layer_ && LogIsDsync(engine)) {}
 
   // Returns the current counts. Waits for the device to become idle when the account reaches down
   // to the device: up to some seconds on a device of its own, up to one second on a device that
@@ -66,6 +67,7 @@ class Meter {
   PhaseAccount Account(const Reading& before, const Reading& after) const;
 
  private:
+  static bool LogIsDsync(const Engine& engine);
   void ReadAtRest(Reading* reading) const;
   void ReadProcess(Reading* reading) const;
   const Engine& engine_;
@@ -74,8 +76,9 @@ class Meter {
   const BlockDevice* const device_;
   const bool own_device_;
   const bool kernel_account_;
-  const bool file_layer_;  // whether the engine's files are counted at the file level
-  const bool is_server_;   // whether the engine is the client of a server
+  const bool file_layer_;    // whether the engine's files are counted at the file level
+  const bool is_server_;     // whether the engine is the client of a server
+  const bool log_is_dsync_;  // whether each write of the log is durable by itself (O_DSYNC)
 };
 
 // Returns whether a series of per-second values has reached a steady state: over its last half, the

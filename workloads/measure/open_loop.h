@@ -90,11 +90,11 @@ class OpenLoop {
   // Says that the operation begins now.
   void Begins() { awaits_ = false; }
 
-  // Records the latency of the operation from its intended start. Own work of the thread since that
-  // start is left out.
+  // Records the latency of the operation from its intended start, unless `op` is null, and how late
+  // it began. Own work of the thread since that start is left out.
   void Record(uint64_t begin, uint64_t end, Worker::Op* op) {
     const uint64_t due = std::min(due_ + own_.Since(due_), begin);
-    op->intended.Record(clock_.ToNs(end - due));
+    if (op != nullptr) op->intended.Record(clock_.ToNs(end - due));
     worker_.backlog_ns = clock_.ToNs(begin - due);
     worker_.lateness.Record(worker_.backlog_ns);
   }

@@ -4,6 +4,7 @@
 #ifndef TESTBED_WORKLOADS_MEASURE_PHASE_ACCOUNT_H_
 #define TESTBED_WORKLOADS_MEASURE_PHASE_ACCOUNT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,10 +19,10 @@ namespace testbed {
 // The cost of log writes: as the engine reports it, at the device, and as estimated from the
 // engine's counters alone (workloads/measure/log_estimate.h).
 struct LogWrites {
-  // Of an engine whose files are counted at the file level.
+  // The calls to the log's files, for an engine whose files are counted at the file level.
   struct Calls {
     uint64_t writes = 0;
-    uint64_t syncs = 0;  // without sync calls every write counts as one, as with O_DSYNC
+    uint64_t syncs = 0;  // sync calls; with O_DSYNC each write counts as one, too
     uint64_t estimate_least_bytes = 0, estimate_bytes = 0;
   };
   std::optional<uint64_t> bytes;  // as the engine says, or by its file calls
@@ -37,6 +38,18 @@ struct AddressAccount {
   std::optional<EngineCounters> engine;  // nothing of an address that was lost
 };
 
+// Blocks that checks of answers asked of the engine's cache (Session::BlockCounts).
+struct CheckBlocks {
+  uint64_t checks = 0;  // those whose blocks are known
+  uint64_t requests = 0, misses = 0;
+  CheckBlocks& operator+=(const CheckBlocks& o) {
+    checks += o.checks;
+    requests += o.requests;
+    misses += o.misses;
+    return *this;
+  }
+};
+
 struct PhaseAccount {
   bool counts_files = false;      // the engine's files are counted at the file level
   bool counts_in_kernel = false;  // the kernel account ran
@@ -44,14 +57,29 @@ struct PhaseAccount {
   LedgerCounts ledger;            // by operation, and of threads outside the run
   EngineCounters engine;          // cache_bytes and `now` are the values at the phase's end
   std::optional<LogWrites> log;   // nothing when no log was written
-  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // of the run (device/os/run_cpu.h)
-  uint64_t process_read_bytes = 0, process_write_bytes = 0;  // of this process, by the kernel
+  double cpu_user_seconds = 0, cpu_system_seconds = 0;       // the run's (device/os/run_cpu.h)
+  uint64_t process_read_bytes = 0, process_write_bytes = 0;  // bytes of this process, by the kernel
   uint64_t major_faults = 0;
-  uint64_t context_switches = 0;      // of this process, voluntary and not
+  uint64_t context_switches = 0;      // switches of this process, voluntary and not
   std::optional<DeviceStats> device;  // nothing when the device was not read
   std::optional<Closure> closure;     // needs the device and the kernel account
-  // Of each address of the engine's server, where it has several; `engine` is their sum.
+  // One account for each address of the engine's server, where it has several; `engine` is their
+  // sum.
   std::vector<AddressAccount> addresses;
+  // What LeaveOut took out of `engine`; nothing where the engine counts checks with operations.
+  std::optional<CheckBlocks> checks;
+
+  // Takes the blocks of checks out of the engine's requests and hits, which are those of operations
+  // then. What checks read from files stays in its other counters.
+  void LeaveOut(const CheckBlocks& blocks) {
+    if (blocks.checks == 0 || !engine.block_requests) return;
+    checks = blocks;
+    const uint64_t hits = blocks.requests - std::min(blocks.misses, blocks.requests);
+    *engine.block_requests -= std::min(blocks.requests, *engine.block_requests);
+    if (!engine.block_hits) return;
+    *engine.block_hits -= std::min(hits, *engine.block_hits);
+    *engine.block_hits = std::min(*engine.block_hits, *engine.block_requests);
+  }
 };
 
 }  // namespace testbed

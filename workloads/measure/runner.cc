@@ -64,7 +64,7 @@ class Phase {
   template <bool kRated>
   uint64_t Loop(Client& client, Worker& worker, int t, OpenLoop& open);
   std::vector<Lane> MakeLanes(Session& session, int t);
-  bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane);
+  bool StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t lane, Worker& worker);
   void QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker, int t);
   void AwaitStart(int t);
   void NoteEnded() {
@@ -72,8 +72,9 @@ class Phase {
     ++ended_;
     changed_.notify_all();
   }
+  // Returns the number of thread t among the threads of all tasks.
+  int NumberInAllTasks(int t) const { return options_.task * threads_ + t; }
   OpenLoop NewOpenLoop(int t, Worker* worker) const;
-  void Check(Client& client, Worker& worker, size_t i);
   void Report();
   void RunSlices();
   std::vector<std::thread> StartThreads();
@@ -102,7 +103,6 @@ class Phase {
   std::atomic<int> clients_left_;
   const Clock& clock_;
   const Performer performer_;
-  const OpKind verify_ = VerifyOp();
   std::vector<std::unique_ptr<Worker>> workers_;
   Gate gate_;
   Mutex mutex_;
@@ -120,24 +120,11 @@ class Phase {
   CpuUse cpu_begin_;
 };
 
-void Phase::Check(Client& client, Worker& worker, size_t i) {
-  worker.verified.Add(1);
-  {
-    const IoScope scope(verify_);
-    if (performer_.IsRight(client, i)) return;
-  }
-  if (worker.wrong.Get() == 0) {
-    worker.first_wrong = engine_.name() + " answered a " + OpName(workload_.ops()[client.OpOf(i)]) +
-                         " wrongly: the value found is not the one that belongs to the key";
-  }
-  worker.wrong.Add(1);
-}
-
 OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
   std::optional<ArrivalTimes> arrivals;
   if (!workload_.timed() && rates_.Of(t).Mean() > 0) {
-    // The threads of all tasks are numbered through, so that their starts are those of one process.
-    arrivals.emplace(options_.arrivals, rates_.Of(t), options_.task * threads_ + t,
+    // The starts of the threads of all tasks are those of one process.
+    arrivals.emplace(options_.arrivals, rates_.Of(t), NumberInAllTasks(t),
                      options_.tasks * threads_, options_.seed);
   }
   return {clock_, start_, std::move(arrivals), worker};
@@ -152,9 +139,9 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       options_.account != AccountDepth::kOff ? &Ledger::ThisThread() : nullptr;
   TraceClient* const trace = options_.recorder != nullptr ? &options_.recorder->client(t) : nullptr;
   uint32_t until_check = options_.verify_every;
-  uint64_t done = 0;
+  uint64_t done = 0, begin = worker.start;  // between batches, the end of the last operation
   while (done < quota && !Stopping()) {
-    const uint64_t making = kRated ? clock_.Now() : 0;
+    const uint64_t preparing = kRated || !options_.latency ? clock_.Now() : begin;
     if (trace != nullptr) trace->Rest();
     const size_t n = quota_.Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
     if (n == 0) {
@@ -162,8 +149,9 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       if (!workload_.EndedBecause().empty()) gate_.Stop();
       return 0;
     }
-    uint64_t begin = clock_.Now();
-    if constexpr (kRated) open.AddOwnWork(making, begin);
+    begin = clock_.Now();
+    worker.preparing += begin - preparing;
+    if constexpr (kRated) open.AddOwnWork(preparing, begin);
     for (size_t i = 0; i < n; ++i) {
       if constexpr (kRated) begin = open.Await([&] { return client.DueNs(i); }, gate_);
       if (gate_.Halted()) {
@@ -187,13 +175,14 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       op.count.Add(1);
       if (options_.latency || kRated) {
         const uint64_t end = clock_.Now();
-        op.latency.Record(clock_.ToNs(end - begin));
-        if constexpr (kRated) open.Record(begin, end, &op);
+        const bool tells = until_check != 1 || !performer_.IsLengthened(client, op);
+        if (tells) op.latency.Record(clock_.ToNs(end - begin));
+        if constexpr (kRated) open.Record(begin, end, tells ? &op : nullptr);
         begin = end;
       }
       if (until_check != 0 && --until_check == 0) {
         until_check = options_.verify_every;
-        Check(client, worker, i);
+        performer_.Check(client, i, &worker);
         const uint64_t checked = clock_.Now();
         if constexpr (kRated) open.AddOwnWork(begin, checked);
         begin = checked;
@@ -216,14 +205,16 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
 
 // Starts the lane's next operation. Returns false when the lane's operations are done, or the
 // thread must rest or stop.
-bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t number) {
+bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t number, Worker& worker) {
   constexpr size_t kLaneBatch = 16;  // small, since the thread's other reads wait during Generate
   Lane& lane = lanes[number];
   if (lane.left == 0 || gate_.Halted()) return false;
   if (++lane.at >= lane.prepared) {
     lane.at = 0;
+    const uint64_t preparing = clock_.Now();
     lane.prepared = lane.client->Generate(std::min<uint64_t>(kLaneBatch, lane.left));
     if (lane.prepared == 0) return false;
+    worker.preparing += clock_.Now() - preparing;
   }
   --lane.left;
   const Client::Request request = lane.client->RequestOf(lane.at);
@@ -245,7 +236,7 @@ void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker
   any_read.Begin(workload_.ops()[0]);
   const IoTask::Work waiting(options_.account != AccountDepth::kOff ? &any_read : nullptr);
   const auto start_all = [&] {
-    for (uint32_t i = 0; i < lanes.size(); ++i) in_flight += StartNext(queue, lanes, i);
+    for (uint32_t i = 0; i < lanes.size(); ++i) in_flight += StartNext(queue, lanes, i, worker);
   };
   start_all();
   while (true) {
@@ -272,9 +263,9 @@ void Phase::QueueLoop(ReadQueue& queue, std::vector<Lane>& lanes, Worker& worker
     op.count.Add(1);
     if (until_check != 0 && --until_check == 0) {
       until_check = options_.verify_every;
-      Check(*lane.client, worker, lane.at);
+      performer_.Check(*lane.client, lane.at, &worker);
     }
-    if (!StartNext(queue, lanes, number)) --in_flight;
+    if (!StartNext(queue, lanes, number, worker)) --in_flight;
   }
 }
 
@@ -289,7 +280,8 @@ void Phase::ThreadMain(int t) {
   bool waited = false, ended = false;
   try {
     prctl(PR_SET_TIMERSLACK, 1000);
-    auto session = options_.loads ? engine_.NewSession() : engine_.NewClientSession(t);
+    auto session =
+        options_.loads ? engine_.NewSession() : engine_.NewClientSession(NumberInAllTasks(t));
     if (options_.recorder != nullptr) session = options_.recorder->Wrap(std::move(session), t);
     std::vector<Lane> lanes = MakeLanes(*session, t);
     std::unique_ptr<ReadQueue> queue;
@@ -300,6 +292,8 @@ void Phase::ThreadMain(int t) {
                                        " cannot keep reads in flight the way it reads "
                                        "here; leave out --queue-depth");
       }
+    } else {
+      worker.session = session.get();
     }
     AwaitStart(t);
     waited = true;
@@ -444,7 +438,7 @@ void Phase::AwaitReady() {
   const LockGuard lock(mutex_);
   surroundings_.emplace(options_.account, options_.device, options_.budget);
   cpu_begin_ = ReadCpuUse();
-  began_ns_ = SystemNs();
+  began_ns_ = static_cast<int64_t>(Clock::Monotonic());
   start_ = clock_.Now();
   started_ = true;
   changed_.notify_all();
@@ -480,7 +474,10 @@ PhaseResult Phase::Run() {
     if (!rates_.Shares(t)) result.extra_operations += result.thread_operations.back();
   }
   AddUndone(workers_, &result);
-  if (!options_.loads) AddAddresses(engine_.ServerAddresses(), workers_, &result);
+  if (!options_.loads) {
+    AddAddresses(engine_.ServerAddresses(), workers_, static_cast<size_t>(NumberInAllTasks(0)),
+                 &result);
+  }
   if (result.unanswered() != 0 && workload_.writes()) result.totals.rows_unknown = true;
   result.seconds = static_cast<double>(clock_.ToNs(end - start_)) / 1e9;
   if (options_.slices != nullptr) {
@@ -491,6 +488,7 @@ PhaseResult Phase::Run() {
   result.partial = AskedToStop();
   result.knows_undone = !workload_.timed();
   result.ended_because = workload_.EndedBecause();
+  for (const Interval& interval : series_) result.checks += interval.checks;
   result.series = std::move(series_);
   return result;
 }

@@ -4,8 +4,9 @@
 // The hot loop keeps the harness out of what it measures. Keys and values are made in batches
 // outside the timed part. The clock is read once per operation: the end of one operation is the
 // start of the next. Each thread has its own counters. Verification happens on a sample, is charged
-// to VerifyOp(), and the clock restarts after it. An operation's time ends after its commit, when
-// its result has been used (consume.h).
+// to VerifyOp(), and the clock restarts after it. An operation that keeps rows for its verification
+// is left out of the latencies (Performer::IsLengthened). An operation's time ends after its
+// commit, when its result has been used (consume.h).
 //
 // With a rate the loop is open: every operation has an intended start, a late operation starts at
 // once, and latency is reported both from the real and from the intended start. Operations that
@@ -40,7 +41,7 @@ struct PhaseOptions {
   bool loads = false;       // its sessions are those of Engine::NewSession, not of client threads
   int queue_depth = 1;      // point reads that each thread keeps in flight, each for its own Client
   double seconds = 0;       // 0 = until the workload's own end or `operations`
-  uint64_t operations = 0;  // of the clients here; 0 = until `seconds` or the workload's own end
+  uint64_t operations = 0;  // this process's; 0 = until `seconds` or the workload's own end
   // Operations per second of all clients, those of the other tasks included; 0 = as fast as it
   // goes.
   double rate = 0;
@@ -53,7 +54,7 @@ struct PhaseOptions {
   uint64_t added_delay_ns = 0;  // time that every operation also keeps its processor busy
   AccountDepth account = AccountDepth::kFile;
   const BlockDevice* device = nullptr;   // sampled once a second for the series; may be null
-  const MemoryBudget* budget = nullptr;  // likewise
+  const MemoryBudget* budget = nullptr;  // sampled once a second for the series; may be null
   bool (*stop)() = nullptr;              // true: end the phase early
   // When set, the operations are recorded. RunPhase must then get the engine of the recorder, and
   // the queue depth must be 1.

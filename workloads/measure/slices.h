@@ -12,6 +12,7 @@
 #include "device/machine/memory_budget.h"
 #include "workloads/measure/background_work.h"
 #include "workloads/measure/histogram.h"
+#include "workloads/measure/phase_account.h"
 
 namespace testbed {
 
@@ -23,7 +24,7 @@ struct Interval {
   double mean_ns;
   uint64_t p50_ns, p99_ns, p999_ns, max_ns;
   std::vector<uint64_t> counts;          // operations of each kind, by index into Workload::ops()
-  std::vector<uint64_t> max_latency_ns;  // maximum latency of each kind, likewise indexed
+  std::vector<uint64_t> max_latency_ns;  // maximum latency of each kind, by the same index
   uint64_t device_reads, device_read_bytes, device_writes, device_write_bytes;
   // Context switches and CPU time of the whole machine.
   uint64_t host_context_switches;
@@ -38,6 +39,7 @@ struct Interval {
   // (HistogramCounts::Buckets), and their sum.
   std::vector<std::pair<uint64_t, uint64_t>> latency_ns = {};
   double sum_ns = 0;
+  CheckBlocks checks = {};  // of the answers that were checked in it
 };
 
 // Grants a phase its slices. The phase's main thread calls both functions while all clients rest.

@@ -19,13 +19,24 @@ std::vector<double> SharesOf(const Worker& worker, const PhaseResult& result) {
   if (SumOf(counts) == 0) {
     counts.clear();
     for (const PhaseResult::Op& op : result.ops) {
-      counts.push_back(static_cast<double>(op.intended.count()));
+      counts.push_back(op.intended.count() == 0 ? 0.0 : static_cast<double>(op.count));
     }
   }
   if (SumOf(counts) == 0) std::fill(counts.begin(), counts.end(), 1.0);
   const double all = SumOf(counts);
   for (double& count : counts) count /= all;
   return counts;
+}
+
+// Returns the blocks that the session has asked for so far, with one check; none where it does not
+// count the blocks that it asks for.
+CheckBlocks AskedSoFar(Session* session) {
+  CheckBlocks blocks;
+  const bool counts =
+      session == nullptr ||
+      (session->BlockCounts(&blocks.requests, &blocks.misses) && blocks.requests != 0);
+  if (counts) blocks.checks = 1;
+  return blocks;
 }
 
 }  // namespace
@@ -35,18 +46,47 @@ OpKind VerifyOp() {
   return op;
 }
 
+// Returns whether the answer is right, or could not be checked as the server was lost meanwhile.
+bool Performer::IsRight(Client& client, size_t i) const {
+  const IoScope scope(verify_);
+  try {
+    return client.Verify(i);
+  } catch (const LostAnswer& lost) {
+    if (!goes_on_) FailUnanswered(lost);
+    return true;
+  }
+}
+
+void Performer::Check(Client& client, size_t i, Worker* worker) const {
+  worker->verified.Add(1);
+  const CheckBlocks before = AskedSoFar(worker->session);
+  const bool right = IsRight(client, i);
+  const CheckBlocks after = AskedSoFar(worker->session);
+  worker->counted_checks.Add(after.checks);
+  worker->check_requests.Add(after.requests - before.requests);
+  worker->check_misses.Add(after.misses - before.misses);
+  if (right) return;
+  if (worker->wrong.Get() == 0) {
+    worker->first_wrong = engine_.name() + " answered a " +
+                          OpName(workload_.ops()[client.OpOf(i)]) +
+                          " wrongly: the value found is not the one that belongs to the key";
+  }
+  worker->wrong.Add(1);
+}
+
 void Performer::FailUnanswered(const LostAnswer& lost) const {
   throw lost.With(std::string(lost.what()) + "; " + workload_.name() +
                   " does not go on without the answer");
 }
 
 void AddAddresses(const std::vector<ServerAddress>& addresses,
-                  const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult* result) {
+                  const std::vector<std::unique_ptr<Worker>>& workers, size_t first,
+                  PhaseResult* result) {
   for (const ServerAddress& address : addresses) {
     result->addresses.push_back({.name = address.name});
   }
   for (size_t t = 0; !addresses.empty() && t < workers.size(); ++t) {
-    PhaseResult::Address& of_thread = result->addresses[t % addresses.size()];
+    PhaseResult::Address& of_thread = result->addresses[(first + t) % addresses.size()];
     ++of_thread.threads;
     for (const std::unique_ptr<Worker::Op>& op : workers[t]->ops) {
       of_thread.count += op->count.Get();
@@ -71,6 +111,7 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
   result->lateness.Add(worker.lateness);
   result->thread_operations.push_back(operations);
   result->thread_seconds.push_back(seconds);
+  result->preparing_seconds += static_cast<double>(Clock::Get().ToNs(worker.preparing)) / 1e9;
   result->totals += worker.totals;
   result->verified += worker.verified.Get();
   result->wrong += worker.wrong.Get();
@@ -101,6 +142,14 @@ Interval IntervalSampler::Sample(double seconds) {
   last_latency_.resize(kinds);
   last_counts_.resize(kinds);
   latency_ = HistogramCounts();
+  CheckBlocks checks;
+  for (const auto& worker : workers_) {
+    checks +=
+        {worker->counted_checks.Get(), worker->check_requests.Get(), worker->check_misses.Get()};
+  }
+  interval.checks = {checks.checks - last_checks_.checks, checks.requests - last_checks_.requests,
+                     checks.misses - last_checks_.misses};
+  last_checks_ = checks;
   for (size_t k = 0; k < kinds; ++k) {
     HistogramCounts latency;
     uint64_t count = 0;

@@ -28,7 +28,11 @@ struct alignas(128) Worker {
   Histogram lateness;
   Histogram undone;  // the waits of operations that were due and had not begun
   Counter verified, wrong;
+  Counter counted_checks, check_requests, check_misses;  // CheckBlocks
+  // The thread's session, which checks ask; null with reads in flight, whose checks ask nothing.
+  Session* session = nullptr;
   uint64_t start = 0, end = 0;  // ticks
+  uint64_t preparing = 0;       // ticks in which its clients prepared operations
   uint64_t backlog_ns = 0;
   Client::Totals totals;
   std::string first_wrong;
@@ -39,7 +43,9 @@ class Performer {
  public:
   // `options`, `workload` and the engine must outlive it.
   Performer(const Engine& engine, const Workload& workload, const PhaseOptions& options)
-      : added_delay_ns_(options.added_delay_ns),
+      : engine_(engine),
+        added_delay_ns_(options.added_delay_ns),
+        verify_every_(options.verify_every),
         clock_(Clock::Get()),
         workload_(workload),
         goes_on_(workload.bears_lost_answers() && options.slices == nullptr &&
@@ -60,15 +66,13 @@ class Performer {
       return false;
     }
   }
-  // Returns whether the answer to an operation is right, or could not be checked as the server was
-  // lost meanwhile.
-  bool IsRight(Client& client, size_t i) const {
-    try {
-      return client.Verify(i);
-    } catch (const LostAnswer& lost) {
-      if (!goes_on_) FailUnanswered(lost);
-      return true;
-    }
+  // Checks the answer to an operation, charged to VerifyOp(), and counts the check.
+  void Check(Client& client, size_t i, Worker* worker) const;
+  // Returns whether an operation that will be checked, and that `op` has counted, is left out of
+  // the latencies: it took longer than others, as it kept rows for the check. The first one of a
+  // thread and a kind is not, since it may stay the only one, nor is any where all are checked.
+  bool IsLengthened(const Client& client, const Worker::Op& op) const {
+    return verify_every_ > 1 && op.count.Get() > 1 && client.Kept();
   }
   // Counts an operation that has begun at `begin` and got no answer, and returns the time. Times
   // are in ticks.
@@ -80,6 +84,7 @@ class Performer {
   }
 
  private:
+  bool IsRight(Client& client, size_t i) const;
   void Execute(Client& client, size_t i) const {
     client.Execute(i);
     if (added_delay_ns_ != 0) clock_.Spin(added_delay_ns_);
@@ -87,16 +92,21 @@ class Performer {
   // Throws an Error (kIo) that says that the phase cannot go on.
   [[noreturn]] void FailUnanswered(const LostAnswer& lost) const;
 
+  const Engine& engine_;
   const uint64_t added_delay_ns_;
+  const uint32_t verify_every_;
+  const OpKind verify_ = VerifyOp();
   const Clock& clock_;
   const Workload& workload_;
   const bool goes_on_;
 };
 
-// Sets result->addresses: thread t of the workers is a client of address t modulo their number.
-// Does nothing without addresses.
+// Sets result->addresses: thread t of the workers is a client of address `first` + t modulo their
+// number, where `first` counts the threads of the tasks before this one. Does nothing without
+// addresses.
 void AddAddresses(const std::vector<ServerAddress>& addresses,
-                  const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult* result);
+                  const std::vector<std::unique_ptr<Worker>>& workers, size_t first,
+                  PhaseResult* result);
 
 // Adds the counts of a thread that has ended and worked for `seconds`. `result->ops` has the kinds
 // of operations of the workload.
@@ -125,6 +135,7 @@ class IntervalSampler {
   HistogramCounts latency_;
   std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
   std::vector<uint64_t> last_counts_;
+  CheckBlocks last_checks_;
 };
 
 }  // namespace testbed

@@ -12,6 +12,7 @@
 #include "workloads/population.h"
 #include "workloads/rows/kept_rows.h"
 #include "workloads/rows/scan.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed {
 namespace {
@@ -28,7 +29,7 @@ struct MixgraphPhase {
   const QueryModel queries;
   const uint64_t seed;
   TableId table = 0;
-  uint64_t number = 0;  // of this phase on the database (Population::BeginPhase)
+  uint64_t number = 0;  // number of this phase on the database (writing_phases.h)
   std::atomic<uint64_t> puts{0}, value_bytes{0}, seeks{0}, scan_rows{0};
 };
 
@@ -84,6 +85,8 @@ class MixgraphClient : public Client {
       }
     }
   }
+
+  bool Kept() const override { return kept_.kept(); }
 
   // Another client may have written a later version of a row, of another size.
   bool Verify(size_t i) override {
@@ -141,7 +144,7 @@ class MixgraphClient : public Client {
   Step steps_[kBatch];
   bool found_ = false;
   std::string_view value_;
-  KeptRows kept_;  // of a scan
+  KeptRows kept_;  // rows that a scan found
   uint64_t puts_ = 0, value_bytes_ = 0, seeks_ = 0, scan_rows_ = 0;
 };
 
@@ -150,6 +153,7 @@ class Mixgraph : public Workload {
   Mixgraph(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
       : dataset_(std::move(dataset)),
         population_(options.population),
+        writing_phases_(options.writing_phases),
         phase_{.dataset = *dataset_,
                .options = Options::From(options.extra),
                .keys = KeyModel(phase_.options, dataset_->rows()),
@@ -167,9 +171,11 @@ class Mixgraph : public Workload {
     return planned;
   }
   bool writes() const override { return phase_.queries.share(QueryModel::kPut) > 0; }
+  bool changes_row_sizes() const override { return writes(); }
   bool timed() const override { return phase_.options.sine; }
   void OpenTables(Engine& engine) override {
     phase_.table = engine.OpenTable(kMainTable);
+    if (writes()) phase_.number = BeginWritingPhase(writing_phases_);
     if (population_ == nullptr) return;
     const uint64_t rows = dataset_->rows(), there = population_->there().count();
     if (population_->known() && there - population_->there().CountFrom(rows) != rows) {
@@ -177,7 +183,6 @@ class Mixgraph : public Workload {
                   "mixgraph asks for all rows that were loaded, and a phase before it erased some; "
                   "load the database anew with --fresh");
     }
-    if (writes()) phase_.number = population_->BeginPhase();
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int threads) override {
     return std::make_unique<MixgraphClient>(phase_, session, thread, threads);
@@ -199,6 +204,7 @@ class Mixgraph : public Workload {
                                     DefineOp("scan", Ground::kForeground)};
   const std::shared_ptr<const Dataset> dataset_;
   const std::shared_ptr<Population> population_;
+  const std::shared_ptr<WritingPhases> writing_phases_;
   MixgraphPhase phase_;
 };
 

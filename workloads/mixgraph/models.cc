@@ -180,7 +180,7 @@ void KeyModel::MakeRanges(const Options& o) {
         o.keyrange_a * std::exp(o.keyrange_b * at) + o.keyrange_c * std::exp(o.keyrange_d * at);
     if (scale == 0 && hot >= kNone) scale = std::floor(1 / hot) + 1;
     const double accesses = hot >= kNone ? std::floor(scale * hot) : 0;
-    ranges_.push_back({0, static_cast<uint64_t>(std::min(accesses, 0x1p62)), x});
+    ranges_.push_back({0, static_cast<uint64_t>(std::min(accesses, 0x1p62))});
     all_accesses_ += ranges_.back().accesses;
   }
   if (all_accesses_ == 0 || all_accesses_ >= 1ull << 62) {

@@ -12,7 +12,7 @@
 // is made here: a key is never negative without key ranges either. In db_bench half of those keys
 // are, and name no row.
 //
-// All of it is immutable and thread-safe.
+// All but SineTimes is immutable and thread-safe.
 #ifndef TESTBED_WORKLOADS_MIXGRAPH_MODELS_H_
 #define TESTBED_WORKLOADS_MIXGRAPH_MODELS_H_
 
@@ -71,10 +71,8 @@ class KeyModel {
   // `accesses` are its own.
   struct Range {
     uint64_t begin = 0, accesses = 0;
-    uint64_t hotness = 0;  // rank of the range, from 1: the x of f(x) for Options::keyrange_a
   };
   const std::vector<Range>& ranges() const { return ranges_; }
-  uint64_t rows_of_range() const { return rows_of_range_; }
 
  private:
   void MakeRanges(const Options& options);

@@ -38,6 +38,7 @@ class ReadWhileWriting : public Workload {
     return planned;
   }
   bool writes() const override { return true; }
+  bool updates_rows() const override { return writer_->updates_rows(); }
   int extra_threads() const override { return 1; }
   double ThreadRate(int thread, int threads) const override {
     return thread == threads - 1 ? write_rate_ : 0;

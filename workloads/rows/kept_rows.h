@@ -27,6 +27,8 @@ class KeptRows {
   }
   // Returns whether the rows of this operation are kept.
   bool keeps() const { return keeps_; }
+  // Returns whether rows of this operation were kept (Client::Kept).
+  bool kept() const { return keeps_ && !rows_.empty(); }
   void Add(std::string_view key, std::string_view value) {
     rows_.push_back({bytes_.size(), key.size(), value.size()});
     bytes_.append(key);
@@ -64,7 +66,7 @@ class KeptRows {
   std::string bytes_;
   std::vector<Row> rows_;
   size_t left_out_ = 0;
-  std::string last_key_;  // of the rows that were left out
+  std::string last_key_;  // key of the last row that was left out
 };
 
 }  // namespace testbed

@@ -16,6 +16,7 @@
 #include "workloads/rows/insert.h"
 #include "workloads/rows/kept_rows.h"
 #include "workloads/rows/scan.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed {
 namespace {
@@ -60,7 +61,7 @@ class ScanLengths {
   }
 
  private:
-  static constexpr double kYcsbTheta = 0.99;  // of its lengths, whatever that of its rows
+  static constexpr double kYcsbTheta = 0.99;  // skew of the lengths, whatever that of the rows is
   const bool fixed_, uniform_;
   const uint32_t most_;
   const GrayZipf zipf_;
@@ -73,7 +74,7 @@ struct MixedPhase {
   const Mix mix;
   const ScanLengths scan_lengths;
   std::vector<TableId> tables;
-  uint64_t number = 0;  // of this phase on the database (Population::BeginPhase)
+  uint64_t number = 0;  // number of this phase on the database (writing_phases.h)
   // The action for which no row was left, which ends the phase; kActions while the phase goes on.
   std::atomic<Action> missed{kActions};
 
@@ -147,6 +148,8 @@ class MixedClient : public Client {
     }
   }
 
+  bool Kept() const override { return kept_.kept(); }
+
   // No other client erases a row of this batch or inserts again a row that this batch erased.
   // Another client may have written a later version of a row.
   bool Verify(size_t i) override {
@@ -177,8 +180,8 @@ class MixedClient : public Client {
     bool exists = true;
     uint64_t row;
     size_t held;         // index for Population::Client, for an insert or an erase
-    uint32_t scan_rows;  // of a scan
-    uint32_t field;      // of an update, when values have several; else 0
+    uint32_t scan_rows;  // length of a scan
+    uint32_t field;      // field that an update writes; 0 when values have one
     std::string_view keys[4];
     std::string_view value;
   };
@@ -329,8 +332,8 @@ class MixedClient : public Client {
   std::optional<Action> next_;  // an action that was drawn but has found no row yet
   bool found_ = false;
   std::string_view value_;
-  std::string row_;  // that an update writes, when values have fields
-  KeptRows kept_;    // of a scan, or the one that was read before its update
+  std::string row_;  // value that an update writes, when values have fields
+  KeptRows kept_;    // rows of a scan, or the row that an update read first
 };
 
 WorkloadOptions WithPopulation(const WorkloadOptions& options,
@@ -369,6 +372,10 @@ class Mixed : public Workload {
     return phase_.May(kUpdate) || phase_.May(kInsert) || phase_.May(kErase) ||
            phase_.May(kReadModifyWrite);
   }
+  bool updates_rows() const override { return phase_.May(kUpdate) || phase_.May(kReadModifyWrite); }
+  bool changes_row_sizes() const override {
+    return phase_.May(kErase) && dataset_->options().value_sizes != ValueSizes::kOne;
+  }
   // An update leaves a version of the row, the old or the new one. An insert or an erase that got
   // no answer makes the population unknown (Population::Client::Begin).
   bool bears_lost_answers() const override { return true; }
@@ -377,7 +384,7 @@ class Mixed : public Workload {
   bool has_popular_rows() const override { return HasPopularRows(options_); }
   void OpenTables(Engine& engine) override {
     phase_.tables = OpenDatasetTables(engine, *dataset_);
-    if (writes()) phase_.number = options_.population->BeginPhase();
+    if (writes()) phase_.number = BeginWritingPhase(options_.writing_phases);
     phase_.missed.store(kActions);
   }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {

@@ -43,6 +43,8 @@ class MultiGetClient final : public Client {
     totals_.not_found += keys_per_call_ - found;
   }
 
+  bool Kept() const override { return kept_.kept(); }
+
   bool Verify(size_t i) override {
     if (kept_.size() != keys_per_call_) return false;
     for (size_t k = 0; k < keys_per_call_; ++k) {

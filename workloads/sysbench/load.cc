@@ -23,7 +23,7 @@ class LoadClient : public Client {
         stride_(static_cast<uint64_t>(threads)),
         rows_(size_t{kRowsOfTransaction} * kRowRoom) {}
 
-  // Prepares one transaction, since its rows already take 90 kB.
+  // Prepares one transaction, since its rows and entries already take 98 kB.
   size_t Generate(size_t) override {
     const uint64_t each = (settings_.table_size + kRowsOfTransaction - 1) / kRowsOfTransaction;
     if (next_ >= each * settings_.tables) return 0;

@@ -9,6 +9,7 @@
 
 #include "device/os/signal_guard.h"
 #include "workloads/sysbench/oltp_client.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed::sysbench {
 namespace {
@@ -60,6 +61,7 @@ class Oltp : public Workload {
       : name_(script.name),
         ops_({DefineOp(script.name, Ground::kForeground)}),
         settings_(Settings::From(script.name, dataset, options)),
+        writing_phases_(options.writing_phases),
         phase_(settings_) {
     for (const StatementKind kind : script.statements) {
       if (kind == StatementKind::kPointSelects) {
@@ -79,14 +81,18 @@ class Oltp : public Workload {
     phase_.tables.Open(engine, settings_.tables);
     phase_.FindNextIds(engine);
     phase_.FindWhole(engine);
+    if (writes_) phase_.number = BeginWritingPhase(writing_phases_);
     phase_.empty.store(false);
+    phase_.full.store(false);
   }
   void OpenForCheck(Engine& engine, int) override { phase_.tables.Open(engine, settings_.tables); }
   std::unique_ptr<Client> NewClient(Session& session, int thread, int) override {
     return NewOltpClient(phase_, session, thread);
   }
   std::string EndedBecause() const override {
-    return phase_.empty.load() ? "no row is left to delete" : "";
+    return phase_.empty.load()  ? "no row is left to delete"
+           : phase_.full.load() ? "no id is left for another row"
+                                : "";
   }
   bool checks() const override { return writes_ && settings_.check; }
   std::string CheckDatabase(Engine& engine) override {
@@ -105,6 +111,7 @@ class Oltp : public Workload {
   const std::string name_;
   const std::vector<OpKind> ops_;
   const Settings settings_;
+  const std::shared_ptr<WritingPhases> writing_phases_;
   OltpPhase phase_;
   bool writes_ = false;
   std::optional<uint64_t> rows_;  // number of rows that the check has counted

@@ -17,6 +17,7 @@ class OltpClient : public Client {
         tables_(phase.tables),
         ids_(phase.settings,
              Mix64(phase.settings.seed + 0x6f6c7470) + static_cast<uint64_t>(thread)),
+        of_phase_(Mix64(phase.number)),
         batch_(std::clamp<size_t>(
             kBatchBytes / (sizeof(Statement) * std::max<size_t>(1, phase.statements.size())), 1,
             kBatch)),
@@ -26,7 +27,9 @@ class OltpClient : public Client {
     if (NothingIsLeft()) return 0;
     max = std::min(max, batch_);
     const size_t each = phase_.statements.size();
-    for (size_t i = 0; i < max * each; ++i) Draw(i % each, &statements_[i]);
+    for (size_t i = 0; i < max * each; ++i) {
+      if (!Draw(i % each, &statements_[i])) return i / each;
+    }
     return max;
   }
 
@@ -45,6 +48,8 @@ class OltpClient : public Client {
     totals_.rows_erased += erased_;
     found_nothing_ = inserted_ + erased_ == 0 ? found_nothing_ + 1 : 0;
   }
+
+  bool Kept() const override { return kept_.kept(); }
 
   // Checks what each select has found, and what each write has left.
   bool Verify(size_t i) override {
@@ -99,7 +104,8 @@ class OltpClient : public Client {
     return true;
   }
 
-  void Draw(size_t number, Statement* s) {
+  // Draws a statement. Returns false when it inserts a row, and its table has no id for one.
+  bool Draw(size_t number, Statement* s) {
     using enum StatementKind;
     s->kind = phase_.statements[number];
     // sysbench draws one table for all point selects of a transaction.
@@ -110,10 +116,18 @@ class OltpClient : public Client {
       s->k = ids_.Next();
       PutPad(ids_.random().Next(), s->pad);
     }
-    if (s->kind == kInsert) s->id = phase_.next_ids[s->table]->fetch_add(1);
+    if (s->kind == kInsert && !TakeNextId(s)) return false;
     if (s->kind == kNonIndexUpdate || s->kind == kDeleteInsert || s->kind == kInsert) {
-      PutC(s->id, ids_.random().Next(), s->c);
+      PutC(s->id, ids_.random().Next() ^ of_phase_, s->c);
     }
+    return true;
+  }
+
+  bool TakeNextId(Statement* s) {
+    const uint64_t id = phase_.next_ids[s->table]->fetch_add(1);
+    if (id > UINT32_MAX) phase_.full.store(true);
+    s->id = static_cast<uint32_t>(id);
+    return id <= UINT32_MAX;
   }
 
   // Locks the rows that the statements write, in the order of the locks.
@@ -127,7 +141,7 @@ class OltpClient : public Client {
     held_.erase(std::unique(held_.begin(), held_.end()), held_.end());
     for (const size_t lock : held_) phase_.locks[lock].lock();
   }
-  void Unlock() NO_THREAD_SAFETY_ANALYSIS {  // likewise
+  void Unlock() NO_THREAD_SAFETY_ANALYSIS {  // a set of locks
     for (const size_t lock : held_) phase_.locks[lock].unlock();
   }
 
@@ -303,12 +317,14 @@ class OltpClient : public Client {
   Session& session_;
   const Tables& tables_;
   Ids ids_;
+  // A later phase with the same seed draws the same ids, and must write other values to them.
+  const uint64_t of_phase_;
   const size_t batch_;  // operations that are prepared at once
   std::vector<Statement> statements_;
   std::vector<size_t> held_;  // locks
   std::vector<std::string> sorted_;
   char key_[kIdBytes], row_[kRowBytes];
-  KeptRows kept_;     // of the selects
+  KeptRows kept_;     // rows that the selects found
   uint64_t sum_ = 0;  // the answer of the last sum
   uint64_t inserted_ = 0, erased_ = 0;
   uint64_t found_nothing_ = 0;  // number of last operations that neither inserted nor erased
@@ -323,8 +339,8 @@ void OltpPhase::FindNextIds(Engine& engine) {
   const std::unique_ptr<Session> session = engine.NewSession();
   for (const Tables::Pair& pair : tables.all) {
     const std::unique_ptr<Cursor> cursor = session->NewCursor(pair.rows);
-    const uint32_t last = cursor->Last() ? BigEndian(cursor->key()) : 0;
-    next_ids.push_back(std::make_unique<std::atomic<uint32_t>>(last + 1));
+    const uint64_t last = cursor->Last() ? BigEndian(cursor->key()) : 0;
+    next_ids.push_back(std::make_unique<std::atomic<uint64_t>>(last + 1));
   }
 }
 

@@ -42,6 +42,7 @@ struct OltpPhase {
   const Settings& settings;
   Tables tables;
   std::vector<StatementKind> statements;
+  uint64_t number = 0;  // number of this phase on the database (writing_phases.h)
   bool deletes_only() const {
     return std::all_of(statements.begin(), statements.end(),
                        [](StatementKind kind) { return kind == StatementKind::kDelete; });
@@ -52,8 +53,9 @@ struct OltpPhase {
   bool transaction = false;        // all statements are one transaction
   std::atomic<bool> empty{false};  // nothing is left to delete
   bool whole = false;              // each id from 1 to settings.table_size always has a row
-  std::vector<std::unique_ptr<std::atomic<uint32_t>>> next_ids;  // of each table
-  std::array<Mutex, 1024> locks;                                 // of rows, by id
+  std::vector<std::unique_ptr<std::atomic<uint64_t>>> next_ids;  // next id of each table
+  std::atomic<bool> full{false};                                 // a table has no further id
+  std::array<Mutex, 1024> locks;                                 // locks of rows
 };
 
 // Returns a client of the phase. `phase` and `session` must outlive it.

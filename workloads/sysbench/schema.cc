@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kGroup = 100'000'000'000;  // a group has 11 digits
 constexpr size_t kGroupDigits = 11;
-constexpr uint32_t kMostRows = 2'000'000'000;  // of a table; ids are INTEGER
+constexpr uint32_t kMostRows = 2'000'000'000;  // rows of a table; ids are INTEGER
 // sysbench's defaults of --rand-spec-iter, -pct, -res, --rand-pareto-h and --rand-zipfian-exp.
 constexpr int kSpecialIterations = 12;
 constexpr double kSpecialPct = 1, kSpecialRes = 75, kParetoH = 0.2, kZipfianExponent = 0.8;
@@ -92,7 +92,7 @@ Ids::Ids(const Settings& settings, uint64_t seed)
       zipfian_(size_, kZipfianExponent) {}
 
 // Returns a number from 0 to size_ - 1: a quarter of them by a bell curve over all, the others
-// evenly over the middle hundredth.
+// evenly over the upper three quarters of the middle hundredth.
 double Ids::Special() {
   const double t = size_ - 1;
   const double unit = random_.Unit();

@@ -1,8 +1,8 @@
 // The tables of sysbench's OLTP benchmarks, and the random numbers with which they are filled and
 // queried (sysbench 1.0: src/lua/oltp_common.lua, src/sb_rand.c).
 //
-// Table sbtestN holds rows (id, k, c, pad): the key is the id as 4 big-endian bytes, the value k
-// likewise, then c and pad, strings of digits as CHAR(120) and CHAR(60) pad them with spaces. Table
+// Table sbtestN holds rows (id, k, c, pad): the key is the id as 4 big-endian bytes, the value is k
+// as 4 such bytes, then c and pad, strings of digits that spaces pad to 120 and 60 bytes. Table
 // sbtestN_k is the index on k: its keys are k and id. Table sbtest records whether rows of the load
 // may be missing. The first digits of c and of pad determine the rest of each, and those of c
 // belong to the id, so that every row can be checked.

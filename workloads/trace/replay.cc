@@ -7,13 +7,16 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "engines/extra_options.h"
 #include "workloads/population.h"
 #include "workloads/rows/kept_rows.h"
+#include "workloads/trace/known_trace.h"
 #include "workloads/trace/row_presence.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/value_maker.h"
 #include "workloads/trace/walk_lengths.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed {
 namespace {
@@ -32,7 +35,7 @@ struct ReplayPhase {
   bool rows_of_dataset = false;
   bool rows_of_replay_load = false;  // all values of all tables are a ValueMaker's
   static constexpr TableId kNoTable = UINT32_MAX;
-  TableId main_table = kNoTable;  // of the engine; kNoTable when the trace does not name it
+  TableId main_table = kNoTable;  // the engine's; kNoTable when the trace does not name it
   Answers answers;
   std::unique_ptr<RowPresence> presence;  // null when it is not known which rows exist
 };
@@ -57,7 +60,10 @@ class ReplayClient : public Client {
     max = std::min(max, kBatch);
     size_t n = 0, bytes = 0;
     while (n < max && bytes < kBatchBytes && stream_.Next(&steps_[n].operation)) {
-      if (phase_.options.by_key && !Mine(steps_[n].operation)) continue;
+      if (phase_.options.by_key && !Mine(steps_[n].operation)) {
+        if (StopRequested()) break;  // the rest of a long trace may be of other threads
+        continue;
+      }
       steps_[n].values = bytes;
       bytes += PutBytes(steps_[n].operation);
       ++n;
@@ -72,8 +78,8 @@ class ReplayClient : public Client {
 
   size_t OpOf(size_t i) const override { return steps_[i].operation.kind; }
   uint64_t DueNs(size_t i) const override {
-    return static_cast<uint64_t>(static_cast<double>(steps_[i].operation.start_ns) /
-                                 phase_.options.speed);
+    const double due = static_cast<double>(steps_[i].operation.start_ns) / phase_.options.speed;
+    return static_cast<uint64_t>(std::min(due, kNeverNs));
   }
 
   void Execute(size_t i) override {
@@ -90,6 +96,8 @@ class ReplayClient : public Client {
     Perform(step);
   }
 
+  bool Kept() const override { return kept_.kept(); }
+
   // Returns whether the rows that the operation found have values of their own, for rows of a data
   // set or of replay-load: the row of a get that was the last call, those of multi-gets, and those
   // whose values a cursor gave. Whether a row exists is not checked, because it depends on the
@@ -104,10 +112,13 @@ class ReplayClient : public Client {
  private:
   static constexpr size_t kBatch = 64;
   static constexpr uint64_t kNoRow = UINT64_MAX;
+  // A hundred days, which every clock can convert to its ticks. A trace may last for years, and a
+  // speed below 1 makes them longer.
+  static constexpr double kNeverNs = 0x1p53;
   struct Step {
     TraceOperation operation;
     size_t values = 0;            // offset of the values of its puts in the buffer
-    std::vector<uint64_t> rows;   // of its puts and erases in the main table, in order
+    std::vector<uint64_t> rows;   // rows of its puts and erases in the main table, in order
     std::vector<uint64_t> walks;  // rows that each walk asks for, in order; 0 = not known
   };
   struct Change {
@@ -368,9 +379,9 @@ class ReplayClient : public Client {
   WalkLengths lengths_;
   Checked checked_;  // the last get, if no call came after it
   Asked asked_;
-  KeptRows kept_;  // of multi-gets and cursors
+  KeptRows kept_;  // rows that multi-gets and cursors found
   bool in_transaction_ = false;
-  std::vector<Change> changes_;  // of the open transaction
+  std::vector<Change> changes_;  // changes of the open transaction
   uint64_t same_ = 0, other_ = 0, unknown_ = 0;
 };
 
@@ -381,6 +392,7 @@ class Replay : public Workload {
         options_(ReplayOptions::From("replay", options.extra)),
         file_(options_.trace),
         population_(options.population),
+        writing_phases_(options.writing_phases),
         seed_(options.seed),
         phase_{.file = file_,
                .dataset = *dataset_,
@@ -391,6 +403,7 @@ class Replay : public Workload {
                .main_table = ReplayPhase::kNoTable,
                .answers = {},
                .presence = nullptr} {
+    CheckKnownTrace(file_);
     for (const std::string& kind : file_.facts().kinds) {
       ops_.push_back(DefineOp(kind, Ground::kForeground));
     }
@@ -402,6 +415,7 @@ class Replay : public Workload {
   uint64_t operations() const override { return file_.facts().operations; }
   bool uneven() const override { return true; }
   bool writes() const override { return file_.facts().writes(); }
+  bool changes_row_sizes() const override { return writes(); }
   bool timed() const override { return options_.speed > 0; }
 
   void OpenTables(Engine& engine) override {
@@ -412,8 +426,9 @@ class Replay : public Workload {
       if (table.name == kMainTable) phase_.main_table = phase_.tables[table.id];
     }
     if (phase_.tables.empty()) phase_.tables.resize(1);
-    if (population_ == nullptr || !writes()) return;
-    phase_number_ = population_->BeginPhase();
+    if (!writes()) return;
+    phase_number_ = BeginWritingPhase(writing_phases_);
+    if (population_ == nullptr) return;
     if (population_->known()) {
       const auto erase = static_cast<size_t>(TraceCallKind::kErase);
       phase_.presence =
@@ -458,6 +473,7 @@ class Replay : public Workload {
   const ReplayOptions options_;
   const TraceFile file_;
   const std::shared_ptr<Population> population_;
+  const std::shared_ptr<WritingPhases> writing_phases_;
   const uint64_t seed_;
   uint64_t phase_number_ = 0;
   ReplayPhase phase_;

@@ -7,6 +7,7 @@
 
 #include "device/account/ledger.h"
 #include "device/os/signal_guard.h"
+#include "workloads/trace/known_trace.h"
 #include "workloads/trace/replay.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/value_maker.h"
@@ -77,7 +78,7 @@ class ReplayLoadClient : public Client {
     rows_.clear();
     kept_.clear();
     next_ = 0;
-    while (rows_.size() < rows && stream_.Next(&operation_)) Take();
+    while (rows_.size() < rows && !StopRequested() && stream_.Next(&operation_)) Take();
   }
   // Adds the rows before `end` that do not exist yet to the batch, each once, as far as there is
   // room for their values.
@@ -94,9 +95,10 @@ class ReplayLoadClient : public Client {
       bytes += row.size;
     }
   }
-  // Adds the rows that the calls of the operation name.
+  // Adds the rows that the calls of the operation name. Keeps the block if there are any: a thread
+  // may read a whole trace to find its next rows, and must not hold all of the trace.
   void Take() {
-    kept_.push_back(operation_.block);
+    const size_t before = rows_.size();
     for (const TraceCall& call : operation_.calls) {
       if (call.kind == TraceCallKind::kGet) Add(call.table, call.key, call.answer);
       if (call.kind == TraceCallKind::kPut) {
@@ -107,6 +109,8 @@ class ReplayLoadClient : public Client {
         Add(call.table, operation_.keys[i], operation_.answers[i]);
       }
     }
+    const bool is_kept = !kept_.empty() && kept_.back() == operation_.block;
+    if (rows_.size() > before && !is_kept) kept_.push_back(operation_.block);
   }
   void Add(uint32_t table, std::string_view key, const TraceAnswer& answer) {
     if (answer.state == TraceAnswer::kAbsent) return;
@@ -135,7 +139,9 @@ class ReplayLoad : public Workload {
  public:
   ReplayLoad(std::shared_ptr<const Dataset> dataset, const WorkloadOptions& options)
       : dataset_(std::move(dataset)),
-        file_(ReplayOptions::From("replay-load", options.extra).trace) {}
+        file_(ReplayOptions::From("replay-load", options.extra).trace) {
+    CheckKnownTrace(file_);
+  }
   const std::string& name() const override { return name_; }
   const std::vector<OpKind>& ops() const override { return ops_; }
   bool writes() const override { return true; }

@@ -11,7 +11,7 @@ RowPresence::RowPresence(const Population& population, bool ordered)
       loaded_(population.dataset().rows()),
       there_(loaded_ / 64 + 1),
       stripes_(kStripes) {
-  for (const RangeSet::Range& range : population.there().ranges()) {
+  for (const RangeSet::Range& range : population.there().Ranges()) {
     for (uint64_t place = range.begin; place < range.end; ++place) {
       (void)Insert(population.RowOf(place));
     }

@@ -30,9 +30,9 @@ namespace testbed {
 
 class TraceWriter;
 
-// Returns the bytes at which each of so many clients hands its block to the writer. The buffers of
-// all clients take 32 MB at most, or 16 kB each if that is more. They are memory of the run that is
-// recorded, and whoever reads the trace holds a block of each client.
+// Returns the bytes at which each of `clients` clients hands its block to the writer. The buffers
+// of all clients take 32 MB at most, or 16 kB each if that is more. The recorded run has these
+// buffers in its memory, and a reader of the trace holds a block of each client.
 size_t TraceBlockBytes(uint32_t clients);
 
 class alignas(128) TraceClient {

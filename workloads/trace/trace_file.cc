@@ -1,10 +1,12 @@
 #include "workloads/trace/trace_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -87,7 +89,15 @@ void TraceFile::ReadIndex() {
       !Unpack(stored, raw_bytes, &raw)) {
     Refuse(damaged);
   }
+  Identify(FixedAt<uint64_t>(tail + 24));
   TakeIndex(raw, offset);
+}
+
+void TraceFile::Identify(uint64_t index_checksum) {
+  struct stat status;
+  if (::fstat(file_->fd(), &status) != 0) throw Error::Io("fstat", path_, errno);
+  identity_ = fmt::format("{} {} {}.{:09} {:016x}", status.st_ino, bytes_, status.st_mtim.tv_sec,
+                          status.st_mtim.tv_nsec, index_checksum);
 }
 
 // Takes the facts and the entries of the blocks, which end at `end`, out of the index.

@@ -26,6 +26,9 @@ class TraceFile {
   // Reads and checks the facts and the index, not the blocks.
   explicit TraceFile(const std::string& path);
   const std::string& path() const { return path_; }
+  // Returns what tells the opened file from one that has taken its path, or has other contents: its
+  // inode, its size, the time of its last change and the checksum of its index.
+  const std::string& identity() const { return identity_; }
   uint64_t bytes() const { return bytes_; }
   const TraceFacts& facts() const { return facts_; }
   const std::vector<BlockEntry>& blocks() const { return blocks_; }
@@ -41,10 +44,12 @@ class TraceFile {
  private:
   void ReadHead() const;
   void ReadIndex();
+  void Identify(uint64_t index_checksum);
   void TakeIndex(const std::string& raw, uint64_t end);
   void ReadStored(size_t i, std::string* stored) const;
 
   const std::string path_;
+  std::string identity_;
   std::unique_ptr<File> file_;
   uint64_t bytes_ = 0;
   TraceFacts facts_;

@@ -9,6 +9,7 @@ namespace {
 
 using nlohmann::json;
 
+// The names of the calls in the facts, which have a count of each.
 constexpr const char* kCallNames[kTraceCalls] = {
     "end",       "begin",       "commit",       "rollback",    "get",           "put",   "erase",
     "multi-get", "open-cursor", "close-cursor", "seek",        "seek-for-prev", "first", "last",
@@ -19,8 +20,6 @@ constexpr uint32_t kMostTableId = 1 << 20;
 [[noreturn]] void Refuse(const char* what) { throw Error(Error::kUsage, what); }
 
 }  // namespace
-
-const char* TraceCallName(TraceCallKind kind) { return kCallNames[static_cast<size_t>(kind)]; }
 
 std::string_view TraceOperation::FirstKey() const {
   for (const TraceCall& call : calls) {

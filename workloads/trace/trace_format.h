@@ -37,7 +37,7 @@ inline constexpr size_t kMostTraceTables = 4096;
 inline constexpr uint32_t kMostTraceClients = 4096;
 inline constexpr size_t kMostTraceKey = 64 << 10;
 inline constexpr uint64_t kMostTraceValue = 1ull << 30;
-inline constexpr uint32_t kMostTraceCursors = 1024;  // of a client, open at once
+inline constexpr uint32_t kMostTraceCursors = 1024;  // cursors that a client has open at once
 
 // A call on a session or a cursor. The numbers are those in the file.
 enum class TraceCallKind : uint8_t {
@@ -55,15 +55,13 @@ enum class TraceCallKind : uint8_t {
   kSeekForPrev,
   kFirst,
   kLast,
-  kNext,        // `number` steps without reading the values
-  kPrev,        // likewise
-  kNextValues,  // `number` steps, with the value read after each
-  kPrevValues,
-  kValue,  // the value of the row to which Seek, SeekForPrev, First or Last went
+  kNext,        // `number` steps forward without reading the values
+  kPrev,        // `number` steps back without reading the values
+  kNextValues,  // `number` steps forward, with the value read after each
+  kPrevValues,  // `number` steps back, with the value read after each
+  kValue,       // the value of the row to which Seek, SeekForPrev, First or Last went
 };
 inline constexpr size_t kTraceCalls = 19;
-// Returns the call's name, such as "get" or "next"; it is the name of its count in the facts.
-const char* TraceCallName(TraceCallKind kind);
 inline bool TraceCallWrites(TraceCallKind kind) {
   return kind == TraceCallKind::kPut || kind == TraceCallKind::kErase;
 }
@@ -77,11 +75,11 @@ struct TraceAnswer {
 
 struct TraceCall {
   TraceCallKind kind = TraceCallKind::kEnd;
-  uint32_t table = 0;    // of get, put, erase, multi-get and open-cursor: TraceTable::id
-  uint32_t cursor = 0;   // slot of the cursor, of the calls on cursors
+  uint32_t table = 0;    // get, put, erase, multi-get and open-cursor: TraceTable::id
+  uint32_t cursor = 0;   // calls on cursors: slot of the cursor
   uint64_t number = 0;   // put: bytes of the value; next and prev: steps; multi-get: keys
-  std::string_view key;  // of get, put, erase, seek; of multi-get, the first key
-  TraceAnswer answer;    // of get
+  std::string_view key;  // get, put, erase and seek: the key; multi-get: the first key
+  TraceAnswer answer;    // get: its answer
   uint32_t first = 0;    // multi-get: index of its first key in TraceOperation::keys
 };
 
@@ -90,7 +88,7 @@ struct TraceOperation {
   uint64_t start_ns = 0;  // since the phase began
   uint32_t client = 0, kind = 0;
   std::vector<TraceCall> calls;
-  std::vector<std::string_view> keys;  // of multi-gets
+  std::vector<std::string_view> keys;  // keys of multi-gets
   std::vector<TraceAnswer> answers;    // answers to `keys`, in the same order
   std::shared_ptr<const std::string> block;
 

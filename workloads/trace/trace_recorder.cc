@@ -130,7 +130,7 @@ class RecordingSession : public Session {
 
   const std::unique_ptr<Session> session_;
   TraceClient& trace_;
-  std::vector<FoundRow> rows_;  // of the last TakeEach
+  std::vector<FoundRow> rows_;  // rows of the last TakeEach
 };
 
 }  // namespace

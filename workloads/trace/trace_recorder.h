@@ -26,7 +26,7 @@ namespace testbed {
 class TraceRecorder {
  public:
   // Creates the file of the trace, or none when `path` is empty. `engine` must outlive the object.
-  // Throws Error (kIo).
+  // Throws Error as TraceWriter does.
   TraceRecorder(const std::string& path, Engine& engine, std::string workload,
                 const std::vector<OpKind>& kinds);
   ~TraceRecorder();

@@ -60,7 +60,7 @@ class FoundFile {
   explicit FoundFile(const std::string& path)
       : fd_(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
     if (fd_ < 0) {
-      is_held_ = errno == ENOENT;  // who finds it later, finds that of a run that has just made it
+      is_held_ = errno == ENOENT;  // if it is found later, another run has just made it
       return;
     }
     struct stat mine, there;

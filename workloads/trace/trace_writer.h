@@ -68,7 +68,7 @@ class TraceWriter {
 
   const std::string path_, place_, unfinished_;  // as given; links followed; until Finish
   std::unique_ptr<File> file_;
-  uint64_t end_ = 0, written_back_ = 0;  // of the file; touched by one thread at a time
+  uint64_t end_ = 0, written_back_ = 0;  // offsets in the file; touched by one thread at a time
   std::string stored_;
   std::string index_;
   Mutex mutex_;

@@ -19,7 +19,8 @@ class ValueMaker {
   // `version` must differ in each phase that writes to the database, because an engine may leave
   // out a write that changes nothing. `dataset` must outlive the object.
   ValueMaker(const Dataset& dataset, uint64_t version) : dataset_(dataset), version_(version) {}
-  // Writes `size` bytes to `to`: a value that no call has made for this key before.
+  // Writes `size` bytes to `to`: a value that no call has made for this key before, as far as so
+  // many bytes can tell versions apart (Dataset::Value).
   void Make(std::string_view key, size_t size, char* to);
   // Writes the value that a load gives the key.
   void MakeFirst(std::string_view key, size_t size, char* to) const;

@@ -21,7 +21,7 @@ constexpr uint32_t kSlotTypes[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
 constexpr uint32_t kSlotTypes[] = {UINT32_MAX};
 #endif
 
-// The tables of a library's relocations, found by its dynamic section.
+// Relocations points to the tables of a library's relocations, which its dynamic section names.
 struct Relocations {
   const char* strings = nullptr;
   const ElfW(Sym) * symbols = nullptr;

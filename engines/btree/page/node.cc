@@ -94,18 +94,22 @@ uint32_t Node::PlaceOf(std::string_view key, bool* found) const {
   return LowerBoundInside(key, found);
 }
 
+void Node::PrefetchRow(std::string_view key) const {
+  constexpr size_t kLine = 64, kLines = 8;  // a walk through a longer row fetches the rest itself
+  const std::string_view suffix = key.substr(std::min<size_t>(header()->prefix, key.size()));
+  const uint32_t i = FirstOfHead(KeyHead(suffix));
+  if (i >= count()) return;
+  const size_t cell = slots()[i].at;
+  for (size_t at = cell; at < std::min<size_t>(cell + kLines * kLine, size_); at += kLine) {
+    __builtin_prefetch(p_ + at);
+  }
+}
+
 uint32_t Node::Search(std::string_view suffix, bool* found) const {
   *found = false;
   const uint32_t head = KeyHead(suffix);
   const Slot* slot = slots();
-  uint32_t low = 0, n = count();
-  // Halves the range [low, low + n) without a branch that depends on the key.
-  while (n > 1) {
-    const uint32_t half = n / 2;
-    low = slot[low + half - 1].head < head ? low + half : low;
-    n -= half;
-  }
-  if (n == 1 && slot[low].head < head) ++low;
+  uint32_t low = FirstOfHead(head);
   // The entries whose heads equal the key's head begin at `low`. This finds an end of them.
   uint32_t high = low;
   const uint32_t end = count();

@@ -125,8 +125,8 @@ class Node {
 
   // Returns the first entry with a key >= `key`; *found says whether the two are equal.
   uint32_t LowerBound(std::string_view key, bool* found) const;
-  // Returns the same for a key between the fences. It does not compare the prefix, which such a key
-  // has.
+  // Returns what LowerBound returns, for a key that lies between the fences. Such a key has the
+  // prefix, so the prefix is not compared.
   uint32_t LowerBoundInside(std::string_view key, bool* found) const;
   // Returns the same as LowerBoundInside, for a row that is to be written. If the last inserts came
   // in order, it compares with the last entry first.
@@ -146,6 +146,9 @@ class Node {
   }
   // Makes the processor fetch what a search reads first, all at once.
   static void PrefetchSearch(const char* page, uint32_t page_size);
+  // For leaves: makes the processor fetch the first bytes of the row of the key, which must lie
+  // between the fences. Where rows behind it have the same head, it may be one of these.
+  void PrefetchRow(std::string_view key) const;
   // For inner nodes: returns the entry whose child covers `key`, which must lie between the fences.
   uint32_t ChildIndex(std::string_view key) const;
   // For inner nodes: returns the entry whose child holds the greatest keys below `key`, which must
@@ -159,7 +162,7 @@ class Node {
   }
   size_t InnerEntrySize(size_t key_size) const;
   size_t FreeBytes()
-      const;  // for entries, after Compact; without what a leaf keeps for a longer fence
+      const;  // bytes for entries after Compact, without those that a leaf keeps for a longer fence
   size_t UsedBytes() const { return Capacity() - FreeBytes(); }
   size_t Capacity() const { return size_ - sizeof(NodeHeader); }
   // Returns the bytes that a high fence of this size takes from the page.
@@ -234,6 +237,8 @@ class Node {
   Slot* slots() { return reinterpret_cast<Slot*>(p_ + sizeof(NodeHeader)); }
   const Slot* slots() const { return reinterpret_cast<const Slot*>(p_ + sizeof(NodeHeader)); }
   uint32_t Search(std::string_view suffix, bool* found) const;
+  // Returns the first entry with this head or a greater one.
+  uint32_t FirstOfHead(uint32_t head) const;
   size_t ContiguousBytes() const;
   size_t CellSize(uint32_t i) const;
   char* NewCell(uint32_t at, std::string_view suffix, size_t payload);
@@ -246,7 +251,7 @@ class Node {
   bool Inside(size_t at, size_t n) const {
     return n == 0 || (at >= sizeof(NodeHeader) + kSlotSize * count() && at + n <= size_);
   }
-  // Each relies on the checks before it.
+  // Each of these relies on the checks of those before it.
   std::optional<NodeFault> FindHeaderFault() const;
   std::optional<NodeFault> FindFenceFault() const;
   std::optional<NodeFault> FindCellFault() const;
@@ -270,6 +275,19 @@ inline uint32_t KeyHead(std::string_view suffix) {
     head |= static_cast<uint32_t>(static_cast<uint8_t>(suffix[i])) << (24 - 8 * i);
   }
   return head;
+}
+
+inline uint32_t Node::FirstOfHead(uint32_t head) const {
+  const Slot* slot = slots();
+  uint32_t low = 0, n = count();
+  // Halves the range [low, low + n) without a branch that depends on the key.
+  while (n > 1) {
+    const uint32_t half = n / 2;
+    low = slot[low + half - 1].head < head ? low + half : low;
+    n -= half;
+  }
+  if (n == 1 && slot[low].head < head) ++low;
+  return low;
 }
 
 inline void Node::PrefetchSearch(const char* page, uint32_t page_size) {

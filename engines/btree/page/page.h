@@ -56,7 +56,6 @@ struct PageHeader {
   // The bytes after this depend on the type: see NodeHeader and OverflowHeader.
 };
 static_assert(sizeof(PageHeader) == 32);
-inline constexpr size_t kCommonHeader = 26;  // bytes of PageHeader that are in use
 
 // The header of a compressed page (page_codec.h).
 struct CompressedHeader {

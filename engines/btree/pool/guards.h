@@ -24,8 +24,8 @@ class PoolClient {
   PoolClient& operator=(const PoolClient&) = delete;
 
   Counter requests;  // pages requested
-  // Requested pages that were read from the file, each with one call. Pages from the cache of
-  // compressed pages are not counted.
+  // Requested pages that were read from the file, each with one call; in mmap mode also those that
+  // were read in place. Pages from the cache of compressed pages are not counted.
   Counter misses;
   Counter fetched;  // pages read before they were requested
  private:

@@ -6,8 +6,8 @@
 // overwrite the doublewrite file. So whenever the machine stops, each page is whole in its place or
 // whole in the doublewrite file (the scheme of InnoDB's doublewrite buffer).
 //
-//   doublewrite file: byte 0     header: magic, page size, number of pages, of each how its copy is
-//                                packed, checksum
+//   doublewrite file: byte 0     header: checksum, magic, page size, number of pages, and for each
+//                                its number and how its copy is packed
 //                     byte 4096  the copies one behind the other (packed_page.h)
 //
 // In a compressed database (page_codec.h) pages are written and read without the holes behind them.

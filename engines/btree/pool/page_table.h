@@ -35,6 +35,8 @@ class PageTable {
   // Returns whether the page has been neither changed nor evicted, nor is being changed, since
   // `seen`.
   bool Unchanged(PageId id, PageWord seen) const { return Protocol::Unchanged(words_[id], seen); }
+  // Makes the processor fetch the page's word.
+  void Prefetch(PageId id) const { __builtin_prefetch(&words_[id]); }
   // Counts a visit of a page in the pool. The visit may get lost when another thread changes the
   // word at the same time.
   void Touch(PageId id, PageWord seen) {

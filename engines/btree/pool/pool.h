@@ -117,6 +117,11 @@ class Pool : private VisitCounts {
   // it.
   Look TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* missing);
   void EndRead(const MissingPage& missing, bool valid);
+  // Returns the page as Optimistic does if it is in the pool and no thread is changing it; else an
+  // empty guard. Waits for nothing and counts no request.
+  OptimisticGuard Peek(PageId id);
+  // Makes the processor fetch what Peek reads first.
+  void PrefetchWord(PageId id) const { table_.Prefetch(id); }
 
   // Brings the missing ones of the pages in, with all their reads in flight at once, and waits for
   // them. Skips a page that is latched or for which there is no frame, and stops at an error: a
@@ -236,6 +241,9 @@ class Pool : private VisitCounts {
   bool ReadsInPlace(PageId id) const;
   const char* ReadInPlace(PoolClient* client, PageId id, PageWord* seen);
   OptimisticGuard OptimisticSlow(PoolClient* client, PageId id);
+  // Returns a guard of a page that was in the pool and not latched exclusively when its word was
+  // `word`. With kLatchedReads the guard is empty when the page cannot be latched.
+  OptimisticGuard GuardInPool(PageId id, PageWord word);
   ExclusiveGuard WriteAs(PoolClient* client, PageId id, Load load, PageState* state);
   ExclusiveGuard MakeExclusive(uint32_t frame, PageId id);
 

@@ -135,21 +135,36 @@ Pool::Look Pool::TryOptimistic(PageId id, OptimisticGuard* guard, MissingPage* m
       if (!ReadCachedInto(*missing)) return Look::kMissing;
       continue;
     }
-    *guard = {};
-    if constexpr (kLatchedReads) {
-      if (!table_.TryShare(id, word)) continue;
-      SharedGuard held;
-      held.pool_ = this;
-      held.data_ = Data(word.frame());
-      held.id_ = id;
-      guard->held_ = std::move(held);
-    }
-    table_.Touch(id, kLatchedReads ? table_.Load(id) : word);
-    guard->table_ = &table_;
-    guard->data_ = Data(word.frame());
-    guard->seen_ = word;
-    guard->id_ = id;
-    return Look::kHere;
+    *guard = GuardInPool(id, word);
+    if (guard->page() != nullptr) return Look::kHere;
+  }
+}
+
+OptimisticGuard Pool::GuardInPool(PageId id, PageWord word) {
+  OptimisticGuard guard;
+  if constexpr (kLatchedReads) {
+    if (!table_.TryShare(id, word)) return guard;
+    SharedGuard held;
+    held.pool_ = this;
+    held.data_ = Data(word.frame());
+    held.id_ = id;
+    guard.held_ = std::move(held);
+  }
+  table_.Touch(id, kLatchedReads ? table_.Load(id) : word);
+  guard.table_ = &table_;
+  guard.data_ = Data(word.frame());
+  guard.seen_ = word;
+  guard.id_ = id;
+  return guard;
+}
+
+OptimisticGuard Pool::Peek(PageId id) {
+  for (;;) {
+    const PageWord word = table_.Load(id);
+    if (!word.in_pool() || word.exclusive() || word.readers() == PageWord::kReaders) return {};
+    OptimisticGuard guard = GuardInPool(id, word);
+    // With kLatchedReads the word may have changed since, as when the cleaner holds the page, too.
+    if (guard.page() != nullptr) return guard;
   }
 }
 

@@ -313,8 +313,8 @@ void StructureReplay::Change(const PageChange& change, Lsn begin, Lsn lsn, Exclu
   ++pages_changed_;
 }
 
-// Makes a change to a page that was torn and is whole. When it does not fit a saved image, the page
-// waits for its next image.
+// Makes a change to a page that was torn and is whole again. When the change does not fit the saved
+// image that made the page whole, the page waits for its next image.
 void StructureReplay::ChangeTorn(const PageChange& change, Lsn begin, Lsn lsn, Torn* torn,
                                  ExclusiveGuard* guard) {
   try {

@@ -1,5 +1,6 @@
 #include "engines/btree/store/read_queue.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,7 +29,7 @@ void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoT
   Slot& slot = slots_[at];
   slot.tree = store_->Table(table);
   if (slot.tree == nullptr) {
-    throw Error(Error::kRun, "btree: table " + std::to_string(table) + " was not opened");
+    throw Error(Error::kUsage, "btree: table " + std::to_string(table) + " was not opened");
   }
   slot.task = task;
   slot.lookup = Lookup(key);
@@ -41,6 +42,49 @@ void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoT
     }
   }
   Run(at);
+}
+
+void BtreeReadQueue::StartAll(TableId table, std::span<const std::string_view> keys) {
+  constexpr size_t kByTurns = 16;  // about as many lines as a processor fetches at the same time
+  const Tree* const tree = store_->Table(table);
+  for (size_t first = 0; first < keys.size(); first += kByTurns) {
+    const size_t n = std::min(kByTurns, keys.size() - first);
+    turns_.clear();
+    for (size_t i = first; i < first + n; ++i) turns_.emplace_back(keys[i], &slots_[i].value);
+    if (tree != nullptr && session_->writes.empty()) LookUpByTurns(tree);
+    for (size_t i = 0; i < n; ++i) {
+      const auto at = static_cast<uint32_t>(first + i);
+      const CachedLookup::State state = turns_[i].state;
+      if (state == CachedLookup::State::kFound || state == CachedLookup::State::kAbsent) {
+        slots_[at].found = state == CachedLookup::State::kFound;
+        done_.push_back(at);
+      } else {
+        Start(at, table, keys[at], nullptr);
+      }
+    }
+  }
+}
+
+void BtreeReadQueue::LookUpByTurns(const Tree* tree) {
+  for (size_t left = turns_.size(); left > 0;) {
+    for (CachedLookup& lookup : turns_) {
+      if (lookup.ended()) continue;
+      if (lookup.at_row() && !LeafHasNewest(tree, lookup.key)) {
+        lookup.GiveUp();
+      } else {
+        tree->Step(client_->context(), &lookup);
+      }
+      if (lookup.ended()) --left;
+    }
+  }
+}
+
+// Returns whether no commit of several rows is writing the row, and the change buffer does not have
+// it. A look-up asks this once it has the version of the row's leaf: a commit of which it saw
+// another row before has then either changed that version, or is told of here.
+bool BtreeReadQueue::LeafHasNewest(const Tree* tree, std::string_view key) const {
+  const ChangeBuffer* const buffer = store_->change_buffer();
+  return store_->RowUnlocked(tree, key) && (buffer == nullptr || !buffer->Knows(tree->table()));
 }
 
 // Continues a look-up until it has a result or must wait.

@@ -8,6 +8,9 @@
 // next read. A look-up that needs overflow pages or the change buffer waits until no read is in
 // flight.
 //
+// Of look-ups that are started together (StartAll), those whose pages are all in the pool go on by
+// turns before the others, while the processor fetches what they need next (CachedLookup).
+//
 // Look-ups are served in turn. Those that find their pages in the pool do not keep others waiting
 // whose read has ended, nor for long those that need the thread for themselves.
 //
@@ -17,6 +20,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +44,9 @@ class BtreeReadQueue : public ReadQueue {
 
   void Start(uint32_t slot, TableId table, std::string_view key, IoTask* task) override;
   uint32_t Finish(bool* found, std::string_view* value) override;
+  // Starts the look-up of keys[i] in slot i, for each of the keys, without a task. No look-up may
+  // be under way.
+  void StartAll(TableId table, std::span<const std::string_view> keys);
 
  private:
   struct Slot {
@@ -50,6 +57,8 @@ class BtreeReadQueue : public ReadQueue {
     bool found = false;
   };
   void Run(uint32_t slot);
+  void LookUpByTurns(const Tree* tree);  // takes those of turns_ to their end
+  bool LeafHasNewest(const Tree* tree, std::string_view key) const;
   void TakeRead();                               // waits for a read and continues its look-up
   void EndRead(const ReadRing::Ended& ended);    // continues the look-up, and those set aside
   void RunAside();                               // tries the look-ups that were set aside
@@ -61,6 +70,7 @@ class BtreeReadQueue : public ReadQueue {
   const SessionState* const session_;
   ReadRing ring_;
   std::vector<Slot> slots_;
+  std::vector<CachedLookup> turns_;
   std::deque<uint32_t> done_;  // slots whose look-up has ended
   // Slots whose look-up was set aside, those that need overflow pages or the change buffer, and
   // those that RunAside is trying.

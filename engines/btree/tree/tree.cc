@@ -114,65 +114,6 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
   }
 }
 
-Lookup::State Tree::Continue(TreeContext* context, Lookup* lookup, std::string* value) const {
-  using State = Lookup::State;
-  for (;;) {
-    const bool begins = lookup->at_.page() == nullptr;
-    PageId next = root_;
-    uint8_t below = 0;
-    if (!begins) {
-      const Node node(lookup->at_.page(), page_size());
-      if (node.leaf()) {
-        bool found;
-        const uint32_t at = node.LowerBoundInside(lookup->key, &found);
-        const LeafValue stored = found ? node.Value(at) : LeafValue{};
-        if (found && !stored.overflow) value->assign(stored.bytes);
-        const bool covers = node.CoversAt(lookup->key, at, found);
-        const bool valid = lookup->at_.Valid();
-        const PageId id = lookup->at_.id();
-        lookup->at_ = {};
-        if (!valid) continue;
-        if (!covers) ThrowWrongPage(id);
-        return !found ? State::kAbsent : stored.overflow ? State::kLong : State::kFound;
-      }
-      next = node.Child(node.ChildIndex(lookup->key));
-      below = static_cast<uint8_t>(node.header()->level - 1);
-      if (!lookup->at_.Valid()) {
-        lookup->at_ = {};
-        continue;
-      }
-    }
-    OptimisticGuard child;
-    const Pool::Look look = env_.pool->TryOptimistic(next, &child, &lookup->missing);
-    // As in Descend: if the parent's version is unchanged, the child was the parent's child when it
-    // was latched or its version was taken.
-    if (!begins && !lookup->at_.Valid()) {
-      if (look == Pool::Look::kMissing) env_.pool->EndRead(lookup->missing, false);
-      lookup->at_ = {};
-      continue;
-    }
-    if (look != Pool::Look::kBusy && std::exchange(lookup->asked_, next) != next) {
-      context->client.requests.Add(1);
-    }
-    if (look == Pool::Look::kHere) {
-      if (!begins && Header(child.page())->level != below && child.Valid() && lookup->at_.Valid()) {
-        ThrowWrongPage(next);
-      }
-      lookup->at_ = std::move(child);
-      lookup->asked_ = kNoPage;
-      continue;
-    }
-    if constexpr (kLatchedReads) lookup->at_ = {};  // no latch but the missing page's is kept
-    return look == Pool::Look::kMissing ? State::kMissing : State::kBusy;
-  }
-}
-
-void Tree::FailedRead(Lookup* lookup, const Error& error) const {
-  const bool root = lookup->at_.page() == nullptr;
-  if (root || lookup->at_.Valid()) throw error;
-  lookup->at_ = {};
-}
-
 // Get for a row with its value in overflow pages. The leaf's latch keeps these pages from being
 // freed while they are read.
 bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* value) const {

@@ -12,8 +12,9 @@
 // written to another place meanwhile.
 //
 // Eviction is a clock with second chances over nodes and, inside them, over parts. A dirty node is
-// written as a whole. A clean node gives up the parts that were not touched since the hand passed
-// it last, and leaves when it has no part left. Pinned nodes (node.h) are passed over.
+// written as a whole. A clean node gives up the parts that have no second chance left (Part::heat),
+// and leaves when no part is there and its header has no second chance left either. Pinned nodes
+// (node.h) are passed over.
 //
 // A checkpoint marks the nodes that are dirty at its begin as pending, and then writes them. A
 // thread that is about to change a pending node leaves a snapshot of it first (`BeforeChange`), so

@@ -126,9 +126,8 @@ void Cache::WriteCheckpoint() {
   pending_.clear();
 }
 
-// Throws when the gate is broken. An exception that cut a change short has broken the gate before
-// it was released. The change may have taken from the checkpoint under way a node that it was to
-// have.
+// Throws when the gate is broken: an exception breaks it when it cuts a change short, before the
+// gate is released. The checkpoint under way may then lack a node that the change took from it.
 void Cache::CheckGateWhole() {
   const Gate::Close close(gate_);
   if (!gate_->broken()) return;

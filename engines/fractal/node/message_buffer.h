@@ -9,7 +9,7 @@
 //
 //   message   u64 number, u8 kind, u16 key size, u32 value size, key, value
 //
-// In the file a buffer is its messages in key order, followed by their number as u32.
+// In the file a buffer is its messages in key order, followed by their count as u32.
 //
 // A message's number (msn) is the log sequence number of its commit: what lies higher in the tree
 // is newer. Not thread-safe: the node's latch guards it.

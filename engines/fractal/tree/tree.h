@@ -109,8 +109,9 @@ class Tree {
     return root_bytes() > std::max(env_.options.most_root_bytes, 2 * root_limit());
   }
 
-  // Flushes the heaviest child of one inner node that has at least `least` bytes of messages.
-  // Repeated calls come to all such nodes. Returns false when there is none.
+  // Flushes the heaviest child of the inner node in memory that has the most bytes of messages, if
+  // these are at least `least`. Returns false when they are fewer, and when another thread flushes
+  // that node.
   bool Clean(uint64_t least, ReadCounters* counters);
 
  private:

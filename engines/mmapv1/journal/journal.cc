@@ -237,7 +237,7 @@ void Journal::Flushed(uint64_t seq, uint64_t written) {
   LockGuard lock(mutex_);
   flushed_seq_ = seq;
   WriteLsn();
-  flushed_.store(written, std::memory_order_relaxed);
+  flushed_.store(written, std::memory_order_release);
   while (!past_.empty() && past_.front().last_seq <= seq) {
     const std::string path = JournalPath(dir_, past_.front().number);
     // A file that is longer than the setting is not kept for another use.

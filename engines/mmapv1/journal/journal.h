@@ -71,7 +71,10 @@ class Journal {
   uint64_t written_bytes() const { return counts_.written_bytes.load(std::memory_order_relaxed); }
   // Returns the bytes of the sections that are not flushed, which a replay would read.
   uint64_t unflushed_bytes() const {
-    return written_bytes() - flushed_.load(std::memory_order_relaxed);
+    // This is read first: bytes are written before they are flushed, so the other number is never
+    // the smaller one.
+    const uint64_t flushed = flushed_.load(std::memory_order_acquire);
+    return written_bytes() - flushed;
   }
   bool direct() const { return direct_; }
 
@@ -130,7 +133,7 @@ struct ReplayResult {
   Place last;
 };
 
-// Calls MakeDurable (device/file/file.h) for each file of the journal, before it is replayed.
+// Calls MakeDurable (device/file/durable.h) for each file of the journal, before it is replayed.
 void MakeJournalDurable(const std::string& dir);
 // Writes the last section and journal.lsn once more (WriteAgain of device/file/durable.h). Only
 // after that may the sections reach the data files: the sync of the last one may have failed, and

@@ -38,8 +38,8 @@ struct SectionFooter {
   uint64_t checksum;  // checksum of the header and the body
 };
 
-// journal.lsn has two LsnSlots, 4096 bytes apart, which are written in turn. The larger valid one
-// counts.
+// journal.lsn has two LsnSlots, 4096 bytes apart, which are written in turn. The valid one with the
+// greater `newest` counts, and of two with the same `newest` the one with the greater `seq`.
 struct LsnSlot {
   uint64_t magic;
   uint64_t seq;

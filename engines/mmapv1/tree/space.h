@@ -30,8 +30,8 @@ int ClassOf(uint32_t bytes);
 uint32_t PowerOf2Bytes(uint32_t bytes);
 uint32_t PaddedBytes(uint32_t bytes, double padding);
 
-// Return the length of a table's first extent, for a record of this length, and that of the extent
-// after one of `last_bytes`.
+// FirstExtentBytes returns the length of a table's first extent when its first record has this
+// length. NextExtentBytes returns the length of the extent that follows one of `last_bytes`.
 uint32_t FirstExtentBytes(uint32_t record_bytes);
 uint32_t NextExtentBytes(uint32_t last_bytes);
 

@@ -79,14 +79,14 @@ class Tree {
   }
   Bucket Root() const {
     const Bucket root = BucketAt(entry_->root);
-    // The bucket got a parent as soon as another bucket became the root.
+    // A bucket gets a parent when another bucket becomes the root in its place.
     if (!root.parent().null()) [[unlikely]]
       Damaged("its root has a parent");
     return root;
   }
   [[noreturn]] void Damaged(const char* how) const;
-  // Counts the steps of one way up or down, and throws when there are too many: the buckets then
-  // lead round in a circle.
+  // Counts a step from bucket to bucket, up or down. Throws after kMostHeight steps, more than
+  // any tree has levels: the buckets then lead round in a circle.
   void Step(int* steps) const {
     if (++*steps > kMostHeight) [[unlikely]]
       Damaged("its buckets lead round in a circle");
@@ -95,8 +95,8 @@ class Tree {
   int PositionIn(const Bucket& parent, DiskLoc child) const;
   bool Forward(TreePosition* at) const;  // moves to the next key, used or not
   bool Backward(TreePosition* at) const;
-  bool Up(TreePosition* at) const;      // moves to the first key after the bucket's
-  bool UpBack(TreePosition* at) const;  // moves to the last key before the bucket's
+  bool Up(TreePosition* at) const;      // moves to the key after, in an ancestor
+  bool UpBack(TreePosition* at) const;  // moves to the key before, in an ancestor
   DiskLoc NewBucket(DiskLoc parent);
   void InsertAt(DiskLoc loc, int i, std::string_view key, DiskLoc record, DiskLoc left,
                 DiskLoc right);

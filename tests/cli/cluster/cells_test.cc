@@ -5,6 +5,7 @@
 
 #include "device/os/child_process.h"
 #include "tests/cli/cluster/small_sweep.h"
+#include "tests/cli/results/explained_columns.h"
 
 namespace testbed {
 namespace {
@@ -25,6 +26,14 @@ class CellsTest : public SweepTest {
 };
 
 const char kNoChecks[] = " --host-checks none --quiet";
+
+TEST_F(CellsTest, EachColumnOfAListOfCellsIsExplained) {
+  WriteSweep(0.2);
+  const std::string list = Run("experiment cells sweep.toml --rounds 1").out;
+  for (const std::string title : {"Cells", "Blocks, whose cells stay on one host"}) {
+    EXPECT_EQ(PrintedColumns(list, title), ExplainedColumns(title)) << list;
+  }
+}
 
 TEST_F(CellsTest, EachCellRunsByItsKeyAndCountsAsInTheWholeExperiment) {
   WriteSweep(0.2);
@@ -162,11 +171,27 @@ TEST_F(CellsTest, WhatIsNotAcceptedIsRefused) {
   ExpectRefused(Run("experiment sweep.toml --cell a"),
                 "--cell is an option of testbed experiment run");
   ExpectRefused(Run("experiment cells sweep.toml --on slurm"), "--on is an option of");
+  // Each of these was read, and then nothing was written or removed.
+  for (const std::string words : {"list", "show sweep.toml", "plan sweep.toml", "cells sweep.toml",
+                                  "run sweep.toml --block round-1"}) {
+    for (const char* option : {"--json f", "--csv f", "--fresh"}) {
+      ExpectRefused(Run("experiment " + words + " " + option),
+                    "is an option of testbed experiment NAME; leave it out of testbed experiment " +
+                        words.substr(0, words.find(' ')));
+    }
+  }
+  ExpectRefused(Run("experiment plan sweep.toml --keep-databases"), "--keep-databases is an");
+  ExpectRefused(Run("experiment list read-size"), "testbed experiment takes list, show NAME");
   ExpectRefused(Run("experiment sweep.toml --on moon"), "--on moon is not accepted; it takes");
   ExpectRefused(Run("experiment sweep.toml --on slurm:"), "--on slurm: is not accepted; it takes");
   ExpectRefused(Run("experiment sweep.toml --sbatch time=1"),
                 "--sbatch is an option of --on slurm");
   ExpectRefused(Run("experiment sweep.toml --on slurm --sbatch --time=1"), "without dashes");
+  // By another name its tasks would not be known, and run on after the command's end.
+  for (const std::string own : {"job-name=mine", "job-n=mine", "array=0-9", "oversubscribe"}) {
+    ExpectRefused(Run("experiment sweep.toml --on slurm --sbatch " + own),
+                  "--sbatch " + own + " is not accepted; testbed decides what sbatch gets as --");
+  }
   ExpectRefused(Run("experiment sweep.toml --split moon"), "--split moon: experiment sweep has no");
   ExpectRefused(Run("experiment run sweep.toml --block round-1 --host-checks moon"),
                 "--host-checks moon is not accepted");

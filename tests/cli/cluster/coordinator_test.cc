@@ -21,7 +21,7 @@ for word; do
     --array=0-*) last=${word#--array=0-} ;;
     --wrap=*) script=${word#--wrap=} ;;
     --output=*) output=${word#--output=} ;;
-    --exclude=n2) hosts=(n1 n1) ;;
+    --exclude=n2,n7) hosts=(n1 n1) ;;
     --exclude=n1,n2) echo "sbatch: error: no such node" >&2; exit 1 ;;
   esac
 done
@@ -127,7 +127,8 @@ TEST_F(CoordinatorTest, RunsEachBlockAsATaskOfOneArray) {
 TEST_F(CoordinatorTest, AHostThatIsRefusedGetsNoMoreBlocks) {
   WriteSweep(0.2, 2);
   std::ofstream(fake() / "unfit") << "n2\n";
-  const CommandResult result = Run(kCommand, Environment());
+  // The user excludes a host, too.
+  const CommandResult result = Run(std::string(kCommand) + " --sbatch exclude=n7", Environment());
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.err.find("host n2 is refused: it is loaded"), std::string::npos) << result.err;
   EXPECT_EQ(Asked(), 2u);

@@ -62,5 +62,22 @@ TEST_F(ParallelTest, BlocksOfAHostThatIsGoneRunOnAnother) {
   EXPECT_EQ(Cells("o").size(), 4u);
 }
 
+// Two blocks would run at once on a host that is named twice.
+using SshHostsTest = SweepTest;
+
+TEST_F(SshHostsTest, AHostIsNamedOnce) {
+  WriteSweep(1);
+  const auto refusal = [&](const std::string& hosts) {
+    return Run("experiment sweep.toml --on ssh:" + hosts + " --out o");
+  };
+  for (const std::string hosts : {"n1,n2,n1", "n1,me@n1", "n1.lab,N1"}) {
+    ExpectRefused(refusal(hosts), "--on ssh:" + hosts + " names host n1 twice");
+  }
+  ExpectRefused(refusal("n1,me@n1.lab"), "names host n1.lab twice");
+  // Hosts of several domains are several hosts.
+  ExpectRefused(refusal("n.east,n.west,n.east"), "names host n.east twice");
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "o"));
+}
+
 }  // namespace
 }  // namespace testbed

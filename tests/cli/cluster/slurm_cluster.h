@@ -1,26 +1,28 @@
 // A Slurm cluster for one test: slurmctld and three nodes, each of them a slurmd process on this
 // host, in the test's directory and on free ports. A guard process starts the daemons. It ends them
-// and all that they have started when the test ends, in whatever way.
+// and all that they have started when the test ends, in whatever way. OnSlurm is the fixture of
+// such tests.
 #ifndef TESTBED_TESTS_CLI_CLUSTER_SLURM_CLUSTER_H_
 #define TESTBED_TESTS_CLI_CLUSTER_SLURM_CLUSTER_H_
 
-#include <arpa/inet.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
 #include "device/os/child_process.h"
 #include "device/os/sys_file.h"
+#include "tests/free_port.h"
 
 namespace testbed {
 
@@ -56,7 +58,7 @@ class SlurmCluster {
   // Returns why this machine cannot run such a cluster; an empty string when it can.
   static std::string WhyNot() {
     if (::geteuid() != 0) return "only root starts a Slurm of its own";
-    for (const char* program : {"slurmctld", "slurmd", "sbatch", "squeue", "scancel"}) {
+    for (const char* program : {"slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel"}) {
       if (!FindProgram(program)) return std::string(program) + " is not installed";
     }
     return "";
@@ -120,18 +122,6 @@ class SlurmCluster {
   }
 
  private:
-  static int FreePort() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const any = reinterpret_cast<sockaddr*>(&address);
-    const bool found = ::bind(fd, any, size) == 0 && ::getsockname(fd, any, &size) == 0;
-    ::close(fd);
-    return found ? ntohs(address.sin_port) : 0;
-  }
-
   std::string Configuration() const {
     char host[256] = "";
     ::gethostname(host, sizeof host - 1);
@@ -197,6 +187,31 @@ class SlurmCluster {
   const std::string dir_;
   pid_t guard_ = -1;
   int alive_ = -1;
+};
+
+// Gives the tests of a fixture that is derived from StartedCommandTest a cluster. They are skipped
+// where there can be none.
+template <typename Fixture>
+class OnSlurm : public Fixture {
+ protected:
+  void SetUp() override {
+    Fixture::SetUp();
+    if (Fixture::IsSkipped()) return;
+    if (const std::string why = SlurmCluster::WhyNot(); !why.empty()) GTEST_SKIP() << why;
+    slurm_.emplace(Directory());
+    const bool up = Fixture::Becomes([this] { return slurm_->IsUp(); }, 60);
+    if (!up) GTEST_SKIP() << "no Slurm comes up here: " << slurm_->Said();
+  }
+  void TearDown() override {
+    slurm_.reset();
+    std::filesystem::remove_all(Directory());
+    Fixture::TearDown();
+  }
+
+  std::optional<SlurmCluster> slurm_;
+
+ private:
+  std::string Directory() const { return this->directory_.string() + ".slurm"; }
 };
 
 }  // namespace testbed

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "tests/cli/cluster/slurm_cluster.h"
@@ -12,25 +11,7 @@ namespace testbed {
 namespace {
 
 #ifdef TESTBED_HAVE_MYSQL
-class SlurmTasksTest : public GivenMariadbTest {
- protected:
-  void SetUp() override {
-    GivenMariadbTest::SetUp();
-    if (IsSkipped()) return;
-    if (const std::string why = SlurmCluster::WhyNot(); !why.empty()) GTEST_SKIP() << why;
-    if (!FindProgram("srun")) GTEST_SKIP() << "srun is not installed";
-    slurm_.emplace(directory_.string() + ".slurm");
-    const bool up = Becomes([&] { return slurm_->IsUp(); }, 60);
-    if (!up) GTEST_SKIP() << "no Slurm comes up here: " << slurm_->Said();
-  }
-  void TearDown() override {
-    slurm_.reset();
-    std::filesystem::remove_all(directory_.string() + ".slurm");
-    GivenMariadbTest::TearDown();
-  }
-
-  std::optional<SlurmCluster> slurm_;
-};
+class SlurmTasksTest : public OnSlurm<GivenMariadbTest> {};
 
 TEST_F(SlurmTasksTest, AStepIsOneRun) {
   StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
@@ -41,7 +22,7 @@ TEST_F(SlurmTasksTest, AStepIsOneRun) {
           "--warmup 0 --verify all --json out.json --task slurm --task-address 127.0.0.1:" +
               std::to_string(FreePort()) +
               " --connect 'mysql://me@localhost/?socket=" + (directory_ / "socket").string() + "'",
-          "MYSQL_PWD=right " + slurm_->Environment() + " " + FindProgram("srun").value_or("srun") +
+          "MYSQL_PWD=right " + slurm_->Environment() + " " + *FindProgram("srun") +
               " --nodes=2 --ntasks=2 --ntasks-per-node=1");
   ASSERT_EQ(run.code, 0) << run.err << slurm_->Said();
   const nlohmann::json document = Json("out.json");

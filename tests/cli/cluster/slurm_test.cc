@@ -1,5 +1,4 @@
 // An experiment on a real Slurm: three nodes, one of which dies in the middle.
-#include <optional>
 #include <thread>
 
 #include "tests/cli/cluster/slurm_cluster.h"
@@ -8,23 +7,7 @@
 namespace testbed {
 namespace {
 
-class SlurmTest : public SweepTest {
- protected:
-  void SetUp() override {
-    SweepTest::SetUp();
-    if (const std::string why = SlurmCluster::WhyNot(); !why.empty()) GTEST_SKIP() << why;
-    slurm_.emplace(directory_.string() + ".slurm");
-    const bool up = Becomes([&] { return slurm_->IsUp(); }, 60);
-    if (!up) GTEST_SKIP() << "no Slurm comes up here: " << slurm_->Said();
-  }
-  void TearDown() override {
-    slurm_.reset();
-    std::filesystem::remove_all(directory_.string() + ".slurm");
-    SweepTest::TearDown();
-  }
-
-  std::optional<SlurmCluster> slurm_;
-};
+class SlurmTest : public OnSlurm<SweepTest> {};
 
 // Returns a host that has finished one of the two cells of a block; an empty string when there is
 // none.

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/cli/maintenance/maintenance_test.h"
+#include "tests/cli/results/explained_columns.h"
 
 namespace testbed {
 namespace {
@@ -66,6 +67,16 @@ TEST_F(BackupCommandTest, TheDocumentHasSizesTimeAndIo) {
   ExpectFigures(one);
   EXPECT_GT(FileBytes(one, "btree.data", "bytes_after"), 0u);
   EXPECT_EQ(Rows("copy"), Rows("d"));
+}
+
+TEST_F(BackupCommandTest, EachColumnIsExplained) {
+  Load("d");
+  const auto title_of = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  const std::string backup = Run("backup d --to copy").out, compact = Run("compact d").out;
+  EXPECT_EQ(PrintedColumns(backup, title_of(backup)),
+            ExplainedColumns("DATABASE: ENGINE, copied to COPY in SECONDS s; bytes on disk"));
+  EXPECT_EQ(PrintedColumns(compact, title_of(compact)),
+            ExplainedColumns("DATABASE: ENGINE, compacted in SECONDS s; bytes on disk"));
 }
 
 TEST_F(BackupCommandTest, TheDocumentIsPrintedAndLiesOutsideOfTheDatabase) {
@@ -161,7 +172,7 @@ TEST_F(BackupCommandTest, AFullDiskIsOneSentenceAndNothingStays) {
   const std::string err = Read(directory_ / "err");
   EXPECT_EQ(code, 2) << err;
   EXPECT_EQ(std::count(err.begin(), err.end(), '\n'), 1) << err;
-  EXPECT_TRUE(Contains(err, "the device is full: free space or choose another --to")) << err;
+  EXPECT_TRUE(Contains(err, "the device is full: free space or choose another directory")) << err;
   EXPECT_EQ(Read(directory_ / "listing"), "");
   EXPECT_EQ(Rows("d"), 3001u);
 }

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "tools/output/table.h"
-#include "tools/report/columns.h"
+#include "tools/report/explain/columns.h"
 
 namespace testbed {
 

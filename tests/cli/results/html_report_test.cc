@@ -396,6 +396,19 @@ TEST_F(HtmlReportTest, PlotsAreFiles) {
   EXPECT_EQ(Read(directory_ / "again/run_mixed_time.svg"), time);
 }
 
+// A run that ended in its first phase, and an experiment of one cell, have no plots of their own.
+TEST_F(HtmlReportTest, ResultsThatAreNotDrawnSaySo) {
+  MakeRun();
+  json document = Json("run.json");
+  document["runs"][0]["phases"] = json::array();
+  WriteJson("none.json", document);
+  const CommandResult result = Run("report none.json --svg none --html none.html");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("\nno plots in none: nothing of these results is drawn"),
+            std::string::npos)
+      << result.out;
+}
+
 // A script stands for rsvg-convert, which not every machine has.
 TEST_F(HtmlReportTest, PngsLeaveTheSvgsOfTheirFolder) {
   MakeRun();

@@ -1,14 +1,15 @@
-// Tests that a report which its user stops prints and writes no part of the results.
+// Tests that a report or comparison which its user stops prints and writes no part of the results.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "tests/cli/started_command.h"
@@ -18,20 +19,11 @@ namespace {
 
 using ReportStopTest = StartedCommandTest;
 
-// Returns whether the process is testbed and has installed its handler of interrupts.
-bool CatchesInterrupts(pid_t pid) {
-  const std::string proc = "/proc/" + std::to_string(pid);
-  std::ifstream command(proc + "/comm");
-  std::string name;
-  std::getline(command, name);
-  if (!name.starts_with("testbed")) return false;
-  std::ifstream status(proc + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (!line.starts_with("SigCgt:")) continue;
-    const uint64_t caught = std::stoull(line.substr(7), nullptr, 16);
-    return ((caught >> (SIGINT - 1)) & 1) != 0;
-  }
-  return false;
+// Returns how many bytes of the pipe nobody has read yet.
+int UnreadIn(int pipe) {
+  int bytes = -1;
+  ::ioctl(pipe, FIONREAD, &bytes);
+  return bytes;
 }
 
 // The program went on to the end, printed what it had, and reported success.
@@ -59,10 +51,33 @@ TEST_F(ReportStopTest, AReportThatIsStoppedPrintsNoPart) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
     EXPECT_EQ(Read(directory_ / "out"), "");
     const std::string err = Read(directory_ / "err");
-    EXPECT_NE(err.find("the report was stopped before all results were read"), std::string::npos)
-        << err;
+    EXPECT_NE(err.find(" was stopped before "), std::string::npos) << err;
   }
   EXPECT_FALSE(std::filesystem::exists(directory_ / "page.html"));
+}
+
+// The signal lets a read that waits go on, and nothing comes from this pipe.
+TEST_F(ReportStopTest, ReadingASilentPipeIsStopped) {
+  const std::string fifo = directory_ / "fifo";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const int writer = ::open(fifo.c_str(), O_RDWR | O_CLOEXEC);  // needs no reader yet
+  ASSERT_GE(writer, 0);
+  for (const std::string command :
+       {"report - <fifo", "report fifo", "compare fifo run.json", "results add fifo"}) {
+    SCOPED_TRACE(command);
+    const pid_t pid = Start(command + " >out 2>err");
+    EXPECT_TRUE(Becomes([&] { return CatchesInterrupts(pid); }));
+    ::kill(pid, SIGTERM);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(Read(directory_ / "out"), "");
+    const std::string err = Read(directory_ / "err");
+    if (command != "results add fifo") {  // which may not have begun
+      EXPECT_NE(err.find(" was stopped before "), std::string::npos) << err;
+    }
+  }
+  ::close(writer);
 }
 
 // Drawing the plots of a hundred results takes long. A request to stop must end it before all are
@@ -88,6 +103,37 @@ TEST_F(ReportStopTest, DrawingEnds) {
   const std::string err = Read(directory_ / "err");
   EXPECT_NE(err.find("the report was stopped before all "), std::string::npos) << err;
   EXPECT_FALSE(std::filesystem::exists(directory_ / "plots"));
+}
+
+// Directories may hold thousands of results, and the comparison read all of them.
+TEST_F(ReportStopTest, AComparisonEnds) {
+  const std::string sweep =
+      "--engine null --ram 64M --rows 100,200 --operations 10 --threads 1 --account off --quiet ";
+  ASSERT_EQ(Run(sweep + "--out a").code, 0);
+  std::filesystem::copy(directory_ / "a", directory_ / "b",
+                        std::filesystem::copy_options::recursive);
+  const std::string fifo = std::filesystem::directory_iterator(directory_ / "a/cells")->path();
+  const std::string document = Read(fifo);
+  std::ofstream(directory_ / "run.json") << document;
+  std::filesystem::remove(fifo);
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string& sides : {std::string("a b"), "run.json " + fifo}) {
+    SCOPED_TRACE(sides);
+    const int writer = ::open(fifo.c_str(), O_RDWR | O_CLOEXEC);  // needs no reader yet
+    ASSERT_GE(writer, 0);
+    const pid_t pid = Start("compare " + sides + " >out 2>err");
+    EXPECT_TRUE(Becomes([&] { return CatchesInterrupts(pid); }));
+    ::kill(pid, SIGINT);
+    EXPECT_EQ(::write(writer, document.data(), document.size()), std::ssize(document));
+    BecomesWhileItRuns(pid, [&] { return UnreadIn(writer) == 0; });
+    ::close(writer);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(Read(directory_ / "out"), "");
+    const std::string err = Read(directory_ / "err");
+    EXPECT_NE(err.find(" was stopped before "), std::string::npos) << err;
+  }
 }
 
 }  // namespace

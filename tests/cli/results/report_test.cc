@@ -431,11 +431,13 @@ rate = { value = "insert.rate" }
 title = "Rates"
 rows = ["threads"]
 metrics = ["rate"]
-note = "A note | on it"
+note = """A note | on it, which is longer than the hundred characters of a line, so that it goes on \
+in the next one"""
 published = { columns = ["clients", "rate"], rows = [["1", "10"]] }
 [[finding]]
 id = "X1"
-claim = "More clients, more inserts"
+claim = """More clients do more inserts in a second, as long as the engine keeps nothing of them and \
+has nothing to wait for"""
 [[finding.part]]
 says = "two against one"
 holds = "rate[threads=2] > 0"
@@ -453,7 +455,11 @@ TEST_F(ReportTest, MarkdownOfAnExperimentHasGitHubsTables) {
   EXPECT_THAT(lines, Contains("### published"));
   EXPECT_THAT(lines, Not(Contains(HasSubstr("note")))) << "what is no table is in fences";
   EXPECT_NE(report.out.find("X1 "), std::string::npos) << report.out;
-  EXPECT_EQ(Run("report results").out.find("```"), std::string::npos);
+  const std::string text = Run("report results").out, wide = Run("report results --wide").out;
+  EXPECT_EQ(text.find("```"), std::string::npos);
+  EXPECT_LE(LongestLine(text), 100u) << text;
+  EXPECT_GT(LongestLine(wide), 100u);
+  EXPECT_THAT(wide, HasSubstr("2 of 2 cells"));
 }
 
 // The tables of two runs of one engine may differ in nothing but their figures.

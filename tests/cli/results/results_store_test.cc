@@ -85,7 +85,7 @@ class ResultsStoreTest : public StartedCommandTest {
 TEST_F(ResultsStoreTest, TheTableIsTheCsvOfTheRun) {
   Measure(
       "--csv run.csv --csv-series series.csv --label 'a \"name\", with\nlines <script>\x1b[31m'");
-  EXPECT_NE(Add("run.json").find("1 of 1 documents added"), std::string::npos);
+  EXPECT_NE(Add("run.json").find("1 of 1 document added"), std::string::npos);
   ASSERT_EQ(Run("results export --csv tables").code, 0);
   for (const auto& [table, csv] : std::map<std::string, std::string>{
            {"results.csv", "run.csv"}, {"series.csv", "series.csv"}}) {
@@ -434,6 +434,36 @@ TEST_F(ResultsStoreTest, SeveralProcessesAddAtOnce) {
     EXPECT_EQ(WEXITSTATUS(status), 0);
   }
   EXPECT_EQ(Ask("select count(*) as n from documents")[0]["n"], 40);
+}
+
+// Each table was read for itself, so that a later one had rows of documents that an earlier one had
+// not.
+TEST_F(ResultsStoreTest, AnExportBesideAnAdditionHasTheSameDocumentsInAllTables) {
+  json document = Measure();
+  Add("run.json");
+  for (int i = 0; i < 60; ++i) {
+    document["label"] = "number " + std::to_string(i);
+    Write("many/" + std::to_string(i) + ".json", document.dump());
+  }
+  const auto documents_of = [this](const std::string& table) {
+    std::set<std::string> documents;
+    for (const Record& row : ParseCsv(Read(directory_ / "tables" / (table + ".csv")))) {
+      documents.insert(row.at("document"));
+    }
+    return documents;
+  };
+  const pid_t adding = Start("results add many");
+  for (bool adds = true; adds && !HasFailure();) {
+    adds = State(std::to_string(adding)) != 'Z';
+    const CommandResult exported = Run("results export --csv tables");
+    EXPECT_EQ(exported.code, 0) << exported.err;
+    const std::set<std::string> documents = documents_of("documents");
+    for (const char* table : {"runs", "results", "series"}) {
+      EXPECT_EQ(documents_of(table), documents) << table;
+    }
+  }
+  ::waitpid(adding, nullptr, 0);
+  EXPECT_EQ(documents_of("documents").size(), 61u);
 }
 
 TEST_F(ResultsStoreTest, TwoResultsAreExportedForTheCompareToolOfGoogleBenchmark) {

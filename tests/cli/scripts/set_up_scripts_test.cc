@@ -5,6 +5,8 @@
 #include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -91,6 +93,20 @@ class SetUpScriptsTest : public CommandTest {
     said_ = Read(said);
     return WEXITSTATUS(status);
   }
+  // Copies the script that builds RocksDB, and makes the folder that a killed call of it leaves,
+  // with the source unpacked. Returns the folder.
+  fs::path LeaveBuildOfRocksdb(const std::string& environment) {
+    for (const char* file : {"setup/library.sh", "setup/build_rocksdb.sh"}) {
+      fs::copy(fs::path(SourceDir()) / "tools" / file, directory_ / "tools" / file);
+    }
+    Script("bin/c++", "echo 'c++ 1'\n");
+    EXPECT_EQ(Tool("setup/build_rocksdb.sh --where 9.9.3", environment), 0) << said_;
+    const fs::path prefix = said_.substr(0, said_.find('\n'));
+    const fs::path work = prefix.parent_path() / ("." + prefix.filename().string() + ".build");
+    fs::create_directories(work);
+    std::ofstream(work / "unpacked") << "";
+    return work;
+  }
   std::string calls_, said_;
 };
 
@@ -105,6 +121,43 @@ TEST_F(SetUpScriptsTest, ReleasesThatARunNamesAreBuiltOnce) {
   EXPECT_EQ(Tool("run.sh ab --a 'engine=rocksdb@8.10.0 threads=2' --b=engine=rocksdb@10.4.2"), 0)
       << said_;
   EXPECT_THAT(calls_, HasSubstr("build rocksdb 8.10.0\nbuild rocksdb 10.4.2\ntestbed ab"));
+}
+
+// The program of a release that another build has linked would be refused.
+TEST_F(SetUpScriptsTest, TheProgramOfAReleaseIsBroughtUpToDate) {
+  const std::string run = "run.sh --engine wiredtiger@11.0.0";
+  Script("build/release/releases/wiredtiger-11.0.0/testbed", "");
+  Script("bin/ninja", "echo \"ninja $*\" >>\"$CALLS\"\n[[ $* != *' query '* || -e described ]]\n");
+  Write("described", "");
+  EXPECT_EQ(Tool(run), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr(" testbed_release_wiredtiger-11.0.0\n"
+                                "testbed --engine wiredtiger@11.0.0\n"));
+  EXPECT_THAT(calls_, Not(HasSubstr("build wiredtiger")));
+  fs::remove(directory_ / "described");
+  EXPECT_EQ(Tool(run), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("build wiredtiger 11.0.0\ntestbed --engine")) << "only left over";
+}
+
+// Two ninjas in one folder would spoil each other's files.
+TEST_F(SetUpScriptsTest, AReleaseIsLinkedWhileNobodyElseBuilds) {
+  fs::copy(fs::path(SourceDir()) / "tools/build_engine.sh", directory_ / "tools/build_engine.sh",
+           fs::copy_options::overwrite_existing);
+  const std::string prefix = directory_ / "opt/rocksdb";
+  Write("opt/rocksdb/lib/librocksdb.a", "");
+  Script("tools/setup/build_rocksdb.sh", "echo " + prefix + "\n");
+  Script("bin/ninja", "(flock --nonblock build/.lock echo free || echo taken) >>\"$CALLS\"\n");
+  EXPECT_EQ(Tool("build_engine.sh rocksdb " + prefix), 0) << said_;
+  EXPECT_EQ(calls_, "taken\n");
+  EXPECT_EQ(Tool("run.sh --engine rocksdb@9.9.3", "timeout 60"), 0) << said_;
+  EXPECT_EQ(calls_, "taken\ntaken\ntestbed --engine rocksdb@9.9.3\n");
+  // One has the folder's lock and waits to build a library, while the other builds one and then
+  // wants the folder's lock.
+  Script("tools/setup/build_rocksdb.sh", "sleep 0.4\necho " + prefix + "\n");
+  Script("tools/both.sh",
+         "tools/build_engine.sh rocksdb 10.4.2 &\nsleep 0.1\n"
+         "tools/run.sh --engine rocksdb@9.9.3 && wait\n");
+  EXPECT_EQ(Tool("both.sh", "timeout 60"), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("ready: testbed --engine rocksdb@10.4.2"));
 }
 
 TEST_F(SetUpScriptsTest, WhatIsNoReleaseIsLeftToTheProgram) {
@@ -136,14 +189,44 @@ TEST_F(SetUpScriptsTest, AnEngineWhoseLibraryWasBuiltSinceJoinsTheBuild) {
 // ctest fails when no test has the name, and would then run the failures of an earlier call again.
 TEST_F(SetUpScriptsTest, TestsThatAreNotThereAreNoSuccess) {
   Script("bin/ctest",
-         "echo \"ctest $*\" >>\"$CALLS\"\n[[ $* == *\" -N \"* || $* == *--rerun-failed* ]]\n");
+         "echo \"ctest $*\" >>\"$CALLS\"\n[[ $* == *\" -N \"* || $* == *Earlier* ]]\n");
   const std::string failures = "build/release/Testing/Temporary/LastTestsFailed.log";
   Write(failures, "7:Earlier.Failure\n");
   fs::last_write_time(directory_ / failures,
                       fs::file_time_type::clock::now() - std::chrono::hours(1));
   EXPECT_EQ(Tool("test.sh -R NoSuchTest"), 1) << said_;
   EXPECT_THAT(calls_, HasSubstr("-R NoSuchTest\n"));
-  EXPECT_THAT(calls_, Not(HasSubstr("--rerun-failed")));
+  EXPECT_THAT(calls_, Not(HasSubstr("Earlier")));
+}
+
+// The numbers that ctest gives to tests depend on those that it leaves out: names are given.
+TEST_F(SetUpScriptsTest, WhatFailedBesideOtherTestsIsRunOnceMoreAlone) {
+  const std::string failures = "build/release/Testing/Temporary/LastTestsFailed.log";
+  Write(failures, "");
+  for (const bool passes : {true, false}) {
+    SCOPED_TRACE(passes);
+    Script("bin/ctest",
+           "echo \"ctest $*\" >>\"$CALLS\"\ncase $* in\n*\" -N \"*) ;;\n"
+           "*'-R ^('*) " +
+               std::string(passes ? "true" : "false") + " ;;\n*) printf '7:A.B/c\\n12:D.E\\n' >" +
+               failures + "; false ;;\nesac\n");
+    EXPECT_EQ(Tool("test.sh -L unit"), passes ? 0 : 1) << said_;
+    EXPECT_THAT(calls_, HasSubstr(" -R ^(A\\.B/c|D\\.E)$ --parallel 1\n"));
+    EXPECT_EQ(said_.find("these passed alone") != std::string::npos, passes) << said_;
+  }
+}
+
+// As where the disk is full. ctest would find no test by a regular expression of all their names.
+TEST_F(SetUpScriptsTest, HundredsOfFailuresAreNotRunOnceMore) {
+  const std::string failures = "build/release/Testing/Temporary/LastTestsFailed.log";
+  Write(failures, "");
+  Script("bin/ctest",
+         "echo \"ctest $*\" >>\"$CALLS\"\n[[ $* != *\" -N \"* ]] || exit 0\n"
+         "printf '%d:A.B\\n' {1..201} >" +
+             failures + "\nfalse\n");
+  EXPECT_EQ(Tool("test.sh -L unit"), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("201 tests failed, more than are run once more alone"));
+  EXPECT_THAT(calls_, Not(HasSubstr("-R ")));
 }
 
 TEST_F(SetUpScriptsTest, TestsOfTheNightlyRunAreLeftOutAndCounted) {
@@ -305,6 +388,94 @@ TEST_F(SetUpScriptsTest, UnderSudoTheLibrariesAreThoseOfTheUser) {
   EXPECT_THAT(said_, testing::StartsWith("/none/.cache/testbed/wiredtiger-"));
   EXPECT_EQ(Tool(where, none + "TESTBED_CACHE_DIR=/mine SUDO_USER=me"), 0) << said_;
   EXPECT_THAT(said_, testing::StartsWith("/mine/wiredtiger-"));
+}
+
+// The flags of the compiler are one text, in which the path with a space was two words.
+TEST_F(SetUpScriptsTest, RocksdbIsBuiltInAFolderWithASpace) {
+  const std::string cache = directory_ / "my cache";
+  const std::string environment = "CC= CXX= TESTBED_CACHE_DIR='" + cache + "'";
+  const std::string work = LeaveBuildOfRocksdb(environment);
+  EXPECT_THAT(work, testing::StartsWith(cache + "/.rocksdb-9.9.3-"));
+  Script("bin/cmake", "printf '%s\\n' \"$@\" >>\"$CALLS\"\nexit 1\n");
+  EXPECT_EQ(Tool("setup/build_rocksdb.sh 9.9.3", environment), 1);
+  EXPECT_THAT(calls_,
+              HasSubstr("\"-ffile-prefix-map=" + work + "/source/rocksdb=rocksdb-9.9.3\"\n"));
+}
+
+// The user could not have gone on with it, nor removed it.
+TEST_F(SetUpScriptsTest, ABuildInAUsersFolderThatRootDidNotEndIsTheUsers) {
+  const struct passwd* const user = ::getpwnam("nobody");
+  if (geteuid() != 0 || user == nullptr) GTEST_SKIP() << "this needs root, and a user nobody";
+  const std::string home = directory_ / "home";
+  fs::create_directories(directory_ / "home/.cache/testbed");
+  Script("bin/getent", "[[ $2 == nobody ]] && echo \"nobody:x:1:1::" + home + ":/bin/sh\"\n");
+  const std::string environment =
+      "CC= CXX= TESTBED_CACHE_DIR= XDG_CACHE_HOME= HOME=/none SUDO_USER=nobody";
+  const fs::path work = LeaveBuildOfRocksdb(environment);
+  EXPECT_THAT(work.string(), testing::StartsWith(home + "/.cache/testbed/.rocksdb-9.9.3-"));
+  Script("bin/cmake", "exit 1\n");
+  EXPECT_EQ(Tool("setup/build_rocksdb.sh 9.9.3", environment), 1);
+  for (const fs::path& path : {work, work / "unpacked"}) {
+    struct stat about = {};
+    ASSERT_EQ(::stat(path.c_str(), &about), 0) << path;
+    EXPECT_EQ(about.st_uid, user->pw_uid) << path;
+  }
+}
+
+// A build of root's in a user's folder, which was killed at once, left files that the user cannot
+// remove. Each later build of the user's ended there, without a sentence.
+TEST_F(SetUpScriptsTest, WhatAKilledBuildOfRootsLeftIsPassedOver) {
+  for (const char* file : {"setup/library.sh", "setup/build_mdbx.sh"}) {
+    fs::copy(fs::path(SourceDir()) / "tools" / file, directory_ / "tools" / file);
+  }
+  Script("bin/cc", "echo 'cc 1'\n");
+  Script("bin/rm", "[[ $* != *of-root* ]] || exit 1\nexec /bin/rm \"$@\"\n");
+  Write("cache/.mdbx.tmp.of-root/source", "");
+  EXPECT_EQ(Tool("setup/build_mdbx.sh", "CC= TESTBED_MDBX_CRATE=/none TESTBED_CACHE_DIR=" +
+                                            (directory_ / "cache").string()),
+            1);
+  EXPECT_THAT(said_, HasSubstr("cannot read TESTBED_MDBX_CRATE=/none"));
+}
+
+TEST_F(SetUpScriptsTest, LmdbIsBuiltFromItsCrate) {
+  for (const char* file : {"setup/library.sh", "setup/build_lmdb.sh"}) {
+    fs::copy(fs::path(SourceDir()) / "tools" / file, directory_ / "tools" / file);
+  }
+  for (const char* name : {"mdb.c", "midl.c", "lmdb.h", "LICENSE", "COPYRIGHT"}) {
+    Write(std::string("crate/lmdb-1/lmdb/libraries/liblmdb/") + name, name);
+  }
+  Script("bin/cc",
+         "[[ $1 != --version ]] || { echo 'cc 1'; exit; }\n"
+         "echo \"cc $*\" >>\"$CALLS\"\n: >\"${@: -1}\"\n");
+  Script("bin/ar", "echo \"ar $*\" >>\"$CALLS\"\n: >\"$2\"\n");
+  Script(
+      "tools/pack.sh",
+      "tar -czf lmdb.crate -C crate lmdb-1\n"
+      "echo lmdb 0.9.70 2015-12 crate lmdb-sys 1 $(sha256sum <lmdb.crate | cut -c1-64) >table\n");
+  ASSERT_EQ(Tool("pack.sh"), 0) << said_;
+  const std::string build = "setup/build_lmdb.sh 0.9.70";
+  const std::string environment =
+      "CC= TESTBED_LMDB_CRATE=lmdb.crate TESTBED_ENGINE_RELEASES=table "
+      "TESTBED_CACHE_DIR=" +
+      (directory_ / "cache").string();
+  ASSERT_EQ(Tool(build, environment), 0) << said_;
+  EXPECT_THAT(calls_, HasSubstr("liblmdb/mdb.c -o "));
+  EXPECT_THAT(calls_, HasSubstr("liblmdb/midl.c -o "));
+  said_.pop_back();  // the newline
+  const fs::path prefix = said_.substr(said_.rfind('\n') + 1);
+  for (const char* file : {"lib/liblmdb.a", "include/lmdb.h", "share/licenses/lmdb/LICENSE",
+                           "share/licenses/lmdb/COPYRIGHT"}) {
+    EXPECT_TRUE(fs::exists(prefix / file)) << prefix / file;
+  }
+  EXPECT_THAT(Read(prefix / "share/testbed/recipe"), HasSubstr("cc 1, -O2 "));
+  EXPECT_EQ(Tool(build, environment), 0) << said_;
+  EXPECT_EQ(calls_, "") << "it is there";
+  EXPECT_EQ(said_, prefix.string() + "\n");
+  EXPECT_EQ(Tool("setup/build_lmdb.sh 0.9", environment), 1);
+  EXPECT_THAT(said_, HasSubstr("takes a release of LMDB: 0.9.70."));
+  Write("table", "lmdb 0.9.70 2015-12 crate lmdb-sys 1 " + std::string(64, '0') + "\n");
+  EXPECT_EQ(Tool(build, environment), 1);
+  EXPECT_THAT(said_, HasSubstr("has a wrong SHA-256"));
 }
 
 TEST_F(SetUpScriptsTest, AnInstallationOfOnesOwnIsLinked) {

@@ -3,12 +3,9 @@
 #ifndef TESTBED_TESTS_CLI_SERVERS_GIVEN_SERVER_H_
 #define TESTBED_TESTS_CLI_SERVERS_GIVEN_SERVER_H_
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +15,7 @@
 #include <string>
 
 #include "tests/cli/started_command.h"
+#include "tests/free_port.h"
 
 namespace testbed {
 
@@ -49,19 +47,6 @@ class GivenServerTest : public StartedCommandTest {
 };
 
 #ifdef TESTBED_HAVE_MYSQL
-// Returns a port of the loopback that is free now.
-inline unsigned FreePort() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), size), 0);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(fd);
-  return ntohs(address.sin_port);
-}
-
 class GivenMariadbTest : public GivenServerTest {
  protected:
   void SetUp() override {

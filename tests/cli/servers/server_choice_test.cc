@@ -122,7 +122,9 @@ TEST_F(NoServerTest, AnOlderServerThatIsNotThereNamesTheScriptThatFetchesIt) {
   const std::string none = "TESTBED_CACHE_DIR=/nowhere";
   for (const std::string release : {"10.1.23", "10.2.11"}) {
     const std::string fetch = "`tools/setup/fetch_mariadb.sh " + release + "` fetches it once";
+    const std::string major = release.substr(0, release.rfind('.'));
     ExpectRefused(Run("--engine mysql --server mariadb@" + release, none), fetch);
+    ExpectRefused(Run("--engine mysql --server mariadb@" + major, none), fetch);
     ExpectRefused(Run("--engine mysql:mariadb@" + release, none), fetch);
     const std::string list = Run("list", none).out;
     EXPECT_NE(list.find("mariadb@" + release), std::string::npos) << list;
@@ -177,17 +179,56 @@ TEST_F(NoServerTest, AProgramThatIsNoServerOfMariadbIsRefused) {
                 "server mariadb@10.1.23 sets the program; give one of them");
 }
 
+// Returns what a function of tools/setup/setup.sh prints, with a space after each line.
+std::string SaidBySetup(const std::string& call) {
+  const std::string command = "bash -c 'set -euo pipefail; source " + SourceDir() +
+                              "/tools/setup/setup.sh; " + call + "' 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  std::string out(4096, 0);
+  out.resize(fread(out.data(), 1, out.size(), pipe));
+  EXPECT_EQ(pclose(pipe), 0) << out;
+  std::replace(out.begin(), out.end(), '\n', ' ');
+  return out;
+}
+
+// As the program does: FindRelease and FindOldServer, where PostgreSQL is not installed.
+TEST_F(NoServerTest, RunShTakesTheNewestReleaseOfAMajorVersion) {
+  const auto release = [](const std::string& name) {
+    return SaidBySetup("release_of_server " + name);
+  };
+  EXPECT_EQ(release("postgres@18.6"), "18.6 ");
+  EXPECT_EQ(release("mariadb@10.1.23"), "10.1.23 ");
+  for (const char* none : {"postgres", "mariadb", "mariadb@10", "mariadb@10.1.2", "mariadb@10.11",
+                           "postgres@9", "postgres@1", "postgres@13", "postgres@18."}) {
+    EXPECT_EQ(release(none), "") << none;
+  }
+#if defined(__x86_64__)
+  EXPECT_EQ(release("mariadb@10.1"), "10.1.23 ");
+  EXPECT_EQ(release("mariadb@10.2"), "10.2.11 ");
+  // The packages of another version are not those of the distribution.
+  for (const std::string version : {"9.6", "10", "18"}) {
+    const std::string name = "postgres@" + version;
+    const bool installed = std::filesystem::exists("/usr/lib/postgresql/" + version) ||
+                           std::filesystem::exists("/usr/pgsql-" + version);
+    if (!installed) {
+      EXPECT_TRUE(release(name).starts_with(version + ".")) << release(name);
+    }
+    EXPECT_EQ(SaidBySetup("package_of_server " + name).find("postgresql"), std::string::npos);
+  }
+#endif
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/postgresql", error)) {
+    const std::string name = "postgres@" + entry.path().filename().string();
+    if (!std::filesystem::exists(entry.path() / "bin/initdb")) continue;
+    EXPECT_EQ(release(name), "") << name;
+    EXPECT_EQ(SaidBySetup("package_of_server " + name), "") << name;
+  }
+}
+
 // tools/run.sh installs a server only when the words ask for one that the run starts.
 TEST_F(NoServerTest, RunShInstallsTheServerThatTheWordsName) {
   const auto servers = [](const std::string& words) {
-    const std::string command = "bash -c 'set -euo pipefail; source " + SourceDir() +
-                                "/tools/setup/setup.sh; servers_of_words " + words + "' 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    std::string out(4096, 0);
-    out.resize(fread(out.data(), 1, out.size(), pipe));
-    EXPECT_EQ(pclose(pipe), 0) << out;
-    std::replace(out.begin(), out.end(), '\n', ' ');
-    return out;
+    return SaidBySetup("servers_of_words " + words);
   };
   EXPECT_EQ(servers("--engine mysql --server mariadb --cache-pct 20"), "mariadb ");
   EXPECT_EQ(servers("--engine postgres --server=postgres@15"), "postgres@15 ");

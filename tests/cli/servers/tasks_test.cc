@@ -5,13 +5,19 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/cli/servers/given_server.h"
+#include "tools/run/tasks/clock_offset.h"
+#include "tools/run/tasks/task_link.h"
 
 namespace testbed {
 namespace {
@@ -50,8 +56,11 @@ class TasksTest : public GivenMariadbTest {
   void SetUp() override {
     GivenMariadbTest::SetUp();
     if (IsSkipped()) return;
-    StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string());
+    StartServer("--skip-networking --init-file=" + (directory_ / "users.sql").string() +
+                ServerWords());
   }
+  // Returns further options of the server, each after a space.
+  virtual std::string ServerWords() const { return ""; }
 
   // Returns the words of a task; all tasks have the same but for their numbers.
   std::string Words(int task, int count, const std::string& words) const {
@@ -121,9 +130,11 @@ TEST_F(TasksTest, RowsAreExactAndSumsAreThoseOfAllTasks) {
     EXPECT_EQ(phase["tasks"][1]["count"], 300);
     EXPECT_EQ(phase["tasks"][2]["count"], 300);
     for (const json& task : phase["tasks"]) {
-      // All are on this host, and have one clock.
-      EXPECT_LE(std::abs(task["clock_before"]["offset_us"].get<double>()),
-                task["clock_before"]["error_us"].get<double>() + 0.001);
+      // All are on this host, and have one clock and one time of day.
+      const auto before = task["clock_before"]["error_us"].get<double>();
+      const auto after = task["clock_after"]["error_us"].get<double>();
+      EXPECT_LE(std::abs(task["drift_us"].get<double>()), before + after + 0.001);
+      EXPECT_LE(std::abs(task["clock_before"]["offset_us"].get<double>()), before + 100'000);
     }
   }
   const uint64_t inserted = Phase(document, "mixed")["rows_inserted"];
@@ -169,6 +180,37 @@ TEST_F(TasksTest, TasksTakeTheDatabaseThatIsThere) {
   uint64_t in_series = 0;
   for (const json& second : phase["series"]) in_series += second["operations"].get<uint64_t>();
   EXPECT_EQ(in_series, count);
+}
+
+// As on another host, where --dir leads to no database.
+TEST_F(TasksTest, ATaskInAnotherDirectoryTakesTheRecordOfTask0) {
+  const std::string server =
+      " --connect 'mysql://me@localhost/?socket=" + (directory_ / "socket").string() + "'";
+  const CommandResult load =
+      Run("--engine mysql --io direct --page-size 16k --durability sync --rows 700 --value-size 77 "
+          "--seed 9 --account off --quiet --dir d --workload insert" +
+              server,
+          "MYSQL_PWD=right");
+  ASSERT_EQ(load.code, 0) << load.err;
+  const auto words = [&](int task, const std::string& dir) {
+    return "--reuse --dir " + dir +
+           " --io direct --durability sync --threads 2 --account off --quiet --workload point-read "
+           "--operations 200 --warmup 0 --verify all --json out.json --task-address 127.0.0.1:" +
+           std::to_string(port_) + " --task " + std::to_string(task) + "/2" + server;
+  };
+  const pid_t other = Start(words(1, "elsewhere"), "env MYSQL_PWD=right");
+  const CommandResult run = Run(words(0, "d"), "MYSQL_PWD=right");
+  EXPECT_TRUE(HasEnded(other));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json document = Json("out.json");
+  EXPECT_EQ(document["options"]["rows"], 700);
+  EXPECT_EQ(document["options"]["value_size"], 77);
+  EXPECT_EQ(document["options"]["seed"], 9);
+  const json phase = Phase(document, "point-read");
+  EXPECT_EQ(phase["count"], 200);
+  EXPECT_EQ(phase["verified"], 200);
+  EXPECT_EQ(phase["wrong"], 0);
+  EXPECT_FALSE(fs::exists(directory_ / "elsewhere"));
 }
 
 // 150 operations at 300 a second end after half a second, and after a sixth if each of the three
@@ -233,6 +275,109 @@ TEST_F(TasksTest, AStopOfOneTaskStopsAllAndKeepsWhatAllDid) {
   EXPECT_EQ(phase["tasks"].size(), 3u);
   EXPECT_EQ(Json("d/testbed.json")["population"]["rows"],
             500 + phase["rows_inserted"].get<uint64_t>());
+}
+
+// The server notes all statements.
+class LoggedTasksTest : public TasksTest {
+ protected:
+  std::string ServerWords() const override {
+    return " --general-log=1 --general-log-file=" + Statements().string();
+  }
+  fs::path Statements() const { return directory_ / "statements"; }
+
+  // Returns how many connections have asked for a checkpoint: one of each engine that settles. The
+  // server notes the number of the connection, then "Query" and a tab, and the statement.
+  size_t Checkpointers() const {
+    std::set<std::string> connections;
+    std::ifstream log(Statements());
+    for (std::string line; std::getline(log, line);) {
+      const size_t query = line.find(" Query\tSET GLOBAL innodb_log_checkpoint_now");
+      if (query == std::string::npos) continue;
+      const size_t tab = line.rfind('\t', query);
+      connections.insert(line.substr(tab + 1, query - tab - 1));
+    }
+    return connections.size();
+  }
+};
+
+TEST_F(LoggedTasksTest, OnlyTask0Settles) {
+  const std::string words =
+      "--workload insert,mixed --mix insert=1 --operations 100 --warmup 0 --json out.json";
+  const CommandResult alone =
+      Run("--engine mysql --io direct --page-size 16k --durability sync --rows 500 --threads 2 "
+          "--account off --quiet --dir e --engine-option schema=alone --connect "
+          "'mysql://me@localhost/?socket=" +
+              (directory_ / "socket").string() + "' " + words,
+          "MYSQL_PWD=right");
+  ASSERT_EQ(alone.code, 0) << alone.err;
+  const size_t of_one = Checkpointers();
+  EXPECT_GT(of_one, 0u);
+  const pid_t other = Start(Words(1, 2, words), "env MYSQL_PWD=right");
+  const CommandResult run = Run(Words(0, 2, words), "MYSQL_PWD=right");
+  EXPECT_TRUE(HasEnded(other));
+  ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(Checkpointers(), 2 * of_one) << "a guest asks for none";
+  const json document = Json("out.json");
+  size_t settled = 0;
+  for (const json& phase : document["runs"][0]["phases"]) {
+    if (phase["kind"] != "settle") continue;
+    ++settled;
+    EXPECT_FALSE(phase.contains("tasks"));
+  }
+  EXPECT_GE(settled, 1u) << "after the inserts";
+}
+
+// Passes the lines of task 1 on to task 0 and back, until task 1 has come to the end of the run.
+// Returns whether it has.
+bool PassUntilTheEnd(TaskLink* other, TaskLink* first) {
+  for (;;) {
+    std::vector<TaskLine> lines;
+    bool open = other->Read(5, &lines);
+    for (const TaskLine& line : lines) {
+      if (line.line.value("at", std::string()) == "the end of the run") return true;
+      first->Send(line.line);
+    }
+    lines.clear();
+    open = first->Read(5, &lines) && open;
+    for (const TaskLine& line : lines) other->Send(line.line);
+    if (!open) return false;
+  }
+}
+
+// Task 1 comes to this test in place of task 0, which is told that task 1 was stopped.
+TEST_F(TasksTest, AStopAfterTheLastPhaseLosesNothingThatIsKnownOfTheRows) {
+  const std::string words =
+      "--workload insert,mixed,point-read --mix insert=1 --operations 300 --warmup 0 --json "
+      "out.json";
+  const unsigned here = FreePort();
+  TaskListener listener("127.0.0.1", std::to_string(here));
+  std::string of_other = Words(1, 2, words);
+  const std::string place = ":" + std::to_string(port_);
+  of_other.replace(of_other.find(place), place.size(), ":" + std::to_string(here));
+  const pid_t first = Start(Words(0, 2, words), "env MYSQL_PWD=right");
+  const pid_t other = Start(of_other, "env MYSQL_PWD=right");
+  const std::unique_ptr<TaskLink> to_other = listener.Accept(30, MonotonicNs);
+  ASSERT_NE(to_other, nullptr);
+  std::unique_ptr<TaskLink> to_first;
+  std::string why;
+  EXPECT_TRUE(Becomes([&] {
+    to_first = ConnectToTask("127.0.0.1", std::to_string(port_), MonotonicNs, &why);
+    return to_first != nullptr;
+  })) << why;
+  ASSERT_NE(to_first, nullptr);
+  EXPECT_TRUE(PassUntilTheEnd(to_other.get(), to_first.get()));
+  // Task 0 comes to the meeting a moment later; before it, a stop would not interrupt it there.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  to_first->Send({{"stopped", true}});
+  EXPECT_EQ(ExitCodeOf(first), 130);
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
+  const json document = Json("out.json");
+  EXPECT_EQ(document["partial"], true);
+  EXPECT_FALSE(document["runs"][0].contains("error")) << document["runs"][0]["error"];
+  EXPECT_EQ(Phase(document, "point-read")["count"], 300);
+  EXPECT_EQ(document["runs"][0]["database"]["rows"], 800);
+  EXPECT_EQ(Json("d/testbed.json")["population"]["rows"], 800);
 }
 
 TEST_F(TasksTest, WhatOneTaskRefusesIsToldToTheOthers) {

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "tests/cli/command.h"
 
@@ -65,6 +66,48 @@ TEST_F(KeySetRunTest, PathsAreReadUpdatedScannedAndMissed) {
   ExpectRefused(changed, "and this set has changed since, to ");
   Write("keys", "one\n");
   ExpectRefused(Run(reuse + "--keys keys"), ", not --keys keys (4 bytes");
+}
+
+// Each run of a command, and each child of a run, read the file for itself. The updates of the
+// second run inserted rows, and nobody said so.
+TEST_F(KeySetRunTest, AFileThatChangesDuringACommandIsReadOnce) {
+  const auto keys = [](char first) {
+    std::string text;
+    for (int i = 0; i < 2000; ++i) text += first + std::to_string(i) + "\n";
+    return text;
+  };
+  Write("keys", keys('a'));
+  const std::string common =
+      "--engine btree --dir d --keys keys --ram 64M --account off --quiet --verify all --warmup 0 "
+      "--json run.json ";
+  ASSERT_EQ(Run(common + "--workload insert --threads 1").code, 0);
+  std::thread changes([&] {
+    bool writes = false;  // as the first run does when the record does not tell the rows
+    for (int i = 0; i < 6000 && !writes; ++i) {
+      const json record = json::parse(Read(directory_ / "d/testbed.json"), nullptr, false);
+      writes = record.is_object() && record.value("population", json()).is_null();
+      ::usleep(10000);
+    }
+    EXPECT_TRUE(writes);
+    Write("keys", keys('b'));
+  });
+  const CommandResult result =
+      Run(common + "--reuse --threads 1,2 --workload mixed --mix update=1 --seconds 1");
+  changes.join();
+  ASSERT_EQ(result.code, 0) << result.err;
+  ExpectRefused(Run(common + "--reuse --workload point-read"), "was loaded with --keys keys (");
+
+  // The rows are counted once more, by a scan.
+  Write("keys", keys('a'));
+  json record = json::parse(Read(directory_ / "d/testbed.json"));
+  record.erase("population");
+  std::ofstream(directory_ / "d/testbed.json") << record;
+  const CommandResult counts =
+      Run(common + "--reuse --workload point-read --operations 100 --threads 1");
+  ASSERT_EQ(counts.code, 0) << counts.err;
+  const json phase = Json("run.json")["runs"][0]["phases"][0];
+  EXPECT_EQ(phase["name"], "count-rows");
+  EXPECT_EQ(phase["rows"], 2000);
 }
 
 TEST_F(KeySetRunTest, PackagesAreTheNamesThatAptTells) {

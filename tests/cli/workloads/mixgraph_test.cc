@@ -58,6 +58,27 @@ TEST_F(MixgraphTest, ItsDefaultsAreThoseOfDbBench) {
   EXPECT_EQ(Json("run.json")["options"]["value_size"], 100);
 }
 
+// Its values have other sizes than those that the load made, of which the record alone tells later
+// runs.
+TEST_F(MixgraphTest, LaterRunsKnowThatValuesOfOtherSizesWereStored) {
+  const std::string common =
+      "--engine btree --ram 64M --rows 2000 --value-size 400 --account off --quiet --dir d "
+      "--json run.json --operations 2000 --warmup 0 ";
+  const std::string puts =
+      "--workload-option mix_get_ratio=0 --workload-option mix_put_ratio=1 --workload ";
+  const auto run = [&](const std::string& words) {
+    const CommandResult result = Run(common + words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json("run.json")["runs"][0].contains("other_sizes");
+  };
+  EXPECT_FALSE(run("--workload fillrandom,readrandom"));
+  EXPECT_FALSE(run("--reuse --workload readrandom"));
+  EXPECT_FALSE(run(puts + "mixgraph --reuse")) << "it began on rows of the load";
+  EXPECT_TRUE(run("--reuse --workload readrandom"));
+  EXPECT_TRUE(run("--reuse --workload readrandom")) << "the record keeps it";
+  EXPECT_FALSE(run("--fresh --workload fillrandom,readrandom"));
+}
+
 TEST_F(MixgraphTest, TheSineIsAnOpenLoop) {
   const json phase = Phase(
       "--workload fillseq,mixgraph --threads 2 --seconds 0.5 --workload-option sine_mix_rate=on "

@@ -57,6 +57,20 @@ TEST_F(SysbenchTest, ATransactionHasTheStatementsOfTheScript) {
   EXPECT_EQ(phases["oltp-update-non-index"]["rows_written"], 300);
 }
 
+// The values that a phase writes depend on its number, whatever loaded the database.
+TEST_F(SysbenchTest, TheRecordHasTheNumberOfThePhaseThatWroteLast) {
+  const std::string common = "--engine btree --dir d --threads 1 --operations 50 --workload ";
+  const auto recorded = [this]() -> json {
+    return json::parse(Read(directory_ / "d/testbed.json"))["writing_phases"];
+  };
+  Phases(common + "sysbench-load,oltp-update-non-index");
+  EXPECT_EQ(recorded(), 1);
+  Phases(common + "oltp-write-only,oltp-update-index --reuse");
+  EXPECT_EQ(recorded(), 3);
+  Phases(common + "oltp-point-select --reuse");
+  EXPECT_EQ(recorded(), 3);
+}
+
 TEST_F(SysbenchTest, RowCountsAreExactOnEveryEngine) {
   const std::vector<std::string> order = {"sysbench-load", "oltp-insert", "oltp-delete",
                                           "oltp-read-write"};

@@ -363,6 +363,12 @@ TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {
                 "--time-unit is of the column time of --format csv");
   ExpectRefused(Run("trace import --format csv --time-unit min text -o out"),
                 "--time-unit min is not accepted; it takes s, ms, us, ns");
+  // The first of these read all, wrote nothing, and reported success; the other wrote a file "-".
+  for (const std::string command : {"trace import --format csv text -o ", "trace scale text -o "}) {
+    const std::string more = command.find("scale") == std::string::npos ? "" : " --share 0.5";
+    ExpectRefused(Run(command + "''" + more), "--out '' is not accepted; it takes the name of a");
+    ExpectRefused(Run(command + "-" + more), "--out - is not accepted; it takes the name of a");
+  }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1);
 }
 

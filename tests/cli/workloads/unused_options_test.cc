@@ -2,6 +2,7 @@
 // that it is accepted where it changes something.
 #include "tools/unused_options.h"
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,65 @@ TEST_F(UnusedOptionsTest, AdviceForMappedFilesIsOfThese) {
   ExpectUnused("--mmap-advice sequential --io direct", "and this run has --io direct");
   ExpectUsed({"--mmap-advice", "random", "--io", "mmap"});
   ExpectUsed({"--mmap-advice", "normal", "--io", "direct"});
+}
+
+TEST_F(UnusedOptionsTest, AdviceForThePageCacheIsOfWhatItServes) {
+  ExpectUnused("--file-advice random --io direct",
+               "--file-advice random is for the kernel's page cache, and this run has --io direct");
+  ExpectUsed({"--file-advice", "random", "--io", "buffered"});
+  ExpectUsed({"--file-advice", "normal", "--io", "direct"});
+}
+
+TEST_F(UnusedOptionsTest, AnIntervalIsOfLazyCommits) {
+  ExpectUnused("--lazy-interval 50 --durability sync",
+               "--lazy-interval is for --durability lazy, and this run has sync");
+  ExpectUsed({"--lazy-interval", "50"});
+  ExpectUsed({"--lazy-interval", "50", "--durability", "none"});
+}
+
+// A sweep over an option that another one overrides compared cells that were one and the same.
+TEST_F(UnusedOptionsTest, OfTwoOptionsThatDecideTheSameOneIsRefused) {
+  ExpectUnused("--cache-size 16M --cache-pct 20",
+               "--cache-size and --cache-pct both decide the size of the engine's cache; leave one "
+               "of them out");
+  ExpectUnused("--db-ratio 2", "--rows and --db-ratio both decide how many rows there are");
+  ExpectUnused("--verify-every 5 --verify none",
+               "--verify-every and --verify both decide how many answers are checked");
+  const std::string swept = "--engine null --ram 64M --out o ";
+  ExpectRefused(Run(swept + "--rows 1000 --cache-size=16M --cache-pct 20,80"),
+                "--cache-size and --cache-pct both decide");
+  ExpectRefused(Run(swept + "--rows 1000 --db-ratio 0.1,2"), "--rows and --db-ratio both decide");
+  ExpectRefused(Run(swept + "--rows 9 --verify none,all --verify-every 64"),
+                "--verify-every and --verify both decide");
+  EXPECT_TRUE(DirectoryIsEmpty());
+  std::ofstream(directory_ / "keys") << "a\nb\n";
+  ExpectRefused(Run("--engine null --ram 64M --keys keys --key-size 32"),
+                "--keys and --key-size both decide how long the keys are");
+}
+
+TEST_F(UnusedOptionsTest, ACommandIsRidOfTheOptionsThatLose) {
+  EXPECT_EQ(WithoutRivals({"--rows", "9", "--db-ratio=2", "--cache-pct", "20", "--verify", "all"}),
+            (std::vector<std::string>{"--rows", "9", "--cache-pct", "20", "--verify", "all"}));
+}
+
+// `testbed report --command` prints a command that a run accepts (tests/cli/reuse_test.cc).
+TEST_F(UnusedOptionsTest, ACommandIsRidOfWhatItsWorkloadsRefuse) {
+  const std::vector<std::string> graph = {"--distribution", "zipfian", "--zipf-theta=0.7",
+                                          "--hit-ratio",    "0.5",     "--arrivals",
+                                          "exponential",    "--rows",  "9"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), graph.begin(), graph.end());
+    return more;
+  };
+  const std::vector<std::string> linkbench = {"--workload", "linkbench"};
+  EXPECT_EQ(WithoutUndrawn(with(linkbench)),
+            (std::vector<std::string>{"--workload", "linkbench", "--rows", "9"}));
+  const std::vector<std::string> paced = with({"--workload", "point-read", "--rate", "100"});
+  EXPECT_EQ(WithoutUndrawn(paced), paced);
+  const std::vector<std::string> own = with({"--workload", "insert,point-read 5s @ 100"});
+  EXPECT_EQ(WithoutUndrawn(own), own);
+  const std::vector<std::string> newer = with({"--workload", "point-write @ 9"});
+  EXPECT_EQ(WithoutUndrawn(newer), newer) << "of another version";
 }
 
 // The cells of a sweep share options, of which one may have no use for all.

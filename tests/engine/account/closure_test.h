@@ -25,6 +25,7 @@
 #include "device/account/ledger.h"
 #include "device/file/file.h"
 #include "device/machine/scratch.h"
+#include "tests/at_rest.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {
@@ -75,7 +76,7 @@ class ClosureTest : public testing::TestWithParam<FileSystem> {
   // submitted while they were read.
   Balance Look() const {
     for (int i = 0; i < 1000; ++i) {
-      EXPECT_TRUE(scratch_->device().Quiesce(10000));
+      EXPECT_TRUE(ComesToRest(scratch_->device(), 10000));
       Balance balance{Ledger::Get().Counts(), scratch_->device().Stats()};
       if (Ledger::Get().Counts().KernelTotal() == balance.ledger.KernelTotal() &&
           scratch_->device().Stats().in_flight == 0) {

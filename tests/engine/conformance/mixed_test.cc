@@ -51,7 +51,7 @@ class MixedTest : public AnyIoModeTest {
     EXPECT_EQ(static_cast<int64_t>(population_->there().count()), rows);
     std::multiset<std::string> expected[3];
     std::string buffer(64, '\0');
-    for (const RangeSet::Range& range : population_->there().ranges()) {
+    for (const RangeSet::Range& range : population_->there().Ranges()) {
       for (uint64_t place = range.begin; place < range.end; ++place) {
         const uint64_t row = population_->RowOf(place);
         expected[0].emplace(dataset_->Key(row, buffer.data()));
@@ -64,7 +64,7 @@ class MixedTest : public AnyIoModeTest {
     EXPECT_TRUE(Keys(IndexTable(1)) == expected[2]);
     Population counted(dataset_);
     counted.Count(*engine_);
-    EXPECT_EQ(counted.there().ranges(), population_->there().ranges());
+    EXPECT_EQ(counted.there().Ranges(), population_->there().Ranges());
     if (rows == 0) return;
     counted.Count(*engine_, [] { return true; });
     EXPECT_FALSE(counted.known());

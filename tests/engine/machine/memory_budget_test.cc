@@ -226,14 +226,14 @@ TEST_F(MemoryBudgetEngineTest, GroupsOfKilledRunsAreRemovedByTheNext) {
   std::string path(size, ' ');
   ASSERT_EQ(read(ready[0], path.data(), size), size);
   ASSERT_TRUE(std::filesystem::exists(path));
-  MemoryBudget::CleanLeftovers();
+  (void)MemoryBudget::CleanLeftovers();
   EXPECT_TRUE(std::filesystem::exists(path)) << "its maker still runs";
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   ASSERT_TRUE(std::filesystem::exists(path));
-  const std::vector<std::string> sentences = MemoryBudget::CleanLeftovers();
+  const std::vector<std::string> removed = MemoryBudget::CleanLeftovers().removed;
   EXPECT_FALSE(std::filesystem::exists(path));
-  EXPECT_TRUE(std::any_of(sentences.begin(), sentences.end(),
+  EXPECT_TRUE(std::any_of(removed.begin(), removed.end(),
                           [&](const std::string& s) { return s.find(path) != std::string::npos; }));
   EXPECT_TRUE(std::filesystem::exists(budget_->path()));
 }

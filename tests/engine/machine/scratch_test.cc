@@ -19,6 +19,7 @@
 
 #include "device/error.h"
 #include "device/file/file.h"
+#include "tests/at_rest.h"
 
 namespace testbed {
 namespace {
@@ -107,7 +108,7 @@ TEST_P(ScratchTest, IsAnEmptyFileSystemOnADeviceOfItsOwn) {
     AlignedBuffer page(8192);
     for (int i = 0; i < 100; ++i) file->Write(i * 8192, page.data(), 8192);
     file->Sync(true);
-    ASSERT_TRUE(scratch->device().Quiesce(5000));
+    ASSERT_TRUE(ComesToRest(scratch->device(), 5000));
     const DeviceStats before = scratch->device().Stats();
     for (int i = 0; i < 100; ++i) file->Read(i * 8192, page.data(), 8192);
     const DeviceStats cost = scratch->device().Stats() - before;

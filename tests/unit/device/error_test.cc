@@ -50,6 +50,15 @@ TEST(ErrorTest, AnExceptionIsTheErrorThatItIs) {
   EXPECT_STREQ(SentenceOf(std::bad_alloc()), Error::Of(std::bad_alloc()).what());
 }
 
+// It is also the advice of programs that have no --dir, and of commands that write elsewhere.
+TEST(ErrorTest, TheAdviceNamesNoOption) {
+  for (const int code : {ENOSPC, EDQUOT, EROFS, EACCES}) {
+    const std::string sentence = Error::Io("open", "/d/f", code).what();
+    EXPECT_NE(sentence.find("directory"), std::string::npos) << sentence;
+    EXPECT_EQ(sentence.find("--dir"), std::string::npos) << sentence;
+  }
+}
+
 // Names, and strings from files of others, may have control characters.
 TEST(ErrorTest, ControlCharactersAreWrittenOut) {
   const std::string name("a\0b\n\x1b[1m\x7f \xc3\xa4", 12);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -238,6 +239,29 @@ TEST(EmbeddedBtree, OpensAgainWhileAForkedChildLives) {
   ::close(ends[0]);
   ::close(ends[1]);
   ::waitpid(child, nullptr, 0);
+}
+
+// A program that has closed its standard streams prints into whatever has their descriptors.
+TEST(EmbeddedBtree, NothingThatIsPrintedReachesItsFiles) {
+  const OwnDir dir;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (const int fd : {0, 1, 2}) ::close(fd);
+    int printed = 0;
+    try {
+      const auto engine = OpenBtree(dir.path(), Small());
+      Write(engine.get(), "a", "value");
+      for (const int fd : {0, 1, 2}) printed += ::write(fd, "printed", 7) == 7;
+    } catch (const std::exception&) {
+      printed = 9;
+    }
+    ::_exit(printed);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Rows(OpenBtree(dir.path(), Small()).get(), "value"), 300);
 }
 
 std::string SentenceOfTable(Engine* engine, const std::string& name) {

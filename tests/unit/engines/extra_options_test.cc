@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "device/error.h"
@@ -25,12 +27,45 @@ TEST(ExtraOptionsTest, AbsentOptionsHaveTheirDefault) {
 
 TEST(ExtraOptionsTest, SizesTakeUnitsOf1024) {
   const std::map<std::string, uint64_t> sizes = {
-      {"0", 0},           {"4096", 4096},     {"512B", 512},       {"4k", 4096},
-      {"4K", 4096},       {"4KiB", 4096},     {"4kB", 4096},       {"3M", 3 << 20},
-      {"2G", 2ull << 30}, {"1T", 1ull << 40}, {"1TiB", 1ull << 40}};
+      {"0", 0},           {"4096", 4096},     {"512B", 512},        {"4k", 4096},
+      {"4K", 4096},       {"4KiB", 4096},     {"4kB", 4096},        {"3M", 3 << 20},
+      {"2G", 2ull << 30}, {"1T", 1ull << 40}, {"1TiB", 1ull << 40}, {"1.5G", 3ull << 29},
+      {"4kb", 4096},      {"4KIB", 4096},     {"512b", 512},        {"1e3", 1000}};
   for (const auto& [text, bytes] : sizes) {
     const Values values = {{"x", text}};
     EXPECT_EQ(ExtraOptions("e", values).Bytes("x", 1, 0, 1ull << 50), bytes) << text;
+  }
+}
+
+TEST(ExtraOptionsTest, AnotherValueIsToldByNumbersAndFlagsAlone) {
+  for (const auto& [given, in_force] : std::map<std::string, std::string>{
+           {"-1", "8"}, {"10", "30"}, {"99", "32"}, {"on", "OFF"}, {"0", "true"}, {"1k", "1000"}}) {
+    EXPECT_TRUE(IsAnotherValue(given, in_force)) << given << " " << in_force;
+  }
+  for (const auto& [given, in_force] :
+       std::map<std::string, std::string>{{"64k", "65536"},
+                                          {"1", "ON"},
+                                          {"TRUE", "true"},
+                                          {"70", "70.000000"},
+                                          {"-1", "18446744073709551615"},
+                                          {"ZLIB", "zlib"},
+                                          {"2", "DEMAND"},
+                                          {"1:2", "3:4"},
+                                          {"", "0"}}) {
+    EXPECT_FALSE(IsAnotherValue(given, in_force)) << given << " " << in_force;
+  }
+}
+
+// The sizes of the command's own options are these, too. Those of engines took neither a part of a
+// unit nor a small b.
+TEST(ExtraOptionsTest, ASizeIsAWholeNumberOfBytesBelowTwoToTheSixtyFour) {
+  EXPECT_EQ(ParseBytes("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(ParseBytes("9007199254740993"), 9007199254740993u) << "a double would round it";
+  EXPECT_EQ(ParseBytes("16777215T"), 16777215ull << 40);
+  EXPECT_EQ(ParseBytes("0.5k"), 512u);
+  for (const char* text : {"", "k", "0.3", "0.3k", "-1", "nan", "inf", "16777216T", "1.7e7T",
+                           "18446744073709551616", "1.5", "4 k", "4ki", "0x10", ".k"}) {
+    EXPECT_EQ(ParseBytes(text), std::nullopt) << text;
   }
 }
 

@@ -2,8 +2,10 @@
 // that a write that is refused does no harm. The writes fail for want of memory.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -253,8 +255,116 @@ TEST_P(FailedParkTest, ATransactionEndsAlsoWhenItsCommitHasNoMemory) {
   EXPECT_FALSE(cursor->Next());
 }
 
+// The search may need an index of the transaction's writes.
+TEST_P(FailedParkTest, ASeekThatFindsNoMemoryLeavesTheCursorOnNoRow) {
+  if (AssertsThatThereIsMemory()) GTEST_SKIP() << "the library has assertions";
+  const std::string value(500, 'v'), last = kLongKey + "1049";
+  engine_->NewSession()->Put(table_, kLongKey, value);
+  for (int64_t allocations = 0; allocations < 3; ++allocations) {
+    SCOPED_TRACE(allocations);
+    const std::unique_ptr<Session> session = engine_->NewSession();
+    session->Begin();
+    for (int row = 0; row < 50; ++row) {
+      session->Put(table_, kLongKey + std::to_string(1000 + row), value);
+    }
+    std::unique_ptr<Cursor> cursor = session->NewCursor(table_);
+    bool threw = false;
+    FailingNew::Set(allocations);
+    try {
+      cursor->Seek(kLongKey);
+    } catch (const std::exception&) {
+      threw = true;
+    }
+    FailingNew::Clear();
+    if (threw) {
+      EXPECT_FALSE(cursor->Next());
+    }
+    ASSERT_TRUE(cursor->Seek(last));
+    EXPECT_EQ(cursor->key(), last);
+    cursor.reset();
+    session->Rollback();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, FailedParkTest,
                          testing::Values("lmdb", "mdbx", "pebble", "rocksdb", "sqlite"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// The end of a transaction whose cursors find no memory to remember their rows.
+class FailedRollbackTest : public FailedWriteTest {
+ protected:
+  // Begins a transaction that has written, with a cursor on the last row.
+  void SetUp() override {
+    FailedWriteTest::SetUp();
+    if (IsSkipped()) return;
+    engine_->NewSession()->Put(table_, kLongKey, "0");
+    session_ = engine_->NewSession();
+    session_->Begin();
+    session_->Put(table_, "a", "1");
+    cursor_ = session_->NewCursor(table_);
+    ASSERT_TRUE(cursor_->Last());
+    ASSERT_EQ(cursor_->key(), kLongKey);
+  }
+  void TearDown() override {
+    cursor_.reset();
+    session_.reset();
+  }
+
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Cursor> cursor_;
+};
+
+// A transaction that stayed open would have the writes after it, and nobody would commit them.
+TEST_P(FailedRollbackTest, EndsTheTransaction) {
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session_->Rollback());
+  FailingNew::Clear();
+  session_->Put(table_, "b", "2");
+  engine_->NewSession()->Put(table_, "c", "3");
+  EXPECT_EQ(Keys(), (std::vector<std::string>{kLongKey, "b", "c"}));
+}
+
+// The rollback has reset the library's cursor.
+TEST_P(FailedRollbackTest, LeavesNoCursorToBeginAnew) {
+  const std::string key = kLongKey + "2", value(500, 'v');
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session_->Put(table_, key, value));
+  FailingNew::Set(0);
+  EXPECT_ANY_THROW(session_->Commit());
+  FailingNew::Clear();
+  EXPECT_FALSE(cursor_->Next());
+  EXPECT_EQ(Keys(), std::vector<std::string>{kLongKey});
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, FailedRollbackTest,
+                         testing::Values("lmdb", "mdbx", "pebble", "rocksdb", "sqlite",
+                                         "wiredtiger"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// A value that no engine takes. Its bytes are addresses alone, and no engine looks at them.
+class TooLongValueTest : public FailedWriteTest {};
+
+TEST_P(TooLongValueTest, IsRefusedAndDoesNoHarm) {
+  constexpr size_t kSize = size_t{5} << 30;
+  void* const bytes =
+      ::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (bytes == MAP_FAILED) GTEST_SKIP() << "there are no addresses for it";
+  const std::string_view value(static_cast<const char*>(bytes), kSize);
+  const std::unique_ptr<Session> session = engine_->NewSession();
+  const std::string told = std::to_string(kSize);
+  ExpectRefused(Error::kUsage, told, [&] { session->Put(table_, "outside", value); });
+  session->Begin();
+  session->Put(table_, "before", "1");
+  ExpectRefused(Error::kUsage, told, [&] { session->Put(table_, "long", value); });
+  session->Put(table_, "later", "1");
+  session->Commit();
+  EXPECT_EQ(Keys(), (std::vector<std::string>{"before", "later"}));
+  ::munmap(bytes, kSize);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, TooLongValueTest,
+                         testing::Values("btree", "fractal", "lmdb", "mdbx", "mmapv1", "pebble",
+                                         "rocksdb", "sqlite", "wiredtiger"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -44,7 +44,8 @@ void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
     return nullptr;
   }
 }
-void operator delete(void* at) noexcept { std::free(at); }
-void operator delete[](void* at) noexcept { std::free(at); }
-void operator delete(void* at, size_t) noexcept { std::free(at); }
-void operator delete[](void* at, size_t) noexcept { std::free(at); }
+// GCC warns of a free() for what `new` returned when it puts a `delete` in place of a call.
+[[gnu::noinline]] void operator delete(void* at) noexcept { std::free(at); }
+[[gnu::noinline]] void operator delete[](void* at) noexcept { std::free(at); }
+[[gnu::noinline]] void operator delete(void* at, size_t) noexcept { std::free(at); }
+[[gnu::noinline]] void operator delete[](void* at, size_t) noexcept { std::free(at); }

@@ -197,6 +197,26 @@ TEST_F(LogEngineTest, KeepsWhatItWasToldToAndUsesTheSegmentsAgain) {
   }
 }
 
+TEST(TruncationPointTest, IsKeepBytesBeforeARecordThatIsFarFromTheLogsBegin) {
+  constexpr uint64_t kKeep = 2000, kSegment = 1000;
+  EXPECT_EQ(append_log::TruncationPoint(0, 5001, kKeep, kSegment), Lsn{3001});
+  EXPECT_EQ(append_log::TruncationPoint(0, 5001, 0, kSegment), Lsn{5001});
+  EXPECT_FALSE(append_log::TruncationPoint(0, 4000, kKeep, kSegment).has_value());
+  EXPECT_EQ(append_log::TruncationPoint(0, 4001, kKeep, kSegment), Lsn{2001});
+  EXPECT_EQ(append_log::TruncationPoint(1000, 5001, kKeep, kSegment), Lsn{3001});
+  EXPECT_FALSE(append_log::TruncationPoint(1000, 5000, kKeep, kSegment).has_value());
+  EXPECT_FALSE(append_log::TruncationPoint(3000, 5001, kKeep, kSegment).has_value());
+}
+
+// A thread that waited for long finds that others have truncated the log behind its record. The
+// differences wrapped, so that the thread truncated the log up to its newest segment.
+TEST(TruncationPointTest, IsNothingForARecordBeforeTheLogsBegin) {
+  constexpr uint64_t kKeep = 2000, kSegment = 1000;
+  for (const Lsn end : {Lsn{100}, Lsn{2500}, Lsn{8000}}) {
+    EXPECT_FALSE(append_log::TruncationPoint(8000, end, kKeep, kSegment).has_value()) << end;
+  }
+}
+
 TEST_F(LogEngineTest, ReadingIsRefusedInOneSentence) {
   auto engine = Open();
   auto session = engine->NewSession();

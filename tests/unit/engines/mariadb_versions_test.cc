@@ -81,6 +81,16 @@ TEST_F(MariadbFilesTest, TheLogTellsTheVersion) {
   EXPECT_EQ(mariadb::LogVersionOf(directory_), 0u) << "no log of any version is all zeros";
 }
 
+TEST_F(MariadbFilesTest, FilesHaveTheirKinds) {
+  for (const char* binary_log : {"binlog.000001", "binlog.index", "binlog.state"}) {
+    EXPECT_EQ(mariadb::KindOf(binary_log), FileKind::kBinaryLog) << binary_log;
+  }
+  EXPECT_EQ(mariadb::KindOf("testbed/binlog.ibd"), FileKind::kData) << "a table of that name";
+  EXPECT_EQ(mariadb::KindOf("ib_logfile0"), FileKind::kLog);
+  EXPECT_EQ(mariadb::KindOf("ibtmp1"), FileKind::kTemp);
+  EXPECT_EQ(mariadb::KindOf("aria_log_control"), FileKind::kMeta);
+}
+
 TEST_F(MariadbFilesTest, EachFileOfALogMustBeThere) {
   for (const char* name : {"ibdata1", "ib_logfile0", "t/db.opt", "t/a.frm", "t/a.ibd"}) {
     Write(name, {{0, "x"}});
@@ -110,6 +120,19 @@ TEST(MariadbVersionTest, IsTheFirstInAText) {
   EXPECT_EQ(mysql::ServerFor(100200), "mariadb@10.2.11");
   EXPECT_EQ(mysql::ServerFor(100800), "mariadb");
   EXPECT_EQ(mysql::FindOldServer("mariadb"), nullptr);
+}
+
+TEST(MariadbVersionTest, AMajorVersionIsTheNewestReleaseOfIt) {
+  for (const mysql::OldServer& server : mysql::OldServers()) {
+    EXPECT_EQ(mysql::FindOldServer(server.name), &server);
+  }
+  ASSERT_NE(mysql::FindOldServer("mariadb@10.1"), nullptr);
+  EXPECT_EQ(mysql::FindOldServer("mariadb@10.1")->release, "10.1.23");
+  ASSERT_NE(mysql::FindOldServer("mariadb@10.2"), nullptr);
+  EXPECT_EQ(mysql::FindOldServer("mariadb@10.2")->release, "10.2.11");
+  for (const char* none : {"mariadb@10", "mariadb@10.1.", "mariadb@10.1.2", "mariadb@", "10.1"}) {
+    EXPECT_EQ(mysql::FindOldServer(none), nullptr) << none;
+  }
 }
 
 std::vector<std::string> Fitted(mysql::Version version, uint64_t pool = 64 << 20) {

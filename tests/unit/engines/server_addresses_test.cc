@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -140,6 +141,20 @@ TEST_F(PostgresTargetTest, NamesOneAddressOrSeveral) {
   EXPECT_THAT(Names("postgresql://me@h1:1,H2/test"), ElementsAre("h1:1", "h2:5432"));
   EXPECT_THAT(Names("host=/a,/b port=7"), ElementsAre("/a:7", "/b:7"));
   EXPECT_THAT(Names("hostaddr=127.0.0.1,::1"), ElementsAre("127.0.0.1:5432", "[::1]:5432"));
+}
+
+// libpq has the keywords of keys and of OAuth since 18.
+TEST_F(PostgresTargetTest, ASecretIsRefusedWhetherTheLibraryKnowsItOrNot) {
+  for (const std::string connect :
+       {"host=h oauth_client_secret=s3cret", "host=h scram_client_key = s3cret",
+        "postgresql://h/?scram%5Fserver_key=s3cret", "host=h password='s3cret",
+        "postgresql://h/?sslpassword=s3cret", "postgresql://me:s3cret@h/"}) {
+    const std::string refusal = RefusalOf([&] { (void)postgres::ParseTargets(connect); });
+    EXPECT_THAT(refusal, HasSubstr("takes no password")) << connect;
+    EXPECT_THAT(refusal, HasSubstr("--engine-option connect")) << connect;
+    EXPECT_THAT(refusal, Not(HasSubstr("s3cret"))) << connect;
+  }
+  EXPECT_THAT(Names("host=h passfile=/password"), ElementsAre("h:5432"));
 }
 
 // libpq would go from a host that does not answer to the next one.
@@ -388,6 +403,25 @@ TEST(LostAddressOptionTest, TakesEndOrNextWhereThereAreSeveralAddresses) {
   for (const char* word : {"lost_address", "soon", "end", "next"}) {
     EXPECT_THAT(refusal, HasSubstr(word));
   }
+}
+
+TEST_F(AddressesTest, AServerThatTwoAddressesLeadToIsRepeatedAtTheSecond) {
+  MakeStore({0, 0, 0});
+  const std::vector<int> servers = {7, 8, 7};
+  std::set<std::pair<std::string, int>> held;
+  const auto try_lock = [&](const std::string& name, size_t address) {
+    return held.insert({name, servers[address]}).second;
+  };
+  EXPECT_EQ(FindRepeatedServers(store_.get(), try_lock), (std::vector<bool>{false, false, true}));
+  EXPECT_EQ(FindRepeatedServers(store_.get(), try_lock), (std::vector<bool>{false, false, true}));
+}
+
+TEST(EngineCountersTest, OfAServerThatIsRepeatedTheCountersAreAddedOnce) {
+  EngineCounters one;
+  one.block_reads = 1;
+  EngineCounters again = one;
+  again.repeated = true;
+  EXPECT_EQ(SumOfCounters({one, again, one}).block_reads, 2u);
 }
 
 TEST(EngineCountersTest, OfSeveralServersNothingIsKnownWhereOneDoesNotTell) {

@@ -284,15 +284,25 @@ uint64_t PeakMemory() {
 class KeysFileTest : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
-  Dataset Load(const std::string& text) {
+  // A process reads a file of keys once, so each text has a file of its own.
+  void Write(const std::string& text) {
+    std::filesystem::remove(path_);
+    path_ = NewPath();
     std::ofstream(path_) << text;
+  }
+  Dataset Load(const std::string& text) {
+    Write(text);
     DatasetOptions options;
     options.order = KeyOrder::kFile;
     options.keys_file = path_;
     return Dataset(options);
   }
-  const std::string path_ =
-      testing::TempDir() + "testbed_keys_file_test_" + std::to_string(::getpid());
+  static std::string NewPath() {
+    static int files = 0;
+    return testing::TempDir() + "testbed_keys_file_test_" + std::to_string(::getpid()) + "_" +
+           std::to_string(++files);
+  }
+  std::string path_ = NewPath();
 };
 
 TEST_F(KeysFileTest, TakesLinesInTheirOrder) {
@@ -309,7 +319,7 @@ TEST_F(KeysFileTest, TakesLinesInTheirOrder) {
 class KeyColumnTest : public KeysFileTest {
  protected:
   Dataset LoadColumn(const std::string& text) {
-    std::ofstream(path_) << text;
+    Write(text);
     DatasetOptions options;
     options.order = KeyOrder::kFile;
     options.keys_file = path_;
@@ -351,13 +361,30 @@ TEST_F(KeyColumnTest, ALineWithoutASizeIsRefused) {
       EXPECT_EQ(std::string(e.what()).find("--value-size column: the line '"), 0u) << e.what();
     }
   }
-  try {
-    (void)LoadColumn("apple\t5\r\n");
-    ADD_FAILURE() << "the size ends with a carriage return";
-  } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("its lines end with a carriage return"), std::string::npos)
-        << e.what();
+}
+
+// A spreadsheet or an editor of Windows put them there, and no key of the user's has them.
+TEST_F(KeyColumnTest, CarriageReturnsAndAByteOrderMarkAreRefused) {
+  const auto why_not = [](const auto& load) -> std::string {
+    try {
+      (void)load();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.kind(), Error::kUsage);
+      return e.what();
+    }
+    return "";
+  };
+  const auto keys = [this] { return "--keys " + path_; };
+  for (const char* text : {"pear\nfig\r\nplum\n", "pear\n\r\nplum", "pear\nfig\r"}) {
+    const std::string why = why_not([&] { return Load(text); });
+    EXPECT_EQ(why.find(keys() + " has a carriage return at the end of line 2, "), 0u) << why;
+    EXPECT_NE(why.find("tr -d '\\r'"), std::string::npos) << why;
   }
+  std::string why = why_not([&] { return LoadColumn("apple\t5\r\n"); });
+  EXPECT_EQ(why.find(keys() + " has a carriage return at the end of line 1, "), 0u) << why;
+  why = why_not([&] { return Load("\xef\xbb\xbfpear\nfig\n"); });
+  EXPECT_EQ(why.find(keys() + " has a byte order mark in line 1, "), 0u) << why;
+  EXPECT_EQ(Load("pe\rar\nfig\xef\xbb\xbf\n").rows(), 2u) << "within a key they are the user's";
 }
 
 TEST_F(KeyColumnTest, TheSameKeyWithAnotherSizeIsThereTwice) {

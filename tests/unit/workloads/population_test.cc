@@ -28,36 +28,6 @@ std::shared_ptr<const Dataset> Rows(uint64_t rows, KeyOrder order = KeyOrder::kS
   return std::make_shared<const Dataset>(options);
 }
 
-TEST(RangeSetTest, AgreesWithASetOfNumbers) {
-  Random random(7);
-  RangeSet ranges;
-  std::set<uint64_t> model;
-  for (int i = 0; i < 20000; ++i) {
-    const uint64_t n = random.Below(60);
-    if (random.Below(2) == 0) {
-      const uint64_t end = n + random.Below(4);
-      // Add may be called only for numbers that the set does not hold.
-      if (std::any_of(model.begin(), model.end(), [&](uint64_t x) { return x >= n && x < end; })) {
-        continue;
-      }
-      ranges.Add(n, end);
-      for (uint64_t x = n; x < end; ++x) model.insert(x);
-    } else {
-      ranges.Remove(n);
-      model.erase(n);
-    }
-    ASSERT_EQ(ranges.count(), model.size());
-    ASSERT_EQ(ranges.Contains(n), model.contains(n));
-    ASSERT_EQ(ranges.CountFrom(n),
-              static_cast<uint64_t>(std::distance(model.lower_bound(n), model.end())));
-    uint64_t k = 0;
-    for (uint64_t x : model) ASSERT_EQ(ranges.At(k++), x);
-    for (size_t r = 1; r < ranges.ranges().size(); ++r) {
-      ASSERT_GT(ranges.ranges()[r].begin, ranges.ranges()[r - 1].end);
-    }
-  }
-}
-
 TEST(PopulationTest, PlacesAndRowsBelongTogether) {
   for (uint64_t rows : {1, 2, 7, 1000}) {
     Population population(Rows(rows));
@@ -90,7 +60,7 @@ TEST(PopulationTest, ABatchThatWasNotDoneChangesNothing) {
     client.Done(held[4]);
   }
   EXPECT_TRUE(population.known());
-  EXPECT_EQ(population.there().ranges(), (std::vector<Range>{{0, 1}, {2, 100}, {101, 102}}));
+  EXPECT_EQ(population.there().Ranges(), (std::vector<Range>{{0, 1}, {2, 100}, {101, 102}}));
   // The numbers that were given back are used first.
   Population::Client client(population);
   Population::Batch batch(client);
@@ -130,6 +100,55 @@ TEST(PopulationTest, KeptRowsAreNotErased) {
     EXPECT_TRUE(batch.Hopeful());
   }
   { Population::Batch batch(reader); }
+  Population::Batch batch(eraser);
+  EXPECT_EQ(batch.TakeErase()->place, 0u);
+}
+
+// The erases of a batch pass over a kept row once; one that is kept meanwhile they must still see.
+TEST(PopulationTest, ABatchErasesNoRowThatItKeepsBetweenItsErases) {
+  Population population(Rows(6));
+  Population::Client reader(population), eraser(population);
+  {
+    Population::Batch batch(reader);
+    batch.Keep(0);
+    batch.Keep(2);
+  }
+  {
+    Population::Batch batch(eraser);
+    EXPECT_EQ(batch.TakeErase()->place, 1u);
+    batch.Keep(4);
+    batch.TakeInsert();
+    EXPECT_EQ(batch.TakeErase()->place, 3u);
+    EXPECT_EQ(batch.TakeErase()->place, 5u);
+    EXPECT_FALSE(batch.TakeErase().has_value());
+  }
+  { Population::Batch batch(reader); }
+  // What the eraser took and did not erase is there again, and nothing is kept.
+  Population::Batch batch(eraser);
+  for (uint64_t place = 0; place < 6; ++place) EXPECT_EQ(batch.TakeErase()->place, place);
+}
+
+// A row that two clients keep stays until both have begun another batch, or ended.
+TEST(PopulationTest, ARowIsKeptUntilNoClientKeepsIt) {
+  Population population(Rows(2));
+  auto first = std::make_unique<Population::Client>(population);
+  Population::Client second(population), eraser(population);
+  {
+    Population::Batch batch(*first);
+    batch.Keep(0);
+    batch.Keep(0);
+  }
+  {
+    Population::Batch batch(second);
+    batch.Keep(0);
+  }
+  { Population::Batch batch(second); }
+  {
+    Population::Batch batch(eraser);
+    EXPECT_EQ(batch.TakeErase()->place, 1u) << "the first client keeps place 0";
+    EXPECT_FALSE(batch.TakeErase().has_value());
+  }
+  first.reset();
   Population::Batch batch(eraser);
   EXPECT_EQ(batch.TakeErase()->place, 0u);
 }
@@ -175,16 +194,12 @@ TEST(PopulationTest, IsAsItWasAfterItWasWrittenDown) {
   EXPECT_TRUE(population.as_loaded());
   population.FromJson({{"rows", 5}, {"places", {{3, 6}, {12, 14}}}, {"next", 15}});
   EXPECT_FALSE(population.as_loaded());
-  EXPECT_EQ(population.there().ranges(), (std::vector<Range>{{3, 6}, {12, 14}}));
+  EXPECT_EQ(population.there().Ranges(), (std::vector<Range>{{3, 6}, {12, 14}}));
   const json text = population.ToJson();
   Population other(Rows(10));
   other.FromJson(text);
   EXPECT_EQ(other.ToJson(), text);
   EXPECT_EQ(other.next(), 15u);
-  population.BeginPhase();
-  const uint64_t last = population.BeginPhase();
-  other.FromJson(population.ToJson());
-  EXPECT_EQ(other.BeginPhase(), last + 1) << "a phase of a later run has a number of its own";
   other.FromJson(nullptr);
   EXPECT_FALSE(other.known());
   for (const json& damaged :
@@ -237,7 +252,7 @@ TEST(PopulationTest, ProcessesInsertRowsOfTheirOwnAndUniteThem) {
       for (const uint64_t place : places) ASSERT_TRUE(population->there().Contains(place));
     }
   }
-  EXPECT_LT(all[0]->there().ranges().size(), 20u) << "a row is found among few ranges";
+  EXPECT_LT(all[0]->there().Ranges().size(), 20u) << "a row is found among few ranges";
 }
 
 TEST(PopulationTest, WhatOneProcessDoesNotKnowNobodyKnows) {

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-// The lease of an NFS server lasts 90 s: so long a dead host's claim may be held.
+// A dead host's claim may be held for as long as the lease of an NFS server lasts, 90 s.
 constexpr std::chrono::seconds kClaimPatience(120);
 
 // Waits for the claim on a block, whose holder may be a process that has just died with its host.
@@ -63,11 +63,10 @@ void BeginAnew(const std::vector<Cell>& cells, const ResultsDir& results) {
     ++moved[host];
   }
   for (const auto& [host, n] : moved) {
-    fmt::print(
-        stderr,
-        "testbed: {} cell{} of block {}, measured on {}, {} set aside: the cells of a block are "
-        "compared with each other, and all of them run on {} now\n",
-        n, n == 1 ? "" : "s", cells[0].block, host, n == 1 ? "is" : "are", NodeName());
+    fmt::print(stderr,
+               "testbed: {} of block {}, measured on {}, {} set aside: the cells of a block are "
+               "compared with each other, and all of them run on {} now\n",
+               Counted(n, "cell"), cells[0].block, host, n == 1 ? "is" : "are", NodeName());
   }
 }
 
@@ -126,8 +125,8 @@ std::vector<Cell> CellsForThisHost(const std::vector<Cell>& cells, const Results
     }
   }
   for (const auto& [why, n] : others) {
-    fmt::print(stderr, "testbed: {} cell{} of block {} cannot run on {}: {}\n", n,
-               n == 1 ? "" : "s", cells[0].block, NodeName(), why);
+    fmt::print(stderr, "testbed: {} of block {} cannot run on {}: {}\n", Counted(n, "cell"),
+               cells[0].block, NodeName(), why);
   }
   return here;
 }
@@ -135,7 +134,7 @@ std::vector<Cell> CellsForThisHost(const std::vector<Cell>& cells, const Results
 // Runs a block whose claim the caller has, and returns whether its cells are finished.
 bool RunBlock(const Experiment& e, const std::vector<Cell>& cells, const ResultsDir& results,
               const BlockRunOptions& options) {
-  // Whoever held the claim before may have finished it.
+  // The process that held the claim before may have finished the block.
   const std::vector<Cell> here = CellsForThisHost(cells, results);
   const bool all = here.size() == cells.size();
   const bool finished = std::all_of(here.begin(), here.end(),

@@ -4,19 +4,73 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 #include <utility>
 
 #include "device/error.h"
 #include "tools/experiment/cluster/host_check.h"
 #include "tools/experiment/cluster/parallel.h"
 #include "tools/experiment/cluster/slurm.h"
+#include "tools/option_values.h"
 #include "tools/output/output_file.h"
 
 namespace testbed {
 namespace {
 
+// Options that testbed gives sbatch itself: by some of them it hands its tasks their blocks, and
+// knows them again to wait for their end or to cancel them; by others each task has a node alone.
+constexpr std::string_view kOwnOfSbatch[] = {
+    "array",         "clusters", "exclusive", "job-name",  "nodes", "open-mode", "output",
+    "oversubscribe", "parsable", "share",     "test-only", "wait",  "wrap"};
+
+constexpr char kAcceptedHosts[] = "slurm, slurm:PARTITION or ssh:HOST,HOST,...";
+
 void RefuseMisplaced(bool given, const char* option, const char* belongs) {
   if (given) throw Error(Error::kUsage, fmt::format("{} is an option of {}", option, belongs));
+}
+
+void CheckSbatch(const std::string& option) {
+  const std::string name = option.substr(0, option.find('='));
+  if (name.empty() || name[0] == '-') {
+    throw Error(Error::kUsage,
+                fmt::format("--sbatch {} is not accepted; it takes an option of sbatch "
+                            "without dashes, such as gres=nvme:1",
+                            option));
+  }
+  // sbatch takes the beginning of a name for the name.
+  for (const std::string_view own : kOwnOfSbatch) {
+    if (!own.starts_with(name)) continue;
+    throw Error(Error::kUsage, fmt::format("--sbatch {} is not accepted; testbed decides what "
+                                           "sbatch gets as --{}",
+                                           option, own));
+  }
+}
+
+// Returns the name of the host that ssh knows as `login`: n1.lab of me@N1.lab.
+std::string HostOfLogin(const std::string& login) {
+  std::string name = login.substr(login.rfind('@') + 1);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name;
+}
+
+// Returns whether two names are those of one host: they are the same, or one is the other without
+// its domain.
+bool IsOneHost(const std::string& a, const std::string& b) {
+  return a == b || a.starts_with(b + ".") || b.starts_with(a + ".");
+}
+
+// GNU parallel takes two names of a host for two hosts. The blocks of both would run there at once,
+// and each would slow the other down.
+void CheckHosts(const std::string& on, const std::vector<std::string>& logins) {
+  for (size_t i = 0; i < logins.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (!IsOneHost(HostOfLogin(logins[k]), HostOfLogin(logins[i]))) continue;
+      throw Error(Error::kUsage, fmt::format("--on {} names host {} twice; give each host once", on,
+                                             HostOfLogin(logins[i])));
+    }
+  }
 }
 
 }  // namespace
@@ -32,8 +86,13 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options) {
                  "With run: the key of a block, whose cells run on this host; may be given again")
       ->type_name("KEY")
       ->allow_extra_args(false);
-  app.add_option("--on", options->on,
-                 "Hosts that run the blocks of cells: slurm, slurm:PARTITION or ssh:HOST,HOST,...")
+  app.add_option_function<std::string>(
+         "--on",
+         [options](const std::string& text) {
+           if (text.empty()) RefuseValue("--on", text, kAcceptedHosts);
+           options->on = text;
+         },
+         std::string("Hosts that run the blocks of cells: ") + kAcceptedHosts)
       ->type_name("HOSTS");
   app.add_option("--sbatch", options->sbatch,
                  "With --on slurm: an option of sbatch, such as gres=nvme:1; may be given again")
@@ -61,13 +120,7 @@ void CheckClusterOptions(const ClusterOptions& o, const std::string& word) {
                 "cells` lists");
   }
   (void)ParseHostChecks(o.host_checks);
-  for (const std::string& option : o.sbatch) {
-    if (!option.empty() && option[0] != '-') continue;
-    throw Error(Error::kUsage,
-                fmt::format("--sbatch {} is not accepted; it takes an option of sbatch "
-                            "without dashes, such as gres=nvme:1",
-                            option));
-  }
+  for (const std::string& option : o.sbatch) CheckSbatch(option);
 }
 
 std::unique_ptr<Launcher> LauncherOf(const ClusterOptions& o, const std::string& out) {
@@ -86,12 +139,12 @@ std::unique_ptr<Launcher> LauncherOf(const ClusterOptions& o, const std::string&
     }
     const bool whole = std::none_of(hosts.begin(), hosts.end(),
                                     [](const std::string& host) { return host.empty(); });
-    if (whole) return std::make_unique<ParallelLauncher>(out, std::move(hosts));
+    if (whole) {
+      CheckHosts(o.on, hosts);
+      return std::make_unique<ParallelLauncher>(out, std::move(hosts));
+    }
   }
-  throw Error(Error::kUsage,
-              fmt::format("--on {} is not accepted; it takes slurm, slurm:PARTITION or "
-                          "ssh:HOST,HOST,...",
-                          o.on));
+  RefuseValue("--on", o.on, kAcceptedHosts);
 }
 
 }  // namespace testbed

@@ -18,6 +18,7 @@
 #include "tools/experiment/cluster/blocks.h"
 #include "tools/experiment/cluster/host_check.h"
 #include "tools/output/progress.h"
+#include "tools/output/table.h"
 
 namespace testbed {
 namespace {
@@ -103,8 +104,8 @@ ClusterTasks Coordinator::LookPatiently() {
 }
 
 void Coordinator::Show(const ClusterTasks& tasks, size_t finished) {
-  std::string text = fmt::format("{} of {} cells; {} block{} running", finished, files_.size(),
-                                 tasks.running, tasks.running == 1 ? "" : "s");
+  std::string text = fmt::format("{} of {}; {} running", finished, Counted(files_.size(), "cell"),
+                                 Counted(tasks.running, "block"));
   if (!tasks.hosts.empty() && tasks.hosts.size() <= 8) {
     text += fmt::format(" on {}", fmt::join(tasks.hosts, " "));
   } else if (!tasks.hosts.empty()) {
@@ -168,7 +169,9 @@ void Coordinator::NameOpenBlocks(const std::vector<std::string>& blocks) const {
                lines.empty() ? "" : fmt::format("; {} ends with: {}", log, lines.back()));
   }
   if (blocks.size() > kMostNamed) {
-    fmt::print(stderr, "testbed: {} other blocks are not finished\n", blocks.size() - kMostNamed);
+    const size_t others = blocks.size() - kMostNamed;
+    fmt::print(stderr, "testbed: {} {} not finished\n", Counted(others, "other block"),
+               others == 1 ? "is" : "are");
   }
 }
 

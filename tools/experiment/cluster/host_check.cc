@@ -11,12 +11,12 @@
 #include <sstream>
 #include <thread>
 
-#include "device/error.h"
 #include "device/file/directory.h"
 #include "device/machine/host_activity.h"
 #include "device/os/sys_file.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/results_dir.h"
+#include "tools/option_values.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
 #include "tools/report/foreign_cpu.h"
@@ -78,6 +78,8 @@ json FirstOf(const std::string& out, const json& mine) {
 
 HostChecks ParseHostChecks(const std::string& list) {
   if (list == "none") return {false, false, false};
+  constexpr char kAccepted[] = "a list of load, throttle and kind, or none";
+  if (list.empty()) RefuseValue("--host-checks", list, kAccepted);
   HostChecks checks{false, false, false};
   std::istringstream words(list);
   for (std::string word; std::getline(words, word, ',');) {
@@ -85,12 +87,7 @@ HostChecks ParseHostChecks(const std::string& list) {
                         : word == "throttle" ? &checks.throttle
                         : word == "kind"     ? &checks.kind
                                              : nullptr;
-    if (check == nullptr) {
-      throw Error(Error::kUsage,
-                  fmt::format("--host-checks {} is not accepted; it takes a list of load, throttle "
-                              "and kind, or none",
-                              list));
-    }
+    if (check == nullptr) RefuseValue("--host-checks", list, kAccepted);
     *check = true;
   }
   return checks;

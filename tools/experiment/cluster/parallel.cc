@@ -96,7 +96,7 @@ void ParallelLauncher::Start(const std::vector<std::string>& command,
   ::close(log);
 }
 
-// Which host runs what, parallel does not tell while it runs; the claims of the blocks do.
+// The claims of the blocks tell which block runs: parallel itself says nothing while it runs.
 ClusterTasks ParallelLauncher::Look() {
   ClusterTasks tasks;
   if (child_ < 0) return tasks;

@@ -22,6 +22,7 @@ class ParallelLauncher : public Launcher {
   // Throws Error (kRun) when every host is refused.
   void Start(const std::vector<std::string>& command, const std::vector<std::string>& blocks,
              const std::set<std::string>& refused) override;
+  // Returns the tasks that this object has started: those of an earlier call are not known.
   ClusterTasks Look() override;
   void Cancel() override;
   std::string LogOf(const std::string&) const override { return log_; }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "device/error.h"
@@ -120,8 +121,17 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
                                     "--open-mode=append",
                                     "--output=" + out_ + "/logs/%A_%a.txt"};
   if (!partition_.empty()) words.push_back("--partition=" + partition_);
-  if (!refused.empty()) words.push_back(fmt::format("--exclude={}", fmt::join(refused, ",")));
-  for (const std::string& option : options_) words.push_back("--" + option);
+  // sbatch obeys the last --exclude alone.
+  constexpr std::string_view kExclude = "exclude=";
+  std::vector<std::string> excluded(refused.begin(), refused.end());
+  for (const std::string& option : options_) {
+    if (option.starts_with(kExclude)) {
+      excluded.push_back(option.substr(kExclude.size()));
+    } else {
+      words.push_back("--" + option);
+    }
+  }
+  if (!excluded.empty()) words.push_back(fmt::format("--exclude={}", fmt::join(excluded, ",")));
   words.push_back("--wrap=" + script);
   const std::string id = JobOfSbatch(RunProgram(words));
   if (id.empty()) throw Error(Error::kRun, "sbatch gave no number of a job");

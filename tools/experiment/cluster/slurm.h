@@ -40,7 +40,7 @@ class SlurmLauncher : public Launcher {
   const std::string out_, partition_;
   const std::vector<std::string> options_;
   std::string sbatch_, squeue_, scancel_;    // paths of the programs
-  std::string name_;                         // of the arrays
+  std::string name_;                         // name of the job arrays
   std::map<std::string, std::string> logs_;  // by block
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <initializer_list>
 
 #include "device/error.h"
@@ -31,8 +32,34 @@ uint64_t RamOf(const std::string& text, const PlanOptions& options) {
   return text == "auto" ? AutoRam(options) : ParseSize("--ram", text, 0, UINT64_MAX);
 }
 
-// Returns the scale that is asked for. For a number, returns the scale "full" with its memory
-// multiplied by the number. Throws Error (kUsage) for any other name.
+// Returns the option "ram" at a factor of the scale "full", which has `full` bytes; `name` is the
+// factor as it was given. Memory that is not bounded (0) stays so. Throws Error (kUsage) when no
+// run takes the product.
+std::string ScaledRam(const Experiment& e, const std::string& name, double factor, uint64_t full) {
+  constexpr uint64_t kLeast = 32 << 20, kMost = 1ull << 50;  // as --ram takes
+  const double bytes = factor * static_cast<double>(full);
+  if (full == 0) return "0";
+  if (!(bytes >= static_cast<double>(kLeast)) || !(bytes <= static_cast<double>(kMost))) {
+    throw Error(Error::kUsage,
+                fmt::format("--scale {} is not accepted: experiment {} has {} of memory at full, "
+                            "and a factor must leave {} to {}",
+                            name, e.name, ShortSize(full), ShortSize(kLeast), ShortSize(kMost)));
+  }
+  return std::to_string(static_cast<uint64_t>(bytes) >> 20 << 20);
+}
+
+// Returns whether no cell takes its memory from the scale: the user sets it, or each value of an
+// axis has one.
+bool ScaleHasNoMemory(const Experiment& e, const PlanOptions& options) {
+  const auto has_ram = [](const AxisValue& value) { return value.options.contains("ram"); };
+  return options.set.contains("ram") ||
+         std::any_of(e.axes.begin(), e.axes.end(), [&](const Axis& axis) {
+           return std::all_of(axis.values.begin(), axis.values.end(), has_ram);
+         });
+}
+
+// Returns the scale that is asked for. For a number, returns the scale "full" with its memory,
+// where cells take that, multiplied by the number. Throws Error (kUsage) for any other name.
 ExperimentScale FindScale(const Experiment& e, const PlanOptions& options) {
   const std::string& name = options.scale;
   const auto known = e.scales.find(name);
@@ -45,8 +72,8 @@ ExperimentScale FindScale(const Experiment& e, const PlanOptions& options) {
   double factor = 0;
   const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), factor);
   const auto full = e.scales.find("full");
-  if (code != std::errc() || end != name.data() + name.size() || factor <= 0 ||
-      full == e.scales.end()) {
+  if (code != std::errc() || end != name.data() + name.size() || !(factor > 0) ||
+      !std::isfinite(factor) || full == e.scales.end()) {
     std::vector<std::string> names;
     for (const auto& [known_name, scale] : e.scales) names.push_back(known_name);
     throw Error(Error::kUsage,
@@ -55,10 +82,12 @@ ExperimentScale FindScale(const Experiment& e, const PlanOptions& options) {
                             full == e.scales.end() ? "" : ", or a factor of full such as 0.1"));
   }
   ExperimentScale scale = full->second;
-  const auto ram = scale.options.find("ram");
-  const uint64_t base = RamOf(ram == scale.options.end() ? "auto" : ram->second, options);
-  scale.options["ram"] =
-      std::to_string(static_cast<uint64_t>(factor * static_cast<double>(base)) >> 20 << 20);
+  if (ScaleHasNoMemory(e, options)) return scale;
+  std::string ram = "auto";
+  for (const OptionMap* given : {&e.options, &full->second.options}) {
+    if (const auto found = given->find("ram"); found != given->end()) ram = found->second;
+  }
+  scale.options["ram"] = ScaledRam(e, name, factor, RamOf(ram, options));
   return scale;
 }
 
@@ -120,7 +149,7 @@ void PlanLoad(const EngineInfo& engine, Cell* cell) {
   try {
     const RunOptions load = CellRunOptions(options);
     if (load.release.empty()) CheckEngineOptions(engine, load.engine);
-    // With the memory of the machine it may keep far more log than the run does.
+    // A load may have more memory than the run, and its engine then keeps far more log.
     cell->scratch_bytes = std::max(
         cell->scratch_bytes,
         ScratchBytesFor(cell->data_bytes, cell->databases, CheckpointLogBytes(load.engine)));

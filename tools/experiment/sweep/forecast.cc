@@ -7,6 +7,9 @@
 #include <set>
 
 #include "device/error.h"
+#include "device/file/file.h"
+#include "engines/registry.h"
+#include "tools/output/table.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -14,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A load's speed is not known before it was seen: 30 MB/s is what a small disk and a slow engine
-// reach, so that a forecast rather promises too little.
+// The speed of a load is not known before it was seen. A small disk and a slow engine reach 30
+// MB/s, so a forecast is rather too long than too short.
 constexpr double kLoadBytesPerSecond = 30e6;
 
 std::string TimeText(double seconds) {
@@ -42,6 +45,27 @@ void AddMeasuring(const RunOptions& run, const std::vector<std::string>& phases,
       seconds * trials * run.repeat * run.repeat_runs * static_cast<double>(run.threads.size());
 }
 
+// Returns the options of a cell as those of its run. A scratch device is left out, as its size
+// makes no difference here.
+RunOptions OptionsOfRun(OptionMap options) {
+  options.erase("scratch");
+  return CellRunOptions(options);
+}
+
+// Returns whether the load may read far more than it writes, so that its speed is that of the
+// device's readahead: rows come in no order, the engine has its files in a mapping that the kernel
+// reads ahead of, and memory does not hold the data.
+bool FaultsInLoad(const RunOptions& load, uint64_t data_bytes) {
+  constexpr uint64_t kLittleReadahead = 16 << 10;
+  const bool scattered =
+      load.data.order == KeyOrder::kRandom || load.data.order == KeyOrder::kPermuted;
+  const bool mapped = load.engine.io == IoMode::kMmap &&
+                      load.engine.mmap_advice == Advice::kNormal &&
+                      FindEngine(load.engine_name).capabilities.persistent;
+  return scattered && mapped && load.ram_bytes != 0 && data_bytes > load.ram_bytes &&
+         load.readahead_bytes.value_or(UINT64_MAX) > kLittleReadahead;
+}
+
 }  // namespace
 
 Forecast ForecastOf(const std::vector<Cell>& cells,
@@ -55,17 +79,16 @@ Forecast ForecastOf(const std::vector<Cell>& cells,
       continue;
     }
     ++sum.cells;
-    const RunOptions run = [&] {
-      OptionMap options = cell.options;
-      options.erase("scratch");
-      return CellRunOptions(options);
-    }();
+    const RunOptions run = OptionsOfRun(cell.options);
     AddMeasuring(run, run.workloads, &sum);
     const bool loads = cell.load_key.empty() ? !PhasesOf(run.workloads).load.empty()
                                              : loaded.insert(cell.load_key).second;
     if (loads) {
       ++sum.loads;
       sum.load_bytes += cell.data_bytes;
+      const bool own = cell.load_key.empty();
+      sum.faulting_loads +=
+          FaultsInLoad(own ? run : OptionsOfRun(cell.load_options), cell.data_bytes);
     }
     sum.disk_bytes = std::max(sum.disk_bytes, cell.scratch_bytes);
   }
@@ -77,16 +100,22 @@ double ForecastSeconds(const Forecast& f) {
 }
 
 std::string ForecastText(const Forecast& f, const std::string& name) {
-  std::string text = fmt::format("{}: {} cell{} to run", name, f.cells, f.cells == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {} to run", name, Counted(f.cells, "cell"));
   if (f.done != 0) text += fmt::format(", {} done before", f.done);
   if (f.cells == 0) return text + "\n";
   const double loading = static_cast<double>(f.load_bytes) / kLoadBytesPerSecond;
   text += fmt::format(
-      "; {} {}: {} of measuring, and {} to load {} in {} load{} at 30 MB/s; up to {} of disk\n",
-      f.open_ended ? "more than" : "about", TimeText(ForecastSeconds(f)),
-      TimeText(f.measure_seconds), TimeText(loading), ShortSize(f.load_bytes), f.loads,
-      f.loads == 1 ? "" : "s", ShortSize(f.disk_bytes));
-  return text;
+      "; {} {}: {} of measuring, and {} to load {} in {} at 30 MB/s; up to {} of disk\n",
+      f.open_ended || f.faulting_loads != 0 ? "more than" : "about", TimeText(ForecastSeconds(f)),
+      TimeText(f.measure_seconds), TimeText(loading), ShortSize(f.load_bytes),
+      Counted(f.loads, "load"), ShortSize(f.disk_bytes));
+  if (f.faulting_loads == 0) return text;
+  return text +
+         fmt::format(
+             "{}: {} of the loads may take many times as long, which is not forecast: rows in "
+             "random order, through a mapping, with less memory than data; the kernel reads ahead "
+             "around each page fault unless --mmap-advice random or a small --readahead is given\n",
+             name, f.faulting_loads);
 }
 
 void CheckRoom(const Forecast& f, const std::string& dir, const std::string& option) {

@@ -22,6 +22,7 @@ struct Forecast {
   double measure_seconds = 0;  // sum of the warm-ups and measurements whose length is set
   bool open_ended = false;     // a phase has no set length, so the plan takes longer than forecast
   uint64_t load_bytes = 0;     // keys and values of all loads
+  size_t faulting_loads = 0;   // loads of unknown speed, as page faults may read ahead
   uint64_t disk_bytes = 0;     // space that the largest database may take; there is one at a time
 };
 
@@ -33,12 +34,13 @@ Forecast ForecastOf(const std::vector<Cell>& cells,
 // names.
 double ForecastSeconds(const Forecast& forecast);
 
-// Returns lines such as "read-size: 12 cells, 4 loads of 4.0G in all; about 9 minutes; ...".
+// Returns a line such as "read-size: 12 cells to run; about 9 minutes: 7 minutes of measuring, and
+// 2 minutes to load 4G in 4 loads at 30 MB/s; up to 3G of disk".
 std::string ForecastText(const Forecast& forecast, const std::string& name);
 
 // Throws Error (kUsage) when the file system of `dir`, or of its nearest parent that exists, has
-// less room than the largest database takes. `option` names the directory. For plans without a
-// scratch device.
+// less room than the largest database takes at least, a third of Forecast::disk_bytes. `option`
+// names the directory. For plans without a scratch device.
 void CheckRoom(const Forecast& forecast, const std::string& dir, const std::string& option);
 
 }  // namespace testbed

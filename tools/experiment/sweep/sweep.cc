@@ -12,15 +12,17 @@
 #include "tools/command/command_words.h"
 #include "tools/option_check.h"
 #include "tools/option_values.h"
+#include "tools/trace/workload_list.h"
+#include "tools/unused_options.h"
 #include "workloads/registry.h"
 
 namespace testbed {
 namespace {
 
 // Options whose single values may have commas.
-const std::set<std::string> kNotSwept = {"workload", "mix",     "scratch",       "keys",
-                                         "label",    "threads", "engine-option", "workload-option",
-                                         "dir",      "json",    "csv-series",    "connect"};
+const std::set<std::string> kNotSwept = {
+    "workload",        "mix", "scratch", "keys",       "label",   "threads", "engine-option",
+    "workload-option", "dir", "json",    "csv-series", "connect", "record"};
 const std::set<std::string> kOnlyInForce = {"out", "save", "rounds", "forecast"};
 
 struct Given {
@@ -85,8 +87,8 @@ std::string Toml(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? fmt::format("\\u{:04X}", static_cast<int>(c))
-                                                : std::string(1, c);
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    out += control ? fmt::format("\\u{:04X}", static_cast<int>(c)) : std::string(1, c);
   }
   return out + "\"";
 }
@@ -105,8 +107,7 @@ struct SweptWorkload {
 SweptWorkload MeasuredBy(const std::string& workloads) {
   SweptWorkload last;
   for (const std::string& part : Split(workloads, ',')) {
-    const size_t begin = std::min(part.find_first_not_of(' '), part.size());
-    const std::string name = part.substr(begin, part.find_first_of(": @", begin) - begin);
+    const std::string name = WorkloadNameOf(part);
     const WorkloadInfo& workload = FindKnownWorkload(name);
     if (workload.only_settles || (workload.loads && !last.loads)) continue;
     last.name = name;
@@ -260,10 +261,11 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
   const std::optional<std::vector<Given>> given = OptionsOf(words);
   if (!given) return std::nullopt;
   const bool swept = std::any_of(given->begin(), given->end(), [](const Given& g) {
-    return IsList(g) || kOnlyInForce.contains(g.name);
+    return IsList(g) || (kOnlyInForce.contains(g.name) && g.value != "false");
   });
   if (!swept) return std::nullopt;
   RefuseTwice(*given);
+  CheckRivals(words);
   std::vector<Axis> axes;
   OptionMap options;
   std::vector<std::string> output;
@@ -275,7 +277,8 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
                               g.name));
     }
     if (BelongsToOutput(g.name)) {
-      output.push_back("--" + g.name);
+      // A flag has its value too: --fresh=false asks for no removal.
+      output.push_back("--" + g.name + (IsRunFlag(g.name) ? "=" + g.value : ""));
       if (!IsRunFlag(g.name)) output.push_back(g.value);
     } else if (IsList(g) || (g.name == "threads" && g.value.find(',') != std::string::npos)) {
       axes.push_back(AxisOf(g));

@@ -20,7 +20,7 @@
 namespace testbed {
 
 struct Sweep {
-  Experiment experiment;  // of one round: --rounds are of a call, and a later one may add to them
+  Experiment experiment;  // has one round: --rounds belong to a call, and a later call may add some
   std::string saved;  // the experiment with the rounds, as a file that `testbed experiment` takes
   RunOptions output;  // the options of output and of the sweep; others are unset
 };

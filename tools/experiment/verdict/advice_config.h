@@ -17,8 +17,8 @@ struct AdvisedWay {
   uint64_t ram_bytes = 0;    // the whole budget
   // The device's readahead while it was measured; without it that of the machine, or none counts.
   std::optional<uint64_t> readahead_bytes = {};
-  std::string compression = "none";  // of pages or blocks, as --compression has it
-  std::string durability = {};       // of the commits; "" when only reads were measured
+  std::string compression = "none";  // compression of pages or blocks, as --compression has it
+  std::string durability = {};       // level of the commits; "" when only reads were measured
 };
 
 // Returns the lines for my.cnf (innodb, mysql), postgresql.conf (postgres), RocksDB's OPTIONS file

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "engines/registry.h"
@@ -13,6 +14,7 @@
 #include "tools/option_values.h"
 #include "tools/output/table.h"
 #include "tools/statistics/estimate.h"
+#include "tools/trace/workload_list.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -24,7 +26,7 @@ constexpr size_t kLeastRounds = kAdviseRounds;
 struct Way {
   size_t index;
   const Cell* cell;
-  std::vector<double> rates;  // of the rounds that are compared
+  std::vector<double> rates;  // rates in the rounds that are compared
   Estimate rate;
   double device_reads, bytes, cpu_us;
   std::vector<double> chosen_pct;  // sorted shares that --cache-pct auto chose in the rounds
@@ -54,13 +56,22 @@ std::string ReadaheadOf(const Way& way) {
   return OptionOf(way, "io") == "direct" ? "" : OptionOf(way, "readahead");
 }
 
+// Returns whether the engine has a cache of its own. One that this build lacks counts as such: the
+// results may be of another machine.
+bool HasCache(const std::string& engine) {
+  const std::vector<EngineInfo>& engines = Engines();
+  const auto found = std::find_if(engines.begin(), engines.end(),
+                                  [&](const EngineInfo& info) { return info.name == engine; });
+  return found == engines.end() || found->capabilities.cache;
+}
+
 // Returns the options of a way as they are written on the command line.
 std::string OptionsText(const Way& way) {
   const auto option = [&](const char* name) { return OptionOf(way, name); };
   std::string text = fmt::format("--io {} --page-size {}", option("io"), option("page-size"));
   const std::string readahead = ReadaheadOf(way);
   if (!readahead.empty()) text += " --readahead " + readahead;
-  if (!FindEngine(EngineOfWay(way)).capabilities.cache) return text;
+  if (!HasCache(EngineOfWay(way))) return text;
   const double share = way.Share();
   return fmt::format("{} --cache-pct {}", text,
                      std::isfinite(share) ? fmt::format("{:.0f}", share) : option("cache-pct"));
@@ -69,9 +80,9 @@ std::string OptionsText(const Way& way) {
 std::string EvidenceText(const Way& way) {
   std::string rate = Short(way.rate.mean);
   if (way.rate.n > 1) rate += " ±" + Short(way.rate.half_width);
-  std::string text =
-      fmt::format("{} operations/s, {} device reads and {} B an operation, {} us of CPU", rate,
-                  Short(way.device_reads), Short(way.bytes), Short(way.cpu_us));
+  std::string text = fmt::format("{} operations/s, {} and {} B an operation, {} us of CPU", rate,
+                                 WithNoun(Short(way.device_reads), "device read"), Short(way.bytes),
+                                 Short(way.cpu_us));
   if (!way.chosen_pct.empty() && way.chosen_pct.back() - way.chosen_pct.front() > 10) {
     text += fmt::format("; rounds chose {:.0f} to {:.0f} % for the cache", way.chosen_pct.front(),
                         way.chosen_pct.back());
@@ -239,8 +250,7 @@ std::string MissingText(const ResultSet& results, size_t whole) {
 // one that reads.
 bool MeasuredWrites(const Way& way) {
   for (const std::string& part : Split(OptionOf(way, "workload"), ',')) {
-    const size_t begin = std::min(part.find_first_not_of(' '), part.size());
-    const std::string name = part.substr(begin, part.find_first_of(": @", begin) - begin);
+    const std::string name = WorkloadNameOf(part);
     for (const WorkloadInfo& workload : Workloads()) {
       const bool measured = !workload.loads && !workload.only_settles;
       if (workload.name == name && measured && !workload.reads_only) return true;
@@ -249,8 +259,8 @@ bool MeasuredWrites(const Way& way) {
   return false;
 }
 
-// Returns what of the way a server can be told: the bytes of its cache, the whole budget, its
-// readahead.
+// Returns the settings of the way that a server has, too: the bytes of its cache, the whole budget,
+// page size, readahead, compression and durability.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
@@ -289,14 +299,18 @@ std::vector<size_t> NotToldFromBest(const std::vector<std::vector<double>>& valu
   for (const std::vector<double>& of_way : values) rounds = std::max(rounds, of_way.size());
   std::vector<size_t> alike;
   if (rounds == 0) return alike;
-  double best = -HUGE_VAL;
-  for (const std::vector<double>& of_way : values) {
-    if (of_way.size() == rounds) best = std::max(best, MeanOf(of_way));
+  size_t best = 0;
+  double most = -HUGE_VAL;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].size() != rounds || !(MeanOf(values[i]) > most)) continue;
+    best = i;
+    most = MeanOf(values[i]);
   }
   const double level = LookLevel(rounds);
-  const double sure = level > 0 ? HonestlySignificantDifference(values, level) : HUGE_VAL;
+  std::vector<double> sure(values.size(), HUGE_VAL);
+  if (level > 0) sure = HonestlySignificantDifferences(values, best, level);
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].size() == rounds && !(best - MeanOf(values[i]) > sure)) alike.push_back(i);
+    if (values[i].size() == rounds && !(most - MeanOf(values[i]) > sure[i])) alike.push_back(i);
   }
   return alike;
 }
@@ -311,6 +325,15 @@ std::vector<std::string> Finalists(const ResultSet& results, int rounds) {
     if (is_alike[i]) names.push_back(ways[i].cell->name);
   }
   return names.size() < 2 ? std::vector<std::string>() : names;
+}
+
+bool Advises(const ResultSet& results) {
+  const Experiment& e = results.experiment();
+  static constexpr const char* kMetrics[] = {"qps",    "device_reads", "bytes_per_query",
+                                             "cpu_us", "cache_pct",    "chosen_pct"};
+  return e.name == "advise" &&
+         std::all_of(std::begin(kMetrics), std::end(kMetrics),
+                     [&](const char* metric) { return e.FindMetric(metric) != nullptr; });
 }
 
 std::string AdviceText(const ResultSet& results) {
@@ -335,13 +358,14 @@ std::string AdviceText(const ResultSet& results) {
     text += "One round cannot tell ways apart: repeat with --rounds 3 or more.\n";
   } else if (alike != 0) {
     text += fmt::format(
-        "{} {} cannot be told from the best by {} rounds: repeat with more --rounds or longer "
-        "--seconds before choosing between them.\n",
-        alike, alike == 1 ? "way" : "ways", rounds);
+        "{} cannot be told from the best by {}: repeat with more --rounds or longer --seconds "
+        "before choosing between them.\n",
+        Counted(alike, "way"), Counted(rounds, "round"));
   }
   const Circumstances& at = results.circumstances();
   if (at.foreign_runs != 0) {
-    text += "! " + ForeignCpuText(at) + ": measure again on an idle machine\n";
+    text += "! " + ForeignCpuText(at) +
+            (at.given_server ? "\n" : ": measure again on an idle machine\n");
   }
   return text + MissingText(results, rounds) + "\n" + ConfigurationText(ForServers(results, best));
 }

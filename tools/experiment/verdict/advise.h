@@ -13,8 +13,13 @@ namespace testbed {
 // Returns the advice from the results of the experiment "advise": the options of the fastest cell,
 // the rates of the next ones relative to it, and the reads and CPU time that explain them. It is
 // from the whole rounds alone, those which all ways, or all finalists, finished. Without a finished
-// cell, returns only the list of missing measurements.
+// cell, returns only the list of missing measurements. When a setting of a way was not in force,
+// returns only that there is no advice, and why.
 std::string AdviceText(const ResultSet& results);
+
+// Returns whether the results are of the experiment "advise", with the metrics that the advice is
+// from. Another experiment may have its name.
+bool Advises(const ResultSet& results);
 
 // The rounds in which all ways are measured before the finalists are measured on.
 constexpr int kAdviseRounds = 3;

@@ -1,10 +1,19 @@
 #include "tools/experiment/verdict/advise_check.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "device/account/block_device.h"
 #include "device/error.h"
+#include "device/machine/memory_budget.h"
 #include "tools/option_check.h"
 #include "tools/option_values.h"
+#include "tools/run/surroundings.h"
 #include "workloads/registry.h"
 
 namespace testbed {
@@ -65,6 +74,26 @@ void CheckAdvised(const std::vector<Cell>& cells) {
   throw Error(Error::kUsage,
               "advise measures what follows the load, and --workload names nothing there; give a "
               "load and what to serve, as in insert,point-read");
+}
+
+std::string WillRefuseText(const std::string& out, bool scratch) {
+  std::vector<std::string> refused;
+  constexpr uint64_t kProbe = 64 << 20;
+  std::string why;
+  const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Create(kProbe, &why);
+  if (budget != nullptr) why = budget->lacks();
+  if (!why.empty()) refused.push_back("--ram: " + why);
+  const auto device = BlockDevice::Find(ExistingDirectory(out));
+  const std::string knob = device ? device->sysfs() + "/queue/read_ahead_kb" : "";
+  if (!scratch && !device) refused.emplace_back("--readahead: no block device is known there");
+  if (!scratch && device && ::access(knob.c_str(), W_OK) != 0) {
+    refused.push_back(fmt::format("--readahead: {}: {}", knob, std::strerror(errno)));
+  }
+  if (refused.empty()) return "";
+  return fmt::format(
+      "advise: there will be figures and no advice, because not in force will be {}; `testbed "
+      "doctor` says what to change\n",
+      fmt::join(refused, "; "));
 }
 
 }  // namespace testbed

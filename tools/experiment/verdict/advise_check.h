@@ -1,4 +1,5 @@
-// What `testbed advise` refuses before it measures for an hour: questions that have no answer.
+// What `testbed advise` refuses before it measures for an hour, questions that have no answer, and
+// what it says then of settings that will not be in force.
 #ifndef TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_
 #define TESTBED_TOOLS_EXPERIMENT_VERDICT_ADVISE_CHECK_H_
 
@@ -21,6 +22,12 @@ void CheckAsked(const std::map<std::string, std::string>& asked,
 // an hour, and there would be no advice; and when something sets the rate, by which ways are told
 // apart.
 void CheckAdvised(const std::vector<Cell>& cells);
+
+// Returns a line about the settings that the advice needs (RefusalText of advise.cc) and that this
+// user or machine refuses; "" when there are none. It is printed before the measurements, which
+// take most of an hour. `out` is the directory of the results. With `scratch` the readahead is
+// never refused.
+std::string WillRefuseText(const std::string& out, bool scratch);
 
 }  // namespace testbed
 

@@ -26,7 +26,10 @@ class Relabeller {
       at = close;
     }
   }
+  // Labels of the axis: those that stand in place of others now, the others, and those that stay.
   const std::set<std::string>& used() const { return used_; }
+  const std::set<std::string>& replaced() const { return replaced_; }
+  const std::set<std::string>& kept() const { return kept_; }
 
  private:
   // Takes axis=label|label, axis=label.
@@ -53,8 +56,10 @@ class Relabeller {
       const size_t end = std::min(labels.find('|', at), labels.size());
       const std::string label = labels.substr(at, end - at);
       const auto other = again_.instead.find(label);
-      if (other != again_.instead.end()) used_.insert(other->second);
-      relabelled += (at == 0 ? "" : "|") + (other == again_.instead.end() ? label : other->second);
+      const bool stays = other == again_.instead.end();
+      (stays ? kept_ : replaced_).insert(label);
+      if (!stays) used_.insert(other->second);
+      relabelled += (at == 0 ? "" : "|") + (stays ? label : other->second);
       at = end + 1;
     }
     return relabelled;
@@ -62,18 +67,31 @@ class Relabeller {
 
   const Again& again_;
   const std::string begin_;
-  std::set<std::string> used_;
+  std::set<std::string> used_, replaced_, kept_;
 };
 
 // Returns the engines that cells with these labels have.
-std::vector<std::string> EnginesOfLabels(const Axis& axis, const std::set<std::string>& labels) {
-  std::vector<std::string> engines;
+std::set<std::string> EnginesOfLabels(const Axis& axis, const std::set<std::string>& labels) {
+  std::set<std::string> engines;
   for (const AxisValue& value : axis.values) {
     const auto engine = value.options.find("engine");
     if (!labels.contains(value.label) || engine == value.options.end()) continue;
-    engines.push_back(engine->second.substr(0, engine->second.find_first_of(":@")));
+    engines.insert(engine->second.substr(0, engine->second.find_first_of(":@")));
   }
   return engines;
+}
+
+// Returns the engines without which a part cannot be judged again: those of the other labels, and
+// those that it waits for on the first ones, but for engines that only the replaced labels have.
+std::vector<std::string> WaitsAgain(const Axis& axis, const Relabeller& labels,
+                                    const std::vector<std::string>& first) {
+  const std::set<std::string> replaced = EnginesOfLabels(axis, labels.replaced());
+  const std::set<std::string> kept = EnginesOfLabels(axis, labels.kept());
+  std::set<std::string> waits = EnginesOfLabels(axis, labels.used());
+  for (const std::string& engine : first) {
+    if (kept.contains(engine) || !replaced.contains(engine)) waits.insert(engine);
+  }
+  return {waits.begin(), waits.end()};
 }
 
 }  // namespace
@@ -90,17 +108,20 @@ std::vector<Finding> FindingsAgain(const Experiment& experiment, const Again& ag
     Finding finding = original;
     finding.id += "." + again.name;
     finding.systems = again.on;
-    finding.waits_for.clear();
+    finding.waits_for.clear();  // each part has what it needs of them
     finding.parts.clear();
     finding.mechanisms.clear();
     for (FindingPart part : original.parts) {
       Relabeller labels(again);
       part.holds = labels.Relabel(part.holds);
+      part.needs = labels.Relabel(part.needs);
       const bool is_whole =
           !is_there || std::all_of(labels.used().begin(), labels.used().end(), is_there);
       if (labels.used().empty() || !is_whole) continue;
       part.ours = labels.Relabel(part.ours);
-      part.waits_for = EnginesOfLabels(axis, labels.used());
+      std::vector<std::string> first = part.waits_for;
+      first.insert(first.end(), original.waits_for.begin(), original.waits_for.end());
+      part.waits_for = WaitsAgain(axis, labels, first);
       finding.parts.push_back(std::move(part));
     }
     for (Mechanism mechanism : original.mechanisms) {

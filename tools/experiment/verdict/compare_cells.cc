@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "device/error.h"
+#include "device/os/signal_guard.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/results.h"
 #include "tools/experiment/results_dir.h"
@@ -35,6 +36,7 @@ constexpr const char* kPhaseFacts[] = {"name", "kind", "wrong", "foreign_cpu_sha
 
 Extract ReadExtract(const std::string& file) {
   json document = ReadResults(file);
+  if (StopRequested()) throw Stopped("before it was made", "the comparison");
   Extract extract{{}, CellsOf(document)};
   for (json& run : document.at("runs")) {
     for (json& phase : run.at("phases")) {

@@ -26,7 +26,8 @@ struct CellMatching {
 // Compares the results in the directory `second` with those in `first`. Throws Error (kUsage) when
 // one of them holds no finished cell of an experiment of this version, or what is no results
 // document; when no cell matches, or one matches several; when an ignored axis is none of theirs;
-// and when matched cells cannot be compared (WhyNotComparable).
+// and when matched cells cannot be compared (WhyNotComparable). Throws Stopped when the user asks
+// to stop before all results are read.
 CellComparison CompareDirectories(const std::string& first, const std::string& second,
                                   const CellMatching& matching, const CompareSettings& settings);
 

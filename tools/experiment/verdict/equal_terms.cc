@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "tools/output/table.h"
+
 namespace testbed {
 namespace {
 
@@ -108,24 +110,35 @@ bool NeededNoMore(const ResultSet& results, size_t cell) {
   return MayFillMemory(results, cell) && results.Figure(cell, "held.full") == 0;
 }
 
+// Returns whether the cell's run read by direct IO and left much of its engine's cache empty: its
+// whole database fitted. Engines evict before their cache is full, WiredTiger at 80 %.
+bool LeftCacheEmpty(const ResultSet& results, size_t cell) {
+  constexpr double kFilled = 0.75;
+  return !MayFillMemory(results, cell) && results.Figure(cell, "held.cache_share") < kFilled;
+}
+
 // Returns a note on a run that could have held more memory than it did on the mean; an empty string
 // for other runs. Files that are written and soon removed, as by compactions, may fill the budget
 // with page cache for moments although the run needs less.
 std::string LeftUnusedNote(const ResultSet& results, size_t cell) {
   if (NeededNoMore(results, cell)) return " (which never filled --ram)";
+  if (LeftCacheEmpty(results, cell)) return " (which never filled its cache)";
   const bool moments = MayFillMemory(results, cell) && results.Figure(cell, "held.full") > 0 &&
                        results.Figure(cell, "held.share") < 1 - kApart;
   return moments ? " (which filled --ram for moments only)" : "";
 }
 
 // Returns the values of a figure in the cells of a group, with the engines' labels, the largest
-// first. Returns nothing unless the figure is known for at least two engines.
+// first. A measured cell without the figure has `otherwise`. Returns nothing unless the figure is
+// known for at least two engines.
 using Known = std::vector<std::pair<double, std::string>>;
-Known KnownOf(const ResultSet& results, const Group& group, const std::string& figure) {
+Known KnownOf(const ResultSet& results, const Group& group, const std::string& figure,
+              double otherwise) {
   Known known;
   std::set<std::string> engines;
   for (size_t cell : group.cells) {
-    const double value = results.Figure(cell, figure);
+    double value = results.Figure(cell, figure);
+    if (!std::isfinite(value) && results.measured(cell)) value = otherwise;
     if (!std::isfinite(value)) continue;
     std::string label = EngineLabel(results, cell) + LabelsApart(results, group, cell);
     if (figure == kHeld) label += LeftUnusedNote(results, cell);
@@ -145,11 +158,11 @@ using Write = std::function<std::string(double)>;
 // empty string when it differs in none.
 std::string Line(const ResultSet& results, const std::vector<Group>& groups,
                  const std::string& figure, const std::string& says, const Differ& differ,
-                 const Write& write) {
+                 const Write& write, double otherwise = NAN) {
   constexpr size_t kMostNamed = 3, kMostEach = 8;  // groups named, and cells named of each
   std::vector<std::pair<double, std::string>> found;
   for (const Group& group : groups) {
-    const Known known = KnownOf(results, group, figure);
+    const Known known = KnownOf(results, group, figure, otherwise);
     if (known.empty() || !differ(known.front().first, known.back().first)) continue;
     std::vector<std::string> each;
     for (size_t i = 0; i < known.size(); ++i) {
@@ -169,7 +182,8 @@ std::string Line(const ResultSet& results, const std::vector<Group>& groups,
     text += (i == 0 ? "" : "; ") + found[i].second;
   }
   if (found.size() > kMostNamed) {
-    text += fmt::format("; and in {} more comparisons, by less", found.size() - kMostNamed);
+    text +=
+        fmt::format("; and in {}, by less", Counted(found.size() - kMostNamed, "more comparison"));
   }
   return text + "\n";
 }
@@ -201,7 +215,7 @@ std::string WaysLine(const ResultSet& results, const std::vector<size_t>& cells)
   const auto worst = std::min_element(found.begin(), found.end());
   std::string text = "! ways of reading held memory more than 10 % apart: " + worst->second;
   if (found.size() > 1) {
-    text += fmt::format("; and in {} more comparisons, by less", found.size() - 1);
+    text += fmt::format("; and in {}, by less", Counted(found.size() - 1, "more comparison"));
   }
   return text + "\n";
 }
@@ -210,6 +224,47 @@ std::string MemoryLine(const ResultSet& results, const std::vector<Group>& group
   return Line(
       results, groups, kHeld, "engines held memory more than 10 % apart",
       [](double most, double least) { return least < (1 - kApart) * most; }, MibText);
+}
+
+// The value of an option in a cell that does not set it.
+constexpr double kDefault = -1;
+
+// Returns a line that names the engines whose rounds were planned with different lengths. The least
+// is as long as the longest when it is at least this share of it: `alike`.
+std::string LengthLine(const ResultSet& results, const std::vector<Group>& groups,
+                       const std::string& figure, const std::string& length, double alike = 1,
+                       double otherwise = NAN) {
+  return Line(
+      results, groups, figure, "engines ran rounds of different length, in " + length,
+      [alike](double most, double least) { return least < alike * most; },
+      [](double n) { return n < 0 ? "by default" : fmt::format("{:.9g}", n); }, otherwise);
+}
+
+// Returns the largest value of the figure in these cells; 0 when no cell has it.
+double MostOf(const ResultSet& results, const std::vector<size_t>& cells,
+              const std::string& figure) {
+  double most = 0;
+  for (size_t cell : cells) {
+    const double value = results.Figure(cell, figure);
+    if (std::isfinite(value)) most = std::max(most, value);
+  }
+  return most;
+}
+
+// Returns the lines of measured phases whose number or planned seconds differ. Where phases have
+// seconds of their own, as by "point-read 60s", the first phase that differs is named.
+std::string PhasesLine(const ResultSet& results, const std::vector<Group>& groups,
+                       const std::vector<size_t>& cells) {
+  std::string text = LengthLine(results, groups, "planned.phases", "measured phases");
+  if (MostOf(results, cells, "options.phase_seconds.count") == 0) {
+    return text + LengthLine(results, groups, "options.seconds", "seconds");
+  }
+  const double phases = MostOf(results, cells, "planned.phases");
+  for (int n = 1; text.empty() && n <= phases; ++n) {
+    text = LengthLine(results, groups, fmt::format("planned.seconds_{}", n),
+                      fmt::format("seconds of measured phase {}", n));
+  }
+  return text;
 }
 
 // Adds the groups of the cells that a term names (see UnequalMemory).
@@ -277,19 +332,18 @@ std::string HeldText(const ResultSet& results, const std::vector<size_t>& cells)
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells) {
   const std::vector<Group> groups = GroupsOf(results, cells);
   std::string text = MemoryLine(results, groups) + WaysLine(results, cells);
-  const auto lengths = [&](const std::string& figure, const char* length, double alike) {
-    return Line(
-        results, groups, figure,
-        fmt::format("engines ran rounds of different length, in {}", length),
-        [alike](double most, double least) { return least < alike * most; },
-        [](double n) { return fmt::format("{:.9g}", n); });
-  };
   // Some workloads set their number of rows by options of their own; then the loaded rows are
   // compared. A graph may have slightly more rows with another seed.
-  const std::string rows = lengths("options.rows", "rows", 1);
-  text += rows.empty() ? lengths("loaded.rows", "rows that were loaded", 0.99) : rows;
-  for (const char* length : {"operations", "seconds"}) {
-    text += lengths(std::string("options.") + length, length, 1);
+  const std::string rows = LengthLine(results, groups, "options.rows", "rows");
+  text += rows.empty() ? LengthLine(results, groups, "loaded.rows", "rows that were loaded", 0.99)
+                       : rows;
+  text += LengthLine(results, groups, "options.operations", "operations");
+  text += PhasesLine(results, groups, cells);
+  // Options by which a workload plans the length of steps that do not load.
+  const std::vector<std::string> length_options = {"nr2", "nr2_share", "query_seconds"};
+  for (const std::string& option : length_options) {
+    text += LengthLine(results, groups, "options.workload_options." + option,
+                       "--workload-option " + option, 1, kDefault);
   }
   return text;
 }

@@ -12,10 +12,11 @@ namespace testbed {
 
 // Returns lines to print under a table that shows these cells; an empty string when the terms were
 // equal. Only cells that differ in nothing but the engine are compared. When one of them held more
-// than 10 % less memory than another, or when their planned rows, operations or seconds differ, a
-// line names each cell with its figure. An engine that could have used more memory, but never
-// filled it, is marked. Another line tells of cells that differ in nothing but the way of reading,
-// such as direct IO with half of the memory against buffered IO with all of it.
+// than 10 % less memory than another, or when their planned rows, operations or seconds, the number
+// of their measured phases or an option of the workload that plans a length differ, a line names
+// each cell with its figure. An engine that could have used more memory, but never filled it, is
+// marked. Another line tells of cells that differ in nothing but the way of reading, such as direct
+// IO with half of the memory against buffered IO with all of it.
 std::string UnequalTerms(const ResultSet& results, const std::vector<size_t>& cells);
 
 // Returns a line to print under a part of a finding, without a line break; an empty string when the

@@ -8,10 +8,12 @@
 #include <tuple>
 #include <utility>
 
+#include "tools/statistics/estimate.h"
+
 namespace testbed {
 
 Resampler::Resampler(const std::vector<Measured>& figures, uint64_t seed)
-    : drawn_(figures.size()), normal_(seed) {
+    : drawn_(figures.size()), normal_(seed), of_grain_(~seed) {
   std::map<size_t, size_t> cells;
   for (const Measured& measured : figures) {
     const std::vector<double>& rounds = measured.rounds;
@@ -22,6 +24,10 @@ Resampler::Resampler(const std::vector<Measured>& figures, uint64_t seed)
     figure.varies =
         std::any_of(rounds.begin(), rounds.end(), [&](double v) { return v != rounds[0]; });
     figure.logarithm = std::all_of(rounds.begin(), rounds.end(), [](double v) { return v > 0; });
+    figure.grain = measured.grain;
+    figure.least = std::all_of(rounds.begin(), rounds.end(), [](double v) { return v >= 0; })
+                       ? 0
+                       : -std::numeric_limits<double>::infinity();
     std::vector<double> values = rounds;
     if (figure.logarithm) {
       for (double& value : values) value = std::log(value);
@@ -47,21 +53,28 @@ void Resampler::Make(Noise* noise) {
   noise->scale = std::sqrt(static_cast<double>(rounds_ - 1) / chi2);
 }
 
+double Resampler::WithinGrain(const Figure& figure, double value) {
+  if (!(figure.grain > 0)) return value;
+  const double from = std::max(figure.least, value - figure.grain);
+  const double to = std::max(from, value + figure.grain);
+  return from + (to - from) * of_grain_.Unit();
+}
+
 const std::vector<double>& Resampler::Draw(Way way) {
   for (size_t cell = 0; cell < noise_.size(); ++cell) {
-    if (way == kByCell || cell == 0) Make(&noise_[cell]);
+    if (rounds_ > 1 && (way == kByCell || cell == 0)) Make(&noise_[cell]);
   }
   for (size_t i = 0; i < figures_.size(); ++i) {
     const Figure& figure = figures_[i];
     if (!figure.varies) {
-      drawn_[i] = figure.mean;
+      drawn_[i] = WithinGrain(figure, figure.mean);
       continue;
     }
     const Noise& noise = noise_[way == kCommon ? 0 : figure.cell];
     const double sum =
         std::inner_product(noise.z.begin(), noise.z.end(), figure.deviations.begin(), 0.0);
     const double value = figure.mean + noise.scale * sum;
-    drawn_[i] = figure.logarithm ? std::exp(value) : value;
+    drawn_[i] = WithinGrain(figure, figure.logarithm ? std::exp(value) : value);
   }
   return drawn_;
 }
@@ -70,13 +83,10 @@ double Certainty::share() const {
   return std::abs(common - 0.5) < std::abs(by_cell - 0.5) ? common : by_cell;
 }
 
-Certainty CertaintyOf(const std::vector<Measured>& figures,
-                      const std::function<double(const std::vector<double>&)>& statement,
-                      uint64_t seed, int draws) {
-  return CertaintiesOf(
-             figures, [&](const auto& drawn) { return std::vector<double>{statement(drawn)}; },
-             seed, draws)
-      .front();
+double SureAtLook(size_t look) {
+  constexpr double kAll = 1 - kSure, kFirst = 0.9 * kAll;
+  if (look <= 1) return 1 - kFirst;
+  return 1 - (kAll - kFirst) * std::exp2(-static_cast<double>(look - 1));
 }
 
 std::vector<Certainty> CertaintiesOf(
@@ -165,9 +175,9 @@ double SquaredResiduals(const std::vector<std::vector<double>>& values, size_t r
   return squares;
 }
 
-}  // namespace
-
-double HonestlySignificantDifference(const std::vector<std::vector<double>>& values, double level) {
+// Returns Tukey's honestly significant difference of all ways, with one variance for all; infinity
+// when it is not known.
+double DifferenceOfAll(const std::vector<std::vector<double>>& values, double level) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const size_t ways = values.size();
   size_t rounds = 0, n = 0;
@@ -182,6 +192,33 @@ double HonestlySignificantDifference(const std::vector<std::vector<double>>& val
   const size_t freedom = n + 1 - ways - rounds;
   const double variance = SquaredResiduals(values, rounds) / static_cast<double>(freedom);
   return StudentizedRange(ways, freedom, level) * std::sqrt(variance / static_cast<double>(rounds));
+}
+
+// Returns the difference of two among `ways` with the variance of their own differences; infinity
+// when it is not known.
+double DifferenceOfPair(const std::vector<double>& a, const std::vector<double>& b, size_t ways,
+                        double level) {
+  const size_t rounds = a.size();
+  if (rounds < 2 || b.size() != rounds) return std::numeric_limits<double>::infinity();
+  std::vector<double> differences(rounds);
+  for (size_t j = 0; j < rounds; ++j) differences[j] = a[j] - b[j];
+  const double variance = VarianceOf(differences) / 2;  // of a single way
+  return StudentizedRange(ways, rounds - 1, level) *
+         std::sqrt(variance / static_cast<double>(rounds));
+}
+
+}  // namespace
+
+std::vector<double> HonestlySignificantDifferences(const std::vector<std::vector<double>>& values,
+                                                   size_t from, double level) {
+  const double of_all = DifferenceOfAll(values, level);
+  std::vector<double> differences(values.size(), of_all);
+  if (!std::isfinite(of_all)) return differences;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double of_pair = DifferenceOfPair(values[i], values[from], values.size(), level);
+    differences[i] = std::max(of_all, of_pair);
+  }
+  return differences;
 }
 
 }  // namespace testbed

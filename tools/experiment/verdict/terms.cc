@@ -141,31 +141,47 @@ std::optional<Term> Comparison(const std::string& text) {
   return std::nullopt;
 }
 
-// Returns whether the term is true (`truth`) or false for sure at this level. *certainty is the
-// certainty of the term's first kOne, and is advanced past the term.
-bool Sure(const Term& term, bool truth, double level, const Certainty** certainty) {
+// Returns by how much the term is more than sure; a negative number when it is not sure.
+double Margin(const DecisiveTerm& term, bool truth) {
+  return truth ? term.share - term.asked : term.asked - term.share;
+}
+
+// Returns the term that decides whether `term` is true (`truth`) or false for sure at this level.
+// *certainty is the certainty of the term's first kOne, and is advanced past the term.
+DecisiveTerm DecisiveAt(const Term& term, bool truth, double level, const Certainty** certainty) {
   if (term.kind == Term::kOne) {
     const Certainty& one = *(*certainty)++;
-    return truth ? one.TrueAt(level) : one.FalseAt(level);
+    if (truth) return {term.text, std::min(one.common, one.by_cell), level};
+    return {term.text, std::max(one.common, one.by_cell), 1 - level};
   }
   const bool every = (term.kind == Term::kAll) == truth;  // all parts must be sure, not just one
   const double part_level =
       every ? level : 1 - (1 - level) / static_cast<double>(term.parts.size());
-  size_t sure = 0;
-  for (const Term& part : term.parts) sure += Sure(part, truth, part_level, certainty);
-  return every ? sure == term.parts.size() : sure != 0;
+  std::vector<DecisiveTerm> parts;
+  for (const Term& part : term.parts) {
+    parts.push_back(DecisiveAt(part, truth, part_level, certainty));
+  }
+  const auto less_sure = [&](const DecisiveTerm& a, const DecisiveTerm& b) {
+    return Margin(a, truth) < Margin(b, truth);
+  };
+  return every ? *std::min_element(parts.begin(), parts.end(), less_sure)
+               : *std::max_element(parts.begin(), parts.end(), less_sure);
 }
 
 }  // namespace
 
-bool TrueForSure(const Term& term, const std::vector<Certainty>& certainties) {
+DecisiveTerm Decisive(const Term& term, bool truth, const std::vector<Certainty>& certainties,
+                      double sure) {
   const Certainty* first = certainties.data();
-  return Sure(term, true, kSure, &first);
+  return DecisiveAt(term, truth, sure, &first);
 }
 
-bool FalseForSure(const Term& term, const std::vector<Certainty>& certainties) {
-  const Certainty* first = certainties.data();
-  return Sure(term, false, kSure, &first);
+bool TrueForSure(const Term& term, const std::vector<Certainty>& certainties, double sure) {
+  return Margin(Decisive(term, true, certainties, sure), true) >= 0;
+}
+
+bool FalseForSure(const Term& term, const std::vector<Certainty>& certainties, double sure) {
+  return Margin(Decisive(term, false, certainties, sure), false) >= 0;
 }
 
 Term TermsOf(const std::string& expression) {

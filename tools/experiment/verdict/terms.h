@@ -16,7 +16,7 @@
 //
 // A conjunction is true for sure when all of its terms are true for sure (an intersection-union
 // test: Berger, "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24,
-// 1982). It is false for sure when one of its n terms is false at the level 1 - 0.05 / n
+// 1982). It is false for sure when one of its n terms is false at the level 1 - (1 - sure) / n
 // (Bonferroni). For a disjunction it is the other way round. So a chain "a > b > c > d > e" of
 // equal figures is called false in at most 5 of 100 experiments, whereas the share of the whole
 // would call it false in 94.
@@ -41,10 +41,26 @@ struct Term {
 // arguments.
 Term TermsOf(const std::string& expression);
 
-// These return whether the term is true or false for sure. `certainties` has an entry for each term
-// of the kind kOne, in their order.
-bool TrueForSure(const Term& term, const std::vector<Certainty>& certainties);
-bool FalseForSure(const Term& term, const std::vector<Certainty>& certainties);
+// A term by which a statement is true or false for sure, or is not: of terms that must all be sure,
+// the one that is the least sure; of terms one of which must be, the one that is the most sure.
+struct DecisiveTerm {
+  std::string text;  // of the kind kOne
+  double share = 0;  // of the draws in which it is true, in the way of drawing that is less sure
+  double asked = 0;  // it is true for sure from this share on, or false up to this share
+};
+
+// Returns the term that decides whether the whole is true (`truth`) or false for sure, at the level
+// `sure`.
+// `certainties` has an entry for each term of the kind kOne, in their order.
+DecisiveTerm Decisive(const Term& term, bool truth, const std::vector<Certainty>& certainties,
+                      double sure = SureAtLook());
+
+// These return whether the term is true or false for sure, at the level `sure`. `certainties` are
+// those of Decisive.
+bool TrueForSure(const Term& term, const std::vector<Certainty>& certainties,
+                 double sure = SureAtLook());
+bool FalseForSure(const Term& term, const std::vector<Certainty>& certainties,
+                  double sure = SureAtLook());
 
 }  // namespace testbed
 

@@ -72,7 +72,9 @@ std::vector<std::string> AskedExpressions(const Experiment& experiment, const st
     for (std::string& shown : ExpressionsIn(text)) all.push_back(std::move(shown));
   };
   for (const FindingPart& part : finding.parts) {
-    if (IsOneOf(experiment, scale, part.scales)) add_all(part.holds, part.ours);
+    if (!IsOneOf(experiment, scale, part.scales)) continue;
+    add_all(part.holds, part.ours);
+    add_all(part.needs, "");
   }
   for (const Mechanism& mechanism : finding.mechanisms) add_all(mechanism.when, mechanism.says);
   return all;
@@ -96,7 +98,8 @@ class Checker {
     verdict.held = HeldText(results_, cells);
     Conclude(finding, &verdict);
     if (verdict.kind == Verdict::kNotReproduced || verdict.kind == Verdict::kInPart ||
-        (verdict.kind == Verdict::kOneRound && verdict.holding < verdict.counted)) {
+        (verdict.kind == Verdict::kOneRound &&
+         verdict.holding + verdict.undecided < verdict.counted)) {
       for (const Mechanism& mechanism : finding.mechanisms) {
         const std::optional<double> when = Value(mechanism.when);
         if (when && *when != 0) verdict.mechanisms.push_back(Fill(mechanism.says));
@@ -110,9 +113,11 @@ class Checker {
     PartVerdict verdict;
     verdict.says = part.says;
     verdict.published = part.published;
-    verdict.ours = Fill(part.ours);
     verdict.false_if = part.false_if;
     verdict.stand_in = part.stand_in;
+    const bool asked = IsOneOf(results_.experiment(), results_.scale(), part.scales);
+    // Figures of a scale that cannot judge the part would be read as its answer.
+    if (asked) verdict.ours = Fill(part.ours);
     if (!part.untestable.empty()) {
       verdict.outcome = PartVerdict::kUntestable;
       verdict.because = part.untestable;
@@ -123,7 +128,7 @@ class Checker {
       verdict.outcome = PartVerdict::kWaits;
       return verdict;
     }
-    if (!IsOneOf(results_.experiment(), results_.scale(), part.scales)) {
+    if (!asked) {
       verdict.outcome = PartVerdict::kAskedElsewhere;
       verdict.because = fmt::format("{}", fmt::join(part.scales, ", "));
       return verdict;
@@ -133,6 +138,7 @@ class Checker {
       for (const Selection& selection : statement.selections()) {
         if (Needs(selection, &verdict)) return verdict;
       }
+      if (!part.needs.empty() && !HasSetting(part.needs, &verdict)) return verdict;
       const std::vector<std::vector<size_t>> compared = statement.CellsOfTerms();
       for (const std::vector<size_t>& cells : compared) {
         verdict.cells.insert(verdict.cells.end(), cells.begin(), cells.end());
@@ -147,15 +153,46 @@ class Checker {
     return verdict;
   }
 
+  // Returns whether `needs` is true for sure, so that the runs had the published setting. Otherwise
+  // the outcome and reason are set.
+  bool HasSetting(const std::string& needs, PartVerdict* verdict) const {
+    const Statement statement = StatementOf(needs);
+    for (const Selection& selection : statement.selections()) {
+      if (Needs(selection, verdict)) return false;
+    }
+    PartVerdict setting;
+    Judge(statement, &setting);
+    if (setting.outcome == PartVerdict::kHolds || setting.outcome == PartVerdict::kHoldsOnce) {
+      return true;
+    }
+    if (setting.outcome == PartVerdict::kFigureUnknown) {
+      verdict->outcome = setting.outcome;
+      verdict->because = setting.because;
+      return false;
+    }
+    verdict->outcome = PartVerdict::kWithheld;
+    verdict->because = "not the published setting";
+    if (setting.certainty) {
+      verdict->because += fmt::format(" for sure, but in {} of resampled rounds",
+                                      Percent(setting.certainty->share()));
+    } else if (setting.outcome == PartVerdict::kCannotTell) {
+      verdict->because += " for sure";
+    }
+    if (!setting.because.empty()) verdict->because += ": " + setting.because;
+    return false;
+  }
+
   // Sets the outcome of a part whose cells are all measured.
   void Judge(const Statement& statement, PartVerdict* verdict) const {
     std::vector<Measured> figures;
     for (const Statement::Figure& figure : statement.figures()) {
-      figures.push_back({figure.cell, results_.Values(figure.cell, figure.metric)});
-      if (std::isfinite(results_.Mean(figure.cell, figure.metric))) continue;
+      figures.push_back({figure.cell, results_.Values(figure.cell, figure.metric),
+                         results_.Grain(figure.cell, figure.metric)});
+      const bool known = std::isfinite(results_.Mean(figure.cell, figure.metric));
+      if (known && std::isfinite(figures.back().grain)) continue;
       verdict->outcome = PartVerdict::kFigureUnknown;
-      verdict->because =
-          fmt::format("{} of {} is not known", figure.metric, results_.cells()[figure.cell].name);
+      verdict->because = fmt::format("{}{} of {} is not known", known ? "the grain of " : "",
+                                     figure.metric, results_.cells()[figure.cell].name);
       return;
     }
     const double value = statement.Evaluate(Means(statement));
@@ -165,28 +202,86 @@ class Checker {
       return;
     }
     verdict->at_mean = value != 0;
+    const std::string grains = GrainsText(statement, figures);
     if (results_.rounds() == 1) {
-      verdict->outcome = value != 0 ? PartVerdict::kHoldsOnce : PartVerdict::kFailsOnce;
+      const bool told = grains.empty() || Resample(statement, figures).Told();
+      verdict->outcome = !told        ? PartVerdict::kCannotTell
+                         : value != 0 ? PartVerdict::kHoldsOnce
+                                      : PartVerdict::kFailsOnce;
+      if (!told) verdict->because = grains;
       return;
     }
-    std::vector<Certainty> certainties =
-        CertaintiesOf(figures, [&](const std::vector<double>& drawn) {
+    const Resampled resampled = Resample(statement, figures);
+    verdict->certainty = resampled.whole;
+    verdict->outcome = resampled.outcome;
+    if (resampled.Told()) return;
+    for (Measured& figure : figures) figure.grain = 0;
+    if (!grains.empty() && Resample(statement, figures).Told()) {
+      verdict->because = grains;
+    } else if (resampled.holds || resampled.fails) {
+      const bool holds = resampled.holds;
+      const DecisiveTerm term =
+          Decisive(statement.terms(), holds, resampled.terms, SureAtLook(results_.looks().size()));
+      const auto cell_name = [this](size_t cell) { return results_.cells()[cell].name; };
+      verdict->because =
+          fmt::format("the term {} is true in {} of resampled rounds, and is asked at {}{}",
+                      statement.TermText(term.text, cell_name), Percent(term.share),
+                      Percent(term.asked), holds ? "" : " or less");
+    }
+  }
+
+  // What resampled figures tell of a statement: that it holds, that it does not, or neither.
+  struct Resampled {
+    PartVerdict::Outcome outcome = PartVerdict::kCannotTell;
+    Certainty whole;
+    std::vector<Certainty> terms;
+    bool holds = false, fails = false;  // the whole, which a term may leave undecided
+    bool Told() const { return outcome != PartVerdict::kCannotTell; }
+  };
+
+  Resampled Resample(const Statement& statement, const std::vector<Measured>& figures) const {
+    const size_t looks = results_.looks().size();
+    const double sure = SureAtLook(looks);
+    // A level is told by some tens of draws beyond it, and later looks have finer levels.
+    const int draws =
+        looks < 2 ? kResamples
+                  : static_cast<int>(std::clamp(50 / (1 - sure), 2.0 * kResamples, 200000.0));
+    Resampled resampled;
+    resampled.terms = CertaintiesOf(
+        figures,
+        [&](const std::vector<double>& drawn) {
           std::vector<double> values = statement.EvaluateTerms(drawn);
           values.push_back(statement.Evaluate(drawn));
           return values;
-        });
-    const Certainty whole = certainties.back();
-    certainties.pop_back();
-    const bool holds = whole.holds(), fails = whole.fails();
-    verdict->certainty = whole;
-    verdict->outcome = holds && TrueForSure(statement.terms(), certainties) ? PartVerdict::kHolds
-                       : fails && FalseForSure(statement.terms(), certainties)
-                           ? PartVerdict::kDoesNotHold
-                           : PartVerdict::kCannotTell;
-    if (verdict->outcome == PartVerdict::kCannotTell && (holds || fails)) {
-      verdict->because = fmt::format("none of its {} terms is {} for sure", certainties.size(),
-                                     holds ? "true" : "false");
+        },
+        1, draws);
+    resampled.whole = resampled.terms.back();
+    resampled.terms.pop_back();
+    resampled.holds = resampled.whole.TrueAt(sure);
+    resampled.fails = resampled.whole.FalseAt(sure);
+    if (resampled.holds && TrueForSure(statement.terms(), resampled.terms, sure)) {
+      resampled.outcome = PartVerdict::kHolds;
+    } else if (resampled.fails && FalseForSure(statement.terms(), resampled.terms, sure)) {
+      resampled.outcome = PartVerdict::kDoesNotHold;
     }
+    return resampled;
+  }
+
+  // Returns how closely the statement's metrics are known; an empty string when none has a grain.
+  std::string GrainsText(const Statement& statement, const std::vector<Measured>& figures) const {
+    std::map<std::string, double> grains;  // by metric, the largest
+    for (size_t i = 0; i < figures.size(); ++i) {
+      double& grain = grains[statement.figures()[i].metric];
+      grain = std::max(grain, figures[i].grain);
+    }
+    std::vector<std::string> texts;
+    for (const auto& [metric, grain] : grains) {
+      if (!(grain > 0)) continue;
+      const std::string& unit = results_.experiment().FindMetric(metric)->unit;
+      texts.push_back(fmt::format("{} is known no closer than {}{}{}", metric, Short(grain),
+                                  unit.empty() ? "" : " ", unit));
+    }
+    return fmt::format("{}", fmt::join(texts, "; "));
   }
 
   // Returns whether a cell that the selection names was not measured, or not with the settings
@@ -348,77 +443,6 @@ void CheckSelections(const Experiment& experiment, const std::string& scale,
       }
     }
   }
-}
-
-const char* OutcomeName(PartVerdict::Outcome outcome) {
-  static constexpr const char* kNames[] = {"holds",
-                                           "does not hold",
-                                           "cannot be told from these figures",
-                                           "holds in one round",
-                                           "does not hold in one round",
-                                           "not measured yet",
-                                           "figure not known",
-                                           "ambiguous",
-                                           "not measured at this scale",
-                                           "asked at another scale",
-                                           "withheld",
-                                           "waits for an engine",
-                                           "untestable"};
-  return kNames[outcome];
-}
-
-std::string OutcomeText(const PartVerdict& part) {
-  std::string text = OutcomeName(part.outcome);
-  if (part.certainty) {
-    text += fmt::format(" (true in {} of resampled rounds", Percent(part.certainty->share()));
-    if (part.outcome == PartVerdict::kCannotTell) {
-      text += part.at_mean ? ", and at their mean" : ", not at their mean";
-    }
-    text += ")";
-  }
-  return part.because.empty() ? text : text + " (" + part.because + ")";
-}
-
-namespace {
-
-std::string VerdictAlone(const Verdict& verdict) {
-  static constexpr const char* kNames[] = {
-      "reproduced",       "in part",          "not reproduced",      "cannot be told",
-      "one round",        "untestable",       "waits for an engine", "withheld",
-      "not measured yet", "figure not known", "ambiguous",           "not judged at this scale"};
-  const std::string name = kNames[verdict.kind];
-  const std::string elsewhere =
-      verdict.elsewhere == 0 ? ""
-                             : fmt::format("; {} more {} asked at another scale", verdict.elsewhere,
-                                           verdict.elsewhere == 1 ? "is" : "are");
-  switch (verdict.kind) {
-    case Verdict::kOneRound:
-      return fmt::format("no verdict from one round, in which {} of {} parts hold{}",
-                         verdict.holding, verdict.counted, elsewhere);
-    case Verdict::kReproduced:
-    case Verdict::kNotReproduced:
-      if (elsewhere.empty()) return name;
-      return fmt::format("{} as far as this scale asks ({} of {}{})", name, verdict.holding,
-                         verdict.counted, elsewhere);
-    case Verdict::kInPart:
-    case Verdict::kCannotTell:
-      return fmt::format(
-          "{} ({} of {}{}{})", name, verdict.holding, verdict.counted,
-          verdict.undecided == 0 ? "" : fmt::format(", {} undecided", verdict.undecided),
-          elsewhere);
-    case Verdict::kIncomplete:
-      return verdict.counted == 0 && verdict.elsewhere != 0 ? "asked at another scale" : name;
-    default:
-      return name;
-  }
-}
-
-}  // namespace
-
-std::string VerdictText(const Verdict& verdict) {
-  const std::string text = VerdictAlone(verdict);
-  if (verdict.on_stand_in.empty()) return text;
-  return fmt::format("{}, on a stand-in alone ({})", text, verdict.on_stand_in);
 }
 
 std::vector<Verdict> CheckFindings(const ResultSet& results) {

@@ -16,7 +16,7 @@ struct PartVerdict {
   enum Outcome {
     kHolds,
     kDoesNotHold,
-    kCannotTell,  // the spread of the rounds is too large to tell
+    kCannotTell,  // the spread of the rounds, or a figure's grain, is too large to tell
     kHoldsOnce,   // the only round cannot show more
     kFailsOnce,
     kNotMeasured,     // a cell that it names is not finished
@@ -24,7 +24,7 @@ struct PartVerdict {
     kAmbiguous,       // a selection names several cells where one is needed
     kNotAtScale,      // the scale has no cell that it names
     kAskedElsewhere,  // it is checked only at other scales
-    kWithheld,        // a setting of a cell that it names was refused
+    kWithheld,        // a setting was refused, or is not the published one for sure
     kWaits,           // an engine is not in this build
     kUntestable
   };

@@ -10,7 +10,7 @@
   testbed.resultPhases = function (run) {
     var list = [];
     (run.phases || []).forEach(function (phase, i) {
-      if ((phase.kind === 'measure' || phase.kind === 'load') && phase.operations) list.push(i);
+      if ((phase.kind === 'measure' || phase.kind === 'load') && (phase.operations || []).length > 0) list.push(i);
     });
     return list;
   };
@@ -42,7 +42,7 @@
   // Returns the clients of the run, and in how many tasks there were as many in the phase, where it is given.
   testbed.clientsOf = function (run, phase) {
     var tasks = ((phase || {}).tasks || []).length;
-    return run.threads + (run.threads === 1 ? ' client' : ' clients') + (tasks > 1 ? ' in each of ' + tasks + ' tasks' : '');
+    return testbed.counted(String(run.threads), 'client') + (tasks > 1 ? ' in each of ' + tasks + ' tasks' : '');
   };
 
   // Returns which of several loads and runs of a document this run is, as the tables of the report name it: " load 2 #3".
@@ -73,14 +73,14 @@
     });
     if (rates.length < 2) return '';
     var n = Object.keys(loads).length, of = n > 1 ? n + ' loads' : rates.length + ' runs';
-    return phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.short(testbed.sum(rates) / rates.length) + ' operations a second, the mean of ' + of +
+    return phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.counted(testbed.short(testbed.sum(rates) / rates.length), 'operation') + ' a second, the mean of ' + of +
         ', which had ' + testbed.short(Math.min.apply(null, rates)) + ' to ' + testbed.short(Math.max.apply(null, rates)) + '. What follows is of the first of them.';
   }
 
   // Returns the sentence on the rate and latency that the clients saw.
   function rateSentence(run, phase) {
     var one = phase.operations.length === 1 ? phase.operations[0] : null;
-    var text = phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.short(testbed.reached(phase)) + ' operations a second';
+    var text = phase.name + ' with ' + testbed.clientsOf(run, phase) + ': ' + testbed.counted(testbed.short(testbed.reached(phase)), 'operation') + ' a second';
     if (phase.target_rate > 0) text += ', of ' + testbed.short(phase.target_rate) + ' asked for';
     if (one) return text + '; ' + (testbed.isOpen(phase) ? 'from the intended start ' : '') + spans(one) + '.';
     return text + '; of it ' + phase.operations.map(function (op) {
@@ -110,7 +110,7 @@
     if (engine.block_requests > 0) {
       parts.push('the engine\u2019s cache answered ' + testbed.percent(engine.block_hits / engine.block_requests) + ' of its block requests');
     }
-    parts.push('the device read ' + testbed.short(own.reads / phase.count) + ' times and ' + testbed.bytes(own.read_bytes / phase.count) + ' for each operation');
+    parts.push('the device read ' + testbed.counted(testbed.short(own.reads / phase.count), 'time') + ' and ' + testbed.bytes(own.read_bytes / phase.count) + ' for each operation');
     return sentence(parts);
   }
 
@@ -118,7 +118,7 @@
     var account = phase.account || {}, device = testbed.own(account);
     if (!device || !(phase.user_bytes_written > 0)) return '';
     var flows = testbed.flows(account, 'write'), own = device.write_bytes;
-    var text = 'For each byte of keys and values the device wrote ' + testbed.short(own / phase.user_bytes_written) + ' bytes';
+    var text = 'For each byte of keys and values the device wrote ' + testbed.counted(testbed.short(own / phase.user_bytes_written), 'byte');
     var most = flows.causes.slice().sort(function (a, b) { return b.kernel - a.kernel; })[0];
     if (most && most.kernel > 0 && own > 0) text += ', ' + testbed.percent(most.kernel / own) + ' of them by ' + most.name;
     return text + '.';
@@ -128,6 +128,13 @@
     var text = parts.join('; ');
     return text.charAt(0).toUpperCase() + text.slice(1) + '.';
   }
+
+  // Returns the reads and the writes by which an account is off: "2 reads (8,192 bytes)".
+  testbed.closureParts = function (closure) {
+    return ['read', 'write'].map(function (way) {
+      return testbed.counted(testbed.count(closure[way + 's']), way) + ' (' + testbed.counted(testbed.count(closure[way + '_bytes']), 'byte') + ')';
+    });
+  };
 
   // Returns the sentences on how far the result can be trusted: [{text, alarm}].
   testbed.confidence = function (document, run, phase) {
@@ -143,7 +150,7 @@
     if (stalls.length > 0) {
       var longest = stalls.slice().sort(function (a, b) { return (b.to - b.from) - (a.to - a.from); })[0];
       says.push({text: (stalls.length === 1 ? 'One stall, from second ' : stalls.length + ' stalls, the longest from second ') + testbed.short(longest.from) + ' to ' +
-                       testbed.short(longest.to) + ': ' + (longest.rate === null ? '' : testbed.short(longest.rate) + ' operations a second, ') + 'the slowest operation ' + testbed.time(longest.worst) + '.', alarm: true});
+                       testbed.short(longest.to) + ': ' + (longest.rate === null ? '' : testbed.counted(testbed.short(longest.rate), 'operation') + ' a second, ') + 'the slowest operation ' + testbed.time(longest.worst) + '.', alarm: true});
     }
     var steady = phase.steady || {};
     if (steady.rate === true) says.push({text: 'The rate had settled.'});
@@ -151,8 +158,7 @@
     if (closure) {
       var off = Math.abs(closure.reads) + Math.abs(closure.writes) + Math.abs(closure.read_bytes) + Math.abs(closure.write_bytes);
       says.push({text: off === 0 ? 'The account closes: all threads together caused what the device counted, to the request and the byte.'
-                                 : 'The account is off by ' + testbed.count(closure.reads) + ' reads (' + testbed.count(closure.read_bytes) + ' bytes) and ' +
-                                   testbed.count(closure.writes) + ' writes (' + testbed.count(closure.write_bytes) + ' bytes).', alarm: off !== 0});
+                                 : 'The account is off by ' + testbed.closureParts(closure).join(' and ') + '.', alarm: off !== 0});
     }
     var grade = phase.grade || (run.accounting || {}).grade;
     if (grade) {
@@ -175,6 +181,36 @@
   testbed.answers = function (document, run, phase) {
     return foundSentences(run, phase).concat([meanSentence(document, run, phase), rateSentence(run, phase), readSentence(phase), writeSentence(phase)])
         .filter(function (s) { return s !== ''; });
+  };
+
+  // Returns the sentence on the best figure of a table, which has a mark; '' without one.
+  function bestSentence(table) {
+    var best = null, alike = 0;
+    table.rows.forEach(function (row) {
+      row.figures.forEach(function (figure, i) {
+        if (figure.mark === 'best') best = {row: row.name, column: table.columns[i + 1], figure: figure};
+        if (figure.mark === '~') ++alike;
+      });
+    });
+    if (!best) return '';
+    var value = testbed.short(best.figure.mean) + (best.figure.n > 1 && best.figure.half_width > 0 ? ' ± ' + testbed.short(best.figure.half_width) : '');
+    var told = best.figure.n < 2 ? 'one round cannot tell it from the others'
+        : alike > 0 ? testbed.counted(testbed.count(alike), 'other figure') + ' cannot be told from it' : 'all others are worse for sure';
+    return table.title + ': ' + best.row + ', ' + best.column + ' is the best: ' + value + '; ' + told + '.';
+  }
+
+  // Returns the sentences that answer the question of an experiment without findings, such as a sweep: the best figure of
+  // each table that marks one; of a single cell its first figures.
+  testbed.experimentAnswers = function (experiment) {
+    var says = experiment.tables.map(bestSentence).filter(function (s) { return s !== ''; });
+    var cells = experiment.cells.filter(function (cell) { return cell; });
+    if (says.length > 0 || cells.length !== 1) return says;
+    var figures = [];
+    experiment.metrics.forEach(function (metric, i) {
+      var figure = cells[0].figures[i];
+      if (figure) figures.push(metric.name.replace(/_/g, ' ') + ' ' + testbed.short(figure[0]) + (metric.unit ? ' ' + metric.unit : ''));
+    });
+    return figures.length > 0 ? [cells[0].name + ': ' + figures.slice(0, 4).join(', ') + '.'] : [];
   };
 
   function quoted(word) { return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : "'" + word.replace(/'/g, "'\\''") + "'"; }

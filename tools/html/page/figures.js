@@ -23,6 +23,12 @@ var testbed = {};
     return (n < 0 ? '−' : '') + digits.replace(/\B(?=(\d{3})+$)/g, ',');
   }
 
+  // Returns a number, as it is shown, with its noun: "1 row", "1,200 rows". Only a plural that does not end in "s" alone
+  // is given. The program's own sentences have WithNoun (tools/output/table.h) for this.
+  function counted(shown, noun, plural) {
+    return shown + ' ' + (/^[−-]?1$/.test(shown) ? noun : plural || noun + 's');
+  }
+
   function scaled(x, units, base) {
     if (x === null || x === undefined || !isFinite(x)) return '–';
     var i = 0;
@@ -96,6 +102,7 @@ var testbed = {};
 
   testbed.short = short;
   testbed.count = count;
+  testbed.counted = counted;
   testbed.bytes = bytes;
   testbed.decimalBytes = decimalBytes;
   testbed.time = time;

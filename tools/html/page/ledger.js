@@ -5,7 +5,7 @@
 
   var sum = testbed.sum;
   var kindNames = {
-    'data': 'data files', 'log': 'log files', 'doublewrite': 'doublewrite file', 'temp': 'temporary files',
+    'data': 'data files', 'log': 'log files', 'binlog': 'binary log files', 'doublewrite': 'doublewrite file', 'temp': 'temporary files',
     'meta': 'metadata files', 'other-file': 'other files', 'fs-journal': 'file system journal',
     'fs-metadata': 'file system metadata'
   };
@@ -83,7 +83,7 @@
     var account = phase.account || {}, causes = account.causes || [], engine = account.engine || {};
     var levels = [], calls = way + 's', reads = way === 'read';
     if (reads) {
-      levels.push(level('operations', phase.count, null, testbed.count(phase.rows_read) + ' rows read', '/count'));
+      levels.push(level('operations', phase.count, null, testbed.counted(testbed.count(phase.rows_read), 'row') + ' read', '/count'));
       if (engine.block_requests !== undefined) {
         var each = blockBytes(account), hit = engine.block_hits / engine.block_requests;
         levels.push(level('engine asks its cache', engine.block_requests, each > 0 ? engine.block_requests * each : null,
@@ -96,7 +96,7 @@
     if (files.length > 0) {
       levels.push(level('file calls', sum(files, function (c) { return c.file[calls]; }),
                         sum(files, function (c) { return bytesOf(c.file, way); }),
-                        reads ? '' : testbed.count(sum(files, function (c) { return c.file.syncs; })) + ' syncs'));
+                        reads ? '' : testbed.counted(testbed.count(sum(files, function (c) { return c.file.syncs; })), 'sync')));
     }
     var kernels = causes.filter(function (cause) { return cause.kernel; });
     if (kernels.length > 0) {
@@ -106,7 +106,7 @@
       levels.push(level('kernel requests', sum(parts, function (k) { return k[calls]; }),
                         sum(parts, function (k) { return bytesOf(k, way); }),
                         reads ? (ahead > 0 ? testbed.count(ahead) + ' by readahead' : '')
-                              : testbed.count(sum(parts, function (k) { return k.flushes; })) + ' flushes'));
+                              : testbed.counted(testbed.count(sum(parts, function (k) { return k.flushes; })), 'flush', 'flushes')));
     }
     return levels.concat(deviceLevels(account, way));
   };
@@ -125,6 +125,9 @@
     aside.forEach(function (one) { one.aside = true; });
     return [level('device, of this run', own[calls], bytesOf(own, way), '', '/account/own/' + calls)].concat(aside);
   }
+
+  // The node of the engine. Its name may be that of another node.
+  var theEngine = 'the engine';
 
   function Graph() {
     this.nodes = [];
@@ -178,13 +181,13 @@
   // bytes that the clients wrote, the engine, and the work that it did.
   function linkEngine(graph, phase, engineName, causes, moved, write) {
     var account = phase.account || {}, engine = account.engine || {};
-    graph.node(engineName, 1, write ? engineName : engineName + ' cache');
+    graph.node(theEngine, 1, write ? engineName : engineName + ' cache');
     if (write) {
       if (phase.user_bytes_written > 0) {
-        graph.link(graph.node('user', 0, 'keys and values'), engineName, phase.user_bytes_written, 'user', 'written by the clients');
+        graph.link(graph.node('user', 0, 'keys and values'), theEngine, phase.user_bytes_written, 'user', 'written by the clients');
       }
       causes.forEach(function (c) {
-        if (moved[c.name] > 0) graph.link(engineName, graph.node('work ' + c.name, 2, c.name), moved[c.name], c.name, 'caused by ' + c.name);
+        if (moved[c.name] > 0) graph.link(theEngine, graph.node('work ' + c.name, 2, c.name), moved[c.name], c.name, 'caused by ' + c.name);
       });
       return;
     }
@@ -195,9 +198,9 @@
       if (!(moved[c.name] > 0)) return;
       graph.node('work ' + c.name, 0, c.name);
       if (c.ground !== 'foreground') return;
-      graph.link('work ' + c.name, engineName, moved[c.name] * (1 + hits / missed), c.name, 'blocks that it asked the engine\u2019s cache for');
+      graph.link('work ' + c.name, theEngine, moved[c.name] * (1 + hits / missed), c.name, 'blocks that it asked the engine\u2019s cache for');
     });
-    if (hits > 0 && missed > 0) graph.link(engineName, graph.node('engine hits', 2, 'hits'), hits, 'hit', 'answered by the engine\u2019s cache');
+    if (hits > 0 && missed > 0) graph.link(theEngine, graph.node('engine hits', 2, 'hits'), hits, 'hit', 'answered by the engine\u2019s cache');
   }
 
   // Returns the picture of a phase in one way: {nodes: [{name, depth, label}], links: [{source, target, value, work}]}.
@@ -218,7 +221,7 @@
       graph.link(kernelNode(kind), graph.node('device', fileAt + 2, 'device'), bytes, work, says);
     }
     causes.forEach(function (c) {
-      var source = write || c.ground !== 'foreground' ? 'work ' + c.name : engineName;
+      var source = write || c.ground !== 'foreground' ? 'work ' + c.name : theEngine;
       Object.keys(c.fileByKind).forEach(function (kind) {
         graph.link(source, graph.node('file ' + kind, fileAt, testbed.kindName(kind)), c.fileByKind[kind], c.name, 'file calls of ' + c.name);
       });

@@ -54,22 +54,42 @@
     }
   };
 
+  // Returns whether the name is a key of the object itself: a workload or an engine may be called "constructor".
+  function has(object, name) { return Object.prototype.hasOwnProperty.call(object, name); }
+
   function hash(text) {
     var h = 0;
     for (var i = 0; i < text.length; ++i) h = (h * 31 + text.charCodeAt(i)) % 65521;
     return h;
   }
 
-  // Returns {color, dash, symbol} of an engine.
+  // Returns {color, dash, symbol} of an engine. A release of one, such as rocksdb@10.4.2, has its engine's.
   testbed.engineLook = function (name, theme) {
-    var look = Object.prototype.hasOwnProperty.call(engines, name) ? engines[name] : others[hash(name) % others.length];
+    var engine = String(name).replace(/[@:].*$/, '');
+    var look = has(engines, engine) ? engines[engine] : others[hash(name) % others.length];
     return {color: look[theme.name], dash: look.dash, symbol: look.symbol};
   };
 
-  // Returns {color, dash, symbol} of the i-th of several things that are no engines.
+  // Returns {color, dash, symbol} of the i-th of several things that are no engines. Colours come again after seven, with
+  // another dash and another symbol.
   testbed.look = function (i, theme) {
-    var look = sequence[i % sequence.length];
-    return {color: look[theme.name], dash: look.dash, symbol: look.symbol};
+    var round = Math.floor(i / sequence.length), look = sequence[i % sequence.length], dashes = ['solid', 'dashed', 'dotted'];
+    return {color: look[theme.name], dash: dashes[(dashes.indexOf(look.dash) + round) % dashes.length],
+            symbol: sequence[(i + round) % sequence.length].symbol};
+  };
+
+  // Returns the looks of the engines of one plot, in the order of their names. Releases of one engine have the same look,
+  // and engines that are not named above may have; in a plot each has one of its own.
+  testbed.engineLooks = function (names, theme) {
+    var taken = {}, known = names.map(function (name) { return has(engines, name); });
+    function sign(look) { return look.color + look.dash + look.symbol; }
+    names.forEach(function (name, i) { if (known[i]) taken[sign(testbed.engineLook(name, theme))] = true; });
+    return names.map(function (name, i) {
+      var look = testbed.engineLook(name, theme);
+      for (var next = 0; !known[i] && taken[sign(look)]; ++next) look = testbed.look(next, theme);
+      taken[sign(look)] = true;
+      return look;
+    });
   };
 
   // Returns looks for these kinds of work, by name: background work has its own colours, operations
@@ -77,10 +97,10 @@
   testbed.workLooks = function (names, theme) {
     var looks = {}, next = 0, order = [0, 3, 6, 1, 5, 2, 4];
     names.forEach(function (name) {
-      if (Object.prototype.hasOwnProperty.call(work, name)) looks[name] = testbed.look(work[name], theme);
+      if (has(work, name)) looks[name] = testbed.look(work[name], theme);
     });
     names.forEach(function (name) {
-      if (!looks[name]) looks[name] = testbed.look(order[next++ % order.length], theme);
+      if (!has(looks, name)) looks[name] = testbed.look(order[next++ % order.length], theme);
     });
     return looks;
   };

@@ -2,9 +2,19 @@
 (function (testbed) {
   'use strict';
 
+  // Returns the name of a file for these words. A name that would be too long has its longest words cut, so that each
+  // plot keeps the word that says what it shows.
   function fileName(words) {
-    return words.map(function (word) { return String(word).replace(/[^A-Za-z0-9.]+/g, '-').replace(/^[-.]+|-+$/g, ''); })
-        .filter(function (word) { return word !== ''; }).join('_').substr(0, 120) || 'plot';
+    var most = 120, least = 8, parts = words.map(function (word) {
+      return String(word).replace(/[^A-Za-z0-9.]+/g, '-').replace(/^[-.]+|-+$/g, '');
+    }).filter(function (word) { return word !== ''; });
+    function longest(best, part, i) { return part.length > parts[best].length ? i : best; }
+    for (var over; (over = parts.join('_').length - most) > 0;) {
+      var at = parts.reduce(longest, 0);
+      if (parts[at].length <= least) break;
+      parts[at] = parts[at].substr(0, Math.max(least, parts[at].length - over));
+    }
+    return parts.join('_') || 'plot';
   }
 
   function sourceName(source) { return String(source).replace(/^.*\//, '').replace(/\.json$/, ''); }

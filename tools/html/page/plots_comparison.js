@@ -107,7 +107,8 @@
   // member.
   function looks(group, theme) {
     var seen = {}, unlike = group.members.every(function (m) { var first = !seen['$' + m.engine]; seen['$' + m.engine] = true; return first; });
-    return group.members.map(function (m, i) { return unlike ? testbed.engineLook(m.engine, theme) : testbed.look(i, theme); });
+    if (unlike) return testbed.engineLooks(group.members.map(function (m) { return m.engine; }), theme);
+    return group.members.map(function (m, i) { return testbed.look(i, theme); });
   }
 
   // Returns the name of a member in a plot, which shows one run alone.

@@ -126,9 +126,12 @@
     var option = testbed.basePlot(theme), logY = wide(all);
     function point(p, value) { return category ? [p.label, value] : [p.x, value]; }
     option.series = [];
+    var ofEngines = experiment.axes.some(function (axis, a) { return axis.name === 'engine' && choice.fixed[a] === -1; }) &&
+        curves.every(function (curve) { return curve.name === curve.engine; });
+    var looks = ofEngines ? testbed.engineLooks(curves.map(function (curve) { return curve.engine; }), theme)
+                          : curves.map(function (curve, i) { return testbed.look(i, theme); });
     curves.forEach(function (curve, i) {
-      var byEngine = experiment.axes.some(function (axis, a) { return axis.name === 'engine' && choice.fixed[a] === -1; });
-      var look = byEngine && curve.name === curve.engine ? testbed.engineLook(curve.engine, theme) : testbed.look(i, theme);
+      var look = looks[i];
       var of = function (f) { return curve.points.map(function (p) { return point(p, f(p)); }); };
       if (!logY) option.series = option.series.concat(bands(theme, curve, look, of));
       option.series.push({

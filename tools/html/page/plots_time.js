@@ -10,7 +10,7 @@
   // Returns operations per second of each interval; null for one too short for a rate.
   testbed.rates = function (series, counts) {
     var lengths = testbed.intervals(series);
-    return (counts || series.operations).map(function (n, i) {
+    return (counts || series.operations || []).map(function (n, i) {
       return lengths[i] < 0.3 && lengths.length > 1 ? null : n / lengths[i];
     });
   };
@@ -55,13 +55,21 @@
     return one;
   }
 
-  // Shades the stalls in each of the panels.
+  // Returns the stalls that are shaded, from the left: all of them, or the longest of very many.
+  function shadedStalls(stalls) {
+    var most = 400;
+    return stalls.slice().sort(function (a, b) { return (b.to - b.from) - (a.to - a.from) || a.from - b.from; }).slice(0, most)
+        .sort(function (a, b) { return a.from - b.from; });
+  }
+
+  // Shades the stalls in each of the panels. Of many the longest alone has a label.
   function stallMarks(theme, stalls, labelled) {
+    var longest = stalls.reduce(function (best, stall) { return stall.to - stall.from > best.to - best.from ? stall : best; }, stalls[0]);
     return {
       silent: true, itemStyle: {color: theme.band},
       label: {show: labelled, position: 'insideTop', color: theme.alarm, fontSize: 11, fontFamily: theme.font},
-      data: stalls.slice(0, 40).map(function (stall, i) {
-        var text = i > 0 && stalls.length > 6 ? '' : 'stall ' + testbed.short(stall.from) + '–' + testbed.short(stall.to) + ' s';
+      data: shadedStalls(stalls).map(function (stall) {
+        var text = stall !== longest && stalls.length > 6 ? '' : 'stall ' + testbed.short(stall.from) + '–' + testbed.short(stall.to) + ' s';
         return [{xAxis: stall.from, name: text}, {xAxis: stall.to}];
       })
     };
@@ -80,7 +88,7 @@
     var all = testbed.sum(rows, function (row) { return row.all; });
     rows = rows.filter(function (row) { return row.all > all / 1000; }).sort(function (a, b) { return b.all - a.all; }).slice(0, 6);
     if ((series.limit_hits || []).some(function (n) { return n > 0; })) {
-      rows.push({name: 'memory reclaim', values: series.limit_hits, text: function (v) { return testbed.count(v) + ' times at the limit'; }});
+      rows.push({name: 'memory reclaim', values: series.limit_hits, text: function (v) { return testbed.counted(testbed.count(v), 'time') + ' at the limit'; }});
     }
     return rows;
   }
@@ -146,11 +154,13 @@
       });
     }
     list.push({title: 'operations per second', height: 150, lines: rates, format: testbed.axis, from: 0});
-    list.push({title: open ? 'latency from the actual start' : 'latency', height: 150, log: true, format: testbed.time, lines: [
-      ['median', positive(series.p50_us), look(2)], ['99 %', positive(series.p99_us), look(4)],
-      ['slowest', positive(series.max_us), look(1)]
-    ]});
-    if (series.device_read_bytes) {
+    var latencies = [['median', 'p50_us', 2], ['99 %', 'p99_us', 4], ['slowest', 'max_us', 1]].filter(function (one) { return series[one[1]]; });
+    if (latencies.length > 0) {
+      list.push({title: open ? 'latency from the actual start' : 'latency', height: 150, log: true, format: testbed.time, lines: latencies.map(function (one) {
+        return [one[0], positive(series[one[1]]), look(one[2])];
+      })});
+    }
+    if (series.device_read_bytes && series.device_write_bytes) {
       list.push({title: 'device, bytes per second', height: 100, format: testbed.decimalBytes, from: 0, lines: [
         ['device reads', series.device_read_bytes.map(function (b, i) { return b / lengths[i]; }), look(0)],
         ['device writes', series.device_write_bytes.map(function (b, i) { return b / lengths[i]; }), look(1)]
@@ -234,8 +244,8 @@
   testbed.memoryPlot = function (phase, theme, width) {
     var series = phase.series, memory = {}, narrow = width < 560;
     if (!series || !series.page_cache_bytes || series.end_seconds.length < 2) return null;
-    memoryParts.forEach(function (part) { memory[part[1]] = series[part[0]]; });
-    var order = memoryParts.map(function (part) { return part[1]; });
+    var known = memoryParts.filter(function (part) { return series[part[0]]; }), order = known.map(function (part) { return part[1]; });
+    known.forEach(function (part) { memory[part[1]] = series[part[0]]; });
     var option = testbed.basePlot(theme), limit = (phase.memory || {}).limit;
     option.grid = [grid(40, 200, narrow)];
     option.xAxis = testbed.plotAxis(theme, {type: 'value', min: 0, max: 'dataMax', splitLine: {show: false}, name: 'seconds',

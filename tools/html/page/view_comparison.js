@@ -59,7 +59,7 @@
     return others.map((other) => {
       const ratio = rateOf(other) / rateOf(base);
       const says = ratio >= 1 ? `${short(ratio)} times the rate` : `${percent(1 - ratio)} less`;
-      return h('p', {class: 'answer'}, `${line(group.title)}: ${line(fullName(other))} did ${short(rateOf(other))} operations a second, ${line(fullName(base))} ${short(rateOf(base))}: ${says}.`);
+      return h('p', {class: 'answer'}, `${line(group.title)}: ${line(fullName(other))} did ${testbed.counted(short(rateOf(other)), 'operation')} a second, ${line(fullName(base))} ${short(rateOf(base))}: ${says}.`);
     });
   }
 
@@ -93,12 +93,14 @@
     const groups = testbed.comparisonGroups(entries);
     if (groups.length === 0) return null;
     const different = differences(entries);
-    const heads = ['result', 'per second', 'ratio', '99 %', 'ratio', 'device reads / operation', 'ratio', 'device writes / operation', 'ratio', 'other programs'];
+    // The percentile is of a single kind of operations, and the other columns are of the phase.
+    const tail = (group) => group.members.some((member) => member.phase.operations.length > 1) ? '99 % of the first operation' : '99 %';
+    const heads = (group) => ['result', 'per second', 'ratio', tail(group), 'ratio', 'device reads / operation', 'ratio', 'device writes / operation', 'ratio', 'other programs'];
     return h('section', {class: 'result', id: 'comparison'}, h('h2', {}, 'Side by side'),
              different.length > 0 ? h('p', {class: 'settings'}, 'They differ in ' + different.map((one) => one.name).join(', ') + '.') : h('p', {class: 'settings'}, 'They have the same options.'),
              testbed.notCompared(entries, groups).map((says) => h('p', {class: 'note'}, line(says))), answer(groups, compared), figures(compared),
              groups.map((group) => h('section', {}, h('h3', {}, line(group.title)),
-               table(line(group.title), heads, group.members.map((member, i) => row(group, i))),
+               table(line(group.title), heads(group), group.members.map((member, i) => row(group, i))),
                plot('Rate over time', null, (theme, width) => testbed.ratesPlot(group, theme, width)),
                plot('Latency by percentile', 'Of the first operation of each.', (theme, width) => testbed.latencyPlot(testbed.groupCurves(group, theme), theme, width)))));
   }

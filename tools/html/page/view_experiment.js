@@ -2,7 +2,7 @@
 (function (testbed) {
   'use strict';
 
-  const {h, table, fold, lazyFold, plot, count, short, line} = testbed;
+  const {h, table, fold, lazyFold, plot, count, counted, short, line} = testbed;
 
   // The sign before each verdict or outcome. The words differ as well, so the sign is never the only difference.
   const signs = [[/^(reproduced|holds)/, '✓', 'yes'], [/^in part/, '◐', 'part'], [/^(not reproduced|does not hold)/, '✗', 'no'], [/./, '·', 'open']];
@@ -46,6 +46,16 @@
              termsOf(f), (f.mechanisms || []).map((m) => h('p', {}, 'Why: ', line(m))));
   }
 
+  // Returns the answer: the sentence that counts the verdicts, or of an experiment without findings its best figures, and
+  // of `testbed advise` its advice.
+  function answer(experiment) {
+    if (experiment.findings.length > 0) return h('p', {class: 'answer'}, summary(experiment));
+    const [advice, ...lines] = (experiment.advice || '').trim().split('\n');
+    const says = [advice, ...testbed.experimentAnswers(experiment)].filter((s) => s);
+    if (says.length === 0) return h('p', {class: 'answer'}, 'This experiment has no findings to judge.');
+    return [says.map((s, i) => h('p', {class: i === 0 ? 'answer' : null}, line(s))), lines.length > 0 ? fold('The advice in full', h('pre', {class: 'command'}, lines.join('\n'))) : null];
+  }
+
   // Returns the sentence that counts the verdicts.
   function summary(experiment) {
     const counts = new Map();
@@ -53,8 +63,7 @@
       const kind = f.verdict.replace(/ as far.*| \(.*|;.*/, '').replace(/^no verdict from one round.*/, 'without a verdict, because one round cannot give one');
       counts.set(kind, (counts.get(kind) || 0) + 1);
     }
-    if (counts.size === 0) return 'This experiment has no findings to judge.';
-    return `Of ${count(experiment.findings.length)} findings: ` + [...counts].map(([kind, n]) => `${n} ${kind}`).join(', ') + '.';
+    return `Of ${counted(count(experiment.findings.length), 'finding')}: ` + [...counts].map(([kind, n]) => `${n} ${kind}`).join(', ') + '.';
   }
 
   function cellLink(e, i, text) {
@@ -148,16 +157,16 @@
 
   function cellList(experiment, e) {
     const measured = experiment.cells.filter((cell) => cell).length;
-    return lazyFold(`All ${count(measured)} cells`, () => h('ul', {class: 'cells'}, experiment.cells.map((cell, i) => cell && h('li', {}, cellLink(e, i, line(cell.name))))));
+    return lazyFold(measured === 1 ? 'Its cell' : `All ${count(measured)} cells`, () => h('ul', {class: 'cells'}, experiment.cells.map((cell, i) => cell && h('li', {}, cellLink(e, i, line(cell.name))))));
   }
 
   function experimentView(experiment, e) {
-    const facts = [`scale ${experiment.scale}`, experiment.set, `${count(experiment.finished_runs)} of ${count(experiment.planned_runs)} cells`,
+    const facts = [experiment.scale ? `scale ${experiment.scale}` : '', experiment.set, `${count(experiment.finished_runs)} of ${counted(count(experiment.planned_runs), 'cell')}`,
                    experiment.rounds > 1 ? `${experiment.rounds} rounds; ± is half of the 95 % interval of their mean` : 'one round',
                    Object.entries(experiment.grades).map(([grade, n]) => `${n} of grade ${grade}`).join(', ')];
     return h('section', {class: 'result experiment', id: `experiment-${e}`},
              h('h2', {}, line(experiment.title)), h('p', {class: 'settings'}, facts.filter((f) => f).map(line).join(' · ')),
-             h('div', {class: 'answers'}, h('p', {class: 'answer'}, summary(experiment)), experiment.about ? h('p', {}, line(experiment.about)) : null,
+             h('div', {class: 'answers'}, answer(experiment), experiment.about ? h('p', {}, line(experiment.about)) : null,
                experiment.source ? h('p', {class: 'note'}, 'Published: ' + line(experiment.source)) : null),
              experiment.confidence.length > 0 ? h('ul', {class: 'confidence'}, experiment.confidence.map((c) => h('li', {class: c.alarm ? 'alarm' : null}, line(c.text)))) : null,
              experiment.findings.length > 0 ? h('section', {}, h('h3', {}, 'Findings'), experiment.findings.map(finding)) : null,

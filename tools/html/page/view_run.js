@@ -2,7 +2,7 @@
 (function (testbed) {
   'use strict';
 
-  const {h, figure, derived, table, fold, plot, count, short, bytes, time, percent, line} = testbed;
+  const {h, figure, derived, table, fold, plot, count, counted, short, bytes, time, percent, line} = testbed;
 
   function pointer(run, phase, rest) { return `/runs/${run}/phases/${phase}${rest}`; }
 
@@ -22,19 +22,25 @@
     const share = o.ram > 0 ? `cache ${bytes(o.cache_size)} of ${bytes(o.ram)}` : `cache ${bytes(o.cache_size)}`;
     const size = document.data ? document.data.key_bytes + document.data.value_bytes : null;
     return [`io ${o.io}`, `page ${bytes(o.page_size)}`, share, `durability ${o.durability}`, `compression ${o.compression}`,
-            size ? `${count(document.data.rows)} rows, ${bytes(size)}` : ''].filter((s) => s).map(line).join(' · ');
+            size ? `${counted(count(document.data.rows), 'row')}, ${bytes(size)}` : ''].filter((s) => s).map(line).join(' · ');
   }
 
-  // Returns what `make` returns for each phase with results and each of its operations: a row, or null.
-  function operationRows(entry, make) {
+  // Returns the rows that `ofOperation` makes of each operation of each phase with results; null makes no row. A phase of
+  // several operations has a row before theirs, which `ofPhase` makes: figures of the phase as a whole, such as its CPU, are
+  // of no operation alone.
+  function operationRows(entry, ofPhase, ofOperation) {
     return entry.document.runs.flatMap((run, r) => testbed.resultPhases(run).flatMap((p) => {
-      const phase = run.phases[p];
-      return phase.operations.map((op, o) => {
-        const name = phase.operations.length > 1 || op.name !== phase.name ? `${phase.name}: ${op.name}` : phase.name;
-        return make({r, p, o, phase, op, name: line(name + testbed.whichRun(run)), at: (rest) => pointer(r, p, `/operations/${o}${rest}`)});
-      });
+      const phase = run.phases[p], several = phase.operations.length > 1, named = (name) => line(name + testbed.whichRun(run));
+      const whole = several ? [ofPhase({r, p, phase, name: named(`${phase.name}: all operations`), at: (rest) => pointer(r, p, rest)})] : [];
+      return whole.concat(phase.operations.map((op, o) => {
+        const name = several || op.name !== phase.name ? `${phase.name}: ${op.name}` : phase.name;
+        return ofOperation({r, p, phase, op, several, name: named(name), at: (rest) => pointer(r, p, `/operations/${o}${rest}`)});
+      }));
     })).filter((row) => row);
   }
+
+  // Returns cells without a figure, of columns that are another row's.
+  function blanks(n) { return Array.from({length: n}, () => h('td')); }
 
   // Returns the number of clients in the phase of the row, which several tasks may have had together.
   function clientsCell(entry, {r, p, phase}) {
@@ -46,31 +52,35 @@
                                                                                        : derived('–', 'fewer than ten operations took longer'));
   }
 
-  // Returns the table of operations, with a row for each phase and operation. A click in its first column chooses the
-  // phase that is shown.
+  // Returns the table of operations. A click in its first column chooses the phase that is shown.
   function operationsTable(entry, choose) {
-    const rows = operationRows(entry, (row) => {
-      const {r, p, o, at} = row;
-      const label = o === 0 ? h('button', {type: 'button', class: 'choose', 'data-run': r, 'data-phase': p,
-                                           'aria-pressed': 'false', onclick: () => choose(r, p)}, row.name)
-                            : row.name;
-      return h('tr', {'data-row': `${r}/${p}`}, h('th', {scope: 'row'}, label),
-               clientsCell(entry, row), figure(entry, at('/count'), count), figure(entry, at('/rate'), short),
-               latencyCells(entry, row, 'latency_us'), o === 0 ? cpuCell(row.phase) : h('td'));
-    });
+    const choice = ({r, p, name}) => h('button', {type: 'button', class: 'choose', 'data-run': r, 'data-phase': p, 'aria-pressed': 'false',
+                                                  onclick: () => choose(r, p)}, name);
+    const make = (row, label, latencies, cpu) =>
+      h('tr', {'data-row': `${row.r}/${row.p}`}, h('th', {scope: 'row'}, label), clientsCell(entry, row), figure(entry, row.at('/count'), count),
+        figure(entry, row.at('/rate'), short), latencies, cpu);
+    const rows = operationRows(entry, (row) => make(row, choice(row), blanks(5), cpuCell(row.phase)), (row) =>
+      make(row, row.several ? row.name : choice(row), latencyCells(entry, row, 'latency_us'), row.several ? blanks(1) : cpuCell(row.phase)));
     return table('Operations', ['phase', 'clients', 'count', 'per second', 'mean', 'median', '99 %', '99.9 %', 'slowest', 'CPU each'], rows);
   }
 
   // Returns the table of the latencies from the intended start; null when no loop was open.
   function intendedTable(entry) {
     const seconds = (s) => time(s * 1e6);
+    // What the phase was asked for and reached, and how late its operations were.
+    const asked = ({r, p}) => figure(entry, pointer(r, p, '/target_rate'), short);
+    const reached = ({r, p, phase}) => figure(entry, pointer(r, p, phase.clients_rate === undefined ? '/rate' : '/clients_rate'), short);
+    const late = ({r, p}) => [figure(entry, pointer(r, p, '/lateness_us/p50'), time), figure(entry, pointer(r, p, '/lateness_us/p99'), time),
+                              figure(entry, pointer(r, p, '/undone_operations'), count), figure(entry, pointer(r, p, '/backlog_seconds'), seconds)];
+    const make = (row, ...cells) => h('tr', {}, h('th', {scope: 'row'}, row.name), clientsCell(entry, row), cells);
+    const rated = (row) => row.phase.target_rate !== undefined;
     const rows = operationRows(entry, (row) => {
-      const {r, p, phase, op} = row, of = (rest) => pointer(r, p, rest);
-      if (!op.latency_from_intended_us) return null;
-      const reached = phase.target_rate === undefined ? row.at('/rate') : of(phase.clients_rate === undefined ? '/rate' : '/clients_rate');
-      return h('tr', {}, h('th', {scope: 'row'}, row.name), clientsCell(entry, row), figure(entry, of('/target_rate'), short),
-               figure(entry, reached, short), latencyCells(entry, row, 'latency_from_intended_us'), figure(entry, of('/lateness_us/p50'), time),
-               figure(entry, of('/lateness_us/p99'), time), figure(entry, of('/undone_operations'), count), figure(entry, of('/backlog_seconds'), seconds));
+      if (!testbed.isOpen(row.phase)) return null;
+      return make(row, rated(row) ? [asked(row), reached(row)] : blanks(2), blanks(5), late(row));
+    }, (row) => {
+      if (!row.op.latency_from_intended_us) return null;
+      const own = row.several || !rated(row) ? figure(entry, row.at('/rate'), short) : reached(row);
+      return make(row, row.several ? blanks(1) : asked(row), own, latencyCells(entry, row, 'latency_from_intended_us'), row.several ? blanks(4) : late(row));
     });
     if (rows.length === 0) return null;
     const heads = ['phase', 'clients', 'asked for', 'reached', 'mean', 'median', '99 %', '99.9 %', 'slowest', 'late, median', 'late, 99 %', 'not begun', 'backlog'];
@@ -126,8 +136,7 @@
   function closureText(phase) {
     const closure = (phase.account || {}).closure;
     if (!closure) return 'Not known: the kernel\u2019s account was not kept in this run.';
-    return `All threads − device = ${count(closure.reads)} reads (${count(closure.read_bytes)} bytes), ${count(closure.writes)} writes ` +
-        `(${count(closure.write_bytes)} bytes).` + (closure.at_rest === false ? ' The device did not come to rest.' : '');
+    return `All threads − device = ${testbed.closureParts(closure).join(', ')}.` + (closure.at_rest === false ? ' The device did not come to rest.' : '');
   }
 
   function ledger(entry, r, p) {

@@ -102,7 +102,7 @@ class ChildRun {
   uint64_t drawing_ = 0;                 // number of workloads so far that drew their rows
   bool searching_ = false;               // --find-rate, until the phase at the found rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far
-  // Of a run of several tasks: whether MeetLoaded has met the others, the schema of task 0, and the
+  // In a run of several tasks: whether MeetLoaded has met the others, the schema of task 0, and the
   // meetings around the last phase of all tasks.
   bool met_loaded_ = false;
   std::string guest_of_;

@@ -84,13 +84,15 @@ FoundRate ChildRun::FindRate(const std::string& name, WorkloadOptions drawn) {
 }
 
 // Measures the phase that is reported, at the rate that was found, and records the search with it.
-// When the search found no rate, the phase is a closed loop. Before it the workload runs at that
-// rate for --warmup, as before each step. `drawn` are the workload's options.
+// When the search found no rate, the phase is a closed loop. At a rate that is known to miss the
+// limit it lasts --seconds, since the operations of the percentile could take hours there. Before
+// it the workload runs at that rate for --warmup, as before each step. `drawn` are the workload's
+// options.
 void ChildRun::MeasureAtFoundRate(const std::string& name, Workload& workload, PhaseOptions phase,
                                   FoundRate found, WorkloadOptions drawn) {
   phase.rate = found.rate;
   phase.seed = Mix64(phase.seed ^ Mix64(found.steps.size()));  // other arrivals than the search had
-  if (found.rate > 0) {
+  if (found.rate > 0 && found.outcome != FoundRate::Outcome::kLowestMisses) {
     phase.seconds =
         std::max(phase.seconds, SecondsFor(found, found.rate, found.limit.OperationsNeeded()));
   }

@@ -1,6 +1,6 @@
 // The methods of ChildRun for a run whose clients are several processes
-// (tools/run/tasks/task_group.h). All tasks perform the same phases but for the load and the
-// settling, which are task 0's.
+// (tools/run/tasks/task_group.h). All tasks perform the same phases, except that task 0 alone loads
+// and settles.
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +9,9 @@
 #include "device/os/signal_guard.h"
 #include "engines/elsewhere.h"
 #include "tools/run/child/child_run.h"
+#include "tools/run/child/draw_seeds.h"
 #include "tools/run/tasks/task_result.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed {
 namespace {
@@ -28,19 +30,18 @@ bool StopOrLostTask() { return StopOfAnyTask() || TaskIsLost(); }
 void ChildRun::BeginTasks() {
   if (plan_.tasks == nullptr) return;
   plan_.tasks->Begin();
-  // Another seed draws other rows, or the same rows in another order.
-  const auto index = static_cast<uint64_t>(plan_.tasks->index());
-  if (IsGuest()) workload_.seed = Mix64(workload_.seed ^ Mix64(index));
+  workload_.seed = SeedOfTask(workload_.seed, plan_.tasks->index());
 }
 
-// Waits until task 0 has the database open and loaded. All tasks then know which rows it holds, and
-// where each of them inserts others.
+// Waits until task 0 has the database open and loaded. All tasks then know which rows it holds,
+// where each of them inserts others, and the number of the phase that wrote last.
 void ChildRun::MeetLoaded() {
   if (plan_.tasks == nullptr || std::exchange(met_loaded_, true)) return;
   json told;
   if (!IsGuest()) {
     told = {{"schema", SchemaIdIn(options_.engine_name, plan_.engine_dir)},
-            {"population", workload_.population->ToJson()}};
+            {"population", workload_.population->ToJson()},
+            {"writing_phases", workload_.writing_phases->last()}};
   }
   const TaskGroup::Meeting met =
       plan_.tasks->Meet({.where = "the loaded database", .compares_clocks = false}, told,
@@ -50,12 +51,14 @@ void ChildRun::MeetLoaded() {
     throw Error(Error::kRun, "task 0 did not tell which schema of the server it has made");
   }
   workload_.population->FromJson(met.answer.value("population", json()));
+  *workload_.writing_phases = WritingPhases(met.answer.value("writing_phases", uint64_t{0}));
   workload_.population->Divide(static_cast<uint64_t>(plan_.tasks->index()),
                                static_cast<uint64_t>(plan_.tasks->count()));
 }
 
-// Leaves this task its part of the operations, which are those of all tasks, and tells the phase
-// which of the clients that share the rate are its own. The phase ends when a task is lost.
+// Sets the part of this task in the phase. `operations` counts those of all tasks, so it becomes
+// this task's share. The number of the task tells which of the clients that share the rate are its
+// own. The phase ends when a task is lost.
 void ChildRun::TakeShare(PhaseOptions* phase) const {
   if (plan_.tasks == nullptr) return;
   phase->stop = StopOrLostTask;
@@ -85,8 +88,8 @@ void ChildRun::EndTogether(const std::string& name, const PhaseOptions& phase) {
       NoAnswer);
 }
 
-// Makes the phase of task 0 that of all tasks. All tasks learn of the rows that the others have
-// inserted.
+// Merges the phases of all tasks into that of task 0. All tasks learn of the rows that the others
+// have inserted.
 void ChildRun::GatherTasks(PhaseRecord* phase) {
   std::vector<json> told;
   const auto unite = [&told](std::vector<json> all) {
@@ -113,10 +116,15 @@ void ChildRun::GatherTasks(PhaseRecord* phase) {
 }
 
 // Waits until all tasks have come to the end of the run, so that none takes the end of another for
-// its loss.
+// its loss. A stop that comes meanwhile takes nothing from what is known: all phases have ended,
+// and all tasks have told which rows they inserted.
 void ChildRun::MeetAtEnd() {
   if (plan_.tasks == nullptr || stop_()) return;
-  plan_.tasks->Meet({.where = "the end of the run", .compares_clocks = false}, json(), NoAnswer);
+  try {
+    plan_.tasks->Meet({.where = "the end of the run", .compares_clocks = false}, json(), NoAnswer);
+  } catch (const Stopped&) {
+    // The caller asks stop_ once more.
+  }
 }
 
 }  // namespace testbed

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/measure/clock.h"
+
 namespace testbed {
 namespace {
 
@@ -16,8 +18,23 @@ ClockOffset OffsetOf(const std::vector<ClockExchange>& exchanges) {
   const ClockExchange& best = *std::min_element(
       exchanges.begin(), exchanges.end(),
       [](const ClockExchange& a, const ClockExchange& b) { return UnderWay(a) < UnderWay(b); });
-  return {((best.received - best.asked) + (best.answered - best.returned)) / 2,
-          std::max<int64_t>(0, (UnderWay(best) + 1) / 2)};
+  return {.ns = ((best.received - best.asked) + (best.answered - best.returned)) / 2,
+          .error_ns = std::max<int64_t>(0, (UnderWay(best) + 1) / 2)};
+}
+
+int64_t MonotonicNs() { return static_cast<int64_t>(Clock::Monotonic()); }
+
+// A thread may lose its processor between two readings, so the closest of some count.
+int64_t WallAheadOf(const std::function<int64_t()>& now) {
+  constexpr int kReadings = 3;
+  int64_t ahead = 0, least = INT64_MAX;
+  for (int i = 0; i < kReadings; ++i) {
+    const int64_t before = now(), wall = SystemNs(), after = now();
+    if (after - before >= least) continue;
+    least = after - before;
+    ahead = wall - before - least / 2;
+  }
+  return ahead;
 }
 
 }  // namespace testbed

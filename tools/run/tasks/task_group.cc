@@ -19,14 +19,15 @@ using std::chrono::steady_clock;
 
 std::atomic<bool> task_lost{false}, task_stopped{false};
 
-// How often a task says that it lives, and how often its thread looks whether it is to end.
+// The time between two messages of a task that it lives, and the longest time until its thread
+// notices that it should end.
 constexpr std::chrono::seconds kSayAlive(1);
 constexpr int kLookMs = 50;
-// Exchanges of which the fastest tells the offset of a clock.
+// The number of exchanges, of which the fastest tells the offset of a clock.
 constexpr int kExchanges = 16;
 // Time between the last arrival and the start, in which all tasks learn of it.
 constexpr int64_t kToStartNs = 50'000'000, kToStartPerTaskNs = 1'000'000;
-// How long task 0 waits for the others once the run should end.
+// Seconds for which task 0 waits for the others once the run should end.
 constexpr double kStopPatience = 10;
 
 double SecondsSince(steady_clock::time_point begin) {
@@ -85,8 +86,10 @@ void TaskGroup::Watch() {
     for (size_t i = 0; i < links_.size() && !ending_; ++i) {
       if (!open[i]) continue;
       std::vector<TaskLine> lines;
+      const uint64_t received = links_[i]->received();
       open[i] = links_[i]->Read(0, &lines);
-      if (!lines.empty()) heard_[i] = steady_clock::now();
+      // A long line, as of the seconds of a long phase, may be under way for longer than timeout_.
+      if (links_[i]->received() != received) heard_[i] = steady_clock::now();
       try {
         TakeLines(i, std::move(lines));
       } catch (const std::exception&) {
@@ -110,9 +113,12 @@ void TaskGroup::TakeLines(size_t link, std::vector<TaskLine> lines) {
   for (TaskLine& line : lines) {
     if (line.line.contains("alive")) continue;
     if (line.line.contains("ask_time")) {
-      // Whoever asks waits for nothing else, so what comes late here makes its offset uncertain.
+      // The task that asks measures the time until the answer. A delay here makes its offset less
+      // certain.
       const int64_t asked = line.line.value("ask_time", int64_t{0}), received = line.at_ns;
-      links_[link]->SendMade([&] { return json{{"time", {asked, received, now_()}}}; });
+      const int64_t ahead = WallAheadOf(now_);
+      links_[link]->SendMade(
+          [&] { return json{{"time", {asked, received, now_()}}, {"wall_ahead", ahead}}; });
       continue;
     }
     if (line.line.contains("failed")) {
@@ -142,7 +148,7 @@ void TaskGroup::Lose(size_t link, const std::string& why, bool usage) {
   changed_.notify_all();
 }
 
-// Loses a task that has not said why. When the run should end, it has ended for that.
+// Loses a task that has given no reason. When the run should end, that is the reason, and no loss.
 void TaskGroup::LoseSilent(size_t link, const std::string& why) {
   if (!StopOfAnyTask()) return Lose(link, why);
   const LockGuard lock(mutex_);
@@ -176,7 +182,8 @@ void TaskGroup::ThrowIfLost() {
   }
 }
 
-// Throws why the other end takes nothing. What it has said last may still be on its way.
+// Throws the reason for which the other end takes nothing. Waits a little for it, since the last
+// message of that task may still be on its way.
 void TaskGroup::ThrowUnsent(size_t link) {
   constexpr double kToHearSeconds = 2;
   const steady_clock::time_point begin = steady_clock::now();
@@ -198,7 +205,7 @@ void TaskGroup::SendTo(size_t link, const json& line) {
 // Returns the next line of the link. What a task has sent before it was lost is still taken.
 TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point begin,
                          double patience) {
-  // Task 0 may wait for another one as long.
+  // Another task waits longer than task 0, which may itself wait for a third task.
   const double stop_patience = index_ == 0 ? kStopPatience : 2 * kStopPatience;
   bool stops = false;
   steady_clock::time_point stop_began = begin;
@@ -231,6 +238,7 @@ TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point beg
 // Asks the task of the link for its time, several times.
 ClockOffset TaskGroup::Compare(size_t link, const At& at) {
   std::vector<ClockExchange> exchanges;
+  int64_t wall_ahead = 0;  // of the other clock
   for (int i = 0; i < kExchanges; ++i) {
     const bool sent = links_[link]->SendMade([this] { return json{{"ask_time", now_()}}; });
     if (!sent) ThrowUnsent(link);
@@ -242,8 +250,11 @@ ClockOffset TaskGroup::Compare(size_t link, const At& at) {
     if (!whole) BreakWith(link, "did not tell its time at " + at.where);
     exchanges.push_back(
         {times[0].get<int64_t>(), times[1].get<int64_t>(), times[2].get<int64_t>(), answer.at_ns});
+    wall_ahead = answer.line.value("wall_ahead", int64_t{0});
   }
-  return OffsetOf(exchanges);
+  ClockOffset offset = OffsetOf(exchanges);
+  offset.wall_ns = offset.ns + wall_ahead - WallAheadOf(now_);
+  return offset;
 }
 
 TaskGroup::Meeting TaskGroup::Meet(const At& at, const json& told, const Unite& unite) {
@@ -317,7 +328,8 @@ void TaskGroup::EndWith(const json& line) {
 
 void AwaitStart(const TaskGroup::Meeting& met, const TaskGroup::Now& now) {
   constexpr int64_t kNapNs = 10'000'000;
-  constexpr double kMostSeconds = 10;  // whoever sets a clock meanwhile must not stop the run
+  // The clock of a machine that was asleep has stood still, which must not stop the run.
+  constexpr double kMostSeconds = 10;
   const steady_clock::time_point begin = steady_clock::now();
   while (SecondsSince(begin) < kMostSeconds) {
     const int64_t left = met.start_ns - now();

@@ -47,9 +47,9 @@ bool StopOfAnyTask();
 
 class TaskGroup {
  public:
-  using Now = std::function<int64_t()>;  // nanoseconds since the epoch
+  using Now = std::function<int64_t()>;  // a clock that nobody sets (MonotonicNs)
 
-  // What a meeting is. `where` is the same for all tasks.
+  // Names a meeting and says how it is held. `where` is the same for all tasks.
   struct At {
     std::string where;
     bool compares_clocks = true;
@@ -59,14 +59,14 @@ class TaskGroup {
   struct Meeting {
     nlohmann::json answer;
     int64_t start_ns = 0;  // when all tasks go on, by the clock of this host
-    // Of task 0, where clocks are compared: by task, its clock less that of task 0.
+    // By task, its clock less that of task 0. Only task 0 has them, where clocks are compared.
     std::vector<ClockOffset> offsets;
   };
   // Makes the answer of task 0 from what the tasks have told, in their order.
   using Unite = std::function<nlohmann::json(std::vector<nlohmann::json>)>;
 
-  // `hosts` are those of the tasks, in their order. `links` are, of task 0, those to tasks 1, 2,
-  // ..., and of another task the one to task 0.
+  // `hosts` are those of the tasks, in their order. Task 0 gives the `links` to tasks 1, 2, ...;
+  // each of the others gives the one to task 0.
   TaskGroup(int index, std::vector<std::string> hosts, std::vector<std::unique_ptr<TaskLink>> links,
             double timeout, Now now);
   ~TaskGroup();
@@ -133,7 +133,8 @@ class TaskGroup {
   std::vector<Loss> lost_ GUARDED_BY(mutex_);                   // by link
   std::vector<bool> stopped_ GUARDED_BY(mutex_);                // by link: it ended on a stop
   std::string slept_ GUARDED_BY(mutex_);                        // why this task is lost, if it is
-  std::vector<std::chrono::steady_clock::time_point> heard_;    // by link; of the thread alone
+  // By link, when bytes have come last; of the thread alone.
+  std::vector<std::chrono::steady_clock::time_point> heard_;
 };
 
 // Waits until the moment at which the tasks go on, unless one of them is lost or the run should

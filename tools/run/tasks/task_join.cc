@@ -18,7 +18,7 @@
 #include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
 #include "tools/release/build_info.h"
-#include "workloads/measure/clock.h"
+#include "tools/run/tasks/clock_offset.h"
 
 namespace testbed {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 using nlohmann::json;
 using Deadline = std::chrono::steady_clock::time_point;
 
-// How long task 0 waits for the first line of whoever has connected, who may be a stranger.
+// Task 0 waits this long for the first line of a connection, which may be no task's.
 constexpr double kFirstLineSeconds = 5;
 
 std::string ThisHost() {
@@ -43,6 +43,14 @@ json Hello(const TaskOptions& options, const json& plan, const json& given) {
           {"host", ThisHost()},
           {"given", given},
           {"plan", plan}};
+}
+
+// A member of a Hello by which a task asks for the record, and comes again to join.
+constexpr char kAsksRecord[] = "asks_record";
+
+Deadline DeadlineOf(const TaskOptions& options) {
+  return std::chrono::steady_clock::now() +
+         std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
 }
 
 std::string PlaceOf(const TaskOptions& options) { return options.host + ":" + options.port; }
@@ -63,8 +71,8 @@ std::string Missing(const std::vector<std::unique_ptr<TaskLink>>& links) {
   return n > kMost ? fmt::format("{} and {} more", text, n - kMost) : text;
 }
 
-// Returns why whoever says this hello does not belong to the run; empty when he does. `all` is set
-// when no task can go on, as all have been started alike.
+// Returns why the task that sent this hello does not belong to the run; empty when it does. Sets
+// *all when the reason ends the run: it holds for all tasks, which are started alike.
 std::string WhyNotOfRun(const json& hello, const json& own, bool* all) {
   const std::string other =
       fmt::format("task {} on host {}", hello.value("task", 0), hello.value("host", std::string()));
@@ -83,11 +91,12 @@ std::string WhyNotOfRun(const json& hello, const json& own, bool* all) {
     return fmt::format("{} has --task .../{} and task 0 has .../{}; give the same count to all",
                        other, JsonText(hello.value("tasks", json())), JsonText(own.at("tasks")));
   }
+  if (hello.contains(kAsksRecord)) return "";  // its plan follows from the record
   return PlanDifference(own.at("plan"), hello.value("plan", json::object()), other, own.at("given"),
                         hello.value("given", json()));
 }
 
-// Returns whether a line is the first one of a task, and not that of a stranger.
+// Returns whether a line is the first one of a task. Another program may connect, too.
 bool IsHello(const json& line) {
   const json task = line.value("task", json()), host = line.value("host", json());
   const auto is_text = [&line](const char* name) { return line.value(name, json()).is_string(); };
@@ -99,8 +108,10 @@ bool IsHello(const json& line) {
 // nothing delays no other, and notes when a task that has come ends before the last one is there.
 class Gathering {
  public:
-  Gathering(const TaskOptions& options, const json& own)
+  // `record` is told to those who ask for it.
+  Gathering(const TaskOptions& options, const json& own, const json& record)
       : own_(own),
+        record_(record),
         listener_(options.host, options.port),
         links_(static_cast<size_t>(options.count - 1)),
         hosts_(static_cast<size_t>(options.count)) {
@@ -116,7 +127,7 @@ class Gathering {
   void Look() {
     constexpr int kNewsMs = 100;
     std::vector<pollfd> fds;
-    // Who comes while so many have said nothing waits to be accepted.
+    // With kMostNewcomers silent connections, a further one waits to be accepted.
     const bool room = newcomers_.size() < kMostNewcomers;
     fds.push_back({room ? listener_.fd() : -1, POLLIN, 0});
     for (const Newcomer& one : newcomers_) fds.push_back({one.link->fd(), POLLIN, 0});
@@ -125,7 +136,7 @@ class Gathering {
     DropEnded();
     HearNewcomers();
     if (!room) return;
-    std::unique_ptr<TaskLink> link = listener_.Accept(0, SystemNs);
+    std::unique_ptr<TaskLink> link = listener_.Accept(0, MonotonicNs);
     if (link == nullptr) return;
     link->LimitSends(kFirstLineSeconds);
     link->LimitLines(kLongestHello);
@@ -145,7 +156,7 @@ class Gathering {
     }
   }
 
-  // Tells all who have come.
+  // Sends the line to all tasks that have come.
   void Tell(const json& line) {
     for (const auto& link : links_) {
       if (link != nullptr) link->Send(line);
@@ -154,7 +165,8 @@ class Gathering {
 
   std::unique_ptr<TaskGroup> Group(double timeout) {
     Tell({{"welcome", hosts_}});
-    return std::make_unique<TaskGroup>(0, std::move(hosts_), std::move(links_), timeout, SystemNs);
+    return std::make_unique<TaskGroup>(0, std::move(hosts_), std::move(links_), timeout,
+                                       MonotonicNs);
   }
 
  private:
@@ -166,15 +178,16 @@ class Gathering {
   // The longest first line, which has the plan.
   static constexpr size_t kLongestHello = 1 << 20;
 
-  // Takes the first lines that have come. Whoever has said nothing for long is dropped.
+  // Takes the first lines that have come, and drops connections that have been silent for
+  // kFirstLineSeconds.
   void HearNewcomers() {
     std::vector<Newcomer> silent;
     for (Newcomer& one : std::exchange(newcomers_, {})) {
       std::vector<TaskLine> lines;
       const bool open = one.link->Read(0, &lines);
       if (!lines.empty()) {
-        const bool taken =
-            IsHello(lines.front().line) && Admit(std::move(one.link), lines.front().line);
+        const json& line = lines.front().line;
+        const bool taken = IsHello(line) && Admit(std::move(one.link), line);
         if (taken && lines.size() > 1) ThrowIfStopped(lines[1].line);
       } else if (open && -SecondsUntil(one.came) < kFirstLineSeconds) {
         silent.push_back(std::move(one));
@@ -187,13 +200,18 @@ class Gathering {
     if (line.contains("stopped")) throw Stopped("in another task while the tasks gathered");
   }
 
-  // Takes the task that has said this hello, if it is one of the run. Returns whether it is.
+  // Takes the task that has said this hello, if it is one of the run. Returns whether it is. A task
+  // that asks for the record is told it, and comes again.
   bool Admit(std::unique_ptr<TaskLink> link, const json& hello) {
     bool all = false;
     const std::string why = WhyNotOfRun(hello, own_, &all);
     if (!why.empty()) {
       link->Send({{"refused", why}});
       if (all) throw Error(Error::kUsage, why);
+      return false;
+    }
+    if (hello.contains(kAsksRecord)) {
+      link->Send({{"record", record_}});
       return false;
     }
     const auto index = hello.at("task").get<size_t>();
@@ -212,10 +230,11 @@ class Gathering {
   }
 
   const json& own_;
+  const json& record_;
   TaskListener listener_;
   std::vector<Newcomer> newcomers_;
   std::vector<std::unique_ptr<TaskLink>> links_;  // to tasks 1, 2, ...; null: it has not come
-  std::vector<std::string> hosts_;                // of all tasks
+  std::vector<std::string> hosts_;                // hosts of all tasks
 };
 
 // Waits until all tasks are there. Throws Stopped when the run should end before.
@@ -237,8 +256,8 @@ void Gather(const TaskOptions& options, Deadline deadline, Gathering* gathering)
 }
 
 std::unique_ptr<TaskGroup> JoinAsFirst(const TaskOptions& options, const json& own,
-                                       Deadline deadline) {
-  Gathering gathering(options, own);
+                                       const json& record, Deadline deadline) {
+  Gathering gathering(options, own, record);
   try {
     Gather(options, deadline, &gathering);
   } catch (const Stopped&) {
@@ -256,7 +275,7 @@ std::unique_ptr<TaskLink> Reach(const TaskOptions& options, Deadline deadline) {
   std::string why = "nobody listens there";
   while (SecondsUntil(deadline) > 0) {
     if (StopRequested()) throw Stopped("while it waited for task 0");
-    if (auto link = ConnectToTask(options.host, options.port, SystemNs, &why)) return link;
+    if (auto link = ConnectToTask(options.host, options.port, MonotonicNs, &why)) return link;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   throw Error(Error::kUsage,
@@ -265,7 +284,8 @@ std::unique_ptr<TaskLink> Reach(const TaskOptions& options, Deadline deadline) {
                           options.task, PlaceOf(options), options.timeout, why));
 }
 
-// Waits until all tasks are with task 0, which is told when the run should end before.
+// Waits for the line by which task 0 says that all tasks are there. Tells task 0 when the user
+// stops this task before.
 std::optional<TaskLine> AwaitAll(TaskLink* link, double seconds) {
   try {
     return link->Await(seconds);
@@ -275,6 +295,20 @@ std::optional<TaskLine> AwaitAll(TaskLink* link, double seconds) {
   }
 }
 
+// Returns the error of a task that gets no answer of task 0.
+Error NoAnswerOfFirst(const TaskOptions& options) {
+  return {Error::kUsage,
+          fmt::format("--task {}: task 0 at {} has ended, or waits for another task; its own "
+                      "message says more",
+                      options.task, PlaceOf(options))};
+}
+
+// Throws Error (kUsage) when the answer of task 0 is that it refuses this task.
+void ThrowIfRefused(const json& answer) {
+  if (!answer.contains("refused")) return;
+  throw Error(Error::kUsage, answer.value("refused", std::string()));
+}
+
 std::unique_ptr<TaskGroup> JoinAsOther(const TaskOptions& options, const json& own,
                                        Deadline deadline) {
   std::unique_ptr<TaskLink> link = Reach(options, deadline);
@@ -282,32 +316,25 @@ std::unique_ptr<TaskGroup> JoinAsOther(const TaskOptions& options, const json& o
   // Task 0 waits for the last task as long as this one does, and may have begun later.
   const std::optional<TaskLine> answer =
       AwaitAll(link.get(), SecondsUntil(deadline) + options.timeout);
-  if (!answer) {
-    throw Error(Error::kUsage,
-                fmt::format("--task {}: task 0 at {} has ended, or waits for another task; its own "
-                            "message says more",
-                            options.task, PlaceOf(options)));
-  }
+  if (!answer) throw NoAnswerOfFirst(options);
   if (answer->line.contains("stopped")) throw Stopped("in task 0 while the tasks gathered");
-  if (answer->line.contains("refused")) {
-    throw Error(Error::kUsage, answer->line.value("refused", std::string()));
-  }
+  ThrowIfRefused(answer->line);
   const json hosts = answer->line.value("welcome", json::array());
   const bool whole =
       hosts.size() == static_cast<size_t>(options.count) &&
       std::all_of(hosts.begin(), hosts.end(), [](const json& host) { return host.is_string(); });
   if (!whole) {
     throw Error(Error::kUsage,
-                fmt::format("--task-address {}: who answers there is no task 0 of this run",
+                fmt::format("--task-address {}: the process there is not task 0 of this run",
                             PlaceOf(options)));
   }
   std::vector<std::unique_ptr<TaskLink>> links;
   links.push_back(std::move(link));
   return std::make_unique<TaskGroup>(options.index, hosts.get<std::vector<std::string>>(),
-                                     std::move(links), options.timeout, SystemNs);
+                                     std::move(links), options.timeout, MonotonicNs);
 }
 
-// Returns whether each task may be given the option, or not, as it likes.
+// Returns whether the tasks may be given different values of the option.
 bool IsOfEachTask(const std::string& option) {
   static const std::vector<std::string> all = {
       "--csv",    "--csv-series", "--dir",          "--fresh",           "--json",
@@ -387,12 +414,24 @@ std::string PlanDifference(const json& of_first, const json& of_other, const std
 }
 
 std::unique_ptr<TaskGroup> JoinTasks(const TaskOptions& options, const json& plan,
-                                     const json& given) {
-  const Deadline deadline = std::chrono::steady_clock::now() +
-                            std::chrono::milliseconds(static_cast<int64_t>(options.timeout * 1000));
+                                     const json& given, const json& record) {
+  const Deadline deadline = DeadlineOf(options);
   const json own = Hello(options, plan, given);
   return options.guest() ? JoinAsOther(options, own, deadline)
-                         : JoinAsFirst(options, own, deadline);
+                         : JoinAsFirst(options, own, record, deadline);
+}
+
+json RecordOfFirst(const TaskOptions& options) {
+  const Deadline deadline = DeadlineOf(options);
+  const std::unique_ptr<TaskLink> link = Reach(options, deadline);
+  json asks = Hello(options, json::object(), json::object());
+  asks[kAsksRecord] = true;
+  link->Send(asks);
+  const std::optional<TaskLine> answer = link->Await(SecondsUntil(deadline));
+  if (!answer) throw NoAnswerOfFirst(options);
+  ThrowIfRefused(answer->line);
+  json record = answer->line.value("record", json());
+  return record.is_object() ? record : json::object();
 }
 
 }  // namespace testbed

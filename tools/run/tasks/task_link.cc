@@ -155,6 +155,7 @@ bool TaskLink::Read(int milliseconds, std::vector<TaskLine>* lines) {
   const int64_t at = now_();
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   if (n <= 0) return false;
+  received_ += static_cast<uint64_t>(n);
   // Only the new bytes can end a line.
   size_t look = text_.size(), begin = 0;
   text_.append(bytes, static_cast<size_t>(n));

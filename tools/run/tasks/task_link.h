@@ -3,8 +3,8 @@
 // is among the options of a run.
 //
 //   TaskListener listener("10.0.0.1", "7717");
-//   std::unique_ptr<TaskLink> link = listener.Accept(0.1, SystemNs);     // null: nobody has come
-//   link = ConnectToTask("10.0.0.1", "7717", SystemNs, &why);            // in another task
+//   std::unique_ptr<TaskLink> link = listener.Accept(0.1, MonotonicNs);  // null: nobody has come
+//   link = ConnectToTask("10.0.0.1", "7717", MonotonicNs, &why);         // in another task
 //
 // Any thread may send. One thread at a time may read.
 #ifndef TESTBED_TOOLS_RUN_TASKS_TASK_LINK_H_
@@ -32,7 +32,7 @@ struct TaskLine {
 class TaskLink {
  public:
   // Takes over the socket, a connected one of streams. `now` is the clock of this host, in
-  // nanoseconds since the epoch.
+  // nanoseconds, such as MonotonicNs (clock_offset.h).
   explicit TaskLink(int fd, std::function<int64_t()> now);
   ~TaskLink();
   TaskLink(const TaskLink&) = delete;
@@ -54,6 +54,9 @@ class TaskLink {
   // closed. Throws Stopped when the run should end. What came behind that line is read next.
   std::optional<TaskLine> Await(double seconds);
 
+  // Returns how many bytes have come, those of a line that is not whole yet included. For the
+  // thread that reads.
+  uint64_t received() const { return received_; }
   int fd() const { return fd_; }
 
   // The longest line of all: the seconds of a phase of hours, or the rows of a large population.
@@ -63,6 +66,7 @@ class TaskLink {
   const int fd_;
   const std::function<int64_t()> now_;
   size_t longest_line_ = kLongestLine;
+  uint64_t received_ = 0;
   Mutex sending_;
   std::string text_;                  // that was read and is no whole line yet
   std::vector<TaskLine> read_ahead_;  // by Await

@@ -51,6 +51,7 @@ void AddResult(const PhaseResult& other, PhaseResult* sum) {
   sum->extra_operations += other.extra_operations;
   sum->thread_seconds.insert(sum->thread_seconds.end(), other.thread_seconds.begin(),
                              other.thread_seconds.end());
+  sum->preparing_seconds += other.preparing_seconds;
 }
 
 void AddAccount(const PhaseAccount& other, PhaseAccount* sum) {

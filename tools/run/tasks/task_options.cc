@@ -45,7 +45,7 @@ void SetAddress(const std::string& text, TaskOptions* options) {
   }
   const bool whole = !host.empty() && IsNumber(port) && std::atoi(port.c_str()) >= 1 &&
                      std::atoi(port.c_str()) <= 65535;
-  if (!whole) RefuseValue(kAddress, text.empty() ? "''" : text, kAcceptedAddresses);
+  if (!whole) RefuseValue(kAddress, text, kAcceptedAddresses);
   options->host = host;
   options->port = port;
 }
@@ -89,7 +89,7 @@ void AddTaskOptions(CLI::App& app, TaskOptions& options) {
          [&options](const std::string& text) {
            const size_t slash = text.find('/');
            if (slash == std::string::npos && text != "slurm") {
-             RefuseValue(kTask, text.empty() ? "''" : text, kAcceptedTasks);
+             RefuseValue(kTask, text, kAcceptedTasks);
            }
            if (text != "slurm") {
              TaskOptions place;

@@ -19,7 +19,7 @@ struct TaskOptions {
 
   // ResolveTask sets these.
   int index = 0, count = 1;
-  std::string host = {}, port = {};  // of `address`
+  std::string host = {}, port = {};  // parts of `address`
   std::string step = {};             // the step of Slurm, such as "4711.0"; empty without Slurm
 
   // Returns whether other tasks belong to the run, and whether this one is not the first, which

@@ -46,7 +46,7 @@ json AddressesJson(const PhaseResult& result) {
   return addresses;
 }
 
-// The figures of a second that are of the clients, and not of their host.
+// Returns the figures of the clients in each second, without those of their host.
 json SecondsJson(const PhaseResult& result) {
   json seconds = json::array();
   for (const Interval& i : result.series) {
@@ -80,7 +80,8 @@ Client::Totals TotalsFrom(const json& j) {
   return totals;
 }
 
-// Kinds of operations have their names here, as their numbers need not be the same in each process.
+// Returns the counts by the names of the kinds of operations, since a kind may have another number
+// in another process.
 json CausesOfTask(const PhaseAccount& account) {
   json causes = json::array();
   for (const OpKind op : DefinedOps()) {
@@ -185,6 +186,7 @@ PhaseResult ResultFrom(const json& j, const std::vector<OpKind>& kinds) {
   result.thread_operations = j.at("thread_operations").get<std::vector<uint64_t>>();
   result.extra_operations = j.at("extra_operations").get<uint64_t>();
   result.thread_seconds = j.at("thread_seconds").get<std::vector<double>>();
+  result.preparing_seconds = j.at("preparing_seconds").get<double>();
   return result;
 }
 
@@ -211,7 +213,8 @@ json TaskResultJson(const PhaseRecord& phase) {
           {"series", SecondsJson(result)},
           {"thread_operations", result.thread_operations},
           {"extra_operations", result.extra_operations},
-          {"thread_seconds", result.thread_seconds}};
+          {"thread_seconds", result.thread_seconds},
+          {"preparing_seconds", result.preparing_seconds}};
 }
 
 PhaseRecord TaskResultFrom(const json& told, const std::vector<OpKind>& ops) {

@@ -18,7 +18,7 @@ constexpr double kOneMoment = 1e-9;
 // The part of an interval of a task that lies in one second.
 struct SecondPart {
   const Interval* interval;
-  bool of_first;  // of task 0
+  bool of_first;  // the interval is of task 0
   bool has_most;  // no other second has more of the interval
   std::vector<uint64_t> counts;
 };
@@ -42,7 +42,7 @@ void Deal(const Interval& interval, double from, double to, bool of_first,
     const double end = second == last ? to : static_cast<double>(second + 1);
     SecondPart part{&interval, of_first, false, {}};
     for (size_t k = 0; k < interval.counts.size(); ++k) {
-      // What is dealt up to the end of each second is rounded, so nothing is lost or counted twice.
+      // Rounding the sum up to the end of each second, and not each part, keeps the total exact.
       uint64_t up_to = interval.counts[k];
       if (second != last) {
         const double share = (end - from) / (to - from);

@@ -24,9 +24,9 @@ struct TaskSeries {
 // Returns the whole seconds since the begin of the first task, and the rest of the last one. The
 // operations of an interval that lies in several seconds are divided among them by its time in
 // each, so that the series adds up to those of all tasks. Its latencies are not divided: they count
-// in the second that has most of it. `kinds` is the number of kinds of operations. What is of a
-// host and not of clients is that of the first of `tasks`, which is task 0, in the seconds that
-// have most of its intervals.
+// in the second that has most of it. `kinds` is the number of kinds of operations. The figures of a
+// host, such as its device, are those of the first of `tasks`, which is task 0. They count in the
+// seconds that have most of its intervals.
 std::vector<Interval> MergeSeries(const std::vector<TaskSeries>& tasks, size_t kinds);
 
 }  // namespace testbed

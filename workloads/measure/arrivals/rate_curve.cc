@@ -51,7 +51,7 @@ double RateCurve::Until(double seconds) const {
 }
 
 double RateCurve::NsOf(double n) const {
-  // The product of two whole numbers is exact, so even gaps are.
+  // When n and 1e9 / a_ are whole, their product is exact, and even gaps are all equal.
   if (shape_ == Shape::kConstant) return std::min(n * (1e9 / a_), kNeverNs);
   return std::min(SecondsOf(n) * 1e9, kNeverNs);
 }

@@ -45,7 +45,7 @@ class RateCurve {
   double a() const { return a_; }
   double b() const { return b_; }
   double burst() const { return burst_; }
-  double period() const { return period_; }  // of a ramp its length
+  double period() const { return period_; }  // the length of a ramp, else the period
 
  private:
   RateCurve(Shape shape, double a, double b, double burst, double period);

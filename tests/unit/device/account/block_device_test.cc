@@ -118,6 +118,26 @@ TEST_F(FakeSysfs, BtrfsNamesItsDevices) {
   EXPECT_TRUE(BtrfsDevices(root_ / "none", "sda").empty());
 }
 
+// A limit of reads is set on a whole device. It bounds all reads of a file system on md or device
+// mapper, and those of a btrfs over two partitions of a disk, but not of one over two disks.
+TEST_F(FakeSysfs, AFileSystemSendsRequestsToWholeDevices) {
+  const std::string md = Disk("md0");
+  Disk("sda");
+  Disk("sdb");
+  const std::string a1 = Partition("sda", "sda1"), a2 = Partition("sda", "sda2");
+  const std::string b1 = Partition("sdb", "sdb1");
+  PutOn(md, a1);
+  PutOn(md, b1);
+  EXPECT_EQ(WholeDevices({md}), std::vector<std::string>{"md0"});
+  EXPECT_EQ(WholeDevices({a1, a2}), std::vector<std::string>{"sda"});
+  const std::string devices = root_ / "btrfs/uuid/devices";
+  std::filesystem::create_directories(devices);
+  std::filesystem::create_symlink(a2, devices + "/sda2");
+  std::filesystem::create_symlink(b1, devices + "/sdb1");
+  EXPECT_EQ(WholeDevices(BtrfsDevices(root_ / "btrfs", "sdb1")),
+            (std::vector<std::string>{"sda", "sdb"}));
+}
+
 TEST_F(FakeSysfs, AMountHasItsSourceWhateverTheNumbersOfItsFiles) {
   std::filesystem::create_directories(root_ / "proc/self");
   std::ofstream(root_ / "proc/self/mountinfo")

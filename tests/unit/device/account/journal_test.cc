@@ -22,12 +22,14 @@ class Volume {
     for (int i = 0; i < n; ++i) bytes_[at + i] = static_cast<char>(value >> (8 * (n - 1 - i)));
   }
   void Text(size_t at, const std::string& text) { bytes_.replace(at, text.size(), text); }
-  std::vector<SectorRange> Journal() const {
-    return JournalOf([this](uint64_t offset, void* buffer, size_t n) {
+  std::vector<SectorRange> Journal() const { return JournalOf(Reader()); }
+  // Returns a reader of the volume, which must outlive it.
+  VolumeReader Reader() const {
+    return [this](uint64_t offset, void* buffer, size_t n) {
       if (offset + n > bytes_.size()) return false;
       std::memcpy(buffer, bytes_.data() + offset, n);
       return true;
-    });
+    };
   }
 
  private:
@@ -120,6 +122,32 @@ TEST(JournalTest, XfsLog) {
   EXPECT_THAT(v.Journal(), ElementsAre(SectorRange{(2 * 40000 + 6) * 8, 2560 * 8}));
   v.Big(48, 0, 8);
   EXPECT_THAT(v.Journal(), IsEmpty()) << "on a device of its own";
+}
+
+// Requests to such a part go to another device than the one whose requests are counted.
+TEST(JournalTest, PartsOutsideOfTheVolumeAreNamed) {
+  const Volume inside = Ext4();
+  EXPECT_EQ(WhyPartsElsewhere({.type = "ext4"}, inside.Reader()), "");
+  Volume none = Ext4();
+  none.Little(kSuper + 0x5C, 0, 4);
+  none.Little(kSuper + 0xE0, 0, 4);
+  EXPECT_EQ(WhyPartsElsewhere({.type = "ext4"}, none.Reader()), "");
+  Volume outside = Ext4();
+  outside.Little(kSuper + 0xE0, 0, 4);
+  EXPECT_EQ(WhyPartsElsewhere({.type = "ext4"}, outside.Reader()),
+            "the file system keeps its journal outside of the counted device, where requests are "
+            "not counted");
+  EXPECT_EQ(WhyPartsElsewhere({.type = "ext4"}, Volume(100).Reader()), "") << "it cannot be read";
+
+  const auto why = [&](const std::string& options) {
+    return WhyPartsElsewhere({.type = "xfs", .options = options}, outside.Reader());
+  };
+  EXPECT_EQ(why("rw,relatime,rw,attr2,inode64,logbufs=8,noquota"), "");
+  EXPECT_THAT(why("rw,rw,logdev=/dev/sdb1,noquota"), testing::HasSubstr("keeps its journal out"));
+  EXPECT_THAT(why("rw,rw,logdev=/dev/sdb1,rtdev=/dev/sdc"),
+              testing::HasSubstr("keeps its journal and its realtime files out"));
+  EXPECT_EQ(WhyPartsElsewhere("/proc"), "");
+  EXPECT_EQ(WhyPartsElsewhere("/no/such/path"), "");
 }
 
 TEST(JournalTest, OtherVolumes) {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device/error.h"
 
@@ -47,7 +48,17 @@ class DirectoryTest : public testing::Test {
   std::string dir_;
 };
 
-// A pipe stands for the device here. With root, the device was /dev/null.
+TEST_F(DirectoryTest, WhatIsNewIsRemovedAndWhatWasThereStays) {
+  const std::vector<std::string> before = NamesIn(dir_);
+  fs::create_directories(dir_ + "/a/b");
+  std::ofstream(dir_ + "/z") << "z";
+  RemoveNew(dir_, before);
+  EXPECT_EQ(NamesIn(dir_), std::vector<std::string>{"new"});
+  fs::remove_all(dir_);
+  EXPECT_NO_THROW(RemoveNew(dir_, before));
+}
+
+// A pipe stands for a device here: root had replaced /dev/null by a file.
 TEST_F(DirectoryTest, NoFileTakesThePlaceOfAPipeOrADevice) {
   const std::string pipe = dir_ + "/pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);

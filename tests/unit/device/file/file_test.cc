@@ -2,14 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -104,6 +104,26 @@ TEST_P(FileTest, IsOpenedInTheModeThatWasAskedFor) {
   EXPECT_EQ((fcntl(file->fd(), F_GETFL) & O_DIRECT) != 0, GetParam() == IoMode::kDirect);
 }
 
+// What the program prints would be written into the file.
+TEST_P(FileTest, HasNoDescriptorOfAStandardStreamThatIsClosed) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(fd);
+    int code = 0;
+    try {
+      const auto file = Open(FileOptions::kMustCreate);
+      if (file != nullptr && file->fd() <= STDERR_FILENO) code = 1;
+    } catch (const std::exception&) {
+      code = 2;
+    }
+    ::_exit(code);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
 TEST_P(FileTest, CountsEachAlignedCallOnce) {
   auto file = Open(FileOptions::kMustCreate);
   if (!file) GTEST_SKIP() << "no direct IO on the file system of " << directory_;
@@ -164,11 +184,7 @@ class DurableTest : public testing::Test {
     std::ofstream(directory_ + "/f") << std::string(3 << 20, 'x');
   }
   ~DurableTest() override { std::filesystem::remove_all(directory_); }
-  bool InMemory() const {
-    struct statfs fs;
-    return statfs(directory_.c_str(), &fs) == 0 &&
-           (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
-  }
+  bool InMemory() const { return IsInMemory(directory_); }
   std::string directory_;
 };
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,10 +27,7 @@ class PageCacheTest : public testing::Test {
   void SetUp() override {
     std::string pattern = std::filesystem::current_path() / "page_cache_test_XXXXXX";
     directory_ = mkdtemp(pattern.data());
-    struct statfs info;
-    statfs(directory_.c_str(), &info);
-    constexpr long kTmpfs = 0x01021994, kRamfs = 0x858458f6;
-    if (info.f_type == kTmpfs || info.f_type == kRamfs) {
+    if (IsInMemory(directory_)) {
       GTEST_SKIP() << "the files of " << directory_ << " live in memory and cannot be evicted";
     }
   }

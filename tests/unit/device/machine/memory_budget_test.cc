@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -56,6 +58,7 @@ class FakeCgroups : public CgroupFs {
     return 0;
   }
   std::string prefix() const override { return prefix_; }
+  std::chrono::milliseconds patience() const override { return std::chrono::milliseconds(50); }
 
   std::string Group(const std::string& name) const { return prefix_ + "/sys/fs/cgroup" + name; }
   // Adds a group with the files that the kernel makes. On v2 its children get the controllers
@@ -77,10 +80,14 @@ class FakeCgroups : public CgroupFs {
         {"memory.swap.max", "max\n"}, {"memory.current", "0\n"},
         {"memory.reclaim", ""},       {"cgroup.controllers", "cpu io memory pids\n"},
         {"cgroup.procs", ""},         {"cgroup.subtree_control", "\n"}};
-    for (const auto& [name, text] : version_ == 1 ? v1 : v2) WriteFile(path + "/" + name, text);
+    for (const auto& [name, text] : version_ == 1 ? v1 : v2) {
+      const bool of_swap = name == "memory.memsw.limit_in_bytes" || name == "memory.swap.max";
+      if (counts_swap || !of_swap) WriteFile(path + "/" + name, text);
+    }
   }
 
   std::set<std::string> refuse;  // groups that refuse to make a child group
+  bool counts_swap = true;       // the kernel counts the swap of each group
 
  private:
   int version_;
@@ -130,6 +137,31 @@ TEST(MemoryBudgetTest, Version2LimitsMemoryAndForbidsSwap) {
   EXPECT_EQ(Parent(*budget), cgroups.Group(""));
   EXPECT_EQ(ReadLine(budget->path() + "/memory.max"), "67108864");
   EXPECT_EQ(ReadLine(budget->path() + "/memory.swap.max"), "0");
+}
+
+// A kernel that was built or booted without swap accounting lacks the files.
+TEST(MemoryBudgetTest, WithoutSwapAccountingASentenceSaysThatSwapIsNotBounded) {
+  for (const int version : {1, 2}) {
+    FakeCgroups cgroups(version, "/", "/");
+    cgroups.counts_swap = false;
+    cgroups.Add("");
+    const std::string file = version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max";
+    const auto lacks = [&](const std::string& swaps) {
+      WriteFile(cgroups.prefix() + "/proc/swaps", swaps);
+      std::string why_not;
+      const auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+      EXPECT_NE(budget, nullptr) << why_not;
+      return budget == nullptr ? why_not : budget->lacks();
+    };
+    EXPECT_EQ(lacks("Filename Type\n"), "") << "there is no swap";
+    EXPECT_EQ(lacks("Filename Type\n/dev/sda2 partition\n"),
+              file +
+                  " could not be set (No such file or directory), so the run's memory may move "
+                  "into the machine's swap, which counts in no budget; end the swap with swapoff "
+                  "-a");
+    cgroups.counts_swap = true;
+    EXPECT_EQ(lacks("Filename Type\n/dev/sda2 partition\n"), "");
+  }
 }
 
 TEST(MemoryBudgetTest, Version2GoesUpToTheNearestGroupThatHandsMemoryDown) {
@@ -327,17 +359,50 @@ TEST(MemoryBudgetTest, RemovesOnlyGroupsThatNoRunHolds) {
   auto living = MemoryBudget::Create(64 << 20, &why_not, cgroups);
   ASSERT_NE(living, nullptr) << why_not;
 
-  const std::vector<std::string> sentences = MemoryBudget::CleanLeftovers(cgroups);
-  EXPECT_EQ(sentences.size(), 2u);
+  const MemoryBudget::Leftovers leftovers = MemoryBudget::CleanLeftovers(cgroups);
+  ASSERT_EQ(leftovers.removed.size(), 1u);
+  EXPECT_NE(leftovers.removed[0].find(cgroups.Group(dead)), std::string::npos);
+  ASSERT_EQ(leftovers.kept.size(), 1u);
+  EXPECT_NE(leftovers.kept[0].find("processes 77"), std::string::npos);
   EXPECT_FALSE(fs::exists(cgroups.Group(dead)));
   EXPECT_TRUE(fs::exists(cgroups.Group(busy)));
   EXPECT_TRUE(fs::exists(cgroups.Group(held)));
   EXPECT_TRUE(fs::exists(cgroups.Group("/testbed-notes")));
   EXPECT_TRUE(fs::exists(cgroups.Group("/testbed-999999-1-0")));
   EXPECT_TRUE(fs::exists(living->path()));
-  bool named = false;
-  for (const std::string& s : sentences) named |= s.find("processes 77") != std::string::npos;
-  EXPECT_TRUE(named);
+}
+
+// Dirty pages of a file system that an error has made read-only can neither be written nor dropped.
+// The parent of such a run waited for the kernel without end, and its results were lost.
+TEST(MemoryBudgetTest, AGroupWhosePagesTheKernelDoesNotReclaimStays) {
+  for (const int version : {1, 2}) {
+    FakeCgroups cgroups(version, "/", "/");
+    cgroups.Add("");
+    std::string why_not;
+    auto budget = MemoryBudget::Create(64 << 20, &why_not, cgroups);
+    ASSERT_NE(budget, nullptr) << why_not;
+    const std::string group = budget->path();
+    const std::string knob = group + (version == 1 ? "/memory.force_empty" : "/memory.reclaim");
+    WriteFile(group + (version == 1 ? "/memory.usage_in_bytes" : "/memory.current"), "8192\n");
+    // Nobody reads the pipe, so that a writer waits for as long as it lives.
+    fs::remove(knob);
+    ASSERT_EQ(::mkfifo(knob.c_str(), 0600), 0);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string stays = "8 KiB of pages stay in the memory cgroup " + group;
+    EXPECT_TRUE(budget->Remove().starts_with(stays));
+    budget.reset();
+    EXPECT_TRUE(fs::exists(group));
+    const MemoryBudget::Leftovers leftovers = MemoryBudget::CleanLeftovers(cgroups);
+    EXPECT_TRUE(leftovers.removed.empty());
+    ASSERT_EQ(leftovers.kept.size(), 1u);
+    EXPECT_TRUE(leftovers.kept[0].starts_with(stays)) << leftovers.kept[0];
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+
+    fs::remove(knob);
+    WriteFile(knob, "");
+    EXPECT_EQ(MemoryBudget::CleanLeftovers(cgroups).removed.size(), 1u);
+    EXPECT_FALSE(fs::exists(group));
+  }
 }
 
 TEST(MemoryBudgetTest, OnlyItsMakerRemovesAGroup) {

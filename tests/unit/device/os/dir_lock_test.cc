@@ -5,11 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "device/error.h"
@@ -151,6 +153,49 @@ TEST_F(DirLockTest, IsTheParentsAndNotItsForkedChildrens) {
   EXPECT_NO_THROW(DirLock(dir_, "--dir")) << "a child keeps its parent's lock";
   close(ends[0]), close(ends[1]);
   waitpid(living, nullptr, 0);
+}
+
+// The list of locked directories is copied by a fork, and the parent's locks are not the child's.
+TEST_F(DirLockTest, AForkedChildIsToldThatAnotherProcessHoldsIt) {
+  const DirLock held(dir_, "--dir");
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      const DirLock second(dir_, "--dir");
+    } catch (const Error& e) {
+      _exit(std::string(e.what()).find("is used by another testbed now") != std::string::npos ? 0
+                                                                                              : 2);
+    }
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// A thread of the parent, such as one of an open database, may hold the mutex of the locked
+// directories at the moment of a fork. A child that found it locked would wait for ever.
+TEST_F(DirLockTest, IsTakenByAForkedChildWhateverItsParentsThreadsDo) {
+  const DirLock held(dir_, "--dir");
+  const std::string other = dir_ + "/other", file = dir_ + "/file";
+  std::filesystem::create_directory(other);
+  std::atomic<bool> stop{false};
+  std::thread checks([&] {
+    while (!stop.load()) CheckLockedDirectory(file);
+  });
+  int status = 0;
+  for (int i = 0; i < 20 && status == 0; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      const bool taken = DirLock::Try(other).has_value();
+      ::_exit(taken ? 0 : 1);
+    }
+    if (child < 0 || ::waitpid(child, &status, 0) != child) status = -1;
+  }
+  stop.store(true);
+  checks.join();
+  EXPECT_EQ(status, 0) << "a child hung, or did not get the lock";
 }
 
 TEST_F(DirLockTest, IsGivenBackWhenThereIsNoMemoryForIt) {

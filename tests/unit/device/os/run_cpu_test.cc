@@ -3,10 +3,13 @@
 #include "device/os/run_cpu.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -50,6 +53,50 @@ TEST(RunCpuTest, TheProcessesOfAServerCountAsTheRunAndStayCountedWhenItEnds) {
   // waited for is lost.
   EXPECT_GE(CpuOfRun().user, before.user);
   EXPECT_GT(most, 0);
+  std::filesystem::remove_all(directory);
+}
+
+// Returns the time of the children that have ended, with that of their own children, as the kernel
+// gives it to their parent.
+double EndedChildrenSeconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  double seconds = 0;
+  for (const timeval& time : {usage.ru_utime, usage.ru_stime}) {
+    seconds += static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  }
+  return seconds;
+}
+
+// The time of a child goes to the server when the child ends. The processes that are listed between
+// the two make it likely that this happens between the readings of both.
+TEST(RunCpuTest, ChildrenThatEndMeanwhileAreCountedOnce) {
+  std::string directory = testing::TempDir() + "run_cpu_children_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  ServerCommand command;
+  command.words = {"/bin/sh", "-c",
+                   "i=0; while [ $i -lt 60 ]; do sleep 60 & i=$((i+1)); done; while :; do "
+                   "sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; done"};
+  command.directory = directory;
+  command.output = directory + "/log";
+  command.kill_group = true;
+  const auto total = [] {
+    const CpuSeconds now = CpuOfRun();
+    return now.user + now.system;
+  };
+  const double others = total() - ThreadSeconds(), ended_before = EndedChildrenSeconds();
+  ServerProcess server(command);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  double before = total(), fall = 0;
+  while (std::chrono::steady_clock::now() < end) {
+    const double now = total();
+    fall = std::max(fall, before - now);
+    before = now;
+  }
+  EXPECT_LT(fall, 0.005) << "s, and a tick is 0.01 s";
+  const double served = total() - ThreadSeconds() - others;
+  server.End(SIGTERM, std::chrono::seconds(10));
+  EXPECT_NEAR(served, EndedChildrenSeconds() - ended_before, 0.2) << "s, as the kernel tells";
   std::filesystem::remove_all(directory);
 }
 

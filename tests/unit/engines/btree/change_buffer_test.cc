@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "engines/btree/store/read_queue.h"
 #include "engines/inspect.h"
 #include "tests/unit/engines/btree/store_test.h"
 
@@ -91,6 +92,36 @@ TEST_F(ChangeBufferTest, HidesNothing) {
   ExpectRows(tree, model);  // forward, then backward
   EXPECT_EQ(store_->change_buffer()->rows(), 0u) << "a walk leaves nothing behind";
   ExpectSound();
+}
+
+// The look-ups of a call leave leaves in the pool, in which the next ones would find old rows.
+TEST_F(ChangeBufferTest, HidesNothingFromLookUpsByTurns) {
+  constexpr int kTogether = 16;
+  if (std::string why; !ReadRing::Available(&why)) GTEST_SKIP() << why;
+  Open();
+  Model model = Load();
+  const Tree* const tree = store_->OpenTable("t");
+  StoreClient client(store_.get());
+  Change(&client, tree->table(), &model, 200);
+  EXPECT_GT(store_->change_buffer()->rows(), 100u);
+  const SessionState session{};
+  BtreeReadQueue queue(store_.get(), &client, &session, kTogether);
+  for (int first = 0; first < kRows; first += kTogether) {
+    std::vector<std::string> keys;
+    for (int i = first; i < first + kTogether; ++i) keys.push_back(Key(i));
+    const std::vector<std::string_view> views(keys.begin(), keys.end());
+    queue.StartAll(tree->table(), views);
+    for (int ended = 0; ended < kTogether; ++ended) {
+      bool found;
+      std::string_view value;
+      const std::string& key = keys[queue.Finish(&found, &value)];
+      const auto row = model.find(key);
+      ASSERT_EQ(found, row != model.end()) << key;
+      if (found) {
+        ASSERT_EQ(value, row->second) << key;
+      }
+    }
+  }
 }
 
 // Damage with a right checksum can leave rows in the buffer that it cannot have taken.

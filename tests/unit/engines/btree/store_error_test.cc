@@ -63,7 +63,7 @@ TEST_F(StoreErrorTest, ADirectoryThatMayNotBeWritten) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   std::filesystem::permissions(
       dir_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
-  EXPECT_NE(ErrorOfOpen(Error::kIo).find("choose a --dir that this user may write to"),
+  EXPECT_NE(ErrorOfOpen(Error::kIo).find("choose a directory that this user may write to"),
             std::string::npos);
 }
 

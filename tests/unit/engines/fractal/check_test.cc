@@ -17,6 +17,7 @@
 #include "device/file/file_faults.h"
 #include "device/os/signal_guard.h"
 #include "engines/fractal/cache/meta.h"
+#include "engines/fractal/cursor.h"
 #include "tests/unit/engines/fractal/small_store.h"
 
 namespace testbed::fractal {
@@ -73,6 +74,34 @@ TEST_F(FractalCheckTest, ASoundDatabaseIsSound) {
     Store::Open(dir_, options_).reset();
     EXPECT_EQ(InspectDatabase(dir_, InspectOptions()).faults.count, 0u);
   }
+}
+
+// Rows that still wait in inner nodes, and waiting erases of rows in leaves, count as for a scan.
+TEST_F(FractalCheckTest, RowsAreThoseOfAScan) {
+  options_.fanout = 4;
+  Open();
+  std::mt19937_64 random(17);
+  for (int i = 0; i < 40000; ++i) {
+    const std::string key = std::to_string(random() % 20000), value(random() % 200, 'v');
+    const RowWrite operation{random() % 4 == 0, tree_->table(), key, value};
+    client_->Commit({&operation, 1});
+  }
+  uint64_t rows = 0, key_bytes = 0, value_bytes = 0;
+  TreeCursor cursor(tree_, client_.get());
+  for (bool on = cursor.SeekForward({}, false); on; on = cursor.Next()) {
+    ++rows;
+    key_bytes += cursor.key().size();
+    value_bytes += cursor.value().size();
+  }
+  Close();
+  const Inspection result = InspectDatabase(dir_, InspectOptions());
+  ASSERT_EQ(result.trees.size(), 1u);
+  const TreeStats& tree = result.trees[0];
+  EXPECT_GE(tree.levels.size(), 3u) << "messages wait on more than one level";
+  EXPECT_NE(tree.levels[0].entries, rows) << "no message waits";
+  EXPECT_EQ(tree.rows, rows);
+  EXPECT_EQ(tree.key_bytes, key_bytes);
+  EXPECT_EQ(tree.value_bytes, value_bytes);
 }
 
 TEST_F(FractalCheckTest, ADatabaseWithoutTablesIsSound) {

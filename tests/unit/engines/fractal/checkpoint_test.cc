@@ -99,6 +99,14 @@ TEST_F(FractalBareTreeTest, ACheckpointHasLeavesAsTheyWereBeforeTheirMerge) {
   EXPECT_EQ(RowsInProgress(), uint64_t{kRows});
 }
 
+// A thread that is held up between its commit and this question may meet a later checkpoint. The
+// difference wrapped, and asked for one more checkpoint.
+TEST(FractalLogGrowthTest, ACommitBeforeTheNewestCheckpointAsksForNone) {
+  EXPECT_EQ(LogGrowth(100, 250), 150u);
+  EXPECT_EQ(LogGrowth(100, 100), 0u);
+  EXPECT_EQ(LogGrowth(100, 40), 0u);
+}
+
 class FractalWriteErrorTest : public SmallStoreTest {
  protected:
   FractalWriteErrorTest() {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/unit/tools/ab/comparison_documents.h"
 #include "tools/ab/ab_report.h"
-#include "tools/statistics/normal.h"
 
 namespace testbed {
 namespace {
@@ -17,62 +17,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-// Returns a comparison of `loads` loads with 4 blocks each, in which side b's rate is `ratio` times
-// side a's. Each load differs from the others for both sides alike, and for b alone by +-`noise`.
-json Comparison(int loads, double ratio, double noise, double asks_ratio = 1) {
-  json document = {{"schema", "testbed-ab/1"},
-                   {"workload", "point-read"},
-                   {"way", "interleave"},
-                   {"assumes", "assumes nothing"},
-                   {"until", 0.02},
-                   {"slice_seconds", 0.2},
-                   {"fail_if", json::array()},
-                   {"notes", json::array()},
-                   {"errors", json::array()},
-                   {"partial", false},
-                   {"loads", loads},
-                   {"seconds", 10.0},
-                   {"samples", json::array()}};
-  for (const char* label : {"a", "b"}) {
-    document["sides"].push_back(
-        {{"label", label}, {"settings", "engine=null"}, {"options", {{"engine", "null"}}}});
-  }
-  for (int load = 0; load < loads; ++load) {
-    for (int block = 0; block < 4; ++block) {
-      for (const bool b : {false, true}) {
-        const double sign = (load + block) % 2 == 0 ? 1 : -1;
-        double rate = 1000 + 50 * load;
-        double asks = 3;
-        if (b) {
-          rate *= ratio * (1 + noise * sign * (1 + 0.1 * load));
-          asks *= asks_ratio;
-        }
-        document["samples"].push_back({{"side", b ? "b" : "a"},
-                                       {"load", load},
-                                       {"block", block},
-                                       {"seconds", 0.2},
-                                       {"count", 100},
-                                       {"metrics", {{"rate", rate}, {"engine_asks", asks}}},
-                                       {"counters", {{"context_switches", b ? 200 : 100}}}});
-      }
-    }
-  }
-  return document;
-}
-
-// Returns a comparison whose loads differ: the rate of b is `ratio` times that of a, and `spread`
-// more or less.
-json LoadsApart(int loads, double ratio, double spread) {
-  json document = Comparison(loads, ratio, 0);
-  for (json& sample : document["samples"]) {
-    if (sample["side"] == "a") continue;
-    const double rate = sample["metrics"]["rate"];
-    sample["metrics"]["rate"] =
-        rate * (sample["load"].get<int>() % 2 == 0 ? 1 + spread : 1 - spread);
-  }
-  return document;
-}
 
 const AbAnswer& Find(const std::vector<AbAnswer>& answers, const std::string& metric) {
   for (const AbAnswer& answer : answers) {
@@ -443,89 +387,6 @@ TEST(AbAnswersTest, SamplesOfALoadThatIsNotWholeAnswerNothing) {
                                  {"metrics", {{"rate", 1}}},
                                  {"counters", json::object()}});
   EXPECT_EQ(Find(AbAnswers(document), "rate").answer.outcome, Outcome::kSame);
-}
-
-TEST(AbAnswersTest, TheExitCodeTellsHoldsFromDoesNotFromUnknown) {
-  const auto code = [](json document) {
-    document["fail_if"] = {"rate < -3 %"};
-    return AbExitCode(document);
-  };
-  EXPECT_EQ(code(Comparison(8, 0.9, 0.002)), 3);
-  EXPECT_EQ(code(Comparison(8, 1, 0.002)), 0);
-  EXPECT_EQ(code(Comparison(8, 1.2, 0.002)), 0);
-  EXPECT_EQ(code(Comparison(1, 0.5, 0.002)), 125);
-  EXPECT_EQ(code(LoadsApart(8, 0.97, 0.05)), 125);
-  json failed = Comparison(8, 1, 0.05);
-  failed["errors"] = {{{"side", "b"}, {"sentence", "it died"}}};
-  EXPECT_EQ(code(failed), 125);
-  EXPECT_EQ(AbExitCode(failed), 1);
-  EXPECT_THAT(AbReportText(failed), HasSubstr("side b failed: it died"));
-  failed["partial"] = true;
-  EXPECT_EQ(AbExitCode(failed), 130);
-}
-
-// Returns a comparison of noisy loads. The rate of each other side is 1 + `change` times that of a,
-// and its requests to the cache per operation are divided by the same factor.
-json NoisySides(int sides, int loads, double change, Normal* normal) {
-  json document = Comparison(1, 1, 0);
-  document["samples"] = json::array();
-  document["loads"] = loads;
-  for (int side = 2; side < sides; ++side) {
-    json another = document["sides"][1];
-    another["label"] = std::string(1, static_cast<char>('a' + side));
-    document["sides"].push_back(another);
-  }
-  for (int load = 0; load < loads; ++load) {
-    for (int side = 0; side < sides; ++side) {
-      const double factor = side == 0 ? 1 : 1 + change;
-      document["samples"].push_back({{"side", std::string(1, static_cast<char>('a' + side))},
-                                     {"load", load},
-                                     {"block", 0},
-                                     {"seconds", 1},
-                                     {"count", 100},
-                                     {"metrics",
-                                      {{"rate", 1000 * factor * std::exp(0.02 * (*normal)())},
-                                       {"engine_asks", 3 / factor * std::exp(0.02 * (*normal)())}}},
-                                     {"counters", json::object()}});
-    }
-  }
-  return document;
-}
-
-// Returns the share of sessions of NoisySides, of up to 12 loads, that end with this exit code.
-double ShareOfCode(int code, int sides, double change, const std::vector<std::string>& fail_if) {
-  constexpr int kSessions = 400, kMost = 12;
-  Normal normal(9);
-  int found = 0;
-  for (int n = 0; n < kSessions; ++n) {
-    const json whole = NoisySides(sides, kMost, change, &normal);
-    json document = whole;
-    document["fail_if"] = fail_if;
-    document.erase("seconds");
-    for (int loads = 3; loads <= kMost; ++loads) {
-      document["loads"] = loads;
-      if (IsAnswered(document)) break;
-    }
-    document["seconds"] = 10;
-    found += AbExitCode(document) == code;
-  }
-  return found / double(kSessions);
-}
-
-// Each of six conditions is at its border. At 5 % each, one of them would hold in a quarter of
-// sessions.
-TEST(AbAnswersTest, ManySidesAndConditionsMakeNoFalseAlarms) {
-  constexpr double kThreeErrors = 0.033;
-  const std::vector<std::string> two = {"rate < -3 %", "engine_asks > 3.0927835 %"};
-  EXPECT_LE(ShareOfCode(3, 4, -0.03, two), 0.05 + kThreeErrors);
-  EXPECT_LE(ShareOfCode(3, 2, -0.03, {"rate < -3 %"}), 0.05 + kThreeErrors);
-  // The answer that no condition holds must be wrong no more often than for the one condition that
-  // does hold.
-  EXPECT_LE(ShareOfCode(0, 2, -0.03, {"rate < -3 %"}), 0.05 + kThreeErrors);
-  EXPECT_LE(ShareOfCode(0, 4, -0.03, two), 0.05);
-  // A condition that is far from its border must still be decided.
-  EXPECT_GE(ShareOfCode(3, 4, -0.15, {"rate < -3 %", "engine_asks > 3 %"}), 0.95);
-  EXPECT_GE(ShareOfCode(0, 4, 0, {"rate < -10 %", "engine_asks > 10 %"}), 0.95);
 }
 
 // The 99.9th percentile of 200 latencies is the slowest of them. That of 800 latencies of the same

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <map>
 
 #include "workloads/random.h"
 
@@ -176,6 +178,55 @@ TEST(CacheTuningTest, ABlockTakesWhatWasReadOfIt) {
   EXPECT_EQ(StoredBytes({}, 8000), 8000);
   EXPECT_EQ(StoredBytes({silent, silent}, 8000), 8000);
   EXPECT_EQ(StoredBytes({small, silent, large}, 8000), 4000);
+}
+
+// Once, the size of the others was averaged with 0.
+TEST(CacheTuningTest, AMeasurementWithoutReadsTellsNoSizeOfABlock) {
+  int measured = 0, merged = 0;
+  double best = 0;
+  for (const CacheTrial& trial :
+       ClimbShare({50, kMostShare, kGibibyte,
+                   [&](double pct) {
+                     return CacheTrial{pct, {1000, 0, 0}, 0, measured++ < 4 ? 0.0 : 4000.0};
+                   }},
+                  &best)) {
+    if (trial.times == 1) continue;
+    ++merged;
+    EXPECT_EQ(trial.block_bytes, 4000) << trial.cache_pct;
+  }
+  EXPECT_GT(merged, 0);
+}
+
+// The best few shares are measured three times. The figures of the measurements differ, so that a
+// figure that is left out, or taken with another weight, is not the mean.
+TEST(CacheTuningTest, TheFiguresOfAShareAreTheMeansOfItsMeasurements) {
+  std::map<double, int> measured;
+  double best = 0;
+  const TryShare measure = [&](double pct) {
+    const int before = measured[pct]++;
+    const double more = 1 + 0.03 * before * before;  // 1, 1.03 and 1.12
+    CacheTrial trial{pct, {1000 * more, 3 * more, 2 * more, 1e-4 * more, 2e-4 * more, 4}};
+    trial.other_bytes = 600 * more;
+    trial.block_bytes = 4000 * more;
+    return trial;
+  };
+  int merged = 0;
+  for (const CacheTrial& trial : ClimbShare({50, kMostShare, kGibibyte, measure}, &best)) {
+    ASSERT_EQ(trial.times, measured[trial.cache_pct]) << trial.cache_pct;
+    if (trial.times == 1) continue;
+    ++merged;
+    ASSERT_EQ(trial.times, 3) << trial.cache_pct;
+    constexpr double kMean = 1.05;
+    EXPECT_NEAR(trial.measured.rate, 1000 * kMean, 1e-6);
+    EXPECT_NEAR(trial.measured.engine_misses, 3 * kMean, 1e-9);
+    EXPECT_NEAR(trial.measured.device_reads, 2 * kMean, 1e-9);
+    EXPECT_NEAR(trial.measured.cpu_seconds, 1e-4 * kMean, 1e-12);
+    EXPECT_NEAR(trial.measured.device_seconds, 2e-4 * kMean, 1e-12);
+    EXPECT_EQ(trial.measured.clients, 4);
+    EXPECT_NEAR(trial.other_bytes, 600 * kMean, 1e-6);
+    EXPECT_NEAR(trial.block_bytes, 4000 * kMean, 1e-6);
+  }
+  EXPECT_EQ(merged, 3);
 }
 
 TEST(CacheTuningTest, OtherMemoryHasAPartThatGrowsWithTheCache) {

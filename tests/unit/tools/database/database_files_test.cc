@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "device/error.h"
@@ -55,6 +57,27 @@ TEST_F(DatabaseFilesTest, OfADatabaseNothingStaysButWhatIsNotItsOwn) {
   WriteRecord(dir_, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
   EXPECT_THAT(RemoveDatabase(dir_, dir_), IsEmpty());
   EXPECT_TRUE(fs::is_empty(dir_));
+}
+
+// A replay that erases at random leaves ranges of rows without number. The record with them was too
+// long to be read, so that nothing knew the database any more, --fresh included.
+TEST_F(DatabaseFilesTest, ARecordOfManyRangesOfRowsIsRead) {
+  for (const size_t ranges : {50000u, 500000u}) {
+    nlohmann::json places = nlohmann::json::array();
+    for (size_t i = 0; i < ranges; ++i) places.push_back({3 * i, 3 * i + 2});
+    WriteRecord(dir_, {{"schema", kDatabaseSchema},
+                       {"engine", "btree"},
+                       {"loaded", true},
+                       {"population", {{"places", places}}}});
+    EXPECT_GT(fs::file_size(dir_ + "/testbed.json"), ranges == 50000 ? 1u << 20 : 10u);
+    const std::optional<nlohmann::json> record = ReadRecord(dir_);
+    ASSERT_TRUE(record);
+    const nlohmann::json& rows = record->at("population");
+    EXPECT_EQ(rows.is_null(), ranges == 500000) << "they are counted by the next run";
+    if (!rows.is_null()) {
+      EXPECT_EQ(rows.at("places"), places);
+    }
+  }
 }
 
 // A removal may be cut short, and --reuse must not take what it leaves for the database.

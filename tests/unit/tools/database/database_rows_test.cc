@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <vector>
+
 namespace testbed {
 namespace {
 
@@ -17,6 +20,19 @@ TEST(DatabaseRowsTest, ARowsBytesHaveItsIndexEntriesInThem) {
   EXPECT_EQ(MeanRowBytes(document), 416 + 2 * 24);
   document["options"]["workload"] = {"document-load"};
   EXPECT_EQ(MeanRowBytes(document), std::nullopt);
+}
+
+TEST(DatabaseRowsTest, ADatabaseWithoutRowsHasNone) {
+  const json operations = json::array();
+  const json load = {{"kind", "load"}, {"operations", operations}, {"rows_inserted", 9}};
+  const json erase = {
+      {"kind", "measure"}, {"operations", operations}, {"rows_inserted", 0}, {"rows_erased", 9}};
+  const json run = {{"phases", json::array({load, erase})}};
+  const std::vector<std::optional<double>> rows =
+      RowsAfterPhases({{"options", {{"workload", {"insert", "mixed"}}}}}, run);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0], 9);
+  EXPECT_EQ(rows[1], 0);
 }
 
 TEST(DatabaseRowsTest, TheLoaderIsThatOfTheFirstWorkloadThatNeedsOne) {

@@ -140,6 +140,44 @@ TEST(ExperimentTest, ACellHasOneNumberOfThreads) {
   EXPECT_EQ(plan("threads = 2", "threads = 4", full), "no error");
 }
 
+// Factors that left less than a MiB, or were no number, asked for memory without a bound.
+TEST(ExperimentTest, AFactorOfFullMultipliesItsMemory) {
+  const auto ram = [](const std::string& text, const std::string& factor, OptionMap set = {}) {
+    PlanOptions options;
+    options.scale = factor;
+    options.set = std::move(set);
+    options.may_run_none = true;  // without a bound btree needs a --cache-size
+    std::string found;
+    const std::string error = ErrorOf(
+        [&] { found = PlanCells(ParseExperiment(text, "x"), options)[0].options.at("ram"); });
+    return error == "no error" ? found : error;
+  };
+  const auto with = [](const std::string& full) {
+    std::string text = kSmall;
+    return text.replace(text.find("options = { ram = \"1G\" }"), 24, full);
+  };
+  EXPECT_EQ(ram(kSmall, "0.5"), "536870912");
+  EXPECT_EQ(ram(kSmall, "2"), "2147483648");
+  EXPECT_EQ(ram(kSmall, "0.03125"), "33554432");
+  EXPECT_EQ(ram(with(""), "0.5"), "33554432") << "half of the memory of [options]";
+  EXPECT_EQ(ram(with("options = { ram = 0 }"), "0.5"), "0");
+  for (const char* factor : {"0.03", "1e-9", "2e6", "1e300"}) {
+    EXPECT_EQ(ram(kSmall, factor),
+              fmt::format("--scale {} is not accepted: experiment small has 1G of memory at full, "
+                          "and a factor must leave 32M to 1024T",
+                          factor));
+  }
+  // A factor of memory that no cell takes is not asked for its product.
+  EXPECT_EQ(ram(kSmall, "1e-9", {{"ram", "64M"}}), "64M");
+  const std::string axis = std::string(kSmall) +
+                           "\n[[axis]]\nname = \"memory\"\nvalues = [{ label = \"a\", ram = "
+                           "\"128M\" }, { label = \"b\", ram = \"64M\" }]\n";
+  EXPECT_EQ(ram(axis, "1e-9"), "128M");
+  for (const char* factor : {"nan", "inf", "-1", "0", "0x1", " 1", "1x", ""}) {
+    EXPECT_THAT(ram(kSmall, factor), HasSubstr("or a factor of full such as 0.1")) << factor;
+  }
+}
+
 TEST(ExperimentTest, ARoundHasItsOwnDatabasesAndSeed) {
   PlanOptions options;
   options.scale = "full";
@@ -441,6 +479,22 @@ TEST(ExperimentTest, EveryShippedExperimentPlansAtEveryScale) {
           EXPECT_EQ(cell.skipped, "") << cell.name;
         }
       }
+    }
+  }
+}
+
+// Rates are compared with equal memory, so the memory held stands beside them.
+TEST(ExperimentTest, TablesOfRatesHaveTheMemoryHeld) {
+  const EveryRelease releases;
+  for (const char* name : {"cache-auto", "cache-split", "compressed-cache", "engine-defaults",
+                           "engine-defaults-more", "read-size", "versions", "ycsb"}) {
+    const Experiment e = LoadExperiment(name);
+    for (const TableSpec& table : e.tables) {
+      const bool has_rate = std::any_of(
+          table.metrics.begin(), table.metrics.end(),
+          [&](const std::string& metric) { return e.FindMetric(metric)->unit == "/s"; });
+      if (!has_rate) continue;
+      EXPECT_THAT(table.metrics, testing::Contains("held")) << name << ": " << table.title;
     }
   }
 }

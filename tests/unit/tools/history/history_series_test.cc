@@ -43,6 +43,13 @@ TEST(HistorySeriesTest, JoinsResultsOfTheSameSettingsWhateverTheVersions) {
   EXPECT_EQ(series[2].points.size(), 1u);
 }
 
+// The title is also a comment of a file, whose next line it would begin.
+TEST(HistorySeriesTest, ATitleIsOneLine) {
+  HistoryEntry entry = Entry(0, {100});
+  entry.document["options"]["engine"] = "b\ntree";
+  EXPECT_EQ(SeriesOf({entry}, {"rate"}).at(0).title, "b tree point-read, 1 thr");
+}
+
 TEST(HistorySeriesTest, ARunWhoseSettingsWereRefusedIsOfAnotherSeries) {
   std::vector<HistoryEntry> entries;
   for (int night = 0; night < 4; ++night) entries.push_back(Entry(night, {100}));

@@ -7,6 +7,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "tests/unit/tools/results/small_document.h"
 #include "tools/html/plot_files.h"
@@ -119,6 +120,8 @@ TEST(PageDataTest, TheRateBesideATargetIsThatOfItsClients) {
   json document = OpenLoop();
   Mixed(document)["clients_rate"] = 31;  // a writer without a target did the others of `rate`
   EXPECT_THAT(Answers(document), HasSubstr("31 operations a second, of 3,000 asked for"));
+  Mixed(document)["clients_rate"] = 1;
+  EXPECT_THAT(Answers(document), HasSubstr("1 operation a second, of 3,000 asked for"));
 }
 
 // Returns SmallDocument with a search of --find-rate: the closed loop and three rates, of which the
@@ -327,6 +330,176 @@ TEST(PageDataTest, StandInsAloneAreCounted) {
   EXPECT_EQ(text("", "btree"), " (of btree, which stands in and is not counted)");
   EXPECT_EQ(text("btree", "btree"), " (of btree, which stands in)");
   EXPECT_EQ(text("", ""), "");
+}
+
+// Returns how many different looks the curves of a plot have, one for each label of the axis.
+size_t DifferentLooks(const std::string& axis, const json& labels) {
+  json cells = json::array();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    for (int x = 0; x < 2; ++x) cells.push_back({{"labels", {x, i}}, {"figures", {{1 + x, 0}}}});
+  }
+  json threads, curves;
+  threads["name"] = "threads";
+  threads["labels"] = {"1", "2"};
+  curves["name"] = axis;
+  curves["labels"] = labels;
+  json experiment;
+  experiment["axes"] = {threads, curves};
+  experiment["metrics"].push_back({{"name", "rate"}, {"unit", "1/s"}});
+  experiment["cells"] = cells;
+  const std::string looks = EvaluateOnPage(
+      experiment,
+      "JSON.stringify(testbed.curvePlot(data, {metric: 0, x: 0, fixed: {1: -1}},"
+      " testbed.theme('light'), 800).option.series.map(function (one) {"
+      "  return [one.lineStyle.color, one.lineStyle.type, one.symbol].join(' '); }));");
+  std::set<std::string> different;
+  for (const json& look : json::parse(looks)) different.insert(look.get<std::string>());
+  return different.size();
+}
+
+// Two releases of an engine, or two engines of an extension, had the same colour, dash and symbol;
+// so had the first curve and the eighth.
+TEST(PageDataTest, EachCurveOfAPlotHasALookOfItsOwn) {
+  json engines = {"rocksdb@9.9.3", "rocksdb", "rocksdb@10.4.2", "btree"}, settings;
+  for (int i = 0; i < 20; ++i) engines.push_back("extension" + std::to_string(i));
+  for (int i = 0; i < 24; ++i) settings.push_back("setting " + std::to_string(i));
+  EXPECT_EQ(DifferentLooks("engine", engines), 24u);
+  EXPECT_EQ(DifferentLooks("setting", settings), 24u);
+  const std::string looks =
+      "JSON.stringify(testbed.engineLooks(['rocksdb@9.9.3', 'rocksdb'], "
+      "testbed.theme('light'))[1]) "
+      "=== JSON.stringify(testbed.engineLook('rocksdb@10.4.2', testbed.theme('light')));";
+  EXPECT_EQ(EvaluateOnPage(json(), looks), "true") << "the engine keeps its own";
+}
+
+// Returns the names of the plots of a document that was read from this file.
+std::vector<std::string> PlotNames(const std::string& file, const json& document) {
+  PageData data;
+  data.AddDocument(file, document);
+  const std::string names =
+      EvaluateOnPage(data.Json(),
+                     "JSON.stringify(testbed.allPlots(data, 'light', 760).map(function (plot) {"
+                     " return plot.name; }));");
+  return json::parse(names).get<std::vector<std::string>>();
+}
+
+// The plots of a file with a long name were called "sss", "sss_2", "sss_3" and so on.
+TEST(PageDataTest, ThePlotsOfALongNameSayWhatTheyShow) {
+  json document = SmallDocument();
+  Mixed(document)["name"] = std::string(300, 'm');
+  const std::vector<std::string> names = PlotNames("/" + std::string(300, 's') + ".json", document);
+  EXPECT_THAT(names, testing::Contains(testing::EndsWith("_insert_time")));
+  EXPECT_THAT(names, testing::Contains(testing::ContainsRegex("^s+_m+_time$")));
+  EXPECT_THAT(names, testing::Contains(testing::ContainsRegex("^s+_m+_writes$")));
+  for (const std::string& name : names) EXPECT_LE(name.size(), 120u) << name;
+}
+
+// The seconds of the small document have no median. Such a document had no plot at all, and its
+// page said that no run writes it.
+TEST(PageDataTest, AFigureThatTheSecondsLackIsLeftOut) {
+  EXPECT_THAT(PlotNames("run.json", SmallDocument()), testing::Contains("run_mixed_time"));
+  const std::string lines = EvaluateOnPage(
+      json(),
+      "JSON.stringify(testbed.timePlot({series: {end_seconds: [1, 2], operations: [5, 6],"
+      " max_us: [7, 8], device_read_bytes: [1, 1]}}, testbed.theme('light'), 760)"
+      ".option.series.map(function (one) { return one.name; }));");
+  EXPECT_EQ(lines, R"(["rate","slowest"])");
+  EXPECT_EQ(EvaluateOnPage(json(),
+                           "testbed.memoryPlot({series: {end_seconds: [1, 2], page_cache_bytes: "
+                           "[3, 4]}}, testbed.theme('light'), 760).option.series.length;"),
+            "1");
+}
+
+// Only the first 40 stalls were shaded, and the first had the label.
+TEST(PageDataTest, TheLongestOfManyStallsIsMarked) {
+  json phase;
+  json& series = phase["series"];
+  for (int i = 1; i <= 200; ++i) {
+    series["end_seconds"].push_back(i);
+    series["operations"].push_back(100);
+    if (i % 2 == 0 && i < 190) {
+      series["stalls"].push_back({{"from", i - 1}, {"to", i}, {"rate", 0}, {"worst", 1}});
+    }
+  }
+  series["stalls"].push_back({{"from", 192}, {"to", 199}, {"rate", 0}, {"worst", 7e6}});
+  const std::string marks = EvaluateOnPage(
+      phase,
+      "JSON.stringify(testbed.timePlot(data, testbed.theme('light'), 760).option.series[0]"
+      ".markArea.data.map(function (mark) { return [mark[0].xAxis, mark[0].name]; }));");
+  const json shaded = json::parse(marks);
+  EXPECT_EQ(shaded.size(), 95u);
+  EXPECT_EQ(shaded.front(), json::array({1, ""}));
+  EXPECT_EQ(shaded.back(), json::array({192, "stall 192–199 s"}));
+}
+
+// The page of a sweep began with "This experiment has no findings to judge."
+TEST(PageDataTest, ASweepIsAnsweredByItsBestFigure) {
+  json best, other, row, table, experiment;
+  best["mark"] = "best";
+  best["mean"] = 30327;
+  best["n"] = 3;
+  best["half_width"] = 1200;
+  other = best;
+  other["mark"] = "~";
+  row["name"] = "rocksdb";
+  row["figures"] = {best, other};
+  table["title"] = "Operations a second: ops (/s)";
+  table["columns"] = {"engine", "page-size=4k", "page-size=8k"};
+  table["rows"].push_back(row);
+  experiment["tables"].push_back(table);
+  experiment["cells"] = json::array();
+  experiment["metrics"] = json::array();
+  const auto answers = [&experiment] {
+    return EvaluateOnPage(experiment, "JSON.stringify(testbed.experimentAnswers(data));");
+  };
+  const std::string begin = "[\"Operations a second: ops (/s): rocksdb, page-size=4k is the best: ";
+  EXPECT_EQ(answers(), begin + "30,327 ± 1,200; 1 other figure cannot be told from it.\"]");
+  json& figures = experiment["tables"][0]["rows"][0]["figures"];
+  figures[1]["mark"] = "";
+  EXPECT_EQ(answers(), begin + "30,327 ± 1,200; all others are worse for sure.\"]");
+  figures[0]["n"] = 1;
+  EXPECT_EQ(answers(), begin + "30,327; one round cannot tell it from the others.\"]");
+  figures[0]["mark"] = "";
+  EXPECT_EQ(answers(), "[]");
+  // A single cell has no best figure.
+  json metric, cell;
+  metric["name"] = "p99_us";
+  metric["unit"] = "us";
+  cell["name"] = "engine=btree";
+  cell["figures"].push_back(json::array({12.5, nullptr}));
+  experiment["metrics"].push_back(metric);
+  experiment["cells"] = {nullptr, cell};
+  EXPECT_EQ(answers(), R"(["engine=btree: p99 us 12.5 us."])");
+}
+
+// An engine named as a node of the picture made a circle of it, which cannot be drawn.
+TEST(PageDataTest, AnEngineMayHaveTheNameOfAnotherNode) {
+  const json phase = json::parse(R"({"user_bytes_written": 100, "account": {"causes": [
+      {"name": "insert", "ground": "foreground", "file": {"write_bytes": 9},
+       "file_by_kind": {"data": {"write_bytes": 9}}}]}})");
+  const auto nodes = [&phase](const std::string& engine) {
+    return EvaluateOnPage(phase, "JSON.stringify(testbed.ledgerGraph(data, '" + engine +
+                                     "', 'write').nodes.map(function (node) { return node.label; }"
+                                     "));");
+  };
+  EXPECT_EQ(nodes("user"),
+            R"(["user","keys and values","insert","data files","stayed in the page cache"])");
+  EXPECT_EQ(nodes("device"),
+            R"(["device","keys and values","insert","data files","stayed in the page cache"])");
+}
+
+// The page told of "1 rows", "1 reads" and "1 findings".
+TEST(PageDataTest, OneOfAThingHasNoPlural) {
+  const auto page = [](const std::string& expression) {
+    return EvaluateOnPage(json(), expression);
+  };
+  EXPECT_EQ(page("testbed.counted('1', 'row');"), "1 row");
+  EXPECT_EQ(page("testbed.counted(testbed.count(1200), 'row');"), "1,200 rows");
+  EXPECT_EQ(page("testbed.counted('1', 'flush', 'flushes');"), "1 flush");
+  EXPECT_EQ(page("testbed.counted('0', 'flush', 'flushes');"), "0 flushes");
+  EXPECT_EQ(page("testbed.closureParts({reads: -1, read_bytes: 1, writes: 2, write_bytes: 0})"
+                 ".join(', ');"),
+            "−1 read (1 byte), 2 writes (0 bytes)");
 }
 
 // An earlier version said that a cache which missed one block of 2500 had answered "100 %".

@@ -31,6 +31,23 @@ TEST(TableTest, AKeptColumnIsLeftOutLast) {
   EXPECT_THAT(Small().Keep({"steady"}).Text(1), HasSubstr("  phase       steady\n"));
 }
 
+TEST(TableTest, ALongTitleGoesOnInTheNextLine) {
+  const Table table("A title of more than twenty", {"one"});
+  EXPECT_EQ(table.Text(20), "A title of more than\n  twenty\n  one\n\n");
+  EXPECT_EQ(table.Text(), "A title of more than twenty\n  one\n\n");
+}
+
+TEST(TableTest, OneOfAThingHasNoPlural) {
+  EXPECT_EQ(Counted(0, "run"), "0 runs");
+  EXPECT_EQ(Counted(1, "run"), "1 run");
+  EXPECT_EQ(Counted(1234, "more run"), "1,234 more runs");
+  EXPECT_EQ(Counted(1, "crash", "crashes"), "1 crash");
+  EXPECT_EQ(Counted(2, "crash", "crashes"), "2 crashes");
+  EXPECT_EQ(WithNoun("-1", "byte"), "-1 byte");
+  EXPECT_EQ(WithNoun("-", "byte"), "- bytes") << "not known";
+  EXPECT_THAT(Small().Wide({}).Text(43), HasSubstr("  (1 more column with --wide)\n"));
+}
+
 TEST(TableTest, AShareIsNeitherNothingNorAllUnlessItIs) {
   EXPECT_EQ(Percent(0), "0.0 %");
   EXPECT_EQ(Percent(5.6e-5), "<0.1 %");

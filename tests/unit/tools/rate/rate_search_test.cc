@@ -177,6 +177,23 @@ TEST(RateStepTest, WhatIsLeftUndoneForTheLimitIsSlower) {
   EXPECT_EQ(parts.undone, 150u) << "each part has its own";
 }
 
+// Operations that kept rows for their check are in no latency, and were performed.
+TEST(RateStepTest, OperationsThatAreInNoLatencyAreCounted) {
+  const RateLimit limit = ParseRateLimit("--find-rate", "p99 < 1ms");
+  PhaseResult part = Part(1, {{1'000, 4'950}, {2'000'000, 50}});
+  part.ops[0].count = 10'000;
+  Histogram undone;
+  for (int i = 0; i < 150; ++i) undone.Record(2'000'000);
+  part.undone.Add(undone);
+  part.ops[0].undone.Add(undone);
+  RateStep step{.target = 10'000};
+  step.Add(part, limit);
+  EXPECT_EQ(step.count(), 10'000u);
+  EXPECT_EQ(step.undone, 150u);
+  EXPECT_DOUBLE_EQ(step.slower_share(), 250.0 / 10'150);
+  EXPECT_EQ(part.ops[0].FromIntended().count(), 5'075u) << "half of those that were not begun";
+}
+
 // With even arrivals the number of operations does not vary by chance.
 TEST(RateStepTest, OnlyRandomArrivalsAreForgivenForTheirNumber) {
   RateStep step{.target = 1'000};

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -76,6 +77,7 @@ TEST(ReleaseTest, AReleaseThatIsNotInstalledIsRefusedWithWhatToDo) {
   EXPECT_THAT(WhyNot("rocksdb", "/opt/r"), HasSubstr("tools/build_engine.sh rocksdb /opt/r"));
   EXPECT_THAT(WhyNot("rocksdb", "10.4"), HasSubstr("6.20.3, 6.28.2"));
   EXPECT_THAT(WhyNot("rocksdb", ""), HasSubstr("6.20.3, 6.28.2"));
+  EXPECT_THAT(WhyNot("lmdb", "0.9.70"), HasSubstr("tools/build_engine.sh lmdb 0.9.70"));
   EXPECT_THAT(WhyNot("btree", "1"), HasSubstr("btree has no releases"));
   unsetenv("TESTBED_RELEASES");
 }
@@ -173,7 +175,11 @@ RunOptions OtherOptions() {
 }
 
 TEST(ReleaseTest, EveryOptionThatIsSentArrives) {
-  const RunOptions other = OtherOptions();
+  // The keys are read when the run is sent.
+  const std::string keys = testing::TempDir() + "release_test_keys_" + std::to_string(::getpid());
+  std::ofstream(keys) << "pear\n";
+  RunOptions other = OtherOptions();
+  other.data.keys_file = keys;
   const json line = SentRun(other, RunPlan());
   EXPECT_EQ(SentRun(ReadSentOptions(json::parse(line.dump())), RunPlan()), line);
   const json plain = SentRun(RunOptions(), RunPlan())["options"].flatten();
@@ -181,6 +187,7 @@ TEST(ReleaseTest, EveryOptionThatIsSentArrives) {
   for (const auto& [name, value] : tried.items()) {
     EXPECT_FALSE(plain.contains(name) && plain[name] == value) << name << " is not tried";
   }
+  std::filesystem::remove(keys);
 }
 
 TEST(ReleaseTest, ARunThatIsNotWholeIsAnError) {

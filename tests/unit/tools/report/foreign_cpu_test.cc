@@ -27,6 +27,18 @@ TEST(ForeignCpuTest, TheLineNamesThePhasesAndTheLargestShare) {
             "point-read: rates and times are not the engine's alone\n");
 }
 
+// The work of a server that the run did not start cannot be told from that of other programs.
+TEST(ForeignCpuTest, AServerThatRunsAlreadyMayBeTheOtherProgram) {
+  json document = DocumentOf({PhaseWithShare("mixed", "measure", 0.43)});
+  document["options"]["engine_options"] = {{"connect", "mysql://me@localhost/"}};
+  EXPECT_EQ(ForeignCpuLine(document),
+            "! other programs, the server of --connect included where it is on this host, used up "
+            "to 43 % of the processors in user mode during mixed: rates and times are not the "
+            "engine's alone\n");
+  document["options"]["engine_options"] = json::object();
+  EXPECT_EQ(ForeignCpuLine(document).rfind("! other programs used up to 43 %", 0), 0u);
+}
+
 TEST(ForeignCpuTest, OfSeveralTasksTheBusiestHostCounts) {
   json document = DocumentOf({PhaseWithShare("mixed", "measure", 0.0)});
   document["runs"][0]["phases"][0]["tasks"] = {{{"foreign_cpu_share", 0.0}},
@@ -51,6 +63,26 @@ TEST(ForeignCpuTest, TimeThatTheHypervisorTookHasALineOfItsOwn) {
             "! the hypervisor gave up to 12 % of the processors to other machines during scan: "
             "rates and times are not the engine's alone\n");
   EXPECT_EQ(ForeignCpuLine(document), "");
+}
+
+// A rate that is the harness's own must not pass for the engine's.
+TEST(ForeignCpuTest, TimeThatTheHarnessTookHasALineOfItsOwn) {
+  const auto phase = [](const std::string& name, const std::string& kind, const json& seconds) {
+    return json{{"name", name},
+                {"kind", kind},
+                {"thread_seconds", {2.0, 3.0}},
+                {"preparing_seconds", seconds}};
+  };
+  EXPECT_EQ(PreparingLine(DocumentOf({phase("insert", "load", 0.49),
+                                      phase("point-read", "warm-up", 5.0),
+                                      phase("scan", "measure", nullptr),
+                                      {{"name", "old"}, {"kind", "measure"}}})),
+            "");
+  EXPECT_EQ(
+      PreparingLine(DocumentOf({phase("insert", "load", 0.5), phase("point-read", "measure", 4.0),
+                                phase("scan", "measure", 0.1)})),
+      "! the harness itself took up to 80 % of the clients' time during insert, point-read, "
+      "to choose rows and make keys and values: ops/s is not the engine's alone\n");
 }
 
 TEST(ForeignCpuTest, WhatIsNotMeasuredOrNotKnownIsNotSaid) {

@@ -55,6 +55,14 @@ std::string LineOf(const std::string& table, const std::string& name) {
   return table.substr(begin, table.find('\n', begin) - begin);
 }
 
+TEST(RunTablesTest, TheTimeThatClientsPreparedOperationsIsDividedByTheirNumber) {
+  json document = TablesDocument();
+  EXPECT_THAT(TextOf(document, "Operations"), Not(HasSubstr(" 2500 ")));
+  document["runs"][0]["phases"][2]["preparing_seconds"] = 0.00025;
+  const std::string text = TextOf(document, "Operations");
+  EXPECT_THAT(LineOf(text, "mixed all operations, 8 thr"), HasSubstr(" 2500 ")) << text;
+}
+
 // A search for a median has steps of 200 operations, of which two are above the p99.
 TEST(RunTablesTest, AStepOfASearchTellsThePercentilesThatItHasOperationsFor) {
   json document = TablesDocument();
@@ -112,7 +120,7 @@ TEST(RunTablesTest, EachTaskHasItsClientsAndItsClock) {
   json& phase = document["runs"][0]["phases"][2];
   const json us = {{"p50", 11.0}, {"p99", 22.0}, {"max", 33.0}};
   const json before = {{"offset_us", -1234.0}, {"error_us", 44.0}};
-  const json after = {{"offset_us", -1229.0}, {"error_us", 45.0}};
+  const json after = {{"offset_us", 8'000'000.0}, {"error_us", 45.0}};
   phase["tasks"] = json::array();
   for (int i = 0; i < 2; ++i) {
     phase["tasks"].push_back({{"task", i},
@@ -123,7 +131,8 @@ TEST(RunTablesTest, EachTaskHasItsClientsAndItsClock) {
                               {"latency_us", us},
                               {"began_late_us", 66.0},
                               {"clock_before", before},
-                              {"clock_after", after}});
+                              {"clock_after", after},
+                              {"drift_us", 5.0}});
   }
   const std::string table = TextOf(document, "Tasks of the run");
   const std::string whole = LineOf(table, "mixed, 8 thr x 2 tasks: 0");
@@ -163,21 +172,22 @@ TEST(DoubtsTest, AClockThatMovedDuringThePhaseIsNamed) {
   json document = TablesDocument();
   json& phase = document["runs"][0]["phases"][2];
   phase["seconds"] = 10.0;
-  const auto doubts = [&](double after_us) {
+  const auto doubts = [&](double drift_us) {
     json tasks = json::array();
     for (const int task : {0, 1}) {
       tasks.push_back({{"task", task},
                        {"host", "n" + std::to_string(task)},
                        {"seconds", 10.0},
                        {"began_late_us", 0.0},
-                       {"clock_before", {{"offset_us", task * 500.0}, {"error_us", 4.0}}},
-                       {"clock_after", {{"offset_us", task * after_us}, {"error_us", 4.0}}}});
+                       {"clock_before", {{"offset_us", 0.0}, {"error_us", 4.0}}},
+                       {"clock_after", {{"offset_us", task * 8e6}, {"error_us", 4.0}}},
+                       {"drift_us", task * drift_us}});
     }
     phase["tasks"] = tasks;
     return Doubts(document);
   };
-  EXPECT_EQ(doubts(5000), "") << "as a clock that is slewed";
-  EXPECT_THAT(doubts(-2'499'500), HasSubstr("8 thr x 2 tasks: the clock of task 1 on n1 moved by "
+  EXPECT_EQ(doubts(5000), "") << "as clocks that are slewed, though a time of day was set";
+  EXPECT_THAT(doubts(-2'500'000), HasSubstr("8 thr x 2 tasks: the clock of task 1 on n1 moved by "
                                             "-2.50 s against that of task 0, so"));
 }
 
@@ -225,6 +235,7 @@ TEST(RunTablesTest, BytesOfTheUserAreNotKnownAfterValuesOfOtherSizes) {
   for (json& phase : phases) phase["database_bytes"] = 20000;
   phases[0]["rows_inserted"] = 100;
   phases[2]["rows_inserted"] = 0;
+  for (json& phase : phases) phase["rows_erased"] = 0;
   const auto per_user_byte = [&document](const std::string& phase) {
     const std::string line = LineOf(TextOf(document, "Database"), phase + ", 8 thr");
     return line.substr(line.find_last_of(' ') + 1);
@@ -239,6 +250,16 @@ TEST(RunTablesTest, BytesOfTheUserAreNotKnownAfterValuesOfOtherSizes) {
   EXPECT_EQ(per_user_byte("mixed"), "-");
   phases[2]["user_bytes_written"] = 0;
   EXPECT_EQ(per_user_byte("mixed"), "2.00") << "a replay that only reads";
+  phases[2]["rows_erased"] = 50;
+  phases[2]["database_bytes"] = 10000;
+  EXPECT_EQ(per_user_byte("mixed"), "2.00") << "the rows that are left have the same size";
+  document["options"]["value_size"] = "column";
+  EXPECT_EQ(per_user_byte("mixed"), "-") << "rows of any of several sizes are left";
+  EXPECT_EQ(per_user_byte("insert"), "2.00");
+  phases[2].erase("rows_erased");
+  EXPECT_EQ(per_user_byte("mixed"), "-") << "it is not known how many it erased";
+  document["runs"][0]["other_sizes"] = true;  // of a run before
+  EXPECT_EQ(per_user_byte("insert"), "-");
 }
 
 // A run may begin with a count of the rows, to which the bytes of the run before it are nothing.

@@ -1,4 +1,4 @@
-// Tests which runs are refused for want of space.
+// Tests which runs are refused for want of space, and which have a note on short values.
 #include "tools/run/run_checks.h"
 
 #include <gtest/gtest.h>
@@ -32,6 +32,40 @@ TEST(CheckSpaceTest, AServerThatRunsAlreadyNeedsNoSpaceHere) {
   EXPECT_EQ(LeastSpace(options, dataset), 0u);
 }
 #endif
+
+TEST(SameValuesNoteTest, ARunThatUpdatesValuesWithoutVersionsHasIt) {
+  const auto note = [](const std::string& workload, size_t value_size) {
+    DatasetOptions data;
+    data.rows = 100;
+    data.value_size = value_size;
+    const RunOptions options = ParseRunOptions({"--engine", "btree", "--workload", workload});
+    return SameValuesNote(options, std::make_shared<const Dataset>(data));
+  };
+  for (const char* updates : {"insert,ycsb-a", "ycsb-f", "overwrite", "readwhilewriting"}) {
+    for (const size_t size : {0u, 1u}) {
+      EXPECT_EQ(note(updates, size)
+                    .find("--value-size " + std::to_string(size) +
+                          ": a value of 0 or 1 byte is the same in all versions"),
+                0u)
+          << updates << ": " << note(updates, size);
+    }
+    EXPECT_EQ(note(updates, 2), "") << updates;
+  }
+  EXPECT_EQ(note("insert,ycsb-c,settle", 1), "");
+}
+
+TEST(SameValuesNoteTest, OfSeveralSizesTheSmallestCounts) {
+  const RunOptions options = ParseRunOptions({"--engine", "btree", "--workload", "ycsb-a"});
+  DatasetOptions data;
+  data.rows = 100;
+  data.value_sizes = ValueSizes::kUniform;
+  data.most_value = 1000;
+  for (const size_t least : {1u, 2u}) {
+    data.least_value = least;
+    const std::string note = SameValuesNote(options, std::make_shared<const Dataset>(data));
+    EXPECT_EQ(note.find("--value-size 1-1000: "), least == 1 ? 0u : std::string::npos) << note;
+  }
+}
 
 // The file system of /proc has no space at all.
 TEST(CheckSpaceTest, ARefusalTellsWhatIsNeeded) {

@@ -51,6 +51,7 @@ PhaseRecord FullPhase() {
   result.seconds = 2;
   result.ops = {{.op = read, .count = 4, .latency = {}, .intended = {}},
                 {.op = write, .count = 1, .latency = {}, .intended = {}}};
+  result.preparing_seconds = 0.5;
   result.ops[1].unanswered = 2;
   result.ops[1].longest_unanswered_ns = 7000;
   result.addresses = {{.name = "n1:1", .threads = 2, .count = 4},
@@ -74,7 +75,7 @@ PhaseRecord FullPhase() {
   phase.tasks[1].host = "n1";
   phase.tasks[1].seconds = 2;
   phase.tasks[1].count = 5;
-  phase.tasks[1].clock_before = {.ns = -7000, .error_ns = 500};
+  phase.tasks[1].clock_before = {.ns = -7000, .error_ns = 500, .wall_ns = 9000};
   phase.database_bytes = 5000;
   phase.log_file_bytes = 70;
   return phase;
@@ -105,6 +106,7 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(phase["threads"], 3);
   EXPECT_EQ(phase["count"], 5);
   EXPECT_EQ(phase["rate"], 2.5);
+  EXPECT_EQ(phase["preparing_seconds"], 0.5);
   EXPECT_EQ(phase["operations"][0]["name"], "point-read");
   EXPECT_EQ(phase["operations"][0]["rate"], 2);
   EXPECT_EQ(phase["series"][0]["by_operation"][0]["max_us"], 2);
@@ -117,7 +119,8 @@ TEST(RunJsonTest, OfAPhaseEachFieldHasTheValueOfItsRecord) {
   EXPECT_EQ(phase["addresses"][1]["unanswered"], 2);
   ASSERT_EQ(phase["tasks"].size(), 2u);
   EXPECT_EQ(phase["tasks"][1]["rate"], 2.5);
-  EXPECT_EQ(phase["tasks"][1]["clock_before"], json({{"offset_us", -7.0}, {"error_us", 0.5}}));
+  EXPECT_EQ(phase["tasks"][1]["clock_before"], json({{"offset_us", 9.0}, {"error_us", 0.5}}));
+  EXPECT_EQ(phase["tasks"][1]["drift_us"], 7.0);
   EXPECT_EQ(phase["details"]["of_the_workload"], 1);
   EXPECT_EQ(phase["readahead_2014"]["settings"][0]["name"], "16k");
   EXPECT_EQ(phase["memory"]["held_mean"], 50);
@@ -148,6 +151,7 @@ TEST(RunJsonTest, OperationsThatHadNotBegunAreInThePercentilesFromTheIntendedSta
   performed.Record(1'000'000);
   for (int i = 0; i < 9; ++i) waited.Record(2'000'000'000);
   result.ops[0].intended.Add(performed);
+  result.lateness.Add(performed);
   result.ops[0].undone.Add(waited);
   result.undone.Add(waited);
   const json late = PhaseJson(phase);

@@ -11,15 +11,20 @@
 #include <fstream>
 #include <istream>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <streambuf>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/error.h"
 #include "tests/paths.h"
 #include "tools/trace/trace_info.h"
+#include "workloads/trace/trace_client.h"
 #include "workloads/trace/trace_file.h"
+#include "workloads/trace/trace_format.h"
+#include "workloads/trace/trace_writer.h"
 
 namespace testbed {
 namespace {
@@ -235,7 +240,7 @@ TEST_F(TraceImportTest, ATraceHasTheClientsThatHaveOperations) {
 TEST_F(TraceImportTest, WrongLinesAreNamed) {
   EXPECT_THAT(Refusal("key,operation\na,get\nb,fly\n"), HasSubstr("input line 3: 'fly' is no"));
   EXPECT_THAT(Refusal("key,time\na,yesterday\n"), HasSubstr("line 2: 'yesterday' is no time"));
-  EXPECT_THAT(Refusal("key,time\na\n"), HasSubstr("has 1 columns, and the header 2"));
+  EXPECT_THAT(Refusal("key,time\na\n"), HasSubstr("has 1 column, and the header 2"));
   EXPECT_THAT(Refusal("key,operation\na,get\nb,set\n"),
               HasSubstr("line 3: writes a value of unknown"));
   EXPECT_THAT(Refusal("key,operation,value_size\na,set,\n"), HasSubstr("a column value_size"));
@@ -303,6 +308,64 @@ TEST_F(TraceImportTest, AShareOfTheKeysHasAllTheirOperations) {
   EXPECT_EQ(info["operations"], kept);
   EXPECT_EQ(info["keys"]["different"], static_cast<double>(kept) / 10);
   EXPECT_NE(TraceInfoText(info).find("Working set"), std::string::npos);
+}
+
+// Each multi-get has sixteen keys: by their first keys alone nearly all keys would stay.
+TEST_F(TraceImportTest, AShareOfTheKeysIsTakenOutOfMultiGets) {
+  constexpr size_t kOperations = 500, kEach = 16;
+  {
+    TraceWriter writer(path_);
+    TraceClient client(writer, 0);
+    for (size_t i = 0; i < kOperations; ++i) {
+      std::vector<std::string> texts;
+      for (size_t k = 0; k < kEach; ++k) texts.push_back(std::to_string((i * kEach + k) % 2000));
+      const std::vector<std::string_view> keys(texts.begin(), texts.end());
+      client.Begin(0, i);
+      client.MultiGet(0, keys, std::vector<FoundRow>(kEach));
+      client.End();
+      client.Begin(1, i);  // a transaction stays as it is, or goes
+      client.Call(TraceCallKind::kBegin);
+      client.MultiGet(0, keys, std::vector<FoundRow>(kEach));
+      client.Call(TraceCallKind::kCommit);
+      client.End();
+      client.Rest();
+    }
+    client.Finish();
+    TraceFacts facts;
+    facts.workload = "multi-get";
+    facts.clients = 1;
+    facts.operations = client.operations();
+    facts.last_ns = client.last_ns();
+    facts.kinds = {"multi-get", "transaction"};
+    facts.tables = {{.id = 0, .name = "main", .index_of = {}, .parts = {}}};
+    facts.calls = client.calls();
+    writer.Finish(facts);
+  }
+  ScaleTrace(path_, 0.1, path_ + ".small");
+  std::set<std::string> different;
+  size_t multi_gets = 0, kept = 0, transactions = 0;
+  for (const TraceOperation& operation : Operations(path_ + ".small")) {
+    if (operation.kind == 1) {
+      ++transactions;
+      EXPECT_EQ(operation.keys.size(), kEach);
+      continue;
+    }
+    ++multi_gets;
+    ASSERT_EQ(operation.calls.size(), 1u);
+    EXPECT_FALSE(operation.keys.empty());
+    EXPECT_EQ(operation.calls[0].number, operation.keys.size());
+    for (const TraceAnswer& answer : operation.answers) {
+      EXPECT_EQ(answer.state, TraceAnswer::kAbsent);
+    }
+    kept += operation.keys.size();
+    for (const std::string_view key : operation.keys) different.emplace(key);
+  }
+  EXPECT_NEAR(static_cast<double>(different.size()), 200, 60);
+  EXPECT_EQ(kept, different.size() * (kOperations * kEach / 2000)) << "all accesses to these keys";
+  EXPECT_GT(multi_gets, kOperations / 2) << "four of five have a key of the share";
+  EXPECT_LT(multi_gets, kOperations);
+  EXPECT_GT(transactions, 0u);
+  EXPECT_LT(transactions, kOperations / 4) << "about a tenth begins with a key of the share";
 }
 
 TEST_F(TraceImportTest, TheBusiestSecondIsThatOfAllClients) {

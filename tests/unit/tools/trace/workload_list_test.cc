@@ -75,6 +75,23 @@ TEST(WorkloadListTest, WithoutAnyTheListIsAsItWas) {
   EXPECT_EQ(Listed("replay:a @ 3").workload.extra.at("trace"), "a @ 3");
 }
 
+TEST(WorkloadListTest, AListMayStandOnSeveralLines) {
+  const RunOptions o = Listed(
+      "insert,\n\tycsb-a\t60s\n~2\t@\t5000 \r\n,\n  ycsb-b:2\n,point-read\n, replay:my "
+      "run.trace\n");
+  EXPECT_THAT(o.workloads,
+              ElementsAre("insert", "ycsb-a", "ycsb-b", "ycsb-b", "point-read", "replay"));
+  EXPECT_THAT(o.phase_seconds, ElementsAre(60, 0, 0, 0, 0));
+  EXPECT_THAT(o.phase_rates, ElementsAre(5000, 0, 0, 0, 0));
+  EXPECT_THAT(o.phase_popular, ElementsAre(2, 1, 1, 1, 1));
+  EXPECT_EQ(o.workload.extra.at("trace"), "my run.trace");
+  EXPECT_NE(WhyNot("insert,\n,point-read"), "") << "an entry of blanks alone";
+  for (const char* entry : {"ycsb-a", " ycsb-a 60s", "\n\tycsb-a\t@ 5", "ycsb-a:2", "ycsb-a@5\n"}) {
+    EXPECT_EQ(WorkloadNameOf(entry), "ycsb-a") << entry;
+  }
+  EXPECT_EQ(WorkloadNameOf(" \n"), "");
+}
+
 TEST(WorkloadListTest, ItsTextIsReadAsTheSame) {
   for (const char* text :
        {"insert,ycsb-a 60s,ycsb-c 0.25s @ 5000,settle", "insert,point-read", "ycsb-a @ 0.5",

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <tuple>
 
 #include "device/error.h"
 #include "workloads/documents/allocation_meter.h"
+#include "workloads/documents/clock_cost.h"
 #include "workloads/documents/format.h"
+#include "workloads/measure/clock.h"
 
 namespace testbed {
 namespace {
@@ -124,7 +127,7 @@ TEST(AllocationMeterTest, CountsAndTimesWhenAskedTo) {
   { std::vector<char, MeteredAllocator<char>> v(1000); }
   EXPECT_EQ(meter.allocations - before.allocations, 1u);
   EXPECT_EQ(meter.bytes - before.bytes, 1000u);
-  EXPECT_EQ(meter.timed_calls, before.timed_calls);
+  EXPECT_EQ(meter.ticks, before.ticks);
   AllocationMeter timed;
   timed.timed = true;
   for (int i = 0; i < 100; ++i) {
@@ -134,10 +137,21 @@ TEST(AllocationMeterTest, CountsAndTimesWhenAskedTo) {
       }
     });
   }
-  EXPECT_EQ(timed.timed_calls, 100u);
-  EXPECT_GT(timed.NetNs(), 100 * 19000.0);
+  EXPECT_GT(timed.NetNs(), 100u * 19000);
+  EXPECT_GT(timed.empty_ticks, 0u);
   AllocationMeter empty;
-  EXPECT_EQ(empty.NetNs(), 0);
+  EXPECT_EQ(empty.NetNs(), 0u);
+}
+
+// A part that is no longer than to read the clock has no time of its own, and never a negative one.
+TEST(ClockCostTest, ATimeIsNetOfTheEmptyIntervalsInIt) {
+  EXPECT_EQ(NetOfClock(90, 13), 77u);
+  EXPECT_EQ(NetOfClock(13, 13), 0u);
+  EXPECT_EQ(NetOfClock(10, 13), 0u);
+  const Clock& clock = Clock::Get();
+  uint64_t least = UINT64_MAX;
+  for (int i = 0; i < 1000; ++i) least = std::min(least, EmptyInterval(clock, clock.Now()));
+  EXPECT_LT(clock.ToNs(least), 1000u) << "nothing is between the readings";
 }
 
 }  // namespace

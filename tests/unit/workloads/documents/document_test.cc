@@ -132,6 +132,21 @@ TEST_F(DocumentTest, DetailsSplitTheTimeAndCountAllocations) {
   EXPECT_EQ(Details()["allocations"], 0);
 }
 
+// A query without a match has nothing to project. Once project_ns was then the time that two
+// readings of the clock take.
+TEST_F(DocumentTest, ThePartsOfAQueryAreNetOfTheClock) {
+  options_.extra = {{"format", "flatbuffers"}, {"access", "needed"}};
+  Load();
+  options_.hit_ratio = 0;
+  Query(32000);
+  const nlohmann::json d = Details();
+  EXPECT_GE(d["sampled"], 900);
+  EXPECT_GT(d["clock_p95_ns"], 0);
+  EXPECT_LE(d["clock_ns"], d["clock_p95_ns"]);
+  EXPECT_LT(d["project_ns"], d["clock_ns"]);
+  EXPECT_GT(d["engine_ns"], d["project_ns"]);
+}
+
 TEST_F(DocumentTest, OptionsThatCannotBeAreUsageErrors) {
   for (const auto& [name, value] : std::map<std::string, std::string>{
            {"format", "xml"}, {"attributes", "0"}, {"y", "middle"}, {"access", "none"}}) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,7 +20,6 @@
 #include "workloads/insert_benchmark/sort.h"
 #include "workloads/insert_benchmark/tables.h"
 #include "workloads/measure/runner.h"
-#include "workloads/random.h"
 #include "workloads/registry.h"
 #include "workloads/trace/trace_file.h"
 #include "workloads/trace/trace_recorder.h"
@@ -107,50 +105,6 @@ TEST(IbSchemaTest, ClientsTakeTurnsInASharedTable) {
   EXPECT_EQ(*ids.begin(), 1u);
   EXPECT_EQ(*ids.rbegin(), 30u);
   EXPECT_EQ(ids.size(), 30u);
-}
-
-// The numbers of entries are none, one, as many as memory holds, one more, and many times as many.
-TEST(IbSorterTest, EntriesComeInOrderOnceEach) {
-  const std::string path = testing::TempDir() + "ib_sorter_test";
-  for (const uint64_t count : {0u, 1u, 100u, 101u, 5000u}) {
-    IbSorter sorter(path, 20, 100);
-    std::vector<std::string> expected;
-    Random random(count);
-    for (uint64_t i = 0; i < count; ++i) {
-      IbSorter::Entry entry;
-      IbPut(random.Next() % 50, 12, entry.bytes);  // many entries have equal beginnings
-      IbPut(i, 8, entry.bytes + 12);
-      expected.emplace_back(entry.bytes, 20);
-      sorter.Add(entry);
-    }
-    sorter.Finish();
-    EXPECT_FALSE(std::filesystem::exists(path));
-    EXPECT_EQ(sorter.runs(), count <= 100 ? 0u : (count + 99) / 100);
-    std::sort(expected.begin(), expected.end());
-    std::vector<std::string> found;
-    for (IbSorter::Entry entry; sorter.Next(&entry);) found.emplace_back(entry.bytes, 20);
-    EXPECT_EQ(found, expected) << count;
-    EXPECT_EQ(sorter.size(), count);
-  }
-}
-
-TEST(IbSorterTest, AFileOfItsTemporaryFilesNameStays) {
-  const std::string path = testing::TempDir() + "ib_sorter_theirs";
-  std::ofstream(path) << "theirs";
-  {
-    IbSorter sorter(path, 20, 100);
-    for (uint64_t i = 0; i < 1000; ++i) {
-      IbSorter::Entry entry{};
-      IbPut(i, 8, entry.bytes);
-      sorter.Add(entry);
-    }
-    sorter.Finish();
-    EXPECT_GT(sorter.runs(), 1u);
-  }
-  std::string text;
-  std::ifstream(path) >> text;
-  EXPECT_EQ(text, "theirs");
-  std::filesystem::remove(path);
 }
 
 class InsertBenchmarkTest : public testing::Test {
@@ -349,6 +303,38 @@ TEST_F(InsertBenchmarkTest, LaterProcessesGoOnWhereTheDatabaseEnds) {
   EXPECT_EQ(d["table_rows"], 4200);
   Open();
   GoodStep("ib.qp1000");
+}
+
+// The size of the database is that of all tables, so the rows by which it is divided are, too.
+TEST_F(InsertBenchmarkTest, AStepOfFewerClientsTellsTheRowsOfAllTables) {
+  for (const char* indexes : {"3", "0"}) {
+    options_["indexes"] = indexes;
+    GoodStep("ib.i0", 3);  // 1400 rows a client, in whole transactions of 100
+    GoodStep("ib.x", 3);
+    Open();
+    EXPECT_EQ(GoodStep("ib.i1", 1)["table_rows"], 4500 + 800) << indexes;
+    EXPECT_EQ(GoodStep("ib.vac", 2)["table_rows"], 5300) << indexes;
+    // The check of such a step is of all tables.
+    std::string key(8, '\0');
+    IbSchema::Key(77, key.data());
+    engine_->NewSession()->Erase(engine_->OpenTable("pi3"), key);
+    Step("ib.i2", 1);
+    EXPECT_NE(wrong_.find("pi3"), std::string::npos) << wrong_;
+    engine_.reset();
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directory(dir_);
+    Open();
+  }
+}
+
+// A database of a version that did not record how many clients have tables.
+TEST_F(InsertBenchmarkTest, ClientsWhoseIndexesAreBuiltAreKnownWithoutARecordOfTheirNumber) {
+  GoodStep("ib.i0", 3);
+  GoodStep("ib.x", 3);
+  engine_->NewSession()->Erase(engine_->OpenTable("ib"), "clients");
+  EXPECT_EQ(GoodStep("ib.i1", 1)["table_rows"], 4500 + 800);
+  Open();
+  EXPECT_EQ(GoodStep("ib.vac", 1)["table_rows"], 5300);
 }
 
 // When all rows are deleted, the tables cannot tell the numbers that the rows had. New rows must

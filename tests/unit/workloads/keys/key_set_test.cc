@@ -196,8 +196,8 @@ TEST_F(KeySetTest, PlacesThatThisUserHasFetchedAreFound) {
   EXPECT_TRUE(fs::path(FetchedPlaces()).is_absolute()) << FetchedPlaces();
 }
 
-// A run reads its keys several times, and files come and go meanwhile.
-TEST_F(KeySetTest, ASetStaysTheSameInAProcessAndAFileIsReadAnew) {
+// A command reads its keys several times, and files change, come and go meanwhile.
+TEST_F(KeySetTest, ASetAndAFileStayTheSameInAProcess) {
   Write("set/one");
   const std::string set = "paths:" + (directory_ / "set").string();
   const std::shared_ptr<const std::string> first = ReadKeys(set);
@@ -207,23 +207,47 @@ TEST_F(KeySetTest, ASetStaysTheSameInAProcessAndAFileIsReadAnew) {
   EXPECT_EQ(ReadKeySet(set), *first + (directory_ / "set/two").string() + "\n");
 
   const std::string file = directory_ / "file";
-  Write("file", "pear\n");
-  EXPECT_EQ(*ReadKeys(file), "pear\n");
+  Write("file", "pear\r\n");
+  EXPECT_THROW((void)ReadKeys(file), Error);
   Write("file", "pear\napple\n");
-  EXPECT_EQ(*ReadKeys(file), "pear\napple\n") << "in the order of the file";
+  const std::shared_ptr<const std::string> text = ReadKeys(file);
+  EXPECT_EQ(*text, "pear\napple\n") << "in the order of the file";
+  Write("file", "plum\n");
+  EXPECT_EQ(ReadKeys(file), text) << "held once";
+  fs::remove(file);
+  EXPECT_EQ(ReadKeys(file), text);
 }
 
 TEST_F(KeySetTest, ASetIsLentToThePrograms) {
   Write("set/one");
   const std::string set = "paths:" + (directory_ / "set").string();
-  EXPECT_EQ(LendKeySet((directory_ / "set/one").string()), "") << "a file is read where it is";
-  EXPECT_EQ(LendKeySet(""), "");
-  const std::string lent = LendKeySet(set);
-  EXPECT_EQ(LendKeySet(set), lent) << "one file for all of them";
+  EXPECT_EQ(LendKeys("").file, "");
+  const LentKeys lent = LendKeys(set);
+  EXPECT_EQ(LendKeys(set).file, lent.file) << "one file for all of them";
   fs::remove_all(directory_ / "set");
   const std::string borrowed = set + "/of/another/process";
-  BorrowKeySet(borrowed, lent);
+  BorrowKeys(borrowed, lent);
   EXPECT_EQ(*ReadKeys(borrowed), (directory_ / "set/one").string() + "\n");
+}
+
+TEST_F(KeySetTest, AFileIsLentWhereItIsAndAnotherTextIsRefused) {
+  const std::string file = directory_ / "file";
+  Write("file", "pear\n");
+  const LentKeys lent = LendKeys(file);
+  EXPECT_EQ(lent.file, file);
+  EXPECT_EQ(lent.hash, HashOfKeys("pear\n"));
+  BorrowKeys("of another process", lent);
+  EXPECT_EQ(*ReadKeys("of another process"), "pear\n");
+  Write("file", "plum\n");
+  try {
+    BorrowKeys("of a third process", lent);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kUsage);
+    EXPECT_STREQ(error.what(),
+                 "--keys of a third process has changed since the command began; leave the file as "
+                 "it is until the command has ended");
+  }
 }
 
 TEST_F(KeySetTest, ARequestToStopEndsTheSearchForPaths) {

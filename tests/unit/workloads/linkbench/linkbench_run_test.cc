@@ -14,6 +14,8 @@
 #include "workloads/linkbench/schema.h"
 #include "workloads/measure/runner.h"
 #include "workloads/registry.h"
+#include "workloads/trace/trace_file.h"
+#include "workloads/trace/trace_recorder.h"
 
 namespace testbed::linkbench {
 namespace {
@@ -328,6 +330,36 @@ TEST_F(LinkbenchRunTest, TheSameSeedGivesTheSameOperations) {
   EXPECT_EQ(once(), first);
   options_.seed = 43;
   EXPECT_NE(once(), first);
+}
+
+// A trace has the calls that write, and a replay of it tells the same bytes as the user's.
+TEST_F(LinkbenchRunTest, TheUsersBytesAreThoseOfAllPutsAndErases) {
+  Open();
+  Run("linkbench-load", 1);
+  workload_ = FindWorkload("linkbench").make(dataset_, options_);
+  const std::string path = dir_ + ".trace";
+  PhaseResult result;
+  {
+    TraceRecorder recorder(path, *engine_, "linkbench", workload_->ops());
+    PhaseOptions phase;
+    phase.operations = 3000;
+    phase.recorder = &recorder;
+    result = RunPhase(recorder.engine(), *workload_, phase);
+    recorder.Finish();
+  }
+  const TraceFile file(path);
+  TraceStream stream(file, AllClients(file));
+  uint64_t bytes = 0, erases = 0;
+  for (TraceOperation operation; stream.Next(&operation);) {
+    for (const TraceCall& call : operation.calls) {
+      if (!TraceCallWrites(call.kind)) continue;
+      bytes += call.key.size() + (call.kind == TraceCallKind::kPut ? call.number : 0);
+      erases += call.kind == TraceCallKind::kErase;
+    }
+  }
+  std::filesystem::remove(path);
+  EXPECT_GT(erases, 0u);
+  EXPECT_EQ(result.totals.user_bytes_written, bytes);
 }
 
 TEST_F(LinkbenchRunTest, TheCheckIsAPhaseToo) {

@@ -47,11 +47,12 @@ class MapEngine : public Engine {
   std::vector<ServerAddress> ServerAddresses() const override { return addresses; }
 
   std::map<std::string, std::string>& table(TableId id) { return tables_[id]; }
-  long pause_ns = 0;          // duration of each Get
-  bool wrong_values = false;  // Get answers with a flipped byte
-  bool fails = false;         // Get throws
-  int lost_reads = 0;         // number of next Gets that throw LostAnswer
-  int lost_writes = 0;        // so many Puts do
+  long pause_ns = 0;           // duration of each Get
+  bool wrong_values = false;   // Get answers with a flipped byte
+  bool fails = false;          // Get throws
+  bool counts_blocks = false;  // each Get asks for three blocks and misses one
+  int lost_reads = 0;          // number of next Gets that throw LostAnswer
+  int lost_writes = 0;         // so many Puts do
   std::vector<ServerAddress> addresses;
   uint32_t depth = 0;        // depth of the last read queue
   std::vector<int> clients;  // numbers of the clients that have called NewClientSession
@@ -64,6 +65,7 @@ class MapEngine : public Engine {
     void Rollback() override {}
     bool Get(TableId table, std::string_view key, std::string_view* value) override {
       if (engine.fails) throw Error(Error::kRun, "the map fails");
+      ++gets;
       if (engine.pause_ns > 0) {
         timespec pause{0, engine.pause_ns};
         nanosleep(&pause, nullptr);
@@ -92,11 +94,18 @@ class MapEngine : public Engine {
       engine.tables_[table].erase(std::string(key));
     }
     std::unique_ptr<Cursor> NewCursor(TableId) override { return nullptr; }
+    bool BlockCounts(uint64_t* requests, uint64_t* misses) override {
+      if (!engine.counts_blocks) return false;
+      *requests = 3 * gets;
+      *misses = gets;
+      return true;
+    }
     std::unique_ptr<ReadQueue> NewReadQueue(uint32_t depth) override {
       engine.depth = depth;
       return std::make_unique<MapQueue>(*this, depth);
     }
     MapEngine& engine;
+    uint64_t gets = 0;
     std::string copy;
   };
   // A read queue that finishes the newest read first, since callers must not rely on an order.

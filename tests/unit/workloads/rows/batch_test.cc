@@ -56,8 +56,10 @@ class SizesOfAColumnTest : public testing::Test {
     data.value_sizes = ValueSizes::kColumn;
     return data;
   }
-  const std::string keys_ =
-      testing::TempDir() + "testbed_batch_test_keys_" + std::to_string(::getpid());
+  // A process reads a file of keys once, so each test has a file of its own.
+  const std::string keys_ = testing::TempDir() + "testbed_batch_test_keys_" +
+                            std::to_string(::getpid()) +
+                            testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(SizesOfAColumnTest, OneLargeValueDoesNotMakeEachBatchSmall) {

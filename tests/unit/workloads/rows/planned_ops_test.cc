@@ -37,6 +37,25 @@ TEST(PlannedOpsTest, AreThoseWithAShare) {
               ElementsAre("point-read", "scan"));
 }
 
+TEST(ChangesRowSizesTest, TellsWhichWorkloadsLeaveRowsOfAnotherMeanSize) {
+  DatasetOptions data;
+  data.rows = 500;
+  const auto changes = [&](const std::string& workload, const WorkloadOptions& options) {
+    return FindWorkload(workload)
+        .make(std::make_shared<const Dataset>(data), options)
+        ->changes_row_sizes();
+  };
+  const WorkloadOptions erases = {.mix = {{"erase", 5}, {"point-read", 95}}};
+  EXPECT_FALSE(changes("mixed", erases)) << "all rows have one size";
+  EXPECT_FALSE(changes("mixgraph", {})) << "it only reads";
+  EXPECT_TRUE(changes("mixgraph", {.extra = {{"mix_put_ratio", "1"}}}));
+  data.value_sizes = ValueSizes::kUniform;
+  data.least_value = 10;
+  data.most_value = 90;
+  EXPECT_TRUE(changes("mixed", erases));
+  EXPECT_FALSE(changes("mixed", {.mix = {{"update", 1}}}));
+}
+
 TEST(RunsInTasksTest, TellsWhichWorkloadsSeveralProcessesCanPerform) {
   DatasetOptions data;
   data.rows = 500;

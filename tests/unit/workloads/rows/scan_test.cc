@@ -131,6 +131,20 @@ TEST_F(ScanTest, AScanThatEndsTooSoonIsWrong) {
   EXPECT_EQ(Run("mixed", Mix({{"scan", 1}}, 2), 80, 1).wrong, 0u) << "two rows are all it asks for";
 }
 
+// The copies of the rows are part of the time of an operation that is checked.
+TEST_F(ScanTest, AnOperationWhoseRowsAreKeptForItsCheckIsInNoLatency) {
+  const auto timed = [](const PhaseResult& result) {
+    uint64_t count = 0;
+    for (const PhaseResult::Op& op : result.ops) count += op.latency.count();
+    return count;
+  };
+  EXPECT_EQ(timed(Run("mixed", Mix({{"scan", 1}}, 10), 128, 8)), 112u);
+  EXPECT_LT(timed(Run("mixgraph", Mixgraph(), 128, 8)), 128u) << "some of its scans have no rows";
+  EXPECT_EQ(timed(Run("multi-get", {}, 128, 8)), 112u);
+  EXPECT_EQ(timed(Run("mixed", Mix({{"update", 1}}, 1), 128, 8)), 128u) << "it keeps none";
+  EXPECT_EQ(timed(Run("mixed", Mix({{"scan", 1}}, 10), 128, 1)), 128u) << "there are no others";
+}
+
 // The client is told beforehand which operations are checked, so that the check need not repeat the
 // scan.
 TEST_F(ScanTest, NoScanIsRepeatedForItsCheck) {

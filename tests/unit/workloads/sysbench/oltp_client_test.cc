@@ -15,6 +15,7 @@
 #include "tests/unit/workloads/lying_engine.h"
 #include "workloads/measure/runner.h"
 #include "workloads/registry.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed::sysbench {
 namespace {
@@ -97,6 +98,41 @@ TEST_F(OltpAnswersTest, RightAnswersAreFoundRight) {
       EXPECT_EQ(result.verified, 140u / every);
     }
   }
+}
+
+// An engine may leave out a write that changes nothing. A later run with the same seed updates the
+// same rows.
+TEST_F(OltpAnswersTest, ALaterPhaseOnTheDatabaseUpdatesToOtherValues) {
+  options_.writing_phases = std::make_shared<WritingPhases>(uint64_t{0});
+  const auto rows = [this] { return engine_.table(engine_.OpenTable("sbtest1")); };
+  const LyingEngine::Table loaded = rows();
+  Run("oltp-update-non-index");
+  const LyingEngine::Table first = rows();
+  Run("oltp-update-non-index");
+  const LyingEngine::Table second = rows();
+  int updated = 0;
+  for (const auto& [id, row] : first) {
+    if (row == loaded.at(id)) continue;
+    ++updated;
+    EXPECT_NE(second.at(id), row);
+  }
+  EXPECT_GT(updated, 30);
+}
+
+// An id has four bytes. The ids after the last one were those of rows that are there.
+TEST_F(OltpAnswersTest, AnInsertEndsWithTheLastId) {
+  LyingEngine::Table& rows = engine_.table(engine_.OpenTable("sbtest1"));
+  char key[kIdBytes];
+  PutBigEndian(UINT32_MAX - 5, key);
+  rows[std::string(key, kIdBytes)] = rows.begin()->second;
+  const LyingEngine::Table before = rows;
+  const PhaseResult result = Run("oltp-insert", 60, 1);
+  EXPECT_EQ(result.totals.rows_inserted, 5u);
+  EXPECT_EQ(result.wrong, 0u) << result.first_wrong;
+  EXPECT_EQ(result.ended_because, "no id is left for another row");
+  EXPECT_EQ(rows.size(), before.size() + 5);
+  for (const auto& [id, row] : before) EXPECT_EQ(rows.at(id), row);
+  EXPECT_EQ(Run("oltp-insert", 60, 1).totals.rows_inserted, 0u) << "every id has its row";
 }
 
 // A range of ids can have no row beyond its last id.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/unit/workloads/lying_engine.h"
+#include "tests/unit/workloads/trace/memory_in_use.h"
 #include "workloads/measure/runner.h"
 #include "workloads/population.h"
 #include "workloads/registry.h"
@@ -19,6 +20,7 @@
 #include "workloads/trace/trace_recorder.h"
 #include "workloads/trace/trace_writer.h"
 #include "workloads/trace/walk_lengths.h"
+#include "workloads/writing_phases.h"
 
 namespace testbed {
 namespace {
@@ -44,7 +46,7 @@ class ReplayTest : public testing::Test {
 
   Asked Record(const std::string& name, const WorkloadOptions& options) {
     const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options);
-    TraceRecorder recorder(path_, engine_, name, workload->ops());
+    TraceRecorder recorder(NewPath(), engine_, name, workload->ops());
     Asked asked = Run(recorder.engine(), workload.get(), &recorder);
     recorder.Finish();
     return asked;
@@ -57,7 +59,7 @@ class ReplayTest : public testing::Test {
 
   // Writes a trace of operations that put a value of `bytes` bytes each, and get it if told to.
   void WritePuts(uint64_t puts, uint64_t bytes, bool gets = false) {
-    TraceWriter writer(path_);
+    TraceWriter writer(NewPath());
     TraceClient client(writer, 0);
     for (uint64_t i = 0; i < puts; ++i) {
       client.Begin(0, i);
@@ -74,10 +76,42 @@ class ReplayTest : public testing::Test {
     facts.calls = client.calls();
     writer.Finish(facts);
   }
+  // Writes a trace of gets that did not find their row, each `gap_ns` after the one before.
+  void WriteAbsentGets(uint64_t gets, uint64_t gap_ns) {
+    TraceWriter writer(NewPath());
+    TraceClient client(writer, 0);
+    const std::string key(40, 'k');
+    for (uint64_t i = 0; i < gets; ++i) {
+      client.Begin(0, i * gap_ns);
+      client.Get(0, key, false, 0);
+      client.End();
+      client.Rest();
+    }
+    client.Finish();
+    TraceFacts facts;
+    facts.kinds = {"point-read"};
+    facts.tables = {{0, kMainTable, {}, {}}};
+    facts.clients = 1;
+    facts.operations = gets;
+    facts.calls = client.calls();
+    writer.Finish(facts);
+  }
+  // Prepares operations of the trace, which must be `operations`, and passes the client on.
+  template <typename Use>
+  void Prepare(const std::string& name, const std::string& speed, size_t operations, Use use) {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}, {"speed", speed}};
+    const std::unique_ptr<Workload> workload = FindWorkload(name).make(dataset_, options);
+    workload->OpenTables(engine_);
+    const std::unique_ptr<Session> session = engine_.NewSession();
+    const std::unique_ptr<Client> client = workload->NewClient(*session, 0, 1);
+    ASSERT_EQ(client->Generate(64), operations);
+    use(*client);
+  }
   // Writes a trace of two clients by turns. Each opens a cursor in one operation, and steps with it
   // in a later one: the first client 5 times, the second 3 times.
   void WriteWalks() {
-    TraceWriter writer(path_);
+    TraceWriter writer(NewPath());
     TraceFacts facts;
     facts.kinds = {"scan"};
     facts.tables = {{0, kMainTable, {}, {}}};
@@ -134,6 +168,15 @@ class ReplayTest : public testing::Test {
     engine->lie = lie;
     return RunPhase(*engine, *FindWorkload("replay").make(dataset_, options), phase);
   }
+  // Replays the trace of WritePuts as a run on a database of replay-load, and returns the rows.
+  LyingEngine::Table ReplayedRows(const std::shared_ptr<WritingPhases>& phases) {
+    WorkloadOptions options;
+    options.extra = {{"trace", path_}};
+    options.loader = "replay-load";
+    options.writing_phases = phases;
+    RunPhase(engine_, *FindWorkload("replay").make(dataset_, options), {.verify_every = 0});
+    return engine_.table(engine_.OpenTable(table_));
+  }
   // Gives each row a value of another size than those of the data set.
   void ResizeRows() {
     char key[64];
@@ -160,7 +203,16 @@ class ReplayTest : public testing::Test {
     return {engine_.seeks, engine_.steps, engine_.gets, engine_.takes, engine_.expected};
   }
 
-  const std::string path_ = testing::TempDir() + "replay_test_" + std::to_string(::getpid());
+  // A process takes one trace by a path, so each has a path of its own.
+  const std::string& NewPath() {
+    static int traces = 0;
+    std::filesystem::remove(path_);
+    path_ = testing::TempDir() + "replay_test_" + std::to_string(::getpid()) + "_" +
+            std::to_string(++traces);
+    return path_;
+  }
+
+  std::string path_;
   std::shared_ptr<const Dataset> dataset_;
 };
 
@@ -240,12 +292,49 @@ TEST_F(ReplayTest, AWrongRowIsFoundOnALoadOfReplayLoad) {
   }
 }
 
+// An engine may leave out a write that changes nothing, as InnoDB does.
+TEST_F(ReplayTest, ALaterReplayOnADatabaseOfAnyLoaderPutsOtherValues) {
+  WritePuts(100, 30);
+  const auto phases = std::make_shared<WritingPhases>(uint64_t{0});
+  const LyingEngine::Table first = ReplayedRows(phases), second = ReplayedRows(phases);
+  const auto of_next_run = std::make_shared<WritingPhases>(phases->last());
+  const LyingEngine::Table third = ReplayedRows(of_next_run);
+  for (int i = 0; i < 100; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    EXPECT_NE(second.at(key), first.at(key)) << key;
+    EXPECT_NE(third.at(key), first.at(key)) << key;
+    EXPECT_NE(third.at(key), second.at(key)) << key;
+  }
+}
+
 TEST_F(ReplayTest, LargeValuesArePreparedAFewAtATime) {
   WritePuts(10, 300'000);
   EXPECT_THAT(Batches("replay-load"), ElementsAre(4, 4, 2));
   EXPECT_THAT(Batches("replay"), ElementsAre(4, 4, 2));
   EXPECT_EQ(engine_.table(engine_.OpenTable(kMainTable)).at("key9").size(), 300'000u);
 }
+
+// A clock's ticks overflow beyond some hundred years, and the operation would begin at once.
+TEST_F(ReplayTest, NoOperationIsDueLaterThanAClockCanTell) {
+  constexpr uint64_t kThirtyYears = 1'000'000'000'000'000'000;
+  WriteAbsentGets(2, kThirtyYears);
+  Prepare("replay", "0.001", 2, [](const Client& client) {
+    EXPECT_EQ(client.DueNs(0), 0u);
+    EXPECT_EQ(client.DueNs(1), uint64_t{1} << 53);
+  });
+  WriteAbsentGets(2, 1000);
+  Prepare("replay", "0.5", 2, [](const Client& client) { EXPECT_EQ(client.DueNs(1), 2000u); });
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// The load reads the whole trace, 94 MB of operations, to find a row. It held all of them.
+TEST_F(ReplayTest, ALoadDoesNotHoldWhatHasNoRows) {
+  WriteAbsentGets(2'000'000, 1);
+  const uint64_t before = MemoryInUse();
+  Prepare("replay-load", "max", 0,
+          [&](const Client&) { EXPECT_LT(MemoryInUse(), before + (40u << 20)); });
+}
+#endif
 
 class WalkLengthsTest : public testing::Test {
  protected:

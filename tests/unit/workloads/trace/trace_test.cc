@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/error.h"
@@ -22,7 +24,9 @@
 namespace testbed {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 
 class TraceTest : public testing::Test {
  protected:
@@ -152,12 +156,11 @@ TEST_F(TraceTest, EachCallOfASessionIsRecordedOnce) {
   TraceStream stream(file, {0});
   TraceOperation operation;
   ASSERT_TRUE(stream.Next(&operation));
-  std::vector<std::string> calls;
-  for (const TraceCall& call : operation.calls) {
-    calls.push_back(std::string(TraceCallName(call.kind)) + " " + std::string(call.key));
-  }
-  EXPECT_THAT(calls, testing::ElementsAre("begin ", "get k1", "multi-get k2", "put k4", "erase k5",
-                                          "commit "));
+  using enum TraceCallKind;
+  std::vector<std::pair<TraceCallKind, std::string>> calls;
+  for (const TraceCall& call : operation.calls) calls.emplace_back(call.kind, call.key);
+  EXPECT_THAT(calls, ElementsAre(Pair(kBegin, ""), Pair(kGet, "k1"), Pair(kMultiGet, "k2"),
+                                 Pair(kPut, "k4"), Pair(kErase, "k5"), Pair(kCommit, "")));
   EXPECT_EQ(operation.keys.at(1), "k3");
   EXPECT_EQ(operation.calls[3].number, 5u);
   EXPECT_EQ(operation.calls[1].answer.size, 40u);
@@ -192,12 +195,12 @@ TEST_F(TraceTest, StepsOfACursorAreOneCallForEachRunOfThem) {
   TraceStream stream(file, {0});
   TraceOperation operation;
   ASSERT_TRUE(stream.Next(&operation));
-  std::vector<std::string> calls;
-  for (const TraceCall& call : operation.calls) {
-    calls.push_back(std::string(TraceCallName(call.kind)) + " " + std::to_string(call.number));
-  }
-  EXPECT_THAT(calls, testing::ElementsAre("open-cursor 0", "seek 0", "value 0", "next-values 5",
-                                          "next 1", "prev 1", "close-cursor 0"));
+  using enum TraceCallKind;
+  std::vector<std::pair<TraceCallKind, uint64_t>> calls;
+  for (const TraceCall& call : operation.calls) calls.emplace_back(call.kind, call.number);
+  EXPECT_THAT(calls, ElementsAre(Pair(kOpenCursor, 0), Pair(kSeek, 0), Pair(kValue, 0),
+                                 Pair(kNextValues, 5), Pair(kNext, 1), Pair(kPrev, 1),
+                                 Pair(kCloseCursor, 0)));
 }
 
 TEST_F(TraceTest, ATraceThatIsCutOffIsRefusedWhereverTheCutIs) {

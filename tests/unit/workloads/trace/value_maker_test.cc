@@ -3,21 +3,15 @@
 #include "workloads/trace/value_maker.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/unit/workloads/trace/memory_in_use.h"
+
 namespace testbed {
 namespace {
-
-uint64_t MemoryInUse() {
-  uint64_t all = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-}
 
 TEST(ValueMakerTest, AThousandClientsTakeLittleMemory) {
   const Dataset dataset{DatasetOptions()};

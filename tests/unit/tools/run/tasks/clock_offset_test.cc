@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "workloads/measure/clock.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -23,7 +24,9 @@ ClockExchange Exchange(int64_t offset, int64_t there, int64_t thinks, int64_t ba
 }
 
 TEST(ClockOffsetTest, IsExactWhereBothWaysTakeAsLong) {
-  for (const int64_t offset : {int64_t{0}, int64_t{123'456}, int64_t{-7'000'000'000}}) {
+  // A host may run for a year longer than another one.
+  for (const int64_t offset :
+       {int64_t{0}, int64_t{123'456}, int64_t{-7'000'000'000}, int64_t{31'000'000'000'000'000}}) {
     const ClockOffset found = OffsetOf({Exchange(offset, 40'000, 900'000, 40'000)});
     EXPECT_EQ(found.ns, offset);
     EXPECT_EQ(found.error_ns, 40'000) << "the time to answer makes nothing uncertain";
@@ -49,6 +52,16 @@ TEST(ClockOffsetTest, GoesByTheFastestOfManyExchanges) {
   const ClockOffset found = OffsetOf(exchanges);
   EXPECT_EQ(found.ns, kOffset + 500);
   EXPECT_LE(std::llabs(found.ns - kOffset), found.error_ns);
+}
+
+TEST(WallAheadOfTest, FollowsTheTimeOfDay) {
+  constexpr int64_t kHour = 3'600'000'000'000;
+  int64_t step = 0;
+  const auto now = [&step] { return SystemNs() - kHour - step; };
+  EXPECT_LE(std::llabs(WallAheadOf(now) - kHour), 100'000'000);
+  // The time of day is set by a minute, which the clock of the tasks does not follow.
+  step = 60'000'000'000;
+  EXPECT_LE(std::llabs(WallAheadOf(now) - kHour - step), 100'000'000);
 }
 
 }  // namespace

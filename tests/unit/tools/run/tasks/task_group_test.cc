@@ -22,7 +22,7 @@
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 #include "tools/output/json_text.h"
-#include "workloads/measure/clock.h"
+#include "tools/run/tasks/clock_offset.h"
 
 namespace testbed {
 namespace {
@@ -39,7 +39,7 @@ const std::vector<std::string>& Hosts() {
 constexpr int64_t kAhead[] = {0, 250'000'000, -3'000'000'000};
 
 TaskGroup::Now ClockOf(size_t task) {
-  return [task] { return SystemNs() + kAhead[task]; };
+  return [task] { return MonotonicNs() + kAhead[task]; };
 }
 
 // Returns a task whose lines a test writes. Task 0 has the link to it that is added to *links.
@@ -114,7 +114,7 @@ TEST_F(TaskGroupTest, AllGetTheAnswerToWhatAllHaveToldAndGoOnAtOneMoment) {
   const std::vector<std::string> thrown = InEach({0, 1, 2}, [&](size_t task, TaskGroup* group) {
     met[task] = group->Meet({.where = "a phase"}, {{"of", task}}, AllTold);
     AwaitStart(met[task], group->now());
-    went_on[task] = SystemNs();
+    went_on[task] = MonotonicNs();
   });
   EXPECT_EQ(thrown, std::vector<std::string>(3));
   const json all = {{{"of", 0}}, {{"of", 1}}, {{"of", 2}}};
@@ -124,6 +124,8 @@ TEST_F(TaskGroupTest, AllGetTheAnswerToWhatAllHaveToldAndGoOnAtOneMoment) {
     EXPECT_EQ(met[task].answer, all);
     const ClockOffset& offset = met[0].offsets[task];
     EXPECT_LE(std::llabs(offset.ns - kAhead[task]), offset.error_ns) << task;
+    EXPECT_LE(std::llabs(offset.wall_ns), offset.error_ns + 100'000'000)
+        << "all have the time of day of this host";
     // By the clock that all share here, the moment is the same within that error.
     EXPECT_LE(std::llabs(met[task].start_ns - kAhead[task] - met[0].start_ns), offset.error_ns);
     EXPECT_GE(went_on[task], met[task].start_ns - kAhead[task]);
@@ -190,6 +192,36 @@ TEST_F(ImpatientTaskGroupTest, ATaskThatSaysNothingIsLostInTime) {
   });
   EXPECT_EQ(thrown[0], "task 2 of 3 on host n2 has said nothing for 2 s (--task-timeout)");
   EXPECT_EQ(thrown[1], "task 0 of 3 on host n0 failed: " + thrown[0]);
+}
+
+// Such as that of the results of a long phase over a slow network.
+TEST_F(TaskGroupTest, ATaskWhoseLineComesInPiecesIsHeard) {
+  constexpr double kTimeout = 2;
+  std::vector<std::unique_ptr<TaskLink>> links;
+  const std::unique_ptr<TaskLink> other = WrittenTask(&links);
+  TaskGroup group(0, {"n0", "n1"}, std::move(links), kTimeout, ClockOf(0));
+  group.Begin();
+  const json line = {{"at", "the results"}, {"told", "some seconds"}};
+  const std::string text = JsonText(line) + "\n";
+  std::thread slow([&other, &text] {
+    for (const char byte : text) {
+      EXPECT_EQ(::send(other->fd(), &byte, 1, MSG_NOSIGNAL), 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    }
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  json answer;
+  std::string thrown;
+  try {
+    answer = group.Meet({.where = "the results", .compares_clocks = false}, 0, AllTold).answer;
+  } catch (const Error& error) {
+    thrown = error.what();
+  }
+  slow.join();
+  EXPECT_EQ(thrown, "");
+  EXPECT_EQ(answer, json({0, "some seconds"}));
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::duration<double>(kTimeout))
+      << "the line was under way for less than the timeout";
 }
 
 // Its clients may wait for a server that does not answer.

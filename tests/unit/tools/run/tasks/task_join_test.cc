@@ -2,40 +2,26 @@
 // it is refused with a sentence that names what differs.
 #include "tools/run/tasks/task_join.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/error.h"
-#include "workloads/measure/clock.h"
+#include "tests/free_port.h"
+#include "tools/run/tasks/clock_offset.h"
 
 namespace testbed {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-// Returns a port of the loopback that is free now.
-std::string FreeTaskPort() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  EXPECT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(fd);
-  return std::to_string(ntohs(address.sin_port));
-}
 
 class JoinTasksTest : public testing::Test {
  protected:
@@ -77,7 +63,7 @@ class JoinTasksTest : public testing::Test {
     std::unique_ptr<TaskLink> link;
     while (link == nullptr) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      link = ConnectToTask("127.0.0.1", port_, SystemNs, &why);
+      link = ConnectToTask("127.0.0.1", port_, MonotonicNs, &why);
     }
     return link;
   }
@@ -85,14 +71,14 @@ class JoinTasksTest : public testing::Test {
   json HelloOf(int index, const json& plan) {
     TaskListener listener("127.0.0.1", port_);
     std::thread task([&] { (void)Join({At(index, 3)}, {plan}); });
-    const std::unique_ptr<TaskLink> link = listener.Accept(30, SystemNs);
+    const std::unique_ptr<TaskLink> link = listener.Accept(30, MonotonicNs);
     json hello = link->Await(30)->line;
     link->Send({{"refused", "this is a test"}});
     task.join();
     return hello;
   }
 
-  const std::string port_ = FreeTaskPort();
+  const std::string port_ = std::to_string(FreePort());
   double timeout_ = 30;
   std::vector<std::unique_ptr<TaskGroup>> groups_;
 };
@@ -105,6 +91,11 @@ TEST_F(JoinTasksTest, TasksOfOneRunFindEachOther) {
   EXPECT_EQ(groups_[1]->index(), 0);
   EXPECT_EQ(groups_[1]->count(), 3);
   EXPECT_FALSE(groups_[0]->host(2).empty());
+  for (const auto& group : groups_) {
+    const int64_t before = MonotonicNs(), told = group->now()();
+    EXPECT_LE(before, told) << "whoever sets the time of day must not move the begin of a phase";
+    EXPECT_LE(told, MonotonicNs());
+  }
 }
 
 TEST_F(JoinTasksTest, AnotherPlanIsRefusedByTheNameOfTheOption) {
@@ -160,6 +151,92 @@ TEST_F(JoinTasksTest, AFirstLineWithoutAnEndIsCutOff) {
     const std::unique_ptr<TaskLink> endless = Reached();
     // Task 0 closes the connection before it has taken as much.
     EXPECT_FALSE(endless->Send({{"testbed", std::string(32 << 20, 'x')}}));
+    EXPECT_EQ(Join({At(1, 2)}, {plan}), std::vector<std::string>(1));
+  });
+  const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 2), plan);
+  other.join();
+  EXPECT_EQ(first->count(), 2);
+}
+
+// Which it has on another host, perhaps, or in another directory.
+TEST_F(JoinTasksTest, ATaskIsToldTheRecordThatTask0Reuses) {
+  const json plan = {{"rows", 5}};
+  for (const json& record : {json{{"rows", 5}, {"seed", 7}}, json::object()}) {
+    std::thread other([&] {
+      EXPECT_EQ(RecordOfFirst(At(1, 2)), record);
+      EXPECT_EQ(Join({At(1, 2)}, {plan}), std::vector<std::string>(1));
+    });
+    const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 2), plan, json::object(), record);
+    other.join();
+    EXPECT_EQ(first->count(), 2);
+  }
+}
+
+// A record of another version may mean something else.
+TEST_F(JoinTasksTest, ATaskOfAnotherVersionIsToldNoRecord) {
+  const json plan = {{"rows", 5}}, record = {{"rows", 5}, {"seed", 7}};
+  json asks = HelloOf(1, plan);
+  asks["testbed"] = "0";
+  asks["asks_record"] = true;
+  std::thread other([&] {
+    const std::unique_ptr<TaskLink> link = Reached();
+    link->Send(asks);
+    const std::optional<TaskLine> answer = link->Await(30);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_FALSE(answer->line.contains("record"));
+    EXPECT_THAT(answer->line.value("refused", std::string()), HasSubstr("is another version"));
+  });
+  EXPECT_THROW((void)JoinTasks(At(0, 3), plan, json::object(), record), Error);
+  other.join();
+}
+
+TEST_F(JoinTasksTest, ATaskOfAnotherStepIsToldNoRecord) {
+  const json plan = {{"rows", 5}}, record = {{"rows", 5}, {"seed", 7}};
+  std::thread other([&] {
+    TaskOptions elsewhere = At(1, 2);
+    elsewhere.step = "1.0";
+    try {
+      (void)RecordOfFirst(elsewhere);
+      ADD_FAILURE() << "the record is another run's";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::kUsage);
+      EXPECT_THAT(error.what(), HasSubstr("another step of Slurm meets at this address"));
+    }
+    EXPECT_EQ(Join({At(1, 2)}, {plan}), std::vector<std::string>(1));
+  });
+  const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 2), plan, json::object(), record);
+  other.join();
+  EXPECT_EQ(first->count(), 2);
+}
+
+TEST_F(JoinTasksTest, ATaskThatAsksForTheRecordOfNobodyIsTold) {
+  timeout_ = 0.5;
+  try {
+    (void)RecordOfFirst(At(1, 2));
+    ADD_FAILURE() << "there is no task 0";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kUsage);
+    EXPECT_THAT(error.what(), HasSubstr("task 0 cannot be reached at 127."));
+  }
+}
+
+// The seconds that a stranger has to introduce himself.
+class SlowStrangerTest : public JoinTasksTest, public testing::WithParamInterface<int> {};
+
+INSTANTIATE_TEST_SUITE_P(EveryWay, SlowStrangerTest, testing::Values(5));
+
+// Each byte is heard, but only a task's.
+TEST_P(SlowStrangerTest, WhoeverTricklesHisFirstLineIsDroppedInTime) {
+  const json plan = {{"rows", 5}};
+  std::thread other([&] {
+    const std::unique_ptr<TaskLink> stranger = Reached();
+    const auto begin = std::chrono::steady_clock::now();
+    const auto waited = [begin] { return std::chrono::steady_clock::now() - begin; };
+    const auto enough = std::chrono::seconds(GetParam() + 10);
+    while (waited() < enough && ::send(stranger->fd(), " ", 1, MSG_NOSIGNAL) == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    EXPECT_LT(waited(), enough);
     EXPECT_EQ(Join({At(1, 2)}, {plan}), std::vector<std::string>(1));
   });
   const std::unique_ptr<TaskGroup> first = JoinTasks(At(0, 2), plan);

@@ -95,13 +95,15 @@ class MergeTasksTest : public testing::Test {
  protected:
   MergeTasksTest() {
     clocks_.hosts = {"n0", "n1", "n2"};
-    clocks_.before = {{0, 0}, {250'000'000, 4000}, {-9'000'000'000, 5000}};
-    clocks_.after = {{0, 0}, {250'001'000, 4000}, {-9'000'000'000, 5000}};
+    // The time of day of task 1 is set by 8 s in the phase, which moves nothing.
+    clocks_.before = {{0, 0, 0}, {250'000'000, 4000, 7000}, {-9'000'000'000, 5000, 0}};
+    clocks_.after = {{0, 0, 0}, {250'001'000, 4000, 8'000'007'000}, {-9'000'000'000, 5000, 0}};
     clocks_.start_ns = kBegin;
     const int64_t late[] = {0, 5'000'000, 0};
     for (int task = 0; task < 3; ++task) {
       const auto at = static_cast<size_t>(task);
       PhaseRecord phase = PhaseOf(task, 100'000ull << (3 * task), &all_);
+      phase.work->result.preparing_seconds = 0.25;
       phase.work->result.began_ns = kBegin + late[at] + clocks_.before[at].ns;
       if (task == 0) {
         merged_ = phase;
@@ -146,6 +148,7 @@ TEST_F(MergeTasksTest, CountsAddUpAndTheRateIsOfTheIntervalOfAll) {
   EXPECT_EQ(merged_.work->threads, 6);
   EXPECT_EQ(result.thread_operations, (std::vector<uint64_t>{1000, 2000, 1000, 2000, 1000, 2000}));
   EXPECT_EQ(result.thread_seconds.size(), 6u);
+  EXPECT_EQ(result.preparing_seconds, 0.75);
   EXPECT_NEAR(result.seconds, 2.005, 1e-9) << "from the first begin to the last end";
   EXPECT_EQ(merged_.seconds, result.seconds);
   EXPECT_EQ(result.wrong, 3u);
@@ -210,8 +213,9 @@ TEST_F(MergeTasksTest, EachTaskIsToldApart) {
   EXPECT_EQ(tasks[1]["threads"], 2);
   EXPECT_EQ(tasks[1]["unanswered"], 1);
   EXPECT_EQ(tasks[1]["began_late_us"], 5000);
-  EXPECT_EQ(tasks[1]["clock_before"], json({{"offset_us", 250'000.0}, {"error_us", 4.0}}));
-  EXPECT_EQ(tasks[1]["clock_after"]["offset_us"], 250'001.0);
+  EXPECT_EQ(tasks[1]["clock_before"], json({{"offset_us", 7.0}, {"error_us", 4.0}}));
+  EXPECT_EQ(tasks[1]["clock_after"]["offset_us"], 8'000'007.0);
+  EXPECT_EQ(tasks[1]["drift_us"], 1.0);
   EXPECT_EQ(tasks[0]["began_late_us"], 0);
   EXPECT_GT(tasks[2]["latency_us"]["p50"].get<double>(), 6000);
 }

@@ -1,0 +1,110 @@
+// Tests that what lists parts of the tree lists all of them: the jobs of the nightly run, and the
+// picture of docs/architecture.md.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tests/paths.h"
+
+namespace testbed {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Words = std::set<std::string>;
+
+std::string TextOf(const std::string& name) {
+  std::ifstream in(fs::path(SourceDir()) / name);
+  EXPECT_TRUE(in.good()) << name;
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// Returns the words of a text, which have letters, digits and the characters of `more`.
+Words WordsOf(std::string text, const std::string& more) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [&](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) == 0 &&
+               more.find(c) == std::string::npos;
+      },
+      ' ');
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), std::istream_iterator<std::string>()};
+}
+
+// Returns the words of what the pattern's group matches, wherever it does.
+Words Matched(const std::string& text, const std::string& pattern, const std::string& more) {
+  Words all;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at) {
+    all.merge(WordsOf((*at)[1], more));
+  }
+  return all;
+}
+
+class NightlyJobsTest : public testing::Test {
+ protected:
+  const std::string jobs_ = TextOf(".github/workflows/nightly.yml");
+};
+
+TEST_F(NightlyJobsTest, EachPartHasAJob) {
+  Words parts = Matched(TextOf("tools/nightly.sh"), "\nparts=\\(([^)]*)\\)", "-");
+  ASSERT_GT(parts.size(), 10u);
+  // Their compilers are newer than those of the jobs' Debian.
+  for (const char* part : {"pebble", "bf-tree"}) EXPECT_EQ(parts.erase(part), 1u) << part;
+  EXPECT_EQ(Matched(jobs_, "part: (\\[[^\\]]*\\]|\"[^\"]*\"|[a-z-]+)", "-"), parts);
+}
+
+TEST_F(NightlyJobsTest, EachShippedExperimentHasAJob) {
+  Words experiments;
+  for (const auto& entry : fs::directory_iterator(fs::path(SourceDir()) / "tools/experiments")) {
+    if (entry.path().extension() == ".toml") experiments.insert(entry.path().stem().string());
+  }
+  ASSERT_GT(experiments.size(), 10u);
+  EXPECT_EQ(Matched(jobs_, "experiments: \"([^\"]*)\"", "-"), experiments);
+}
+
+TEST_F(NightlyJobsTest, EachReleaseHasAJob) {
+  Words releases;
+  std::istringstream lines(TextOf("tools/setup/engine_releases"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string engine, release;
+    if (!line.starts_with('#') && words >> engine >> release) {
+      releases.insert(engine + "@" + release);
+    }
+  }
+  ASSERT_GT(releases.size(), 10u);
+  EXPECT_EQ(Matched(jobs_, "releases: \"([^\"]*)\"", "@."), releases);
+}
+
+// A folder of files that are no code of the floor is no room of it.
+TEST(ArchitectureTest, ThePictureHasEachRoomOfEachFloor) {
+  const std::string page = TextOf("docs/architecture.md");
+  for (const char* floor : {"device", "engines", "workloads", "tools"}) {
+    Words rooms;
+    for (const auto& entry : fs::directory_iterator(fs::path(SourceDir()) / floor)) {
+      if (!entry.is_directory()) continue;
+      const bool has_code = std::any_of(
+          fs::recursive_directory_iterator(entry.path()), fs::recursive_directory_iterator(),
+          [](const auto& file) { return file.path().extension() == ".cc"; });
+      if (has_code) rooms.insert(entry.path().filename().string());
+    }
+    // They are beside the engines, and no engines (tools/lint/floors.py).
+    if (std::string(floor) == "engines") {
+      for (const char* common : {"sql", "data_file"}) EXPECT_EQ(rooms.erase(common), 1u);
+    }
+    EXPECT_EQ(Matched(page, std::string("\n") + floor + "/ .*   +(.*)\n", "_"), rooms) << floor;
+  }
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,122 @@
+// Tests what the sqlite engine does without memory: a read that fails keeps no state of the
+// database, a commit passes the turn to write on, and no exception passes through SQLite's C
+// frames.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "engines/registry.h"
+#include "tests/unit/engines/failing_new.h"
+
+#ifdef TESTBED_HAVE_SQLITE
+#include <sqlite3.h>
+
+#include "engines/sqlite/vfs.h"
+
+namespace testbed {
+namespace {
+
+class SqliteNoMemoryTest : public testing::Test {
+ protected:
+  SqliteNoMemoryTest() {
+    std::string pattern = std::filesystem::current_path() / "sqlite_no_memory_XXXXXX";
+    dir_ = ::mkdtemp(pattern.data());
+  }
+  ~SqliteNoMemoryTest() override {
+    FailingNew::Clear();
+    std::filesystem::remove_all(dir_);
+  }
+
+  std::string dir_;
+};
+
+// A statement that stays on its row would have all later reads of the session see what it saw.
+TEST_F(SqliteNoMemoryTest, AReadThatFailsLeavesTheNextOnesTheNewestCommit) {
+  EngineOptions options = DefaultEngineOptions(FindEngine("sqlite"));
+  options.durability = Durability::kNone;
+  const std::unique_ptr<Engine> engine = OpenEngine("sqlite", dir_, options);
+  const TableId table = engine->OpenTable("t");
+  const std::unique_ptr<Session> writer = engine->NewSession();
+  std::string_view value;
+  // The connection of this session, with its statement, is that of the later ones, which so need
+  // memory for the value alone.
+  writer->Put(table, "k", "");
+  ASSERT_TRUE(engine->NewSession()->Get(table, "k", &value));
+  int failures = 0;
+  bool failed = true;
+  for (int64_t allocations = 0; failed && allocations < 100; ++allocations) {
+    SCOPED_TRACE(allocations);
+    writer->Put(table, "k", "old " + std::string(500, 'v'));
+    const std::unique_ptr<Session> session = engine->NewSession();
+    FailingNew::Set(allocations);
+    try {
+      session->Get(table, "k", &value);
+    } catch (const std::exception&) {
+      ++failures;
+    }
+    failed = FailingNew::Clear();
+    const std::string wanted = "new " + std::string(500, 'v');
+    writer->Put(table, "k", wanted);
+    ASSERT_TRUE(session->Get(table, "k", &value));
+    EXPECT_EQ(value, wanted);
+  }
+  EXPECT_FALSE(failed);
+  EXPECT_GT(failures, 0);
+}
+
+// The commit is made, so the turn to write must be passed on, and not stay with its session.
+TEST_F(SqliteNoMemoryTest, ACommitWhoseCheckpointFailsPassesTheTurnOn) {
+  EngineOptions options = DefaultEngineOptions(FindEngine("sqlite"));
+  options.durability = Durability::kNone;
+  options.extra = {{"checkpoint_log_bytes", "64k"}};
+  const std::unique_ptr<Engine> engine = OpenEngine("sqlite", dir_, options);
+  const TableId table = engine->OpenTable("t");
+  const std::unique_ptr<Session> session = engine->NewSession();
+  const std::string large(200000, 'v');
+  bool failed = true;
+  for (int64_t allocations = 0; failed && allocations < 100; ++allocations) {
+    SCOPED_TRACE(allocations);
+    // In each new thread some objects are made anew.
+    std::thread([&] {
+      session->Put(table, "small", "");  // begins the log anew
+      FailingNew::Set(allocations);
+      try {
+        session->Put(table, "large", large);  // fills the log, so that a checkpoint begins
+      } catch (const std::exception&) {
+        // The write has found no memory. A checkpoint that finds none is no failure of its commit.
+      }
+      failed = FailingNew::Clear();
+      EXPECT_NO_THROW(session->Put(table, "small", "after"));
+    }).join();
+    if (HasFailure()) return;  // the next write would wait without end
+  }
+  EXPECT_FALSE(failed);
+}
+
+TEST_F(SqliteNoMemoryTest, ACallbackReturnsACodeAndThrowsNothing) {
+  sqlite::Vfs vfs({.dir = dir_});
+  sqlite3_vfs* const callbacks = ::sqlite3_vfs_find(vfs.name());
+  ASSERT_NE(callbacks, nullptr);
+  const std::string file = sqlite::JournalFile(dir_), loop = dir_ + "/loop";
+  std::filesystem::create_symlink("loop", loop);  // cannot be examined
+  FailingNew::Set(0);
+  EXPECT_EQ(callbacks->xDelete(callbacks, file.c_str(), 0), SQLITE_NOMEM);
+  EXPECT_TRUE(FailingNew::Clear());
+  int yes = 0;
+  FailingNew::Set(0);
+  EXPECT_NE(callbacks->xAccess(callbacks, loop.c_str(), SQLITE_ACCESS_EXISTS, &yes), SQLITE_OK);
+  EXPECT_TRUE(FailingNew::Clear());
+  sqlite::Vfs::TakeError();
+}
+
+}  // namespace
+}  // namespace testbed
+
+#endif  // TESTBED_HAVE_SQLITE

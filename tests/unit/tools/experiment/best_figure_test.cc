@@ -1,0 +1,63 @@
+// Tests what a table marks: its best figure, and what cannot be told from it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/tools/experiment/small_experiment.h"
+#include "tests/unit/tools/experiment/small_results.h"
+#include "tools/experiment/tables.h"
+
+namespace testbed {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// The cells of a round share the conditions of the machine, so their own intervals may overlap
+// although every round shows the same order. A figure that differs from the best only by chance
+// must be marked as not told from it.
+TEST_F(ResultsTest, WhatCannotBeToldFromTheBestIsMarkedByRounds) {
+  const auto table = [this] {
+    Experiment e = Small();
+    e.tables[0].best = "max";
+    return TablesText(ResultSet(e, cells_, dir_));
+  };
+  PlanRounds(3);
+  WriteRounds(0, {100, 150, 225});
+  WriteRounds(1, {80, 120.5, 181});
+  WriteRounds(2, {90, 134, 202});
+  EXPECT_THAT(table(), testing::ContainsRegex("direct +158 ±156 best +142 ±140\n")) << table();
+  EXPECT_THAT(table(), Not(HasSubstr("~")));
+  WriteRounds(2, {110, 120, 230});
+  EXPECT_THAT(table(), testing::ContainsRegex("direct +158 ±156 best +153 ±165 ~\n")) << table();
+  EXPECT_THAT(table(), HasSubstr("~ cannot be told from the best\n"));
+}
+
+// The best figure of a table that is too wide for a line is not in what is left out.
+TEST_F(ResultsTest, NarrowLinesKeepTheBestFigure) {
+  Write(0, {100});
+  Write(1, {80});
+  Write(2, {300});
+  Experiment e = Small();
+  TableSpec& table = e.tables[0];
+  table.best = "max";
+  table.title = std::string(90, 't') + " with words behind it";
+  for (const std::string more : {"a_second_metric", "a_third_metric"}) {
+    ExperimentMetric metric = *e.FindMetric("qps");
+    metric.name = more;
+    e.metrics.push_back(metric);
+    table.metrics.push_back(more);
+  }
+  const ResultSet results(e, cells_, dir_);
+  EXPECT_THAT(TablesText(results), HasSubstr(" page-size=4k a_third_metric (/s)"));
+  EXPECT_THAT(TablesText(results), HasSubstr("t with words behind it\n"));
+  const std::string narrow = TablesText(results, {});
+  EXPECT_THAT(narrow, Not(HasSubstr("page-size=4k a_third_metric"))) << narrow;
+  EXPECT_THAT(narrow, HasSubstr(" 300 best\n")) << narrow;
+  EXPECT_THAT(narrow, HasSubstr(" with --wide)\n")) << narrow;
+  EXPECT_THAT(narrow, HasSubstr("t with\n  words behind it\n")) << narrow;
+}
+
+}  // namespace
+}  // namespace testbed

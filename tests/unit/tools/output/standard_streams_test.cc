@@ -1,0 +1,24 @@
+#include "tools/output/standard_streams.h"
+
+#include <gtest/gtest.h>
+
+#include "device/error.h"
+#include "device/os/signal_guard.h"
+
+namespace testbed {
+namespace {
+
+TEST(JudgedOrFailedTest, OnlyAJudgementHasCodeOne) {
+  EXPECT_EQ(JudgedOrFailed([] { return 1; }), 1);
+  try {
+    (void)JudgedOrFailed([]() -> int { throw Error(Error::kRun, "no memory"); });
+    FAIL() << "it would end with 1";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::kUsage);
+  }
+  // Who asked to stop gets 130, and no 2.
+  EXPECT_THROW((void)JudgedOrFailed([]() -> int { throw Stopped("before it was told"); }), Stopped);
+}
+
+}  // namespace
+}  // namespace testbed

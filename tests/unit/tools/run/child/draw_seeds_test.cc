@@ -1,0 +1,83 @@
+// Tests that all clients of a run draw rows of their own: those of other threads, phases and tasks
+// draw others, or the same ones in another order.
+#include "tools/run/child/draw_seeds.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/unit/workloads/lying_engine.h"
+#include "workloads/registry.h"
+
+namespace testbed {
+namespace {
+
+constexpr int kThreads = 3;
+
+// Returns the keys that each thread of the workload reads first.
+std::vector<std::vector<std::string>> FirstKeys(uint64_t seed) {
+  DatasetOptions data;
+  data.rows = 1'000'000;
+  WorkloadOptions options;
+  options.seed = seed;
+  const auto made = FindWorkload("point-read").make(std::make_shared<const Dataset>(data), options);
+  LyingEngine engine;
+  made->OpenTables(engine);
+  const std::unique_ptr<Session> session = engine.NewSession();
+  std::vector<std::vector<std::string>> all;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    const std::unique_ptr<Client> client = made->NewClient(*session, thread, kThreads);
+    const size_t n = client->Generate(8);
+    std::vector<std::string>& keys = all.emplace_back();
+    for (size_t i = 0; i < n; ++i) keys.emplace_back(client->RequestOf(i).key);
+  }
+  return all;
+}
+
+TEST(DrawSeedsTest, NoClientOfAnyTaskAndPhaseDrawsAsAnotherOne) {
+  std::set<std::vector<std::string>> drawn;
+  size_t clients = 0;
+  for (int task = 0; task < 6; ++task) {
+    for (uint64_t phase = 1; phase <= 6; ++phase) {
+      const uint64_t warm_up = SeedOfDrawing(SeedOfTask(42, task), phase);
+      for (const uint64_t seed : {warm_up, SeedAfterWarmUp(warm_up)}) {
+        for (const std::vector<std::string>& keys : FirstKeys(seed)) {
+          EXPECT_EQ(keys.size(), 8u);
+          drawn.insert(keys);
+          ++clients;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(clients, 6u * 6 * 2 * kThreads);
+  EXPECT_EQ(drawn.size(), clients);
+}
+
+// The loads of --repeat have seeds that follow each other, as those of a user's own runs often do.
+TEST(DrawSeedsTest, NoDrawingOfALoadHasTheSeedOfAnotherLoads) {
+  std::set<uint64_t> seeds;
+  size_t drawings = 0;
+  for (uint64_t load = 0; load < 64; ++load) {
+    for (int task = 0; task < 16; ++task) {
+      for (uint64_t drawing = 1; drawing <= 16; ++drawing) {
+        const uint64_t seed = SeedOfDrawing(SeedOfTask(42 + load, task), drawing);
+        seeds.insert({seed, SeedAfterWarmUp(seed)});
+        drawings += 2;
+      }
+    }
+  }
+  EXPECT_EQ(seeds.size(), drawings);
+}
+
+TEST(DrawSeedsTest, Task0DrawsAsARunWithoutOthers) {
+  EXPECT_EQ(SeedOfTask(42, 0), 42u);
+  EXPECT_EQ(SeedOfDrawing(42, 1), 42u);
+}
+
+}  // namespace
+}  // namespace testbed

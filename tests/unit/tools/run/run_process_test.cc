@@ -1,0 +1,20 @@
+// Tests the words about a run that ended because the kernel ended a process of it.
+#include "tools/run/run_process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace testbed {
+namespace {
+
+// waitpid gives the signal in the low bits, and an exit code in the byte above them.
+TEST(EndedByKernelTest, TheSignalIsThatOfTheRunsOwnProcess) {
+  EXPECT_EQ(EndedByKernelText(SIGKILL), "the kernel ended the run (signal 9)");
+  EXPECT_EQ(EndedByKernelText(SIGABRT),
+            "the kernel ended a process of the run (the run then ended by signal 6, Aborted)");
+  EXPECT_EQ(EndedByKernelText(3 << 8),
+            "the kernel ended a process of the run (the run then ended with exit code 3)");
+}
+
+}  // namespace
+}  // namespace testbed

@@ -1,0 +1,178 @@
+// Tests the times that a phase measures: of operations beside checks, and of clients that are due.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "tests/unit/workloads/measure/map_engine.h"
+#include "workloads/measure/runner.h"
+
+namespace testbed {
+namespace {
+
+// Returns whether one of a few tries is quick. A stall of the machine may lengthen each of them,
+// and nothing can shorten what takes its time by a mistake.
+bool InSomeTry(const std::function<bool()>& is_quick) {
+  for (int i = 0; i < 5; ++i) {
+    if (is_quick()) return true;
+  }
+  return false;
+}
+
+TEST_F(RunnerTest, LatencyCoversTheOperationAndNotTheCheck) {
+  SlowWorkload workload(300);
+  PhaseOptions phase;
+  phase.operations = 4;
+  phase.verify_every = 1;
+  EXPECT_TRUE(InSomeTry([&] {
+    const PhaseResult result = RunPhase(engine_, workload, phase);
+    EXPECT_EQ(result.verified, 4u);
+    EXPECT_EQ(result.wrong, 0u);
+    EXPECT_EQ(result.ops[0].latency.count(), 4u);
+    EXPECT_GE(result.ops[0].latency.Percentile(0.01), 19000000u);
+    return result.ops[0].latency.max_ns() < 300000000u;
+  }));
+  // The operations that are due while a check runs do not wait for the engine.
+  phase.rate = 10;
+  EXPECT_TRUE(InSomeTry([&] {
+    const PhaseResult rated = RunPhase(engine_, workload, phase);
+    EXPECT_EQ(rated.ops[0].intended.count(), 4u);
+    return rated.ops[0].intended.max_ns() < 200000000u && rated.backlog_seconds < 0.2;
+  }));
+}
+
+// A client that keeps rows in each operation that is checked, which takes 50 ms more for it.
+class KeepingClient : public SlowClient {
+ public:
+  KeepingClient() : SlowClient(0) {}
+  void Execute(size_t i) override {
+    SlowClient::Execute(i);
+    if (to_verify_) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  bool Kept() const override { return to_verify_; }
+};
+class KeepingWorkload : public SlowWorkload {
+ public:
+  KeepingWorkload() : SlowWorkload(0) {}
+  std::unique_ptr<Client> NewClient(Session&, int, int) override {
+    return std::make_unique<KeepingClient>();
+  }
+};
+
+TEST_F(RunnerTest, AnOperationThatKeepsRowsForItsCheckIsInNoLatency) {
+  KeepingWorkload workload;
+  PhaseOptions phase;
+  phase.operations = 9;
+  phase.verify_every = 3;
+  for (const double rate : {0.0, 1000.0}) {
+    phase.rate = rate;
+    EXPECT_TRUE(InSomeTry([&] {
+      const PhaseResult result = RunPhase(engine_, workload, phase);
+      EXPECT_EQ(result.verified, 3u);
+      EXPECT_EQ(result.operations(), 9u);
+      EXPECT_EQ(result.ops[0].latency.count(), 6u);
+      EXPECT_EQ(result.ops[0].intended.count(), rate > 0 ? 6u : 0u);
+      EXPECT_EQ(result.due_operations(), rate > 0 ? 9u : 0u);
+      return result.ops[0].latency.max_ns() < 70000000u;
+    }));
+  }
+  // Where all operations are checked, no others tell the latency.
+  phase.rate = 0;
+  phase.verify_every = 1;
+  const PhaseResult all = RunPhase(engine_, workload, phase);
+  EXPECT_EQ(all.ops[0].latency.count(), 9u);
+  EXPECT_GE(all.ops[0].latency.Percentile(0.01), 65000000u);
+}
+
+// The check of an update gets the row, which the update does not.
+TEST_F(RunnerTest, TheBlocksThatChecksAskForAreCountedApart) {
+  Load(1, 100);
+  WorkloadOptions options;
+  options.mix = {{"update", 1}};
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.operations = 400;
+  phase.verify_every = 4;
+  const auto run = [&] {
+    return RunPhase(engine_, *FindWorkload("mixed").make(dataset_, options), phase);
+  };
+  EXPECT_EQ(run().checks.checks, 0u) << "its sessions count no blocks";
+  engine_.counts_blocks = true;
+  const PhaseResult updates = run();
+  EXPECT_EQ(updates.verified, 100u);
+  EXPECT_EQ(updates.checks.checks, 100u);
+  EXPECT_EQ(updates.checks.requests, 300u);
+  EXPECT_EQ(updates.checks.misses, 100u);
+  const PhaseResult reads = Read(phase);
+  EXPECT_EQ(reads.checks.checks, 100u);
+  EXPECT_EQ(reads.checks.requests, 0u) << "a check looks at the value that was read";
+}
+
+// A client that takes 10 ms to prepare an operation, which takes 20 ms, and its check 10 ms.
+class PreparingClient : public SlowClient {
+ public:
+  PreparingClient() : SlowClient(10) {}
+  size_t Generate(size_t most) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return SlowClient::Generate(most);
+  }
+};
+class PreparingWorkload : public SlowWorkload {
+ public:
+  PreparingWorkload() : SlowWorkload(10) {}
+  std::unique_ptr<Client> NewClient(Session&, int, int) override {
+    return std::make_unique<PreparingClient>();
+  }
+};
+
+// A rate that the harness's own work has lowered must show where it comes from.
+TEST_F(RunnerTest, TheTimeInWhichClientsPrepareOperationsIsToldApart) {
+  PreparingWorkload workload;
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.operations = 4;
+  phase.verify_every = 1;
+  for (const double rate : {0.0, 1000.0}) {
+    for (const bool latency : {true, false}) {
+      phase.rate = rate;
+      phase.latency = latency;
+      const PhaseResult result = RunPhase(engine_, workload, phase);
+      ASSERT_EQ(result.thread_seconds.size(), 2u);
+      const double seconds = result.thread_seconds[0] + result.thread_seconds[1];
+      EXPECT_GE(result.preparing_seconds, 4 * 0.0099);
+      EXPECT_LE(result.preparing_seconds, seconds - 4 * 0.0299) << "operations and checks";
+    }
+  }
+}
+
+// The clients of two tasks are due at equal gaps, as two clients of one process are: that of task 1
+// half a gap after that of task 0, and each performs half of the rate.
+TEST_F(RunnerTest, ClientsOfSeveralTasksAreDueAsThoseOfOneProcess) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.rate = 10;
+  phase.tasks = 2;
+  phase.operations = 2;
+  EXPECT_GE(Read(phase).seconds, 0.2) << "the gap of each client";
+  phase.task = 1;
+  phase.operations = 1;
+  EXPECT_GE(Read(phase).seconds, 0.1) << "half a gap";
+}
+
+// The client of task 1 of a hundred is due a hundredth of its gap of a second after that of task 0,
+// and not a gap after it, as the second client of a single one.
+TEST_F(RunnerTest, TheStartsOfAllTasksAreSpreadOverOneGap) {
+  Load(1, 100);
+  PhaseOptions phase;
+  phase.rate = 100;
+  phase.tasks = 100;
+  phase.task = 1;
+  phase.operations = 1;
+  EXPECT_TRUE(InSomeTry([&] { return Read(phase).seconds < 0.9; }));
+}
+
+}  // namespace
+}  // namespace testbed
