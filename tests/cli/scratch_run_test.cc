@@ -128,8 +128,8 @@ TEST_F(ScratchRunTest, WhatAnEngineFreedGoesBackToTheSystem) {
 
 // The reads of compressed pages that btree counts must be those that the device counts. Their
 // number must agree from the beginning. Their bytes must agree once btree has read each page once,
-// and no longer asks for the hole behind it: each of 2,800 pages is looked up 21 times a phase, so
-// that the first phase leaves none out (with 12 times it left one out in 3 of 100 runs).
+// and no longer asks for the hole behind it. Each of 2,800 leaves is looked up 21 times a phase;
+// the last one alone, which may have a single row, may be read first in the second phase.
 TEST_F(ScratchRunTest, CompressedPagesReadWhatTheDeviceReads) {
   RunOnScratch(
       "--engine btree --compression lz4 --page-size 16k --compressibility 0.7 --scratch 600M --io "
@@ -143,7 +143,9 @@ TEST_F(ScratchRunTest, CompressedPagesReadWhatTheDeviceReads) {
   }
   EXPECT_GE(first["engine"]["block_read_bytes"], DeviceReads(first).bytes);
   const Reads reads = DeviceReads(second);
-  EXPECT_EQ(second["engine"]["block_read_bytes"], reads.bytes);
+  const uint64_t asked = second["engine"]["block_read_bytes"];
+  EXPECT_TRUE(asked == reads.bytes || asked == reads.bytes + 12288)
+      << asked << " bytes asked for, " << reads.bytes << " read";
   EXPECT_GT(reads.reads, 1000u);
   EXPECT_LT(reads.bytes, reads.reads * 12288);
 }
