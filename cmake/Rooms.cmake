@@ -55,3 +55,29 @@ function(testbed_compile_lightly target)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-Og -g0>)
   endif()
 endfunction()
+
+# Has a target's files begin with headers that are compiled once for all targets with the same flags: `measured` for
+# those that are optimized, `light` after testbed_compile_lightly. That saves a tenth of a first build. Each file still
+# includes what it uses, as files that are compiled alone (TESTBED_BY_ROOM=OFF, as the linter does) have no such
+# headers. CMAKE_DISABLE_PRECOMPILE_HEADERS leaves them out, too.
+function(testbed_begin_with_headers target flags)
+  if(NOT TESTBED_BY_ROOM)
+    return()
+  endif()
+  set(headers testbed_headers_${flags})
+  if(NOT TARGET ${headers})
+    set(source ${PROJECT_BINARY_DIR}/${headers}.cc)
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(${headers} OBJECT ${source})
+    set(files <algorithm> <array> <atomic> <cerrno> <chrono> <cstddef> <cstdint> <cstring> <filesystem> <functional> <map>
+        <memory> <optional> <set> <string> <string_view> <thread> <utility> <vector> <fmt/format.h>)
+    target_link_libraries(${headers} PRIVATE fmt::fmt)
+    if(flags STREQUAL "light")
+      list(APPEND files <cmath> <fmt/ranges.h> <nlohmann/json.hpp>)
+      target_link_libraries(${headers} PRIVATE nlohmann_json::nlohmann_json)
+      testbed_compile_lightly(${headers})
+    endif()
+    target_precompile_headers(${headers} PRIVATE ${files})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+endfunction()
