@@ -1,6 +1,5 @@
 #include "engines/extra_options.h"
 
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -8,6 +7,7 @@
 #include <string_view>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 
 namespace testbed {
 namespace {
@@ -32,8 +32,7 @@ std::string Written(double number) {
 
 // Returns the factor of a unit ("", "k", "KiB", "M", ...); 0 when `text` is not a unit.
 uint64_t Unit(std::string_view text) {
-  std::string unit(text);
-  for (char& c : unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string unit = LowerCase(text);
   if (unit.empty() || unit == "b") return 1;
   const size_t power = std::string_view("kmgt").find(unit[0]);
   const std::string_view rest = std::string_view(unit).substr(1);
@@ -43,8 +42,7 @@ uint64_t Unit(std::string_view text) {
 
 // Returns the number that a text says, 1 for "on" and 0 for "off"; nothing for another text.
 std::optional<double> NumberOf(std::string_view text) {
-  std::string word(text);
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string word = LowerCase(text);
   if (word == "on" || word == "true") return 1;
   if (word == "off" || word == "false") return 0;
   double number = 0;

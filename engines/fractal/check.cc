@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,6 +17,7 @@
 #include "device/os/signal_guard.h"
 #include "engines/fractal/cache/meta.h"
 #include "engines/fractal/log_record.h"
+#include "engines/fractal/node/lay_over.h"
 #include "engines/fractal/node/node_image.h"
 
 namespace testbed::fractal {
@@ -66,8 +66,7 @@ class Checker {
                                    uint32_t drawn);
   bool ReadNode(BlockId block, const BlockPlace& place, Node* node);
   void CheckLeaf(const Node& node, const BlockPlace& place, const std::vector<KeyRange>& ranges);
-  std::vector<Message> WaitingMessages(const KeyRange& range) const;
-  void CountRows(const Basement& rows, const KeyRange& range);
+  void CountRows(const BasementRef& rows, const KeyRange& range);
   void CheckInner(const Node& node, const BlockPlace& place, const std::vector<KeyRange>& ranges);
   void CountParts(const Node& node, const BlockPlace& place);
   void Progress();
@@ -80,9 +79,10 @@ class Checker {
   BlockTable::Blocks blocks_;
   std::unordered_set<BlockId> reached_;
   std::optional<Lsn> log_end_;
-  TreeStats* tree_ = nullptr;       // statistics of the table that is being checked
-  std::vector<const Part*> above_;  // the parts that lead from the root to the node that is walked
-  std::string table_;               // name of that table
+  TreeStats* tree_ = nullptr;  // statistics of the table that is being checked
+  std::string table_;          // name of that table
+  // The buffers on the way from the root to the node that is walked.
+  std::vector<const MessageBuffer*> above_;
   uint64_t rows_bytes_ = 0, message_bytes_ = 0, header_bytes_ = 0, padding_bytes_ = 0;
   std::map<uint32_t, PageCount> nodes_;  // by level
   uint64_t done_ = 0;
@@ -228,41 +228,17 @@ void Checker::CountParts(const Node& node, const BlockPlace& place) {
   count.bytes += place.bytes;
 }
 
-// Returns the newest message of each key in the range that waits above the leaf, in key order. What
-// lies higher is newer.
-std::vector<Message> Checker::WaitingMessages(const KeyRange& range) const {
+// Counts the rows of a part of a leaf as a scan finds them, with the messages that wait above the
+// leaf laid over them.
+void Checker::CountRows(const BasementRef& rows, const KeyRange& range) {
   std::optional<std::string_view> high;
   if (range.high) high = *range.high;
-  std::vector<Message> newest;
-  for (size_t level = above_.size(); level-- > 0;) {  // from the oldest messages up
-    std::vector<Message> newer, both;
-    above_[level]->buffer->Range(range.low, high, &newer);
-    // Of two messages with one key, set_union keeps that of its first range.
-    std::set_union(newer.begin(), newer.end(), newest.begin(), newest.end(),
-                   std::back_inserter(both),
-                   [](const Message& a, const Message& b) { return a.key < b.key; });
-    newest = std::move(both);
+  const BasementRef found = LayBuffersOver(rows, above_, range.low, high);
+  tree_->rows += found->count();
+  for (uint32_t i = 0; i < found->count(); ++i) {
+    tree_->key_bytes += found->key(i).size();
+    tree_->value_bytes += found->value(i).size();
   }
-  return newest;
-}
-
-// Counts the rows of a part of a leaf as a scan finds them, which lays the messages that wait above
-// the leaf over its rows.
-void Checker::CountRows(const Basement& rows, const KeyRange& range) {
-  const auto count = [this](std::string_view key, std::string_view value) {
-    ++tree_->rows;
-    tree_->key_bytes += key.size();
-    tree_->value_bytes += value.size();
-  };
-  uint32_t at = 0;
-  for (const Message& message : WaitingMessages(range)) {
-    for (; at < rows.count() && rows.key(at) < message.key; ++at) {
-      count(rows.key(at), rows.value(at));
-    }
-    if (at < rows.count() && rows.key(at) == message.key) ++at;
-    if (!message.erase) count(message.key, message.value);
-  }
-  for (; at < rows.count(); ++at) count(rows.key(at), rows.value(at));
 }
 
 void Checker::CheckLeaf(const Node& node, const BlockPlace& place,
@@ -270,7 +246,7 @@ void Checker::CheckLeaf(const Node& node, const BlockPlace& place,
   LevelStats& level = tree_->levels[0];
   for (size_t p = 0; p < node.parts.size(); ++p) {
     const Basement& rows = *node.parts[p].rows;
-    CountRows(rows, ranges[p]);
+    CountRows(node.parts[p].rows, ranges[p]);
     ++level.pages;
     level.entries += rows.count();
     const double fill = static_cast<double>(rows.bytes().size()) / header_.page_size;
@@ -357,7 +333,7 @@ std::optional<TreePage> Checker::WalkNode(BlockId block, uint32_t level, const K
   if (range.high) page.high = KeyText(*range.high);
   if (!node.leaf()) {
     for (size_t p = 0; p < node.parts.size(); ++p) {
-      above_.push_back(&node.parts[p]);
+      above_.push_back(node.parts[p].buffer.get());
       auto child =
           WalkNode(node.parts[p].child, node.height - 1, ranges[p], drawn > 0 ? drawn - 1 : 0);
       above_.pop_back();

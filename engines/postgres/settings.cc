@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "engines/extra_options.h"
 #include "engines/log_settings.h"
 #include "engines/postgres/target.h"
@@ -60,9 +60,7 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
 // takes capital letters and hyphens in a name, too.
 std::string NameOf(const std::string& option) {
   std::string name = option.substr(0, option.find('='));
-  for (char& c : name) {
-    c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  for (char& c : name) c = c == '-' ? '_' : LowerCase(c);
   return name;
 }
 

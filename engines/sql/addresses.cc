@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <set>
 #include <thread>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "device/os/random_id.h"
 #include "device/os/signal_guard.h"
 #include "engines/elsewhere.h"
@@ -51,9 +51,7 @@ std::string AddressName(const std::string& host, const std::string& port) {
   if (host.empty()) return "";
   // The path of a Unix socket is no host.
   if (host.front() == '/') return fmt::format("{}:{}", host, port);
-  std::string small = host;
-  std::transform(small.begin(), small.end(), small.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string small = LowerCase(host);
   const bool is_ipv6 = small.find(':') != std::string::npos;
   return is_ipv6 ? fmt::format("[{}]:{}", small, port) : fmt::format("{}:{}", small, port);
 }

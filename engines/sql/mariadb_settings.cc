@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <iterator>
 #include <set>
 #include <thread>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "engines/log_settings.h"
 
 namespace testbed::mariadb {
@@ -246,9 +246,7 @@ std::vector<std::string> ServerOptions(const std::string& engine, const std::str
       refuse(part, "it takes NAME=VALUE of a server's option, such as innodb_sync_spin_loops=0");
     }
     std::string name = part.substr(0, equals);
-    for (char& c : name) {
-      c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
+    for (char& c : name) c = c == '_' ? '-' : LowerCase(c);
     if (Means(kOwn, name) || Means(own, name)) {
       refuse(part, "the run's own options or --engine-option of that name decide it");
     }

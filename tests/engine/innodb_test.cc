@@ -15,6 +15,7 @@
 
 #include "device/error.h"
 #include "engines/registry.h"
+#include "tests/engine/checkpoint_while_writing.h"
 #include "tests/engine/engine_test.h"
 
 namespace testbed {
@@ -298,25 +299,7 @@ TEST_F(InnodbTest, TablesAreReadForTheFirstTimeWhileTheyGetIndexes) {
 TEST_F(InnodbTest, ACheckpointEndsWhileSessionsWrite) {
   options_.extra = {{"server_option", "innodb_max_dirty_pages_pct=70"}};
   const std::unique_ptr<Engine> engine = Open();
-  const TableId table = engine->OpenTable("t");
-  std::atomic<bool> stop{false};
-  std::atomic<int> writing{0};
-  constexpr int kWriters = 4;
-  std::vector<std::thread> writers;
-  for (int t = 0; t < kWriters; ++t) {
-    writers.emplace_back([&, t] {
-      const std::unique_ptr<Session> session = engine->NewSession();
-      for (int i = 0; !stop.load(); ++i) {
-        session->Put(table, std::to_string(t) + "." + std::to_string(i % 1000),
-                     std::string(300, static_cast<char>('a' + i % 26)));
-        if (i == 0) writing.fetch_add(1);
-      }
-    });
-  }
-  while (writing.load() < kWriters) std::this_thread::yield();
-  engine->Checkpoint();
-  stop.store(true);
-  for (std::thread& writer : writers) writer.join();
+  CheckpointWhileSessionsWrite(engine.get(), engine->OpenTable("t"));
   EXPECT_EQ(Setting(*engine, "innodb_max_dirty_pages_pct"), "70.000000");
 }
 

@@ -9,6 +9,8 @@
 #include <regex>
 #include <utility>
 
+#include "device/lower_case.h"
+
 namespace testbed {
 namespace {
 
@@ -153,7 +155,7 @@ std::string ParseErrorText(const CLI::App& app, const std::string& what) {
     std::string name = option->get_name(), meaning = option->get_description();
     const auto upper = [](unsigned char c) { return static_cast<char>(std::toupper(c)); };
     if (option->get_positional()) std::transform(name.begin(), name.end(), name.begin(), upper);
-    if (!meaning.empty()) meaning.front() = static_cast<char>(std::tolower(meaning.front()));
+    if (!meaning.empty()) meaning.front() = LowerCase(meaning.front());
     return fmt::format("{} needs {} ({}); see `{} --help`", path, name, meaning, path);
   }
   return fmt::format("{}; see `{} --help`", NumberText(what), path);

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "device/os/signal_guard.h"
 #include "tools/command/usage_text.h"
 #include "tools/option_values.h"
@@ -240,12 +239,6 @@ int ExportStore(const ResultsWords& words) {
   if (!words.benchmark.empty()) said += words.benchmark + "\n";
   WriteThenSay({{"--benchmark", words.benchmark, [&benchmark] { return benchmark; }}}, said);
   return 0;
-}
-
-std::string LowerCase(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 // Returns the tables as JSON, a line for each column.

@@ -488,7 +488,6 @@ PhaseResult Phase::Run() {
   result.partial = AskedToStop();
   result.knows_undone = !workload_.timed();
   result.ended_because = workload_.EndedBecause();
-  for (const Interval& interval : series_) result.checks += interval.checks;
   result.series = std::move(series_);
   return result;
 }

@@ -115,6 +115,7 @@ void AddWorker(const Worker& worker, double seconds, PhaseResult* result) {
   result->totals += worker.totals;
   result->verified += worker.verified.Get();
   result->wrong += worker.wrong.Get();
+  result->checks += worker.checks();
   if (result->first_wrong.empty()) result->first_wrong = worker.first_wrong;
   result->backlog_seconds =
       std::max(result->backlog_seconds, static_cast<double>(worker.backlog_ns) / 1e9);
@@ -143,10 +144,7 @@ Interval IntervalSampler::Sample(double seconds) {
   last_counts_.resize(kinds);
   latency_ = HistogramCounts();
   CheckBlocks checks;
-  for (const auto& worker : workers_) {
-    checks +=
-        {worker->counted_checks.Get(), worker->check_requests.Get(), worker->check_misses.Get()};
-  }
+  for (const auto& worker : workers_) checks += worker->checks();
   interval.checks = {checks.checks - last_checks_.checks, checks.requests - last_checks_.requests,
                      checks.misses - last_checks_.misses};
   last_checks_ = checks;

@@ -28,7 +28,7 @@ struct alignas(128) Worker {
   Histogram lateness;
   Histogram undone;  // the waits of operations that were due and had not begun
   Counter verified, wrong;
-  Counter counted_checks, check_requests, check_misses;  // CheckBlocks
+  Counter counted_checks, check_requests, check_misses;  // see checks()
   // The thread's session, which checks ask; null with reads in flight, whose checks ask nothing.
   Session* session = nullptr;
   uint64_t start = 0, end = 0;  // ticks
@@ -36,6 +36,10 @@ struct alignas(128) Worker {
   uint64_t backlog_ns = 0;
   Client::Totals totals;
   std::string first_wrong;
+  // Returns what its checks have asked for so far.
+  CheckBlocks checks() const {
+    return {counted_checks.Get(), check_requests.Get(), check_misses.Get()};
+  }
 };
 
 // Performs the operations of a phase's clients. Thread-safe.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <shared_mutex>
+#include <utility>
 
 #include "device/error.h"
+#include "engines/fractal/node/lay_over.h"
 
 namespace testbed::fractal {
 namespace {
@@ -124,7 +126,7 @@ Tree::Found Tree::TryGet(std::string_view key, std::string* value, uint64_t* tou
 struct Tree::Path {
   std::vector<NodeRef> nodes;
   std::vector<std::shared_lock<std::shared_mutex>> latches;
-  std::vector<size_t> parts;
+  std::vector<const MessageBuffer*> above;  // the buffers that it went by, the root's first
   void Enter(NodeRef node) {
     latches.emplace_back(node->latch);
     nodes.push_back(std::move(node));
@@ -156,7 +158,6 @@ bool Tree::TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64
                      : bound == Bound::kBelow ? node->PartBelow(key)
                                               : node->PartOf(key);
     const Part& part = node->parts[i];
-    path.parts.push_back(i);
     TouchHeader(node);
     if (!part.there()) {
       *missing = {path.nodes.back(), i, kNoBlock};
@@ -166,7 +167,11 @@ bool Tree::TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64
     ++*touched;
     if (i > 0) copy->low = node->pivots[i - 1];
     if (i < node->pivots.size()) copy->high = node->pivots[i];
-    if (node->leaf()) break;
+    if (node->leaf()) {
+      copy->rows = part.rows;
+      break;
+    }
+    path.above.push_back(part.buffer.get());
     NodeRef child = env_.cache->Find(part.child);
     if (child == nullptr) {
       missing->block = part.child;
@@ -177,30 +182,10 @@ bool Tree::TryCopy(Bound bound, std::string_view key, BasementCopy* copy, uint64
     path.Enter(std::move(child));
     if (path.nodes.back()->height + 1 != above) ThrowWrongHeight(block);
   }
-  copy->rows = path.nodes.back()->parts[path.parts.back()].rows;
   std::optional<std::string_view> high;
   if (copy->high) high = *copy->high;
-  for (size_t level = path.nodes.size() - 1; level-- > 0;) {  // from the oldest messages up
-    std::vector<Message> messages;
-    path.nodes[level]->parts[path.parts[level]].buffer->Range(copy->low, high, &messages);
-    if (!messages.empty()) copy->rows = LayOver(copy->rows, messages);
-  }
+  copy->rows = LayBuffersOver(copy->rows, path.above, copy->low, high);
   return true;
-}
-
-// Returns the rows as they are after the messages, in one basement of any length.
-BasementRef Tree::LayOver(const BasementRef& rows, const std::vector<Message>& messages) const {
-  BasementBuilder builder(SIZE_MAX / 2);
-  uint32_t at = 0;
-  for (const Message& message : messages) {
-    for (; at < rows->count() && rows->key(at) < message.key; ++at) {
-      builder.Add(rows->key(at), rows->value(at));
-    }
-    if (at < rows->count() && rows->key(at) == message.key) ++at;
-    if (!message.erase) builder.Add(message.key, message.value);
-  }
-  for (; at < rows->count(); ++at) builder.Add(rows->key(at), rows->value(at));
-  return builder.Finish();
 }
 
 void Tree::Insert(const std::vector<Message>& messages) {

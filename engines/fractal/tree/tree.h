@@ -131,7 +131,6 @@ class Tree {
   NodeRef Child(const Node& parent, BlockId block, ReadCounters* counters) const;
   [[noreturn]] void ThrowLost(BlockId block) const;
   [[noreturn]] void ThrowWrongHeight(BlockId block) const;
-  BasementRef LayOver(const BasementRef& rows, const std::vector<Message>& messages) const;
 
   // These functions are in tree_flush.cc.
   bool FlushHeaviest(const NodeRef& parent, ReadCounters* counters);

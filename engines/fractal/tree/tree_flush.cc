@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <iterator>
 #include <shared_mutex>
+#include <span>
 #include <utility>
 
+#include "engines/fractal/node/lay_over.h"
 #include "engines/fractal/tree/tree.h"
 
 namespace testbed::fractal {
@@ -201,17 +203,9 @@ void Tree::ApplyToLeaf(Node* leaf, const std::vector<Message>& messages) {
     while (end < messages.size() && (last || messages[end].key < leaf->pivots[p])) ++end;
     const std::string low = p > 0 ? leaf->pivots[p - 1] : std::string();
     if (m == end && packer.TakeOver(leaf->parts[p], low)) continue;
-    const BasementRef rows = leaf->parts[p].rows;
-    uint32_t at = 0;
-    for (; m < end; ++m) {
-      const Message& message = messages[m];
-      for (; at < rows->count() && rows->key(at) < message.key; ++at) {
-        packer.Add(rows->key(at), rows->value(at));
-      }
-      if (at < rows->count() && rows->key(at) == message.key) ++at;
-      if (!message.erase) packer.Add(message.key, message.value);
-    }
-    for (; at < rows->count(); ++at) packer.Add(rows->key(at), rows->value(at));
+    LayOver(*leaf->parts[p].rows, std::span(messages).subspan(m, end - m),
+            [&packer](std::string_view key, std::string_view value) { packer.Add(key, value); });
+    m = end;
   }
   packer.Finish(leaf);
 }

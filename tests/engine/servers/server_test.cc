@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -27,6 +26,7 @@
 #include "device/os/mutex.h"
 #include "engines/registry.h"
 #include "tests/engine/account/closure_test.h"
+#include "tests/engine/checkpoint_while_writing.h"
 
 namespace testbed {
 namespace {
@@ -137,23 +137,7 @@ TEST_P(ServerTest, ACheckpointOfAGivenServerIsGivenUpAtTheEndOfItsTime) {
 TEST_P(ServerTest, ACheckpointEndsWhileSessionsWrite) {
   options_.durability = Durability::kNone;
   Open();
-  std::atomic<bool> stop{false};
-  std::atomic<int> writing{0};
-  constexpr int kWriters = 4;
-  std::vector<std::thread> writers;
-  for (int t = 0; t < kWriters; ++t) {
-    writers.emplace_back([&, t] {
-      const std::unique_ptr<Session> session = engine_->NewSession();
-      for (uint64_t i = 0; !stop.load(); ++i) {
-        session->Put(table_, RowKey(static_cast<uint64_t>(t) * 1000 + i % 1000), RowValue(i, 300));
-        if (i == 0) writing.fetch_add(1);
-      }
-    });
-  }
-  while (writing.load() < kWriters) std::this_thread::yield();
-  engine_->Checkpoint();
-  stop.store(true);
-  for (std::thread& writer : writers) writer.join();
+  CheckpointWhileSessionsWrite(engine_.get(), table_);
 }
 
 // A server would make missing files anew, perhaps below a mount point whose file system is only not

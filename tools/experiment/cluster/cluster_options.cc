@@ -4,11 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 #include <utility>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "tools/experiment/cluster/host_check.h"
 #include "tools/experiment/cluster/parallel.h"
 #include "tools/experiment/cluster/slurm.h"
@@ -49,10 +49,7 @@ void CheckSbatch(const std::string& option) {
 
 // Returns the name of the host that ssh knows as `login`: n1.lab of me@N1.lab.
 std::string HostOfLogin(const std::string& login) {
-  std::string name = login.substr(login.rfind('@') + 1);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
+  return LowerCase(login.substr(login.rfind('@') + 1));
 }
 
 // Returns whether two names are those of one host: they are the same, or one is the other without

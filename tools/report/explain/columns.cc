@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "device/error.h"
+#include "device/lower_case.h"
 #include "tools/command/usage_text.h"
 #include "tools/output/table.h"
 #include "tools/report/explain/command_columns.h"
@@ -376,11 +377,6 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kWorst, "background", "The background work that moved most bytes in it, and these bytes."},
 };
 
-std::string Lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 // Returns the columns of all tables, and behind them the metrics.
 std::vector<ColumnMeaning> WithMetrics() {
   std::vector<ColumnMeaning> all = kMeanings;
@@ -440,12 +436,13 @@ const std::vector<ColumnMeaning>& ColumnMeanings() {
 }
 
 std::string ExplainText(const std::string& asked) {
-  const std::string word = Lower(asked);
-  std::string text = Lines([&](const ColumnMeaning& m) { return IsNamed(Lower(m.column), word); });
+  const std::string word = LowerCase(asked);
+  std::string text =
+      Lines([&](const ColumnMeaning& m) { return IsNamed(LowerCase(m.column), word); });
   if (!text.empty()) return text;
   text = Lines([&](const ColumnMeaning& m) {
-    return Lower(m.table).find(word) != std::string::npos ||
-           Lower(m.column).find(word) != std::string::npos;
+    return LowerCase(m.table).find(word) != std::string::npos ||
+           LowerCase(m.column).find(word) != std::string::npos;
   });
   if (!text.empty()) return text;
   std::vector<std::string> names;
