@@ -18,6 +18,7 @@ namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kTiB = kMiB * kMiB;
 constexpr size_t kOfOneTable = SIZE_MAX;  // a db_write_buffer_size that nobody gave; 0 is no limit
+constexpr uint64_t kMostOfBuffer = 64 * 1024 * kMiB;  // RocksDB takes it for all above it
 
 // Returns RocksDB's compressions by testbed's names, which other engines use, too.
 const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
@@ -212,7 +213,7 @@ void SetNamedTable(const ExtraOptions& extra, rocksdb::ColumnFamilyOptions* tabl
   table->max_write_buffer_number = static_cast<int>(extra.Integer(
       "max_write_buffer_number", static_cast<uint64_t>(table->max_write_buffer_number), 2, 64));
   table->write_buffer_size =
-      extra.Bytes("write_buffer_size", table->write_buffer_size, 64 * kKiB, kTiB);
+      extra.Bytes("write_buffer_size", table->write_buffer_size, 64 * kKiB, kMostOfBuffer);
   table->max_bytes_for_level_base =
       extra.Bytes("max_bytes_for_level_base", table->max_bytes_for_level_base, kMiB, kTiB);
   table->target_file_size_base =
@@ -347,14 +348,20 @@ std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
 
 void TakeOptions(const EngineOptions& options, RocksdbOptions* out) {
   const auto file = options.extra.find("options_file");
-  if (file != options.extra.end()) TakeFile(file->second, out);
+  if (file != options.extra.end()) {
+    TakeFile(file->second, out);
+    AddGivenFile(file->second, *out, &out->given);
+  }
   SetRun(options, out);
   const auto text = options.extra.find("options");
   if (text == options.extra.end()) return;
   const RocksdbOptions before = *out;
   TakeString(text->second, out);
   const std::string changed = Changed(before, *out);
-  if (changed.empty()) return;
+  if (changed.empty()) {
+    AddGivenText(text->second, before, *out, &out->given);
+    return;
+  }
   throw Error(Error::kUsage, "rocksdb cannot honour --engine-option options=" + text->second +
                                  ": " + changed +
                                  " follows from the run's own options (--io, --page-size, "
@@ -382,10 +389,11 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
   RocksdbOptions out;
   out.cache = MakeCache(options, extra);
   const int buffers = static_cast<int>(extra.Integer("max_write_buffer_number", 2, 2, 64));
-  SetDefaults(options,
-              extra.Bytes("write_buffer_size",
-                          MemtableBytes(options) / static_cast<uint64_t>(buffers), 64 * kKiB, kTiB),
-              buffers, &out);
+  SetDefaults(
+      options,
+      extra.Bytes("write_buffer_size", MemtableBytes(options) / static_cast<uint64_t>(buffers),
+                  64 * kKiB, kMostOfBuffer),
+      buffers, &out);
   TakeOptions(options, &out);
   SetNamedBlocks(extra, &out.blocks);
   SetNamedTable(extra, &out.table);
@@ -400,6 +408,7 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
     // Index and filter blocks outside of the cache still take their room in it.
     ChargeTableReaders(&out.blocks);
   }
+  CheckRead(out);
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
   // Unless the user says otherwise, all tables' write buffers stay within the size for one table.
   if (out.db.db_write_buffer_size == kOfOneTable) {

@@ -8,8 +8,8 @@
 // - the extra option `options`, in RocksDB's own syntax;
 // - the extra options that have names of their own, such as `bloom_bits`.
 //
-// `options` is refused when it would change one of the run's own options, and when RocksDB replaces
-// a value of it (sanitized_options.h).
+// `options` is refused when it would change one of the run's own options, and so is any value that
+// the user gave and RocksDB replaces (sanitized_options.h).
 #ifndef TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
 #define TESTBED_ENGINES_ROCKSDB_OPTIONS_H_
 
@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "engines/engine.h"
+#include "engines/rocksdb/sanitized_options.h"
 #include "engines/rocksdb/tables.h"
 #include "engines/rocksdb/versions.h"
 
@@ -43,6 +44,7 @@ struct RocksdbOptions {
   // Index and filter blocks that are not in the cache reserve their memory in it.
   bool index_filter_charged = true;
   std::optional<RocksdbLayout> layout;  // the layout of the extra option `tables`, if given
+  RocksdbGivenOptions given;            // what `options_file` and `options` gave
 };
 
 // Returns the options of a run. Throws Error (kUsage) for an extra option that cannot be honoured.

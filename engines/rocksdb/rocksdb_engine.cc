@@ -135,7 +135,7 @@ void RocksdbEngine::Open() {
 
 void RocksdbEngine::CheckReplaced(bool existed, const std::vector<std::string>& before) {
   try {
-    CheckInForce(requested_, RocksdbOptionsInForce(db_.get()));
+    CheckInForce(requested_, options_, db_.get());
   } catch (const Error&) {
     if (existed) throw;
     tables_.reset();

@@ -1,15 +1,16 @@
 #include "engines/rocksdb/sanitized_options.h"
 
 #include <rocksdb/convenience.h>
+#include <rocksdb/table.h>
 #include <rocksdb/utilities/options_util.h>
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <unordered_map>
 
 #include "device/error.h"
+#include "engines/rocksdb/options.h"
 #include "engines/rocksdb/versions.h"
 
 namespace testbed {
@@ -61,11 +62,19 @@ void CheckTriggers(const ExtraOptions& extra, const rocksdb::ColumnFamilyOptions
   }
 }
 
-// RocksDB's options with numbers and flags that options of testbed's own override.
-struct Overridden {
+[[noreturn]] void RefuseReplaced(const std::string& setting, const std::string& source,
+                                 const std::string& by) {
+  RefuseSanitized(setting, "of --engine-option" + source + ": RocksDB replaces it by " + by +
+                               ", alone or because of other options; give a value that it keeps, "
+                               "or leave it out");
+}
+
+// Testbed's own options that set one of RocksDB's, by both names. Options of blocks are not among
+// them: RocksDB replaces these when they are read, and never when it opens the database.
+struct OwnOption {
   const char *rocksdbs, *own;
 };
-constexpr Overridden kOverridden[] = {
+constexpr OwnOption kOwnOptions[] = {
     {"max_write_buffer_number", "max_write_buffer_number"},
     {"write_buffer_size", "write_buffer_size"},
     {"max_bytes_for_level_base", "max_bytes_for_level_base"},
@@ -78,18 +87,9 @@ constexpr Overridden kOverridden[] = {
     {"max_subcompactions", "max_subcompactions"},
     {"bytes_per_sync", "bytes_per_sync"},
     {"wal_bytes_per_sync", "wal_bytes_per_sync"},
-    {"recycle_log_file_num", "recycle_log_file_num"},
-    {"cache_index_and_filter_blocks", "index_filter_in_cache"},
-    {"block_align", "block_align"},
-    {"partition_filters", "partitioned_index_filter"}};
+    {"recycle_log_file_num", "recycle_log_file_num"}};
 
-bool IsOverridden(const EngineOptions& options, const std::string& name) {
-  return std::any_of(std::begin(kOverridden), std::end(kOverridden), [&](const Overridden& o) {
-    return name == o.rocksdbs && options.extra.contains(o.own);
-  });
-}
-
-// Returns whether the value is one in whose place RocksDB is asked to choose a number.
+// Returns whether RocksDB's headers say of the value that RocksDB chooses one in its place.
 bool IsAutomatic(const std::string& name, const std::string& value) {
   if (value == "-1") {
     return name == "max_write_buffer_size_to_maintain" ||
@@ -102,16 +102,92 @@ bool IsAutomatic(const std::string& name, const std::string& value) {
                           name == "max_compaction_bytes");
 }
 
+// Options by RocksDB's names. The values are RocksDB's own texts, so those of two objects are equal
+// where the options are. Options of blocks stand beside those of the database and of tables: no two
+// of them have the same name.
+using WrittenOptions = std::unordered_map<std::string, std::string>;
+
+WrittenOptions WriteOut(const rocksdb::DBOptions& db, const rocksdb::ColumnFamilyOptions& table) {
+  rocksdb::ConfigOptions config;
+  WrittenOptions all;
+  const auto add = [&all](const rocksdb::Status& status, const std::string& text) {
+    WrittenOptions part;
+    if (!status.ok() || !rocksdb::StringToMap(text, &part).ok()) return;
+    all.insert(part.begin(), part.end());
+  };
+  std::string text;
+  rocksdb::Status status = rocksdb::GetStringFromDBOptions(config, db, &text);
+  add(status, text);
+  status = rocksdb::GetStringFromColumnFamilyOptions(config, table, &text);
+  add(status, text);
+  status = table.table_factory->GetOptionString(config, &text);
+  add(status, text);
+  return all;
+}
+
+// RocksDB replaces options of blocks when it makes a factory of them.
+WrittenOptions WriteOut(const RocksdbOptions& options) {
+  rocksdb::ColumnFamilyOptions table = options.table;
+  table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(options.blocks));
+  return WriteOut(options.db, table);
+}
+
+// Options as the user wrote them, by name.
+using OptionTexts = std::map<std::string, std::string>;
+
 // Adds the options of `text`, which has RocksDB's own syntax, and those of its tables to *all.
-void SplitOptions(const std::string& text, std::unordered_map<std::string, std::string>* all) {
+void SplitOptions(const std::string& text, OptionTexts* all) {
   std::unordered_map<std::string, std::string> parts;
   if (!rocksdb::StringToMap(text, &parts).ok()) return;
   for (const auto& [name, value] : parts) {
-    if (name == "block_based_table_factory" || name == "table_factory") {
+    const size_t dot = name.find('.');
+    const std::string first = name.substr(0, dot);
+    const bool of_blocks = first == "block_based_table_factory" || first == "table_factory";
+    if (of_blocks && dot == std::string::npos) {
       SplitOptions(value, all);
     } else {
-      all->emplace(name, value);
+      all->emplace(of_blocks ? name.substr(dot + 1) : name, value);
     }
+  }
+}
+
+// Returns the options of the database, of the default column family, which stands for all, and of
+// its blocks in a file that RocksDB has written or could have. The file has lines "name=value"
+// under the names of their sections.
+std::vector<std::pair<std::string, std::string>> ReadOptionsFile(const std::string& path) {
+  std::vector<std::pair<std::string, std::string>> out;
+  std::ifstream file(path);
+  bool wanted = false;
+  for (std::string line; std::getline(file, line);) {
+    const size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos || line[begin] == '#') continue;
+    if (line[begin] == '[') {
+      wanted = line.find("DBOptions") != std::string::npos ||
+               line.find("\"default\"") != std::string::npos;
+      continue;
+    }
+    const size_t equals = line.find('=');
+    if (!wanted || equals == std::string::npos) continue;
+    out.emplace_back(line.substr(begin, equals - begin), line.substr(equals + 1));
+  }
+  return out;
+}
+
+bool IsIn(const WrittenOptions& all, const std::string& name, const std::string& value) {
+  const auto found = all.find(name);
+  return found != all.end() && found->second == value;
+}
+
+// Adds the options of `after` that `texts` names with another number, size or flag, those that it
+// names at all when `named`, and those that `before` does not have.
+void AddGiven(const OptionTexts& texts, bool named, const char* source,
+              const WrittenOptions& before, const WrittenOptions& after,
+              RocksdbGivenOptions* given) {
+  for (const auto& [name, value] : after) {
+    const auto text = texts.find(name);
+    const bool has = text != texts.end(), replaced = has && IsAnotherValue(text->second, value);
+    if (!replaced && !(has && named) && IsIn(before, name, value)) continue;
+    (*given)[name] = {value, replaced ? text->second : "", source};
   }
 }
 
@@ -124,43 +200,52 @@ void CheckSanitized(const ExtraOptions& extra, Durability durability, const rock
 }
 
 std::vector<std::pair<std::string, std::string>> RocksdbOptionsInForce(rocksdb::DB* db) {
-  std::vector<std::pair<std::string, std::string>> out;
-  // The file has lines "name=value" under the names of their sections. The options of the default
-  // column family stand for all families.
   std::string name;
-  if (rocksdb::GetLatestOptionsFileName(db->GetName(), db->GetEnv(), &name).ok()) {
-    std::ifstream file(db->GetName() + "/" + name);
-    bool wanted = false;
-    for (std::string line; std::getline(file, line);) {
-      const size_t begin = line.find_first_not_of(' ');
-      if (begin == std::string::npos || line[begin] == '#') continue;
-      if (line[begin] == '[') {
-        wanted = line.find("DBOptions") != std::string::npos ||
-                 line.find("\"default\"") != std::string::npos;
-        continue;
-      }
-      const size_t equals = line.find('=');
-      if (!wanted || equals == std::string::npos) continue;
-      out.emplace_back(line.substr(begin, equals - begin), line.substr(equals + 1));
-    }
-  }
-  return out;
+  if (!rocksdb::GetLatestOptionsFileName(db->GetName(), db->GetEnv(), &name).ok()) return {};
+  return ReadOptionsFile(db->GetName() + "/" + name);
 }
 
-void CheckInForce(const EngineOptions& options,
-                  const std::vector<std::pair<std::string, std::string>>& in_force) {
-  const auto text = options.extra.find("options");
-  if (text == options.extra.end()) return;
-  std::unordered_map<std::string, std::string> given;
-  SplitOptions(text->second, &given);
-  for (const auto& [name, value] : in_force) {
-    const auto asked = given.find(name);
-    if (asked == given.end() || IsOverridden(options, name)) continue;
-    if (IsAutomatic(name, asked->second) || !IsAnotherValue(asked->second, value)) continue;
-    RefuseSanitized(name + "=" + asked->second,
-                    "of --engine-option options: RocksDB replaces it by " + value +
-                        ", alone or because of other options; give a value that it keeps, or leave "
-                        "it out");
+void AddGivenFile(const std::string& path, const RocksdbOptions& read, RocksdbGivenOptions* given) {
+  const WrittenOptions defaults = WriteOut(rocksdb::DBOptions(), rocksdb::ColumnFamilyOptions());
+  OptionTexts texts;
+  for (const auto& [name, text] : ReadOptionsFile(path)) texts.emplace(name, text);
+  AddGiven(texts, false, " options_file", defaults, WriteOut(read), given);
+}
+
+void AddGivenText(const std::string& text, const RocksdbOptions& before, const RocksdbOptions& read,
+                  RocksdbGivenOptions* given) {
+  OptionTexts texts;
+  SplitOptions(text, &texts);
+  // A name may be one of several for its option (memtable), so a change tells an option, too.
+  AddGiven(texts, true, " options", WriteOut(before), WriteOut(read), given);
+}
+
+void CheckRead(const RocksdbOptions& made) {
+  if (made.given.empty()) return;
+  const WrittenOptions wanted = WriteOut(made);
+  for (const auto& [name, given] : made.given) {
+    if (given.replaced.empty() || !IsIn(wanted, name, given.value)) continue;
+    RefuseReplaced(name + "=" + given.replaced, given.source, given.value);
+  }
+}
+
+void CheckInForce(const EngineOptions& options, const RocksdbOptions& made, rocksdb::DB* db) {
+  if (options.extra.empty()) return;
+  const rocksdb::Options opened = db->GetOptions();
+  const WrittenOptions wanted = WriteOut(made), in_force = WriteOut(opened, opened);
+  for (const auto& [name, given] : made.given) {
+    if (!IsIn(wanted, name, given.value)) continue;  // another option of testbed's has decided it
+    const auto found = in_force.find(name);
+    if (found == in_force.end() || found->second == given.value) continue;
+    if (IsAutomatic(name, given.value)) continue;
+    RefuseReplaced(name + "=" + given.value, given.source, found->second);
+  }
+  for (const OwnOption& option : kOwnOptions) {
+    const auto own = options.extra.find(option.own);
+    const auto asked = wanted.find(option.rocksdbs), found = in_force.find(option.rocksdbs);
+    if (own == options.extra.end() || asked == wanted.end() || found == in_force.end()) continue;
+    if (asked->second == found->second) continue;
+    RefuseReplaced(std::string(option.own) + "=" + own->second, "", found->second);
   }
 }
 

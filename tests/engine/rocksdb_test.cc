@@ -32,6 +32,7 @@ class RocksdbTest : public testing::Test {
     Close();
     std::error_code ignored;
     fs::remove_all(dir_, ignored);
+    fs::remove(dir_ + ".options", ignored);
   }
   void Open() {
     Close();
@@ -63,6 +64,27 @@ class RocksdbTest : public testing::Test {
     const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
     EXPECT_NE(sentence.find(name), std::string::npos) << sentence;
     return sentence;
+  }
+  // Removes the open database but for its OPTIONS file, which gets these values. Returns its path.
+  std::string TakeOptionsFile(const std::map<std::string, std::string>& values) {
+    Close();
+    std::string file;
+    for (const auto& entry : fs::directory_iterator(dir_)) {
+      const std::string path = entry.path();
+      if (entry.path().filename().string().starts_with("OPTIONS") && path > file) file = path;
+    }
+    const std::string copy = dir_ + ".options";
+    std::ofstream to(copy);
+    std::ifstream from(file);
+    for (std::string line; std::getline(from, line);) {
+      for (const auto& [name, value] : values) {
+        if (line.starts_with("  " + name + "=")) line = "  " + name + "=" + value;
+      }
+      to << line << '\n';
+    }
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+    return copy;
   }
 
   std::string dir_;
@@ -213,19 +235,10 @@ TEST_F(RocksdbTest, AnOptionsFileGoesBeforeDefaultsAndBehindOptions) {
   options_.extra = {
       {"options", "max_subcompactions=3;max_background_jobs=5;db_write_buffer_size=0"}};
   Open();
-  Close();
-  std::string file;
-  for (const auto& entry : fs::directory_iterator(dir_)) {
-    const std::string path = entry.path();
-    if (entry.path().filename().string().starts_with("OPTIONS") && path > file) file = path;
-  }
-  const std::string copy = dir_ + ".options";
-  fs::copy_file(file, copy, fs::copy_options::overwrite_existing);
-  fs::remove_all(dir_);
+  const std::string copy = TakeOptionsFile({});
   options_.page_size = 4096;
   options_.extra = {{"options_file", copy}, {"options", "max_background_jobs=6"}};
   Open();
-  fs::remove(copy);
   EXPECT_EQ(Setting("max_subcompactions"), "3");
   EXPECT_EQ(Setting("max_background_jobs"), "6");
   EXPECT_EQ(Setting("db_write_buffer_size"), "0") << "a file is not completed by our defaults";
@@ -235,29 +248,12 @@ TEST_F(RocksdbTest, AnOptionsFileGoesBeforeDefaultsAndBehindOptions) {
 // RocksDB has three more options by which data are compressed, each for a part of them.
 TEST_F(RocksdbTest, AnOptionsFileDoesNotCompressAgainstTheRun) {
   Open();
-  Close();
-  std::string file;
-  for (const auto& entry : fs::directory_iterator(dir_)) {
-    const std::string path = entry.path();
-    if (entry.path().filename().string().starts_with("OPTIONS") && path > file) file = path;
-  }
-  const std::string copy = dir_ + ".options";
-  std::ofstream to(copy);
-  std::ifstream from(file);
-  for (std::string line; std::getline(from, line);) {
-    for (const auto& [name, value] : std::map<std::string, std::string>{
-             {"  bottommost_compression=", "kSnappyCompression"},
-             {"  compression_per_level=", "kNoCompression:kSnappyCompression"},
-             {"  blob_compression_type=", "kSnappyCompression"}}) {
-      if (line.starts_with(name)) line = name + value;
-    }
-    to << line << '\n';
-  }
-  to.close();
-  fs::remove_all(dir_);
+  const std::string copy =
+      TakeOptionsFile({{"bottommost_compression", "kSnappyCompression"},
+                       {"compression_per_level", "kNoCompression:kSnappyCompression"},
+                       {"blob_compression_type", "kSnappyCompression"}});
   options_.extra = {{"options_file", copy}};
   Open();
-  fs::remove(copy);
   EXPECT_EQ(Setting("compression"), "kNoCompression");
   EXPECT_EQ(Setting("compression_per_level").find("kSnappy"), std::string::npos);
   EXPECT_EQ(Setting("bottommost_compression"), "kDisableCompressionOption");
@@ -327,7 +323,16 @@ TEST_F(RocksdbTest, AValueOfItsOwnSyntaxThatRocksdbReplacesIsRefused) {
        {"level0_slowdown_writes_trigger=-1;level0_file_num_compaction_trigger=8",
         "level0_file_num_compaction_trigger=30;level0_slowdown_writes_trigger=10",
         "level0_slowdown_writes_trigger=40;level0_stop_writes_trigger=36",
-        "block_based_table_factory={index_block_restart_interval=0}"}) {
+        "level0_file_num_compaction_trigger=0", "soft_pending_compaction_bytes_limit=0",
+        "soft_pending_compaction_bytes_limit=300G", "num_levels=1", "max_open_files=5;ttl=0",
+        "min_write_buffer_number_to_merge=5", "memtable_prefix_bloom_size_ratio=0.5",
+        "compaction_style=kCompactionStyleUniversal;level_compaction_dynamic_level_bytes=true",
+        "rate_limiter_bytes_per_sec=100000000;bytes_per_sync=0",
+        "memtable=prefix_hash:1000;allow_concurrent_memtable_write=false",
+        "block_based_table_factory={index_block_restart_interval=0}",
+        "block_based_table_factory={block_restart_interval=0}",
+        "block_based_table_factory={block_size_deviation=200}",
+        "block_based_table_factory={partition_filters=true}"}) {
     SCOPED_TRACE(replaced);
     const std::string sentence = Refusal("options", replaced);
     EXPECT_NE(sentence.find("RocksDB replaces it by "), std::string::npos) << sentence;
@@ -346,6 +351,60 @@ TEST_F(RocksdbTest, AValueOfItsOwnSyntaxThatRocksdbReplacesIsRefused) {
   EXPECT_EQ(Setting("level0_slowdown_writes_trigger"), "8");
   EXPECT_EQ(Setting("target_file_size_base"), std::to_string(8 << 20));
   EXPECT_EQ(Get(engine_->OpenTable("t"), "k"), "v") << "a refusal removes nothing";
+}
+
+TEST_F(RocksdbTest, AValueThatAsksRocksdbToChooseIsNotRefused) {
+  const std::string own = "18446744073709551614";  // RocksDB's word for its own choice
+  options_.extra = {{"options",
+                     "arena_block_size=0;delayed_write_rate=0;max_compaction_bytes=0;"
+                     "max_write_buffer_size_to_maintain=-1;ttl=" +
+                         own + ";periodic_compaction_seconds=" + own}};
+  Open();
+  EXPECT_NE(Setting("arena_block_size"), "0");
+  EXPECT_NE(Setting("ttl"), own);
+}
+
+// An option with a name of testbed's own goes before one of RocksDB's syntax, which RocksDB then
+// has not replaced.
+TEST_F(RocksdbTest, AValueThatAnotherOptionOverridesIsNotCalledReplaced) {
+  options_.extra = {{"options",
+                     "level0_slowdown_writes_trigger=-1;memtable_prefix_bloom_size_ratio=0.1;"
+                     "block_based_table_factory={partition_filters=true}"},
+                    {"level0_slowdown_trigger", "9"},
+                    {"partitioned_index_filter", "on"}};
+  Open();
+  EXPECT_EQ(Setting("level0_slowdown_writes_trigger"), "9");
+  EXPECT_EQ(Setting("partition_filters"), "true");
+}
+
+// A file that RocksDB wrote has all options: those that are RocksDB's defaults were chosen by
+// nobody.
+TEST_F(RocksdbTest, AValueOfAFileThatRocksdbReplacesIsRefused) {
+  for (const char* name : {"level0_slowdown_writes_trigger", "index_block_restart_interval"}) {
+    SCOPED_TRACE(name);
+    options_.extra.clear();
+    Open();
+    const std::string sentence = Refusal("options_file", TakeOptionsFile({{name, "0"}}));
+    EXPECT_NE(sentence.find(std::string(name) + "=0 of --engine-option options_file: RocksDB "),
+              std::string::npos)
+        << sentence;
+    EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
+  }
+  options_.extra.clear();
+  Open();
+  options_.extra = {{"options_file", TakeOptionsFile({})}, {"level0_compaction_trigger", "50"}};
+  Open();
+  EXPECT_EQ(Setting("level0_slowdown_writes_trigger"), "50");
+}
+
+TEST_F(RocksdbTest, AValueOfAnOptionOfOurOwnThatRocksdbReplacesIsRefused) {
+  options_.extra = {{"options", "rate_limiter_bytes_per_sec=100000000"}, {"bytes_per_sync", "0"}};
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_NE(sentence.find("bytes_per_sync=0 of --engine-option: RocksDB replaces it by 1048576"),
+            std::string::npos)
+      << sentence;
+  EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
+  Refusal("write_buffer_size", "65G");
 }
 
 // Rows found through a prefix extractor are those that were put, in order, over all tables.
