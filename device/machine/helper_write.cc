@@ -56,7 +56,7 @@ WriteEnd WriteInHelper(const std::string& path, const std::string& text,
       least = rest;
       fell = now;
     }
-    if (now - fell > 1000 * stall) {
+    if (now - fell > stall) {
       KillHelper(helper);
       return WriteEnd::kStuck;
     }
