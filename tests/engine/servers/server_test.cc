@@ -24,6 +24,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/os/mutex.h"
+#include "engines/databases.h"
 #include "engines/registry.h"
 #include "tests/engine/account/closure_test.h"
 #include "tests/engine/checkpoint_while_writing.h"
