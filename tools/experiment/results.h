@@ -81,7 +81,7 @@ class ResultSet {
   bool measured(size_t cell) const;  // in at least one round
   // Returns whether the cell is not finished in the round because its last run failed.
   bool failed(size_t cell, int round) const { return failed_.contains({cell, round}); }
-  // Returns whether a call asked for the cell. Calls with --only ask for some alone.
+  // Returns whether a call asked for the cell. A call with --only asks for some cells alone.
   bool asked(size_t cell) const;
   size_t finished_runs() const;  // a run is a cell in a round
   size_t planned_runs() const;
