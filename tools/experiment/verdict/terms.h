@@ -45,7 +45,7 @@ Term TermsOf(const std::string& expression);
 // the one that is the least sure; of terms one of which must be, the one that is the most sure.
 struct DecisiveTerm {
   std::string text;  // of the kind kOne
-  double share = 0;  // of the draws in which it is true, in the way of drawing that is less sure
+  double share = 0;  // share of draws in which it is true, in the less sure way of drawing
   double asked = 0;  // it is true for sure from this share on, or false up to this share
 };
 
