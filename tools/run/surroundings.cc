@@ -192,7 +192,7 @@ std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
 }
 
 void Surroundings::CheckReadLimit(json* document) {
-  // CheckServerMemory has told of a server that the limit does not reach.
+  // CheckServerMemory has reported a server that the limit does not reach.
   if (options_.read_iops == 0 || WorksElsewhere(options_.engine_name, options_.engine)) return;
   std::string why;
   limited_ = LimitReads(NewBudget().get(), &why) != nullptr;
