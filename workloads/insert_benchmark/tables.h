@@ -103,7 +103,7 @@ class IbTables {
   void Recognise(Session& session, Need need, const std::string& step);
   // Returns the number of clients that have rows in the database or will have some after this step.
   uint32_t AllClients(Session& session) const;
-  // Records the number of these clients for later steps that have fewer.
+  // Records what AllClients returns, for later steps that have fewer clients.
   void RecordClients(Session& session) const;
   uint64_t RowsOfFirst(size_t clients) const;
   bool HoldsRows(Session& session, uint32_t client) const;
