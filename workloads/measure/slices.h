@@ -39,7 +39,7 @@ struct Interval {
   // (HistogramCounts::Buckets), and their sum.
   std::vector<std::pair<uint64_t, uint64_t>> latency_ns = {};
   double sum_ns = 0;
-  CheckBlocks checks = {};  // of the answers that were checked in it
+  CheckBlocks checks = {};  // blocks that the checks in this interval asked for
 };
 
 // Grants a phase its slices. The phase's main thread calls both functions while all clients rest.
