@@ -78,7 +78,7 @@ class Parser {
 
   const std::string origin_;
   toml::table root_;
-  bool is_new_ = true;  // it is to be run, and is not that of kept results
+  bool is_new_ = true;  // the text is to be run; false: it is the text of kept results
   Experiment e_;
   std::map<std::string, toml::source_index> lines_;  // lines of tables, findings, scales and so on
 };
