@@ -11,8 +11,8 @@
 namespace testbed {
 namespace {
 
-// Returns whether a cell is finished in the round. Without a finished cell, no verdict was from
-// this round.
+// Returns whether a cell is finished in the round. Otherwise no verdict has been given on this
+// round.
 bool HasRound(int round, const std::string& cells) {
   const std::string end = fmt::format(".round-{}.json", round);
   std::error_code error;

@@ -203,7 +203,7 @@ double DifferenceOfPair(const std::vector<double>& a, const std::vector<double>&
   if (rounds < 2 || b.size() != rounds) return std::numeric_limits<double>::infinity();
   std::vector<double> differences(rounds);
   for (size_t j = 0; j < rounds; ++j) differences[j] = a[j] - b[j];
-  const double variance = VarianceOf(differences) / 2;  // of a single way
+  const double variance = VarianceOf(differences) / 2;  // variance of a single way
   return StudentizedRange(ways, rounds - 1, level) *
          std::sqrt(variance / static_cast<double>(rounds));
 }
