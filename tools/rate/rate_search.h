@@ -60,9 +60,9 @@ struct RateStep {
 
 struct FoundRate {
   enum class Outcome : uint8_t {
-    kFound,         // `rate` meets the limit, a rate at most 5 % above it misses
-    kLowestMisses,  // even the lowest rate that was tried misses; `rate` is that one
-    kHighestMeets,  // the closed loop's rate meets it; `rate` is that one
+    kFound,         // `rate` meets the limit; a rate at most 5 % above it misses the limit
+    kLowestMisses,  // even the lowest rate that was tried misses; `rate` is that rate
+    kHighestMeets,  // the closed loop's rate meets the limit; `rate` is that rate
     kEnded,         // the workload or the user ended the search; `rate` is 0
   };
   std::string workload;
