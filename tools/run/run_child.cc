@@ -159,7 +159,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
     if (seconds) seconds->Second(p);
   };
   if (IsOfAllTasks(kind)) BeginTogether(name, &with_progress);
-  // Only reads that pass the file layer can be recorded.
+  // The model needs recorded reads, and only reads that pass the file layer can be recorded.
   const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
   ReturnFreeMemory();  // the caches of this phase may use what the last one freed

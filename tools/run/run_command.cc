@@ -525,7 +525,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
     document = ExecuteRuns(options, command_line, options.live.any() ? &live : nullptr);
   }
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
-  // Of several tasks, the first one tells the results of all.
+  // Task 0 prints the results of all tasks.
   const bool any = !options.tasks.guest() &&
                    std::any_of(document["runs"].begin(), document["runs"].end(), measured);
   const auto report = [&] { return any ? ReportText(document, {.wide = options.wide}) : ""; };

@@ -88,7 +88,7 @@ json MachineJson(const std::string& where, bool exclusive_device) {
 Surroundings::Surroundings(const RunOptions& options, json* document) : options_(options) {
   json& notes = (*document)["notes"] = json::array();
   for (const std::string& sentence : ReadaheadGuard::RestoreStale()) notes.push_back(sentence);
-  // A group that was removed changes nothing for this run.
+  // Only the memory cgroups of killed runs that could not be removed are worth a note.
   for (std::string& kept : MemoryBudget::CleanLeftovers().kept) notes.push_back(std::move(kept));
   (void)ReadLimit::CleanLeftovers();
   MakeScratch();
