@@ -40,8 +40,8 @@ namespace testbed {
 
 // Returns whether a group of this process has lost a task. Thread-safe.
 bool TaskIsLost();
-// Returns whether another task was asked to stop, and whether the run should end: as this process
-// was asked to, or another task. Thread-safe.
+// TaskIsStopped returns whether another task was asked to stop. StopOfAnyTask returns whether the
+// run should end, because this process or another task was asked to stop. Thread-safe.
 bool TaskIsStopped();
 bool StopOfAnyTask();
 
