@@ -138,7 +138,8 @@ servers_of_words() {
         engine=*) names=${word#*=} ;;
       esac
     done < <(settings_of_words "${settings[@]}")
-    # An option of a sweep takes a list. The form of an engine is a server: mysql:mariadb, postgres:postgres@15.
+    # A sweep gives an option a list. The form of an engine may name a server: mysql:mariadb,
+    # postgres:postgres@15.
     while IFS= read -r word; do
       [[ $word == rocksdb && -n $server ]] && word=mariadb # MyRocks is a plugin of MariaDB, which is not installed unasked
       word=${word#postgres:}
@@ -349,9 +350,9 @@ has_mdbx() {
   [[ ! -f $prefix/lib/libmdbx.a ]] || grep -qF -- "$prefix/lib/libmdbx.a" "$build_dir/$1/build.ninja"
 }
 
-# is_configured PRESET: whether the build folder is configured with the libraries that are wanted
-# now. A WiredTiger that somebody gave to cmake by hand is accepted. One of the cache folder must be
-# that of the present recipe.
+# is_configured PRESET: whether the build folder is configured with the libraries that are wanted now. A
+# WiredTiger that somebody gave to cmake by hand is accepted. A WiredTiger in the cache folder must have been
+# built by the present recipe.
 is_configured() {
   local wiredtiger
   [[ -f $build_dir/$1/build.ninja ]] || return 1
