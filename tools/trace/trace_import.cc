@@ -166,8 +166,8 @@ class Importer {
     TellUnused(cells, known.size());
   }
 
-  // Tells which columns are not used, whose place among the known names is `none`, and what lines
-  // have in place of a column that is missing: one of another name may have been meant.
+  // Reports the columns that are not used (`none` in columns_), and what is assumed in place of a
+  // missing column: the user may have given that column another name.
   void TellUnused(const std::vector<std::string_view>& cells, size_t none) const {
     if (options_.unused == nullptr) return;
     std::vector<std::string> names;
