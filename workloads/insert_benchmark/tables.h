@@ -64,7 +64,7 @@ class IbTables {
   void Open(Engine& engine, int clients, Need need, const std::string& step);
 
   const IbSchema& schema() const { return *schema_; }
-  uint32_t clients() const { return options_.clients; }  // those of this step
+  uint32_t clients() const { return options_.clients; }  // clients of this step
   // Returns the tables that a client uses; all clients of a shared table get the same set.
   const Set& set(uint32_t client) const { return sets_[options_.shared ? 0 : client]; }
   // Returns whether the engine maintains the indexes itself, so that no client writes their entries
