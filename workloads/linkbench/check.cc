@@ -73,7 +73,8 @@ class Checker {
     return {};
   }
 
-  // Also sums up the visible links of each id and type, which are adjacent in the table.
+  // Walks the links. Also sums up the visible links of each id and type, which are adjacent in the
+  // table.
   std::string WalkLinks() {
     auto cursor = session_->NewCursor(tables_.link);
     LinkId group{};
