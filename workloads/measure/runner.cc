@@ -145,7 +145,7 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
     if (trace != nullptr) trace->Rest();
     const size_t n = quota_.Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
     if (n == 0) {
-      // The other clients would soon run out too.
+      // The phase ends for all clients, because the others would soon have nothing left either.
       if (!workload_.EndedBecause().empty()) gate_.Stop();
       return 0;
     }

@@ -126,7 +126,7 @@ void AddUndone(const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult*
 // may work meanwhile. They stay owned by the caller.
 class IntervalSampler {
  public:
-  // With `keeps_buckets` the intervals have their histograms (Interval::latency_ns).
+  // With `keeps_buckets` each interval gets its histogram (Interval::latency_ns).
   explicit IntervalSampler(const std::vector<std::unique_ptr<Worker>>& workers,
                            bool keeps_buckets = false)
       : workers_(workers), keeps_buckets_(keeps_buckets) {}
@@ -139,7 +139,7 @@ class IntervalSampler {
   const std::vector<std::unique_ptr<Worker>>& workers_;
   const bool keeps_buckets_;
   HistogramCounts latency_;
-  std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
+  std::vector<HistogramCounts> last_latency_;  // values at the last sample, by kind of operation
   std::vector<uint64_t> last_counts_;
   CheckBlocks last_checks_;
 };
