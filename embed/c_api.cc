@@ -229,7 +229,7 @@ testbed_status testbed_close(testbed_engine* engine) {
     return Refuse(TESTBED_USAGE, "the database has sessions that are open: close them first");
   }
   const NotCancelled call;
-  // The destructor cannot report an error, so a checkpoint comes first, which can.
+  // A checkpoint comes before the destructor, because only the checkpoint can report an error.
   const testbed_status status = testbed_checkpoint(engine);
   delete engine;
   return StatusOfClosed(status);
@@ -324,7 +324,7 @@ testbed_status testbed_commit(testbed_session* session) {
       try {
         s.Rollback();
       } catch (const std::exception&) {
-        // No transaction is open, or the first error is the one that the caller needs.
+        // The caller gets the commit's error. Rollback also fails when no transaction is open.
       }
       throw;
     }

@@ -32,7 +32,7 @@ void ReadBalance(BenchmarkRun& run) {
   });
 }
 
-// Each change is an operation of its own, durable when it ends, so it shows what a sync costs.
+// Measures what a sync costs: each change is an operation of its own, durable when it ends.
 void ChangeBalance(BenchmarkRun& run) {
   EngineOptions options = DefaultEngineOptions(FindEngine(run.engine_name()));
   options.durability = Durability::kSync;

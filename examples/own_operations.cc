@@ -38,8 +38,8 @@ void LookUp(const std::string& path, OpKind look_up) {
   }
 }
 
-// Counts the requests at the block device under `path` while it lives, if this machine and this
-// user can.
+// Counts the requests at the block device under `path` while it lives, where the machine supports
+// that and the user may do it.
 class DeviceCounts {
  public:
   explicit DeviceCounts(const std::string& path) {

@@ -60,7 +60,7 @@ if [[ -n $remove ]]; then
   rm -rf -- "$description" "${build:?}/releases/$folder"
   exit 0
 fi
-# One library at a time, as a build of one takes all processors.
+# This lock lets one library be built at a time, because each build uses all processors.
 exec 8>"$build/.releases.lock"
 flock 8
 
@@ -73,8 +73,9 @@ else
   prefix=$("$root/tools/setup/build_$engine.sh" "$release" 8>&-)
 fi
 
-# Two ninjas in one folder spoil each other's files. tools/run.sh and tools/test.sh hold this lock while they build;
-# the former calls this script with the lock's descriptor, and may wait for the other lock, which is released first.
+# The lock of the build folder keeps two ninjas out of it, which would spoil each other's files. tools/run.sh
+# and tools/test.sh hold it while they build. run.sh hands its descriptor to this script; test.sh may be waiting
+# for the lock of the libraries, so this script releases that lock first.
 exec 8>&-
 lock=$build/.lock
 [[ ! $build/.. -ef $root/build ]] || lock=$root/build/.lock

@@ -37,8 +37,8 @@ mirror_of_this_machine() {
     sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *([^ ]+\/debian)\/?( .*)?$/\3/p' | head -n 1
 }
 
-# Copies this machine's network settings into the new root. Certificates of its own become active when the
-# package ca-certificates is installed.
+# Copies this machine's network settings into the new root. The machine's own certificates become active when
+# the package ca-certificates is installed.
 copy_network_settings() {
   local root=$1 mirror=$2 suite=$3 file
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -68,7 +68,7 @@ make_debian() {
   debootstrap --variant=minbase "$suite" "$bare" "$mirror" >"$logs/debootstrap.log" 2>&1 ||
     die "debootstrap failed, see $logs/debootstrap.log"
   copy_network_settings "$bare" "$mirror" "$suite"
-  # Docker images and the like have no package lists either.
+  # The package lists are removed, because Docker images have none either.
   rm -rf -- "$bare"/var/lib/apt/lists/* "$bare"/var/cache/apt/archives/*.deb
 }
 
@@ -101,9 +101,9 @@ inside() {
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${environment[@]}" "$@"
 }
 
-# timed LIMIT NAME COMMAND...: runs a command and reports how long it took and how many CPU seconds
-# (the latter tell more when something else keeps the CPUs busy). A limit of 0 is none. Sets bad, and
-# fails, when the command failed or was too slow.
+# timed LIMIT NAME COMMAND...: runs a command and reports how long it took and how many CPU seconds (the latter
+# tell more when something else keeps the CPUs busy). A limit of 0 is none. Sets `bad`, and fails, when the
+# command failed or was too slow.
 timed() {
   local limit=$1 name=$2 code=0 seconds user system verdict=ok TIMEFORMAT='%R %U %S'
   shift 2
@@ -246,8 +246,8 @@ check() {
   return "$bad"
 }
 
-# Ends what still runs in the roots of the folder (by their root folders, so nothing else can be hit), then deletes
-# it.
+# Ends the processes that still run in the roots of the folder, which their root directories tell, and then
+# deletes the folder.
 clean() {
   local process
   for process in /proc/[0-9]*; do
@@ -262,7 +262,7 @@ clean() {
   rm -rf --one-file-system -- "$folder"
 }
 
-# Ends the whole session of `check`; what started a session of its own in there is found by clean.
+# Kills the whole session of `check`. `clean` finds the processes that began a session of their own.
 stop() { [[ -z $child ]] || kill -KILL -- "-$child" 2>/dev/null || true; }
 
 # The script ends in a function because the shell reads a script while it runs, and somebody may edit it

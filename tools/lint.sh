@@ -63,7 +63,8 @@ tool() {
     exec {lock}<&-
   fi
   local program=$tool_dir/packages/${1//-/_}/data/bin/$1
-  # The clang tools of bin/ are Python programs, which take as long to start the one above as it takes for a file.
+  # The clang tools in bin/ are Python programs, which take as long to start the binary above as the binary
+  # takes for a file.
   [[ -x $program ]] || program=$tool_dir/packages/bin/$1
   [[ -x $program ]] || return 1
   echo "$program"

@@ -6,7 +6,8 @@
 #include "tools/output/standard_streams.h"
 
 int main(int argc, char** argv) {
-  // A parent that ignores the signal hands that on, and the system then forgets how children ended.
+  // The signal gets its default action, because a parent that ignores SIGCHLD hands that on, and
+  // the kernel then keeps no exit status of children.
   ::signal(SIGCHLD, SIG_DFL);
   const testbed::SignalGuard signals;  // outlives all writes, as they may raise SIGPIPE
   testbed::StandardStreams streams;

@@ -116,11 +116,11 @@ part_without_engines() {
   return "$bad"
 }
 
-# has_engine NAME: whether the release build has the engine. Not list | grep -q: grep ends at the first match, and
-# with pipefail a program that writes on after that would be a build without the engine.
+# has_engine NAME: whether the release build has the engine. `list | grep -q` would fail with pipefail: grep
+# ends at the first match, and `list` gets SIGPIPE when it writes on.
 has_engine() { grep -q "^ *$1 " <<<"$("$build_dir/release/testbed" list)"; }
 
-# The set-up gives its lock back, because the script builds in a folder of its own.
+# set_up runs in a subshell, so that it gives its lock back: the script builds in a folder of its own.
 part_extension() {
   (set_up) || return
   "$source_dir/tests/extension/check.sh"
@@ -134,7 +134,7 @@ part_faults() {
   return "$bad"
 }
 
-# Power cuts take a scratch device, which only root may have.
+# The power cuts need a scratch device, which only root may make.
 part_crashes() {
   local engine bad=0 cuts=()
   TESTBED_CRASH_ROUNDS=${TESTBED_CRASH_ROUNDS:-200} TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -L crash || bad=1
@@ -170,7 +170,7 @@ crash_servers() {
   return "$bad"
 }
 
-# Servers of other releases than the distribution's, which continuous integration does without.
+# Tests servers of releases other than the distribution's, which continuous integration leaves out.
 part_old_servers() {
   [[ $(uname -m) == x86_64 ]] || cannot "their programs are for x86-64" || return
   local server servers which=() bad=0 cuts=()
@@ -191,13 +191,13 @@ part_old_servers() {
   return "$bad"
 }
 
-# The engine whose library takes Go, which continuous integration does without.
+# Tests the engine pebble, whose library needs Go. Continuous integration leaves it out.
 part_pebble() {
   command -v go >/dev/null || cannot "Go is not installed" || return
   local bad=0 cuts=()
   ((EUID != 0)) || cuts=(--power-cuts 20)
   "$source_dir/tools/setup/build_pebble.sh" >/dev/null || return
-  # The last two are tests of all engines, which name none.
+  # The last two names are of tests that run every engine and have no engine in their name.
   TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R 'pebble|ScansReadTheRowsTheyReturn|EveryEngineKeepsEveryRow' || bad=1
   (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine pebble --kills 100 --quiet "${cuts[@]}") || bad=1
   (cd -- "$out" && "$build_dir/release/testbed" crashtest --engine pebble --kills 20 --quiet \
@@ -205,11 +205,12 @@ part_pebble() {
   return "$bad"
 }
 
-# The engine whose library takes cargo, which continuous integration does without. It promises to keep nothing over a crash.
+# Tests the engine bf-tree, whose library needs cargo. Continuous integration leaves it out. No crash test runs,
+# because the engine promises to keep nothing over a crash.
 part_bf_tree() {
   command -v cargo >/dev/null || cannot "cargo is not installed" || return
   "$source_dir/tools/setup/build_bf_tree.sh" >/dev/null || return
-  # The last two are tests of all engines, which name none.
+  # The last two names are of tests that run every engine and have no engine in their name.
   TESTBED_EVERY_IO_MODE=1 "$source_dir/tools/test.sh" -R 'bf_tree|BfTree|FindBefore|ScansReadTheRowsTheyReturn|EveryEngineKeepsEveryRow'
 }
 
@@ -258,7 +259,7 @@ part_mutants() {
   { python3 -m venv "$out/mutants-python" &&
     "$python" -m pip install --quiet --no-deps --require-hashes -r "$source_dir/tests/mutants/requirements.txt"; } ||
     cannot "the package of tests/mutants/requirements.txt cannot be installed" || return
-  rm -rf -- "$tree"  # of an earlier run with this --out
+  rm -rf -- "$tree"  # an earlier run with this --out left it
   (set_up_tests && git clone --quiet "$source_dir" "$tree" && cd -- "$tree" &&
     cmake --preset release -DTESTBED_TESTS=ON -DTESTBED_BY_ROOM=OFF \
       -DWIREDTIGER_ROOT="$("$source_dir/tools/setup/build_wiredtiger.sh" --where)") || return
@@ -383,8 +384,8 @@ part_releases() {
   return "$bad"
 }
 
-# Prints the releases to test, NAME@RELEASE. The last one stands for installations of a user's own: it is that which
-# testbed itself is linked with, named by its prefix.
+# Prints the releases to test, NAME@RELEASE. The last one tests that a user's own installation works: it is the
+# library that testbed itself is linked with, named by its prefix.
 wanted_releases() {
   if [[ -n ${TESTBED_NIGHTLY_RELEASES:-} ]]; then
     tr -s ', ' '\n' <<<"$TESTBED_NIGHTLY_RELEASES"
@@ -443,7 +444,7 @@ part_python() {
   return "$code"
 }
 
-# The first word of each line that names an experiment which is in the tree.
+# Prints the first word of each line that names an experiment of the tree.
 experiment_names() {
   local name rest
   while read -r name rest; do

@@ -16,7 +16,7 @@ namespace testbed {
 // Returns the names of all options of a run.
 const std::vector<std::string>& RunOptionNames();
 bool IsRunOption(const std::string& name);
-bool IsRunFlag(const std::string& name);  // it takes no value
+bool IsRunFlag(const std::string& name);  // true: the option takes no value
 // Returns whether the option is about a single run, its database or its document. A cell of a sweep
 // or an experiment cannot have it: the cells have databases and documents of their own.
 bool BelongsToOneRun(const std::string& name);

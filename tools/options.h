@@ -96,8 +96,8 @@ struct RunOptions {
   std::string json_file, csv_file, csv_series_file;  // "-" is standard output
   std::string label;  // the user's name for these runs, kept in the results
   bool wide = false;  // the report has all columns of its tables
-  // The options of a sweep (tools/experiment/sweep/sweep.h): the directory of its results, the
-  // experiment file to write instead of running, the number of rounds (0: one), only a forecast.
+  // Options of a sweep (tools/experiment/sweep/sweep.h): the directory of its results, the file to
+  // write instead of running, the number of rounds (0: one), and whether it only prints a forecast.
   std::string out_dir, save_file;
   int rounds = 0;
   bool forecast = false, quiet = false;

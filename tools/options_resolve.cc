@@ -149,7 +149,7 @@ uint64_t ResolvedRows(const RunOptions& options, const Capabilities& can) {
   if (options.data.indexes > 0) CheckLongestKey(options, can, options.data.key_size);
   CheckLongestValue(options, can, std::max(options.data.value_size, options.data.most_value));
   if (options.rows) {
-    // No device is so large, and sums of sizes would wrap.
+    // The limit keeps sums of sizes from wrapping around; no device is that large.
     constexpr uint64_t kMost = 1ull << 60;
     const uint64_t row = options.data.key_size +
                          uint64_t{std::max(options.data.value_size, options.data.most_value)};
@@ -207,7 +207,8 @@ void ResolveTasks(RunOptions* o) {
                             "out",
                             what));
   }
-  // The blocks of a device belong to a host, and the server's to no task.
+  // The block levels of the account are off: a host's device serves all of its tasks, and a
+  // server's writes belong to no single task.
   o->account = std::min(o->account, AccountDepth::kFile);
   if (!o->tasks.guest()) return;
   o->dir.clear();
@@ -377,7 +378,8 @@ void AddPhasesAndTasks(const RunOptions& options, nlohmann::json* j) {
   (*j)["phase_popular"] = options.phase_popular;
 }
 
-// Returns the size of a value, all fields together; of several sizes the text of the option.
+// Returns the size of a value, all fields together; when values have several sizes, the option's
+// text.
 nlohmann::json ValueSizeOf(const DatasetOptions& data) {
   if (data.value_sizes == ValueSizes::kOne) return data.value_size;
   return ValueSizesText(data);

@@ -39,7 +39,7 @@ build_release() {
     ninja -C "$build_dir/release" -t query "testbed_release_$folder" >/dev/null 2>&1 9>&-; then
     build release "testbed_release_$folder"
   elif [[ $'\n'$known$'\n' == *$'\n'"$release"$'\n'* ]]; then
-    # It finds the lock of the build folder taken by this script, whose descriptor it has.
+    # build_engine.sh inherits the descriptor of the build folder's lock, and so does not wait for it.
     "$source_dir/tools/build_engine.sh" "$engine" "$release" || exit 1
   fi
 }
@@ -51,7 +51,7 @@ build release testbed
 if [[ -z ${TESTBED_RELEASES:-} ]]; then
   while read -r name; do build_release "$name" </dev/null; done < <(named_engines "$@" | grep '.@.')
 fi
-# The program says what is missing if this fails.
+# The program reports what is missing if this build fails.
 if named_engines "$@" | grep -qx pebble; then
   "$source_dir/tools/setup/build_pebble.sh" >/dev/null 9>&- </dev/null || true
 fi

@@ -102,7 +102,7 @@ void RefusePasswordIn(const std::map<std::string, std::string>& options) {
       try {
         CheckEngineOptions(info, one);
       } catch (const Error& error) {
-        // Other values that an engine refuses are reported with the cells that have them.
+        // Errors about other values are reported later, with the cells that have them.
         if (std::string_view(error.what()).find("takes no password") != std::string::npos) throw;
       }
     }

@@ -37,10 +37,10 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 asan_leaves='LazyAge|FailedLazySync|FullDevice|DeviceFullOfLog|TheCacheStays|TheLogNeverGrows|AWriterIsWaitedFor|EveryShipped|Shipped'
 asan_leaves+='|HeaderSamples|/(rocksdb|wiredtiger|innodb)_(direct|mmap)|/innodb_buffered_sql|/sqlite_mmap'
 
-# The tests that only the nightly run has, as a regular expression of ctest (tests/every_way.h).
+# nightly_alone is the regular expression of ctest for tests that only the nightly run has (tests/every_way.h).
 nightly_alone='^EveryWay/'
 
-# run_ctest PRESET [ctest arguments]
+# run_ctest PRESET [ctest arguments]: runs ctest in the source folder.
 run_ctest() {
   local preset=$1
   shift
@@ -49,7 +49,7 @@ run_ctest() {
 }
 
 # take_words [ctest arguments]: sets `words` to the arguments, by which ctest also leaves out what only the
-# nightly run has. ctest heeds the last -E alone, so that of the arguments becomes part of ours.
+# nightly run has. ctest uses only the last -E, so an -E among the arguments is merged into this one.
 take_words() {
   local leaves=$nightly_alone
   words=()
@@ -70,7 +70,7 @@ take_words() {
   words=(-E "$leaves" "${words[@]}")
 }
 
-# Says how many tests that the arguments name are left out for the nightly run.
+# Prints how many of the tests that the arguments name are left out for the nightly run.
 say_left_out() {
   local preset=$1 count
   shift
@@ -78,7 +78,7 @@ say_left_out() {
   say "left out: $count tests of the nightly run (TESTBED_EVERY_IO_MODE=1 runs them, too)"
 }
 
-# crash_tests PRESET: their names, one a line.
+# crash_tests PRESET: prints the names of the crash tests, one a line.
 crash_tests() {
   (cd -- "$source_dir" && ctest --preset "$1" -N -L crash) | sed -n 's/^ *Test *#[0-9]*: //p'
 }
@@ -88,7 +88,7 @@ exactly() {
   printf '%s\n' "$@" | sed 's/[][\.*^$+?(){}|]/\\&/g' | paste -sd'|' | sed 's/^/^(/; s/$/)$/'
 }
 
-# run_tests PRESET [ctest arguments]
+# run_tests PRESET [ctest arguments]: runs the tests, and those that failed once more alone.
 run_tests() {
   local preset=$1 jobs=${CTEST_PARALLEL_LEVEL:-$(($(nproc) + 1))} failed=()
   local failures=$build_dir/$preset/Testing/Temporary/LastTestsFailed.log begun=$log_dir/testing.begun
@@ -101,20 +101,23 @@ run_tests() {
   say "testing ($preset, $jobs at a time)"
   run_ctest "$preset" --parallel "$jobs" "${words[@]}" && return
   ((jobs > 1)) || return
-  # ctest writes the file when a test has failed, and keeps that of an earlier call when none was run.
+  # LastTestsFailed.log counts only when it is newer than this call: ctest leaves the file of an earlier call
+  # when it runs no test.
   [[ ! $failures -ot $begun ]] || return
   mapfile -t failed < <(sed 's/^[0-9]*://' "$failures")
   ((${#failed[@]} > 0)) || return
-  # Not grep -q: it ends at the first match, and with pipefail a writer that it leaves is a failure.
+  # grep -q is not used: it ends at the first match, and the writer's SIGPIPE would count as a failure under
+  # pipefail.
   if crash_tests "$preset" | grep -xF -f <(printf '%s\n' "${failed[@]}") >/dev/null; then return 1; fi
-  # It is not their company that so many tests fail for. ctest takes no regular expression of 64 KiB.
+  # More than 200 tests do not fail because they ran beside others. ctest also refuses a regular expression of
+  # 64 KiB.
   if ((${#failed[@]} > 200)); then
     say "${#failed[@]} tests failed, more than are run once more alone"
     return 1
   fi
   say "running alone what failed beside other tests:"
   printf '    %s\n' "${failed[@]}" >&2
-  # Not ctest --rerun-failed: it goes by numbers, which differ when ctest leaves tests out by -E.
+  # ctest --rerun-failed is not used: it selects tests by number, and -E changes the numbers.
   run_ctest "$preset" -R "$(exactly "${failed[@]}")" --parallel 1 || return
   say "these passed alone; each should bear company, or be marked RUN_SERIAL:"
   printf '    %s\n' "${failed[@]}" >&2
@@ -135,7 +138,7 @@ main() {
       }
       ;;
   esac
-  # Under --addr-no-randomize from here on, for the sanitizers: their builds run the test programs
+  # The script runs under --addr-no-randomize from here on: the builds with sanitizers run the test programs,
   # too, to list the tests.
   if [[ ${1:-} == --sanitizer-suite ]]; then
     preset=$2

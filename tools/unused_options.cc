@@ -18,7 +18,8 @@
 namespace testbed {
 namespace {
 
-// Throws Error (kUsage) when the shape of another distribution than the run's is given.
+// Throws Error (kUsage) when an option gives the shape of a distribution that the run does not
+// have.
 void CheckShape(const RunOptions& options, const std::vector<std::string>& words) {
   const Distribution own = options.workload.distribution;
   const bool skewed = own == Distribution::kZipfian || own == Distribution::kScrambled ||
@@ -36,8 +37,8 @@ void CheckShape(const RunOptions& options, const std::vector<std::string>& words
   refuse("--hot-probability", "hot");
 }
 
-// Returns whether the workload draws rows by --distribution. One that does has popular rows with a
-// distribution that makes some popular.
+// Returns whether the workload draws rows by --distribution. The test gives it a skewed
+// distribution: a workload that draws rows then has popular rows.
 bool DrawsRows(const WorkloadInfo& info, const std::shared_ptr<const Dataset>& dataset,
                WorkloadOptions options) {
   options.distribution = Distribution::kZipfian;
@@ -63,7 +64,7 @@ void CheckDrawn(const RunOptions& options, const std::vector<std::string>& words
   const bool distribution =
       Gives(words, "--distribution") && options.workload.distribution != Distribution::kUniform;
   const bool misses = Gives(words, "--hit-ratio") && options.workload.hit_ratio < 1;
-  // Popular rows of a phase's own are checked with the workloads (CheckOwnPhases).
+  // CheckOwnPhases checks popular rows that --workload gives to single phases.
   if ((!distribution && !misses) || !options.phase_popular.empty()) return;
   if (!DrawsNone(options)) return;
   throw Error(
@@ -89,14 +90,15 @@ void CheckAdvice(const RunOptions& options) {
 }
 
 void CheckInterval(const RunOptions& options, const std::vector<std::string>& words) {
-  // With none, some engines write their log within it (engines/log_settings.cc).
+  // --durability none accepts the interval: some engines then write their log within it
+  // (engines/log_settings.cc).
   if (!Gives(words, "--lazy-interval") || options.engine.durability != Durability::kSync) return;
   throw Error(Error::kUsage,
               "--lazy-interval is for --durability lazy, and this run has sync; give --durability "
               "lazy, or leave --lazy-interval out");
 }
 
-// Two options of a run that decide the same. The first wins.
+// Two options of a run that decide the same thing. The winner overrides the loser.
 struct Rivals {
   const char *winner, *loser, *decide;
 };
@@ -146,13 +148,14 @@ std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words) {
                                  [&](const char* option) { return Gives(words, option); });
   try {
     RunOptions options = ParseRunOptions(deciding);
-    options.data.rows = 1000;        // how many there are makes no difference
+    options.data.rows = 1000;        // any number of rows will do
     options.workload.extra.clear();  // it may name a file, which a printed command does not open
     if (!IsOpenLoop(options)) left = WithoutOption(left, "--arrivals");
     if (!draws || !options.phase_popular.empty() || !DrawsNone(options)) return left;
     for (const char* option : kOfDraws) left = WithoutOption(left, option);
   } catch (const Error&) {
-    // The workload is one of another version, or one that replays a file.
+    // ParseRunOptions refuses a workload of another version, and `make` one that replays a missing
+    // file.
   }
   return left;
 }

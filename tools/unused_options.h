@@ -26,13 +26,13 @@ void CheckUnusedOptions(const RunOptions& options, const std::vector<std::string
 // --verify-every and --verify, --keys and --key-size. In the words of a sweep, an option may have a
 // list.
 void CheckRivals(const std::vector<std::string>& words);
-// Returns the words without the options that lose to another of them: of the pairs above the
-// second. The cells of an experiment may have both.
+// Returns the words without each option that another of them overrides: the second option of each
+// pair above. The cells of an experiment may have both.
 std::vector<std::string> WithoutRivals(const std::vector<std::string>& words);
 
 // Returns the words of a command without the options that its workloads have no use for, whatever
 // the engine: --distribution, its shape and --hit-ratio where none draws rows, and --arrivals in a
-// closed loop. Of workloads that this version does not have, they stay.
+// closed loop. The options stay when this version lacks one of the workloads.
 std::vector<std::string> WithoutUndrawn(const std::vector<std::string>& words);
 
 }  // namespace testbed

@@ -20,7 +20,7 @@ std::map<std::string, std::string> WorkloadDefaults(
                 "--keys inserts keys in an order of their own, and --key-order asks for one; leave "
                 "one of them out");
   }
-  std::map<std::string, std::string> values, of;  // by option: the value, and its workload
+  std::map<std::string, std::string> values, of;  // by option: its value, and the workload it is of
   for (const WorkloadInfo& info : Workloads()) {
     if (std::find(workloads.begin(), workloads.end(), info.name) == workloads.end()) continue;
     for (const auto& [option, value] : info.defaults) {

@@ -9,7 +9,8 @@ const char* ConsumeName(Consume consume) {
 
 void Consumer::Copy(std::string_view bytes) {
   buffer_.assign(bytes);
-  // An opaque use of the buffer; without it the compiler could drop the copy.
+  // This statement uses the buffer in a way that the compiler cannot see through, so that it does
+  // not drop the copy.
   asm volatile("" : : "r"(buffer_.data()) : "memory");
 }
 

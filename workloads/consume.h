@@ -41,7 +41,8 @@ class Consumer {
     for (size_t i = 0; i < bytes.size(); i += kStride) {
       seen ^= static_cast<unsigned char>(bytes[i]);
     }
-    // An opaque use of `seen`; without it the compiler would drop the loop.
+    // This statement uses `seen` in a way that the compiler cannot see through, so that it does not
+    // drop the loop.
     asm volatile("" : : "r"(seen));
   }
   void Copy(std::string_view bytes);

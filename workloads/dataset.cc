@@ -59,8 +59,8 @@ Pool MakePool(size_t size, double compressibility, uint64_t seed) {
   return pool;
 }
 
-// Keeps the last pool that was made: the cells of an experiment plan mostly differ in other
-// options.
+// Returns a pool of random and constant bytes, and keeps the last one that was made: the cells of
+// an experiment mostly differ in other options.
 Pool PoolOf(size_t size, double compressibility, uint64_t seed) {
   static Mutex mutex;
   static std::tuple<size_t, double, uint64_t> last;
@@ -143,7 +143,8 @@ Dataset::Dataset(const DatasetOptions& options)
   if (options_.rows == 0) throw Error(Error::kUsage, "--rows 0 makes no database; give 1 or more");
   if (options_.order == KeyOrder::kPermuted) permutation_.emplace(options_.rows, options_.seed);
   SizeValues();
-  // A value that went round the pool would repeat itself, and a compressor would find that.
+  // A pool longer than any value keeps a value from wrapping around and repeating itself, which a
+  // compressor would find.
   pool_ = PoolOf(kPoolSize + max_value_size_, options_.compressibility, options_.seed);
 }
 
@@ -174,7 +175,7 @@ void Dataset::LoadKeys() {
   ++max_key_size_;  // room for AbsentKey
 }
 
-// Takes the sizes off the lines, and leaves the keys.
+// Splits each line KEY<TAB>SIZE into keys_ and sizes_.
 void Dataset::TakeColumn() {
   constexpr size_t kMostShown = 100;
   sizes_.reserve(keys_.size());
@@ -278,7 +279,7 @@ void Dataset::PoolPieces(uint64_t tag, size_t size, Take take) const {
     const size_t piece = std::min(size, pool - from);
     take(pool_.get() + from, piece);
     size -= piece;
-    from = 0;  // the rest of a value that is longer than those of the data set
+    from = 0;  // the value is longer than those of the data set, and goes on at the pool's begin
   }
 }
 

@@ -34,7 +34,7 @@ const char* KeyOrderName(KeyOrder order);
 // Which sizes values have. A row keeps its size in all versions.
 enum class ValueSizes : uint8_t {
   kOne,      // value_size bytes
-  kUniform,  // a random number of bytes from least_value to most_value, each as likely
+  kUniform,  // the size that the line of the row's key has behind a tab: KEY<TAB>SIZE
   kColumn,   // as many bytes as the line of the row's key tells behind a tab: KEY<TAB>SIZE
 };
 // Bytes of the largest value.
@@ -44,14 +44,14 @@ struct DatasetOptions {
   uint64_t rows = 1000000;
   KeyOrder order = KeyOrder::kSequential;
   size_t key_size = 16;
-  size_t value_size = 400;       // bytes; of several sizes the mean, which the data set computes
+  size_t value_size = 400;       // bytes; when sizes differ, the mean, which the data set computes
   double compressibility = 0.5;  // share of a value's bytes that a compressor can remove
   uint32_t indexes = 0;          // number of secondary indexes, 0 to 3
   uint64_t seed = 42;
   std::string keys_file;  // with kFile: a file, or the name of a set (keys/key_set.h)
   uint32_t fields = 1;    // equal parts of a value, which updates write one by one
   ValueSizes value_sizes = ValueSizes::kOne;  // several sizes only with one field
-  size_t least_value = 0, most_value = 0;     // bytes, of kUniform
+  size_t least_value = 0, most_value = 0;     // bytes; bounds of kUniform
 };
 
 // Returns the sizes of values as --value-size takes them: "400", "10x100", "100-1000", "column".
@@ -72,8 +72,8 @@ class Dataset {
   uint64_t rows() const { return options_.rows; }
   size_t max_key_size() const { return max_key_size_; }
   // Bytes of all keys, and of all values, of the data set as it is loaded; index entries not
-  // included. Of kUniform only the first 2^27 rows have their own sizes in the sum, and the others
-  // the mean.
+  // included. With kUniform the sum has the exact sizes of the first 2^27 rows, and the mean size
+  // for each further row.
   uint64_t key_bytes() const { return key_bytes_; }
   uint64_t value_bytes() const { return value_bytes_; }
   // Returns the bytes of the row's value, and of the largest one. A row that was inserted after the
@@ -82,7 +82,7 @@ class Dataset {
     return options_.value_sizes == ValueSizes::kOne ? options_.value_size : OwnSize(row);
   }
   size_t max_value_size() const { return max_value_size_; }
-  // Returns the bytes of the smallest value that a row can have; of kColumn, that a row has.
+  // Returns the bytes of the smallest value that a row can have; with kColumn, that some row has.
   size_t min_value_size() const;
 
   // Returns the row that a load inserts at position `i`.
@@ -92,8 +92,8 @@ class Dataset {
   // for keys from a file, in the Dataset.
   std::string_view Key(uint64_t row, char* buffer) const;
   // Writes to `buffer` and returns a key that belongs to no row. It sorts next to the row's own key
-  // where key_size is above 8 or the keys come from a file, and else behind the last row, but where
-  // keys are hashes.
+  // where key_size is above 8 or the keys come from a file, elsewhere behind the last row, except
+  // that it is a random place where keys are hashes.
   std::string_view AbsentKey(uint64_t row, char* buffer) const;
   // Returns whether absent keys lie between those of the rows, and not all behind the last one.
   bool HasRoomBetweenKeys() const {

@@ -79,7 +79,7 @@ bool Population::Batch::Hopeful() const {
                      [](const Client* client) { return !client->held_.empty(); });
 }
 
-// Takes the next place of this process's blocks.
+// Takes the next place of the blocks that belong to this process (Divide).
 uint64_t Population::TakeNext() {
   if (shares_ == 1) return next_++;
   const uint64_t block = taken_of_share_ / kInsertBlock * shares_ + share_;

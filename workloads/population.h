@@ -109,8 +109,8 @@ class Population {
     Client& client_;
     Population& population_;
     LockGuard lock_;
-    // So many of the oldest rows are known to be kept. No client gives a row back while the batch
-    // lives, so an erase need not look at them again.
+    // The number of oldest rows that are known to be kept. No client gives a row back while the
+    // batch lives, so an erase need not look at them again.
     uint64_t kept_rows_ = 0;
   };
 
@@ -136,7 +136,7 @@ class Population {
 
   // Returns whether it is known which rows exist.
   bool known() const { return known_; }
-  // Says that it is not known any more which rows exist.
+  // Records that it is no longer known which rows exist.
   void Forget() { known_ = false; }
   // Returns {"rows": count, "places": [[begin, end], ...], "next": place}, or null when the rows
   // are not known.
@@ -171,7 +171,7 @@ class Population {
   uint64_t shares_begin_ = 0;        // the first place of those that are divided
   uint64_t taken_of_share_ = 0;      // how many places this process has taken of its own
   std::vector<Client*> clients_;
-  // How often the clients keep a place, all of them together; a place that none keeps has no entry.
+  // The number of clients that keep a place, by place. A place that no client keeps has no entry.
   std::unordered_map<uint64_t, uint64_t> kept_;
 };
 

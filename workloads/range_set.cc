@@ -105,7 +105,8 @@ void RangeSet::Add(uint64_t begin, uint64_t end) {
   if (begin >= end) return;
   const Spot at = FindEndAfter(begin == 0 ? 0 : begin - 1);
   if (IsEnd(at) || RangeAt(at).begin > end) return Insert(at, {begin, end});
-  // The range there overlaps the new one or is adjacent to it, and so may those behind it be.
+  // The range at this spot overlaps the new range or is adjacent to it. The ranges behind it may
+  // overlap it, too.
   Range all = {std::min(begin, RangeAt(at).begin), std::max(end, RangeAt(at).end)};
   for (Spot next = Next(at); !IsEnd(next) && RangeAt(next).begin <= all.end; next = Next(at)) {
     all.end = std::max(all.end, RangeAt(next).end);

@@ -41,7 +41,7 @@ uint64_t DataBytes(const std::vector<std::string>& workloads,
 
 void CheckLoaders(const std::vector<std::string>& workloads, bool holds_rows) {
   std::string before, needed,
-      needs_it;  // the last loader; the loader needed, and by which workload
+      needs_it;  // the last loader; the loader needed, and the workload that needs it
   for (const std::string& name : workloads) {
     const WorkloadInfo& info = FindWorkload(name);
     if (info.loads && !info.adds && holds_rows) {

@@ -114,7 +114,8 @@ std::optional<uint64_t> RowChooser::DrawPlace() {
   if (distribution_ == Distribution::kUniform) {
     return there.At(random_.Below(there.count()));
   } else if (distribution_ == Distribution::kLatest) {
-    // Inserted rows are the latest; loaded rows follow them in age. As many ages as rows are drawn.
+    // The latest rows are the inserted ones, from the newest; loaded rows follow. There are as many
+    // ages as rows that exist.
     if (as_ycsb_) ycsb_ranks_.Resize(there.count());
     const uint64_t age = DrawRank(), inserted = there.CountFrom(rows);
     if (age < inserted) return there.At(there.count() - 1 - age);

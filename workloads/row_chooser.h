@@ -24,9 +24,9 @@ class RowChooser {
   RowChooser(const Dataset& dataset, const WorkloadOptions& options, uint64_t seed);
   // Returns whether the database holds no row to draw.
   bool empty() const;
-  // Returns a row.
+  // Returns a drawn row.
   uint64_t Next();
-  // Returns a row's place in the population. Requires WorkloadOptions::population.
+  // Returns the place of a drawn row in the population. Requires WorkloadOptions::population.
   uint64_t NextPlace();
   Random& random() { return random_; }
 

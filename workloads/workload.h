@@ -50,12 +50,13 @@ struct WorkloadOptions {
   // The values of --workload-option name=value, which only the named workload understands.
   std::map<std::string, std::string> extra;
   uint64_t seed = 42;
-  // The directory for temporary files: on the database's device, or empty for the system's.
+  // The directory for temporary files, on the device of the database; empty: the system's
+  // directory.
   std::string directory;
   // The rows of the data set that the database holds; null means all of them, and no others.
   std::shared_ptr<Population> population;
-  // The numbers of the phases that write to the database (writing_phases.h). Null: nobody numbers
-  // them.
+  // The numbers of the phases that write to the database (writing_phases.h). Null: the phases are
+  // not numbered.
   std::shared_ptr<WritingPhases> writing_phases;
   // The workload that loaded the database, or loads it in this run; empty when it is not known.
   std::string loader;
@@ -150,7 +151,7 @@ class Workload {
   virtual bool uneven() const { return false; }
   // Returns whether the workload writes to the database.
   virtual bool writes() const = 0;
-  // Returns whether the workload gives rows of the data set other values of their own sizes.
+  // Returns whether the workload updates rows of the data set with other values of the same size.
   virtual bool updates_rows() const { return false; }
   // Returns whether the rows that the database holds afterwards may have another mean size than
   // those of the data set: the workload stores values of sizes of its own, or erases some of the

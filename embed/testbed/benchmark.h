@@ -55,14 +55,16 @@
 
 namespace testbed {
 
-// What the threads of one call share. Not public.
+// Holds what the threads of one call of a benchmark share: the database and the ledger's counts at
+// the begin. Not public.
 class BenchmarkPlace {
  public:
   BenchmarkPlace(std::string engine, std::string name)
       : engine_name(std::move(engine)), name_(std::move(name)) {}
 
-  // Opens the database on the first thread of a call; the others wait for it. Throws what `open`
-  // throws, on each of them, and an Error on the others when the first thread leaves instead.
+  // Opens the database on the first thread of a call; the other threads wait for it. When `open`
+  // throws, each thread throws that exception. When the first thread leaves without entering, the
+  // others throw Error.
   void Enter(bool first, const std::function<void(BenchmarkPlace*)>& open) {
     std::unique_lock lock(mutex_);
     if (first) {
@@ -79,8 +81,8 @@ class BenchmarkPlace {
     if (error_ != nullptr) std::rethrow_exception(error_);
   }
 
-  // Called by each thread of a call at its end, whether it has entered or not. The last one gets
-  // true, when all threads but it have ended, and then closes the database.
+  // Each thread of a call calls this at its end, whether it has entered or not. Returns true to the
+  // last thread, which then closes the database.
   bool Leave(bool first, int threads) {
     const std::lock_guard lock(mutex_);
     if (first && !answered_) {
@@ -106,7 +108,8 @@ class BenchmarkPlace {
     engine = OpenEngine(engine_name, directory_, options);
     table = engine->OpenTable("default");
   }
-  // Leaves files that cannot be removed, because a destructor calls it.
+  // Leaves files that cannot be removed, because a destructor calls this function and must not
+  // throw.
   void Close() {
     engine.reset();
     std::error_code ignored;
@@ -114,7 +117,7 @@ class BenchmarkPlace {
   }
   // Returns what was counted since the call began to measure.
   LedgerCounts Counts() const { return Ledger::Get().Counts() - before_; }
-  // Returns whether no thread was left without a slot in the kernel account.
+  // Returns whether the kernel account had a slot for every thread.
   bool AllThreadsCounted() const { return account_ == nullptr || account_->Refused() == 0; }
   OpKind op() const { return op_; }
 
@@ -142,7 +145,7 @@ class BenchmarkPlace {
   std::mutex mutex_;
   std::condition_variable answer_;
   bool answered_ = false;     // whether the first thread of the call has opened or failed
-  std::exception_ptr error_;  // with which it failed
+  std::exception_ptr error_;  // what its `open` threw; null: nothing
   int left_ = 0;              // threads of the call that have ended
   LedgerCounts before_;
   const KernelAccount* account_ = nullptr;
@@ -156,7 +159,7 @@ class BenchmarkRun {
   BenchmarkRun(const BenchmarkRun&) = delete;
   BenchmarkRun& operator=(const BenchmarkRun&) = delete;
 
-  // google-benchmark's state: arguments, threads, counters of one's own.
+  // Returns google-benchmark's state: arguments, threads, and counters that the benchmark adds.
   benchmark::State& state() { return state_; }
   const std::string& engine_name() const { return place_.engine_name; }
 
@@ -184,10 +187,10 @@ class BenchmarkRun {
   }
   Engine& engine() { return *place_.engine; }
   TableId table() const { return place_.table; }
-  Session& session() { return *session_; }  // of this thread
+  Session& session() { return *session_; }  // this thread's session
 
   // Calls the operation for each iteration of the benchmark, and charges what it reads and writes
-  // to the benchmark's name. An operation of some nanoseconds is the longer by those of an IoScope.
+  // to the benchmark's name. Each operation includes the cost of an IoScope, some nanoseconds.
   template <class Operation>
   void Measure(Operation operation) {
     const OpKind op = place_.op();
@@ -251,11 +254,12 @@ inline auto* RegisterBenchmarkOn(const std::string& engine, const std::string& n
         try {
           std::call_once(*once, [&] { *place = std::make_unique<BenchmarkPlace>(engine, name); });
           BenchmarkRun run(&state, place->get());
-          // The error is told before the run leaves its place, after which other threads fail
-          // because this one did: google-benchmark reports the first error.
+          // The error is reported before BenchmarkRun's destructor lets the other threads fail
+          // because of this one: google-benchmark keeps the first error that it gets.
           try {
             function(run);
-            // google-benchmark ends the program where a function returns without its iterations.
+            // google-benchmark ends the program when a function returns before it has run its
+            // iterations.
             if (!state.error_occurred() && state.iterations() < state.max_iterations) {
               state.SkipWithError("the benchmark's function returned before it measured");
             }
@@ -266,7 +270,7 @@ inline auto* RegisterBenchmarkOn(const std::string& engine, const std::string& n
           state.SkipWithError(error.what());
         }
       });
-  // An operation that waits for the device takes no processor time.
+  // Real time is reported, because an operation that waits for the device takes no processor time.
   return registered->UseRealTime();
 }
 

@@ -1,6 +1,6 @@
-// An engine outside the tree: each table is a std::map under one mutex. It joins the command by
-// this folder alone (CONTRIBUTING.md, "Adding an engine"; tests/extension/check.sh), or a program
-// that calls AddEngine (own_engine.cc).
+// An engine outside the tree: each table is a std::map under one mutex. The command `testbed` has
+// it when this folder is in the build (CONTRIBUTING.md, "Adding an engine";
+// tests/extension/check.sh); another program has it by a call of AddEngine (own_engine.cc).
 #include <map>
 #include <memory>
 #include <mutex>

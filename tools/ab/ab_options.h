@@ -29,7 +29,7 @@ struct AbOptions {
   std::optional<double> time;  // the comparison ends after these seconds at the latest
   int loads = 0;  // maximum number of loads of each side; 0: as many as the time allows
   double slice_seconds = 0.1;
-  bool slice_given = false;  // by the user, who expects slices
+  bool slice_given = false;  // the user gave the slice, and so expects slices
   std::vector<Condition> fail_if;
   // The kinds of operation whose metrics are measured apart. It is empty when all operations are
   // measured together: in slices, and when the workload has one kind.

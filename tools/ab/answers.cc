@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// A figure of the samples.
+// A Figure computes one number of each sample, and says how samples are weighed against each other.
 struct Figure {
   std::function<double(const json& sample)> value;  // NaN when the sample has none
   const char* weight = "count";  // the member of a sample that weighs its value (Sample::weight)
@@ -28,7 +28,8 @@ Figure FigureOf(const Metric& metric) {
     const auto found = metrics.find(name);
     return found != metrics.end() && found->is_number() ? found->get<double>() : kUnknownValue;
   };
-  // All metrics except the rates are per operation, or have one value in all slices of a load.
+  // A rate is weighed by seconds. Every other metric is per operation, or has one value in all
+  // slices of a load, so it is weighed by operations.
   const bool rate = metric.name == "rate" || metric.name.ends_with(".rate");
   return {value, rate ? "seconds" : "count", metric.resolution, metric.grain};
 }
@@ -36,8 +37,8 @@ Figure FigureOf(const Metric& metric) {
 using LabelSet = std::set<std::string>;  // labels of sides
 
 // Returns a counter per operation. A sample without the counter had 0 of it when its side is one of
-// `having`, which have the counter in other samples. On a side that never has it, as that of an
-// engine that does not count it, it is unknown.
+// `having`, which have the counter in other samples. The counter is unknown on a side whose samples
+// all lack it: its engine does not count it.
 Figure FigureOfCounter(const std::string& name, const LabelSet& having) {
   const auto value = [name, having](const json& sample) {
     const double count = sample.at("count").get<double>();
@@ -85,7 +86,7 @@ Answer CompareSides(const json& document, const std::string& a, const std::strin
                  {.margin = document.at("until"),
                   .pairing = Pairing::kLoads,
                   .sequential = true,
-                  .ended = document.contains("seconds"),  // which the end of the session sets
+                  .ended = document.contains("seconds"),  // the end of the session sets "seconds"
                   .resolution = figure.resolution,
                   .grain = figure.grain,
                   .seconds_per_load = document.value("seconds_per_load", 0.0)});
@@ -168,7 +169,7 @@ std::vector<AbAnswer> Uncorrected(const json& document, bool asked_alone) {
       if (asked_alone && !is_asked) continue;
       const LabelSet& having = measured[metric.name];
       const bool has = having.contains(labels[0]) || having.contains(labels[i]);
-      // The rate is always told: it is what the loads are shown by (RateByLoad).
+      // The rate is always answered, because RateByLoad shows the loads by it.
       if (!is_asked && !has && metric.name != "rate") continue;
       answers.push_back({labels[i], metric, is_asked,
                          CompareSides(document, labels[0], labels[i], FigureOf(metric))});
@@ -225,7 +226,7 @@ std::vector<SideEffects> RateByLoad(const json& document) {
     SideEffects side{labels[i], {}};
     int compared = 0;
     for (const auto& [load, samples] : loads) {
-      // Of a single load the answer has the effect alone.
+      // An answer about a single load has an effect, but no interval.
       const Answer one = Compare(samples, {.pairing = Pairing::kLoads});
       const bool ratio = one.scale == Scale::kRatio && std::isfinite(one.effect);
       const bool counted = one.loads_a > 0 && compared++ < whole.loads_a;

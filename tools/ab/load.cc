@@ -60,8 +60,9 @@ LoadResult Load::Run() {
   return std::move(result_);
 }
 
-// Returns whether the side was started. Its error becomes one of the comparison's, so that what
-// other sides and earlier loads have measured is kept, unless there is none of either.
+// Returns whether the side was started. When it was not, its error is added to the comparison's
+// errors, so that the results of other sides and earlier loads are kept. Throws the error when
+// there are no such results.
 bool Load::StartSide(int side) {
   SayDoing({side});
   try {
@@ -104,7 +105,7 @@ void Load::Fail(int side, json error) {
   try {
     dirs_[At(side)]->Prepare();
   } catch (const std::exception&) {
-    // The end of the comparison tries again to remove the files that are left.
+    // The end of the comparison tries again to remove the remaining files.
   }
 }
 

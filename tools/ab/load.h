@@ -85,7 +85,7 @@ class Load {
   std::vector<std::unique_ptr<SideRun>> runs_;  // by side; null before its start and after its end
   std::vector<HistogramCounts> latency_;        // latency in the slices that are kept, by side
   int block_ = 0;
-  bool started_ = false;  // a side was
+  bool started_ = false;  // a side of this load was started
   LoadResult result_;
 };
 

@@ -49,7 +49,7 @@ class AbSession {
   }
 
   const AbOptions& options_;
-  // The options with the directory of each side's database.
+  // placed_ are the options with the directory of each side's database.
   AbOptions placed_;
   json document_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
@@ -108,8 +108,8 @@ void AbSession::Check() {
 // Checks the settings of the machine, each side's memory among them, and makes the scratch device.
 void AbSession::PrepareMachine() {
   machine_ = options_.sides.front().options;
-  // The budget is tried with the largest --ram of the sides that it can bound. It does not reach a
-  // server that runs already, of which CheckServerMemory tells for each side.
+  // The budget is tried with the largest --ram of the sides that it can bound. The budget does not
+  // bound a server that runs already; CheckServerMemory reports that for each side.
   machine_.ram_bytes = 0;
   for (const AbSide& side : options_.sides) {
     if (WorksElsewhere(side.options.engine_name, side.options.engine)) continue;
@@ -242,8 +242,8 @@ json AbSession::Run() {
   document_["partial"] = StopRequested();
   const bool failed = !document_["errors"].empty();
   document_["answered"] = !failed && IsAnswered(document_);
-  // The sentence is about loads that the time has ended. A stop and a failure end them earlier, and
-  // without a whole load their length is not known.
+  // The sentence says how much time an answer needs. It is left out after a stop or a failure,
+  // which ended the loads before the time did, and without a whole load, whose length it needs.
   if (times_.loads > 0 && !failed && !document_["partial"].get<bool>()) {
     const std::string text = ShortTimeText(options_, times_);
     if (!text.empty()) document_["time_too_short"] = text;

@@ -42,8 +42,9 @@ std::vector<std::string> WorkOptions() {
   return options;
 }
 
-// Returns the side's options. Values of several fields have these in their size, as the user gives
-// it: an update writes one of them, so values of as many bytes without them are other work.
+// Returns the side's options. The size of values with several fields is written as the user gives
+// it ("10x100"): an update writes one field, so values of equal size without fields are different
+// work.
 json WorkOf(const AbSide& side) {
   json options = side.options.ToJson();
   if (side.options.data.fields > 1) options["value_size"] = ValueSizesText(side.options.data);
@@ -112,7 +113,7 @@ void AddSideOption(const std::string& option, const std::string& word, Settings*
 }
 
 // Throws Error (kUsage) when the side gives an order to the keys of --keys, its own or those of all
-// sides. The later of the two options would take the other's place without a word.
+// sides. The later of the two options would replace the other silently.
 void CheckOrderOfKeys(const std::string& option, const Settings& settings,
                       const DatasetOptions& data) {
   const bool ordered = std::any_of(settings.begin(), settings.end(), [](const auto& setting) {
@@ -249,8 +250,8 @@ void CheckSpaceOfSides(const std::vector<AbSide>& sides, const std::string& wher
   uint64_t need = 0;
   std::shared_ptr<const Dataset> dataset;
   for (const AbSide& side : sides) {
-    // All sides have the same rows (CheckComparable), but may have indexes of their own. To make a
-    // data set of many keys takes long.
+    // A data set of many keys takes long to make, so one is reused while the indexes are equal; the
+    // rows of all sides are (CheckComparable).
     const DatasetOptions& data = side.options.data;
     if (dataset == nullptr || dataset->options().indexes != data.indexes) {
       dataset = std::make_shared<const Dataset>(data);

@@ -21,7 +21,7 @@ namespace testbed {
 struct AbSide {
   std::string label;  // "a", "b", ...
   std::string text;   // as the user gave it
-  // When the text names files: all words, those of a file in its place. Else it is empty.
+  // All words, with the words of a file in place of its @FILE. Empty when the text names no file.
   std::vector<std::string> words;
   std::map<std::string, std::string> environment;
   RunOptions options;

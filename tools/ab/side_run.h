@@ -20,8 +20,8 @@ class SideRun {
   // workloads; with `in_slices` the last of them waits for slices. `alone` says that no other side
   // uses the device meanwhile. `load` is added to the side's seed: each load has other rows, and
   // the loads of one number have the same seed on all sides. `execute` is RunStart's; a side with
-  // environment variables needs it. Throws Error: of the directory, of a process that cannot be
-  // made, and kRun when --ram can no longer be enforced.
+  // environment variables needs it. Throws Error when the directory cannot be emptied or the
+  // process cannot be made, and Error (kRun) when --ram can no longer be enforced.
   SideRun(const AbSide& side, int load, bool in_slices, bool alone,
           const Surroundings& surroundings, DatabaseDir* dir, bool execute);
 
@@ -29,7 +29,7 @@ class SideRun {
   // Waits until the process ends, and returns the run's document without its series and histograms.
   nlohmann::json Finish();
   // Removes the cgroup of the budget, which no process may use any more. Returns a sentence when it
-  // stays, else an empty string. The destructor removes it without a word.
+  // stays, else an empty string. The destructor removes it, too, but reports nothing.
   std::string RemoveBudget() { return budget_ != nullptr ? budget_->Remove() : ""; }
 
  private:

@@ -30,7 +30,7 @@ void Merge(CacheTrial* trial, const CacheTrial& again) {
   m.cpu_seconds = mean(m.cpu_seconds, n.cpu_seconds);
   m.device_seconds = mean(m.device_seconds, n.device_seconds);
   trial->other_bytes = mean(trial->other_bytes, again.other_bytes);
-  // A measurement without reads does not know the size of a block.
+  // A measurement without reads has no block size (0).
   if (trial->block_bytes == 0 || again.block_bytes == 0) {
     trial->block_bytes = std::max(trial->block_bytes, again.block_bytes);
   } else {

@@ -110,7 +110,7 @@ std::string OptionAt(const json& document, const char* name) {
 
 // Returns the words without options that change nothing in the run of the document, whose rows are
 // drawn by this distribution, and with the workloads of the words. The cells of an experiment share
-// options, and a run of its own refuses such ones (tools/unused_options.h).
+// options, of which a single run refuses those that it has no use for (tools/unused_options.h).
 std::vector<std::string> WithoutUnused(std::vector<std::string> words,
                                        const std::string& distribution, const json& document) {
   if (distribution != "zipfian" && distribution != "scrambled" && distribution != "latest") {
@@ -202,7 +202,8 @@ std::vector<std::string> WordsOfRecord(const json& record, const std::vector<std
   add("--value-size", at("value_size"));
   add("--key-size", at("key_size"));
   if (const json keys = at("keys"); keys.is_object()) {
-    // The order and the number of the rows follow from the file.
+    // The options for the order and the number of rows are left out: both follow from the file of
+    // keys.
     if (!Gives(words, "--key-order")) add("--keys", keys.value("name", json()));
   } else if (!Gives(words, "--keys")) {
     add("--key-order", at("key_order"));

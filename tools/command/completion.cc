@@ -160,7 +160,7 @@ void AddChoices(const CLI::App& app, std::vector<Choice>* choices) {
 CommandWords WordsOf(const CLI::App& app, const std::string& name) {
   CommandWords words{name, FirstLine(app.get_description()), {}, ArgumentsOf(name)};
   AddChoices(app, &words.options);
-  if (name.empty()) return words;  // commands of the program itself stand beside it
+  if (name.empty()) return words;  // the caller lists the program's commands themselves
   for (const CLI::App* inner : app.get_subcommands(nullptr)) {
     if (inner->get_name().empty()) continue;
     words.arguments.words.push_back({inner->get_name(), FirstLine(inner->get_description())});
@@ -271,7 +271,7 @@ std::string ZshArguments(const CommandWords& command) {
   if (!v.none()) {
     const std::string files = v.files ? "_files" : v.directories ? "_files -/" : "";
     const std::string words = Joined(v.words);
-    // Words and files together take both functions that offer them.
+    // zsh gets a block that calls both functions when an argument may be a word or a file.
     const std::string action = words.empty()   ? files
                                : files.empty() ? "(" + words + ")"
                                                : "{compadd -- " + words + "; " + files + "}";

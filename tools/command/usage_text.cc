@@ -86,7 +86,7 @@ std::string Guess(const std::string& name) {
   return name.empty() ? ";" : fmt::format("; did you mean {}?", name);
 }
 
-// Returns whether the line named a command that has others within it, and none of these.
+// Returns whether the line named a command that needs a subcommand, and none of its subcommands.
 bool LacksCommand(const CLI::App& command) {
   return command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
 }
@@ -102,7 +102,7 @@ std::string UnknownCommandText(const CLI::App& command, const std::string& path,
 }  // namespace
 
 std::string NearestName(const std::string& word, const std::vector<std::string>& names) {
-  if (word.empty()) return "";  // each name begins with it
+  if (word.empty()) return "";  // every name begins with an empty word
   std::string nearest;
   size_t least = 1 + word.size() / 4;  // a name that is further away is a different word
   for (const std::string& name : names) {

@@ -149,7 +149,7 @@ void Test::AwaitNewCommits(pid_t writer) const {
   const std::vector<uint64_t> now = AcknowledgedByWriter();
   Await(writer, [&] {
     for (int w = 0; w < options_.writers; ++w) {
-      // The first of the two may have begun before the call.
+      // Two more commits are awaited, because the first of them may have begun before the call.
       if (shared_->acknowledged[w].load() >= now[static_cast<size_t>(w)] + 2) return true;
     }
     return false;
@@ -375,7 +375,7 @@ bool Test::Round(Crash crash, int number) {
   if (crash == Crash::kDiskError && place == CrashPlace::kCreation) place = CrashPlace::kCheckpoint;
   StartWriting(place);
   const uint64_t before = Acknowledged();
-  const std::vector<uint64_t> found = AcknowledgedByWriter();  // by the last verification
+  const std::vector<uint64_t> found = AcknowledgedByWriter();  // what the last check found
   const pid_t writer = Spawn([this, place] { Process().Write(place); });
   if (place == CrashPlace::kCreation) {
     const double opening = static_cast<double>(shared_->open_us.load()) / 1000;
@@ -402,7 +402,7 @@ bool Test::Round(Crash crash, int number) {
           fmt::format("round {}: the clients' process ended by itself", number));
       return true;
     }
-    // This kill loses lazy commits, too, and the round has not waited for any of them.
+    // This kill loses lazy commits, too, so only those found before the round are promised.
     if (options_.run.engine.durability == Durability::kLazy) shared_->PromiseOnly(found);
   }
   std::string wrong;

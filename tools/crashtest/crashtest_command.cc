@@ -87,7 +87,7 @@ void CheckIgnored(const CrashtestOptions& options) {
                 "crashtest measures no share of the memory, so its --cache-pct takes a number and "
                 "neither most nor auto");
   }
-  // Such a server does not crash when the clients are killed, and is not on the disk that fails.
+  // A server that the user started does not crash with the clients, and is not on the failing disk.
   if (!run.connect.empty() || run.engine.extra.contains("connect")) {
     throw Error(Error::kUsage,
                 "crashtest crashes the server that it starts, and one that runs already would not "
@@ -190,7 +190,7 @@ void AddCrashtestCommand(CLI::App& app, std::function<int()>* command) {
                                            "(--durability sync unless given), writes "
                                            "checkpoints, closes, creates a database or recovers, "
                                            "and compare every row with what it acknowledged");
-  // The default of this command; --durability lazy tests the weaker promise.
+  // kSync is this command's default; --durability lazy tests the weaker promise.
   crash->run.engine.durability = Durability::kSync;
   AddEngineOptions(*crashtest, crash->run);
   DescribeOptionsOfRun(crashtest);

@@ -13,12 +13,12 @@ set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/../setup/setup.sh"
 
 faults='*Fault*:*LogReopening*:*FailingDisk*:*FailingResize*:*FractalIdle*:*JournalSlot*:*RecoveryLeftover*:*Backup*:*CompactTest*'
-label=testbed-faults  # of the file system in memory
+label=testbed-faults  # label of the file system in memory
 device=  # of zram
 place=
-pids=()  # of the processes that run tests
+pids=()  # processes that run tests
 
-# Gives back the zram devices of sweeps that were killed; one that is in use refuses.
+# Resets the zram devices that killed sweeps left. zramctl refuses one that is in use.
 reset_leftovers() {
   local left
   for left in /dev/zram*; do
@@ -52,7 +52,7 @@ give_back() {
   wait
   mountpoint -q "$place/disk" && umount -- "$place/disk"
   [[ -z $device ]] || zramctl --reset "$device"
-  # The loop device above it may take a moment to go.
+  # A loop device over the file may take a moment to be freed, so the unmount is lazy.
   mountpoint -q "$place/memory" && umount --lazy -- "$place/memory"
   rm -rf --one-file-system -- "$place"
 }

@@ -21,12 +21,13 @@ work=${TESTBED_PLANTED_DIR:-$build_dir/planted}
 tree=$work/tree
 run=$work/run
 
-# Copies the tree as it is, with changes that are not committed. The copies have the time of now (tar -m): an
-# object of a planted bug, which a killed call left, would else count as newer than its clean source.
+# Copies the tree as it is, with changes that are not committed. The copies get the current time (tar -m):
+# otherwise an object file that a killed call compiled with a planted bug would count as newer than its clean
+# source.
 copy_tree() {
   find "$tree" -mindepth 1 -maxdepth 1 ! -name build ! -name "$own_mark" -exec rm -rf -- {} +
   tar -C "$source_dir" --exclude=./build --exclude=./.git -cf - . | tar -C "$tree" -xmf -
-  # A tree of its own, so that git looks at nothing above it.
+  # The copy gets a git repository of its own, so that git looks at nothing above it.
   git -C "$tree" init --quiet
 }
 

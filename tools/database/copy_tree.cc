@@ -48,7 +48,7 @@ void CopyRange(const Descriptor& from, const Descriptor& to, off_t begin, off_t 
     const ssize_t n = ::pread(from.get(), buffer.data(), wanted, begin);
     if (n <= 0) throw Error::Io("read", from.path(), n < 0 ? errno : EIO);
     for (const char *at = buffer.data(), *last = at + n; at < last;) {
-      // A disk that gets full takes a part first; the next call says why it takes no more.
+      // A disk that fills up first takes a part of the write; the next call returns the error.
       const ssize_t written = ::pwrite(to.get(), at, static_cast<size_t>(last - at), begin);
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) throw Error::Io("write", to.path(), written < 0 ? errno : ENOSPC);
@@ -120,7 +120,7 @@ void CopyDatabase(const std::string& from, const std::string& to) {
   }
   MakeDirectories(to);
   const DirLock lock(to, "--databases");
-  // A run that the user started on it would change it while it is read.
+  // The lock keeps out runs that would change the source while it is copied.
   const DirLock source(from, "--databases");
   if (!HoldsNoDatabaseYet(to)) {
     throw Error(Error::kUsage, to + " is not empty and not a database of testbed, which leaves "

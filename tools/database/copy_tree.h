@@ -22,17 +22,17 @@ namespace testbed {
 // files in `to` stay. A copy that a signal stops (StopRequested) is not whole. Throws Error::kIo.
 void CopyTree(const std::string& from, const std::string& to);
 
-// Makes the regular files and directories below `dir` durable, and the name of `dir`. What a signal
-// stops (StopRequested) is not. Throws Error::kIo.
+// Makes the regular files and directories below `dir` durable, and the name of `dir`. A call that a
+// signal stops (StopRequested) promises nothing. Throws Error::kIo.
 void SyncTree(const std::string& dir);
 
 // Copies one file. A file `to` is replaced. Throws Error::kIo.
 void CopyWithHoles(const std::string& from, const std::string& to);
 
 // Copies a database that testbed made to `to`, in place of one that an interrupted experiment has
-// left there. The copy's record says that it is loaded when all of its files are there, durably.
-// Throws Error: kUsage when `to` holds files that are not testbed's, or one of the two is in use;
-// kIo.
+// left there. The copy's record says that it is loaded only after all files of the copy are
+// durable. Throws Error: kUsage when `to` holds files that are not testbed's, or one of the two is
+// in use; kIo.
 void CopyDatabase(const std::string& from, const std::string& to);
 
 }  // namespace testbed

@@ -70,8 +70,8 @@ nlohmann::json IdentityOfFile(const std::string& what, const std::string& path) 
   return {{"size", size}, {"hash", fmt::format("{:016x}", XXH3_64bits_digest(state.get()))}};
 }
 
-// Returns the size and hash of the text of the keys of --keys, which is that of a file or a set as
-// the command has it; null when `keys` is empty.
+// Returns the size and hash of the text of the keys of --keys, a file or a set; null when `keys` is
+// empty.
 nlohmann::json IdentityOfKeys(const std::string& keys) {
   if (keys.empty()) return nullptr;
   const std::shared_ptr<const std::string> text = ReadKeys(keys);
@@ -151,7 +151,7 @@ DatabaseDir::DatabaseDir(const RunOptions& options) : options_(options), path_(o
 // Throws Error (kUsage) unless a database may be made in path_.
 void DatabaseDir::CheckNew() const {
   if (!fs::is_directory(path_) || HoldsNoDatabaseYet(path_))
-    return;  // CheckWritable refuses a file
+    return;  // CheckWritable refuses a path that is a file
   if (!ReadRecord(path_)) {
     throw Error(Error::kUsage,
                 fmt::format("--dir {} is not empty and not a database of testbed, which leaves {} "
@@ -169,7 +169,7 @@ void DatabaseDir::CheckNew() const {
 nlohmann::json DatabaseIdentity(const RunOptions& options, const std::vector<std::string>& loads) {
   const DatasetOptions& data = options.data;
   nlohmann::json settings = nlohmann::json::object();
-  std::string trace;  // whose rows are loaded; its contents count, not its name
+  std::string trace;  // file of a trace whose rows are loaded; its contents count, not its name
   for (const std::string& load : loads) {
     for (const auto& [name, meaning] : FindWorkload(load).extra_options) {
       const auto given = options.workload.extra.find(name);
@@ -214,7 +214,7 @@ void CheckWorkloadFits(const nlohmann::json& record, const std::string& workload
 
 nlohmann::json DatabaseDir::Record() const {
   std::string loader = FindWorkload(options_.workloads[0]).loader;
-  if (loader.empty()) {  // the workload runs on what any loader made
+  if (loader.empty()) {  // the workload runs on a database of any loader
     const std::optional<nlohmann::json> found = ReadRecord(path_);
     loader = found ? found->value("workload", std::string()) : "";
     if (loader.empty()) loader = "insert";
@@ -270,7 +270,8 @@ void DatabaseDir::CheckReuse() {
                     "load it anew with --fresh",
                     path_, name, JsonText(theirs), JsonText(value), option, JsonText(theirs)));
   }
-  // Where no database is at all, such as on a file system that is not mounted, the engine says so.
+  // RecordedTableFiles are checked only where the engine recognises a database. Where there is none
+  // at all, such as on a file system that is not mounted, the engine reports that itself.
   std::vector<std::string> files;
   if (FindEngine(options_.engine_name).recognises(engine_path())) files = RecordedTableFiles(found);
   for (const std::string& file : files) {
@@ -286,7 +287,7 @@ void DatabaseDir::CheckReuse() {
 // Makes the directory unless it exists, and locks it for this process.
 void DatabaseDir::Take() {
   std::error_code none_yet;
-  // The directory may have been given by a symbolic link to it.
+  // The path may be a symbolic link to the directory, so the lock is compared with the real path.
   const fs::path real = fs::canonical(path_, none_yet);
   if (!none_yet && lock_.Leads(real)) return;
   MakeDirectories(path_);

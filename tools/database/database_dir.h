@@ -66,10 +66,10 @@ class DatabaseDir {
   std::optional<uint64_t> writing_phases() const;
   // Returns the workload that loads the database, or loaded it, according to its record.
   std::string loader() const { return record_.value("workload", std::string()); }
-  // Returns whether the mean size of the database's rows may be another than that of the data set's
-  // (Workload::changes_row_sizes), according to its record.
+  // Returns whether the mean size of the database's rows may differ from that of the data set's
+  // rows (Workload::changes_row_sizes), according to the record.
   bool other_sizes() const;
-  // Writes it to the record, durably. Throws Error (kIo).
+  // Writes to the record, durably, what other_sizes returns from then on. Throws Error (kIo).
   void RecordOtherSizes(bool other);
   // Writes the rows and the number of the last writing phase to the record, durably; null where
   // they are not known.

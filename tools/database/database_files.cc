@@ -30,7 +30,8 @@ using nlohmann::json;
 
 constexpr char kKept[] = "kept";
 
-// The longest record. It has the rows that are there as ranges, and erases at random make many.
+// The size of the longest record in bytes. A record lists the rows that exist as ranges, and random
+// erases make many ranges.
 constexpr size_t kMostRecord = 16 << 20;
 
 // Returns the text of a regular file that is no longer than a record; nothing when `path` is no
@@ -66,10 +67,10 @@ bool IsRecord(const json& document) {
 
 // Returns whether the text is a record, or the beginning of one that a crash has cut off.
 bool IsBegunRecord(const std::string& text) {
-  const std::string written = text.substr(0, text.find('\0'));  // a file grows before it is filled
+  const std::string written = text.substr(0, text.find('\0'));  // a crash may leave zeros behind it
   if (const json whole = ParseJson(written); !whole.is_discarded()) return IsRecord(whole);
-  // The names in a record are sorted, so it begins with one of these: the first with the settings
-  // of a load, the second without.
+  // JsonText sorts the names in a record, so the text begins with one of these: the first in a
+  // record with the settings of a load, the second in one without.
   for (const std::string begin : {"{\n  \"compressibility\": ", "{\n  \"loaded\": "}) {
     if (written.starts_with(begin) || begin.starts_with(written)) return true;
   }
@@ -115,7 +116,7 @@ class Ours {
 // root started), who could put a link in its place at any time.
 class Remover {
  public:
-  // Both throw filesystem_error.
+  // The constructor and Remove throw filesystem_error.
   explicit Remover(const fs::path& top)
       : top_(top), fd_(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (fd_ < 0) Fail(top, errno);
@@ -257,7 +258,8 @@ bool HasOtherSizes(const json& record) {
 
 void WriteRecord(const std::string& dir, const json& record) {
   std::string text = JsonText(record, 2) + "\n";
-  // A record that nobody reads would cost the database. Without its rows they are counted.
+  // SmallText reads no longer record, and without its record the database would be lost. The list
+  // of rows is left out; a later run counts the rows.
   if (text.size() > kMostRecord && record.contains("population")) {
     json shorter = record;
     shorter["population"] = nullptr;
@@ -374,7 +376,8 @@ std::vector<std::string> TemporaryDatabase::CleanLeftovers(const std::string& pa
     if (record && record->contains(kKept)) continue;
     try {
       if (!record) {
-        // Either the run was killed before it wrote the record, or no run made this directory.
+        // A directory without a record is removed only when a run was killed before it wrote the
+        // record; otherwise no run made the directory.
         if (!HoldsNoDatabaseYet(held)) continue;
         RemoveUnfinishedRecords(held);
       }

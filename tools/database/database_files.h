@@ -20,8 +20,9 @@ namespace testbed {
 
 inline constexpr char kRecordFile[] = "testbed.json", kEngineFiles[] = "db";
 inline constexpr char kDatabaseSchema[] = "testbed-database/1";
-inline constexpr char kTableFiles[] = "table_files";  // in the record
-// In the record, and in a run that begins on such a database (DatabaseDir::other_sizes).
+inline constexpr char kTableFiles[] = "table_files";  // member of a record: RecordedTableFiles
+// The member of a record, and of the results of a run on its database, for
+// DatabaseDir::other_sizes.
 inline constexpr char kOtherSizes[] = "other_sizes";
 
 // Throws Error (kUsage), in which `named` names the directory ("--dir d"), when `dir` or its record
@@ -37,7 +38,7 @@ std::optional<nlohmann::json> ReadRecord(const std::string& dir);
 std::vector<std::string> RecordedTableFiles(const nlohmann::json& record);
 
 // Returns whether the record, or the run of a results document, says that the mean size of the rows
-// may be another than that of the data set's.
+// may differ from that of the data set's rows.
 bool HasOtherSizes(const nlohmann::json& record);
 
 // Replaces the record of `dir` durably: after a power cut it is the old record or the new one. Does

@@ -22,7 +22,7 @@ std::optional<double> RowsBefore(const json& document, const json& run) {
   const json& phases = run.at("phases");
   const json& first = phases.at(0);
   if (first.at("kind") == "load" && first.contains("rows_inserted")) {
-    // A load that adds to existing rows reports the number of all rows.
+    // "table_rows" is the number of all rows, when the load adds rows to existing ones.
     return first.value("/details/table_rows"_json_pointer, Added(first)) - Added(first);
   }
   const std::string loader = LoaderOf(document);

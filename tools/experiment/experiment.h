@@ -46,8 +46,8 @@ using Where = std::map<std::string, std::vector<std::string>>;
 constexpr int kMaxRounds = 1000;
 
 struct ExperimentScale {
-  OptionMap options;                                       // override the experiment's
-  std::map<std::string, OptionMap> engine_options;         // by engine; override the engine's
+  OptionMap options;                                       // override the options of the experiment
+  std::map<std::string, OptionMap> engine_options;         // by engine; override the experiment's
   std::map<std::string, std::vector<std::string>> labels;  // by axis; other values are left out
   std::optional<int> rounds;                               // number of times that all cells run
 };

@@ -49,7 +49,7 @@ struct Selection {
 // Not thread-safe.
 class Statement {
  public:
-  // The cells of each argument that a selection stands for; the mean over a group is taken.
+  // The groups of a selection: each group is the cells of one argument, whose value is their mean.
   using Groups = std::vector<std::vector<size_t>>;
   // A figure that the expression needs: a metric of a cell.
   struct Figure {

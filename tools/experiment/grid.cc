@@ -11,7 +11,7 @@
 namespace testbed {
 namespace {
 
-// A ratio has no unit.
+// Returns the metric's name with its unit. A table of ratios has no units.
 std::string MetricTitle(const Experiment& e, const TableSpec& spec, const std::string& name) {
   const ExperimentMetric* metric = e.FindMetric(name);
   return metric->unit.empty() || !spec.relative_axis.empty()
@@ -76,8 +76,9 @@ std::optional<size_t> Sibling(const ResultSet& results, size_t cell, const std::
 }
 
 // Returns the cell that the figures of `cell` are set in relation to; nothing when it was not
-// measured. For kPrevious it has the value before among those of the axis that the table names,
-// measured or not: a step that was not measured must not become a part of the next one.
+// measured. For kPrevious the reference has the preceding value among the axis values that the
+// table names. The value may be one that was not measured: then there is no ratio, instead of one
+// that spans two steps.
 std::optional<size_t> ReferenceOf(const ResultSet& results, size_t cell, const TableSpec& spec) {
   const std::string& axis = spec.relative_axis;
   if (spec.relative_label != kPrevious) return Sibling(results, cell, axis, spec.relative_label);

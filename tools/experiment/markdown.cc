@@ -77,7 +77,7 @@ std::string Terms(const Verdict& verdict) {
 }
 
 // Returns the text without tags of HTML and control characters: the title and the claims of an
-// experiment are text, whoever wrote it. What is compared with < keeps that.
+// experiment are text, whoever wrote it. A < that compares two values stays.
 std::string WithoutTags(const std::string& text) {
   std::string without;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -78,7 +78,7 @@ class Parser {
 
   const std::string origin_;
   toml::table root_;
-  bool is_new_ = true;  // it is to be run, and is not that of kept results
+  bool is_new_ = true;  // the text is to be run; false: it is the text of kept results
   Experiment e_;
   std::map<std::string, toml::source_index> lines_;  // lines of tables, findings, scales and so on
 };
@@ -217,8 +217,7 @@ void Parser::ParseAxis(const toml::table& table) {
       if (!asked.empty() && asked.mapped() != "true") Refuse(node, "asked takes true");
       value.asked = !asked.empty();
     }
-    // Cells are known by their labels: of two with the same ones the second would count as
-    // finished.
+    // Labels identify a cell: the second of two cells with equal labels would count as finished.
     if (HasLabel(axis, value.label)) {
       Refuse(node, fmt::format("axis {} has two values with the label {}; give one another label",
                                axis.name, value.label));
@@ -389,7 +388,7 @@ void Parser::CheckTable(const TableSpec& table) const {
   } else if (!table.relative_axis.empty()) {
     CheckWhere({{table.relative_axis, {table.relative_label}}}, in);
   }
-  // Otherwise a figure would be the mean of cells among which its reference is.
+  // Without that axis, a figure would be the mean of cells that include its own reference.
   if (!table.relative_axis.empty() && table.relative_axis != table.columns &&
       std::find(table.rows.begin(), table.rows.end(), table.relative_axis) == table.rows.end()) {
     RefusePart(in, fmt::format("is relative to a value of the axis {}, which is neither in its "
@@ -533,7 +532,7 @@ void Parser::ParseMetrics() {
       } else {
         metric.expression = AsText(node);
       }
-      try {  // the first result would find the error
+      try {  // otherwise the first result would find the error
         (void)EvaluateFigures(metric.expression, {});
         if (!metric.grain.empty()) (void)EvaluateFigures(metric.grain, {});
       } catch (const Error& error) {

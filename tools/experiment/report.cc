@@ -53,8 +53,8 @@ nlohmann::json PartJson(const PartVerdict& part) {
 size_t OpenRuns(const ResultSet& results) {
   size_t open = 0;
   for (size_t i = 0; i < results.cells().size(); ++i) {
-    // Advice leaves out ways that have lost or that were not asked for, and names those that it
-    // lacks itself.
+    // Advice leaves out ways that have lost or that were not asked for. Its own text names the
+    // measurements that it lacks, so only the cells without any measurement count here.
     const bool advises = results.experiment().name == "advise";
     if (advises && (results.measured(i) || !results.asked(i))) continue;
     for (int round = 1; results.cells()[i].runs() && round <= results.rounds(); ++round) {
@@ -151,7 +151,7 @@ std::string ExperimentText(const ResultSet& results, const ReportStyle& style) {
   for (const std::string& mixed : results.MixedTexts()) head += "! " + mixed + "\n";
   const std::string foot = FindingsText(results) + "\n" + NotRunText(results);
   const std::string tables = TablesText(results, style);
-  // Its lines for the configuration of servers stay whole.
+  // The advice is not wrapped, because it has lines for the configuration files of servers.
   const std::string advice = Advises(results) ? AdviceText(results) : "";
   if (style.markdown) return SeveralLines(Fenced(head) + "\n" + tables + Fenced(foot + advice));
   return SeveralLines(Wrapped(head, style.most()) + tables + Wrapped(foot, style.most()) + advice);

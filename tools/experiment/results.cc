@@ -103,7 +103,8 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
     return;
   }
   CheckSameThreads(of_round, document);
-  // A cell that was run is not planned again: a machine without the engine's library shows it, too.
+  // A finished cell counts as one that can run, even when this machine lacks its engine's library:
+  // the tables show its result.
   cells_[cell].skipped.clear();
   cells_[cell].waits_for.clear();
   cells_[cell].lacks_library = false;
@@ -116,7 +117,8 @@ void ResultSet::Read(size_t cell, const Cell& of_round, const ResultsDir& dir) {
     NoteSurroundings(cell, load_);
   }
   NoteSurroundings(cell, document);
-  // Results of earlier versions have the host's own name alone, and so do those of one host.
+  // Results of earlier versions, and of an experiment on one host, have no host in "cell"; the
+  // document's own "host" counts then.
   hosts_[cell][static_cast<size_t>(of_round.round) - 1] =
       document.value("cell", json::object()).value("host", document.value("host", ""));
   for (const json& run : ListOf(document, "runs")) {
@@ -228,8 +230,8 @@ KeptExperiment ReadKept(const ResultsDir& dir, const PlanOptions& given, bool of
         if (known.emplace(cell.name, cell.round).second) kept.cells.push_back(std::move(cell));
       }
     } catch (const Error&) {
-      // It is no error when none of the scale's own cells can run, as long as cells of a later
-      // --only can.
+      // PlanCells throws when no cell of this choice can run. That is no error while a later choice
+      // (--only) has cells that can.
       if (&only == &choices.back()) throw;
     }
   }
@@ -348,7 +350,8 @@ const std::vector<double>& ResultSet::Values(size_t cell, const std::string& met
   return at->second;
 }
 
-// A run has hundreds of figures, of which thousands of cells would fill the memory.
+// Only some figures are kept: a run has hundreds, and those of thousands of cells would fill the
+// memory.
 bool ResultSet::Keeps(const std::string& figure) const {
   return figure.starts_with("options.") || figure.starts_with("held.") ||
          figure.starts_with("loaded.") || figure.starts_with("planned.") ||

@@ -77,11 +77,11 @@ class ResultSet {
   bool finished(size_t cell, int round) const {
     return !runs_[cell][static_cast<size_t>(round) - 1].empty();
   }
-  bool finished(size_t cell) const;  // in every round
-  bool measured(size_t cell) const;  // in at least one round
+  bool finished(size_t cell) const;  // whether it is finished in every round
+  bool measured(size_t cell) const;  // whether it is finished in one round or more
   // Returns whether the cell is not finished in the round because its last run failed.
   bool failed(size_t cell, int round) const { return failed_.contains({cell, round}); }
-  // Returns whether a call asked for the cell. Calls with --only ask for some alone.
+  // Returns whether a call asked for the cell. A call with --only asks for some cells alone.
   bool asked(size_t cell) const;
   size_t finished_runs() const;  // a run is a cell in a round
   size_t planned_runs() const;
@@ -93,7 +93,7 @@ class ResultSet {
   // Returns the metric's value in each finished round, the mean over its repeats; NaN where it is
   // not known.
   const std::vector<double>& Values(size_t cell, const std::string& metric) const;
-  double Mean(size_t cell, const std::string& metric) const;  // over the rounds
+  double Mean(size_t cell, const std::string& metric) const;  // mean over the rounds
   // Returns the metric's grain, the largest of all finished runs; 0 when it has none, NaN when it
   // is not known.
   double Grain(size_t cell, const std::string& metric) const;

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr char kSchema[] = "testbed-experiment/2", kHeader[] = "experiment.json";
 constexpr char kBegin[] = "{\n \"";  // every file that WriteJson writes begins with it
 
-// Returns whether something has the name. What cannot be examined counts: the reader is refused it.
+// Returns whether the file exists; true, too, if that cannot be told, so that its reader fails.
 bool MayBeThere(const std::string& path) {
   std::error_code error;
   return fs::exists(path, error) || error;
@@ -57,7 +57,7 @@ std::string SchemaOf(const json& document) {
   return has && document["schema"].is_string() ? document["schema"].get<std::string>() : "";
 }
 
-// Throws json::exception or Error when a field of experiment.json is absent or cannot be.
+// Throws json::exception or Error when a field of experiment.json is absent or invalid.
 void CheckHeader(const json& header) {
   for (const char* part : {"text", "name", "scale"}) (void)header.at(part).get<std::string>();
   (void)header.value("file", std::string());
@@ -102,14 +102,14 @@ std::string CellFileName(const std::string& cell, int round) {
 
 constexpr char kCellFile[] = R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.json)";
 
-// Returns what a document tells of the cell that it is of.
+// Returns the member "cell" of the cell's results document.
 json OfCell(const Cell& cell) {
   return {{"name", cell.name},   {"labels", cell.labels}, {"round", cell.round},
           {"block", cell.block}, {"load", cell.load_key}, {"host", NodeName()}};
 }
 
-// Returns whether a file of this name, in the folder, can be one that an experiment wrote. Loads of
-// earlier versions had no round.
+// Returns whether an experiment can have written a file of this name in the folder. In earlier
+// versions the name of a load's file had no round.
 bool IsNameOfOurs(const std::string& folder, const std::string& name) {
   static const auto* const kNames = new std::map<std::string, std::regex>{
       {"cells", std::regex(kCellFile)},
@@ -154,8 +154,8 @@ bool IsDocumentOfOurs(const std::string& folder, const std::string& name, const 
   }
 }
 
-// Returns whether the regular file, of such a name, holds a document that an experiment wrote. One
-// that cannot be read is not known to.
+// Returns whether the regular file of this name holds a document that an experiment wrote; false
+// when the file cannot be read.
 bool HoldsDocumentOfOurs(const std::string& folder, const fs::path& file) {
   try {
     return IsDocumentOfOurs(folder, file.filename(), ReadJson(file));
@@ -243,7 +243,7 @@ void CheckUnclaimed(const std::string& dir) {
 
 // Throws Error (kUsage) when the directory holds something, but no experiment.
 void CheckTakesResults(const std::string& path, bool beside_others) {
-  // In this order, as another process may make the experiment meanwhile.
+  // experiment.json is looked for last, because another process may make it meanwhile.
   const bool is_new = !fs::exists(path) || (fs::is_directory(path) && HoldsNoExperimentYet(path));
   if (beside_others || is_new || MayBeThere(path + "/experiment.json")) return;
   throw Error(Error::kUsage, fmt::format("--out {} is not empty and holds no experiment; choose "
@@ -275,7 +275,7 @@ void ResultsDir::CreateShared(const Experiment& e, const PlanOptions& options, b
   CheckTakesResults(path_, beside_others);
   MakeOutputDirectory("--out", path_);
   LockShared();
-  // Those that share the directory make or change experiment.json one after the other.
+  // Processes that share the directory take turns to make or change experiment.json.
   const DirShare in_turn = DirShare::InTurn(path_ + "/cells");
   Open(e, options);
 }
@@ -292,8 +292,8 @@ void ResultsDir::LockShared() {
   for (const char* part : {"/cells", "/claims"}) MakeDirectories(path_ + part);
 }
 
-// Returns whether the texts are of one experiment: they may differ in their rounds, which the
-// header has besides, and of which there may be more later.
+// Returns whether the texts are of one experiment. Their numbers of rounds may differ: rounds may
+// be added later, and the header has their number.
 bool AreOneExperiment(const json& text, const json& other) {
   static const std::regex* const kRounds = new std::regex("(^|\n)rounds = [0-9]+(?=\n|$)");
   if (text == other || !text.is_string() || !other.is_string()) return text == other;
@@ -404,7 +404,7 @@ std::string LoadKeyOf(const Cell& cell, const json& document) {
   const json of_cell = document.value("cell", json::object());
   if (!of_cell.contains("load")) return cell.load_key;
   const std::string key = of_cell.at("load");
-  // The key becomes part of a path, whatever somebody has written there.
+  // The key becomes part of a path, which a document from elsewhere must not lead out of loads/.
   return IsNameOfOurs("loads", key + ".json") ? key : "";
 }
 
@@ -424,17 +424,17 @@ bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);
   const bool counts = !shared_ || LinkCell(cell, document);
   if (!shared_) WriteJson(CellFile(cell), document);
-  // The failure goes last: if a process is killed here, the failure beside the cell is not read.
+  // The failure is removed last, because readers ignore a failure beside a finished cell.
   if (HasFailure(cell)) RemoveFile(FailureFile(cell));
   return counts;
 }
 
-// A link never replaces: should a host have lost its claim without knowing it, the first counts. So
-// each process has a file of its own to link.
+// Links a file of this process to the cell's name. link(2) never replaces a file: when a host has
+// lost its claim without knowing it, the first result counts.
 bool ResultsDir::LinkCell(const Cell& cell, const json& document) const {
   const std::string whole = fmt::format("{}.{:016x}.json", ClaimFile(CellKey(cell)), RandomId());
   WriteJson(whole, document);
-  const bool counts = LinkFile(whole, CellFile(cell));  // a result that gets no name stays
+  const bool counts = LinkFile(whole, CellFile(cell));  // false: the cell's file was there
   ::unlink(whole.c_str());
   SyncParent(CellFile(cell));
   return counts;

@@ -153,7 +153,7 @@ RunOptions ExperimentRun::OptionsOf(const OptionMap& map, const std::string& dir
   run.rehearsals_dir = results_.path() + "/rehearsals";
   run.quiet = options_.quiet;
   if (options_.line_seconds > 0) run.live.report_interval = options_.line_seconds;
-  // The rounds are the loads; what repeats within a round is a run.
+  // A round of an experiment is a load, so --repeat within a round repeats runs on that load.
   run.repeat_runs *= run.repeat;
   run.repeat = 1;
   return run;
@@ -229,7 +229,7 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   }
   json document;
   const bool shares = !cell.load_key.empty();
-  // The load is read before the run, as reading it may be refused.
+  // The load's document is read before the run, so that a file that cannot be read costs no run.
   const json loaded = shares ? results_.ReadLoad(cell.load_key) : json();
   OptionMap options = cell.options;
   const auto command = [&] {
@@ -237,7 +237,8 @@ bool ExperimentRun::One(const Cell& cell, const std::string& dir) {
   };
   if (!Run(cell, run, command(), cell.name, &document)) return false;
   if (cell.copies_load && document.contains("cache_rehearsal")) {
-    // A user who repeats the run by its command has no second copy of the load for rehearsals.
+    // The stored command names the share that the rehearsals found: a user who repeats the run has
+    // no second copy of the load to rehearse on.
     options["cache-pct"] = fmt::format("{}", document["options"].value("cache_pct", 0.0));
     document["command"] = command();
   }

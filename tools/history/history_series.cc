@@ -19,7 +19,8 @@ namespace {
 
 using nlohmann::json;
 
-// Returns whether the same was asked for, whatever the machine and the seed are.
+// Returns whether both documents were asked for the same data and settings, whatever the machine
+// and the seed are.
 bool SameAsked(const json& first, const json& second, const CompareTerms& terms) {
   return DataAskedFor(first) == DataAskedFor(second) &&
          std::all_of(terms.settings.begin(), terms.settings.end(),
@@ -60,7 +61,7 @@ class SeriesMaker {
   // Results with the same settings and the same machine.
   struct Group {
     const json* first;  // its first document
-    size_t asked;       // the first group that was asked for with the same settings
+    size_t asked;       // index of the first group with these settings, on any machine
   };
   // The work and the settings that a series measures, for SetGoesOn.
   struct Subject {
@@ -83,7 +84,8 @@ class SeriesMaker {
     const auto [at, added] = index_.emplace(std::tuple(group, cell, metric), series_.size());
     if (added) {
       const Group& of = groups_[group];
-      // Results may come from anybody, and a title is a line of tables, plots and comments.
+      // A title becomes a line in tables, plots and comments, and a document from elsewhere may
+      // have line breaks in its names.
       const auto engine = of.first->at("options").at("engine").get<std::string>();
       std::string title = OneLine(engine + " " + cell);
       subjects_.push_back(

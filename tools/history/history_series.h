@@ -15,7 +15,7 @@ namespace testbed {
 struct HistoryPoint {
   size_t result = 0;  // number of the result in the history, from 0
   std::string commit, started;
-  Estimate value;  // over the loads of the result
+  Estimate value;  // mean over the loads of the result
 };
 
 // A metric of a cell, over the results that have the same settings (asked for and in force), the

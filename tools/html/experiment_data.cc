@@ -244,7 +244,7 @@ json ExperimentJson(const std::string& path, PageData* data) {
     if (results.measured(i)) {
       j["cells"].push_back(CellJson(results, i, dir, data));
     } else {
-      j["cells"].push_back(nullptr);  // figures name cells by their index
+      j["cells"].push_back(nullptr);  // keeps the indexes by which figures name cells
     }
   }
   return j;

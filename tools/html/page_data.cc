@@ -125,7 +125,7 @@ json LatencyCurve(const json& buckets, double max_us) {
   return curve;
 }
 
-// Returns such points for a document that has percentiles alone.
+// Returns the points of LatencyCurve from a document that has percentiles, but no histogram.
 json PercentilesCurve(const json& us, double count) {
   json curve = json::array();
   for (const auto& [name, share] :

@@ -41,7 +41,7 @@ std::string Converter() {
               "librsvg2-bin); --svg needs nothing");
 }
 
-// The plots of many results take minutes.
+// Throws Stopped when the user has asked to stop: the plots of many results take minutes.
 void StopDrawing() {
   if (StopRequested()) throw Stopped("before all plots were drawn", "the report");
 }
@@ -107,7 +107,7 @@ std::vector<PlotFile> RenderPlots(const nlohmann::json& data, int width) {
 }
 
 std::string EvaluateOnPage(const nlohmann::json& data, const std::string& expression) {
-  constexpr bool kDraws = false;  // it takes a second to read the library
+  constexpr bool kDraws = false;  // reading the plotting library takes a second
   return PlotEngine(data, kDraws).Execute("expression", expression);
 }
 
@@ -124,7 +124,7 @@ std::string PngMaker::Png(const std::string& svg) const {
   RemovePlot(dir_.path());
   File::Open(from, {.kind = FileKind::kTemp, .create = FileOptions::kMustCreate})
       ->Write(0, svg.data(), svg.size());
-  // Twice the size of the SVG, for print and for screens of high density.
+  // The PNG has twice the SVG's size, for print and for screens of high density.
   RunProgram({program_, "--zoom", "2", "--output", to, from});
   const auto file = File::Open(to, {.kind = FileKind::kTemp, .read_only = true});
   std::string png(file->Size(), '\0');

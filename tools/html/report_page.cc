@@ -38,7 +38,8 @@ std::vector<std::string> SomeJsonFiles(const std::string& directory) {
   return files;
 }
 
-// A page of a part of the results would look like one of all of them.
+// Throws Stopped when the user has asked to stop, because a page of some of the results would look
+// like one of all.
 void ThrowIfStopped() {
   if (StopRequested()) throw Stopped("before all results were read", "the report");
 }

@@ -117,7 +117,8 @@ int OpenProbe(const std::string& path, int flags) {
   const std::string name = fmt::format("{}/.testbed-doctor-{}", path, getpid());
   const int named = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | flags, 0600);
   const int code = errno;
-  // A file system may make the file and then refuse the flags.
+  // open(2) may create the file and then refuse the flags (EINVAL), so the name is removed then,
+  // too.
   if (named >= 0 || code == EINVAL) unlink(name.c_str());
   errno = code;
   return named;

@@ -21,8 +21,8 @@ void LiveState::Add(const SecondReport& second, double now) {
   added.rate = second.length < kShortest ? NAN : second.rate();
   added.p99_us = second.operations > 0 ? second.p99_us : NAN;
   added.max_us = second.operations > 0 ? second.max_us : NAN;
-  // A second that is too long counts as a stall. Joined seconds are not one: only this process was
-  // behind, and not the run.
+  // A second that lasted too long counts as a stall. A report of several joined seconds does not:
+  // this process was late to read it, but the run went on.
   if (second.joined) added.from = added.to - std::min(second.length, 1.0);
   seconds_.push_back(added);
   if (seconds_.size() > kMostSeconds) seconds_.pop_front();

@@ -20,7 +20,7 @@
 #include "device/error.h"
 #include "device/os/signal_guard.h"
 
-// ncurses defines macros with these names all the same.
+// ncurses defines these two macros in spite of NCURSES_NOMACROS.
 #undef lines
 #undef columns
 
@@ -85,7 +85,8 @@ Screen::Screen() : terminal_(std::make_unique<Terminal>()) {
   Terminal& t = *terminal_;
   ::setlocale(LC_CTYPE, "");
   t.ascii = std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0;
-  // The C streams of the program have no descriptors of their own (standard_streams.h).
+  // ncurses gets streams of its own, because the program's C streams have no descriptors
+  // (standard_streams.h).
   t.back.fd = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
   t.out = ::fdopen(t.back.fd, "w");
   t.in = ::fopen("/dev/null", "re");

@@ -50,7 +50,7 @@ double MedianRate(const std::vector<PhaseSecond>& seconds) {
 }
 
 bool IsStalled(const PhaseSecond& second, double median) {
-  // An operation may end in the rest of a phase, too, which has no rate.
+  // A slow operation makes even a rest of a phase a stall, though a rest has no rate.
   if (second.max_us >= kSlowUs) return true;
   if (std::isnan(second.rate)) return false;
   return (median > 0 && second.rate < median / 10) || second.to - second.from >= kLongSeconds;
@@ -65,7 +65,7 @@ std::vector<Stall> StallsOf(const std::vector<PhaseSecond>& seconds) {
     if (!stalls.empty() && second.from - stalls.back().to < kShortestForRate) {
       Stall& stall = stalls.back();
       stall.to = second.to;
-      stall.rate = std::fmin(stall.rate, second.rate);  // the other one when one is not known
+      stall.rate = std::fmin(stall.rate, second.rate);  // fmin ignores a NaN
       stall.max_us = std::max(stall.max_us, worst);
     } else {
       stalls.push_back({second.from, second.to, second.rate, worst});

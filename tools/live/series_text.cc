@@ -42,7 +42,7 @@ Curves CurvesOf(const std::vector<PhaseSecond>& seconds, const std::vector<Stall
   Curves curves;
   const double length = seconds.back().to;
   curves.step = std::max(1.0, std::ceil(length / kMostColumns));
-  // A rest that is too short for a rate gets no column of its own; all else is in one.
+  // The rest at the end of a phase gets no column of its own when it is too short for a rate.
   const double whole = (length - kShortestForRate) / curves.step;
   const int columns = std::max(1, static_cast<int>(std::ceil(whole)));
   for (int column = 0; column < columns; ++column) {

@@ -67,7 +67,7 @@ BackupPlace::~BackupPlace() {
   try {
     Remove();
   } catch (const std::exception&) {
-    // The command tells why it has failed.
+    // A destructor must not throw, and the command reports its own error.
   }
   for (const std::string& dir : missing_) {
     if (::rmdir(dir.c_str()) != 0) return;
@@ -95,7 +95,7 @@ void BackupPlace::Begin() {
   if (record == nullptr && PathOf(closed_.databases().front()) == to_) return;
   MakeDirectories(to_);
   lock_ = DirLock(to_, "--to");
-  CheckEmpty();  // somebody else may have made a file there meanwhile
+  CheckEmpty();  // another process may have made a file before the lock was taken
   if (record == nullptr) return;
   json begun = *record;
   begun["loaded"] = false;
@@ -112,14 +112,14 @@ void BackupPlace::Finish() {
   finished_ = true;
 }
 
-// Only what lies in a directory that this object has locked is removed. The engine has removed what
-// it made itself where it has failed.
+// Removes only what lies in a directory that this object has locked. After a failed backup into an
+// unlocked directory, the engine has removed its own files itself.
 void BackupPlace::Remove() const {
   if (lock_.fd() < 0) return;
   for (const InspectedDir::Database& database : closed_.databases()) {
     const std::string path = PathOf(database);
     RemoveEngineFiles(path, database.engine->name);
-    const fs::path above = fs::path(path).parent_path();  // db/ of several databases
+    const fs::path above = fs::path(path).parent_path();  // db/, when there are several databases
     if (above != to_) ::rmdir(above.c_str());
   }
   if (closed_.whole_record() != nullptr) RemoveDatabase(to_, to_);

@@ -82,7 +82,8 @@ ClosedDatabase::ClosedDatabase(const DatabaseArguments& arguments, const std::st
   if (run.empty()) return;
   const std::string files = run + "/" + kEngineFiles;
   is_whole_ = base_ == run || base_ == files;
-  // Only these two and the directories directly in the second are the run's.
+  // The run's record belongs to the run's directory, its db/, and the directories directly in db/
+  // alone.
   if (is_whole_ || fs::path(base_).parent_path() == files) record_ = ReadRecord(run);
   is_whole_ = is_whole_ && record_.has_value();
   if (is_whole_) base_ = run;

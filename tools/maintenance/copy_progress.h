@@ -42,7 +42,7 @@ class CopyProgress {
 
   const uint64_t total_;
   const std::function<uint64_t()> read_bytes_;
-  ProgressLine line_;  // the thread's, while there is one
+  ProgressLine line_;  // only the thread uses it, while there is one
   Mutex mutex_;
   CondVar wake_;
   bool ended_ GUARDED_BY(mutex_) = false;

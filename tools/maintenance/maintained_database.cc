@@ -114,7 +114,7 @@ nlohmann::json MaintainedJson(const MaintainedDatabase& database) {
                           {"bytes_after", AllBytes(database.after)},
                           {"files", FilesJson(database)}};
   if (!database.copy.empty()) entry["copy"] = database.copy;
-  // The IO is not known of an engine that calls the operating system itself.
+  // The IO of an engine that bypasses testbed's file layer is not known.
   if (database.engine->capabilities.file_layer) {
     entry["file_by_kind"] = CountsJson(database.counts);
   }

@@ -37,8 +37,8 @@ std::atomic<double>& LastLine() {
   return *last;
 }
 
-// Returns how many characters the rewritten line may have. A longer one would go on in the next
-// line of the terminal, of which alone the begin would be found again.
+// Returns how many characters the rewritten line may have. A longer line would wrap, and the next
+// rewriting would begin in its last row.
 size_t LineRoom() {
   winsize size{};
   const bool told = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;

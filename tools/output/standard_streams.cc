@@ -22,8 +22,8 @@ struct Target {
 };
 Target out_target{STDOUT_FILENO}, err_target{STDERR_FILENO};
 
-// Writes all of it, or drops what cannot be written. Always claims success, so that no caller fails
-// over what it prints.
+// Writes the bytes, and drops those that cannot be written. Always returns n, so that no caller
+// fails over what it prints.
 ssize_t WriteOrDrop(void* cookie, const char* bytes, size_t n) {
   auto* target = static_cast<Target*>(cookie);
   for (size_t done = 0; done < n && target->error == 0;) {
@@ -64,7 +64,7 @@ StandardStreams::StandardStreams() {
   if (err != nullptr) stderr = err;
 }
 
-// The reader of a closed pipe has what it wanted.
+// EPIPE is no loss: the reader closed the pipe when it had what it wanted.
 bool StandardOutputLost() { return out_target.error != 0 && out_target.error != EPIPE; }
 
 int StandardStreams::Close(int code) {
@@ -82,9 +82,9 @@ int JudgedOrFailed(const std::function<int()>& command) {
     std::fflush(stdout);
     return code != 1 && StandardOutputLost() ? 2 : code;
   } catch (const std::filesystem::filesystem_error&) {
-    throw;  // which ends the program with 2
+    throw;  // main ends the program with code 2
   } catch (const Stopped&) {
-    throw;  // which ends the program with 130
+    throw;  // main ends the program with code 130
   } catch (const std::exception& e) {
     const auto* error = dynamic_cast<const Error*>(&e);
     if (error != nullptr && (error->kind() == Error::kUsage || error->kind() == Error::kIo)) throw;

@@ -30,7 +30,7 @@ int GivenDescriptor(const std::string& path) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self", unknown);
   if (unknown || !path.starts_with("/proc/" + self.string() + "/")) return kNoDescriptor;
   const int fd = std::atoi(std::filesystem::path(path).filename().c_str());
-  // A descriptor that would not have outlived the start of this program is the program's own.
+  // FD_CLOEXEC tells a descriptor that this program opened: no inherited descriptor has the flag.
   const int flags = ::fcntl(fd, F_GETFD);
   return flags >= 0 && (flags & FD_CLOEXEC) == 0 ? fd : kNoDescriptor;
 }

@@ -74,7 +74,7 @@ std::string Count(uint64_t n);  // 1234567 -> "1,234,567"
 // Returns the number with its noun: Counted(1, "row") -> "1 row", Counted(1234, "row") -> "1,234
 // rows". Only a plural that does not end in "s" alone is given.
 std::string Counted(uint64_t n, const std::string& noun, const std::string& plural = "");
-// Does the same for a number that is text already, such as one of Whole or of a document.
+// Returns a number that is text already, such as from Whole, with its noun.
 std::string WithNoun(const std::string& number, const std::string& noun,
                      const std::string& plural = "");
 // 0.1234 -> "12.3 %". What is not 0 is never "0.0 %", and what is less than 1 never "100.0 %": they

@@ -135,7 +135,7 @@ void RateStep::Add(const PhaseResult& part, const RateLimit& limit) {
 double RateStep::slower_share() const {
   const uint64_t all = count() + undone;
   if (all == 0) return 0;
-  // Those in `latency` stand for those that are in none.
+  // The operations with a latency stand for those without one.
   const double each = latency.count() == 0
                           ? 1
                           : static_cast<double>(count()) / static_cast<double>(latency.count());

@@ -34,8 +34,8 @@ struct RateStep {
   double seconds = 0;
   uint64_t all_operations = 0;  // operations of the clients, who share the rate
   HistogramCounts latency;      // latency of limited operations, from the intended start if any
-  uint64_t slower = 0;          // those in `latency` that were not faster than the limit
-  uint64_t untold = 0;          // limited operations that are in no latency (PhaseResult::Op::told)
+  uint64_t slower = 0;          // operations in `latency` that were not faster than the limit
+  uint64_t untold = 0;          // limited operations without a latency (PhaseResult::Op::told)
   // Limited operations that were due when a part ended, had not begun, and had waited for the limit
   // already. The kind of an operation that has not begun is not known, so the share of the limited
   // kind is taken from the others.
@@ -60,9 +60,9 @@ struct RateStep {
 
 struct FoundRate {
   enum class Outcome : uint8_t {
-    kFound,         // `rate` meets the limit, a rate at most 5 % above it misses
-    kLowestMisses,  // even the lowest rate that was tried misses; `rate` is that one
-    kHighestMeets,  // the closed loop's rate meets it; `rate` is that one
+    kFound,         // `rate` meets the limit; a rate at most 5 % above it misses the limit
+    kLowestMisses,  // even the lowest rate that was tried misses; `rate` is that rate
+    kHighestMeets,  // the closed loop's rate meets the limit; `rate` is that rate
     kEnded,         // the workload or the user ended the search; `rate` is 0
   };
   std::string workload;

@@ -43,7 +43,7 @@ struct KnownRelease {
   std::string engine, release, from;
 };
 
-// Splits ENGINE@RELEASE at its first @. One behind a colon belongs to the engine's form:
+// Splits ENGINE@RELEASE at its first @. An @ behind a colon belongs to the engine's form:
 // mysql:mariadb@10.1.23.
 NamedEngine SplitRelease(const std::string& name);
 

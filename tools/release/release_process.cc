@@ -319,7 +319,7 @@ void ExecuteSentRun(const std::vector<std::string>& words) {
                                            "another release by it; give --engine NAME@RELEASE",
                                            kExecuteRun));
   }
-  // The kernel has named the process by the last part of kThisProgram.
+  // Gives the process its name back: after the execve(2) of kThisProgram the kernel calls it "exe".
   ::prctl(PR_SET_NAME, "testbed");
   const int in = std::atoi(words[1].c_str()), out = std::atoi(words[2].c_str());
   ParentLines parent(in);

@@ -27,7 +27,7 @@ namespace {
 using nlohmann::json;
 
 // Returns the loads that are pairs in the comparison of a metric (LoadsOfSameSeeds); none when too
-// few of the loads are. A load that failed on one side leaves the others pairs.
+// few loads have a partner. A load that failed on one side leaves the others pairs.
 std::map<int, int> PairsFor(const Metric& metric, const DocumentCell& first,
                             const DocumentCell& second) {
   if (!metric.counted) return {};
@@ -67,8 +67,9 @@ bool HadEnough(const DocumentCell& first, const DocumentCell& second, const std:
          TellsPercentile(std::min(first.least_operations, second.least_operations), share);
 }
 
-// Judges a condition in all cells, in each as one of the cells and conditions (JudgeOneOf). In
-// cells that `lack` the metric on one side it cannot be told, unless no cell has it on both.
+// Judges a condition in every cell, at a level corrected for the number of cells and conditions
+// (JudgeOneOf). In the cells `lack`, where a side has no value of the metric, the condition cannot
+// be told; when no cell has the metric on both sides, they are left out.
 JudgedCondition JudgeCondition(const Condition& condition, const std::vector<ComparedRow>& rows,
                                const std::vector<std::string>& lack, size_t conditions,
                                bool comparable) {
@@ -91,8 +92,8 @@ JudgedCondition JudgeCondition(const Condition& condition, const std::vector<Com
 }
 
 // Returns the words of a run on a loaded database with those that load it: its loader, and the
-// settings that the run had from the record of the database. `words` have a workload that loads
-// nothing, or none, with which a run loads by itself.
+// settings that the run had from the record of the database. When `words` give a --workload, it
+// loads nothing; without --workload a run loads by itself.
 std::vector<std::string> WithLoad(const json& document, const std::string& loader,
                                   std::vector<std::string> words) {
   json record = document.value("options", json::object());
@@ -100,7 +101,7 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
     record["engine"] = FigureText(record, "/engine") + "@" + FigureText(record, "/release");
   }
   record["workload_option"] = record.value("workload_options", json());
-  // The record has the fields of values in their size, as --value-size takes them.
+  // options.value_size is all fields together, and --value-size takes FIELDSxSIZE.
   const double fields = Number(record, "/fields", 1), size = Number(record, "/value_size", 0);
   if (fields > 1) record["value_size"] = fmt::format("{:.0f}x{:.0f}", fields, size / fields);
   const std::string keys = record.value("keys", std::string());
@@ -113,15 +114,16 @@ std::vector<std::string> WithLoad(const json& document, const std::string& loade
   return words;
 }
 
-// Returns the command that would measure a document's settings anew in several loads; for
-// experiments, which have rounds instead, what to do in words, and so where the document does not
+// Returns what would measure a document's settings anew in several loads. That is a command, but a
+// phrase in words for an experiment, which has rounds instead, and for a document that does not
 // tell what loaded its database.
 std::string CommandForLoads(const json& document) {
   std::vector<std::string> words = document.value("command", std::vector<std::string>());
   if (words.empty() || words[0] == "experiment") {
     return "the experiment with --rounds 5";
   }
-  // On the database of a directory all runs would be on one load, or would remove what it holds.
+  // --dir, --reuse and --fresh are left out: runs on that directory's database would all be on one
+  // load, or would replace the database.
   const bool reuses = Gives(words, "--reuse");
   std::erase_if(words, [](const std::string& word) {
     return Gives({word}, "--reuse") || Gives({word}, "--fresh");
@@ -299,7 +301,7 @@ CellComparison CompareCells(const std::vector<DocumentCell>& first,
         const std::string of_kind = cell.operation + "." + metric.name;
         uncorrected[of_kind].push_back(uncorrected[metric.name].back());
       }
-      // A count that is 0 throughout would fill the table and say nothing.
+      // A metric that is 0 on both sides would fill the table and say nothing.
       if (answer->a == 0 && answer->b == 0) continue;
       if (std::find(shown.begin(), shown.end(), metric.name) == shown.end()) continue;
       if (!HadEnough(cell, *other->second, metric.name)) ++comparison.few_operations[metric.name];

@@ -64,7 +64,8 @@ CellComparison CompareFiles(const CompareWords& words, const CompareSettings& se
                 "cells are matched; leave it out for two files");
   }
   const nlohmann::json first = ReadResults(words.files[0]), second = ReadResults(words.files[1]);
-  // Ctrl-C also ends the program that writes into a pipe.
+  // After Ctrl-C the input may be cut off, because Ctrl-C also ends the program that writes it into
+  // a pipe.
   if (StopRequested()) throw Stopped("before it was made", "the comparison");
   const std::string why = WhyNotComparable(first, second, words.files[0], words.files[1]);
   if (!why.empty()) throw Error(Error::kUsage, why);

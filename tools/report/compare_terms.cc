@@ -128,8 +128,8 @@ bool AskedForFileSystems(const json& first, const json& second) {
   return a.is_string() && b.is_string() && a != b;
 }
 
-// Moves these facts from the differences between machines to those between settings: the run asked
-// for them, and the machine has them only while the run lasts.
+// Moves these facts from the differences of machines to those of settings. The run asked for them,
+// and the machine has them only while the run lasts.
 void MakeSettings(const std::set<std::string>& facts, CompareTerms* terms) {
   const auto is_one = [&facts](const Difference& d) { return facts.contains(d.name); };
   std::copy_if(terms->machines.begin(), terms->machines.end(), std::back_inserter(terms->settings),
@@ -158,13 +158,14 @@ CompareTerms TermsOf(const json& first, const json& second) {
   CompareTerms terms;
   Add("testbed", ValueAt(first, {"testbed"}), ValueAt(second, {"testbed"}), &terms.versions);
   Add("engine's version", EngineVersion(first), EngineVersion(second), &terms.versions);
-  // A debug build is slower than any other, and commits between two versions have the same number.
+  // The build is compared, because a debug build is slower than others, and commits between two
+  // releases have the same version number.
   for (const char* part : {"commit", "compiler", "allocator", "type"}) {
     Add(std::string("build's ") + part, ValueAt(first, {"build", part}),
         ValueAt(second, {"build", part}), &terms.versions);
   }
   json a = first.at("options"), b = second.at("options");
-  // Only a run of several tasks says how many they were.
+  // Only a run of several tasks has the option, so its default is added.
   for (json* options : {&a, &b}) options->emplace("tasks", 1);
   json names = a;
   names.update(b);
@@ -243,7 +244,8 @@ std::string WhyNotComparable(const json& first, const json& second, const std::s
     std::replace(name.begin(), name.end(), '-', '_');
     const json a = ValueAt(first, {"options", name.c_str()});
     const json b = ValueAt(second, {"options", name.c_str()});
-    // Older documents lack the option. Their rows are described by "data" only.
+    // A document of an older version may lack the option; WhyNotComparable then compares its "data"
+    // alone.
     if (a == b || a.is_null() || b.is_null()) continue;
     return fmt::format(
         "{} and {} cannot be compared, because their data differ: --{} {} against {}", first_file,

@@ -107,7 +107,8 @@ double PhaseDataBytes(const json& phase) {
 
 DeviceIo OwnDeviceIo(const json& account) {
   const DeviceIo other = OtherProgramsIo(account);
-  // The two counts are taken one after the other, so a difference may be below 0 by a request.
+  // The device's count and the kernel account are read one after the other, so their difference may
+  // be below 0 by a request.
   const auto own = [&](const char* figure, double others) {
     const double all = Number(account, std::string("/device/") + figure);
     return std::isnan(all) ? all : std::max(0.0, all - others);

@@ -325,7 +325,7 @@ std::string ClocksApartLines(const json& document) {
   return text;
 }
 
-// Returns the notes that Doubts has not printed.
+// Returns the notes of the document, except those on refused settings, which Doubts prints.
 std::string NoteLines(const json& document) {
   std::string text;
   const json none = json::array();
@@ -453,7 +453,8 @@ DocumentFile ReadDocumentFile(const std::string& path) {
     throw Error(Error::kUsage,
                 fmt::format("{} is a directory; give a file written by --json in it", path));
   }
-  // Only a regular file has a size. The reader refuses one of more than kMostDocumentBytes.
+  // Pipes have no size, so only regular files are checked. The reader itself refuses a file of more
+  // than kMostDocumentBytes.
   constexpr uint64_t kLong = 64 << 20;
   const uint64_t bytes = std::filesystem::file_size(path, none);
   if (!none && bytes > kLong && bytes <= kMostDocumentBytes) {
@@ -479,7 +480,7 @@ json ResultsOf(DocumentFile file) {
     throw Error(Error::kUsage, fmt::format("{} is not a results file of this version: {}",
                                            file.path, WhatElse(file.text, document)));
   }
-  // A results file is whole when everything that is printed from one can be printed.
+  // The document is accepted if every report of it can be printed.
   try {
     (void)ReportText(document);
     (void)RunsCsv({&document});

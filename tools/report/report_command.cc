@@ -171,7 +171,7 @@ std::string TextOfPaths(const std::vector<std::string>& paths, const TextForms& 
         continue;
       }
       if (!text.empty()) text += "\n";
-      // A shell takes the name as a comment, so that the commands can be run as they are printed.
+      // The heading is a comment of the shell, so that the commands can be run as they are printed.
       if (several) text += (forms.command ? "# " : "") + HeadingOf(source.path, {});
       text += forms.command ? RepeatCommand(document) : SeriesText(document);
     }
@@ -230,7 +230,7 @@ void AddReportCommands(CLI::App& app, std::function<int()>* command) {
         return 0;
       }
       const std::string text = TextOfPaths(*files, *forms);
-      // A part of the results would look like all of them.
+      // A report of some of the results would look like one of all.
       if (StopRequested()) throw Stopped("before all results were read", "the report");
       fmt::print("{}", text);
       return 0;

@@ -57,7 +57,7 @@ void AddOfPhase(const std::string& part, const std::vector<std::string>& names,
                 std::vector<RowColumn>* columns) {
   for (const std::string& name : names) {
     const std::string p = part + "/" + name;
-    // The names of columns omit "account": the part below it is clear without it.
+    // The names of columns omit "account", which says nothing more.
     columns->push_back(
         {NameOf("phase_", p.starts_with("/account") ? p.substr(8) : p), ColumnOf::kPhase, p});
   }
@@ -67,7 +67,7 @@ void AddBelow(ColumnOf of, const std::string& part, const std::vector<std::strin
   for (const std::string& name : names) AddPaths(of, {part + "/" + name}, columns);
 }
 
-// Adds what tells rows apart: the run, the phase.
+// Adds the columns that identify a run and, in AddIdentity, a phase.
 void AddRunIdentity(std::vector<RowColumn>* columns) {
   columns->push_back({"engine", ColumnOf::kDocument, "/options/engine"});
   columns->push_back({"run", ColumnOf::kRunIndex, ""});
@@ -182,7 +182,7 @@ void AddOrigin(std::vector<RowColumn>* columns) {
   columns->push_back({"option_release", ColumnOf::kDocument, "/options/release"});
   columns->push_back({"option_tasks", ColumnOf::kDocument, "/options/tasks"});
   for (const auto& [name, value] : HostFacts().Fields()) {
-    // A version such as 6.10 is no number.
+    // The kernel's version stays a text: AsNumber would make a number of 6.10.
     const ColumnOf of = name == "kernel" ? ColumnOf::kDocument : ColumnOf::kFact;
     columns->push_back({"machine_" + name, of, "/machine/" + name});
   }

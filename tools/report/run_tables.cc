@@ -340,9 +340,9 @@ Table MemoryTable(const json& document) {
   return table;
 }
 
-// Returns whether the mean size of the rows may be another since the phase: mixgraph draws sizes of
-// values, a trace has its own, and of rows of several sizes some may be erased. The options give
-// several sizes as text.
+// Returns whether the phase may have changed the mean size of the rows. mixgraph draws sizes of
+// values, a trace has its own sizes, and erases change the mean when rows have several sizes, which
+// the options give as text.
 bool ChangesRowSizes(const json& document, const json& phase) {
   const json sizes = document.value("/options/value_size"_json_pointer, json());
   return Number(phase, "/details/mean_value_bytes", 0) > 0 ||

@@ -80,8 +80,8 @@ std::vector<std::string> VaryingColumns(const BenchmarkRows& rows,
   return varying;
 }
 
-// Makes the names of the rows. The rows must come in their order, because it counts the phases of
-// the same name within a run.
+// Makes the names of the rows. The caller passes the rows in their order, because the object counts
+// the phases of the same name within a run.
 class BenchmarkNames {
  public:
   BenchmarkNames(const BenchmarkRows& rows, std::vector<std::string> varying)

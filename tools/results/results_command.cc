@@ -137,8 +137,8 @@ size_t LineWidth(bool wide) {
 }
 
 int ListStore(const ResultsWords& words) {
-  // The results of an experiment are a row. They lie in folders of one directory (cells/, loads/,
-  // failed/), which tells them from those of another experiment or sweep of the same name.
+  // All results of an experiment are one row. Their files lie in folders of one directory (cells/,
+  // loads/, failed/), which distinguishes them from another experiment or sweep of the same name.
   const QueryAnswer answer = AskStore(words.store, R"sql(
 WITH folders AS (SELECT *, rtrim(rtrim(path, replace(path, '/', '')), '/') AS folder FROM documents),
      placed AS (SELECT *, CASE WHEN experiment IS NULL THEN path
@@ -216,7 +216,7 @@ int ExportStore(const ResultsWords& words) {
   }
   CheckExport(words);
   CheckWhere(words);
-  auto store = OpenStore(words.store);                     // all tables are of one state
+  auto store = OpenStore(words.store);                     // shows all tables in one state
   std::vector<std::pair<std::string, std::string>> files;  // names and contents
   if (!words.csv.empty()) {
     for (const auto& [table, columns] : StoreColumns()) {

@@ -213,7 +213,8 @@ class OpenFile final : public SqliteFile {
   int64_t LastRow() const override { return ::sqlite3_last_insert_rowid(db_); }
 
  private:
-  // Returns null when nothing but spaces, semicolons and comments is left.
+  // Prepares the first statement of the text. Returns null when nothing but spaces, semicolons and
+  // comments is left.
   std::unique_ptr<SqliteStatement> PrepareFirst(const char* sql, const char** rest) {
     while (*sql != '\0') {
       sqlite3_stmt* statement = nullptr;

@@ -54,7 +54,7 @@ std::string QuotedName(const std::string& name) {
 std::string CreateSql(const std::string& table, const std::vector<std::string>& columns) {
   const bool documents = table == "documents";
   std::string sql = fmt::format("CREATE TABLE {} (", table);
-  // Values keep the types they have in the document, so columns have none.
+  // Columns have no type, so that SQLite keeps the type that a value has in the document.
   for (const std::string& column : columns) {
     sql += (sql.ends_with("(") ? "" : ", ") + QuotedName(column);
     if (column == "document") {
@@ -148,7 +148,7 @@ class StoreTransaction {
     try {
       file_->Execute("ROLLBACK");
     } catch (const Error&) {
-      // SQLite has rolled the transaction back itself.
+      // ROLLBACK fails when SQLite has already rolled the transaction back.
     }
   }
   StoreTransaction(const StoreTransaction&) = delete;

@@ -155,7 +155,7 @@ Writers WritersOf(const RunOptions& options, const std::shared_ptr<const Dataset
 }
 
 uint64_t LeastSpace(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset) {
-  // A server that runs already keeps its database where it likes.
+  // A server that runs already has its database elsewhere, in a directory of its own.
   const bool here = FindEngine(options.engine_name).capabilities.persistent &&
                     !WorksElsewhere(options.engine_name, options.engine);
   if (!here || options.engine.compression != "none") return 0;

@@ -24,12 +24,12 @@ void CheckRun(const RunOptions& options, const std::shared_ptr<const Dataset>& d
 std::string SameValuesNote(const RunOptions& options,
                            const std::shared_ptr<const Dataset>& dataset);
 
-// The names of workloads of a run.
+// The names of those workloads of a run that write.
 struct Writers {
-  std::set<std::string> all;             // those that write
-  std::set<std::string> of_other_sizes;  // those of Workload::changes_row_sizes
+  std::set<std::string> all;             // workloads that write
+  std::set<std::string> of_other_sizes;  // workloads with Workload::changes_row_sizes
 };
-// Returns those of the run's workloads. The options are resolved.
+// Returns the run's workloads that write. The options are resolved.
 Writers WritersOf(const RunOptions& options, const std::shared_ptr<const Dataset>& dataset);
 
 // Returns the bytes that the run's database takes at least in its directory: those of its keys and

@@ -57,7 +57,7 @@ void ChildRun::OpenEngine() {
   engine_options.create = first && !options_.reuse && FindWorkload(plan_.phases.front()).loads;
   engine_options.replace = options_.fresh && engine_options.create;
   if (IsGuest()) {
-    engine_options.create = true;  // the directory of its own, which holds nothing
+    engine_options.create = true;  // a guest makes an empty directory of its own
     engine_options.guest_of = guest_of_;
   }
   if (options_.cache_auto) {
@@ -159,7 +159,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
     if (seconds) seconds->Second(p);
   };
   if (IsOfAllTasks(kind)) BeginTogether(name, &with_progress);
-  // Only reads that pass the file layer can be recorded.
+  // The model needs recorded reads, and only reads that pass the file layer can be recorded.
   const bool model = options_.readahead_model && kind == PhaseKind::kMeasure &&
                      FindEngine(options_.engine_name).capabilities.file_layer;
   ReturnFreeMemory();  // the caches of this phase may use what the last one freed
@@ -190,8 +190,8 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
 
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
-  // A check reads the whole database, and so would change what a phase finds in the caches that is
-  // measured afterwards.
+  // A check reads the whole database, which changes what the caches hold, so it runs only where no
+  // measured phase follows.
   const bool check = kind == PhaseKind::kLoad || (kind == PhaseKind::kMeasure && IsLast());
   const std::string wrong = check && !result.partial ? Check(workload) : "";
   phase.work->details = workload.Details();
@@ -233,8 +233,8 @@ std::string ChildRun::Check(Workload& workload) {
   return workload.CheckDatabase(*engine_);
 }
 
-// Checks what a phase left in the database that others followed, when none of these has checked it.
-// The engine may have been opened anew since that phase.
+// Runs the check of an earlier phase's workload, when no later phase has checked the database. The
+// engine may have been opened anew since that phase.
 void ChildRun::CheckUnchecked() {
   if (!unchecked_) return;
   unchecked_->OpenForCheck(*engine_, plan_.threads);
@@ -313,7 +313,8 @@ void ChildRun::CountRows() {
 }
 
 // Opens the engine again, with none of its pages in the page cache but those that it needs to open.
-// What the kernel reads ahead of these may be the whole of a small database, so it is dropped, too.
+// The kernel's readahead around these may read a whole small database, so the pages are dropped
+// again after the opening.
 void ChildRun::ReopenCold() {
   engine_.reset();
   DropPages(plan_.engine_dir);
@@ -366,8 +367,8 @@ void ChildRun::RunWorkload(const std::string& name) {
   std::unique_ptr<Workload> workload = info.make(dataset_, workload_options);
   const bool draws = !info.loads && workload->operations() == 0;
   if (draws && drawing_++ != 0) {
-    // With the same seed it would access the rows of the phase before it, in the same order, and
-    // find them cached.
+    // With an equal seed the workload would access the rows of the phase before it, in the same
+    // order, and find them cached.
     workload_options.seed = SeedOfDrawing(workload_options.seed, drawing_);
     workload = info.make(dataset_, workload_options);
   }
@@ -466,7 +467,7 @@ void ChildRun::Execute() {
 
 namespace {
 
-// Tells the other tasks why the run has not come to its end, if it has not.
+// Tells the other tasks how this task's run ended: with an error, stopped early, or whole.
 void EndTasks(const RunRecord& record, TaskGroup* tasks) {
   if (record.error) return tasks->End(record.error->sentence, record.error->exit_code);
   if (record.partial.value_or(true)) return tasks->EndStopped();

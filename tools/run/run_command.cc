@@ -89,8 +89,9 @@ class Runs {
         document_(*document) {}
   ~Runs() { UseLoad(0); }
 
-  // An error between two runs, such as a directory that can no longer be prepared, becomes a run
-  // that failed, so that it costs no run that has ended. Throws only while there is none.
+  // An error between two runs, such as a directory that can no longer be prepared, is recorded as a
+  // failed run, so that the runs before it are kept. Throws the error when there are no runs before
+  // it.
   void Execute() {
     try {
       for (int load = 0; load < options_.repeat; ++load) {
@@ -120,7 +121,7 @@ class Runs {
   bool ExecuteLoad() {
     const std::vector<std::string>& all = options_.workloads;
     const auto first_other = std::find_if_not(all.begin(), all.end(), Loads);
-    // Task 0 alone loads. The processes meet in one run of each.
+    // A guest (a task other than task 0) does not load. Tasks do one run each, in which they meet.
     if (options_.tasks.guest()) return Fresh({first_other, all.end()}, options_.threads[0], 0);
     // With at_once, all phases run on the database that the load has left open, even if they only
     // read.
@@ -137,7 +138,8 @@ class Runs {
     }
     bool first = true;
     return ForEach([&](int threads, int run) {
-      // A run that writes leaves another database than the next one is to begin with.
+      // The database is put back before each run but the first, because a run that writes changes
+      // it.
       if (!std::exchange(first, false)) PutBack(options_, &dir_);
       return !StopRequested() && One(all, threads, run);
     });
@@ -408,7 +410,7 @@ std::unique_ptr<TaskGroup> Join(const RunOptions& options, const std::vector<std
   if (!options.tasks.several()) return nullptr;
   json plan = options.ToJson();
   plan["threads"] = options.threads;
-  json record = json::object();  // what WithRecord of the others goes by
+  json record = json::object();  // the record by which the others complete their options
   if (options.reuse) record = ReadRecord(options.dir).value_or(record);
   for (const char* own : {"population", "writing_phases", kTableFiles}) record.erase(own);
   return JoinTasks(options.tasks, plan, OptionsGiven(words), record);
@@ -481,7 +483,7 @@ json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& comm
                       {"key_bytes", dataset->key_bytes()},
                       {"value_bytes", dataset->value_bytes()}};
   const Writers writers = WritersOf(options, dataset);
-  const bool guest = options.tasks.guest();  // on the database of another task
+  const bool guest = options.tasks.guest();  // this task uses the database of task 0
   if (!options.reuse && options.dir.empty() && !guest && !Loads(options.workloads[0])) {
     throw Error(Error::kUsage,
                 fmt::format("--workload {} needs a loaded database; begin with {}, or "
@@ -523,7 +525,7 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
     document = ExecuteRuns(options, command_line, options.live.any() ? &live : nullptr);
   }
   const auto measured = [](const json& run) { return !run["phases"].empty(); };
-  // Of several tasks, the first one tells the results of all.
+  // Task 0 prints the results of all tasks.
   const bool any = !options.tasks.guest() &&
                    std::any_of(document["runs"].begin(), document["runs"].end(), measured);
   const auto report = [&] { return any ? ReportText(document, {.wide = options.wide}) : ""; };

@@ -205,8 +205,7 @@ class RunProcess::Lines {
     return document;
   }
 
-  // Prints how long the phase has lasted when the child, whose own progress lines say more, has
-  // been silent for long.
+  // Prints how long the phase has lasted, when the child has printed no progress line for long.
   void SayIfSilent() {
     if (live_ != nullptr) live_->Idle();
     if (under_way_.empty()) return;
@@ -361,7 +360,8 @@ json RunProcess::Finish() {
     document.erase("population");
     document.erase("writing_phases");
     document["partial"] = true;
-    // A child that executes its program anew has no handlers for a moment.
+    // A child that executes its program anew has no signal handlers at first, so a stop signal may
+    // kill it. That is no error when this process was asked to stop.
     if (!asked || !EndedByStopSignal(status)) {
       why = WhatEnded(options_, plan_, status, lines_->phase_under_way(), lines_->phases().size());
     }

@@ -58,9 +58,9 @@ struct RunWatch {
 
 // Forks, calls ExecuteRun in the child and returns the run's document. The child sends each phase
 // when it is finished. When the child dies, the document holds the phases sent until then, is
-// marked partial, and its "error" names the cause of death. So does that of a child that a signal
-// stopped early though nobody had asked this process to stop. Throws Error (kIo) when no pipe can
-// be made, and whatever a callback of `watch` throws, after killing the child.
+// marked partial, and its "error" names the cause of death. The same holds when a signal stopped
+// the child early and nobody had asked this process to stop. Throws Error (kIo) when no pipe can be
+// made, and whatever a callback of `watch` throws, after killing the child.
 nlohmann::json ExecuteRunInChild(const RunOptions& options, const RunPlan& plan,
                                  const RunWatch& watch = {});
 
@@ -122,7 +122,7 @@ class RunProcess {
   const RunOptions& options_;
   const RunPlan& plan_;
   const RunWatch watch_;
-  std::optional<EngineRelease> release_;  // whose program is the child
+  std::optional<EngineRelease> release_;  // the child executes its program; nothing: this one
   std::unique_ptr<Lines> lines_;
   pid_t child_ = -1;  // -1 after its end
   int from_child_ = -1, to_child_ = -1;

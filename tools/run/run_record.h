@@ -26,7 +26,7 @@
 namespace testbed {
 
 enum class PhaseKind : uint8_t {
-  kLoad,     // writes a database
+  kLoad,     // a phase that writes a database
   kMeasure,  // the workload that the user asked for
   kWarmUp,   // runs before kMeasure, so that it begins with full caches
   kTune,     // a trial of --cache-pct auto, a step of --find-rate
@@ -119,7 +119,7 @@ struct RunRecord {
   std::optional<CacheTuning> cache_tuning;
   std::vector<FoundRate> found_rates;  // by --find-rate, one for each workload that does not load
   std::optional<DiskSize> database_size;
-  std::optional<uint64_t> database_rows;   // counts only beside database_size
+  std::optional<uint64_t> database_rows;   // its rows; known only with database_size
   std::optional<bool> partial;             // set when the run came to its end, or was stopped
   nlohmann::json population;               // rows of the database (Population::ToJson); null = none
   std::optional<uint64_t> writing_phases;  // number of the phase that wrote last

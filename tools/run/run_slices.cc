@@ -28,7 +28,7 @@ void ParentSlices::Done(const Interval& slice, const HistogramCounts& latency, d
                   {"p50", static_cast<double>(slice.p50_ns) / 1000},
                   {"p99", static_cast<double>(slice.p99_ns) / 1000},
                   {"p999", static_cast<double>(slice.p999_ns) / 1000}};
-  if (latency.count() == 0) figures = json::object();  // all of its operations were left out
+  if (latency.count() == 0) figures = json::object();  // all operations were left out
   const double rest = static_cast<double>(clock.ToNs(began_ - rest_began_)) / 1e9;
   talk_.report(
       {{"slice",

@@ -88,7 +88,7 @@ json MachineJson(const std::string& where, bool exclusive_device) {
 Surroundings::Surroundings(const RunOptions& options, json* document) : options_(options) {
   json& notes = (*document)["notes"] = json::array();
   for (const std::string& sentence : ReadaheadGuard::RestoreStale()) notes.push_back(sentence);
-  // A group that was removed changes nothing for this run.
+  // Only the memory cgroups of killed runs that could not be removed are worth a note.
   for (std::string& kept : MemoryBudget::CleanLeftovers().kept) notes.push_back(std::move(kept));
   (void)ReadLimit::CleanLeftovers();
   MakeScratch();
@@ -192,7 +192,7 @@ std::unique_ptr<ReadLimit> Surroundings::LimitReads(const MemoryBudget* budget,
 }
 
 void Surroundings::CheckReadLimit(json* document) {
-  // CheckServerMemory has told of a server that the limit does not reach.
+  // CheckServerMemory has reported a server that the limit does not reach.
   if (options_.read_iops == 0 || WorksElsewhere(options_.engine_name, options_.engine)) return;
   std::string why;
   limited_ = LimitReads(NewBudget().get(), &why) != nullptr;

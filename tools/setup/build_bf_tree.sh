@@ -56,7 +56,7 @@ fetch_crate "$work/bf-tree.crate" "Bf-Tree" bf-tree "$version" "$sha256" TESTBED
 cp -- "$source"/Cargo.toml "$source"/Cargo.lock "$source"/lib.rs "$work"
 step "unpacking Bf-Tree" tar -xf "$work/bf-tree.crate" -C "$work"
 mv -- "$work/bf-tree-$version" "$work/bf-tree"
-# The lines of the crate end as on Windows.
+# The files of the crate have CRLF line ends, which the patch does not match.
 step "reading the patch" find "$work/bf-tree/src" -name '*.rs' -exec sed -i 's/\r$//' {} +
 step "patching Bf-Tree" patch -d "$work/bf-tree" -p1 --fuzz=0 -i "$source/bf-tree.patch"
 cp -- "$source/files.rs" "$work/bf-tree/src/fs/std_vfs.rs"

@@ -26,7 +26,8 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/library.sh"
 take_release lmdb LMDB "$@"
 
 cc=${CC:-cc}
-# Those of LMDB's own Makefile, but for -g1: function names in backtraces and profiles.
+# The flags are those of LMDB's own Makefile, except -g1, which keeps function names for backtraces and
+# profiles.
 flags=(-O2 -g1 -w -pthread)
 
 command -v "$cc" >/dev/null || die "LMDB needs a C compiler, and there is no '$cc' (Debian: apt install gcc)."

@@ -21,7 +21,8 @@ set -euo pipefail
 crate=14.4.0  # of mdbx-sys
 version=0.14.4
 crate_sha256=1f7c4502adb435d9aee303b3675aafa3f2f70465fff32c64c37859ccf340fd48
-# The flags of the crate for a release build, and -g1 for function names in backtraces and profiles.
+# The flags are those of the crate for a release build, and -g1, which keeps function names for backtraces and
+# profiles.
 flags=(-O2 -g1 -w -fPIC -std=gnu11 -DNDEBUG=1 -DMDBX_TXN_CHECKOWNER=0 '-DMDBX_BUILD_FLAGS="-O2 -DNDEBUG=1"')
 
 # shellcheck source=tools/setup/library.sh

@@ -70,7 +70,8 @@ log=$cache/rocksdb-$release-$recipe.log
 mkdir -p "$work"
 [[ -w $work ]] ||
   die "the build in $work is another user's, who was killed: remove that folder as that user."
-# The next call may be that of the user whose cache folder root builds in.
+# When root builds in a user's cache folder, the folder is given to that user, whose next call may go on with
+# it.
 trap '[[ -z $cache_owner || ! -e $work ]] || chown -hR -- "$cache_owner" "$work" || true' EXIT
 rm -f -- "$log"
 

@@ -54,7 +54,7 @@ write_recipe() {
 }
 
 if [[ -n $where || -e $prefix/lib/libwiredtiger.a ]]; then
-  # A library that was built before there were recipes gets its own.
+  # A library that an earlier version of this script built has no file `recipe` yet, and gets one.
   [[ -n $where || -e $prefix/share/testbed/recipe ]] || write_recipe "$prefix"
   echo "$prefix"
   exit 0
@@ -130,7 +130,7 @@ END
 # a compiler that does not know such headers ignores it, so nothing depends on it.
 precompile_header() {
   local compile
-  # The command for any source file, without its dependency file, output and input.
+  # `compile` is the command for any source file, without its dependency file, output and input.
   compile=$(ninja -C "$build" -t commands libwiredtiger.a 9>&- |
     sed -nE 's/ -MD .*block_write\.c\.o .*//p')
   [[ -n $compile ]] || return 0

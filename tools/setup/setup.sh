@@ -45,14 +45,13 @@ mariadb_server_package() {
   esac
 }
 
-# The Debian packages that WiredTiger is fetched and built with.
+# packages_of_wiredtiger are the Debian packages that WiredTiger is fetched and built with.
 packages_of_wiredtiger=(
   cmake ninja-build g++ python3 python3-pip python3-setuptools ca-certificates
   libsnappy-dev liblz4-dev libzstd-dev zlib1g-dev
 )
-# The packages that testbed is built with, and those of programs that it calls (mkfs, losetup,
-# mount). Their names are the same in Debian 12 and 13, except for the library that the innodb
-# engine loads.
+# `packages` are those that testbed is built with, and those of programs that it calls (mkfs, losetup, mount).
+# Their names are the same in Debian 12 and 13, except for the library that the innodb engine loads.
 packages=(
   librocksdb-dev liblmdb-dev libsqlite3-dev libmariadb-dev libpq-dev liburing-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libmuparser-dev libboost-dev
   libxxhash-dev duktape-dev libgoogle-perftools-dev
@@ -93,8 +92,9 @@ failed() {
   die "$2 failed; the whole output is in $1."
 }
 
-# settings_of_words WORD...: prints the settings that the words of a command are, NAME=VALUE, one a line. --NAME VALUE,
-# --NAME=VALUE and NAME=VALUE are the same; a setting of the engine (--engine-option NAME=VALUE) is printed as NAME=VALUE.
+# settings_of_words WORD...: prints the settings that the words of a command give, NAME=VALUE, one a line.
+# --NAME VALUE, --NAME=VALUE and NAME=VALUE are the same; a setting of the engine (--engine-option NAME=VALUE)
+# is printed as NAME=VALUE.
 settings_of_words() {
   local word option=''
   for word in "$@"; do
@@ -138,9 +138,10 @@ servers_of_words() {
         engine=*) names=${word#*=} ;;
       esac
     done < <(settings_of_words "${settings[@]}")
-    # An option of a sweep takes a list. The form of an engine is a server: mysql:mariadb, postgres:postgres@15.
+    # A sweep gives an option a list. The form of an engine may name a server: mysql:mariadb,
+    # postgres:postgres@15.
     while IFS= read -r word; do
-      [[ $word == rocksdb && -n $server ]] && word=mariadb # with its plugin MyRocks, which nobody installs unasked
+      [[ $word == rocksdb && -n $server ]] && word=mariadb # MyRocks is a plugin of MariaDB, which is not installed unasked
       word=${word#postgres:}
       case $word in
         mariadb@* | mysql:mariadb@*) echo "${word#mysql:}" ;;
@@ -221,7 +222,7 @@ END
 # missing_packages NAME...: prints those that are not installed.
 missing_packages() {
   local installed package
-  # dpkg-query fails when it does not know one of the names; that is the answer, not an error.
+  # dpkg-query fails when it does not know one of the names. That name is then missing, which is no error.
   installed=$(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true)
   for package in "$@"; do
     [[ $'\n'$installed$'\n' == *$'\n'"installed $package"$'\n'* ]] || echo "$package"
@@ -265,7 +266,8 @@ install_packages() {
   mapfile -t wanted < <(missing_packages "$@")
   ((${#wanted[@]} > 0)) || return 0
   [[ " ${wanted[*]}" != *' postgresql'* ]] || want_no_cluster_of_debian
-  # A machine may have another server, with which one of the packages cannot be installed together. It must stay.
+  # The installation stops with a sentence where a package conflicts with a server that the machine has, which
+  # must stay.
   logged "$log" "installing the Debian packages" \
     "${apt[@]}" install --no-install-recommends --no-remove "${wanted[@]}"
 }
@@ -281,7 +283,7 @@ provide_packages_and_wiredtiger() {
     "$source_dir/tools/setup/build_wiredtiger.sh" >"$log_dir/wiredtiger-root" 9>&- </dev/null &
     building=$!
   fi
-  # A subshell, because the build is waited for whatever becomes of the packages.
+  # The packages are installed in a subshell, so that the build is awaited even if they fail.
   (install_packages apt-install "${packages[@]}") || packages_failed=1
   if [[ -n $building ]]; then
     wait "$building" || exit 1
@@ -300,7 +302,7 @@ provide_mdbx() {
 set_up() {
   { mkdir -p "$log_dir" 2>/dev/null && [[ -w $build_dir && -w $log_dir ]]; } ||
     die "the build folder $build_dir is not writable; has another user built there?"
-  # Two ninjas in one folder spoil each other's files.
+  # The lock keeps two ninjas out of one build folder, where they would spoil each other's files.
   exec 9>"$build_dir/.lock"
   if ! flock --nonblock 9; then
     say "waiting for another tools/run.sh or tools/test.sh that uses $build_dir"
@@ -327,7 +329,7 @@ set_up_galera() {
 }
 
 set_up_releases() {
-  # A cargo that rustup has installed does as well as Debian's.
+  # cargo is not installed where it exists already, such as from rustup.
   command -v cargo >/dev/null || packages+=("${packages_of_releases[@]}")
   set_up_tests
 }
@@ -348,9 +350,9 @@ has_mdbx() {
   [[ ! -f $prefix/lib/libmdbx.a ]] || grep -qF -- "$prefix/lib/libmdbx.a" "$build_dir/$1/build.ninja"
 }
 
-# is_configured PRESET: whether the build folder is configured with the libraries that are wanted
-# now. A WiredTiger that somebody gave to cmake by hand is accepted. One of the cache folder must be
-# that of the present recipe.
+# is_configured PRESET: whether the build folder is configured with the libraries that are wanted now. A
+# WiredTiger that somebody gave to cmake by hand is accepted. A WiredTiger in the cache folder must have been
+# built by the present recipe.
 is_configured() {
   local wiredtiger
   [[ -f $build_dir/$1/build.ninja ]] || return 1

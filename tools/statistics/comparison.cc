@@ -28,8 +28,8 @@ Weighted WeightedMeanOf(const std::vector<Weighted>& values) {
   return {sum, weight};
 }
 
-// The values of a load, by side: one for each run, or for each slice of each run. Slices of paired
-// loads have a value of each side at the same place.
+// The values of a load, by side. A side has one for each run, or for each slice of each run. Slices
+// of paired loads have a value of each side at the same place.
 struct Load {
   std::array<std::vector<Weighted>, 2> values;
   bool sliced = false;
@@ -191,7 +191,7 @@ class Estimator {
   std::array<std::vector<double>, 2> of_load_;  // means of the loads, or their logarithms
   bool ratio_ = true;
   double unit_ = 1;  // size of the values; 1 for logarithms
-  double step_ = 0;  // between neighbouring values
+  double step_ = 0;  // distance between neighbouring values
 };
 
 Estimated Estimator::Paired() const {

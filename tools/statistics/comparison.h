@@ -63,9 +63,9 @@ enum Side { kA = 0, kB = 1 };
 struct Sample {
   int side = kA;
   int load = 0;    // numbers of any kind; those of a pair are equal
-  int run = 0;     // run on this load
-  int block = -1;  // slice of a paired load, which the other side's slice of that number is beside
-                   // in time; -1: the value is of a whole run
+  int run = 0;     // number of the run on this load
+  int block = -1;  // slice of a paired load, beside the other side's slice of this number in time;
+                   // -1: the value is of a whole run
   double value = 0;  // not finite: missing
   // The weight of the value in the mean of its load, above 0. A rate has the seconds that it is
   // over, and what is counted per operation has the operations. So the mean is that of the load as
@@ -100,7 +100,7 @@ enum class Outcome {
   kMore,     // B is more than A
 };
 
-enum class Reason {  // why nothing can be told
+enum class Reason {  // the reason why nothing can be told
   kNone,
   kNoValues,  // a side has no value
   kFewLoads,  // a side has fewer than kLeastLoads loads
@@ -138,7 +138,7 @@ struct Answer {
 
   // The terms of the interval; with kRatio in logarithms.
   double center = kUnknownValue, standard_error = kUnknownValue, freedom = 0;
-  double rounding = 0;  // by which the center may be off however many loads there are
+  double rounding = 0;  // bound of an error of the center that more loads do not lessen
   // When the loads are no pairs: the variance of each side's loads, and the terms of Student's
   // interval (0: there is none).
   std::optional<std::array<double, 2>> spreads;
@@ -154,11 +154,11 @@ constexpr int kMostForecastLoads = 1000;
 // Compares B with A.
 Answer Compare(std::span<const Sample> samples, const CompareOptions& options);
 
-// The parts of Compare, for those who correct p-values (corrections.h) or test something else than
-// no difference (condition.h): Decide sets outcome and reason from p, p_same and alpha; AtLevel
-// returns the answer with its interval at another level; ForecastPairs sets `more` from the outcome
-// and the level of the interval. TailBeyond returns the one-sided p-value of a center that is
-// `distance` away from the value that is tested; standard_error is above 0.
+// The parts of Compare, for callers that correct p-values (corrections.h) or test another
+// hypothesis than "no difference" (condition.h): Decide sets outcome and reason from p, p_same and
+// alpha; AtLevel returns the answer with its interval at another level; ForecastPairs sets `more`
+// from the outcome and the level of the interval. TailBeyond returns the one-sided p-value of a
+// center that is `distance` away from the value that is tested; standard_error is above 0.
 void Decide(Answer* answer);
 Answer AtLevel(Answer answer, double alpha);
 void ForecastPairs(Answer* answer);

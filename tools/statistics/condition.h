@@ -47,9 +47,9 @@ Judgement Judge(const Condition& condition, const Answer& answer);
 // Returns whether the condition holds as one of `n` that are judged together, of sides, cells and
 // conditions. To hold it is tested at answer.alpha / n (Bonferroni), so that in at most a share
 // alpha of comparisons any is told to hold that does not. Not to hold it is tested at answer.alpha:
-// that none of them holds is told only when all are found not to, which is wrong no more often than
-// the one of them that does hold is (an intersection-union test: Berger, "Multiparameter hypothesis
-// testing and acceptance sampling", Technometrics 24, 1982).
+// "none holds" is told only when each one is found not to hold. When one does hold, that is wrong
+// no more often than the single test of this one (an intersection-union test: Berger,
+// "Multiparameter hypothesis testing and acceptance sampling", Technometrics 24, 1982).
 Judgement JudgeOneOf(size_t n, const Condition& condition, Answer answer);
 
 }  // namespace testbed

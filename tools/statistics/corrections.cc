@@ -66,8 +66,8 @@ std::vector<double> BenjaminiHochbergAdjusted(std::span<const double> p) {
 }
 
 void CorrectByHolm(std::span<Answer> answers) {
-  // The order is that of the p-values before they are adjusted: adjusted ones are equal where a
-  // smaller one counts for the next, too.
+  // The answers are sorted by their p-values before adjustment, because adjusted p-values may be
+  // equal.
   std::vector<Answer*> family;
   for (Answer& answer : answers) {
     if (answer.reason != Reason::kNoValues) family.push_back(&answer);

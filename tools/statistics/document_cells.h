@@ -40,8 +40,8 @@ std::map<int, int> LoadsOfSameSeeds(const DocumentCell& first, const DocumentCel
 // A metric that cannot be compared in some of the cells that two lists have in common.
 struct LackedMetric {
   std::string metric;
-  // The common cells that the first list alone, and the second list alone, has it of. Both are 0
-  // for a metric that no common cell has in either list.
+  // The number of common cells in which only the first list, and only the second list, has the
+  // metric. Both are 0 for a metric that no common cell has in either list.
   size_t in_first = 0, in_second = 0;
   size_t in_both = 0;
 };
@@ -51,8 +51,8 @@ std::vector<LackedMetric> LackedMetrics(const std::vector<DocumentCell>& first,
                                         const std::vector<DocumentCell>& second,
                                         const std::vector<std::string>& metrics);
 
-// Returns the names of the common cells in which one list alone has the metric, which may be one of
-// one kind of operation (metrics.h).
+// Returns the names of the common cells in which only one of the lists has the metric. The metric
+// may be one of a single kind of operation (metrics.h).
 std::vector<std::string> CellsWithMetricOfOne(const std::vector<DocumentCell>& first,
                                               const std::vector<DocumentCell>& second,
                                               const std::string& metric);

@@ -63,8 +63,8 @@ void RemoveUnknown(std::map<std::string, double>* metrics) {
 }
 
 std::vector<Metric> MakeMetrics() {
-  // The mean is of exact times; a percentile is the middle of a bucket, which has one nanosecond at
-  // least.
+  // The mean is computed from exact times. A percentile is the middle of a histogram bucket, which
+  // is at least a nanosecond wide.
   const double coarse = Histogram::kRelativeError, grain = 0.001;
   std::vector<Metric> all = {
       {"rate", "operations per second", true, 0, false, true},

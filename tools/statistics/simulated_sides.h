@@ -19,8 +19,8 @@ struct SimulatedWorld {
   std::string name;
   Shape shape = kNormal;  // shape of the spread of loads and of slices
   double loads = 0.01;    // standard deviation between loads, of each side
-  double runs = 0;        // between runs of a load
-  double slices = 0.02;   // between slices of a run, each side for itself
+  double runs = 0;        // standard deviation between runs of a load
+  double slices = 0.02;   // standard deviation between slices of a run, on each side
   int longer = 1;         // how many times as many slices each load from the fourth on has
   double drift = 0;       // random walk with a trend of the machine's speed from load to load
   // The values are rounded to steps of this relative size, as percentiles are to the buckets of a
@@ -47,7 +47,7 @@ class SimulatedSides {
   std::vector<Sample> Draw(const SimulatedWorld& world, const SimulatedPlan& plan, double ratio);
 
  private:
-  double Shaped(SimulatedWorld::Shape shape);  // mean 0, variance 1
+  double Shaped(SimulatedWorld::Shape shape);  // a deviate of mean 0 and variance 1
   void DrawLoad(const SimulatedWorld& world, const SimulatedPlan& plan, Sample sample, double level,
                 std::vector<Sample>* samples);
 

@@ -36,7 +36,7 @@ struct KeySketch::Sample {
     uint64_t last;  // time of the last access
     uint64_t count;
   };
-  // A set of times that knows how many of them are greater than a given one.
+  // A set of times that can count its elements greater than a given time.
   using Times =
       __gnu_pbds::tree<uint64_t, __gnu_pbds::null_type, std::less<>, __gnu_pbds::rb_tree_tag,
                        __gnu_pbds::tree_order_statistics_node_update>;
@@ -105,8 +105,8 @@ double KeySketch::HitShare(double keys) const {
   }
   const size_t end = BucketOf(static_cast<uint64_t>(keys));
   for (size_t i = 0; i < end; ++i) hits += reuse_[i];
-  // The distances of the last bucket count as spread evenly over it, as far as the number of keys
-  // lets them reach.
+  // The distances of the last bucket are taken as spread evenly over it, up to the number of keys,
+  // which no distance exceeds.
   const double first = FirstOf(end);
   const double behind = std::min(FirstOf(end + 1), std::max(this->keys(), first + 1));
   hits += reuse_[end] * std::min(1.0, (keys - first) / (behind - first));

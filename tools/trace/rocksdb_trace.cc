@@ -61,7 +61,7 @@ class RocksdbImporter {
         Take(payload);
       }
     }
-    // DB::EndTrace writes the record of the end. A program that died has not called it.
+    // DB::EndTrace writes a last record. A trace without it comes from a program that died.
     if (!ended) {
       Refuse(record_ == 0 ? "is no trace of RocksDB"
                           : "is the last, and the record that ends a trace is missing: the copy or "
@@ -109,7 +109,7 @@ class RocksdbImporter {
     first_us_ = time_us_;
   }
 
-  // A key or a length-prefixed part of a payload.
+  // Returns a key or another length-prefixed part of a payload.
   std::string_view Part(Decoder* in) const {
     const std::string_view part = in->String();
     Demand(in->good());
@@ -198,7 +198,7 @@ class RocksdbImporter {
   }
 
   void Write(std::string_view batch) {
-    Demand(batch.size() >= 12);  // a sequence number and a count
+    Demand(batch.size() >= 12);  // of a sequence number (8 bytes) and a count (4)
     Decoder in(batch.substr(12));
     while (!in.empty()) TakeTag(&in);
     if (operation_.calls.empty()) return;

@@ -137,7 +137,7 @@ class Importer {
               .operation = behind[3],
               .table = {},
               .value_size = Parse<uint64_t>(behind[1], "size of a value")};
-    // A get of a row that was not there has no size.
+    // A size of 0 in a get means that there was no row, so the size is not known.
     if (line.value_size == 0 && line.operation.starts_with("get")) line.value_size.reset();
     return line;
   }
@@ -147,7 +147,7 @@ class Importer {
                                                         "client", "table", "value_size"};
     std::string text;
     if (!NextLine(in, &text)) ++line_;  // an empty file is refused at its first line
-    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the mark of UTF-8
+    if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);  // the UTF-8 byte order mark
     std::vector<std::string_view> cells;
     if (!SplitCsvLine(&text, &cells)) Refuse("has a quote that does not end");
     for (const std::string_view cell : cells) {
@@ -166,8 +166,8 @@ class Importer {
     TellUnused(cells, known.size());
   }
 
-  // Tells which columns are not used, whose place among the known names is `none`, and what lines
-  // have in place of a column that is missing: one of another name may have been meant.
+  // Reports the columns that are not used (`none` in columns_), and what is assumed in place of a
+  // missing column: the user may have given that column another name.
   void TellUnused(const std::vector<std::string_view>& cells, size_t none) const {
     if (options_.unused == nullptr) return;
     std::vector<std::string> names;
@@ -205,7 +205,8 @@ class Importer {
     return line;
   }
 
-  // Returns the time of the line since the first one. An earlier time than that counts as equal.
+  // Returns the seconds from the first line's time to this line's. When this line's time is
+  // earlier, returns 0.
   double SecondsOf(const Line& line) {
     constexpr double kMostSeconds = 1e9;  // thirty years
     if (!first_seconds_) first_seconds_ = line.seconds;
@@ -255,7 +256,7 @@ class Importer {
 
   const ImportOptions& options_;
   TraceBuilder builder_;
-  std::vector<size_t> columns_;  // the known column that each column of a CSV file is
+  std::vector<size_t> columns_;  // by column of a CSV file: the known column that it is
   uint64_t line_ = 0;
   std::vector<char> room_;  // memory for a line
   std::optional<double> first_seconds_;

@@ -2,7 +2,7 @@
 //
 // A fault of the file is Error (kUsage) with a sentence that names the file and the line or record.
 // A trace that cannot be written is an Error of TraceWriter (workloads/trace/trace_writer.h). A
-// user who asks to stop ends it by Stopped. Nothing of these leaves a file behind.
+// user who asks to stop ends it by Stopped. None of these leaves a file behind.
 #ifndef TESTBED_TOOLS_TRACE_TRACE_IMPORT_H_
 #define TESTBED_TOOLS_TRACE_TRACE_IMPORT_H_
 
@@ -23,7 +23,7 @@ struct ImportOptions {
   uint32_t clients = 16;   // most clients of the trace; those of the file are folded onto them
   bool hash_keys = false;  // keys become hashes of their length, at least 8 bytes
   uint64_t hash_seed = 0;  // seed of the hashes
-  double time_unit = 1;    // seconds that a unit of the times of a CSV file is
+  double time_unit = 1;    // seconds in a unit of the times of a CSV file
   // Import sets it to a sentence on the columns of a CSV file that are not used, if there are any.
   // Null: nobody wants to know.
   std::string* unused = nullptr;

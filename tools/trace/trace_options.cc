@@ -91,7 +91,7 @@ void CheckRecordedRows(const RunOptions& options, const Dataset& dataset) {
                                            kMostTraceKey, key_bytes));
   }
   if (!FindWorkload(options.workloads.back()).loads) return;
-  // A transaction of a load is one operation, which a block of the trace holds whole.
+  // A load's transaction becomes one operation, which must fit into a block of the trace.
   constexpr uint64_t kOfCall = 16;  // bytes beside the key
   const uint64_t entries =
       std::min<uint64_t>(options.workload.rows_per_transaction, dataset.rows()) *

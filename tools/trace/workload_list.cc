@@ -23,8 +23,8 @@ constexpr char kOwn[] =
     "'ycsb-a 60s @ 5000'; a rate that changes is 1k..8k, '1k^8k 1s/10s' or "
     "1k~8k/30s; 'ycsb-a 60s ~2 @ 5000' has other popular rows than ~1";
 constexpr double kLeastSeconds = 0.1;
-// What may stand between the parts of an entry and around it: a list may be written on several
-// lines, as in a script.
+// The characters that may stand between and around the parts of an entry. Newlines are among them,
+// because a script may break a list over lines.
 constexpr std::string_view kBlanks = " \t\n\r";
 
 // One entry of the list.
@@ -33,7 +33,7 @@ struct Entry {
   bool has_colon = false;
   double seconds = 0, rate = 0;  // 0: --seconds and --rate decide
   std::string curve;             // how a rate changes, whose mean is `rate`
-  uint32_t popular_rows = 0;     // 0: those of all entries that give none
+  uint32_t popular_rows = 0;     // 0: the rows of all entries without ~N
 };
 
 std::string_view Trimmed(std::string_view text) {

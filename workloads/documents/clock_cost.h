@@ -1,4 +1,4 @@
-// What reading the clock adds to the time of a part of an operation.
+// Measures what reading the clock adds to the time of a part of an operation.
 //
 // Two readings with nothing between them are 10 ns and more apart, by the processor, its frequency
 // and the code around them. A caller that times parts as short as that times an empty interval

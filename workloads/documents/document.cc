@@ -208,7 +208,7 @@ json Split::ToJson(const DocumentSettings& settings) const {
   const double engine_ns = net(engine), parse_ns = net(parse), project_ns = net(project);
   const auto allocation_ns = static_cast<double>(allocation.Percentile(0.5));
   const double all = engine_ns + parse_ns + project_ns;
-  // Of parts that all take no longer than to read the clock, no share is known.
+  // No share is known when all parts take no longer than reading the clock.
   const auto share = [all](double ns) { return all > 0 ? json(ns / all) : json(); };
   const auto n = static_cast<double>(engine.count());
   j["document_bytes"] = static_cast<double>(document_bytes) / n;

@@ -169,7 +169,7 @@ class IbBuilder : public Client {
   Session& session_;
   std::unique_ptr<IbInserter> inserter_;            // null once the rows are inserted
   BuildOp kind_ = kInsertRows;                      // kind of the prepared operations
-  uint64_t next_id_;                                // the scan continues here
+  uint64_t next_id_;                                // the id at which the scan continues
   bool at_end_;                                     // the scan has ended
   const bool engine_builds_;                        // the engine builds the indexes
   std::vector<std::unique_ptr<IbSorter>> sorters_;  // one per index; released when its index is

@@ -58,7 +58,7 @@ class IbQuerier : public Client {
   IbClientState& state_;
   const uint32_t rows_;  // rows or ids per query
   Random random_;
-  std::vector<char> room_;  // for expected values
+  std::vector<char> room_;  // memory for expected values
 
  private:
   const uint32_t query_op_;

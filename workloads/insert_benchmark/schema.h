@@ -55,7 +55,8 @@ class IbSchema {
     bool shared = false;  // whether all clients use one table
     uint32_t indexes = 3;
     uint32_t data_min = 10, data_max = 20;  // length of column data
-    // Three quarters of it are the share of column data that does not compress.
+    // Three quarters of this percentage of the column data are random letters; the rest is one
+    // letter, repeated.
     uint32_t random_pct = 50;
     friend bool operator==(const Options&, const Options&) = default;
   };

@@ -51,7 +51,7 @@ void IbSorter::Spill() {
 void IbSorter::Finish() {
   if (runs_.empty()) return Sort();
   if (!entries_.empty()) Spill();
-  // The buffers of the runs take the place of this memory.
+  // This memory is released for the buffers of the runs.
   entries_ = {};
   const auto after = [this](const Run* a, const Run* b) {
     return Less(b->buffer[b->next], a->buffer[a->next]);

@@ -64,7 +64,7 @@ class IbTables {
   void Open(Engine& engine, int clients, Need need, const std::string& step);
 
   const IbSchema& schema() const { return *schema_; }
-  uint32_t clients() const { return options_.clients; }  // those of this step
+  uint32_t clients() const { return options_.clients; }  // clients of this step
   // Returns the tables that a client uses; all clients of a shared table get the same set.
   const Set& set(uint32_t client) const { return sets_[options_.shared ? 0 : client]; }
   // Returns whether the engine maintains the indexes itself, so that no client writes their entries
@@ -103,7 +103,7 @@ class IbTables {
   void Recognise(Session& session, Need need, const std::string& step);
   // Returns the number of clients that have rows in the database or will have some after this step.
   uint32_t AllClients(Session& session) const;
-  // Records the number of these clients for later steps that have fewer.
+  // Records what AllClients returns, for later steps that have fewer clients.
   void RecordClients(Session& session) const;
   uint64_t RowsOfFirst(size_t clients) const;
   bool HoldsRows(Session& session, uint32_t client) const;

@@ -31,7 +31,7 @@ inline constexpr char kKeySets[] = "words, places, packages, paths or paths:DIR"
 // the user's cache or, if only the cache of the user who built this program has the file, there.
 std::string FetchedPlaces();
 
-// The places from which the sets are read. Tests name others.
+// The places from which the sets are read. A test gives other places.
 struct KeySetOrigins {
   std::string words = "/usr/share/dict/american-english-huge";
   std::string places = FetchedPlaces();

@@ -30,7 +30,7 @@ struct AllKnownKeys {
 };
 
 AllKnownKeys& Known() {
-  static AllKnownKeys* const known = new AllKnownKeys;  // as long as the process
+  static AllKnownKeys* const known = new AllKnownKeys;  // lives as long as the process
   return *known;
 }
 

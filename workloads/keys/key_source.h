@@ -25,7 +25,7 @@ uint64_t HashOfKeys(std::string_view text);
 // The keys of a process, for a program that it executes.
 struct LentKeys {
   std::string file;   // path of a file that has the text; empty when there are no keys
-  uint64_t hash = 0;  // of the text
+  uint64_t hash = 0;  // hash of the text
 };
 // LendKeys writes the text of a set to a file in memory, which exists as long as this process. A
 // file of keys is lent as it is, since a copy would hold its text in memory twice. In the program

@@ -48,7 +48,7 @@ class Checker {
     for (auto walk :
          {&Checker::WalkNodes, &Checker::WalkLinks, &Checker::WalkIndex, &Checker::WalkCounts}) {
       if (std::string wrong = (this->*walk)(); !wrong.empty()) return wrong;
-      if (StopRequested()) return {};  // the walk may not have come to its end
+      if (StopRequested()) return {};  // a stop ends a walk early
     }
     found_.done = true;
     if (link_sum_ != index_sum_ || found_.links != found_.index_entries) {
@@ -73,7 +73,8 @@ class Checker {
     return {};
   }
 
-  // Also sums up the visible links of each id and type, which are adjacent in the table.
+  // Walks the links. Also sums up the visible links of each id and type, which are adjacent in the
+  // table.
   std::string WalkLinks() {
     auto cursor = session_->NewCursor(tables_.link);
     LinkId group{};

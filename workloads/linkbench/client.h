@@ -90,7 +90,7 @@ class RunClient : public Client {
     bool answered = false;
     LinkId id{};  // for operations on a node, id1 is the node
     uint64_t time = 0;
-    size_t at = 0;                     // offset of its keys and values in arena_
+    size_t at = 0;                     // offset of the step's keys and values in arena_
     size_t keys = 0, first_key = 0;    // number of keys of a multiget; index of the first
     size_t data = 0;                   // bytes of data
     uint64_t expected = 0;             // rows that a list query will ask for; 0 = not known

@@ -30,7 +30,7 @@ class Run : public Workload {
   bool writes() const override { return true; }
   bool settles() const override { return settles_; }
 
-  // Also counts the phase in the database and determines the first id for new nodes.
+  // Opens the tables, counts the phase in the database and determines the first id for new nodes.
   void OpenTables(Engine& engine) override {
     const IoScope scope(kOpen);
     state_.tables = linkbench::OpenTables(engine);

@@ -15,9 +15,9 @@ Clock::Clock() {
   std::string source;
   std::ifstream("/sys/devices/system/clocksource/clocksource0/current_clocksource") >> source;
   if (source != "tsc") return;
-  // Compares both clocks at two moments 20 ms apart. Of several comparisons the one counts that
-  // took least time, so that the thread was not interrupted in it. It errs by less than 100 ns, and
-  // the rate by about five in a million.
+  // Compares both clocks at two moments 20 ms apart. Of 16 comparisons at a moment the shortest
+  // counts, because the thread was not interrupted in it. The error of a comparison is below 100
+  // ns, and that of the rate is about five in a million.
   const auto raw = [] {
     timespec t;
     clock_gettime(CLOCK_MONOTONIC_RAW, &t);

@@ -69,7 +69,8 @@ HistogramCounts HistogramCounts::Since(const HistogramCounts& before) const {
 
 uint64_t HistogramCounts::Percentile(double p) const {
   if (count_ == 0) return 0;
-  // 99.9 / 100 is slightly above 0.999, and its product with 1000 must not be more than 999.
+  // The product is reduced by a rounding error: 99.9 / 100 is slightly above 0.999, and 0.999 of
+  // 1000 values must be 999 and not 1000.
   constexpr double kRounding = 1e-12;
   const double share = p * static_cast<double>(count_);
   const auto wanted = static_cast<uint64_t>(std::ceil(share * (1 - kRounding)));
@@ -95,7 +96,8 @@ std::vector<uint64_t> HistogramDivider::Take(uint64_t count, const std::vector<d
     owed_[part] += shares[part] * static_cast<double>(count);
   }
   for (uint64_t left = count; left > 0;) {
-    // A part without a share takes nothing, whatever the sums are rounded to.
+    // Only a part with a share above 0 takes a value, even if rounding makes the debt to another
+    // part larger.
     size_t most = 0;
     for (size_t part = 1; part < owed_.size(); ++part) {
       if (shares[part] > 0 && (shares[most] == 0 || owed_[part] > owed_[most])) most = part;
@@ -115,7 +117,7 @@ void HistogramDivider::Divide(const HistogramCounts& h, const std::vector<double
   for (size_t i = 0; i < h.counts_.size(); ++i) {
     middles += static_cast<double>(Histogram::Middle(i)) * static_cast<double>(h.counts_[i]);
   }
-  // The exact values are known by their sum alone, with which the parts' sums agree.
+  // The middles of the buckets are scaled, so that the parts' sums add up to the exact sum of `h`.
   const double scale = middles > 0 ? h.sum_ / middles : 0;
   bool highest = true;
   for (size_t i = h.counts_.size(); i-- > 0;) {

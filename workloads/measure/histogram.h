@@ -96,15 +96,15 @@ class HistogramDivider {
  public:
   explicit HistogramDivider(size_t parts) : owed_(parts) {}
   // Adds to each part its share of the values of `h`, drawn evenly from the largest down. The
-  // shares add up to 1. A share is no whole number of values; what a part lacks of it, or has
-  // beyond it, is made up for at the next call.
+  // shares add up to 1. A share is seldom a whole number of values; the next call makes up for what
+  // a part got too little or too much.
   void Divide(const HistogramCounts& h, const std::vector<double>& shares,
               const std::vector<HistogramCounts*>& parts);
 
  private:
   // Returns how many of the `count` next values go to each part.
   std::vector<uint64_t> Take(uint64_t count, const std::vector<double>& shares);
-  std::vector<double> owed_;  // by part: its shares of all values so far, less what it has of them
+  std::vector<double> owed_;  // by part: its shares of all values so far, less what it got
 };
 
 }  // namespace testbed

@@ -48,8 +48,8 @@ EngineCounters EngineDelta(const EngineCounters& before, EngineCounters after) {
   return after;
 }
 
-// Returns nothing when no log was written. Of an engine whose file calls are not counted, such as
-// InnoDB, the kernel account alone tells what the device wrote for its log. With `dsync` each write
+// Returns nothing when no log was written. For an engine whose file calls are not counted, such as
+// InnoDB, only the kernel account tells what the device wrote for the log. With `dsync` each write
 // of the log is durable by itself.
 std::optional<LogWrites> LogDelta(const LedgerCounts& delta, const EngineCounters& engine,
                                   bool kernel, bool dsync) {
@@ -88,7 +88,8 @@ std::optional<LogWrites> LogDelta(const LedgerCounts& delta, const EngineCounter
   return log;
 }
 
-// Returns what each address counted between the readings. Nothing is known of one that was lost.
+// Returns what the server at each address counted between the readings; no counters for a server
+// that was lost.
 std::vector<AddressAccount> AddressDeltas(const Reading& before, const Reading& after) {
   std::vector<AddressAccount> all;
   for (size_t i = 0; i < after.addresses.size(); ++i) {
@@ -106,8 +107,8 @@ int64_t Difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b);
 
 }  // namespace
 
-// Returns whether the engine opens the files of its log with O_DSYNC: by log_sync, and wiredtiger
-// by transaction_sync.
+// Returns whether the engine opens its log files with O_DSYNC, according to its setting log_sync
+// or, for wiredtiger, transaction_sync.
 bool Meter::LogIsDsync(const Engine& engine) {
   const auto settings = engine.EffectiveSettings();
   return std::any_of(settings.begin(), settings.end(), [](const auto& setting) {

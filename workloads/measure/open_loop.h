@@ -63,17 +63,17 @@ class OpenLoop {
   OpenLoop(const Clock& clock, uint64_t start, std::optional<ArrivalTimes> arrivals, Worker* worker)
       : clock_(clock), start_(start), arrivals_(std::move(arrivals)), worker_(*worker) {}
 
-  // Takes the next operation, and returns when it is due. `set_ns` is the time that the workload
-  // sets, in nanoseconds since the phase began.
+  // Moves on to the next operation, and returns when it is due. `set_ns` is the time that the
+  // workload sets, in nanoseconds since the phase began.
   template <typename SetNs>
   uint64_t Next(const SetNs& set_ns) {
     awaits_ = true;
     due_ = start_ + clock_.FromNs(arrivals_ ? arrivals_->Next() : set_ns());
     return due_;
   }
-  // Takes the next operation, waits until it is due and returns the time that it is then; earlier
-  // when the gate stops the clients. Sleeps until shortly before, then spins: a sleep overruns by
-  // some microseconds, and the harness's lateness must not count as the engine's latency.
+  // Moves on to the next operation, and waits until it is due or the gate stops the clients.
+  // Returns the time. Sleeps until shortly before, then spins: a sleep overruns by some
+  // microseconds, and the harness's lateness must not count as the engine's latency.
   template <typename SetNs>
   uint64_t Await(const SetNs& set_ns, const Gate& gate) {
     constexpr uint64_t kSpinNs = 8000;
@@ -87,7 +87,7 @@ class OpenLoop {
       ::nanosleep(&pause, nullptr);
     }
   }
-  // Says that the operation begins now.
+  // Notes that the operation that Next or Await moved on to begins now.
   void Begins() { awaits_ = false; }
 
   // Records the latency of the operation from its intended start, unless `op` is null, and how late

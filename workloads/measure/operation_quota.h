@@ -17,7 +17,7 @@ namespace testbed {
 
 class OperationQuota {
  public:
-  // 0 `operations` are no limit.
+  // `operations` is 0 when there is no limit.
   OperationQuota(uint64_t operations, int clients, bool uneven)
       : operations_(operations),
         clients_(static_cast<uint64_t>(clients)),
@@ -46,7 +46,7 @@ class OperationQuota {
  private:
   const uint64_t operations_, clients_;
   const bool shared_;                // the clients take operations as they go
-  std::atomic<uint64_t> unclaimed_;  // those that none has taken
+  std::atomic<uint64_t> unclaimed_;  // operations that no client has taken
 };
 
 }  // namespace testbed

@@ -25,7 +25,7 @@ struct LogWrites {
     uint64_t syncs = 0;  // sync calls; with O_DSYNC each write counts as one, too
     uint64_t estimate_least_bytes = 0, estimate_bytes = 0;
   };
-  std::optional<uint64_t> bytes;  // as the engine says, or by its file calls
+  std::optional<uint64_t> bytes;  // as the engine counts them, else bytes of its file calls
   std::optional<Calls> calls;
   // Bytes that the device wrote for log files, and for the file system's journal and metadata; 0
   // without the kernel account.
@@ -35,12 +35,12 @@ struct LogWrites {
 // What the server at one of several addresses counted.
 struct AddressAccount {
   ServerAddress address;
-  std::optional<EngineCounters> engine;  // nothing of an address that was lost
+  std::optional<EngineCounters> engine;  // nothing when the address was lost
 };
 
 // Blocks that checks of answers asked of the engine's cache (Session::BlockCounts).
 struct CheckBlocks {
-  uint64_t checks = 0;  // those whose blocks are known
+  uint64_t checks = 0;  // checks whose blocks were counted
   uint64_t requests = 0, misses = 0;
   CheckBlocks& operator+=(const CheckBlocks& o) {
     checks += o.checks;

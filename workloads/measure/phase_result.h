@@ -19,8 +19,8 @@ struct PhaseResult {
   struct Op {
     OpKind op;
     uint64_t count = 0;
-    // From the real and from the intended start; without operations that Performer::IsLengthened
-    // tells.
+    // The latencies from the real and from the intended start, except those of operations for which
+    // Performer::IsLengthened is true.
     HistogramCounts latency, intended;
     // The part of PhaseResult::undone that counts for this kind; those of all kinds add up to it.
     // The kind of an operation that has not begun was never drawn, so those of each thread are
@@ -60,7 +60,7 @@ struct PhaseResult {
   std::vector<Address> addresses;  // none where the clients are not spread over several
   Client::Totals totals;
   uint64_t verified = 0, wrong = 0;
-  CheckBlocks checks;         // those of `verified`
+  CheckBlocks checks;         // blocks that the `verified` checks asked for
   std::string first_wrong;    // a sentence about the first wrong answer
   bool partial = false;       // PhaseOptions::stop ended the phase early
   std::string ended_because;  // result of Workload::EndedBecause

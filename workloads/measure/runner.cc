@@ -123,7 +123,7 @@ class Phase {
 OpenLoop Phase::NewOpenLoop(int t, Worker* worker) const {
   std::optional<ArrivalTimes> arrivals;
   if (!workload_.timed() && rates_.Of(t).Mean() > 0) {
-    // The starts of the threads of all tasks are those of one process.
+    // The threads of all tasks get the starts that threads of a single process would get.
     arrivals.emplace(options_.arrivals, rates_.Of(t), NumberInAllTasks(t),
                      options_.tasks * threads_, options_.seed);
   }
@@ -145,7 +145,7 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
     if (trace != nullptr) trace->Rest();
     const size_t n = quota_.Claim(client.Generate(std::min<uint64_t>(kBatch, quota - done)));
     if (n == 0) {
-      // The other clients would soon run out too.
+      // The phase ends for all clients, because the others would soon have nothing left either.
       if (!workload_.EndedBecause().empty()) gate_.Stop();
       return 0;
     }
@@ -206,7 +206,7 @@ std::vector<Phase::Lane> Phase::MakeLanes(Session& session, int t) {
 // Starts the lane's next operation. Returns false when the lane's operations are done, or the
 // thread must rest or stop.
 bool Phase::StartNext(ReadQueue& queue, std::vector<Lane>& lanes, uint32_t number, Worker& worker) {
-  constexpr size_t kLaneBatch = 16;  // small, since the thread's other reads wait during Generate
+  constexpr size_t kLaneBatch = 16;  // small, as other reads of the thread wait for Generate
   Lane& lane = lanes[number];
   if (lane.left == 0 || gate_.Halted()) return false;
   if (++lane.at >= lane.prepared) {
@@ -353,7 +353,7 @@ void Phase::Report() {
       }
       series_.push_back(std::move(interval));
       last_seconds = now;
-      next = static_cast<double>(static_cast<int64_t>(now) + 1);  // skips a stop
+      next = static_cast<double>(static_cast<int64_t>(now) + 1);  // skips seconds that a stop took
       lock.lock();
       continue;
     }
@@ -454,9 +454,10 @@ PhaseResult Phase::Run() {
     options_.slices != nullptr ? RunSlices() : Report();
     result.cpu_end = ReadCpuUse();
   } catch (...) {
-    // The main thread reads counters, for which an engine may ask a server that is gone.
+    // This error may come from reading counters: an engine asks its server for them, which may be
+    // lost.
     EndThreads(&threads);
-    ThrowFailure();  // what a client met says more
+    ThrowFailure();  // a client's error says more
     throw;
   }
   for (std::thread& thread : threads) thread.join();

@@ -35,17 +35,17 @@ class TraceRecorder;
 
 struct PhaseOptions {
   int threads = 1;  // clients; a workload may run several threads for each client
-  // This process is number `task` of `tasks`, which perform the phase together, each with as many
-  // threads.
+  // This process is number `task` of `tasks` processes, which perform the phase together. Each has
+  // `threads` clients.
   int task = 0, tasks = 1;
-  bool loads = false;       // its sessions are those of Engine::NewSession, not of client threads
+  bool loads = false;       // the phase uses Engine::NewSession, not sessions of client threads
   int queue_depth = 1;      // point reads that each thread keeps in flight, each for its own Client
   double seconds = 0;       // 0 = until the workload's own end or `operations`
   uint64_t operations = 0;  // this process's; 0 = until `seconds` or the workload's own end
   // Operations per second of all clients, those of the other tasks included; 0 = as fast as it
   // goes.
   double rate = 0;
-  const RateCurve* curve = nullptr;  // how that rate changes, with the mean `rate`; null: not
+  const RateCurve* curve = nullptr;  // how `rate` changes around its mean; null: it does not
   Arrivals arrivals = Arrivals::kEven;
   uint64_t seed = 0;           // seed of random arrivals
   uint32_t verify_every = 64;  // one operation in this many is verified; 0 = none

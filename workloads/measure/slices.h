@@ -32,14 +32,14 @@ struct Interval {
   // Bytes of this process and of the run's servers in memory at the end of the second.
   uint64_t resident_bytes;
   std::vector<BackgroundWork> background;
-  // With a budget: the memory of its group at the end of the second, except that `failcnt` and
-  // `refaults` are counts of the second.
+  // The memory of the budget's group at the end of the second, except that `failcnt` and `refaults`
+  // are counts of the second. Nothing without a budget.
   std::optional<MemoryUsage> memory;
-  // With PhaseOptions::interval_buckets: the histogram of the interval's latencies of all kinds
-  // (HistogramCounts::Buckets), and their sum.
+  // The histogram of the interval's latencies of all kinds (HistogramCounts::Buckets), and their
+  // sum. Empty without PhaseOptions::interval_buckets.
   std::vector<std::pair<uint64_t, uint64_t>> latency_ns = {};
   double sum_ns = 0;
-  CheckBlocks checks = {};  // of the answers that were checked in it
+  CheckBlocks checks = {};  // blocks that the checks in this interval asked for
 };
 
 // Grants a phase its slices. The phase's main thread calls both functions while all clients rest.

@@ -28,8 +28,8 @@ std::vector<double> SharesOf(const Worker& worker, const PhaseResult& result) {
   return counts;
 }
 
-// Returns the blocks that the session has asked for so far, with one check; none where it does not
-// count the blocks that it asks for.
+// Returns the blocks that the session has asked for so far, as those of one check. Returns no check
+// when the session does not count them.
 CheckBlocks AskedSoFar(Session* session) {
   CheckBlocks blocks;
   const bool counts =
@@ -46,7 +46,8 @@ OpKind VerifyOp() {
   return op;
 }
 
-// Returns whether the answer is right, or could not be checked as the server was lost meanwhile.
+// Returns whether the answer is right. Returns true, too, when it could not be checked because the
+// server was lost meanwhile.
 bool Performer::IsRight(Client& client, size_t i) const {
   const IoScope scope(verify_);
   try {

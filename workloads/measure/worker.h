@@ -15,8 +15,8 @@
 
 namespace testbed {
 
-// Only its thread writes it; any thread may read the counters meanwhile. The alignment keeps two
-// threads from sharing a cache line.
+// The counters of one thread. Only that thread writes them; any thread may read those of type
+// Counter and Histogram meanwhile. The alignment keeps two threads from sharing a cache line.
 struct alignas(128) Worker {
   struct Op {
     Histogram latency, intended;
@@ -29,14 +29,15 @@ struct alignas(128) Worker {
   Histogram undone;  // the waits of operations that were due and had not begun
   Counter verified, wrong;
   Counter counted_checks, check_requests, check_misses;  // see checks()
-  // The thread's session, which checks ask; null with reads in flight, whose checks ask nothing.
+  // The session that checks of the thread use. It is null when reads are kept in flight, whose
+  // checks use none.
   Session* session = nullptr;
   uint64_t start = 0, end = 0;  // ticks
-  uint64_t preparing = 0;       // ticks in which its clients prepared operations
+  uint64_t preparing = 0;       // ticks in which the thread's clients prepared operations
   uint64_t backlog_ns = 0;
   Client::Totals totals;
   std::string first_wrong;
-  // Returns what its checks have asked for so far.
+  // Returns the blocks that the thread's checks have asked for so far.
   CheckBlocks checks() const {
     return {counted_checks.Get(), check_requests.Get(), check_misses.Get()};
   }
@@ -45,7 +46,7 @@ struct alignas(128) Worker {
 // Performs the operations of a phase's clients. Thread-safe.
 class Performer {
  public:
-  // `options`, `workload` and the engine must outlive it.
+  // `options`, `workload` and the engine must outlive the object.
   Performer(const Engine& engine, const Workload& workload, const PhaseOptions& options)
       : engine_(engine),
         added_delay_ns_(options.added_delay_ns),
@@ -73,8 +74,9 @@ class Performer {
   // Checks the answer to an operation, charged to VerifyOp(), and counts the check.
   void Check(Client& client, size_t i, Worker* worker) const;
   // Returns whether an operation that will be checked, and that `op` has counted, is left out of
-  // the latencies: it took longer than others, as it kept rows for the check. The first one of a
-  // thread and a kind is not, since it may stay the only one, nor is any where all are checked.
+  // the latencies, because it kept rows for the check and so took longer. Returns false for the
+  // first operation of a thread and a kind, which may stay the only one, and when every operation
+  // is checked.
   bool IsLengthened(const Client& client, const Worker::Op& op) const {
     return verify_every_ > 1 && op.count.Get() > 1 && client.Kept();
   }
@@ -124,7 +126,7 @@ void AddUndone(const std::vector<std::unique_ptr<Worker>>& workers, PhaseResult*
 // may work meanwhile. They stay owned by the caller.
 class IntervalSampler {
  public:
-  // With `keeps_buckets` the intervals have their histograms (Interval::latency_ns).
+  // With `keeps_buckets` each interval gets its histogram (Interval::latency_ns).
   explicit IntervalSampler(const std::vector<std::unique_ptr<Worker>>& workers,
                            bool keeps_buckets = false)
       : workers_(workers), keeps_buckets_(keeps_buckets) {}
@@ -137,7 +139,7 @@ class IntervalSampler {
   const std::vector<std::unique_ptr<Worker>>& workers_;
   const bool keeps_buckets_;
   HistogramCounts latency_;
-  std::vector<HistogramCounts> last_latency_;  // at the last sample, by kind of operation
+  std::vector<HistogramCounts> last_latency_;  // values at the last sample, by kind of operation
   std::vector<uint64_t> last_counts_;
   CheckBlocks last_checks_;
 };

@@ -88,7 +88,8 @@ class MixgraphClient : public Client {
 
   bool Kept() const override { return kept_.kept(); }
 
-  // Another client may have written a later version of a row, of another size.
+  // The size of the value is not compared: another client may have written a version of another
+  // size.
   bool Verify(size_t i) override {
     const Step& step = steps_[i];
     if (step.query == QueryModel::kSeek) {

@@ -162,9 +162,9 @@ KeyModel::KeyModel(const Options& o, uint64_t rows) : rows_(rows), a_(o.key_a), 
   if (ranges) MakeRanges(o);
 }
 
-// Gives each range a number of accesses in proportion to its hotness, such that the coldest range
-// with any has at least 1. Then it shuffles the ranges, so that the hot ones are not neighbours.
-// Their order depends only on the sum of the accesses.
+// Gives each range a number of accesses in proportion to its hotness, scaled so that the coldest
+// range that gets accesses gets at least 1. Then it shuffles the ranges, so that the hot ones are
+// not neighbours. Their order depends only on the sum of the accesses.
 void KeyModel::MakeRanges(const Options& o) {
   constexpr double kNone = 1e-16;
   if (o.keyrange_num > rows_) {

@@ -18,8 +18,8 @@ class InsertClient : public Client {
         key_room_(dataset.max_key_size() + 8) {}
 
   size_t Generate(size_t max) override {
-    // Limits the batch to the transactions that fit in the processor's caches, at least one. Of
-    // values of several sizes the mean counts; kBatchBytes bounds a batch of longer ones.
+    // Limits the batch to the transactions that fit in the processor's caches, at least one. When
+    // values have several sizes, the mean size counts; kBatchBytes bounds a batch of longer values.
     const size_t row_bytes = dataset_.options().value_size + key_room_ * tables_.size();
     max = std::clamp<size_t>((64u << 10) / (row_bytes * block_), 1, max);
     transactions_.clear();

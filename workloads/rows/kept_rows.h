@@ -27,7 +27,7 @@ class KeptRows {
   }
   // Returns whether the rows of this operation are kept.
   bool keeps() const { return keeps_; }
-  // Returns whether rows of this operation were kept (Client::Kept).
+  // Returns whether the operation kept at least one row (Client::Kept).
   bool kept() const { return keeps_ && !rows_.empty(); }
   void Add(std::string_view key, std::string_view value) {
     rows_.push_back({bytes_.size(), key.size(), value.size()});
@@ -35,8 +35,8 @@ class KeptRows {
     bytes_.append(value);
   }
 
-  // Adds the row, unless those before it have kFewBytes already. Of the rows that are left out it
-  // keeps the number, and the key of the last one.
+  // Adds the row, unless the rows before it have kFewBytes already. For the rows that are left out,
+  // it keeps their number and the key of the last one.
   void AddFew(std::string_view key, std::string_view value) {
     if (bytes_.size() < kFewBytes) return Add(key, value);
     ++left_out_;
@@ -59,7 +59,7 @@ class KeptRows {
  private:
   static constexpr size_t kFewBytes = 1 << 20;
   struct Row {
-    size_t at, key, value;  // where it begins in bytes_; sizes of its key and value
+    size_t at, key, value;  // begin of the row in bytes_; sizes of its key and its value
   };
 
   bool keeps_ = false;

@@ -49,7 +49,7 @@ Mix ParseMix(const std::map<std::string, double>& shares) {
   return mix;
 }
 
-// The number of rows of a scan, up to `most`.
+// Draws the number of rows of a scan, from 1 to `most`.
 class ScanLengths {
  public:
   // `how` is fixed, uniform or zipfian.
@@ -186,8 +186,8 @@ class MixedClient : public Client {
     std::string_view value;
   };
 
-  // Returns the bytes that the keys of a step take at most, and those that the step takes in the
-  // buffer.
+  // Returns the most bytes that the keys of a step take. RoomOf returns the bytes that the step
+  // takes in the buffer.
   size_t KeysRoom() const { return key_room_ * tables_.size(); }
   size_t RoomOf(const Step& step) const {
     const bool has_value =

@@ -87,7 +87,7 @@ class MultiGetClient final : public Client {
   std::vector<char> room_;
   std::vector<Read> reads_;
   std::vector<std::string_view> keys_;
-  size_t found_ = 0;  // rows of the call
+  size_t found_ = 0;  // rows that the last call found
   KeptRows kept_;
 };
 

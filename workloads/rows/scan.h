@@ -20,14 +20,14 @@ struct ScanRange {
 };
 
 // Performs the scan: seeks, and steps once for each further row. Passes keys and values to *consume
-// and, where they are kept, to *kept, which leaves out most of a long scan. Returns how many rows
-// it found.
+// and to *kept, which keeps them for the check and leaves out most of a long scan. Returns how many
+// rows it found.
 uint64_t Scan(Session& session, const ScanRange& range, Consumer* consume, KeptRows* kept);
 
 // Returns whether a scan found the right rows. They must be in order, and each that was kept must
-// have a value of its row. The first one must have the key `from`, whose row the database holds.
-// There must be range.rows of them, or fewer when they reach the last row of the table. `inserts`
-// says that other clients insert rows beyond those of the data set meanwhile.
+// have a value of its row. The first row must have the key `from`, which the database holds. There
+// must be range.rows rows, or fewer when the scan reached the last row of the table. `inserts` says
+// that other clients insert rows beyond those of the data set meanwhile.
 bool CheckScan(const Dataset& dataset, Session& session, const ScanRange& range,
                const KeptRows& kept, bool inserts);
 

@@ -72,8 +72,8 @@ class OltpClient : public Client {
   struct Statement {
     StatementKind kind = StatementKind::kPointSelect;
     uint32_t table = 0, id = 0, k = 0;
-    uint32_t rows = 0;                // rows that a select has found
-    char c[kCBytes], pad[kPadBytes];  // for statements that write them
+    uint32_t rows = 0;                // rows that the select found
+    char c[kCBytes], pad[kPadBytes];  // the values that the statement writes, if it writes any
   };
 
   // Holds the locks of the rows that an operation writes. The destructor releases them, also when
@@ -193,8 +193,8 @@ class OltpClient : public Client {
       default:
         break;
     }
-    // A write with its index entry takes several calls, and so does a delete with its insert, so
-    // each is a transaction.
+    // Without a transaction around all statements, each write is a transaction with its index
+    // entry, and so are the delete and the insert of kDeleteInsert.
     const bool own = !phase_.transaction;
     if (own) session_.Begin();
     if (s.kind == kIndexUpdate) IndexUpdate(s);
@@ -254,7 +254,7 @@ class OltpClient : public Client {
       if (s.kind == kOrderRange || s.kind == kDistinctRange) {
         sorted_.emplace_back(row.substr(kKBytes, kCBytes));
       }
-      if (++statement->rows == most) break;  // the range has no further id
+      if (++statement->rows == most) break;  // the range has no more ids
     }
     totals_.rows_read += statement->rows;
     if (s.kind == kSumRange) sum_ = sum;

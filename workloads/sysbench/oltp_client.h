@@ -15,7 +15,7 @@ namespace testbed::sysbench {
 
 enum class StatementKind : uint8_t {
   kPointSelect,     // SELECT c WHERE id=?
-  kPointSelects,    // Settings::point_selects of them
+  kPointSelects,    // kPointSelect, Settings::point_selects times
   kSimpleRange,     // SELECT c WHERE id BETWEEN ? AND ?
   kSumRange,        // SELECT SUM(k) WHERE id BETWEEN ? AND ?
   kOrderRange,      // SELECT c WHERE id BETWEEN ? AND ? ORDER BY c

@@ -13,7 +13,7 @@ struct KnownTraces {
 };
 
 KnownTraces& AllKnownTraces() {
-  static KnownTraces* const known = new KnownTraces;  // as long as the process
+  static KnownTraces* const known = new KnownTraces;  // lives as long as the process
   return *known;
 }
 

@@ -33,7 +33,7 @@ struct ReplayPhase {
   const ReplayOptions& options;
   std::vector<TableId> tables;  // tables of the engine, by their numbers in the trace
   bool rows_of_dataset = false;
-  bool rows_of_replay_load = false;  // all values of all tables are a ValueMaker's
+  bool rows_of_replay_load = false;  // a ValueMaker made all values of all tables
   static constexpr TableId kNoTable = UINT32_MAX;
   TableId main_table = kNoTable;  // the engine's; kNoTable when the trace does not name it
   Answers answers;
@@ -61,7 +61,7 @@ class ReplayClient : public Client {
     size_t n = 0, bytes = 0;
     while (n < max && bytes < kBatchBytes && stream_.Next(&steps_[n].operation)) {
       if (phase_.options.by_key && !Mine(steps_[n].operation)) {
-        if (StopRequested()) break;  // the rest of a long trace may be of other threads
+        if (StopRequested()) break;  // all further operations may be other threads' ones
         continue;
       }
       steps_[n].values = bytes;
@@ -360,7 +360,8 @@ class ReplayClient : public Client {
   struct Checked {
     std::string_view key, value;
   };
-  // The multi-get under way. A function that captures the client alone needs no memory of its own.
+  // The multi-get under way. A lambda that captures only `this` reads it, because a std::function
+  // then allocates nothing.
   struct Asked {
     const std::string_view* keys = nullptr;
     const TraceAnswer* answers = nullptr;
@@ -374,7 +375,8 @@ class ReplayClient : public Client {
   ValueMaker values_;
   std::vector<char> buffer_;
   Step steps_[kBatch];
-  // By client of the trace, several of which may be this thread's, and by the client's numbers.
+  // By number of a client in the trace, and by the client's numbers of cursors. A thread may
+  // perform several clients.
   std::vector<std::vector<Place>> cursors_;
   WalkLengths lengths_;
   Checked checked_;  // the last get, if no call came after it

@@ -18,7 +18,7 @@ namespace testbed {
 
 struct ReplayOptions {
   std::string trace;  // the file
-  double speed = 0;   // times the recording's pace; 0: as fast as it goes
+  double speed = 0;   // factor on the recording's pace; 0: as fast as possible
   bool by_key = false;
 
   // Throws Error (kUsage) for refused values, or when no trace is given.

@@ -129,7 +129,7 @@ class ReplayLoadClient : public Client {
   std::vector<std::shared_ptr<const std::string>> kept_;  // blocks in which the keys lie
   std::vector<WantedRow> rows_;                           // rows that the trace names
   size_t next_ = 0;               // the first of rows_ that was not looked up yet
-  std::vector<WantedRow> batch_;  // those of them that did not exist
+  std::vector<WantedRow> batch_;  // rows of rows_ that did not exist
   std::vector<char> buffer_;
   size_t at_ = 0;  // place of the next row's value in the buffer
   const OpKind kLookUp = DefineOp("look-up", Ground::kBackground);

@@ -57,7 +57,7 @@ RowPresence::Hold::Hold(RowPresence& presence, const std::vector<uint64_t>& rows
     const size_t stripe = StripeOf(row);
     held_[stripe / 64] |= uint64_t{1} << (stripe % 64);
   }
-  // All threads take stripes in the same order.
+  // The stripes are locked in ascending order, the same in all threads, so that none deadlock.
   for (size_t i = 0; i < held_.size(); ++i) {
     for (uint64_t left = held_[i]; left != 0; left &= left - 1) {
       presence_.stripes_[i * 64 + static_cast<size_t>(std::countr_zero(left))].held.lock();

@@ -58,16 +58,16 @@ class RowPresence {
  private:
   static constexpr size_t kStripes = 16 * 64;
   struct Stripe {
-    std::mutex held;  // by a Hold; the analysis cannot check it across functions
+    std::mutex held;  // locked by a Hold, in ways that the analysis cannot check
     Mutex mutex;
-    // Rows beyond those of the load, whose numbers follow each other: a bit each, by row / 64.
+    // The rows beyond those of the load: a word of 64 bits, one for each row, by row / 64.
     std::unordered_map<uint64_t, uint64_t> added GUARDED_BY(mutex);
   };
   static size_t StripeOf(uint64_t row) { return Mix64(row) % kStripes; }
 
   const bool ordered_;
   const uint64_t loaded_;                     // rows of the data set
-  std::vector<std::atomic<uint64_t>> there_;  // a bit for each of them
+  std::vector<std::atomic<uint64_t>> there_;  // a bit for each of these rows
   std::vector<Stripe> stripes_;
 };
 

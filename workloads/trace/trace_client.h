@@ -167,7 +167,8 @@ class alignas(128) TraceClient {
     std::memcpy(at_, key.data(), key.size());
     at_ += key.size();
   }
-  // Makes the last step one of the run of steps, or begins another run with it.
+  // Ends the run of steps before the last step when their values were read and that of the last
+  // step was not, or the reverse; the last step then begins another run.
   void FoldStep() {
     if (steps_ == 1) {
       steps_asked_ = step_asked_;
@@ -197,14 +198,14 @@ class alignas(128) TraceClient {
   char* at_;
   char* end_;
   uint64_t first_ns_ = 0, last_ns_ = 0, handed_over_ = 0;
-  uint32_t operations_ = 0;  // in the buffer
+  uint32_t operations_ = 0;  // operations in the buffer
   bool recording_ = false;
-  // The run of steps that is not written yet, whether their values were read, and whether that of
-  // the last one was.
+  // The number of steps that are not written yet (steps_), whether the values were read after them
+  // (steps_asked_), and whether the value was read after the last step (step_asked_).
   uint64_t steps_ = 0;
   uint32_t step_cursor_ = 0;
   bool step_forward_ = true, steps_asked_ = false, step_asked_ = false;
-  uint32_t sought_ = 0;  // the cursor that sought last; asked_: its value was read
+  uint32_t sought_ = 0;  // the cursor that was positioned last; asked_: its value was read
   bool asked_ = true;
   uint32_t next_cursor_ = 0;
   std::vector<uint32_t> free_cursors_;

@@ -40,7 +40,7 @@ void TraceFile::Refuse(const std::string& what) const {
 }
 
 TraceFile::TraceFile(const std::string& path) : path_(path) {
-  // File refuses pipes and devices, too, but takes directories and the files of the kernel.
+  // InputFile refuses directories and files of the kernel, which File takes.
   std::error_code none;
   if (std::filesystem::exists(path_, none)) {
     InputFile(

@@ -60,7 +60,7 @@ class FoundFile {
   explicit FoundFile(const std::string& path)
       : fd_(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
     if (fd_ < 0) {
-      is_held_ = errno == ENOENT;  // if it is found later, another run has just made it
+      is_held_ = errno == ENOENT;  // a file that appears later is another run's
       return;
     }
     struct stat mine, there;
@@ -113,7 +113,8 @@ std::unique_ptr<File> CreateUnfinished(const std::string& path, const std::strin
     throw;
   }
   ::flock(file->fd(), LOCK_EX | LOCK_NB);
-  // The file that is to be replaced may not be readable by everybody.
+  // A file that is replaced may not be readable by everybody, so its successor is not readable
+  // until Finish gives it that file's mode.
   if (IsThere(place)) ::fchmod(file->fd(), 0600);
   return file;
 }

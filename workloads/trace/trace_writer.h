@@ -66,7 +66,7 @@ class TraceWriter {
   void Stop();
   [[noreturn]] void Fail(const std::exception& error) const;
 
-  const std::string path_, place_, unfinished_;  // as given; links followed; until Finish
+  const std::string path_, place_, unfinished_;  // PATH; with links followed; PATH.new
   std::unique_ptr<File> file_;
   uint64_t end_ = 0, written_back_ = 0;  // offsets in the file; touched by one thread at a time
   std::string stored_;

@@ -13,14 +13,14 @@
 
 namespace testbed {
 
-// Not thread-safe; a client each has its own.
+// Not thread-safe: each client has its own.
 class ValueMaker {
  public:
   // `version` must differ in each phase that writes to the database, because an engine may leave
   // out a write that changes nothing. `dataset` must outlive the object.
   ValueMaker(const Dataset& dataset, uint64_t version) : dataset_(dataset), version_(version) {}
-  // Writes `size` bytes to `to`: a value that no call has made for this key before, as far as so
-  // many bytes can tell versions apart (Dataset::Value).
+  // Writes `size` bytes to `to`: a value that no call has made for this key before. A very short
+  // value may repeat (Dataset::Value).
   void Make(std::string_view key, size_t size, char* to);
   // Writes the value that a load gives the key.
   void MakeFirst(std::string_view key, size_t size, char* to) const;

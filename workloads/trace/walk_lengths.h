@@ -32,7 +32,7 @@ class WalkLengths {
  private:
   struct Walk {
     bool under_way = false, forward = true;
-    size_t number = 0;  // index in the result
+    size_t number = 0;  // index of the walk in the result
     uint64_t rows = 0;
   };
   std::vector<Walk> walks_;  // by cursor

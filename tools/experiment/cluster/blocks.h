@@ -22,7 +22,7 @@ namespace testbed {
 
 struct Block {
   std::string key;
-  std::vector<Cell> cells;  // that run, in their order
+  std::vector<Cell> cells;  // the cells that run, in their order
   double seconds = 0;       // forecast for those that are not finished
   size_t left = 0;          // cells that are not finished
 };

@@ -37,14 +37,15 @@ bool Lock(int fd, const std::string& file) {
                   file, Error::Io("lock", file, code).what()));
 }
 
-// Returns whether the name still leads to the open file: its last holder removes it.
+// Returns whether the name still leads to the open file. The holder of a claim removes its file.
 bool Leads(int fd, const std::string& file) {
   struct stat mine, there;
   return ::fstat(fd, &mine) == 0 && ::lstat(file.c_str(), &there) == 0 &&
          mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-// Says in the file who holds it, for people: a claim without it holds as well.
+// Writes the holder's name into the file, for people. The lock alone makes the claim, so errors are
+// ignored.
 void NameHolder(int fd) {
   const char* job = std::getenv("SLURM_JOB_ID");
   const std::string text = JsonText({{"schema", kClaimSchema},
@@ -62,7 +63,7 @@ std::optional<Claim> Claim::Try(const std::string& file) {
   for (;;) {
     const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) throw Error::Io("create", file, errno);
-    Claim claim(fd, "");  // closes, and removes nothing
+    Claim claim(fd, "");  // its destructor closes fd; no file_: removes nothing
     if (!Lock(fd, file)) return std::nullopt;
     if (!Leads(fd, file)) continue;
     claim.file_ = file;

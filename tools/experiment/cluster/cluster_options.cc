@@ -18,8 +18,8 @@
 namespace testbed {
 namespace {
 
-// Options that testbed gives sbatch itself: by some of them it hands its tasks their blocks, and
-// knows them again to wait for their end or to cancel them; by others each task has a node alone.
+// Options of sbatch that testbed sets itself. Some of them give each task its block, or let testbed
+// find its tasks again to await or cancel them; others give each task a node for itself.
 constexpr std::string_view kOwnOfSbatch[] = {
     "array",         "clusters", "exclusive", "job-name",  "nodes", "open-mode", "output",
     "oversubscribe", "parsable", "share",     "test-only", "wait",  "wrap"};
@@ -38,7 +38,7 @@ void CheckSbatch(const std::string& option) {
                             "without dashes, such as gres=nvme:1",
                             option));
   }
-  // sbatch takes the beginning of a name for the name.
+  // sbatch accepts the beginning of an option's name for the name.
   for (const std::string_view own : kOwnOfSbatch) {
     if (!own.starts_with(name)) continue;
     throw Error(Error::kUsage, fmt::format("--sbatch {} is not accepted; testbed decides what "

@@ -25,7 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A scheduler may be restarted, or its host may be; its jobs go on meanwhile.
+// The time for which a scheduler may not answer, because it or its host is restarted. Its jobs go
+// on meanwhile.
 constexpr std::chrono::minutes kPatience(10);
 
 class Coordinator {
@@ -82,7 +83,8 @@ std::vector<std::string> Coordinator::OpenBlocks() const {
   return keys;
 }
 
-// Reading the directory asks a file server anew; asking for each file may be answered from a cache.
+// Returns the number of finished cells. Reads the directory, which asks an NFS server anew; a stat
+// of each file may be answered from the client's cache.
 size_t Coordinator::Finished() const {
   const std::vector<std::string> names = NamesIn(results_.path() + "/cells");
   return static_cast<size_t>(std::count_if(
@@ -95,7 +97,7 @@ ClusterTasks Coordinator::LookPatiently() {
     answered_ = Clock::now();
     return tasks;
   } catch (const Error& error) {
-    // Ctrl-C reaches the program that was asked, too.
+    // Ctrl-C also ends the launcher's program, so its error means nothing then.
     if (StopRequested()) return {.running = 1, .hosts = {}};
     if (Clock::now() - answered_ > kPatience) throw;
     progress_.Say(fmt::format("the scheduler does not answer: {}", error.what()));
@@ -136,7 +138,7 @@ void Coordinator::Watch() {
     }
     Show(tasks, Finished());
     if (tasks.none() || StopRequested()) return;
-    // A scheduler with thousands of tasks is not asked every second.
+    // A scheduler with thousands of tasks is asked less often than each second.
     const std::chrono::duration<double> passed = Clock::now() - start_;
     Wait(std::chrono::milliseconds(static_cast<int>(std::clamp(passed.count() * 50, 500., 15e3))));
   }
@@ -198,7 +200,8 @@ bool Coordinator::Execute() {
     launcher_->Start(command, blocks, refused);
     Watch();
     if (StopRequested()) break;
-    // Blocks of a host that was refused get another one; others that are open have failed.
+    // The blocks of a host that was refused are started again on other hosts. When no host was
+    // refused, the blocks that are still open have failed.
     if (refused_.size() == refused_before) {
       progress_.Clear();
       const std::vector<std::string> open = OpenBlocks();

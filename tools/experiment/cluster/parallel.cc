@@ -21,7 +21,8 @@
 namespace testbed {
 namespace {
 
-// Stands for a block in the command. GNU parallel's own {} may be part of a path.
+// The placeholder for a block in the command. GNU parallel's own placeholder {} may be part of a
+// path.
 constexpr char kPlace[] = "@block@";
 
 // Returns whether a host that ssh knows as `login` ("me@n1.lab") calls itself `host` ("n1").
@@ -34,8 +35,9 @@ bool IsHost(const std::string& login, const std::string& host) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  // Ctrl-C is for testbed, which cancels the tasks in their turn. Nor has the session a terminal,
-  // on which ssh would wait for a password or for a yes to a host's key.
+  // GNU parallel gets a session of its own: Ctrl-C then reaches testbed alone, which cancels the
+  // tasks. The session has no terminal, on which ssh would wait for a password or a yes to a host
+  // key.
   ::setsid();
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(log, 1);
@@ -112,7 +114,7 @@ ClusterTasks ParallelLauncher::Look() {
 }
 
 void ParallelLauncher::Cancel() {
-  // By the first request parallel starts nothing more, by the second it ends what runs.
+  // At the first SIGTERM GNU parallel starts no more jobs; at the second it ends those that run.
   for (int request = 0; request < 2 && child_ >= 0; ++request) {
     ::kill(child_, SIGTERM);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));

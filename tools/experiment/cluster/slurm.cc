@@ -20,7 +20,7 @@ namespace {
 
 // Slurm's MaxArraySize is 1001 unless the site has set another.
 constexpr size_t kMostTasks = 1000;
-// The keys of an array's blocks are one word of sbatch's, for which the kernel takes 128 KiB.
+// The keys of an array's blocks are one argument of sbatch, which the kernel limits to 128 KiB.
 constexpr size_t kMostBytes = 100000;
 
 std::string ProgramOf(const std::string& name) {
@@ -106,7 +106,7 @@ void SlurmLauncher::Start(const std::vector<std::string>& command,
 void SlurmLauncher::Submit(const std::vector<std::string>& command,
                            const std::vector<std::string>& blocks,
                            const std::set<std::string>& refused) {
-  // What the task prints begins with kLogBegins, by which its log is known as ours.
+  // A task's output begins with kLogBegins, by which IsOurs knows the log.
   const std::string script = fmt::format(
       "set -- {}; shift \"$SLURM_ARRAY_TASK_ID\"; echo \"{}$1 on $SLURMD_NODENAME\"; exec {} "
       "\"$1\"",
@@ -121,7 +121,7 @@ void SlurmLauncher::Submit(const std::vector<std::string>& command,
                                     "--open-mode=append",
                                     "--output=" + out_ + "/logs/%A_%a.txt"};
   if (!partition_.empty()) words.push_back("--partition=" + partition_);
-  // sbatch obeys the last --exclude alone.
+  // sbatch uses only the last --exclude, so all excluded hosts go into one.
   constexpr std::string_view kExclude = "exclude=";
   std::vector<std::string> excluded(refused.begin(), refused.end());
   for (const std::string& option : options_) {

@@ -115,7 +115,7 @@ void Combine(const Experiment& e, const Where& keep, size_t depth, Cell* cell,
 std::string LoadKey(const RunOptions& run, const std::string& scratch,
                     const std::vector<std::string>& load) {
   std::string all = JsonText(DatabaseIdentity(run, load));
-  // The variants of an engine read each other's databases, but for servers of different versions.
+  // The variants of an engine read each other's databases, except servers of different versions.
   const EngineInfo& info = FindEngine(run.engine_name);
   const std::vector<std::string>& access = info.access_options;
   for (const auto& [name, value] : run.engine.extra) {
@@ -193,7 +193,7 @@ void AddWorkloadDefaults(OptionMap* options) {
   const bool has_threads = given("threads");
   options->merge(WorkloadDefaults(run.workloads, given));
   if (has_threads || !run.workload.extra.contains("trace")) return;
-  // A replay has as many threads as its trace has clients.
+  // A replay sets its threads itself: one for each client of the trace.
   run.threads.clear();
   ApplyTraceThreads({}, &run);
   if (!run.threads.empty()) (*options)["threads"] = std::to_string(run.threads.front());
@@ -253,7 +253,7 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     const std::string scratch = run_options["scratch"];
     run_options.erase("scratch");
     const RunOptions run = CellRunOptions(run_options);
-    // The options of another release are checked by its own program, when the cell runs.
+    // Another release's own program checks its options, when the cell runs.
     if (run.release.empty()) CheckEngineOptions(*info, run.engine);
     cell->data_bytes =
         DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
@@ -266,7 +266,8 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     if (phases.rest.empty()) return;
     const bool reads = std::all_of(phases.rest.begin(), phases.rest.end(),
                                    [](const auto& w) { return FindWorkload(w).reads_only; });
-    // A server's files belong to its user, and its program writes where they are into some of them.
+    // A server's database is not copied: its files belong to the server's user, and some of them
+    // hold paths of others.
     cell->copies_load = !reads && e.copy_loads && !info->capabilities.server;
     if (!reads && !cell->copies_load) return;
     cell->load_key = LoadKey(run, scratch, phases.load);

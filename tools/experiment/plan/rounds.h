@@ -1,5 +1,5 @@
-// The rounds of an experiment repeat its cells: each has its own seeds, databases and order, and
-// blocks of cells that run on one host.
+// The rounds of an experiment repeat its cells. Each round has seeds, databases and an order of its
+// own, and consists of blocks of cells that run on one host.
 #ifndef TESTBED_TOOLS_EXPERIMENT_PLAN_ROUNDS_H_
 #define TESTBED_TOOLS_EXPERIMENT_PLAN_ROUNDS_H_
 

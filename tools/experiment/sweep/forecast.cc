@@ -123,7 +123,7 @@ void CheckRoom(const Forecast& f, const std::string& dir, const std::string& opt
   while (!fs::exists(at) && at != at.parent_path()) at = at.parent_path();
   std::error_code error;
   const fs::space_info space = fs::space(at, error);
-  // What a database takes at least; scratch_bytes has room for the worst.
+  // A database takes at least a third of disk_bytes, which has room for the largest it may become.
   const uint64_t least = f.disk_bytes / 3;
   if (error || space.available >= least) return;
   throw Error(

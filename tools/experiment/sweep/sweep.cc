@@ -97,11 +97,11 @@ std::string Toml(const std::string& text) {
 // rates that --find-rate tries.
 enum class Pace : uint8_t { kClosedLoop, kRate, kSearch };
 
-// What a sweep measures.
+// The workload whose figures a sweep shows.
 struct SweptWorkload {
   std::string name = "insert";  // figure name of the last workload that is measured, or that loads
   bool loads = true;            // all workloads load or settle; nothing else is measured
-  bool own_rate = false;        // --workload gives it a rate
+  bool own_rate = false;        // --workload gives a rate to this workload
 };
 
 SweptWorkload MeasuredBy(const std::string& workloads) {
@@ -277,7 +277,7 @@ std::optional<Sweep> SweepOf(const std::vector<std::string>& words) {
                               g.name));
     }
     if (BelongsToOutput(g.name)) {
-      // A flag has its value too: --fresh=false asks for no removal.
+      // A flag is passed on with its value, because --fresh=false must not remove anything.
       output.push_back("--" + g.name + (IsRunFlag(g.name) ? "=" + g.value : ""));
       if (!IsRunFlag(g.name)) output.push_back(g.value);
     } else if (IsList(g) || (g.name == "threads" && g.value.find(',') != std::string::npos)) {

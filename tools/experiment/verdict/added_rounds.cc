@@ -11,7 +11,8 @@
 namespace testbed {
 namespace {
 
-// Returns whether a cell is finished in the round. Without one there was no verdict from it.
+// Returns whether a cell is finished in the round. Otherwise no verdict has been given on this
+// round.
 bool HasRound(int round, const std::string& cells) {
   const std::string end = fmt::format(".round-{}.json", round);
   std::error_code error;

@@ -1,7 +1,7 @@
 // Verdicts of an experiment to which rounds are added.
 //
-// Who sees that a part cannot be told may add rounds, and look again. A part that is judged at 5 %
-// after each of 3 to 9 rounds holds by chance in up to 14 of 100 experiments. Each look is
+// A user who sees that a part cannot be told may add rounds, and look again. A part that is judged
+// at 5 % after each of 3 to 9 rounds holds by chance in up to 14 of 100 experiments. Each look is
 // therefore at a level of its own, and the levels of all looks are 5 % together (Bonferroni). The
 // first one has nine tenths of it, because most experiments are looked at once, and each further
 // look has half of what is left: 4.5 %, 0.25 %, 0.125 %, ... A look is a number of rounds. Looking

@@ -110,7 +110,7 @@ std::string RocksdbOptions(const AdvisedWay& way) {
 }
 
 std::string MongodConf(const AdvisedWay& way) {
-  // mongod refuses a smaller cache.
+  // The smallest cache that mongod accepts.
   constexpr double kLeastGigabytes = 0.25;
   const double cache = static_cast<double>(way.cache_bytes) / (1 << 30);
   std::string size = fmt::format("{:.4g}", cache);

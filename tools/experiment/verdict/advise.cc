@@ -127,7 +127,7 @@ std::vector<double> FirstValues(const ResultSet& results, size_t cell, const cha
 std::vector<bool> Alike(const ResultSet& results, const std::vector<Way>& ways, size_t rounds) {
   std::vector<std::vector<double>> rates;
   for (const Way& way : ways) rates.push_back(way.rates);
-  // The others were left out after fewer rounds.
+  // Ways with fewer rounds were left out of the later ones, and still count for the variance.
   for (size_t i = 0; i < results.cells().size(); ++i) {
     const size_t of_way = RoundsOf(results, i);
     if (of_way == 0 || of_way >= rounds) continue;
@@ -195,7 +195,8 @@ size_t LastRoundOfAll(const ResultSet& results) {
   const size_t planned = static_cast<size_t>(results.rounds());
   size_t last = std::min(kLeastRounds, planned);
   while (last != 0 && !begun(last)) --last;
-  // A later round begins when this one is over.
+  // All cells of a round run before a later round begins, so a begun later round shows that this
+  // one is whole.
   if (last < 2 || (last < planned && begun(last + 1))) return last;
   for (size_t i = 0; i < results.cells().size(); ++i) {
     const bool came_so_far = RoundsOf(results, i) == last - 1;
@@ -205,14 +206,14 @@ size_t LastRoundOfAll(const ResultSet& results) {
 }
 
 // Returns the last round that is whole: each way, or each finalist of the round before, was
-// measured in it. A round of finals that was interrupted, or in which a finalist failed, tells
-// nothing: by it those would be left out that come last in it.
+// measured in it. A round of finals that was interrupted, or in which a finalist failed, does not
+// count: it would leave out the ways that come last in it.
 size_t LastWholeRound(const ResultSet& results) {
   size_t whole = LastRoundOfAll(results);
   while (whole >= kLeastRounds && whole < static_cast<size_t>(results.rounds())) {
     const auto goes_on = [&](const std::string& way) { return Has(results, way, whole + 1); };
     std::vector<std::string> names = Finalists(results, static_cast<int>(whole));
-    if (names.empty()) {  // decided; more rounds of all ways may have been asked for
+    if (names.empty()) {  // the fastest is decided, and the user asked for more rounds
       for (const Way& way : WaysOf(results, whole)) names.push_back(way.cell->name);
     }
     if (names.empty() || !std::all_of(names.begin(), names.end(), goes_on)) break;

@@ -26,13 +26,14 @@ class Relabeller {
       at = close;
     }
   }
-  // Labels of the axis: those that stand in place of others now, the others, and those that stay.
+  // Return the labels of the axis in the relabelled texts: those that replaced others (used), those
+  // that were replaced, and those that stayed (kept).
   const std::set<std::string>& used() const { return used_; }
   const std::set<std::string>& replaced() const { return replaced_; }
   const std::set<std::string>& kept() const { return kept_; }
 
  private:
-  // Takes axis=label|label, axis=label.
+  // Returns the selection, such as "io=direct|mmap, page-size=4k", with other labels of the axis.
   std::string RelabelSelection(const std::string& selection) {
     std::string relabelled;
     for (size_t at = 0; at <= selection.size();) {
@@ -108,7 +109,7 @@ std::vector<Finding> FindingsAgain(const Experiment& experiment, const Again& ag
     Finding finding = original;
     finding.id += "." + again.name;
     finding.systems = again.on;
-    finding.waits_for.clear();  // each part has what it needs of them
+    finding.waits_for.clear();  // each part waits for its own engines
     finding.parts.clear();
     finding.mechanisms.clear();
     for (FindingPart part : original.parts) {

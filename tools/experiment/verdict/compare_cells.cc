@@ -261,7 +261,7 @@ class Collector {
       const std::string why = WhyNotComparable(a, b, of(first_), of(second_));
       if (!why.empty()) throw Error(Error::kUsage, why);
       terms.push_back(TermsOf(a, b));
-      // Rounds have seeds of their own.
+      // The seeds of different rounds differ by design, so they are no difference of the settings.
       if (!both)
         std::erase_if(terms.back().settings, [](const auto& d) { return d.name == "seed"; });
     }

@@ -69,7 +69,7 @@ std::string EngineOf(const ResultSet& results, size_t cell) {
   return found == options.end() ? "" : found->second;
 }
 
-// Returns the cell's label of the first such axis, or "" without one.
+// Returns the cell's label of the first axis for which `is_axis` is true, or "" when there is none.
 std::string LabelOf(const ResultSet& results, size_t cell, IsAxis is_axis) {
   for (const Axis& axis : results.experiment().axes) {
     if (is_axis(axis)) return results.cells()[cell].labels.at(axis.name);

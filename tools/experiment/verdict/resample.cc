@@ -115,7 +115,8 @@ namespace {
 // freedom, exceeds in a share `level` of experiments. It is found by simulation and kept for later
 // calls.
 double StudentizedRange(size_t ways, size_t freedom, double level) {
-  // Fewer degrees of freedom are on the safe side, and fewer values are to be found.
+  // Many degrees of freedom are rounded down: that makes the result larger, which is safe, and
+  // fewer values are simulated.
   constexpr size_t kMany = 24, kStep = 8;
   if (freedom > kMany) freedom -= freedom % kStep;
   thread_local std::map<std::tuple<size_t, size_t, double>, double> known;
@@ -202,7 +203,7 @@ double DifferenceOfPair(const std::vector<double>& a, const std::vector<double>&
   if (rounds < 2 || b.size() != rounds) return std::numeric_limits<double>::infinity();
   std::vector<double> differences(rounds);
   for (size_t j = 0; j < rounds; ++j) differences[j] = a[j] - b[j];
-  const double variance = VarianceOf(differences) / 2;  // of a single way
+  const double variance = VarianceOf(differences) / 2;  // variance of a single way
   return StudentizedRange(ways, rounds - 1, level) *
          std::sqrt(variance / static_cast<double>(rounds));
 }

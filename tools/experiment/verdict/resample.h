@@ -84,7 +84,7 @@ class Resampler {
 };
 
 constexpr int kResamples = 2000;
-constexpr double kSure = 0.95;  // over all looks
+constexpr double kSure = 0.95;  // level of all looks together
 
 // Returns the share of the draws in which a statement must be true to hold at the `look`-th look,
 // counted from 1 (added_rounds.h). It does not hold when it is true in at most the rest.

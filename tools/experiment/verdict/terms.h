@@ -44,9 +44,9 @@ Term TermsOf(const std::string& expression);
 // A term by which a statement is true or false for sure, or is not: of terms that must all be sure,
 // the one that is the least sure; of terms one of which must be, the one that is the most sure.
 struct DecisiveTerm {
-  std::string text;  // of the kind kOne
-  double share = 0;  // of the draws in which it is true, in the way of drawing that is less sure
-  double asked = 0;  // it is true for sure from this share on, or false up to this share
+  std::string text;  // expression of the term, which is a kOne
+  double share = 0;  // share of draws in which it is true, in the less sure way of drawing
+  double asked = 0;  // share from which on it is true for sure, or up to which it is false
 };
 
 // Returns the term that decides whether the whole is true (`truth`) or false for sure, at the level

@@ -116,7 +116,8 @@ class Checker {
     verdict.false_if = part.false_if;
     verdict.stand_in = part.stand_in;
     const bool asked = IsOneOf(results_.experiment(), results_.scale(), part.scales);
-    // Figures of a scale that cannot judge the part would be read as its answer.
+    // `ours` stays empty at a scale that cannot judge the part: readers would take its figures for
+    // an answer.
     if (asked) verdict.ours = Fill(part.ours);
     if (!part.untestable.empty()) {
       verdict.outcome = PartVerdict::kUntestable;
@@ -146,7 +147,7 @@ class Checker {
       verdict.unequal_memory = UnequalMemory(results_, compared);
       verdict.hosts = HostsLinesOfTerms(results_, compared);
       Judge(statement, &verdict);
-    } catch (const Error& e) {  // cells beside the scale's, which --only added, make it ambiguous
+    } catch (const Error& e) {  // cells that --only added to the scale's make it ambiguous
       verdict.outcome = PartVerdict::kAmbiguous;
       verdict.because = e.what();
     }
@@ -242,7 +243,7 @@ class Checker {
   Resampled Resample(const Statement& statement, const std::vector<Measured>& figures) const {
     const size_t looks = results_.looks().size();
     const double sure = SureAtLook(looks);
-    // A level is told by some tens of draws beyond it, and later looks have finer levels.
+    // Later looks have stricter levels, and so more draws: about 50 are expected beyond the level.
     const int draws =
         looks < 2 ? kResamples
                   : static_cast<int>(std::clamp(50 / (1 - sure), 2.0 * kResamples, 200000.0));

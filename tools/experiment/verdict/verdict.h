@@ -20,10 +20,10 @@ struct PartVerdict {
     kHoldsOnce,   // the only round cannot show more
     kFailsOnce,
     kNotMeasured,     // a cell that it names is not finished
-    kFigureUnknown,   // its cells are finished, and a figure of theirs is not known
+    kFigureUnknown,   // its cells are finished, but one of their figures is not known
     kAmbiguous,       // a selection names several cells where one is needed
     kNotAtScale,      // the scale has no cell that it names
-    kAskedElsewhere,  // it is checked only at other scales
+    kAskedElsewhere,  // the part is checked only at other scales
     kWithheld,        // a setting was refused, or is not the published one for sure
     kWaits,           // an engine is not in this build
     kUntestable

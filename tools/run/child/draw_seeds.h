@@ -16,12 +16,13 @@ inline uint64_t SeedOfTask(uint64_t seed, int task) {
   return task == 0 ? seed : Mix64(seed ^ Mix64(kTasks + static_cast<uint64_t>(task)));
 }
 
-// Returns the seed of a workload that draws, of which `drawing` is the number in the run, from 1.
+// Returns the seed of the workload that is number `drawing`, from 1, among the workloads of the run
+// that draw rows.
 inline uint64_t SeedOfDrawing(uint64_t seed, uint64_t drawing) {
   return drawing == 1 ? seed : Mix64(seed ^ Mix64(drawing));
 }
 
-// Returns the seed of the phase that follows a warm-up by `seed`.
+// Returns the seed of the phase that follows its warm-up; `seed` is the warm-up's.
 inline uint64_t SeedAfterWarmUp(uint64_t seed) { return Mix64(seed); }
 
 }  // namespace testbed

@@ -99,7 +99,7 @@ void ChildRun::MeasureAtFoundRate(const std::string& name, Workload& workload, P
   if (found.rate > 0 && options_.warmup.value_or(0) > 0) {
     PhaseOptions warmup = phase;
     warmup.seconds = *options_.warmup;
-    warmup.recorder = nullptr;        // a trace has one phase
+    warmup.recorder = nullptr;        // a trace records a single phase
     drawn.seed = Mix64(~drawn.seed);  // draws rows that neither a step nor the phase draws
     warmup.seed = drawn.seed;
     Measure(StepName(name, found.rate) + " warm-up", PhaseKind::kTune,

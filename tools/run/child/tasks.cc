@@ -123,7 +123,7 @@ void ChildRun::MeetAtEnd() {
   try {
     plan_.tasks->Meet({.where = "the end of the run", .compares_clocks = false}, json(), NoAnswer);
   } catch (const Stopped&) {
-    // The caller asks stop_ once more.
+    // The caller calls stop_ again, which tells it of the stop.
   }
 }
 

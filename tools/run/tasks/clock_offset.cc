@@ -24,7 +24,8 @@ ClockOffset OffsetOf(const std::vector<ClockExchange>& exchanges) {
 
 int64_t MonotonicNs() { return static_cast<int64_t>(Clock::Monotonic()); }
 
-// A thread may lose its processor between two readings, so the closest of some count.
+// The thread may lose its processor between the two readings, so the pair with the least time
+// between them counts.
 int64_t WallAheadOf(const std::function<int64_t()>& now) {
   constexpr int kReadings = 3;
   int64_t ahead = 0, least = INT64_MAX;

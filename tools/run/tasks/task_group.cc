@@ -19,8 +19,8 @@ using std::chrono::steady_clock;
 
 std::atomic<bool> task_lost{false}, task_stopped{false};
 
-// The time between two messages of a task that it lives, and the longest time until its thread
-// notices that it should end.
+// The interval at which a task tells the others that it lives, and the longest time until its
+// thread notices that it should end.
 constexpr std::chrono::seconds kSayAlive(1);
 constexpr int kLookMs = 50;
 // The number of exchanges, of which the fastest tells the offset of a clock.
@@ -71,7 +71,7 @@ void TaskGroup::Begin() {
   watch_ = StartThread("the tasks of the run", [this] { Watch(); });
 }
 
-// Runs on the thread of Begin.
+// The thread that Begin starts runs this function.
 void TaskGroup::Watch() {
   steady_clock::time_point said{}, awake = steady_clock::now();
   std::vector<bool> open(links_.size(), true);
@@ -93,7 +93,7 @@ void TaskGroup::Watch() {
       try {
         TakeLines(i, std::move(lines));
       } catch (const std::exception&) {
-        open[i] = false;  // its lines are not those of a task
+        open[i] = false;  // the other end is no task
       }
       if (!open[i]) LoseSilent(i, "has ended");
       if (SecondsSince(heard_[i]) > timeout_) {
@@ -113,8 +113,8 @@ void TaskGroup::TakeLines(size_t link, std::vector<TaskLine> lines) {
   for (TaskLine& line : lines) {
     if (line.line.contains("alive")) continue;
     if (line.line.contains("ask_time")) {
-      // The task that asks measures the time until the answer. A delay here makes its offset less
-      // certain.
+      // Answers with this host's time. The asking task measures how long the answer took; a delay
+      // here only makes the offset less certain.
       const int64_t asked = line.line.value("ask_time", int64_t{0}), received = line.at_ns;
       const int64_t ahead = WallAheadOf(now_);
       links_[link]->SendMade(
@@ -148,7 +148,8 @@ void TaskGroup::Lose(size_t link, const std::string& why, bool usage) {
   changed_.notify_all();
 }
 
-// Loses a task that has given no reason. When the run should end, that is the reason, and no loss.
+// Marks a task as lost that has given no reason. When the run should end, it is marked as stopped
+// instead.
 void TaskGroup::LoseSilent(size_t link, const std::string& why) {
   if (!StopOfAnyTask()) return Lose(link, why);
   const LockGuard lock(mutex_);
@@ -156,8 +157,8 @@ void TaskGroup::LoseSilent(size_t link, const std::string& why) {
   changed_.notify_all();
 }
 
-// Notes that this process has not run for so long that the others have lost it. They are not at
-// fault, though their connections may be closed.
+// Notes that this process has not run for so long that the others have lost it. The reason is this
+// process, even where their connections are closed.
 void TaskGroup::NoteSleep(double seconds) {
   const LockGuard lock(mutex_);
   if (!slept_.empty()) return;
@@ -182,8 +183,8 @@ void TaskGroup::ThrowIfLost() {
   }
 }
 
-// Throws the reason for which the other end takes nothing. Waits a little for it, since the last
-// message of that task may still be on its way.
+// Throws the reason why the other task no longer receives. Waits up to two seconds for that task's
+// last message, which may give the reason.
 void TaskGroup::ThrowUnsent(size_t link) {
   constexpr double kToHearSeconds = 2;
   const steady_clock::time_point begin = steady_clock::now();
@@ -205,7 +206,8 @@ void TaskGroup::SendTo(size_t link, const json& line) {
 // Returns the next line of the link. What a task has sent before it was lost is still taken.
 TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point begin,
                          double patience) {
-  // Another task waits longer than task 0, which may itself wait for a third task.
+  // A task other than task 0 waits twice as long, because task 0 may itself be waiting for a third
+  // task.
   const double stop_patience = index_ == 0 ? kStopPatience : 2 * kStopPatience;
   bool stops = false;
   steady_clock::time_point stop_began = begin;
@@ -238,7 +240,7 @@ TaskLine TaskGroup::Take(size_t link, const At& at, steady_clock::time_point beg
 // Asks the task of the link for its time, several times.
 ClockOffset TaskGroup::Compare(size_t link, const At& at) {
   std::vector<ClockExchange> exchanges;
-  int64_t wall_ahead = 0;  // of the other clock
+  int64_t wall_ahead = 0;  // the other host's time of day less its clock
   for (int i = 0; i < kExchanges; ++i) {
     const bool sent = links_[link]->SendMade([this] { return json{{"ask_time", now_()}}; });
     if (!sent) ThrowUnsent(link);
@@ -290,7 +292,8 @@ TaskGroup::Meeting TaskGroup::MeetAsFirst(const At& at, const json& told, const 
 
 TaskGroup::Meeting TaskGroup::MeetAsOther(const At& at, const json& told) {
   SendTo(0, {{"at", at.where}, {"told", told}});
-  // Task 0 may have come before the last one and waits for it as long.
+  // Task 0 may wait `patience` for the last task, from its own arrival on, so this task waits twice
+  // as long.
   const TaskLine line = Take(0, at, steady_clock::now(), at.patience * 2);
   if (line.line.value("go", std::string()) != at.where) {
     BreakWith(0, "is not at " + at.where + " as the others are");
@@ -319,7 +322,7 @@ void TaskGroup::EndWith(const json& line) {
     try {
       if (!line.is_null()) link->Send(line);
     } catch (const std::exception&) {
-      // The others see the end of the connection.
+      // The others notice that the connection is closed.
     }
   }
   ending_ = true;
@@ -328,7 +331,8 @@ void TaskGroup::EndWith(const json& line) {
 
 void AwaitStart(const TaskGroup::Meeting& met, const TaskGroup::Now& now) {
   constexpr int64_t kNapNs = 10'000'000;
-  // The clock of a machine that was asleep has stood still, which must not stop the run.
+  // The wait is bounded, because a clock stands still while its machine sleeps, and `start_ns` may
+  // never come.
   constexpr double kMostSeconds = 10;
   const steady_clock::time_point begin = steady_clock::now();
   while (SecondsSince(begin) < kMostSeconds) {

@@ -40,8 +40,8 @@ namespace testbed {
 
 // Returns whether a group of this process has lost a task. Thread-safe.
 bool TaskIsLost();
-// Returns whether another task was asked to stop, and whether the run should end: as this process
-// was asked to, or another task. Thread-safe.
+// TaskIsStopped returns whether another task was asked to stop. StopOfAnyTask returns whether the
+// run should end, because this process or another task was asked to stop. Thread-safe.
 bool TaskIsStopped();
 bool StopOfAnyTask();
 
@@ -132,8 +132,8 @@ class TaskGroup {
   std::vector<std::deque<TaskLine>> inbox_ GUARDED_BY(mutex_);  // by link
   std::vector<Loss> lost_ GUARDED_BY(mutex_);                   // by link
   std::vector<bool> stopped_ GUARDED_BY(mutex_);                // by link: it ended on a stop
-  std::string slept_ GUARDED_BY(mutex_);                        // why this task is lost, if it is
-  // By link, when bytes have come last; of the thread alone.
+  std::string slept_ GUARDED_BY(mutex_);                        // not empty: why this task is lost
+  // The time of the last bytes, by link. Only the thread uses it.
   std::vector<std::chrono::steady_clock::time_point> heard_;
 };
 

@@ -127,7 +127,7 @@ class Gathering {
   void Look() {
     constexpr int kNewsMs = 100;
     std::vector<pollfd> fds;
-    // With kMostNewcomers silent connections, a further one waits to be accepted.
+    // When kMostNewcomers connections are silent, the next connection waits to be accepted.
     const bool room = newcomers_.size() < kMostNewcomers;
     fds.push_back({room ? listener_.fd() : -1, POLLIN, 0});
     for (const Newcomer& one : newcomers_) fds.push_back({one.link->fd(), POLLIN, 0});

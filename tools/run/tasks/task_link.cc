@@ -27,10 +27,10 @@ namespace {
 
 using nlohmann::json;
 
-// The addresses of a host. An object of it frees them.
+// The addresses of a host, as getaddrinfo(3) returns them. The destructor frees them.
 class Addresses {
  public:
-  // With `here` they are addresses to listen at. Throws Error (kUsage).
+  // Looks up the addresses; with `here`, addresses to listen at. Throws Error (kUsage).
   Addresses(const std::string& host, const std::string& port, bool here) {
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;
@@ -68,7 +68,8 @@ void CheckIsHere(const std::string& host, const std::string& port) {
   for (const addrinfo* at = addresses.first(); at != nullptr; at = at->ai_next) {
     const int fd = ::socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) continue;
-    // The address of another host is told from a port that is taken.
+    // EADDRNOTAVAIL says that the address is another host's. Other errors, such as a port in use,
+    // are no reason here.
     const bool here = ::bind(fd, at->ai_addr, at->ai_addrlen) == 0 || errno != EADDRNOTAVAIL;
     ::close(fd);
     if (here) return;
@@ -156,7 +157,7 @@ bool TaskLink::Read(int milliseconds, std::vector<TaskLine>* lines) {
   if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   if (n <= 0) return false;
   received_ += static_cast<uint64_t>(n);
-  // Only the new bytes can end a line.
+  // Only the bytes that are new can hold the end of a line.
   size_t look = text_.size(), begin = 0;
   text_.append(bytes, static_cast<size_t>(n));
   for (size_t end; (end = text_.find('\n', look)) != std::string::npos; begin = look = end + 1) {

@@ -68,7 +68,7 @@ class TaskLink {
   size_t longest_line_ = kLongestLine;
   uint64_t received_ = 0;
   Mutex sending_;
-  std::string text_;                  // that was read and is no whole line yet
+  std::string text_;                  // bytes that were read, of a line that is not whole yet
   std::vector<TaskLine> read_ahead_;  // by Await
 };
 

@@ -33,7 +33,7 @@ void AddAddressesOf(const PhaseResult& other, PhaseResult* sum) {
   }
 }
 
-// Adds all but the time and the seconds of the phase.
+// Adds the results of another task, except the time and the seconds of its phase.
 void AddResult(const PhaseResult& other, PhaseResult* sum) {
   AddOps(other, sum);
   AddAddressesOf(other, sum);
@@ -96,7 +96,7 @@ void MergeTasks(const std::vector<PhaseRecord>& others, const TaskClocks& clocks
   for (size_t i = 0; i < others.size(); ++i) {
     phase->tasks.push_back(FiguresOf(others[i], static_cast<int>(i) + 1, clocks));
   }
-  // By the clock of task 0, from the first client's begin to the last one's end.
+  // The phase lasts from the first client's begin to the last one's end, by the clock of task 0.
   int64_t begin = INT64_MAX, end = INT64_MIN;
   std::vector<int64_t> began;
   for (size_t i = 0; i < results.size(); ++i) {

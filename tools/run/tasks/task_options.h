@@ -22,8 +22,8 @@ struct TaskOptions {
   std::string host = {}, port = {};  // parts of `address`
   std::string step = {};             // the step of Slurm, such as "4711.0"; empty without Slurm
 
-  // Returns whether other tasks belong to the run, and whether this one is not the first, which
-  // loads, and writes the report.
+  // several returns whether the run has other tasks; guest, whether this task is not task 0. Task 0
+  // loads the database and writes the report.
   bool several() const { return count > 1; }
   bool guest() const { return index > 0; }
 };

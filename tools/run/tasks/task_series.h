@@ -17,7 +17,7 @@ namespace testbed {
 struct TaskSeries {
   // Seconds from the begin of the task that began first to that of this one.
   double from = 0;
-  // With histograms, and its seconds from the begin of this task on.
+  // The seconds of one task, with histograms. They are counted from the begin of this task.
   const std::vector<Interval>* series = nullptr;
 };
 

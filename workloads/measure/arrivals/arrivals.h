@@ -19,19 +19,20 @@ namespace testbed {
 
 enum class Arrivals : uint8_t {
   kEven,         // at equal gaps
-  kExponential,  // at random, independent gaps with that mean: a Poisson process
+  kExponential,  // at independent random gaps of the same mean: a Poisson process
 };
 
 // The intended starts of one thread's operations, in order. The same arguments give the same
 // starts. Not thread-safe.
 class ArrivalTimes {
  public:
-  // `curve` is the rate of this thread alone, which is number `thread` of `threads`. Those of other
-  // processes that share the phase are among them.
+  // `curve` is the rate of this thread alone. The thread is number `thread` of `threads`, which
+  // include those of other processes that share the phase.
   ArrivalTimes(Arrivals arrivals, const RateCurve& curve, int thread, int threads, uint64_t seed)
       : curve_(curve),
         exponential_(arrivals == Arrivals::kExponential),
-        // The seed itself draws the operations, and the gaps must be independent of them.
+        // The gaps get a seed of their own, because `seed` itself draws the operations, and the two
+        // must be independent.
         random_(Mix64(seed ^ kArrivals) + static_cast<uint64_t>(thread)),
         // With even gaps the threads' first starts are spread over the first gap.
         first_(exponential_ ? RandomGap() : static_cast<double>(thread) / threads),
@@ -63,7 +64,7 @@ class ArrivalTimes {
   const bool exponential_;
   Random random_;
   const double first_;
-  double next_;  // in units: operations of this thread
+  double next_;  // the next start, in units (operations of this thread)
   double at_ns_ = 0;
   uint64_t count_ = 0;
 };

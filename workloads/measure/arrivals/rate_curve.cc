@@ -62,7 +62,7 @@ double RateCurve::SecondsOf(double n) const {
       const double more = n - whole_;
       return b_ > 0 ? period_ + more / b_ : std::numeric_limits<double>::infinity();
     }
-    // The root of the quadratic equation, as the quotient that cancels no digits.
+    // Solves the quadratic equation by the form of its root that avoids cancellation.
     const double square = a_ * a_ + 2 * (b_ - a_) * n / period_;
     return n > 0 ? 2 * n / (a_ + std::sqrt(std::max(0.0, square))) : 0;
   }
