@@ -69,7 +69,7 @@ class BlockDevice {
   static std::optional<BlockDevice> Find(const std::string& path);
 
   const std::string& name() const { return name_; }     // "loop3", "nvme0n1"
-  std::string node() const { return "/dev/" + name_; }  // of the whole disk
+  std::string node() const { return "/dev/" + name_; }  // node of the whole disk
   uint32_t dev() const { return dev_; }                 // in the kernel's encoding (KernelDev)
   // The volume is the partition that the file system lies on, or the disk if it has no partitions.
   // volume_start() is where the volume begins on the disk, in sectors of 512 bytes.

@@ -64,20 +64,21 @@ constexpr size_t BlockBucket(uint64_t n) { return n < kBlockBuckets ? n : kBlock
 // between them.
 struct LedgerCounts {
   struct Op {
-    uint64_t operations = 0;                       // scopes and tasks that ended
-    BlockHistogram file_reads{}, kernel_reads{};   // by reads per operation
-    std::array<FileCounts, kFileKinds> file{};     // by kind of file
-    std::array<BlockCounts, kFileKinds> kernel{};  // by kind of file
-    WireCounts wire;                               // 0 where there is no server (CountsWire)
+    uint64_t operations = 0;                       // number of scopes and tasks that ended
+    BlockHistogram file_reads{}, kernel_reads{};   // see BlockHistogram
+    std::array<FileCounts, kFileKinds> file{};     // indexed by FileKind
+    std::array<BlockCounts, kFileKinds> kernel{};  // indexed by FileKind
+    WireCounts wire;                               // 0 where CountsWire() is false
     FileCounts FileTotal() const;
     BlockCounts KernelTotal() const;
   };
   std::array<Op, kMaxOps> ops{};
 
-  // Block IO of threads that have no slot of the ledger: the kernel's own threads, those of other
-  // processes, and those that a library started and that never called the ledger.
+  // A Foreign holds the block IO of threads that have no slot of the ledger: the kernel's own
+  // threads, those of other processes, and those that a library started and that never called the
+  // ledger.
   struct Foreign {
-    std::string thread;  // name of the thread's sort: "kworker", "jbd2", "xfsaild", "sshd"
+    std::string thread;  // thread name without its number: "kworker", "jbd2", "xfsaild", "sshd"
     FileKind kind = FileKind::kOtherFile;
     BlockCounts counts;
   };

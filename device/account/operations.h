@@ -13,8 +13,8 @@
 
 namespace testbed {
 
-// What a block belongs to. A file opened through device/file/file.h has one of the first five
-// kinds. Only the kernel level sees the other three.
+// FileKind says what a block belongs to. A file opened through device/file/file.h has one of the
+// first five kinds. Only the kernel level sees the other three.
 enum class FileKind : uint8_t {
   kData,         // pages, tables, sorted runs
   kLog,          // write-ahead log
@@ -54,8 +54,8 @@ inline constexpr OpKind kWriteback{8};  // the kernel writing dirty pages back
 inline constexpr size_t kFixedOps = 9;
 
 // Returns the kind with this name, and defines it if it is new; an existing kind keeps its ground.
-// Throws Error (kUsage) when kMaxOps kinds exist. These four functions are thread-safe and take a
-// lock, so hot paths call none of them.
+// Throws Error (kUsage) when kMaxOps kinds exist. The four functions below are thread-safe and take
+// a lock, so hot paths call none of them.
 OpKind DefineOp(std::string_view name, Ground ground);
 std::string OpName(OpKind op);
 Ground OpGround(OpKind op);
