@@ -32,7 +32,7 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kSector = 512;
-constexpr uint64_t kMostUnflushed = 64 << 20;  // in bytes; with more, the disk writes them back
+constexpr uint64_t kMostUnflushed = 64 << 20;  // bytes; with more, the disk writes all of them back
 constexpr char kDiskName[] = "disk";
 constexpr fuse_ino_t kDiskNode = 2;
 

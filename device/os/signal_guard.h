@@ -40,9 +40,8 @@ bool StopRequested();
 // late it comes, and does not end the process. The destructor of the guard forgets the parent.
 void PassesStopsOn(pid_t parent);
 
-// Code that waits for something throws Stopped when the run should end. `doing` completes the
-// sentence: "while its server started". A command other than a run names itself in place of "the
-// run".
+// Code that waits throws Stopped when the run should end. `doing` completes the sentence: "while
+// its server started". A command other than a run names itself in place of "the run".
 class Stopped : public Error {
  public:
   explicit Stopped(const std::string& doing, const std::string& what = "the run")
