@@ -176,8 +176,8 @@ class SnapshotCursor : public Cursor {
   // Returns the library's cursor on the state that the session sees now: on the open write
   // transaction, or else on the newest commit. The cursor has no position.
   Handle* Ready();
-  // Both move the library's cursor and return whether it found a row. When it found none, Arrive
-  // releases the snapshot, and Move keeps it for another try.
+  // Move and Arrive move the library's cursor and return whether it found a row. When there is no
+  // row, Arrive releases the snapshot, and Move keeps it for another try.
   bool Move(Handle* cursor, Op move, std::string_view key = {});
   bool Arrive(Handle* cursor, Op move, std::string_view key = {}) {
     return Move(cursor, move, key) || Nowhere();
@@ -194,7 +194,7 @@ class SnapshotCursor : public Cursor {
     parked_key_ = key;
     return parked_key_;
   }
-  // The session calls these four.
+  // The session calls Park, Release, LeaveTransaction and Detach.
   void Park() {  // before a write: remembers the row's key
     if (state_ != State::kOnRow) return;
     parked_key_ = key_;
@@ -205,21 +205,21 @@ class SnapshotCursor : public Cursor {
     value_ = {};
     key_ = {};
   }
-  // Before the transaction ends. Park was called; it has remembered the row unless it found no
-  // memory, and then the cursor leaves the row.
+  // The session calls this before its transaction ends. It has called Park, which has remembered
+  // the row unless there was no memory. In that case the cursor leaves the row.
   void LeaveTransaction() {
     if (state_ == State::kOnRow) state_ = State::kNowhere;
     if (on_write_ != nullptr) Library::Close(std::exchange(on_write_, nullptr));
     Release();
   }
-  void Detach();  // before the session is destroyed
+  void Detach();  // for the session's destructor
 
   Session* session_;  // null after the session was destroyed
   const typename Library::Table table_;
   std::unique_ptr<typename Library::Snapshot> snapshot_;
-  Handle* on_snapshot_ = nullptr;  // cursor on snapshot_
-  Handle* on_write_ = nullptr;     // cursor on the session's write transaction
-  Handle* at_ = nullptr;           // on_snapshot_ or on_write_, which stands on the row
+  Handle* on_snapshot_ = nullptr;  // the library's cursor on snapshot_
+  Handle* on_write_ = nullptr;     // the library's cursor on the write transaction
+  Handle* at_ = nullptr;           // on_snapshot_ or on_write_: the one on the row
   State state_ = State::kNowhere;
   std::string parked_key_;
   std::string_view key_, value_;
