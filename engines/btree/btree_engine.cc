@@ -152,7 +152,7 @@ class BtreeSession : public Session {
       throw;
     }
   }
-  // Returns whether MultiGet keeps the reads of so many keys in flight together. If so, multi_ has
+  // Returns whether MultiGet keeps the reads of `n` keys in flight together. If so, multi_ has
   // enough slots.
   bool Together(size_t keys) { return keys >= 2 && PrepareQueue(keys); }
   // Makes multi_ large enough for `slots` look-ups. Returns false when no reads can be in flight.
@@ -200,7 +200,7 @@ class BtreeSession : public Session {
     try {
       state_.writes.Set(row.table, row.key, row.erase, row.value);
     } catch (...) {
-      failed_ = true;  // for want of memory, the set may or may not have the row
+      failed_ = true;  // if memory ran out, the write set may or may not have the row
       throw;
     }
   }
@@ -401,7 +401,8 @@ std::unique_ptr<Engine> OpenChecked(const std::string& dir, const EngineOptions&
   return std::make_unique<BtreeEngine>(Store::Open(dir, OptionsOf(options)), options);
 }
 
-// A compaction that was interrupted when it exchanged the files has the database in its directory.
+// A compaction that was interrupted while it exchanged the files has left the database in its own
+// directory.
 DatabaseFormat FormatOf(const std::string& dir) {
   const std::string compacted = btree::DataPath(btree::CompactedPath(dir));
   const std::string path = IsThere(compacted) ? compacted : btree::DataPath(dir);
@@ -460,7 +461,8 @@ EngineInfo BtreeEngineInfo() {
 }
 
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
-  // The program may change its working directory while the database is open.
+  // The path is made absolute, as the program may change its working directory while the database
+  // is open.
   return OpenEngine(BtreeEngineInfo(), Absolute(dir), options);
 }
 
