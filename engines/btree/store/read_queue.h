@@ -62,7 +62,7 @@ class BtreeReadQueue : public ReadQueue {
   void TakeRead();                               // waits for a read and continues its look-up
   void EndRead(const ReadRing::Ended& ended);    // continues the look-up, and those set aside
   void RunAside();                               // tries the look-ups that were set aside
-  void RunAlone(std::deque<uint32_t>* waiting);  // finishes the first; no read may be in flight
+  void RunAlone(std::deque<uint32_t>* waiting);  // runs the first; no read may be in flight
   void KeepTurns();
 
   Store* const store_;

@@ -84,7 +84,7 @@ struct StoreOptions {
   // with TornPage::kAtomic.
   PageCodec compression = PageCodec::kNone;
   uint32_t compressed_cache_pct = 0;  // share of cache_bytes for compressed pages, 0 to 95
-  uint64_t change_buffer_bytes = 0;   // bytes of rows in it, at most; 0 = no change buffer
+  uint64_t change_buffer_bytes = 0;   // most bytes of rows in the change buffer; 0 = none
   LogOptions log;
 };
 
