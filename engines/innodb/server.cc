@@ -54,8 +54,7 @@ void CheckName(const std::string& name) {
 
 }  // namespace
 
-// A Running has a library and its server. It also owns the server's arguments, to which the library
-// keeps pointers until the process ends.
+// A Running owns a library, its server, and the arguments that the library uses until the end.
 class Server::Running {
  public:
   Running(const Settings& settings, const std::string& dir) : library_(Library::Load()) {
@@ -160,8 +159,7 @@ Server::Server(const std::string& dir, const Settings& settings)
                             "that size, or load it anew with --fresh",
                             dir_, *page_size, settings_.page_size));
   }
-  // NamesIn throws when it cannot read the names. Names that are new are removed if the server does
-  // not start.
+  // NamesIn throws if it cannot read names. If the server does not start, new names are removed.
   const std::vector<std::string> before = NamesIn(dir_);
   const bool is_new = !Recognises(dir_);
   try {
@@ -193,9 +191,8 @@ void Server::CheckOptions() {
   }
 }
 
-// Waits until the purge has nothing to do. If the purge opens a table while the server ends, it may
-// open it over and over, for ever: during its end the server (10.11.19) keeps no table's
-// definition.
+// Waits until the purge has nothing to do. While the server (10.11.19) ends, it keeps no table's
+// definition: a purge that opens a table then may open it over and over, for ever.
 void Server::EndPurge() noexcept {
   try {
     mariadb::AwaitPurge([this] { return PurgeOf(Status()); }, mariadb::kPurgePatience,
@@ -247,8 +244,7 @@ void Server::Prepare() {
     SyncDirectory(dir_);
   }
   connection_->Run(fmt::format("USE {}", kSchema));
-  // The definitions of tables are read here, so that the first operation that needs one does not
-  // read it.
+  // The definitions of tables are read here, so that no later operation has to read them.
   for (const Connection::Row& table : connection_->Run("SHOW TABLES")) {
     connection_->Run(fmt::format("SELECT k FROM `{}` LIMIT 0", table[0]));
     TakeKeyBlockSize(connection_->Run(fmt::format("SHOW CREATE TABLE `{}`", table[0]))[0][1],
@@ -386,8 +382,7 @@ bool Server::HasSessions() {
   return !sessions_.empty();
 }
 
-// Registers the files with the ledger for the kernel account, as their IO does not go through
-// device/file/file.h.
+// Registers the files with the ledger, as their IO does not go through device/file/file.h.
 void Server::RegisterFiles() const {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(dir_, error)) {

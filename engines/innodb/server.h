@@ -39,8 +39,7 @@ struct TableInfo {
   std::string column;   // for an index, its name and its column's, quoted; empty for a table
   size_t key_part = 0;  // for an index, bytes of a key that come from the value
   TableId table = 0;    // id of the table itself, or of the index's table
-  // The server holds this exclusively while the table gets an index: no session may open a HANDLER
-  // on the table then.
+  // The server holds it exclusively while the table gets an index: then no HANDLER may be opened.
   std::shared_ptr<std::shared_mutex> shape;
 };
 
@@ -84,8 +83,7 @@ class Server {
   void Join(HandlerOwner* session);
   void Leave(HandlerOwner* session);
 
-  // A session calls this before it acknowledges a commit. Throws the error of a lazy sync that has
-  // failed.
+  // A session calls it before it acknowledges a commit. Throws the error of a failed lazy sync.
   void NoteCommit() {
     if (lazy_ != nullptr) lazy_->ThrowIfFailed();
     commits_.fetch_add(1, std::memory_order_relaxed);
