@@ -56,8 +56,8 @@ class Mmapv1Cursor : public Cursor {
  private:
   bool Forward(Motion motion, std::string_view key);
   bool Backward(Motion motion, std::string_view key);
-  // Sets next_key_ and next_value_ to the store's next row in the direction. Returns whether there
-  // is one.
+  // Sets next_key_ and next_value_ to the store's next row in the direction of the walk. Returns
+  // whether there is such a row.
   bool FromStore(Motion motion, std::string_view key);
   bool StandOn(const RowWrite* own);
 
