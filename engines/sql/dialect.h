@@ -42,7 +42,8 @@ class SqlDialect {
   virtual std::vector<std::string> MakeTable(const SqlTable& table) const = 0;
   virtual std::vector<std::string> MakeIndex(const SqlTable& index,
                                              const std::vector<IndexPart>& parts) const = 0;
-  virtual std::string HasIndex(const SqlTable& index) const = 0;  // its answer has a row if so
+  // HasIndex returns a query whose answer has a row when the index exists.
+  virtual std::string HasIndex(const SqlTable& index) const = 0;
 
   // OpenForReads returns the statement by which a session's connection opens a table before its
   // first read from it, and CloseForReads the statement by which the connection closes the table.
