@@ -1,4 +1,4 @@
-// A small assembler for BPF programs, with instructions by name and jumps to labels.
+// A BpfAssembler assembles a BPF program from instructions by name and jumps to labels.
 //
 // The programs of the kernel account are some hundred instructions that depend on the running
 // kernel's structure layouts. They are assembled at run time, so the machine needs no compiler.

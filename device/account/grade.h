@@ -27,10 +27,10 @@ struct InForce {
   bool counted_in_kernel = false;
   // No other program used the device (--scratch).
   bool own_device = false;
-  // Sentences that say why some of the counted requests are not charged to the operations that
+  // These sentences say why some of the counted requests are not charged to the operations that
   // asked for them. One sentence lowers the grade as if nothing were counted in the kernel.
   std::vector<std::string> not_charged;
-  // Sentences that say why the kernel's counts and the device's both miss a part of what the files
+  // These sentences say why the kernel's counts and the device's both miss a part of what the files
   // cost, as on a file system over several disks. With a single sentence the grade is C.
   std::vector<std::string> not_covered;
   // The run read the device's own statistics (--account device).

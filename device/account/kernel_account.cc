@@ -23,7 +23,7 @@
 namespace testbed {
 namespace {
 
-// The inode of the first pid namespace, fixed by the kernel (include/linux/proc_ns.h).
+// This is the inode of the first pid namespace, which the kernel fixes (include/linux/proc_ns.h).
 constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
 constexpr size_t kMaxFiles = 65536;
 constexpr size_t kMaxForeign = 1024;
@@ -35,7 +35,7 @@ BlockCounts LoadCounts(const BlockCounts& from) {
           LoadRelaxed(from.write_bytes), LoadRelaxed(from.flushes),    LoadRelaxed(from.readahead)};
 }
 
-// A file descriptor that closes itself.
+// A Handle is a file descriptor that closes itself.
 class Handle {
  public:
   Handle() = default;

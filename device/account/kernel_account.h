@@ -76,7 +76,7 @@ class KernelAccount {
   virtual uint64_t Refused() const { return 0; }
 
   // Counts thread `tid` of another process in the slot of `client`, until Unserve. The call has no
-  // effect while the client has no slot. The ledger calls both, with its lock held.
+  // effect while the client has no slot. The ledger calls Serve and Unserve with its lock held.
   virtual void Serve(const ThreadLedger& client, int tid) {}
   virtual void Unserve(int tid) {}
 

@@ -42,12 +42,13 @@ namespace testbed {
 
 class KernelAccount;
 
-// The deepest level that a run accounts at. Each level includes those before it.
+// AccountDepth is the deepest level at which a run accounts. Each level includes those before it.
 enum class AccountDepth : uint8_t { kOff, kFile, kKernel, kDevice };
 
-// Counts of one thread at the block layer. The kernel program of KernelAccount writes them to this
-// memory, and the thread reads them in two nanoseconds. The thread writes `op` and `kind`, which
-// tell the program what to charge. The program has the layout built in (account_program.cc).
+// A KernelSlot has the counts of one thread at the block layer. The kernel program of KernelAccount
+// writes them to this memory, and the thread reads them in two nanoseconds. The thread writes `op`
+// and `kind`, which tell the program what to charge. The program has the layout built in
+// (account_program.cc).
 struct KernelSlot {
   std::atomic<uint32_t> op{0};  // OpKind.id of the operation that is running on the thread
   // FileKind + 1 of the call under way, or 0 when there is none. The second byte holds FileKind + 1
@@ -121,7 +122,7 @@ inline thread_local ThreadLedger* this_thread = nullptr;
 ThreadLedger& RegisterThread();
 }  // namespace internal
 
-// The process's ledger. Thread-safe.
+// The Ledger is the process's ledger. Thread-safe.
 class Ledger {
  public:
   static Ledger& Get();

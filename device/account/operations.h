@@ -1,4 +1,4 @@
-// The kinds of operations and the kinds of files by which the ledger counts
+// This header has the kinds of operations and of files by which the ledger counts
 // (device/account/ledger.h).
 //
 //   const OpKind kPointRead = DefineOp("point-read", Ground::kForeground);
@@ -34,7 +34,8 @@ const char* FileKindName(FileKind kind);  // "data", "log", ... as in JSON and t
 // operations on their behalf.
 enum class Ground : uint8_t { kForeground, kBackground };
 
-// A kind of operation that IO can be charged to. It is a small index, so that counters are arrays.
+// An OpKind is a kind of operation that IO can be charged to. It is a small index, so that counters
+// are arrays.
 struct OpKind {
   uint8_t id = 0;
   friend bool operator==(OpKind a, OpKind b) { return a.id == b.id; }

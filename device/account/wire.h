@@ -1,5 +1,5 @@
-// The wire level of the account: what the client library of a database server sends and receives
-// for an operation, and how often it waits for an answer.
+// This header has the wire level of the account: what the client library of a database server sends
+// and receives for an operation, and how often it waits for an answer.
 //
 //   void* const library = ::dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
 //   const bool watched = WatchWire(library);                  // once, after it was loaded
@@ -27,8 +27,8 @@ bool WatchWire(void* library);
 // counted. When this is false, the wire level's counts mean nothing. Thread-safe.
 bool CountsWire();
 
-// A socket whose bytes are counted while the object lives. Different sockets may be used by
-// different threads, one socket by one thread at a time.
+// A WireSocket is a socket whose bytes are counted while the object lives. Different threads may
+// use different sockets, but only one thread at a time may use a socket.
 class WireSocket {
  public:
   // `fd` must stay open as long as the object lives. `watched` says that WatchWire has returned
