@@ -1,6 +1,7 @@
-// The format of the write-ahead log on disk: segment headers, frames, records and the names of
-// segment files. docs/log-format.md describes the format for readers in other languages. A change
-// of the format changes this header, that document and kLogFormatVersion together.
+// This header has the format of the write-ahead log on disk: segment headers, frames, records and
+// the names of segment files. docs/log-format.md describes the format for readers in other
+// languages. A change of the format changes this header, that document and kLogFormatVersion
+// together.
 //
 //   segment file  = header block (kSegmentHeaderBytes), then frames
 //   frame         = FrameHeader, records, padding that belongs to no checksum
@@ -22,9 +23,10 @@
 namespace testbed {
 
 inline constexpr uint32_t kLogFormatVersion = 1;
-// Offset of the first frame in each segment file: a multiple of every write size.
+// This is the offset of the first frame in each segment file, a multiple of every write size.
 inline constexpr uint64_t kSegmentHeaderBytes = 8192;
-// Bytes of the segment header that carry meaning: one sector, so that a write of it is atomic.
+// This is how many bytes of the segment header carry meaning: one sector, so that a write of it is
+// atomic.
 inline constexpr size_t kSegmentHeaderUsed = 512;
 inline constexpr size_t kFrameHeaderBytes = 40;
 inline constexpr size_t kRecordHeaderBytes = 4;
