@@ -76,9 +76,9 @@ struct ProcessMemory {
 // Returns nothing when the process does not exist or may not be examined.
 std::optional<ProcessMemory> ReadProcessMemory(pid_t pid);
 
-// The budget of a run in bytes, split for its report. Each part has its own source (the engine's
-// counters, the group's statistics, the group's charge), so that the sum is a check and not a
-// tautology.
+// MemoryParts is the budget of a run in bytes, split for its report. Each part has its own source
+// (the engine's counters, the group's statistics, the group's charge), so that the sum is a check
+// and not a tautology.
 struct MemoryParts {
   uint64_t limit = 0;
   uint64_t engine_cache = 0;   // as the engine counts it, but at most anon + shmem of the group
@@ -144,8 +144,8 @@ class MemoryBudget {
   int version() const { return version_; }  // version of cgroups: 1 or 2
   const std::string& path() const { return path_; }
 
-  // Sentences about the groups that killed runs left behind. One that could not be removed most
-  // often has processes, which may disturb a run.
+  // Leftovers has sentences about the groups that killed runs left behind. A group that could not
+  // be removed most often has processes, which may disturb a run.
   struct Leftovers {
     std::vector<std::string> removed, kept;
   };

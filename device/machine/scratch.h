@@ -49,14 +49,14 @@ struct ScratchOptions {
   std::string directory;  // place of the image, on a disk and a file system with direct IO
   uint64_t bytes = 0;     // at least MinimumBytes; rounded up to a full MiB
   FileSystem file_system = FileSystem::kExt4;
-  // An existing directory to mount on. The mount covers it for this process while the device lives.
-  // If empty, Create makes a directory in `directory`, and the destructor removes it.
+  // This is an existing directory to mount on. The mount covers it for this process while the
+  // device lives. If empty, Create makes a directory in `directory`, and the destructor removes it.
   std::string mount_point;
-  // Logical block size of the device in bytes: 512 to 4096, a power of two. 0 is the smallest size
-  // that direct IO to the image allows.
+  // This is the logical block size of the device in bytes: 512 to 4096, a power of two. 0 is the
+  // smallest size that direct IO to the image allows.
   uint32_t block_size = 0;
-  // Puts a disk whose power can be cut between the image and the loop device (fault_disk.h). The
-  // device is slower then.
+  // If true, a FaultDisk (fault_disk.h) lies between the image and the loop device, so that the
+  // power can be cut. The device is slower then.
   bool fault_disk = false;
   // Create calls `progress` while it writes the image, with the bytes done and the bytes in all.
   std::function<void(uint64_t, uint64_t)> progress;
