@@ -1,5 +1,5 @@
-// Child processes that end with their parent, however the parent ends: even by kill -9, and even
-// under nohup, sudo and timeout, which ignore, filter or pass on signals.
+// ForkChild makes child processes that end with their parent, however the parent ends: even by kill
+// -9, and even under nohup, sudo and timeout, which ignore, filter or pass on signals.
 //
 //   const pid_t child = ForkChild();
 //   if (child == 0) { ...; _exit(0); }

@@ -1,5 +1,5 @@
-// The processor time and the memory of a run: of this process, and of the servers that work for it
-// (server_process.h), whose processes do the engine's work in its place.
+// These functions return the processor time and the memory of a run: of this process, and of the
+// servers that work for it (server_process.h), whose processes do the engine's work in its place.
 //
 //   const CpuSeconds before = CpuOfRun();
 //   ... operations ...

@@ -46,14 +46,15 @@ struct ServerCommand {
   // a directory above it, such as one above a run's directory. Empty for no directory.
   std::string held_directory;
   std::string output;  // file to which the program's output is appended
-  // The user that the program runs as; nothing for the user of this process. Where this process is
-  // root, the program keeps none of root's rights, and any other program of the user can control
-  // it.
+  // This is the user that the program runs as; nothing stands for the user of this process. If this
+  // process is root, the program keeps none of root's rights, but any other program of the user can
+  // control it.
   std::optional<ProgramUser> user;
   int death_signal = SIGKILL;  // the kernel sends it when the starting thread ends
   // Whether the program does not end the processes that it starts, as a script may not. A guard
-  // process then kills the program's process group when the starting thread ends, in place of
-  // death_signal. pid() is the guard's id. The guard exits with the program's exit code, or with
+  // Set this for a program that does not end the processes that it starts, as a script may not.
+  // Then a guard process kills the program's process group when the starting thread ends, in place
+  // of death_signal. pid() is the guard's id. The guard exits with the program's exit code, or with
   // 127 if a signal ended the program.
   bool kill_group = false;
 };

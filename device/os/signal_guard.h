@@ -58,10 +58,10 @@ class SignalGuard {
   SignalGuard& operator=(const SignalGuard&) = delete;
 };
 
-// An action that runs when the process ends without unwinding: by a signal that SignalGuard
-// handles, or by exit(). `run` must be async-signal-safe (signal-safety(7)) and may be called more
-// than once. The destructor withdraws the action and does not run it: code that unwinds undoes its
-// work itself. The constructor throws Error (kRun) when kMost actions live.
+// A CrashAction runs when the process ends without unwinding: by a signal that SignalGuard handles,
+// or by exit(). `run` must be async-signal-safe (signal-safety(7)) and may be called more than
+// once. The destructor withdraws the action and does not run it: code that unwinds undoes its work
+// itself. The constructor throws Error (kRun) when kMost actions live.
 class CrashAction {
  public:
   static constexpr size_t kMost = 16;

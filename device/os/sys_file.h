@@ -1,4 +1,5 @@
-// Small helpers for the files of /proc, /sys and cgroups, through which the kernel talks.
+// These functions read and write the files of /proc, /sys and cgroups, through which the kernel
+// talks.
 //
 //   if (auto text = ReadSmallFile("/proc/self/cgroup")) ...
 //   uint64_t kib = ReadNumber("/sys/block/loop0/queue/read_ahead_kb").value_or(0);
