@@ -1,4 +1,5 @@
-// The interface that each storage engine implements: ordered tables, sessions and transactions.
+// This header has the interface that each storage engine implements: ordered tables, sessions and
+// transactions.
 //
 // The harness opens one Engine per run. Each thread works through a Session of its own; tables are
 // named ordered key spaces (keys compare as unsigned bytes); a transaction may span tables.
@@ -51,8 +52,8 @@ struct EngineOptions {
   uint32_t page_size = 8192;             // page of a b-tree, block of a sorted run; bytes
   uint64_t cache_bytes = 64ull << 20;    // size of the engine's own cache
   uint64_t most_cache_bytes = 0;  // largest size for ResizeCache; 0 = ResizeCache is not called
-  // Memory budget of the whole run in bytes, from which engines derive the sizes of their other
-  // buffers and the distance between checkpoints; 0 = not bounded.
+  // This is the memory budget of the whole run in bytes. Engines derive from it the sizes of their
+  // other buffers and the distance between checkpoints; 0 = not bounded.
   uint64_t ram_bytes = 0;
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;   // with kLazy at least 1
@@ -85,8 +86,8 @@ struct Capabilities {
   bool cache = true;             // has a cache of its own, of EngineOptions::cache_bytes
   bool resizable_cache = false;  // Engine::ResizeCache works while sessions are in use
   uint64_t min_cache_bytes = 0;  // smallest cache that the engine works with, at 8k pages
-  // Largest share of the memory budget that the cache may be given, in percent. The rest is for the
-  // memory that the engine's allocator takes in addition to the cache.
+  // This is the largest share of the memory budget that the cache may be given, in percent. The
+  // rest is for the memory that the engine's allocator takes in addition to the cache.
   double most_cache_pct = 90;
 
   std::vector<Advice> mmap_advices = {Advice::kNormal, Advice::kRandom, Advice::kSequential,
@@ -266,8 +267,9 @@ class Session {
 };
 
 // Throws Error (kUsage), whose sentence `engine` begins, when the `size` of a value is more than
-// `longest` bytes. For an engine's Put, before it touches its library or its transaction: a library
-// may answer such a value with a crash, or with an error after which no transaction can go on.
+// `longest` bytes. An engine's Put calls it before it touches its library or its transaction: a
+// library may answer such a value with a crash, or with an error after which no transaction can go
+// on.
 inline void CheckValueSize(const char* engine, size_t size, size_t longest) {
   if (size <= longest) return;
   throw Error(Error::kUsage, std::string(engine) + " takes values of up to " +

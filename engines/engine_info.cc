@@ -1,4 +1,5 @@
-// Functions on one engine that need not know the other engines. Those that must are in registry.cc.
+// This file has functions on one engine that need not know the other engines. Those that must are
+// in registry.cc.
 #include <unistd.h>
 
 #include <algorithm>

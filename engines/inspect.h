@@ -50,7 +50,8 @@ struct InspectOptions {
   std::string table;            // the only table to look at; empty: all tables
   uint32_t shape_levels = 0;    // levels of each tree to draw, from the root down
   uint32_t shape_children = 8;  // children to draw of each page, at most
-  // Called every few hundred pages with the number of pages looked at and of all pages.
+  // The engine calls it every few hundred pages with the number of pages looked at and of all
+  // pages.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
 

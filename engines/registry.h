@@ -50,10 +50,10 @@ struct EngineInfo {
   Capabilities capabilities;
   // Returns whether `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;
-  // The files that the engine makes in the directory of a database, as patterns: '#' stands for one
-  // or more digits, '~' for one digit or letter A to F, '*' for any characters but '/', a character
-  // after '\' for itself, and so does the rest. A pattern that ends with '/' is a directory alone.
-  // Other files there are not the engine's, and --fresh leaves them alone.
+  // These are the files that the engine makes in the directory of a database, as patterns: '#'
+  // stands for one or more digits, '~' for one digit or letter A to F, '*' for any characters but
+  // '/', a character after '\' for itself, and so does the rest. A pattern that ends with '/' is a
+  // directory alone. Other files there are not the engine's, and --fresh leaves them alone.
   std::vector<std::string> files;
   // Returns the files that the tables of the database in `dir` are in, relative to it: those whose
   // names follow from the names of tables. They are the engine's, too, and each must be there. Does

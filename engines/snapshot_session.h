@@ -1,7 +1,7 @@
-// Sessions and cursors of an engine whose library has LMDB's interface: one b-tree file in a
-// mapping, one write transaction at a time, and snapshots for readers. lmdb and mdbx are such
-// engines. A Library names the types and calls of the library (engines/lmdb/session.h shows one),
-// an Environment and a Snapshot:
+// This header has the sessions and cursors of an engine whose library has LMDB's interface: one
+// b-tree file in a mapping, one write transaction at a time, and snapshots for readers. lmdb and
+// mdbx are such engines. A Library names the types and calls of the library (engines/lmdb/session.h
+// shows one), an Environment and a Snapshot:
 //
 //   using LmdbSession = SnapshotSession<LmdbLibrary>;
 //   std::make_unique<LmdbSession>(&env);
@@ -134,8 +134,8 @@ class SnapshotSession : public Session {
   Environment* const env_;
   std::vector<Table> tables_;  // the library's handles by TableId; Learn adds new tables
   Snapshot snapshot_;          // used by Get
-  // The value that Get returned last, or the bytes from the first to the last of the values that
-  // MultiGet returned.
+  // lent_ is the value that Get returned last, or the bytes from the first to the last of the
+  // values that MultiGet returned.
   std::string_view lent_;
   bool in_transaction_ = false;
   bool failed_ = false;   // a write of the transaction has failed
