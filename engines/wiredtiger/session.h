@@ -1,7 +1,7 @@
-// Sessions and cursors of the wiredtiger engine. A Session has one WT_SESSION and, for each table
-// that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one more WT_CURSOR,
-// which the session keeps for its next Cursor on the table: a WT_CURSOR is opened by the table's
-// name.
+// This header has the sessions and cursors of the wiredtiger engine. A Session has one WT_SESSION
+// and, for each table that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one
+// more WT_CURSOR, which the session keeps for its next Cursor on the table: a WT_CURSOR is opened
+// by the table's name.
 //
 // Pinning: a value that Get returns lies in WiredTiger's page. Until the session's next call that
 // page stays pinned and, outside a transaction, so does the snapshot of the read. So a session that
