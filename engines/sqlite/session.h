@@ -1,4 +1,4 @@
-// Sessions and cursors of the sqlite engine.
+// This header has the sessions and cursors of the sqlite engine.
 //
 // Reads: a session reads through a connection of its own. A Get is a transaction of its own and
 // sees the newest commit. Its value is copied, and its statement reset, before it returns, so that

@@ -236,8 +236,8 @@ struct VfsCalls {
 
   static int Control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
   static int SectorSize(sqlite3_file*) { return kSectorSize; }
-  // This is SQLite's default, too: a write that a power cut interrupts changes no byte outside of
-  // its range.
+  // As SQLite's own VFS does by default, this promises that a write that a power cut interrupts
+  // changes no byte outside of its range.
   static int Characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
   static int ShmMap(sqlite3_file* f, int region, int size, int extend, void volatile** memory) {
