@@ -1,4 +1,4 @@
-// Sessions and cursors of the rocksdb engine.
+// This header has the sessions and cursors of the rocksdb engine.
 //
 // A transaction is a WriteBatch, so that it commits as a whole or not at all. A read sees the rows
 // that are committed when it runs and the writes of its own transaction. Transactions take no locks
@@ -88,7 +88,8 @@ class RocksdbSession : public Session {
   // These are copies of the key and the value of a write, which may be bytes that a cursor has
   // returned.
   std::string key_copy_, value_copy_;
-  // Keys, results and statuses of the last MultiGet; multi_keys_ point into multi_bytes_.
+  // These are the keys, results and statuses of the last MultiGet. multi_keys_ point into
+  // multi_bytes_.
   std::string multi_bytes_;
   std::vector<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
