@@ -1,4 +1,5 @@
-// The pebble engine: CockroachDB's LSM tree, in Go, loaded as a shared library.
+// The pebble engine implements Engine with CockroachDB's LSM tree Pebble, which is written in Go
+// and loaded as a shared library.
 #ifndef TESTBED_ENGINES_PEBBLE_PEBBLE_ENGINE_H_
 #define TESTBED_ENGINES_PEBBLE_PEBBLE_ENGINE_H_
 

@@ -1,4 +1,4 @@
-// Sessions and cursors of the pebble engine.
+// This header has the sessions and cursors of the pebble engine.
 //
 // A transaction is a batch of Pebble, so that it commits as a whole or not at all. A read sees the
 // rows that are committed when it runs and the writes of its own transaction. Transactions take no
@@ -96,7 +96,7 @@ class PebbleSession : public Session {
   SessionHandle handle_;
   LearnedTables<Tables, Table> tables_;
   std::string key_;  // result of the last KeyIn
-  // Keys and results of the last MultiGet; multi_keys_ point into multi_bytes_.
+  // These are the keys and results of the last MultiGet. multi_keys_ point into multi_bytes_.
   std::string multi_bytes_;
   std::vector<PebbleBytes> multi_keys_, multi_values_;
   bool in_transaction_ = false;
