@@ -1,4 +1,5 @@
-// MariaDB's SQL for the tables and indexes of engines/sql, on InnoDB or, tables alone, on MyRocks.
+// A Dialect is MariaDB's SQL for the tables and indexes of engines/sql, on InnoDB or, tables alone,
+// on MyRocks.
 //
 // An index is over an invisible virtual column. InnoDB adds the primary key to each of its entries,
 // so the index alone answers a query.
