@@ -1,4 +1,5 @@
-// The files of the mmapv1 engine, byte by byte (docs/engines/mmapv1.md describes them in words).
+// This header has the files of the mmapv1 engine, byte by byte (docs/engines/mmapv1.md describes
+// them in words).
 //
 // A database is the namespace file NAME.ns and data files NAME.0, NAME.1, ..., each of which is
 // mapped whole. A place in them is a DiskLoc: file and offset. All structures lie in the mapping as
