@@ -1,4 +1,4 @@
-// Sessions and cursors of the mmapv1 engine.
+// This header has the sessions and cursors of the mmapv1 engine.
 //
 // The WriteSet of a transaction keeps its writes, and Commit applies them all under the database's
 // write lock. So isolation is read committed: each Get, and each step of a cursor, sees the newest
