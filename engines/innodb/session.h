@@ -1,5 +1,5 @@
-// Sessions and cursors of the innodb engine. A session has a connection to the server and prepared
-// statements for each table.
+// This header has the sessions and cursors of the innodb engine. A session has a connection to the
+// server and prepared statements for each table.
 //
 // Isolation is READ COMMITTED: each Get, and each batch of a cursor, sees the newest commits and
 // the session's own writes. A transaction locks the rows that it writes until it ends. When InnoDB
