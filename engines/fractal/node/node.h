@@ -1,6 +1,6 @@
-// A node of the tree in memory. An inner node has a message buffer for each child; a leaf has
-// basements. Both are parts, and each part by itself is in memory or only in the file. Part i has
-// the keys k with pivots[i - 1] <= k < pivots[i].
+// A Node is a node of the tree in memory. An inner node has a message buffer for each child; a leaf
+// has basements. Both are parts, and each part by itself is in memory or only in the file. Part i
+// has the keys k with pivots[i - 1] <= k < pivots[i].
 //
 //   std::shared_lock latch(node->latch);
 //   const Part& part = node->parts[node->PartOf(key)];
