@@ -1,5 +1,5 @@
-// Functions for engines whose database is one data file with a lock file beside it (lmdb, mdbx).
-// Their libraries make a new database when the data file is absent or empty.
+// These functions are for engines whose database is one data file with a lock file beside it (lmdb,
+// mdbx). Their libraries make a new database when the data file is absent or empty.
 #ifndef TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 #define TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 
