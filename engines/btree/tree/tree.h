@@ -178,7 +178,8 @@ class Tree {
     kBelow,  // the leaf whose key range contains the greatest keys below the key
     kLast,   // the last leaf
   };
-  // Copies a leaf to `copy`, a page, in a state that it had at one moment.
+  // Copies a leaf to `copy`, which has room for a page. The copy is the leaf as it was at one
+  // moment.
   void CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const;
 
   // Brings the leaf that covers `key` and the following leaves into the pool, up to `pages` of
