@@ -1,4 +1,4 @@
-// The data file and its torn-page protection.
+// A PageFile is the data file with its torn-page protection.
 //
 // Pages are read one at a time, each with one call, and checked. They are written in batches:
 // first the batch goes to the doublewrite file, one sequential write, and is made durable there;
@@ -221,8 +221,8 @@ class PageFile {
   std::unique_ptr<File> doublewrite_;
   const uint32_t page_size_;
   const PageFileOptions options_;
-  // The number of units that each page takes in a compressed file; 0 means that the number is not
-  // known yet. A page's number is changed under the page's latch.
+  // units_ has the number of units that each page takes in a compressed file; 0 means that the
+  // number is not known yet. A page's number is changed under the page's latch.
   using Units = ReservedArray<std::atomic<uint8_t>>;
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // number of pages at the open; those behind were never written

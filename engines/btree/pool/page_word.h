@@ -1,4 +1,5 @@
-// A page's word, which tells where the page is and who holds it, and the protocol of the word.
+// A PageWord is a page's word, which tells where the page is and who holds it. WordProtocol is the
+// protocol of the word.
 //
 //   bits 0-5    number of threads that hold the page shared
 //   bit 6       threads sleep until the latch is released

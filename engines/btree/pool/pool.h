@@ -1,4 +1,4 @@
-// The buffer pool: page frames over the data file.
+// The Pool is the buffer pool: page frames over the data file.
 //
 //   PoolClient client(&pool);                       // one for each thread
 //   OptimisticGuard leaf = pool.Optimistic(&client, id);
@@ -178,9 +178,9 @@ class Pool : private VisitCounts {
     Pool* const pool_;
   };
 
-  // Begin and end recovery, which changes pages before there is a client that could be told of a
-  // full disk. In between, pages that a full disk keeps from being written stay in memory beyond
-  // the pool's size. The pool gives that memory back when they are written.
+  // BeginRecovery and EndRecovery frame recovery, which changes pages before there is a client that
+  // could be told of a full disk. In between, pages that a full disk keeps from being written stay
+  // in memory beyond the pool's size. The pool gives that memory back when they are written.
   void BeginRecovery();
   void EndRecovery();
 
@@ -272,7 +272,7 @@ class Pool : private VisitCounts {
   void SetLimit() REQUIRES(mutex_);
   void Retire(uint32_t index) REQUIRES(mutex_);
 
-  // Writing (pool_write.cc).
+  // The functions below write pages (pool_write.cc).
   void CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames);
   bool HasDirtyPage() const;
   void CollectForCleaning(std::vector<uint32_t>* frames) REQUIRES(mutex_);
@@ -328,8 +328,8 @@ class Pool : private VisitCounts {
 
   std::shared_mutex image_gate_;  // held shared from reading the floor until the pages are written
   std::atomic<Lsn> image_floor_{0};
-  // End of the log when the floor was set. If a page in the file has a later LSN, the log has an
-  // image of it at or after the floor.
+  // This is the end of the log when the floor was set. If a page in the file has a later LSN, the
+  // log has an image of it at or after the floor.
   std::atomic<Lsn> floor_set_{kNoLsn};
   std::atomic<uint64_t> images_{0}, image_bytes_{0};
 

@@ -1,5 +1,5 @@
-// The pool's frames: which page leaves for another one, and how many frames there are. All of this
-// happens under the pool's mutex, which a hit does not take.
+// This file has the pool's frames: which page leaves for another one, and how many frames there
+// are. All of this happens under the pool's mutex, which a hit does not take.
 #include <algorithm>
 #include <chrono>
 #include <new>

@@ -1,6 +1,6 @@
-// The pool's writing half: the cleaner, which makes room, and flushes for checkpoints. Both copy
-// pages under a shared latch and write the copies, so that no thread waits for a latch during the
-// write.
+// This file has the pool's writing half: the cleaner, which makes room, and flushes for
+// checkpoints. Both copy pages under a shared latch and write the copies, so that no thread waits
+// for a latch during the write.
 #include <algorithm>
 #include <chrono>
 

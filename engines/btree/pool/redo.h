@@ -1,4 +1,5 @@
-// The records that the b-tree writes to its log, and how the first pass of recovery replays them.
+// This header has the records that the b-tree writes to its log, and the first pass of recovery,
+// which replays them.
 //
 // A record has up to two sections.
 //
@@ -48,9 +49,9 @@ enum class PageAction : uint8_t {
   kInsert,    // payload: u32 child, key; an inner node gets this entry
   kRemove,    // payload: key; an inner node loses the entry with it
   kFree,      // no payload; the page becomes a free page
-  // Payload: the whole page, packed, as it was before the record, at the LSN in its header. It is
-  // logged so that a torn page can be made whole (TornPage::kFullPageImage). The other actions
-  // describe the page as it is at the end of their record.
+  // The payload is the whole page, packed, as it was before the record, at the LSN in its header.
+  // It is logged so that a torn page can be made whole (TornPage::kFullPageImage). The other
+  // actions describe the page as it is at the end of their record.
   kSavedImage,
 };
 
