@@ -1,5 +1,5 @@
-// The metadata of a database: the superblock (page 0 of the data file, written once) and the state
-// that each checkpoint records, in two small files that are written in turn.
+// This header has the metadata of a database: the superblock (page 0 of the data file, written
+// once) and the state that each checkpoint records, in two small files that are written in turn.
 //
 //   superblock        page header, u64 magic, u32 format version, u32 page size, u64 database id,
 //                     u32 1 when pages may be compressed, else 0

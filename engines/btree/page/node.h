@@ -1,4 +1,4 @@
-// A b-tree node, leaf or inner: a slotted page with prefix truncation.
+// A Node is a b-tree node, leaf or inner: a slotted page with prefix truncation.
 //
 //   byte 0    header (NodeHeader, 48 bytes)
 //        48   slots, sorted by key: 8 bytes each, growing up

@@ -1,4 +1,4 @@
-// Node's changes: entries that come and go, splits, and pages that are rebuilt.
+// This file has Node's changes: entries that come and go, splits, and pages that are rebuilt.
 #include <algorithm>
 #include <cstring>
 #include <memory>
