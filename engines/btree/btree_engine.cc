@@ -212,7 +212,7 @@ class BtreeSession : public Session {
   bool failed_ = false;  // a write of the transaction has failed
   std::string value_, key_copy_;
   static constexpr size_t kMostTogether = 1024;
-  // Keys and rows of MultiGet and TakeEach; multi_keys_ point into multi_bytes_.
+  // These are the keys and rows of MultiGet and TakeEach. multi_keys_ point into multi_bytes_.
   std::string multi_bytes_;
   std::vector<std::string_view> multi_keys_;
   std::vector<FoundRow> multi_rows_;
