@@ -1,4 +1,5 @@
-// The bf-tree engine: Microsoft Research's Bf-Tree, in Rust, loaded as a shared library.
+// The bf-tree engine implements Engine with Microsoft Research's Bf-Tree, which is written in Rust
+// and loaded as a shared library.
 #ifndef TESTBED_ENGINES_BF_TREE_BF_TREE_ENGINE_H_
 #define TESTBED_ENGINES_BF_TREE_BF_TREE_ENGINE_H_
 

@@ -1,4 +1,4 @@
-// Sessions and cursors of the bf-tree engine.
+// This header has the sessions and cursors of the bf-tree engine.
 //
 // Bf-Tree has no transactions: each write is there for all sessions when its call returns. Begin
 // and Commit only frame the writes, and a transaction that has written cannot be rolled back.
