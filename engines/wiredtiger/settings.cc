@@ -140,8 +140,8 @@ class Parser {
 };
 
 // Throws unless WiredTiger accepts `config` for its function `call`. `option` is the extra option
-// by which the user gave a part of it. The sentence names the release, as another one may have the
-// key.
+// by which the user gave a part of it. The sentence names the release, because another release may
+// have the key.
 void Validate(const char* call, const std::string& config, const char* option) {
   Errors errors;
   const int code = ::wiredtiger_config_validate(nullptr, errors.handler(), call, config.c_str());
