@@ -354,7 +354,7 @@ struct VfsCalls {
 
 Vfs::Vfs(const Options& options)
     : options_(options), name_(NewVfsName()), database_(DatabaseFile(options.dir)) {
-  const sqlite3_vfs* system = ::sqlite3_vfs_find(nullptr);  // for the time, sleep and randomness
+  const sqlite3_vfs* system = ::sqlite3_vfs_find(nullptr);  // gives the time, sleep and randomness
   c_ = *system;
   c_.iVersion = 2;
   c_.szOsFile = sizeof(Handle);
