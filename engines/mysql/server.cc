@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kAnswerPatience(60);  // for a server that has made its socket
+constexpr std::chrono::seconds kAnswerPatience(60);  // patience with a server that has its socket
 constexpr char kSocket[] = "mysqld.sock";
 // A server that waits for space begins its message with this text (wait_for_free_space in
 // mysys/errors.c).
