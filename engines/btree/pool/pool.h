@@ -196,7 +196,8 @@ class Pool : private VisitCounts {
   PoolCounters Counters() const;
   uint64_t MemoryBytes() const;
   uint64_t image_bytes() const { return image_bytes_.load(std::memory_order_relaxed); }
-  uint64_t bytes() const;   // as the constructor or Resize set it
+  // Returns the size that the constructor or Resize set.
+  uint64_t bytes() const;
   uint32_t frames() const;  // number of frames for which bytes() suffices
   uint32_t page_size() const { return page_size_; }
   PageFile* file() { return file_; }
