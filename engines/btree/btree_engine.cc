@@ -447,7 +447,8 @@ EngineInfo BtreeEngineInfo() {
                 "btree.lock",         "btree.doublewrite", "btree.checkpoint.0",
                 "btree.checkpoint.1", "btree.replay",      "btree.log/log-#"};
   for (const char* left : {"btree.*", "btree.log/log-#", "btree.old/log-#"}) {
-    info.files.push_back(std::string("btree.compact*/") + left);  // of an interrupted compaction
+    // An interrupted compaction leaves these files.
+    info.files.push_back(std::string("btree.compact*/") + left);
   }
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.check_options = [](const EngineOptions& o) { btree::CheckOptions(OptionsOf(o)); };
