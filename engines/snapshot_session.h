@@ -212,7 +212,7 @@ class SnapshotCursor : public Cursor {
     if (on_write_ != nullptr) Library::Close(std::exchange(on_write_, nullptr));
     Release();
   }
-  void Detach();  // for the session's destructor
+  void Detach();  // the session's destructor calls it
 
   Session* session_;  // null after the session was destroyed
   const typename Library::Table table_;
