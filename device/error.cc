@@ -7,7 +7,7 @@
 namespace testbed {
 namespace {
 
-// The error is made before main, because making it needs memory.
+// The ready-made error is constructed before main, because constructing it needs memory.
 const Error no_memory = Error::NoMemory("");
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace testbed {
 class Error : public std::runtime_error {
  public:
   enum Kind {
-    kUsage,       // an option, its environment or a call is wrong, and was refused
+    kUsage,       // the caller gave a wrong option, environment or argument, and it was refused
     kIo,          // the operating system refused or failed; code() is its errno, if there is one
     kCorruption,  // bytes on disk differ from the bytes that were written
     kRun,         // a run began and could not be finished
@@ -27,7 +27,8 @@ class Error : public std::runtime_error {
   Error(Kind kind, const std::string& sentence, int code = 0)
       : std::runtime_error(Printable(sentence)), kind_(kind), code_(code) {}
 
-  // Returns a kIo error: `call` ("open", "fsync", ...) on `path` failed with errno `code`.
+  // Returns a kIo error whose sentence says that `call` ("open", "fsync", ...) on `path` failed
+  // with errno `code`.
   static Error Io(const std::string& call, const std::string& path, int code);
 
   // Returns the kRun error for memory that cannot be had. Its sentence is "no memory is left", then

@@ -1,5 +1,6 @@
-// Lower case of the letters of ASCII, for what people may write in either case: units, the names of
-// options, hosts and columns. Other bytes stay as they are, in every locale.
+// LowerCase returns text with its ASCII letters in lower case, for what people may write in either
+// case: units, the names of options, hosts and columns. Other bytes stay as they are, in every
+// locale.
 //
 //   const bool on = LowerCase(text) == "on";
 #ifndef TESTBED_DEVICE_LOWER_CASE_H_

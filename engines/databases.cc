@@ -18,7 +18,7 @@
 namespace testbed {
 namespace {
 
-// Returns the options of one of `count` databases, which share the memory.
+// Returns the options for one of `count` databases, each of which gets an equal part of the memory.
 EngineOptions OptionsOfOne(EngineOptions options, uint32_t count) {
   if (count <= 1) return options;
   options.cache_bytes /= count;
@@ -27,7 +27,7 @@ EngineOptions OptionsOfOne(EngineOptions options, uint32_t count) {
   return options;
 }
 
-// The place of a table of DatabasesEngine.
+// A Place says in which database a table of DatabasesEngine lies.
 struct Place {
   uint32_t database;  // index in databases()
   TableId table;      // the table's id within that database
@@ -67,11 +67,12 @@ class DatabasesReadQueue : public ReadQueue {
   std::deque<uint32_t> in_flight_;  // the databases of the reads in flight, in the order of starts
 };
 
-// A DatabasesSession has one session per database. Begin opens no transaction yet: the first write
-// begins it, in the database of its table.
+// A DatabasesSession has one session in each database. Begin opens no transaction yet: the first
+// write begins one, in the database of its table.
 class DatabasesSession : public Session {
  public:
-  // The session is of the client thread `client` (Engine::NewClientSession), or of none.
+  // The session belongs to the client thread `client` (Engine::NewClientSession), or is that of
+  // NewSession when `client` is empty.
   explicit DatabasesSession(const DatabasesEngine& engine, std::optional<int> client = {});
 
   void Begin() override {
@@ -145,8 +146,8 @@ class DatabasesSession : public Session {
     return std::exchange(writes_to_, kNone);
   }
   Place PlaceOf(TableId table);
-  // Returns the table's place. Begins the transaction there if one is open and has not begun yet.
-  // Throws Error (kUsage) when it has begun in another database.
+  // Returns the table's place. Begins a transaction in that database if one is open here and has
+  // not begun yet. Throws Error (kUsage) when the transaction has begun in another database.
   Place PlaceToWrite(TableId table);
 
   const DatabasesEngine& engine_;
@@ -159,7 +160,7 @@ class DatabasesSession : public Session {
 // A DatabasesEngine gives its tables ids of its own, which its sessions map to places.
 class DatabasesEngine : public Engine {
  public:
-  // `options` are those of one database.
+  // `options` are those for one database.
   DatabasesEngine(const std::string& name, const std::string& dir, const EngineOptions& options,
                   uint32_t count)
       : is_counted_together_(WorksElsewhere(name, options)) {
@@ -234,7 +235,8 @@ class DatabasesEngine : public Engine {
   }
 
  private:
-  // A server that runs already has all of the databases, and counts what it does for them together.
+  // If true, all databases are on one server that runs already. The server counts its work for them
+  // together, so its counters are read once.
   const bool is_counted_together_;
   std::vector<std::unique_ptr<Engine>> databases_;
   mutable Mutex mutex_;                           // protects places_

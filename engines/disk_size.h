@@ -11,8 +11,8 @@ namespace testbed {
 struct DiskSize {  // in bytes; holes, and space behind the end of a file, are not counted
   uint64_t data_bytes = 0;
   uint64_t log_bytes = 0;  // bytes of the write-ahead log, including spare files
-  // Space of data files that the engine allocated ahead of its use. It holds no data, so it is not
-  // part of the total.
+  // This is the space of data files that the engine allocated ahead of its use. It holds no data,
+  // so it is not part of the total.
   uint64_t preallocated_bytes = 0;
   uint64_t total() const { return data_bytes + log_bytes; }
   DiskSize& operator+=(const DiskSize& o) {

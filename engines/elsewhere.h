@@ -18,9 +18,10 @@ bool WorksElsewhere(const std::string& engine, const EngineOptions& options);
 // has made none. Another process opens that schema as a guest (EngineOptions::guest_of).
 std::string SchemaIdIn(const std::string& engine, const std::string& dir);
 
-// The effective setting "charged" of an engine whose server runs already, where the blocks that the
-// server reads and writes for a client are charged to the client's operations. Any other text
-// follows "they are charged", and says why they are not.
+// This is the value of the effective setting "charged" of an engine whose server runs already, when
+// the blocks that the server reads and writes for a client are charged to the client's operations.
+// A setting with any other value says why they are not; the value then completes the sentence "they
+// are charged ...".
 inline constexpr char kChargedToOperations[] = "to operations";
 
 }  // namespace testbed

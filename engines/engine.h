@@ -1,4 +1,5 @@
-// The interface that each storage engine implements: ordered tables, sessions and transactions.
+// This header has the interface that each storage engine implements: ordered tables, sessions and
+// transactions.
 //
 // The harness opens one Engine per run. Each thread works through a Session of its own; tables are
 // named ordered key spaces (keys compare as unsigned bytes); a transaction may span tables.
@@ -35,15 +36,15 @@
 
 namespace testbed {
 
-// When a commit survives a crash of the machine. kSync: from the return of Commit. kLazy: at most
-// EngineOptions::lazy_interval_ms later. kNone: the engine promises nothing.
+// Durability says when a commit survives a crash of the machine. kSync: from the return of Commit.
+// kLazy: at most EngineOptions::lazy_interval_ms later. kNone: the engine promises nothing.
 enum class Durability : uint8_t { kSync, kLazy, kNone };
 const char* DurabilityName(Durability durability);  // "sync", "lazy", "none"
 
 struct EngineOptions {
   bool create = true;  // create the database when the directory holds none
-  // Lets the engine drop a database of another directory that a server holds under the wanted name
-  // (--fresh). Without it such a database is an error.
+  // If true, the engine may drop a database that a server holds for another directory under the
+  // name that this one needs (--fresh). If false, such a database is an error.
   bool replace = false;
   IoMode io = IoMode::kBuffered;
   Advice file_advice = Advice::kNormal;  // what the kernel is told about buffered data files
@@ -51,20 +52,21 @@ struct EngineOptions {
   uint32_t page_size = 8192;             // page of a b-tree, block of a sorted run; bytes
   uint64_t cache_bytes = 64ull << 20;    // size of the engine's own cache
   uint64_t most_cache_bytes = 0;  // largest size for ResizeCache; 0 = ResizeCache is not called
-  // Memory budget of the whole run in bytes, from which engines derive the sizes of their other
-  // buffers and the distance between checkpoints; 0 = not bounded.
+  // This is the memory budget of the whole run in bytes. Engines derive from it the sizes of their
+  // other buffers and the distance between checkpoints; 0 = not bounded.
   uint64_t ram_bytes = 0;
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;   // with kLazy at least 1
   std::string compression = "none";  // a name from Capabilities::compressions
-  // Settings that only this engine has, under its own names: --engine-option name=value.
+  // These are the settings that only this engine has, under its own names: --engine-option
+  // name=value.
   std::map<std::string, std::string> extra;
-  // By setting, the option by which the user gave it, when that was not --engine-option:
-  // {"server", "--server "}. Only the sentences of CheckEngineOptions depend on it.
+  // For a setting that the user gave by another option than --engine-option, this has the beginning
+  // of that option: {"server", "--server "}. Only the sentences of CheckEngineOptions depend on it.
   std::map<std::string, std::string> given_as;
-  // Opens, as a guest, the database of a given server that another process of the run has open,
-  // whose schema has this id (SchemaIdIn, elsewhere.h). A guest neither makes nor locks the schema.
-  // Empty: the engine is no guest.
+  // If not empty, the engine is a guest: it opens the database of a given server that another
+  // process of the run has open, whose schema has this id (SchemaIdIn, elsewhere.h). A guest
+  // neither makes nor locks the schema.
   std::string guest_of = {};
 };
 
@@ -84,8 +86,8 @@ struct Capabilities {
   bool cache = true;             // has a cache of its own, of EngineOptions::cache_bytes
   bool resizable_cache = false;  // Engine::ResizeCache works while sessions are in use
   uint64_t min_cache_bytes = 0;  // smallest cache that the engine works with, at 8k pages
-  // Largest share of the memory budget that the cache may be given, in percent. The rest is for the
-  // memory that the engine's allocator takes in addition to the cache.
+  // This is the largest share of the memory budget that the cache may be given, in percent. The
+  // rest is for the memory that the engine's allocator takes in addition to the cache.
   double most_cache_pct = 90;
 
   std::vector<Advice> mmap_advices = {Advice::kNormal, Advice::kRandom, Advice::kSequential,
@@ -98,7 +100,7 @@ struct Capabilities {
   bool longer_values = false;    // takes values above max_value_size where pages are larger
   bool checksums = true;  // reports a changed byte in its files instead of returning a wrong row
 
-  // Names and one-line meanings of the extra options.
+  // These are the names and one-line meanings of the extra options.
   std::vector<std::pair<std::string, std::string>> extra_options;
 };
 
@@ -123,27 +125,29 @@ struct EngineCounters {
   std::optional<uint64_t> log_written_bytes;  // log bytes written, padding and rewrites included
   std::optional<uint64_t> cache_bytes;        // bytes held by the cache now
   std::vector<std::pair<std::string, uint64_t>> more;  // counters under the engine's own names
-  // Values that rise and fall, such as dirty pages, as they are now; under the engine's own names.
+  // These are values that rise and fall, such as the number of dirty pages, as they are now. They
+  // have the engine's own names.
   std::vector<std::pair<std::string, uint64_t>> now;
-  // These are the counters of a server that another address has told before (SumOfCounters).
+  // If true, another address led to the same server, whose counters SumOfCounters has counted
+  // there.
   bool repeated = false;
 
-  // Adds what another database or server counts. A field that both leave empty stays empty.
+  // Adds the counters of another database or server. A field that both leave empty stays empty.
   EngineCounters& operator+=(const EngineCounters& other);
 };
 // Returns the sum of the counters of several servers, of which each is counted once. When the
 // counters of one of them are not known, the sum is not known either, and its fields stay empty.
 EngineCounters SumOfCounters(const std::vector<std::optional<EngineCounters>>& parts);
 
-// One of several addresses of an engine's server (Engine::NewClientSession).
+// A ServerAddress is one of several addresses of an engine's server (Engine::NewClientSession).
 struct ServerAddress {
   std::string name;
-  std::string lost;  // why clients have left it; empty: they have not
+  std::string lost;  // why clients have left this address; empty when they have not
 };
 
-// A call of a session throws LostAnswer when the server was lost before it had answered, and the
-// session goes on at another one. Nobody knows whether a write or a commit that got no answer was
-// performed. A transaction that was open is over.
+// A call of a session throws LostAnswer when the session lost its server before the server had
+// answered. The session goes on at another server. Nobody knows whether a write or a commit without
+// an answer was performed. A transaction that was open is over.
 class LostAnswer : public Error {
  public:
   explicit LostAnswer(const Error& lost) : Error(lost) {}
@@ -192,13 +196,13 @@ class ReadQueue {
   virtual uint32_t Finish(bool* found, std::string_view* value) = 0;
 };
 
-// The result of MultiGet for one key.
+// A FoundRow is the result of MultiGet for one key.
 struct FoundRow {
   bool found = false;
   std::string_view value;
 };
 
-// What the caller of Session::TakeEach does with the result for its i-th key.
+// A TakeRow is what the caller of Session::TakeEach does with the result for its i-th key.
 using TakeRow = std::function<void(size_t i, const FoundRow& row)>;
 
 // A Session is one thread's connection to the engine. Not thread-safe: only one thread may use it.
@@ -249,22 +253,23 @@ class Session {
   // then `take` for each row.
   void TakeEachOfMultiGet(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take);
-  // Returns whether the two have a byte in common.
+  // Returns whether `a` and `b` share a byte of memory.
   static bool Overlap(std::string_view a, std::string_view b);
-  // Returns `bytes`, a key or a value of a call, in a place that the call does not change: copies
-  // them to *copy when they are among `lent`, which the call replaces.
+  // Returns the key or value `bytes` of a call in memory that the call does not change. If `bytes`
+  // lie in `lent`, whose memory the call replaces, copies them to *copy.
   static std::string_view Apart(std::string_view bytes, std::string_view lent, std::string* copy);
 
  private:
-  // The values that the default MultiGet returns, and those that it returned before, which may be
-  // its keys now.
+  // copies_ has the values that the default MultiGet returns. before_ has those of the call before,
+  // because the keys of a call may be among them.
   std::vector<std::string> copies_, before_;
   std::vector<FoundRow> taken_;  // the rows of TakeEachOfMultiGet
 };
 
 // Throws Error (kUsage), whose sentence `engine` begins, when the `size` of a value is more than
-// `longest` bytes. For an engine's Put, before it touches its library or its transaction: a library
-// may answer such a value with a crash, or with an error after which no transaction can go on.
+// `longest` bytes. An engine's Put calls it before it touches its library or its transaction: a
+// library may answer such a value with a crash, or with an error after which no transaction can go
+// on.
 inline void CheckValueSize(const char* engine, size_t size, size_t longest) {
   if (size <= longest) return;
   throw Error(Error::kUsage, std::string(engine) + " takes values of up to " +

@@ -1,4 +1,5 @@
-// Functions on one engine that need not know the other engines. Those that must are in registry.cc.
+// This file has functions on one engine that need not know the other engines. Those that must are
+// in registry.cc.
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,7 +48,8 @@ void CheckOneOf(const std::string& engine, const std::string& option, T value,
     if (a == value) return;
     names.push_back(name(a));
   }
-  // "it accepts none" would read as if it took no value.
+  // With a single accepted value the sentence repeats the option: "it accepts none" would read as
+  // if the engine accepted no value.
   const std::string only = names.size() == 1 ? option + " " : "";
   throw Error(Error::kUsage, engine + " cannot honour " + option + " " + name(value) +
                                  "; it accepts " + only + JoinWords(names));
@@ -70,21 +72,21 @@ void Add(const std::vector<std::pair<std::string, uint64_t>>& more,
   }
 }
 
-// Puts `words`, which end with a space or a colon, in place of --engine-option `name` in a sentence
-// that names the option with a value or alone.
+// Replaces --engine-option `name` in a sentence by `words`, which end with a space or a colon. The
+// sentence names the option with a value or alone.
 void RenameOption(const std::string& name, const std::string& words, std::string* sentence) {
   const std::string option = "--engine-option " + name;
   for (size_t at = sentence->find(option); at != std::string::npos;) {
     const size_t end = at + option.size();
     const char next = end < sentence->size() ? (*sentence)[end] : ' ';
     std::string in_place = next == '=' ? words : words.substr(0, words.size() - 1);
-    if ((next >= 'a' && next <= 'z') || next == '_') in_place = option;  // a longer name
+    if ((next >= 'a' && next <= 'z') || next == '_') in_place = option;  // another option
     sentence->replace(at, option.size() + (next == '=' ? 1 : 0), in_place);
     at = sentence->find(option, at + in_place.size());
   }
 }
 
-// Returns the directory and those above it that do not exist, the innermost first.
+// Returns `dir` and the directories above it that do not exist, the innermost first.
 std::vector<std::string> MissingDirectories(std::string dir) {
   std::vector<std::string> missing;
   while (!dir.empty() && !IsThere(dir)) {
@@ -95,8 +97,8 @@ std::vector<std::string> MissingDirectories(std::string dir) {
   return missing;
 }
 
-// Removes the directories, the innermost first, as far as they are empty and nobody has locked the
-// innermost.
+// Removes the directories, the innermost first, up to the first that is not empty. Removes none if
+// the innermost is locked.
 void RemoveIfUnused(const std::vector<std::string>& dirs) {
   if (dirs.empty()) return;
   const std::optional<DirLock> lock = DirLock::Try(dirs.front());

@@ -72,7 +72,7 @@ bool IsAnotherValue(std::string_view given, std::string_view in_force) {
   std::optional<double> a = NumberOf(given);
   const std::optional<double> b = NumberOf(in_force);
   if (!a || !b) return false;
-  // RocksDB takes -1 for the greatest of its numbers without a sign.
+  // For -1, RocksDB takes the greatest value of its unsigned numbers.
   if (*a < 0 && *b >= 0x1p63) *a += 0x1p64;
   return std::abs(*a - *b) > kRounding;
 }

@@ -23,9 +23,9 @@ namespace testbed {
 // sizes of the command's own options are parsed by this function, too (tools/option_values.h).
 std::optional<uint64_t> ParseBytes(std::string_view text);
 
-// Returns whether an engine that was given `given` has another value in force: 10 or -1 for 8, on
-// for OFF, but not 64k for 65536. Both must be numbers, sizes or flags. Other texts are not
-// compared, as an engine may write the same value in other words.
+// Returns whether an engine that was given the value `given` has another value in force: 10 or -1
+// for 8, on for OFF, but not 64k for 65536. Only numbers, sizes and flags are compared. Other texts
+// are not, as an engine may write the same value in other words.
 bool IsAnotherValue(std::string_view given, std::string_view in_force);
 
 // Each method returns the option's value, or `otherwise` when the option is not given. Each throws

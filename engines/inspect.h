@@ -46,15 +46,16 @@ struct Faults {
 };
 
 struct InspectOptions {
-  uint64_t most_faults = 1000;  // faults to describe; further ones are only counted
-  std::string table;            // the only table to look at; empty: everything
+  uint64_t most_faults = 1000;  // number of faults to describe; further ones are only counted
+  std::string table;            // the only table to look at; empty: all tables
   uint32_t shape_levels = 0;    // levels of each tree to draw, from the root down
   uint32_t shape_children = 8;  // children to draw of each page, at most
-  // Called every few hundred pages with the number of pages looked at and of all pages.
+  // The engine calls it every few hundred pages with the number of pages looked at and of all
+  // pages.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
 
-// Numbers of bytes with the use of each, in the order in which they are shown.
+// NamedBytes are numbers of bytes, each with its use, in the order in which they are shown.
 using NamedBytes = std::vector<std::pair<std::string, uint64_t>>;
 uint64_t SumOf(const NamedBytes& parts);
 
@@ -91,7 +92,7 @@ struct TreePage {
   uint32_t level = 0;
   uint64_t entries = 0;
   double fill = 0;
-  std::string low, high;  // bounds of its keys, low <= key < high, as text; high empty: no bound
+  std::string low, high;  // bounds of the page's keys, low <= key < high; high empty: no bound
   std::string fault;      // why the page could not be read; empty: it was read
   std::vector<TreePage> children;
   uint64_t hidden = 0;  // children left out of `children`, just before its last element
@@ -99,7 +100,7 @@ struct TreePage {
 
 struct TreeStats {
   std::string table;
-  bool own = false;  // a tree of the engine itself, such as a catalogue: its rows are no user's
+  bool own = false;  // a tree of the engine itself, such as a catalogue
   uint64_t rows = 0;
   uint64_t key_bytes = 0, value_bytes = 0;  // as the user gave them, without encoding
   uint64_t overflow_values = 0, overflow_pages = 0;

@@ -38,9 +38,9 @@ class LazySync {
           synced = now;
           return true;
         }) {}
-  // For a library that does not tell its commits: `sync` makes all commits so far durable, and
-  // returns whether there were any that were not. A call that had nothing to do tells nothing of
-  // how long a sync takes, by which the next one begins.
+  // This constructor is for a library that does not tell its commits. `sync` makes all commits so
+  // far durable, and returns whether any of them was not durable before. A call that had nothing to
+  // do says nothing about how long a sync takes, which decides when the next one begins.
   LazySync(std::chrono::milliseconds interval, std::function<bool()> sync)
       : interval_(interval),
         sync_(std::move(sync)),

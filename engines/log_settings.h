@@ -1,5 +1,5 @@
-// Functions for the engines whose write-ahead log is that of device/log/log.h, so that all of them
-// have the same log options, with the same names, defaults and limits.
+// These functions are for the engines whose write-ahead log is that of device/log/log.h, so that
+// all of them have the same log options, with the same names, defaults and limits.
 //
 //   info.capabilities.extra_options = {{"lookups", "..."}};
 //   AddLogOptions(&info.capabilities);

@@ -80,16 +80,16 @@ class OpenTables {
   std::atomic<uint32_t> count_{0};
 };
 
-// A session's own copy of the list of tables, so that its calls take no lock. Not thread-safe.
-// `Tables` has opened(), which returns the list as std::vector<Handle>, by TableId.
+// LearnedTables are a session's own copy of the list of tables, so that its calls take no lock. Not
+// thread-safe. `Tables` has opened(), which returns the list as std::vector<Handle>, by TableId.
 template <typename Tables, typename Handle>
 class LearnedTables {
  public:
-  // `engine` begins the sentence of an error. Both must outlive the object.
+  // `engine` begins the sentence of an error. `tables` and `engine` must outlive the object.
   LearnedTables(const Tables* tables, const char* engine) : tables_(*tables), engine_(engine) {}
 
-  // Returns the table, and copies the list anew when it lacks it. The result stays valid until the
-  // next copy. Throws Error (kUsage) when the table was not opened.
+  // Returns the table. If the copy lacks the table, copies the list anew; the result stays valid
+  // until the next copy. Throws Error (kUsage) when the table was not opened.
   const Handle& Find(TableId table) {
     if (table >= copy_.size()) [[unlikely]]
       Learn(table);

@@ -18,16 +18,17 @@
 
 namespace testbed {
 
-// A server that an engine can start beside that of the distribution (EngineInfo::servers).
+// A ServerChoice is a server that an engine can start instead of the distribution's server
+// (EngineInfo::servers).
 struct ServerChoice {
-  std::string name;     // as --server has it: mariadb@10.1.23
-  std::string from;     // the month of its release, as in 2017-05
-  std::string what;     // one line: what is special about it
-  std::string program;  // its path; empty when it is not there
-  std::string command;  // the command that fetches it
+  std::string name;     // name for --server: mariadb@10.1.23
+  std::string from;     // month of the server's release: 2017-05
+  std::string what;     // what is special about the server, in one line
+  std::string program;  // path of the server; empty when it is not there
+  std::string command;  // command that fetches the server
 };
 
-// What the files of a database tell of the options to open it with.
+// A DatabaseFormat is what the files of a database tell about the options to open it with.
 struct DatabaseFormat {
   uint32_t page_size = 0;   // in bytes; 0: the files do not tell
   bool compressed = false;  // the database may have compressed pages
@@ -40,18 +41,19 @@ struct EngineInfo {
   // Returns why the engine cannot be opened on this machine and how to change that; an empty string
   // when it can be opened. Null for an engine that can always be opened.
   std::function<std::string()> missing;
-  // The extra option whose value may follow the name, as in --engine innodb:sql; empty: none.
+  // This is the extra option whose value may follow the engine's name, as in --engine innodb:sql;
+  // empty when there is none.
   std::string variants;
-  // Extra options that say how the rows of a database are read and written, and change nothing in
-  // it: databases that differ in these alone are the same.
+  // These extra options say how the rows of a database are read and written, and change nothing in
+  // the database. So databases that differ in these options alone are the same.
   std::vector<std::string> access_options = {};
   Capabilities capabilities;
   // Returns whether `dir` holds a database of this engine.
   std::function<bool(const std::string& dir)> recognises;
-  // The files that the engine makes in the directory of a database, as patterns: '#' stands for one
-  // or more digits, '~' for one digit or letter A to F, '*' for any characters but '/', a character
-  // after '\' for itself, and so does the rest. A pattern that ends with '/' is a directory alone.
-  // Other files there are not the engine's, and --fresh leaves them alone.
+  // These are the files that the engine makes in the directory of a database, as patterns: '#'
+  // stands for one or more digits, '~' for one digit or letter A to F, '*' for any characters but
+  // '/', a character after '\' for itself, and so does the rest. A pattern that ends with '/' is a
+  // directory alone. Other files there are not the engine's, and --fresh leaves them alone.
   std::vector<std::string> files;
   // Returns the files that the tables of the database in `dir` are in, relative to it: those whose
   // names follow from the names of tables. They are the engine's, too, and each must be there. Does
@@ -63,18 +65,19 @@ struct EngineInfo {
   // after it has checked the options against the capabilities. Null when the engine accepts
   // everything that its capabilities allow.
   std::function<void(const EngineOptions&)> check_options;
-  // Returns whether the page cache answers some reads of the engine although these options ask for
-  // direct IO, as when it reads a log that is buffered. Null for an engine without such reads.
+  // Returns whether the page cache answers some of the engine's reads although these options ask
+  // for direct IO, as when the engine reads its log buffered. Null for an engine without such
+  // reads.
   std::function<bool(const EngineOptions&)> direct_reads_page_cache = nullptr;
-  // Returns the servers that the engine can start beside that of the distribution. Null for an
-  // engine without such.
+  // Returns the servers that the engine can start instead of the distribution's server. Null for an
+  // engine that has no such servers.
   std::function<std::vector<ServerChoice>()> servers = nullptr;
   // Opens the database in `dir`, which exists. Call OpenEngine instead, which checks the options
   // and makes the directory first.
   std::function<std::unique_ptr<Engine>(const std::string& dir, const EngineOptions&)> open;
-  // Both inspect a database that is not open, and change nothing (engines/inspect.h). `check`
-  // reports whether every byte of it is right; `tree` reports what its trees look like. Null when
-  // the engine cannot do so.
+  // `check` and `tree` inspect a database that is not open, and change nothing (engines/inspect.h).
+  // `check` reports whether every byte of it is right; `tree` reports what its trees look like.
+  // Null when the engine cannot do so.
   using Inspect = std::function<Inspection(const std::string& dir, const InspectOptions&)>;
   Inspect check, tree;
   // Rewrites the database in `dir`, which is not open, so that its files are as long as its rows

@@ -1,7 +1,7 @@
-// Sessions and cursors of an engine whose library has LMDB's interface: one b-tree file in a
-// mapping, one write transaction at a time, and snapshots for readers. lmdb and mdbx are such
-// engines. A Library names the types and calls of the library (engines/lmdb/session.h shows one),
-// an Environment and a Snapshot:
+// This header has the sessions and cursors of an engine whose library has LMDB's interface: one
+// b-tree file in a mapping, one write transaction at a time, and snapshots for readers. lmdb and
+// mdbx are such engines. A Library names the types and calls of the library (engines/lmdb/session.h
+// shows one), an Environment and a Snapshot:
 //
 //   using LmdbSession = SnapshotSession<LmdbLibrary>;
 //   std::make_unique<LmdbSession>(&env);
@@ -134,8 +134,8 @@ class SnapshotSession : public Session {
   Environment* const env_;
   std::vector<Table> tables_;  // the library's handles by TableId; Learn adds new tables
   Snapshot snapshot_;          // used by Get
-  // The value that Get returned last, or the bytes from the first to the last of the values that
-  // MultiGet returned.
+  // lent_ is the value that Get returned last, or the bytes from the first to the last of the
+  // values that MultiGet returned.
   std::string_view lent_;
   bool in_transaction_ = false;
   bool failed_ = false;   // a write of the transaction has failed
@@ -176,8 +176,8 @@ class SnapshotCursor : public Cursor {
   // Returns the library's cursor on the state that the session sees now: on the open write
   // transaction, or else on the newest commit. The cursor has no position.
   Handle* Ready();
-  // Both move the library's cursor and return whether it found a row. When it found none, Arrive
-  // releases the snapshot, and Move keeps it for another try.
+  // Move and Arrive move the library's cursor and return whether it found a row. When there is no
+  // row, Arrive releases the snapshot, and Move keeps it for another try.
   bool Move(Handle* cursor, Op move, std::string_view key = {});
   bool Arrive(Handle* cursor, Op move, std::string_view key = {}) {
     return Move(cursor, move, key) || Nowhere();
@@ -194,7 +194,7 @@ class SnapshotCursor : public Cursor {
     parked_key_ = key;
     return parked_key_;
   }
-  // The session calls these four.
+  // The session calls Park, Release, LeaveTransaction and Detach.
   void Park() {  // before a write: remembers the row's key
     if (state_ != State::kOnRow) return;
     parked_key_ = key_;
@@ -205,21 +205,21 @@ class SnapshotCursor : public Cursor {
     value_ = {};
     key_ = {};
   }
-  // Before the transaction ends. Park was called; it has remembered the row unless it found no
-  // memory, and then the cursor leaves the row.
+  // The session calls this before its transaction ends. It has called Park, which has remembered
+  // the row unless there was no memory. In that case the cursor leaves the row.
   void LeaveTransaction() {
     if (state_ == State::kOnRow) state_ = State::kNowhere;
     if (on_write_ != nullptr) Library::Close(std::exchange(on_write_, nullptr));
     Release();
   }
-  void Detach();  // before the session is destroyed
+  void Detach();  // the session's destructor calls it
 
   Session* session_;  // null after the session was destroyed
   const typename Library::Table table_;
   std::unique_ptr<typename Library::Snapshot> snapshot_;
-  Handle* on_snapshot_ = nullptr;  // cursor on snapshot_
-  Handle* on_write_ = nullptr;     // cursor on the session's write transaction
-  Handle* at_ = nullptr;           // on_snapshot_ or on_write_, which stands on the row
+  Handle* on_snapshot_ = nullptr;  // the library's cursor on snapshot_
+  Handle* on_write_ = nullptr;     // the library's cursor on the write transaction
+  Handle* at_ = nullptr;           // on_snapshot_ or on_write_: the one on the row
   State state_ = State::kNowhere;
   std::string parked_key_;
   std::string_view key_, value_;

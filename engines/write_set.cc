@@ -78,7 +78,7 @@ const RowWrite* WriteSet::Find(TableId table, std::string_view key) const {
 void WriteSet::Clear() {
   constexpr size_t kKeptSlots = 16384, kKeptBlocks = 16;
   if (slots_.size() > kKeptSlots) {
-    // This asks for no memory but to give some back, and shrink_to_fit throws nothing.
+    // This asks for memory only to give back more, and shrink_to_fit throws nothing.
     slots_.assign(kKeptSlots, 0);
     slots_.shrink_to_fit();
     std::vector<RowWrite>().swap(rows_);
@@ -103,7 +103,8 @@ void WriteSet::Clear() {
 const std::vector<uint32_t>& WriteSet::Sorted() const {
   const size_t had = sorted_.size();
   if (had == rows_.size()) return sorted_;
-  // Rows that were added before the memory ended would pass for sorted ones in the next call.
+  // All memory is reserved before the loop. If a push_back threw, the rows added so far would pass
+  // for sorted ones in the next call.
   sorted_.reserve(rows_.capacity());
   for (size_t i = had; i < rows_.size(); ++i) sorted_.push_back(static_cast<uint32_t>(i));
   const auto less = [this](uint32_t a, uint32_t b) {
@@ -134,7 +135,7 @@ const RowWrite* WriteSet::After(TableId table, std::string_view key, bool beyond
   return At(Position(table, key, beyond), table);
 }
 
-// No row precedes position 0: 0 - 1 wraps to a position beyond the last, for which At returns null.
+// No row precedes position 0. 0 - 1 wraps to a position beyond the last, for which At returns null.
 const RowWrite* WriteSet::Before(TableId table, std::string_view key, bool beyond) const {
   return At(Position(table, key, !beyond) - 1, table);
 }

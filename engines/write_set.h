@@ -79,11 +79,12 @@ class WriteSet {
   const RowWrite* At(size_t position, TableId table) const;
 
   std::vector<RowWrite> rows_;
-  // Hash table with open addressing. A slot is an index of rows_ plus 1; 0 = empty. The number of
-  // slots is a power of two, and at most half of them are used.
+  // This is a hash table with open addressing. A slot is an index of rows_ plus 1; 0 = empty. The
+  // number of slots is a power of two, and at most half of them are used.
   std::vector<uint32_t> slots_;
   mutable std::vector<uint32_t> sorted_;  // indexes 0 to sorted_.size() - 1 of rows_, by key
-  // Memory for keys and values. Copy takes bytes from blocks_[block_]; later blocks are unused.
+  // This is the memory for keys and values. Copy takes bytes from blocks_[block_]; later blocks are
+  // unused.
   struct Block {
     std::unique_ptr<char[]> bytes;
     size_t size;

@@ -12,11 +12,11 @@ namespace {
 using Asm = BpfAssembler;
 using Member = KernelTypes::Member;
 
-// Codes of a request's class while a program runs: a FileKind, or one of these two.
+// While a program runs, a request's class is a FileKind or one of the two values below.
 constexpr int32_t kFlush = kUnclassedFlush;
 constexpr int32_t kKindOfCall = kUnclassedIo;
 
-constexpr int32_t kOperationMask = 0xff;  // REQ_OP_MASK
+constexpr int32_t kOperationMask = 0xff;  // the kernel's REQ_OP_MASK
 constexpr int32_t kWriteBit = 1;          // the bit of the operation that op_is_write() tests
 // These low bits of page->mapping say that it does not point to an address_space
 // (FOLIO_MAPPING_FLAGS).
@@ -51,9 +51,9 @@ class Writer {
   std::vector<bpf_insn> Write();
 
  private:
-  // Parts of the stack, by offset from its end; each is aligned to 8.
-  static constexpr int kKey = -32, kKeySize = 32;  // keys of maps, results of helpers
-  static constexpr int kZeros = -80;               // a BlockCounts
+  // The parts of the stack, as offsets from its end. Each part is aligned to 8 bytes.
+  static constexpr int kKey = -32, kKeySize = 32;  // for keys of maps and results of helpers
+  static constexpr int kZeros = -80;               // for a BlockCounts of zeros
   static constexpr int kBio = -240, kBioSize = 160;
   static constexpr int kBdev = -320, kBdevSize = 80;
   static constexpr int kWork = -400, kWorkSize = 80;
@@ -220,8 +220,8 @@ void Writer::ClassifyByPage(Asm::Label by_flag) {
   const auto inode =
       Read(R9, {layout_.inode_sb, layout_.inode_mapping, layout_.inode_number, layout_.inode_rdev},
            kWork, kWorkSize, by_flag);
-  // A page that is no file's may hold anything where a file's has its mapping (slab memory does):
-  // believe the pointer only if the inode points back.
+  // A page of no file (slab memory) may hold anything where a file's page has its mapping, so the
+  // program believes that pointer only if the inode points back to the mapping.
   Get(R1, inode[1]);
   code_.JumpIf(Asm::kNe, R1, R6, by_flag);
   const Asm::Label metadata = code_.NewLabel(), other_file = code_.NewLabel();
@@ -266,7 +266,7 @@ void Writer::Classify() {
   code_.Bind(not_journal);
   code_.Move(R1, R7);
   code_.Compute(Asm::kAnd, R1, kOperationMask);
-  code_.JumpIf(Asm::kGreater, R1, kWriteBit, by_flag);  // neither read nor write: has no pages
+  code_.JumpIf(Asm::kGreater, R1, kWriteBit, by_flag);  // such a request has no pages
   ClassifyByPage(by_flag);
   code_.Bind(by_flag);
   code_.Move(R8, Code(FileKind::kFsMetadata));
@@ -287,7 +287,7 @@ void Writer::FindSlot() {
     PointTo(R3, kKey);
     code_.Move(R4, sizeof(bpf_pidns_info));
     code_.Call(BPF_FUNC_get_ns_current_pid_tgid);
-    code_.JumpIf(Asm::kNe, R0, 0, foreign_);  // a thread of another namespace
+    code_.JumpIf(Asm::kNe, R0, 0, foreign_);  // the thread is in another pid namespace
     code_.Load(Asm::k32, R0, R10, At(kKey, offsetof(bpf_pidns_info, pid)));
   }
   code_.Store(Asm::k32, R10, kKey, R0);
@@ -358,7 +358,7 @@ void Writer::FindForeign() {
   PointTo(R1, kKey);
   code_.Move(R2, sizeof(ForeignKey::thread));
   code_.Call(BPF_FUNC_get_current_comm);
-  // Kernel workers come and go under ever new numbers. Under one name they cannot fill the hash.
+  // All kernel workers get one name: with the ever new numbers in theirs they would fill the hash.
   code_.Load(Asm::k64, R1, R10, kKey);
   code_.Move64(R2, Word("kworker/"));
   code_.JumpIf(Asm::kNe, R1, R2, named);

@@ -1,4 +1,5 @@
-// The block device under a path: its identity, its statistics and its queue settings.
+// A BlockDevice is the block device under a path. It has the device's identity, statistics and
+// queue settings.
 //
 //   BlockDevice device = BlockDevice::Under(directory);
 //   DeviceStats before = device.Stats();
@@ -31,8 +32,8 @@ struct DeviceStats {
   uint64_t writes = 0, write_merges = 0, write_bytes = 0, write_ms = 0;
   uint64_t in_flight = 0;  // at this moment, not since boot; a difference keeps the later value
   uint64_t discards = 0, discard_bytes = 0;
-  // Flush commands that reached the device. They are fewer than were asked for, as the block layer
-  // coalesces them.
+  // `flushes` are the flush commands that reached the device. They are fewer than were asked for,
+  // as the block layer coalesces them.
   uint64_t flushes = 0;
   friend DeviceStats operator-(DeviceStats after, const DeviceStats& before);
 };
@@ -69,7 +70,7 @@ class BlockDevice {
   static std::optional<BlockDevice> Find(const std::string& path);
 
   const std::string& name() const { return name_; }     // "loop3", "nvme0n1"
-  std::string node() const { return "/dev/" + name_; }  // of the whole disk
+  std::string node() const { return "/dev/" + name_; }  // node of the whole disk
   uint32_t dev() const { return dev_; }                 // in the kernel's encoding (KernelDev)
   // The volume is the partition that the file system lies on, or the disk if it has no partitions.
   // volume_start() is where the volume begins on the disk, in sectors of 512 bytes.

@@ -1,4 +1,4 @@
-// A small assembler for BPF programs, with instructions by name and jumps to labels.
+// A BpfAssembler assembles a BPF program from instructions by name and jumps to labels.
 //
 // The programs of the kernel account are some hundred instructions that depend on the running
 // kernel's structure layouts. They are assembled at run time, so the machine needs no compiler.
@@ -63,20 +63,20 @@ class BpfAssembler {
   // Each of these appends one instruction (Move64, LoadMap and LoadMapValue one of double length).
   // Offsets are in bytes and must fit 16 bits.
   void Move(BpfRegister to, BpfRegister from);
-  void Move(BpfRegister to, int32_t value);  // sign-extended to 64 bits
+  void Move(BpfRegister to, int32_t value);  // the value is sign-extended to 64 bits
   void Move64(BpfRegister to, uint64_t value);
   void Compute(Alu operation, BpfRegister to, BpfRegister from);
   void Compute(Alu operation, BpfRegister to, int32_t value);
   void Load(Size size, BpfRegister to, BpfRegister base, int offset);
   void Store(Size size, BpfRegister base, int offset, BpfRegister from);
   void StoreValue(Size size, BpfRegister base, int offset, int32_t value);
-  void AtomicAdd(BpfRegister base, int offset, BpfRegister value);  // 64 bits
-  void LoadMap(BpfRegister to, int map_fd);       // the map, as an argument of helper calls
-  void LoadMapValue(BpfRegister to, int map_fd);  // the address of element 0 of an array map
+  void AtomicAdd(BpfRegister base, int offset, BpfRegister value);  // adds 64 bits
+  void LoadMap(BpfRegister to, int map_fd);       // loads the map, as an argument of helpers
+  void LoadMapValue(BpfRegister to, int map_fd);  // loads the address of an array map's element 0
   void JumpIf(Condition condition, BpfRegister left, BpfRegister right, Label target);
   void JumpIf(Condition condition, BpfRegister left, int32_t right, Label target);
   void Jump(Label target);
-  void Call(int32_t helper);  // BPF_FUNC_...
+  void Call(int32_t helper);  // `helper` is a BPF_FUNC_...
   void Exit();
 
   // Returns the program with its jumps resolved. Throws std::logic_error when a jump uses a label

@@ -15,7 +15,7 @@
 
 namespace testbed {
 
-// A counter that one thread writes and any thread reads. Add() needs no locked instruction, and
+// A Counter is written by one thread and read by any thread. Add() needs no locked instruction, and
 // Get() never returns a torn value.
 class Counter {
  public:
@@ -28,7 +28,8 @@ class Counter {
   std::atomic<uint64_t> value_{0};
 };
 
-// Calls and bytes at the file level. `writes` and `syncs` count only calls that reached the file.
+// FileCounts are the calls and bytes at the file level. `writes` and `syncs` count only calls that
+// reached the file.
 struct FileCounts {
   uint64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0, syncs = 0;
   FileCounts& operator+=(const FileCounts& o);
@@ -45,8 +46,9 @@ struct BlockCounts {
   friend bool operator==(const BlockCounts&, const BlockCounts&) = default;
 };
 
-// What the client of a database server exchanged with it (device/account/wire.h). `round_trips`:
-// how often it received something after it had sent something.
+// WireCounts are what the client of a database server exchanged with the server
+// (device/account/wire.h). `round_trips` is how often the client received something after it had
+// sent something.
 struct WireCounts {
   uint64_t round_trips = 0, sent_bytes = 0, received_bytes = 0;
   WireCounts& operator+=(const WireCounts& o);
@@ -54,30 +56,31 @@ struct WireCounts {
   friend bool operator==(const WireCounts&, const WireCounts&) = default;
 };
 
-// The distribution of reads per operation. Bucket i < 15 counts the operations that caused exactly
-// i reads; the last bucket counts those that caused 15 or more.
+// A BlockHistogram is the distribution of reads per operation. Bucket i < 15 counts the operations
+// that caused exactly i reads; the last bucket counts those that caused 15 or more.
 inline constexpr size_t kBlockBuckets = 16;
 using BlockHistogram = std::array<uint64_t, kBlockBuckets>;
 constexpr size_t BlockBucket(uint64_t n) { return n < kBlockBuckets ? n : kBlockBuckets - 1; }
 
-// The merged counts of all threads. The difference of two values is the cost of what happened
-// between them.
+// LedgerCounts are the merged counts of all threads. The difference of two values is the cost of
+// what happened between them.
 struct LedgerCounts {
   struct Op {
-    uint64_t operations = 0;                       // scopes and tasks that ended
-    BlockHistogram file_reads{}, kernel_reads{};   // by reads per operation
-    std::array<FileCounts, kFileKinds> file{};     // by kind of file
-    std::array<BlockCounts, kFileKinds> kernel{};  // by kind of file
-    WireCounts wire;                               // 0 where there is no server (CountsWire)
+    uint64_t operations = 0;                       // number of scopes and tasks that ended
+    BlockHistogram file_reads{}, kernel_reads{};   // see BlockHistogram
+    std::array<FileCounts, kFileKinds> file{};     // indexed by FileKind
+    std::array<BlockCounts, kFileKinds> kernel{};  // indexed by FileKind
+    WireCounts wire;                               // 0 where CountsWire() is false
     FileCounts FileTotal() const;
     BlockCounts KernelTotal() const;
   };
   std::array<Op, kMaxOps> ops{};
 
-  // Block IO of threads that have no slot of the ledger: the kernel's own threads, those of other
-  // processes, and those that a library started and that never called the ledger.
+  // A Foreign holds the block IO of threads that have no slot of the ledger: the kernel's own
+  // threads, those of other processes, and those that a library started and that never called the
+  // ledger.
   struct Foreign {
-    std::string thread;  // name of the thread's sort: "kworker", "jbd2", "xfsaild", "sshd"
+    std::string thread;  // thread name without its number: "kworker", "jbd2", "xfsaild", "sshd"
     FileKind kind = FileKind::kOtherFile;
     BlockCounts counts;
   };

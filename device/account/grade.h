@@ -20,39 +20,41 @@ namespace testbed {
 
 class BlockDevice;
 
-// The means of accounting that were in force while something was measured.
+// InForce says by which means block IO was counted while something was measured.
 struct InForce {
   // Block requests were counted in the kernel, by thread and operation
   // (device/account/kernel_account.h).
   bool counted_in_kernel = false;
   // No other program used the device (--scratch).
   bool own_device = false;
-  // Sentences that say why some of the counted requests are not charged to the operations that
+  // These sentences say why some of the counted requests are not charged to the operations that
   // asked for them. One sentence lowers the grade as if nothing were counted in the kernel.
   std::vector<std::string> not_charged;
-  // Sentences that say why the kernel's counts and the device's both miss a part of what the files
+  // These sentences say why the kernel's counts and the device's both miss a part of what the files
   // cost, as on a file system over several disks. With a single sentence the grade is C.
   std::vector<std::string> not_covered;
-  // The device's own statistics were read (--account device).
+  // The run read the device's own statistics (--account device).
   bool device_read = true;
 };
 
-// What a run says when block requests cannot be counted because a directory lies on no device.
+// A run says this when block requests cannot be counted because a directory lies on no device.
 inline constexpr char kNoBlockDevice[] = "the directory is on no block device of its own";
 
 // Returns a sentence for InForce::not_covered when the file system of `path` lies on several disks,
 // of which `device` is one, when its files do not have the device's number, or when a part of it,
 // such as its journal, is outside of the device (journal.h); else an empty string.
 std::string WhyNotCovered(const BlockDevice& device, const std::string& path);
-// Returns the same, as to disks and numbers, for the device `name` of a file system that lies on
-// `disks`. `files_have_its_number` is that of the BlockDevice.
+// Returns the sentence of the function above, but only for several disks and for numbers of
+// devices, not for the journal. `name` is a device of a file system that lies on `disks`;
+// `files_have_its_number` is the device's BlockDevice::files_have_its_number().
 std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
                           bool files_have_its_number);
 
-// The kernel's counts of all threads minus the device's own statistics, over one phase.
+// A Closure is the difference between the kernel's counts of all threads and the device's own
+// statistics, over one phase.
 struct Closure {
   int64_t reads = 0, read_bytes = 0, writes = 0, write_bytes = 0;
-  bool at_rest = true;  // the device was at rest at both borders
+  bool at_rest = true;  // the device was at rest at both ends of the phase
 };
 
 struct Grade {
@@ -61,7 +63,8 @@ struct Grade {
 };
 
 // Returns the grade that the settings promise. With a `closure` it returns the grade of the phase:
-// at best B when a sum of the closure is not zero or the device was not at rest at a border.
+// at best B when a sum of the closure is not zero or the device was not at rest at both ends of the
+// phase.
 Grade DecideGrade(const InForce& in_force, const Closure* closure = nullptr);
 
 // Makes `*worst` the worse of the two grades, with the reasons of that grade. Of two equal grades

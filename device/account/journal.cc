@@ -130,7 +130,7 @@ std::vector<SectorRange> XfsLog(const VolumeReader& read) {
   return {{first * block_size / kSector, blocks * block_size / kSector}};
 }
 
-// A device's volume, open for reading.
+// An OpenVolume is a device's volume that is open for reading.
 class OpenVolume {
  public:
   explicit OpenVolume(const BlockDevice& device)

@@ -43,11 +43,11 @@ std::vector<SectorRange> JournalOf(const VolumeReader& read);
 std::vector<SectorRange> JournalUnder(const std::string& path);
 
 // Returns a sentence for InForce::not_covered (grade.h) when the file system of a mount keeps its
-// journal, or realtime files of xfs, outside of its volume; else an empty string. xfs tells it by
-// the options of the mount, ext4 by its superblock, which `read` reads.
+// journal, or realtime files of xfs, outside of its volume; else an empty string. xfs shows this in
+// the options of the mount, ext4 in its superblock, which the function reads through `read`.
 std::string WhyPartsElsewhere(const Mount& mount, const VolumeReader& read);
-// Returns the same for the file system that holds `path`, as far as it can be seen: ext4's
-// superblock can be read where JournalUnder can read it.
+// Returns that sentence for the file system that holds `path`, as far as it can be found out:
+// ext4's superblock can be read only where JournalUnder can read it.
 std::string WhyPartsElsewhere(const std::string& path);
 // Returns whether the file system that holds `path` keeps data outside of its volume: realtime
 // files of xfs.

@@ -23,7 +23,7 @@
 namespace testbed {
 namespace {
 
-// The inode of the first pid namespace, fixed by the kernel (include/linux/proc_ns.h).
+// This is the inode of the first pid namespace, which the kernel fixes (include/linux/proc_ns.h).
 constexpr uint64_t kInitialPidNamespace = 0xEFFFFFFC;
 constexpr size_t kMaxFiles = 65536;
 constexpr size_t kMaxForeign = 1024;
@@ -35,7 +35,7 @@ BlockCounts LoadCounts(const BlockCounts& from) {
           LoadRelaxed(from.write_bytes), LoadRelaxed(from.flushes),    LoadRelaxed(from.readahead)};
 }
 
-// A file descriptor that closes itself.
+// A Handle is a file descriptor that closes itself.
 class Handle {
  public:
   Handle() = default;
@@ -54,12 +54,12 @@ class Handle {
   int fd_ = -1;
 };
 
-// Says which process uses which slot. Forked children share this memory, so that no two processes
-// take one slot.
+// A slot table says which process uses which slot. Forked children share this memory, so that no
+// two processes take one slot.
 struct SlotOwners {
   std::atomic<int32_t> pid[KernelAccount::kMostThreads];  // 0 if the slot is free
-  std::atomic<uint32_t> used;                             // slots from this on never had an owner
-  std::atomic<uint64_t> refused;                          // threads that got no slot
+  std::atomic<uint32_t> used;     // slots from this number on never had an owner
+  std::atomic<uint64_t> refused;  // threads that got no slot
 };
 
 // Returns whether the kernel's own threads have this name.
@@ -100,7 +100,7 @@ class BpfAccount : public KernelAccount {
                    const AccountEvent& event, std::string* why);
   // Returns a slot that now belongs to this process, or nothing when all are in use.
   std::optional<uint32_t> ClaimSlot();
-  // Removes the threads of a process that was killed, which did not detach them from its slot.
+  // Takes out of the map the threads of a killed process, which did not detach them from its slot.
   void ForgetThreadsOf(uint32_t slot);
   void AddForeign(LedgerCounts* counts) const;
   JournalSectors Journal() const;
@@ -112,7 +112,7 @@ class BpfAccount : public KernelAccount {
   std::vector<Loaded> programs_;
 };
 
-// Returns the sentence for a refusal of `what` with errno `code`.
+// Returns the sentence for the kernel's refusal of `what` with errno `code`.
 std::string RefusalOf(const char* what, int code) {
   if (code == EPERM || code == EACCES) {
     return "counting block requests in the kernel needs root (CAP_BPF and CAP_PERFMON), and BPF "
@@ -134,7 +134,8 @@ bool BpfAccount::CreateMaps(std::string* why) {
   }
   tids_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_tids", sizeof(uint32_t),
                                 sizeof(uint32_t), 4 * threads_, nullptr));
-  // Only user space adds files, so the kernel need not allocate their entries in advance.
+  // Only user space adds files to this map, so the kernel need not allocate their entries in
+  // advance.
   files_ = Handle(bpf_map_create(BPF_MAP_TYPE_HASH, "testbed_files", sizeof(FileKey),
                                  sizeof(uint32_t), kMaxFiles, &sparse));
   journal_ = Handle(bpf_map_create(BPF_MAP_TYPE_ARRAY, "testbed_journal", sizeof(uint32_t),
@@ -212,7 +213,7 @@ bool BpfAccount::LoadPrograms(const BlockDevice& device, std::string* why) {
                                          {"block_bio_frontmerge", 0, false, true},
                                          {"block_rq_merge", -1, true, false}};
   static constexpr Event kByBio[] = {{"block_bio_queue", 1, false, true}};
-  // Only devices with request queues have hardware queue contexts, the directory "mq".
+  // Only a device with a request queue has the directory "mq", of hardware queue contexts.
   const bool by_request = std::filesystem::exists(device.sysfs() + "/mq");
   const Event* const events = by_request ? kByRequest : kByBio;
   for (size_t i = 0; i < (by_request ? std::size(kByRequest) : std::size(kByBio)); ++i) {
@@ -234,7 +235,7 @@ bool BpfAccount::LoadPrograms(const BlockDevice& device, std::string* why) {
 }
 
 bool BpfAccount::Init(const BlockDevice& device, std::string* why) {
-  libbpf_set_print(nullptr);  // libbpf's messages on standard error say less than `why`
+  libbpf_set_print(nullptr);  // `why` says more than libbpf's messages on standard error
   return CreateMaps(why) && LoadPrograms(device, why);
 }
 
@@ -349,13 +350,14 @@ void BpfAccount::AddForeign(LedgerCounts* counts) const {
         SortOfThread({key.thread, ::strnlen(key.thread, sizeof(ForeignKey::thread))});
     FileKind kind = static_cast<FileKind>(key.kind);
     if (key.kind == kUnclassedFlush) {
-      // A flush of the run's library counts with its writes, not as another program's.
+      // A flush by a thread of the run's library is counted with the library's writes, not as
+      // another program's.
       kind = IsKernelsOwn(sort) ? FileKind::kFsJournal
                                 : KindOfThreads(sort).value_or(FileKind::kOtherFile);
     } else if (key.kind == kUnclassedIo) {
       kind = KindOfThreads(sort).value_or(FileKind::kOtherFile);
     } else if (kind == FileKind::kOtherFile && KindOfThreads(sort)) {
-      kind = FileKind::kMeta;  // a file that the run's library made and nobody registered
+      kind = FileKind::kMeta;  // the run's library made the file and nobody registered it
     } else if (kind == FileKind::kFsMetadata && sort == "jbd2" && !journal_known) {
       kind = FileKind::kFsJournal;
     }

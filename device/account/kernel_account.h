@@ -75,8 +75,8 @@ class KernelAccount {
   // Returns how many threads got no slot since Start, in this process and its children.
   virtual uint64_t Refused() const { return 0; }
 
-  // Counts thread `tid` of another process in the slot of `client`, until Unserve. It has no effect
-  // while the client has no slot. The ledger calls both, with its lock held.
+  // Counts thread `tid` of another process in the slot of `client`, until Unserve. The call has no
+  // effect while the client has no slot. The ledger calls Serve and Unserve with its lock held.
   virtual void Serve(const ThreadLedger& client, int tid) {}
   virtual void Unserve(int tid) {}
 
@@ -88,12 +88,13 @@ class KernelAccount {
   // requests to the range are then counted as metadata.
   virtual bool RegisterJournal(uint64_t first_sector, uint64_t sectors) = 0;
 
-  // Adds everything that was counted since Start to `*counts`.
+  // Adds to `*counts` everything that was counted since Start.
   virtual void AddCounts(LedgerCounts* counts) const = 0;
 
-  // What one of the BPF programs cost. `missed` events were not counted, because the kernel does
-  // not let a program interrupt itself; each is a difference to the device's statistics. The kernel
-  // measures `runs` and `nanoseconds` only while the sysctl kernel.bpf_stats_enabled is 1.
+  // A Program says what one of the BPF programs cost. `missed` events were not counted, because the
+  // kernel does not let a program interrupt itself; each is a difference to the device's
+  // statistics. The kernel measures `runs` and `nanoseconds` only while the sysctl
+  // kernel.bpf_stats_enabled is 1.
   struct Program {
     std::string tracepoint;
     uint64_t runs = 0, nanoseconds = 0, missed = 0;

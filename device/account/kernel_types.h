@@ -1,7 +1,8 @@
-// The running kernel's structure layouts, read from the type information that the kernel carries
-// (BTF, in /sys/kernel/btf/vmlinux; linux/Documentation/bpf/btf.rst): the offsets of members, the
-// values of enumerators and the argument types of tracepoints. They change between kernel versions
-// and configurations, so a program that reads kernel memory looks them up when it starts.
+// KernelTypes has the running kernel's structure layouts, read from the type information that the
+// kernel carries (BTF, in /sys/kernel/btf/vmlinux; linux/Documentation/bpf/btf.rst): the offsets of
+// members, the values of enumerators and the argument types of tracepoints. They change between
+// kernel versions and configurations, so a program that reads kernel memory looks them up when it
+// starts.
 //
 //   std::string why;
 //   std::unique_ptr<KernelTypes> types = KernelTypes::Load(&why);

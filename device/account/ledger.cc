@@ -16,9 +16,10 @@ ThreadLedger::ThreadLedger() : private_slot_(std::make_unique<KernelSlot>()) {
   kernel = private_slot_.get();
 }
 
-// An object of each registered thread, whose destructor gives the thread's part back to the ledger
-// when the thread ends. An object of the thread that is destroyed later, such as a database that is
-// static, registers the thread again: the part that it had may be another thread's by then.
+// Each registered thread has one of these objects. Its destructor gives the thread's ThreadLedger
+// back to the ledger when the thread ends. Thread-local or static objects that are destroyed later,
+// such as a static database, register the thread again, because the ThreadLedger that it had may
+// belong to another thread by then.
 struct ThreadRegistration {
   ThreadLedger* const thread = Ledger::Get().Acquire();
   ThreadRegistration() = default;
@@ -58,9 +59,10 @@ Ledger::Ledger() {
                    []() NO_THREAD_SAFETY_ANALYSIS { Get().AfterForkInChild(); });
 }
 
-// Only the thread that forked lives on in the child, under a new id. It registers anew when it next
-// asks for its part, and not before: most children execute another program, whose IO is not
-// testbed's. The fork handler calls this function with the lock held, and the function releases it.
+// Only the thread that forked lives on in the child, under a new id. The thread registers anew when
+// it next asks for its ThreadLedger, and not before: most children execute another program, whose
+// IO is not testbed's. The fork handler calls this function with the lock held, and the function
+// releases it.
 void Ledger::AfterForkInChild() {
   for (auto& thread : threads_) {
     if (thread->tid_ == 0) continue;

@@ -42,30 +42,32 @@ namespace testbed {
 
 class KernelAccount;
 
-// The deepest level that a run accounts at. Each level includes those before it.
+// AccountDepth is the deepest level at which a run accounts. Each level includes those before it.
 enum class AccountDepth : uint8_t { kOff, kFile, kKernel, kDevice };
 
-// Counts of one thread at the block layer. The kernel program of KernelAccount writes them to this
-// memory, and the thread reads them in two nanoseconds. The thread writes `op` and `kind`, which
-// tell the program what to charge. The program has the layout built in (account_program.cc).
+// A KernelSlot has the counts of one thread at the block layer. The kernel program of KernelAccount
+// writes them to this memory, and the thread reads them in two nanoseconds. The thread writes `op`
+// and `kind`, which tell the program what to charge. The program has the layout built in
+// (account_program.cc).
 struct KernelSlot {
-  std::atomic<uint32_t> op{0};  // OpKind.id running on the thread
+  std::atomic<uint32_t> op{0};  // OpKind.id of the operation that is running on the thread
   // FileKind + 1 of the call under way, or 0 when there is none. The second byte holds FileKind + 1
   // of the call's writes where it is not that of its reads (MixedCallMark).
   std::atomic<uint32_t> kind{0};
-  std::atomic<uint64_t> reads{0};  // requests of the thread in all, for the histograms
+  std::atomic<uint64_t> reads{0};  // all reads of the thread, for the histograms
   std::atomic<uint64_t> writes{0};
   uint64_t unused[5] = {};
   BlockCounts counts[kMaxOps][kFileKinds];
 };
 
-// One thread's part of the ledger. Ledger::ThisThread() returns it. Only its thread writes it. It
-// lives until the process ends, and passes to a later thread when its thread has ended.
+// A ThreadLedger is one thread's part of the ledger. Ledger::ThisThread() returns it, and only its
+// thread writes it. It lives until the process ends; when its thread has ended, a later thread gets
+// it.
 class ThreadLedger {
  public:
   ThreadLedger();
   OpKind op() const { return op_; }
-  // Returns the number of the part's use. Each thread that the part passes to has another one.
+  // Returns a number that changes each time that another thread gets this ThreadLedger.
   uint64_t use() const { return use_; }
   void set_op(OpKind op) {
     op_ = op;
@@ -82,7 +84,7 @@ class ThreadLedger {
     Counter round_trips, sent_bytes, received_bytes;
   };
 
-  // Each adds one file call to the counts of the running operation.
+  // Each of these functions adds one file call to the counts of the running operation.
   void CountRead(FileKind kind, uint64_t bytes) {
     FileCounters& c = ops[op_.id].file[static_cast<size_t>(kind)];
     c.reads.Add(1);
@@ -95,8 +97,8 @@ class ThreadLedger {
     c.write_bytes.Add(bytes);
   }
   void CountSync(FileKind kind) { ops[op_.id].file[static_cast<size_t>(kind)].syncs.Add(1); }
-  // Add to the wire's counts of the running operation. `answers`: these are the first bytes after
-  // some were sent.
+  // These functions add to the running operation's counts of the wire level. `answers` says that
+  // the received bytes are the first ones since bytes were sent.
   void CountSent(uint64_t bytes) { ops[op_.id].sent_bytes.Add(bytes); }
   void CountReceived(uint64_t bytes, bool answers) {
     ops[op_.id].received_bytes.Add(bytes);
@@ -104,13 +106,13 @@ class ThreadLedger {
   }
 
   std::array<OpCounters, kMaxOps> ops;
-  uint64_t file_reads_total = 0;  // a scope finds its own reads as a difference of this
+  uint64_t file_reads_total = 0;  // a scope takes its own reads as a difference of two values
   KernelSlot* kernel;             // the kernel account's slot, or private_slot_, which stays zero
 
  private:
   friend class Ledger;
   OpKind op_ = kUnscoped;
-  int tid_ = 0;  // id of the thread that uses this part now; 0 when none does
+  int tid_ = 0;  // id of the thread that uses this ThreadLedger now; 0 when none does
   uint64_t use_ = 0;
   std::unique_ptr<KernelSlot> private_slot_;
 };
@@ -120,7 +122,7 @@ inline thread_local ThreadLedger* this_thread = nullptr;
 ThreadLedger& RegisterThread();
 }  // namespace internal
 
-// The process's ledger. Thread-safe.
+// The Ledger is the process's ledger. Thread-safe.
 class Ledger {
  public:
   static Ledger& Get();
@@ -135,8 +137,9 @@ class Ledger {
   // File::Open calls it.
   void RegisterFile(uint64_t dev, uint64_t inode, FileKind kind);
 
-  // Charges what thread `tid` of another process causes to the operations of `thread`, which is of
-  // this process, until Unserve or the end of `thread` (device/account/served_thread.h).
+  // Charges what thread `tid` of another process causes to the operations that run on `thread`,
+  // which is a thread of this process, until Unserve or the end of `thread`
+  // (device/account/served_thread.h).
   void Serve(ThreadLedger* thread, int tid);
   void Unserve(int tid);
 
@@ -144,7 +147,7 @@ class Ledger {
   // is one, since it started.
   LedgerCounts Counts() const;
 
-  // Returns the calling thread's part, and registers the thread at its first call.
+  // Returns the calling thread's ThreadLedger. The first call of a thread registers it.
   static ThreadLedger& ThisThread();
 
  private:
@@ -158,8 +161,8 @@ class Ledger {
 
   mutable Mutex mutex_;  // protects threads_, idle_, files_, served_ and kernel_
   std::vector<std::unique_ptr<ThreadLedger>> threads_ GUARDED_BY(mutex_);
-  std::vector<ThreadLedger*> idle_ GUARDED_BY(mutex_);  // parts whose threads have ended
-  // Kinds by device and inode, kept for an account that is attached later.
+  std::vector<ThreadLedger*> idle_ GUARDED_BY(mutex_);  // ThreadLedgers whose threads have ended
+  // The kinds of files by device and inode are kept for an account that is attached later.
   std::map<std::pair<uint64_t, uint64_t>, FileKind> files_ GUARDED_BY(mutex_);
   std::map<int, ThreadLedger*> served_ GUARDED_BY(mutex_);  // by id of the server's thread
   std::atomic<AccountDepth> depth_{AccountDepth::kFile};
@@ -201,8 +204,8 @@ class IoScope {
   uint64_t kernel_reads_;
 };
 
-// An operation that its thread works on in pieces, with other operations in between: a read that
-// waits for the device while the thread goes on with the next read.
+// An IoTask is an operation that its thread works on in pieces, with other operations in between: a
+// read that waits for the device while the thread goes on with the next read.
 //
 //   IoTask task;
 //   task.Begin(kPointRead);

@@ -1,4 +1,4 @@
-// The kinds of operations and the kinds of files by which the ledger counts
+// This header has the kinds of operations and of files by which the ledger counts
 // (device/account/ledger.h).
 //
 //   const OpKind kPointRead = DefineOp("point-read", Ground::kForeground);
@@ -13,8 +13,8 @@
 
 namespace testbed {
 
-// What a block belongs to. A file opened through device/file/file.h has one of the first five
-// kinds. Only the kernel level sees the other three.
+// FileKind says what a block belongs to. A file opened through device/file/file.h has one of the
+// first five kinds. Only the kernel level sees the other three.
 enum class FileKind : uint8_t {
   kData,         // pages, tables, sorted runs
   kLog,          // write-ahead log
@@ -34,7 +34,8 @@ const char* FileKindName(FileKind kind);  // "data", "log", ... as in JSON and t
 // operations on their behalf.
 enum class Ground : uint8_t { kForeground, kBackground };
 
-// A kind of operation that IO can be charged to. It is a small index, so that counters are arrays.
+// An OpKind is a kind of operation that IO can be charged to. It is a small index, so that counters
+// are arrays.
 struct OpKind {
   uint8_t id = 0;
   friend bool operator==(OpKind a, OpKind b) { return a.id == b.id; }
@@ -54,8 +55,8 @@ inline constexpr OpKind kWriteback{8};  // the kernel writing dirty pages back
 inline constexpr size_t kFixedOps = 9;
 
 // Returns the kind with this name, and defines it if it is new; an existing kind keeps its ground.
-// Throws Error (kUsage) when kMaxOps kinds exist. These four functions are thread-safe and take a
-// lock, so hot paths call none of them.
+// Throws Error (kUsage) when kMaxOps kinds exist. The four functions below are thread-safe and take
+// a lock, so hot paths call none of them.
 OpKind DefineOp(std::string_view name, Ground ground);
 std::string OpName(OpKind op);
 Ground OpGround(OpKind op);

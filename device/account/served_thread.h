@@ -19,7 +19,7 @@ namespace testbed {
 // Not thread-safe: only one thread at a time may use it.
 class ServedThread {
  public:
-  // `tid` is the id of the server's thread, or 0 for a server that cannot be followed.
+  // `tid` is the id of the server's thread. It is 0 for a server whose threads cannot be followed.
   explicit ServedThread(int tid) : tid_(tid) {}
   ~ServedThread() {
     if (client_ != nullptr) Ledger::Get().Unserve(tid_);
@@ -27,10 +27,10 @@ class ServedThread {
   ServedThread(const ServedThread&) = delete;
   ServedThread& operator=(const ServedThread&) = delete;
 
-  // Charges to the calling thread's operations from now on.
+  // Charges the server's thread to the operations of the calling thread from now on.
   void Follow() {
     ThreadLedger* const thread = &Ledger::ThisThread();
-    // When a thread ends, the next one may get its part of the ledger.
+    // When a client's thread ends, another thread may get its ThreadLedger.
     if ((thread == client_ && thread->use() == use_) || tid_ == 0) [[likely]]
       return;
     Ledger::Get().Serve(thread, tid_);
@@ -40,8 +40,8 @@ class ServedThread {
 
  private:
   const int tid_;
-  ThreadLedger* client_ = nullptr;  // the thread whose operations are charged; null: none yet
-  uint64_t use_ = 0;                // of client_
+  ThreadLedger* client_ = nullptr;  // its operations are charged; null before the first Follow
+  uint64_t use_ = 0;                // client_->use() at the last Follow
 };
 
 }  // namespace testbed

@@ -13,7 +13,7 @@ struct Registry {
   std::map<std::string, FileKind> kinds GUARDED_BY(mutex);
 };
 Registry& TheRegistry() {
-  static Registry* const registry = new Registry;  // never freed: threads use it to the very end
+  static Registry* const registry = new Registry;  // never freed: threads use it until they end
   return *registry;
 }
 

@@ -1,4 +1,4 @@
-// Registers, by thread name, the kind of file that a library's direct IO is for.
+// RegisterThreads registers, by thread name, the kind of file that a library's direct IO is for.
 //
 // The block layer does not see which file direct IO is for. The run's own threads mark their calls
 // (CallMark, device/account/ledger.h). Threads that a library starts make no marks, so the kernel

@@ -15,10 +15,11 @@
 namespace testbed {
 namespace {
 
-// What is known of a socket, by its number. A library closes the socket of a connection that is
-// lost, so that a number may have a second WireSocket before the first one ends.
+// A Socket holds the state of the socket with one descriptor number. A library closes the socket of
+// a lost connection, so the system may give the number to a new socket, and a second WireSocket may
+// begin before the first one ends.
 struct Socket {
-  std::atomic<uint8_t> owners{0};  // WireSockets
+  std::atomic<uint8_t> owners{0};  // number of WireSockets with this descriptor
   std::atomic<bool> awaits_answer{false};
 };
 constexpr int kSockets = 1 << 16;
@@ -48,7 +49,8 @@ void CountReceived(int fd, ssize_t bytes) {
   if (answers) socket->awaits_answer.store(false, std::memory_order_relaxed);
 }
 
-// Each is libc's function of that name. They leave errno as it was set: the counting sets none.
+// Each of these functions does what libc's function of that name does, and counts the bytes. It
+// leaves errno as libc set it, since the counting does not change errno.
 ssize_t CountedSend(int fd, const void* bytes, size_t n, int flags) {
   const ssize_t sent = ::send(fd, bytes, n, flags);
   CountSent(fd, sent);
@@ -80,7 +82,7 @@ const LibraryCall kCalls[] = {{"send", reinterpret_cast<void*>(&CountedSend)},
 bool WatchWire(void* library) {
   static Mutex mutex;
   LockGuard lock(mutex);
-  // A library needs two of these calls at least: one to send and one to receive.
+  // A library must call at least two of these functions: one that sends and one that receives.
   return ReplaceCalls(library, kCalls) >= 2;
 }
 

@@ -1,5 +1,5 @@
-// The wire level of the account: what the client library of a database server sends and receives
-// for an operation, and how often it waits for an answer.
+// This header has the wire level of the account: what the client library of a database server sends
+// and receives for an operation, and how often it waits for an answer.
 //
 //   void* const library = ::dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
 //   const bool watched = WatchWire(library);                  // once, after it was loaded
@@ -18,27 +18,28 @@
 
 namespace testbed {
 
-// Has the calls of a library counted. Returns false where that cannot be done; then CountsWire is
-// false as soon as a socket is opened. It may be called again for the same library. Thread-safe.
+// Arranges that the library's calls are counted. Returns false where that cannot be done;
+// CountsWire then returns false as soon as a socket is opened. WatchWire may be called again for
+// the same library. Thread-safe.
 bool WatchWire(void* library);
 
-// Returns whether all sockets of this process that were ever opened as a WireSocket were counted,
-// and there was one. Where it is false, the wire's counts mean nothing. Thread-safe.
+// Returns whether this process has opened a WireSocket and the bytes of all WireSockets were
+// counted. When this is false, the wire level's counts mean nothing. Thread-safe.
 bool CountsWire();
 
-// A socket whose bytes are counted while the object lives. Different sockets may be used by
-// different threads, one socket by one thread at a time.
+// A WireSocket is a socket whose bytes are counted while the object lives. Different threads may
+// use different sockets, but only one thread at a time may use a socket.
 class WireSocket {
  public:
-  // `fd` must stay open as long as the object lives. `watched`: WatchWire has returned true for all
-  // libraries that use it.
+  // `fd` must stay open as long as the object lives. `watched` says that WatchWire has returned
+  // true for all libraries that use the socket.
   WireSocket(int fd, bool watched);
   ~WireSocket();
   WireSocket(const WireSocket&) = delete;
   WireSocket& operator=(const WireSocket&) = delete;
 
  private:
-  const int fd_;  // -1: not counted
+  const int fd_;  // -1 when the socket is not counted
 };
 
 }  // namespace testbed

@@ -1,4 +1,4 @@
-// An owned block of memory aligned for direct IO.
+// An AlignedBuffer owns a block of memory that is aligned for direct IO.
 #ifndef TESTBED_DEVICE_FILE_ALIGNED_BUFFER_H_
 #define TESTBED_DEVICE_FILE_ALIGNED_BUFFER_H_
 

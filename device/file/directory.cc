@@ -71,7 +71,7 @@ void RemoveNew(const std::string& directory, const std::vector<std::string>& bef
       std::filesystem::remove_all(directory + "/" + name, ignored);
     }
   } catch (const Error&) {
-    // The caller throws the error for which nothing was made.
+    // The caller, which could not make its files, throws that error. This one is dropped.
   }
 }
 
@@ -87,8 +87,8 @@ void MakeDirectories(const std::string& directory) {
   try {
     SyncIfPossible(parent);
   } catch (...) {
-    // A directory that stays would pass for a durable one at the next attempt. A directory that
-    // another process has just made stays.
+    // A directory whose name is not durable must not stay: the next call would find it and take it
+    // for durable. A directory that another process has just made stays.
     if (made) ::rmdir(directory.c_str());
     throw;
   }
@@ -131,9 +131,10 @@ bool LinkFile(const std::string& from, const std::string& to) {
   CheckLockedDirectory(to);
   if (::link(from.c_str(), to.c_str()) == 0) return true;
   if (errno != EEXIST) throw Error::Io("link", to, errno);
-  // When the answer of an NFS server is lost, the client repeats the request, which then finds the
-  // name that the first one made (open(2), O_EXCL). The number of links tells; opening the file
-  // makes the client ask for it anew.
+  // When the answer of an NFS server is lost, the client repeats the request. The repeated request
+  // finds the name that the first one made, and fails with EEXIST (open(2), O_EXCL). Then the
+  // number of links shows that the link was made. Opening the file makes the client ask the server
+  // for that number.
   const int fd = ::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) throw Error::Io("open", from, errno);
   struct stat st;
@@ -143,8 +144,9 @@ bool LinkFile(const std::string& from, const std::string& to) {
   return st.st_nlink > 1;
 }
 
-// Asks for the links alone. After a stat that asks for the times, the next write gives the file new
-// ones, which took a sixth of the rate of synced commits (multigrain timestamps, since Linux 6.13).
+// This function asks statx for the number of links alone. After a stat that asks for the times, the
+// next write gives the file new times, which took a sixth of the rate of synced commits (multigrain
+// timestamps, since Linux 6.13).
 void CheckHasName(int fd, const std::string& path) {
   struct statx st;
   if (::statx(fd, "", AT_EMPTY_PATH, STATX_NLINK, &st) != 0) throw Error::Io("stat", path, errno);

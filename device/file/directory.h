@@ -18,9 +18,9 @@ bool IsDirectoryThere(const std::string& path);
 // Returns the names in the directory, in alphabetical order. Throws when the system does not tell
 // all of them: a name that could not be read is not absent.
 std::vector<std::string> NamesIn(const std::string& directory);
-// Removes from the directory, after something could not be made there, what it did not have when
-// NamesIn returned `before`. It passes over what cannot be removed, and removes nothing when the
-// names that are there now cannot be read.
+// RemoveNew undoes a failed attempt to make something in the directory: it removes each entry that
+// is not in `before`, which NamesIn returned before the attempt. It passes over an entry that it
+// cannot remove, and removes nothing when it cannot read the names that are there now.
 void RemoveNew(const std::string& directory, const std::vector<std::string>& before);
 // Makes the directory and its parents, as far as they do not exist, and makes their names durable
 // as SyncParent does.
@@ -41,8 +41,8 @@ void RemoveFile(const std::string& path);
 // Gives the file `from` the further name `to`, unless something has that name. Returns whether it
 // did. `from` must be the file's only name, which nobody else uses. Throws when the system refuses.
 bool LinkFile(const std::string& from, const std::string& to);
-// Throws Error (kIo) when the open file, which was `path`, has no name left, so that its bytes
-// vanish when it is closed.
+// Throws Error (kIo) when the open file, which was opened as `path`, has no name left, so that its
+// bytes vanish when it is closed.
 void CheckHasName(int fd, const std::string& path);
 
 }  // namespace testbed

@@ -88,8 +88,8 @@ void WriteBack(const File& file, uint64_t offset, uint64_t n) {
       0) {
     return;
   }
-  // Another error, as from a file system that does not know the call, loses nothing: the next sync
-  // writes the pages.
+  // Any other error, as from a file system that does not know the call, loses no pages: the next
+  // sync writes them.
   if (errno == EIO || errno == ENOSPC || errno == EDQUOT) {
     throw Error::Io("sync_file_range", file.path(), errno);
   }

@@ -26,7 +26,8 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kBlock = 4096;
-// A mapping's size is a multiple of this, in bytes, so that a growing file is rarely mapped anew.
+// The size of a mapping is a multiple of this many bytes, so that a growing file is rarely mapped
+// anew.
 constexpr uint64_t kMapStep = 64ull << 20;
 
 uint64_t RoundDown(uint64_t n, uint64_t to) { return n / to * to; }
@@ -376,8 +377,8 @@ bool File::Punch(uint64_t offset, uint64_t n) {
 }
 
 void File::CheckWriteBack() const {
-  // The kernel waits for the pages in the range, where there are none, and then reports each
-  // failure that it has not reported to this descriptor yet (errseq_t, include/linux/errseq.h).
+  // The kernel has no pages to wait for beyond the end of the file. It then reports each failure
+  // that it has not reported to this descriptor yet (errseq_t, include/linux/errseq.h).
   constexpr off_t kBeyond = off_t{1} << 62;
   const int fault =
       ::sync_file_range(fd_, kBeyond, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0 ? 0 : errno;

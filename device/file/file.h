@@ -45,10 +45,10 @@ namespace testbed {
 enum class IoMode : uint8_t { kDirect, kBuffered, kMmap };
 const char* IoModeName(IoMode mode);  // "direct", "buffered", "mmap"
 
-// The access pattern that the kernel is told to expect, by posix_fadvise(2) for buffered files and
-// by madvise(2) for mappings. kWillNeed announces each range before it is touched, so that a page
-// of several blocks is one read whatever read_ahead_kb is; it has this effect in mmap mode only.
-// Direct IO ignores the advice.
+// An Advice is the access pattern that the kernel is told to expect, by posix_fadvise(2) for
+// buffered files and by madvise(2) for mappings. kWillNeed announces each range before it is
+// touched, so that a page of several blocks is one read whatever read_ahead_kb is; it has this
+// effect in mmap mode only. Direct IO ignores the advice.
 enum class Advice : uint8_t { kNormal, kRandom, kSequential, kWillNeed };
 const char* AdviceName(Advice advice);
 
@@ -70,8 +70,8 @@ struct FileOptions {
 class File {
  public:
   // Opens the file and tells the ledger its kind. Throws Error (kUsage) when direct IO is asked for
-  // and the file system has none. Throws Error (kIo) when the open fails otherwise, and when a
-  // pipe, a socket or a device has the name; it does not wait for such a one.
+  // and the file system has none. Throws Error (kIo) when the open fails otherwise, and when `path`
+  // leads to a pipe, a socket or a device, for which it does not wait.
   static std::unique_ptr<File> Open(const std::string& path, const FileOptions& options);
   ~File();
   File(const File&) = delete;
@@ -138,7 +138,8 @@ class File {
   void WriteDirect(uint64_t offset, const char* data, size_t n);
   size_t PreadAll(uint64_t offset, char* buffer, size_t n);
   void PwriteAll(uint64_t offset, const char* data, size_t n);
-  // Performs a call that makes bytes durable, unless an earlier one has failed (Sync).
+  // Performs `call`, which makes bytes durable. If an earlier call has failed, throws its error
+  // instead (Sync).
   template <typename Call>
   void Durably(const Call& call) {
     LockGuard lock(sync_mutex_);
@@ -146,8 +147,8 @@ class File {
     try {
       call();
     } catch (const std::exception& error) {
-      // Any exception counts as a failed sync: it may be a std::bad_alloc that the call met when
-      // it made the error of one.
+      // Any exception counts as a failed sync. It may be a std::bad_alloc that was thrown while the
+      // call made the Error for its failure.
       sync_error_ = Error::Of(error);
       throw;
     }
@@ -164,8 +165,8 @@ class File {
   const int fd_;
   const uint32_t trace_id_ = ReadTrace::NewFile();
   size_t alignment_ = 1;
-  // The mapping of mmap mode. When the file outgrows it, the file is mapped anew. Old mappings stay
-  // until the File is destroyed, as views may point into them.
+  // This is the mapping of mmap mode. When the file outgrows it, the file is mapped anew. Old
+  // mappings stay until the File is destroyed, as views may point into them.
   std::atomic<const char*> map_{nullptr};
   std::atomic<uint64_t> map_size_{0};
   std::atomic<uint64_t> known_size_{0};  // length of the file when Mapped() last asked for it

@@ -63,8 +63,8 @@ void InputFile::CheckKind() {
   regular_ = S_ISREG(st.st_mode);
   if (regular_) {
     left_ = static_cast<uint64_t>(st.st_size);
-    // A file system without blocks is one of the kernel, such as /proc. Its files tell no length,
-    // and reading one may wait or never end.
+    // A file system without blocks is one of the kernel's, such as /proc. Its files have no known
+    // length, and a read of one may wait or never reach an end.
     struct statfs system;
     if (left_ == 0 && ::fstatfs(fd_, &system) == 0 && system.f_blocks == 0) {
       Refuse("has no length: it is a file of the kernel, or empty");
@@ -140,7 +140,8 @@ std::string InputFile::ReadAll(uint64_t most,
 
 InputStream::InputStream(InputFile* file) : std::istream(nullptr), buffer_(file) {
   rdbuf(&buffer_);
-  // With this bit the error that the file throws reaches the reader, instead of passing for an end.
+  // With this bit, an error that the file throws reaches the reader of the stream. Without it, the
+  // stream would take the error for the end of the file.
   exceptions(std::ios::badbit);
 }
 

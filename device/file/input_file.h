@@ -22,7 +22,7 @@
 
 namespace testbed {
 
-// Bytes of the largest document of JSON that is read into memory.
+// kMostDocumentBytes is the size of the largest document of JSON that is read into memory.
 inline constexpr uint64_t kMostDocumentBytes = 1ull << 30;
 
 struct InputRequest {
@@ -66,7 +66,7 @@ class InputFile {
   const int fd_;
   bool regular_ = false;
   uint64_t left_ = UINT64_MAX;  // bytes of a regular file that were not read yet
-  std::string first_;           // what came from a pipe when it was opened and was not read yet
+  std::string first_;           // bytes read from a pipe at its opening and not returned yet
 };
 
 // An InputStream gives an InputFile as a stream, whose reading throws the file's errors. Not

@@ -45,7 +45,7 @@ uint64_t PageSize() {
 
 uint64_t WholePages(uint64_t bytes) { return (bytes + PageSize() - 1) / PageSize() * PageSize(); }
 
-// A file descriptor that closes itself.
+// An OpenFile is a file descriptor that closes itself.
 class OpenFile {
  public:
   // Opens read-only, so that the files of a running engine stay unchanged. fd() is -1 when the file

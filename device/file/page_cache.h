@@ -17,7 +17,8 @@
 
 namespace testbed {
 
-// What the page cache holds of some files. All but `files` and `size` are bytes of whole pages.
+// PageCacheUse says what the page cache holds of one or several files. All values but `files` and
+// `size` are bytes of whole pages.
 struct PageCacheUse {
   uint64_t files = 0;  // number of files
   uint64_t size = 0;   // sum of the files' lengths in bytes
@@ -38,13 +39,14 @@ bool IsOnOverlay(int fd);
 // Returns whether the file is on a file system that has its files in memory alone (tmpfs, ramfs).
 // Kernels since 6.6 accept direct IO there, though there is no device.
 bool IsInMemory(int fd);
-// Returns the same for the file or directory at `path`; false when it cannot be told.
+// Returns whether the file or directory at `path` is on such a file system; false when the system
+// does not tell.
 bool IsInMemory(const std::string& path);
 
-// Returns the sum over all files at or under `path`.
+// Returns the sum of the page cache's use over all files at or under `path`.
 PageCacheUse Residency(const std::string& path);
-// Returns the use of an open file; `path` is for error messages. kMincore lets tests check the two
-// sources against each other.
+// Returns the page cache's use by an open file; `path` is for error messages. With kMincore, tests
+// check the two sources against each other.
 PageCacheUse Residency(int fd, const std::string& path,
                        ResidencySource source = ResidencySource::kBest);
 

@@ -45,8 +45,8 @@ ReadRing::~ReadRing() {
   try {
     while (in_flight_ > 0) Take();
   } catch (const Error&) {
-    // The kernel refuses to wait, and a destructor cannot report it; closing the ring ends the
-    // reads.
+    // The kernel refuses to wait for the reads, and a destructor cannot report that. Closing the
+    // ring ends the reads.
   }
   ::io_uring_queue_exit(ring_.get());
 }

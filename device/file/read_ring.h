@@ -72,8 +72,8 @@ class ReadRing {
   Ended Consume(io_uring_cqe* entry);
 
   const std::unique_ptr<io_uring> ring_;
-  // A submission entry that the kernel refused. The entry stays queued and goes to the kernel with
-  // the next submission, so it is a no-op until the next Start writes its read into it.
+  // refused_ is a submission entry that the kernel refused. The entry stays queued and goes to the
+  // kernel with the next submission, so it is a no-op until the next Start writes its read into it.
   io_uring_sqe* refused_ = nullptr;
   const uint32_t depth_;
   uint32_t in_flight_ = 0;

@@ -6,8 +6,8 @@
 namespace testbed {
 namespace {
 
-// Filled from the front. Start() does not initialize it, so that slots take no memory before a read
-// is written to them.
+// The slots are filled from the front. Start() does not initialize them, so that they take no
+// memory before a read is written to them.
 std::unique_ptr<ReadTrace::Read[]> slots;
 size_t slot_count = 0;
 std::atomic<uint64_t> next_slot{0};

@@ -28,7 +28,7 @@ class ReadTrace {
   };
   struct Recording {
     std::vector<Read> reads;
-    uint64_t dropped = 0;  // number of reads after the recording was full
+    uint64_t dropped = 0;  // number of reads that found the recording full
   };
 
   // Starts a recording that keeps the first `most` reads.

@@ -51,9 +51,10 @@ std::string FollowLinks(const std::string& path) {
 void PutInPlace(int fd, const std::string& unfinished, const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) == 0) {
-    // fchown changes the owner for root alone. Without it root would take another user's file away.
+    // Only root may change the owner of a file. Without this call, root would become the owner of
+    // another user's file by replacing it.
     const bool same_owner = ::fchown(fd, about.st_uid, about.st_gid) == 0;
-    // The set-user-ID and set-group-ID bits are for a file of the earlier owner only.
+    // The set-user-ID and set-group-ID bits are kept only if the new file has the earlier owner.
     if (::fchmod(fd, about.st_mode & (same_owner ? 07777 : 0777)) != 0) {
       throw Error::Io("chmod", unfinished, errno);
     }
@@ -87,8 +88,8 @@ void FileReplacement::Write(const std::string& text) const {
 }
 
 void FileReplacement::TakePlace() {
-  // mkostemp(3) has made the file for this user alone. A file that is replaced gives its own mode
-  // (PutInPlace).
+  // mkostemp(3) has given the file a mode for this user alone. A file that replaces another gets
+  // the mode of that one in PutInPlace.
   if (!IsThere(path_)) {
     const mode_t mask = ::umask(0);
     ::umask(mask);

@@ -17,7 +17,7 @@ void WriteBackWatch::Check() {
     try {
       file_->CheckWriteBack();
     } catch (const std::exception& error) {
-      failed_ = Error::Of(error);  // the system tells of the failure once, also without memory
+      failed_ = Error::Of(error);  // the system reports the failure only once
     }
   }
   if (failed_) throw Error(*failed_);

@@ -72,7 +72,7 @@ Log::Impl::~Impl() {
   try {
     WaitDurable(end_);
   } catch (const std::exception&) {
-    // The log is dead, and each thread that waited for these bytes got the error.
+    // The log is dead. Each thread that waited for these bytes has got the error.
   }
 }
 
@@ -187,7 +187,8 @@ void Log::Impl::Lead(bool open_group_too, bool sync) {
   if (error) Fail(*error);
   if (sync) {
     if (!error && durable_ < end) {
-      // Notified under the latch, so that a waiter cannot miss it between its check and its sleep.
+      // done_ is notified under the latch, so that a waiter cannot miss the notification between
+      // its check and its sleep.
       done_.notify_all();
       latch_.unlock();
       error = ErrorOf([&] { SyncWritten(newest, end); });
@@ -204,11 +205,12 @@ void Log::Impl::WriteSealed(uint64_t first, uint64_t last) {
   for (uint64_t i = first; i < last; ++i) {
     Group& group = Slot(i);
     WriteGroup(group);
-    AlignedBuffer smaller;  // replaces memory that was enlarged for a long record
+    AlignedBuffer smaller;  // replaces a group's memory that was enlarged for a long record
     try {
       if (group.memory.size() > group_bytes_) smaller = AlignedBuffer(group_bytes_);
     } catch (const std::bad_alloc&) {
-      // The group keeps the memory that it has. It is in the file, so nothing has failed.
+      // The group keeps its enlarged memory. Its bytes are in the file already, so no write has
+      // failed.
     }
     LockGuard lock(latch_);
     if (smaller.size() != 0) group.memory = std::move(smaller);
@@ -281,9 +283,9 @@ void Log::Impl::Fail(const Error& error) {
 
 void Log::Impl::ThrowFailed() const { throw Error(*error_); }
 
-// A sync and a truncation take turns with LogSync::kNone. There a segment can be removed that is
+// With LogSync::kNone, a truncation must not run beside a sync: it can remove a segment that is
 // written and not yet synced, and the sync of a file that has no name any more kills the log. In
-// the other modes a segment is removed only when the log is durable beyond its end.
+// the other modes a segment is removed only when the log is durable beyond the segment's end.
 void Log::Impl::TruncateBefore(Lsn lsn) {
   const bool takes_turn = options_.sync == LogSync::kNone;
   {
@@ -302,7 +304,7 @@ void Log::Impl::TruncateBefore(Lsn lsn) {
     if (error) throw Error(*error);
   }
   // Recovery may have used the reserve, and TruncateBefore may have recycled no segment, as it
-  // recycles only those of the right size.
+  // recycles only segments of the right size.
   KeepReserve();
 }
 
@@ -343,7 +345,7 @@ void Log::Impl::RunFlusher() {
         Lead(false, false);
       }
     } catch (const Error&) {
-      break;  // error_ keeps it for all callers
+      break;  // error_ keeps the error for all callers
     }
   }
 }

@@ -26,7 +26,7 @@
 
 namespace testbed {
 
-// Number of groups: one fills and one is written, while two wait in between.
+// kLogGroups is the number of groups: one fills and one is written, while two wait in between.
 inline constexpr size_t kLogGroups = 4;
 inline constexpr uint64_t kMinLogGroupBytes = 2 * kMaxLogWriteSize;
 
@@ -68,7 +68,8 @@ class Log::Impl {
   struct Group {
     AlignedBuffer memory;
     Lsn lsn = 0;  // LSN of the group's frame
-    // Offset of the frame in `memory`, behind bytes of earlier groups in the same block.
+    // This is the offset of the frame in `memory`. Bytes of earlier groups that lie in the same
+    // block of the file come before it.
     size_t begin = 0;
     size_t end = 0;  // end of the records in `memory`
     Lsn next = 0;    // LSN after the frame and its padding, set when the group is sealed
@@ -76,9 +77,11 @@ class Log::Impl {
     bool opens_segment = false;
   };
 
-  // Only WriteSealed and WriteGroup call it without the latch: a sealed group is the leader's.
+  // Only WriteSealed and WriteGroup call Slot without the latch: a sealed group belongs to the
+  // leader.
   Group& Slot(uint64_t i) NO_THREAD_SAFETY_ANALYSIS { return ring_[i % kLogGroups]; }
-  // The caller of these holds the latch; WriteSealed, WriteGroup and SyncWritten run without it.
+  // The caller of these functions holds the latch, except for WriteSealed, WriteGroup and
+  // SyncWritten, which run without it.
   bool Fits(const Group& group, size_t need) const REQUIRES(latch_);
   void OpenGroup(size_t need) REQUIRES(latch_);
   void SealGroup() REQUIRES(latch_);
@@ -97,7 +100,7 @@ class Log::Impl {
   const uint32_t epoch_;
 
   mutable Mutex latch_;
-  CondVar done_;  // notified when groups are written or synced, and when a thread ends to do so
+  CondVar done_;  // notified when groups are written or synced, and when a thread stops doing so
   std::array<Group, kLogGroups> ring_ GUARDED_BY(latch_);
   uint64_t head_ GUARDED_BY(latch_) = 0, tail_ GUARDED_BY(latch_) = 0;
   bool open_ GUARDED_BY(latch_) = false;
@@ -108,14 +111,14 @@ class Log::Impl {
   std::optional<Error> no_reserve_ GUARDED_BY(latch_);  // why KeepReserve found no space
   std::atomic<bool> lacks_reserve_{false};
 
-  // The leader owns these.
+  // The leader owns the members below.
   std::shared_ptr<LogSegment> segment_;
   uint64_t chain_;
-  AlignedBuffer last_block_{kMaxLogWriteSize};  // the partly filled block at the log's end
+  AlignedBuffer last_block_{kMaxLogWriteSize};  // the partly filled block at the end of the log
   Counter records_, payload_, framing_, padding_, rewritten_, groups_;
 
-  // The thread that set syncing_ owns these.
-  uint64_t synced_segment_ = 0;  // number of the segment that was last written before the last sync
+  // The thread that set syncing_ owns the members below.
+  uint64_t synced_segment_ = 0;  // number of the segment that was the newest at the last sync
   Counter syncs_;
 
   // The flusher is the log's own thread; it runs if the options give a flush interval.

@@ -24,13 +24,13 @@ class LazyPace {
   explicit LazyPace(Clock::duration interval, Clock::time_point now = Clock::now())
       : interval_(interval), begin_(now) {}
 
-  // Returns when the next sync begins. A sync covers the commits before its Begin. A turn that
-  // finds nothing to sync has a Begin and no End.
+  // Next returns when the next sync is to begin. A sync covers the commits before its Begin. A turn
+  // that finds nothing to sync has a Begin and no End.
   Clock::time_point Next() const { return begin_ + Period(); }
   Clock::duration Period() const {
     return interval_ - std::clamp(2 * slowest_, interval_ / 10, interval_ / 2);
   }
-  // Runs a turn. `sync` returns whether it found anything to sync.
+  // Runs a turn: Begin, `sync` and End. `sync` returns whether it found anything to sync.
   template <typename Sync>
   void Turn(const Sync& sync) {
     Begin();
@@ -44,7 +44,7 @@ class LazyPace {
  private:
   const Clock::duration interval_;
   Clock::time_point begin_;
-  Clock::duration slowest_{0};  // slowest recent sync; each faster sync takes an eighth off
+  Clock::duration slowest_{0};  // slowest recent sync; each faster one takes an eighth off
 };
 
 }  // namespace testbed

@@ -45,7 +45,7 @@ void MakeSegmentsDurable(const std::string& directory, IoMode mode) {
   for (const SegmentInfo& info : ListLogSegments(directory, mode)) {
     MakeDurable(info.path, FileKind::kLog, mode);
   }
-  // A segment may hold records although the sync of its directory had failed.
+  // A segment may hold records although the sync of its directory failed earlier.
   SyncDirectory(directory);
 }
 
@@ -59,7 +59,7 @@ LogReader::Tail ReadAll(LogReader* reader, const Log::Replay& replay = {}) {
   return reader->tail();
 }
 
-// Calls `replay` for each record of a log that was read to `tail` before.
+// Calls `replay` for each record of a log that ReadAll has read up to `tail`.
 void ReplayAll(const std::string& directory, Lsn from, IoMode mode, const LogReader::Tail& tail,
                const Log::Replay& replay) {
   LogReader reader(directory, from, mode);
@@ -134,7 +134,7 @@ std::unique_ptr<Log> Log::Open(const std::string& directory, const LogOptions& o
     try {
       segments->Prepare(recovers);
     } catch (const Error& error) {
-      // A full disk must not refuse the opening: a segment is made when it is needed.
+      // A full disk must not make Open fail. The log makes the segment later, when it needs it.
       if (!error.disk_is_full()) throw;
     }
   }

@@ -1,5 +1,5 @@
-// A write-ahead log. Records are appended to an endless sequence of bytes, which is kept in segment
-// files of one directory and made durable by group commit.
+// A Log is a write-ahead log. Records are appended to an endless sequence of bytes, which is kept
+// in segment files of one directory and made durable by group commit.
 //
 //   LogOptions options;
 //   options.mode = IoMode::kDirect;
@@ -24,8 +24,8 @@
 // valid frame after the end states that the log was durable beyond the end, then the bytes at the
 // end had been durable and are damaged: reading throws Error (kCorruption) with file and offset.
 // Otherwise these bytes were written after the last sync, no caller was told that they are durable,
-// and they are a torn tail: a normal end. (So damage to the very last group of the log cannot be
-// told from a torn write, and with LogSync::kNone hardly any damage can.) Frames after the end
+// and they are a torn tail: a normal end. (So a reader cannot tell damage to the very last group of
+// the log from a torn write, and with LogSync::kNone hardly any damage can.) Frames after the end
 // never come back to life: each frame names its predecessor's checksum and the epoch, the number of
 // times that the log was opened.
 //
@@ -78,36 +78,38 @@ const char* LogSpaceName(LogSpace space);  // "recycled", "fallocated", "growing
 
 struct LogOptions {
   IoMode mode = IoMode::kBuffered;  // direct or buffered
-  // 512, 4096 or 8192 bytes. With `pad` each group begins at a multiple of write_size and is filled
-  // up to the next multiple. Without `pad` a direct write is of whole blocks of this size, and the
-  // last, partly filled block is written again with the next group; a buffered write is of exactly
-  // the new bytes.
+  // write_size is 512, 4096 or 8192 bytes. With `pad` each group begins at a multiple of write_size
+  // and is filled up to the next multiple. Without `pad` a direct write is of whole blocks of this
+  // size, and the last, partly filled block is written again with the next group; a buffered write
+  // is of exactly the new bytes.
   uint32_t write_size = 4096;
   bool pad = true;
   LogSync sync = LogSync::kFdatasync;
   LogSpace space = LogSpace::kRecycled;
-  // For recycled space. New segments are filled with zeros, so that a sync never writes metadata of
-  // the file system. If false, new segments are only allocated: that takes no time, but syncs write
-  // metadata while a segment is used for the first time.
+  // For recycled space. If true, new segments are filled with zeros, so that a sync never writes
+  // metadata of the file system. If false, new segments are only allocated: that takes no time, but
+  // syncs write metadata while a segment is used for the first time.
   bool prewrite = true;
-  // For recycled space and buffered IO. Segments leave the page cache before they are used, as
-  // segments that were written long ago do. A write of part of a page then reads the page first.
+  // For recycled space and buffered IO. If true, a segment's pages leave the page cache before the
+  // segment is used, as the pages of a segment that was written long ago do. A write of part of a
+  // page then reads the page first.
   bool uncached = false;
   uint64_t segment_bytes = 16ull << 20;  // a multiple of 8192, 64 KiB to 1 GiB
   uint32_t min_segments = 2;             // made when the log is opened; recycled space only
-  uint32_t max_segments = 0;             // segments beyond it are not recycled; 0 = no limit
-  // For recycled space. The log keeps a spare segment, the reserve, for the records that recovery
-  // appends, as a disk that the log has filled has no room for them. Other records never use it, so
-  // the log fills the disk one segment earlier. Recovery lasts from an Open that replays records
-  // until TruncateBefore. The frame that Open writes may use the reserve, too (LacksReserve).
+  uint32_t max_segments = 0;  // segments beyond this number are not recycled; 0 = no limit
+  // For recycled space. If true, the log keeps a spare segment, the reserve, for the records that
+  // recovery appends, as a disk that the log has filled has no room for them. Other records never
+  // use it, so the log fills the disk one segment earlier. Recovery lasts from an Open that replays
+  // records until TruncateBefore. The frame that Open writes may use the reserve, too
+  // (LacksReserve).
   bool reserve = false;
   uint64_t buffer_bytes = 1ull << 20;  // memory for groups that are not written yet
-  // Lazy durability. With an interval the log has a thread that makes the log durable within each
-  // interval. It also writes groups that are full, so that appending threads need not. 0 = no
-  // thread.
+  // This interval is for lazy durability. If it is not 0, the log has a thread that makes the log
+  // durable within each interval. The thread also writes groups that are full, so that appending
+  // threads need not.
   uint32_t flush_interval_ms = 0;
-  // If false, that thread only writes the log within each interval, and syncs nothing: durability
-  // none. WaitDurable syncs all the same.
+  // If false, that thread only writes the log within each interval and does not sync it (durability
+  // none). WaitDurable syncs all the same.
   bool flush_syncs = true;
 };
 
@@ -124,8 +126,8 @@ struct LogRecord {
   std::string_view bytes;  // valid during the callback, or until the reader's next call
 };
 
-// What the log did since it was opened. All but the last four count group writes, and
-// written_bytes = payload + framing + padding + rewritten.
+// LogCounters say what the log did since it was opened. All counters but the last four are of group
+// writes, and written_bytes = payload + framing + padding + rewritten.
 struct LogCounters {
   uint64_t records = 0;
   uint64_t payload_bytes = 0;    // bytes of records as they were given to Append
@@ -139,8 +141,7 @@ struct LogCounters {
   uint64_t segments_created = 0;
   uint64_t segments_recycled = 0;
   uint64_t segments_removed = 0;
-  uint64_t preparation_bytes =
-      0;  // segment headers, zeros for recycled space, the end again at open
+  uint64_t preparation_bytes = 0;  // segment headers, zeros, and what Open writes again
 };
 
 class Log {

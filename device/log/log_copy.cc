@@ -31,7 +31,8 @@ LogCopy::~LogCopy() = default;
 // again with the next group, and has the same bytes before that end.
 void LogCopy::Advance(uint64_t most) {
   Lsn written = log_->WrittenLsn();
-  // The bytes of the segment before `from` are copied with the first record, and never alone.
+  // The bytes of the segment that precede `from` are copied together with the first record, and
+  // never alone.
   if (written < end_) return;
   if (written - end_ > most) written = end_ + most;
   for (const std::shared_ptr<LogSegment>& segment : log_->impl_->segments_->InService(0)) {
@@ -46,7 +47,7 @@ void LogCopy::Advance(uint64_t most) {
 
 void LogCopy::Finish(Lsn least) {
   log_->Write(std::max(least, from_));
-  Advance(UINT64_MAX);  // it does not wait for records that are appended from now on
+  Advance(UINT64_MAX);  // Advance copies no records that are appended from now on
   if (file_ != nullptr) EndSegment(false);
   SyncDirectory(directory_);
   ReadAgain();
@@ -54,7 +55,8 @@ void LogCopy::Finish(Lsn least) {
 
 void LogCopy::BeginSegment(const LogSegment& segment) {
   if (file_ != nullptr) EndSegment(true);
-  // The log may be changing has_next, which is another matter in the copy.
+  // The header is copied field by field, since the log may be changing has_next at this moment. In
+  // the copy, has_next depends on the copy's own segments.
   const SegmentHeader& from = segment.header;
   header_ = {};
   header_.log_id = from.log_id;
@@ -96,13 +98,15 @@ void LogCopy::CopyBytes(const LogSegment& segment, Lsn begin, Lsn end) {
     const size_t n = std::min<uint64_t>(buffer_.size(), end - at);
     const size_t got = segment.file->ReadSome(at - header_.first_lsn, buffer_.data(), n);
     if (got > 0) file_->Write(at - header_.first_lsn, buffer_.data(), got);
-    // A segment that grows ends with its last record. ReadAgain finds any other missing bytes.
+    // A segment file that grows with each write ends with its last record, so a short read is no
+    // error. ReadAgain finds any other missing bytes.
     if (got < n) return;
     at += n;
   }
 }
 
-// A log that ends too early looks like one that a crash has cut, so nobody else would notice.
+// A log that ends too early looks like a log that a crash has cut, so no later reader would notice
+// missing records.
 void LogCopy::ReadAgain() {
   LogReader reader(directory_, from_);
   for (LogRecord record; reader.Next(&record);) {

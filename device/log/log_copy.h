@@ -57,7 +57,7 @@ class LogCopy {
   const Lsn from_;
   const std::string directory_;
   Lsn end_;
-  // The segment of the copy that is being written.
+  // header_ and file_ are those of the segment of the copy that is being written.
   SegmentHeader header_;
   std::unique_ptr<File> file_;
   AlignedBuffer buffer_;

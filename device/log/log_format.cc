@@ -22,7 +22,8 @@ static_assert(std::endian::native == std::endian::little,
 constexpr char kMagic[8] = {'t', 'b', 'l', 'o', 'g', 's', 'e', 'g'};
 constexpr std::string_view kNamePrefix = "log-";
 
-// Offsets of the fields of a segment header. The last is the checksum of all bytes before it.
+// These are the offsets of the fields of a segment header. The last field is the checksum of all
+// bytes before it.
 enum SegmentField : size_t {
   kSegmentMagic = 0,
   kSegmentVersion = 8,
@@ -38,10 +39,10 @@ enum SegmentField : size_t {
   kSegmentChecksum = kSegmentHeaderUsed - 8,
 };
 
-// Bits of kSegmentFlags.
+// These are the bits of the field kSegmentFlags.
 constexpr uint32_t kWholeFlag = 1, kHasNextFlag = 2;
 
-// Offsets of the fields of a frame header.
+// These are the offsets of the fields of a frame header.
 enum FrameField : size_t {
   kFrameChecksum = 0,
   kFrameChain = 8,
@@ -104,7 +105,7 @@ SegmentInfo ReadInfo(const std::string& directory, uint64_t number, IoMode mode)
 // Throws unless every segment that a header speaks of is there, in its full length. A crash while a
 // segment is made leaves a segment of which the header before it does not speak.
 void CheckComplete(const std::string& directory, const std::vector<SegmentInfo>& segments) {
-  // The segment before says that this one was made, or this one is the first.
+  // `known` is true when the segment before says that this one was made, and for the first segment.
   bool known = true;
   for (size_t i = 0; i < segments.size(); ++i) {
     const SegmentInfo& info = segments[i];

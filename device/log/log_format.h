@@ -1,6 +1,7 @@
-// The format of the write-ahead log on disk: segment headers, frames, records and the names of
-// segment files. docs/log-format.md describes the format for readers in other languages. A change
-// of the format changes this header, that document and kLogFormatVersion together.
+// This header has the format of the write-ahead log on disk: segment headers, frames, records and
+// the names of segment files. docs/log-format.md describes the format for readers in other
+// languages. A change of the format changes this header, that document and kLogFormatVersion
+// together.
 //
 //   segment file  = header block (kSegmentHeaderBytes), then frames
 //   frame         = FrameHeader, records, padding that belongs to no checksum
@@ -22,9 +23,10 @@
 namespace testbed {
 
 inline constexpr uint32_t kLogFormatVersion = 1;
-// Offset of the first frame in each segment file: a multiple of every write size.
+// This is the offset of the first frame in each segment file, a multiple of every write size.
 inline constexpr uint64_t kSegmentHeaderBytes = 8192;
-// Bytes of the segment header that carry meaning: one sector, so that a write of it is atomic.
+// This is how many bytes of the segment header carry meaning: one sector, so that a write of it is
+// atomic.
 inline constexpr size_t kSegmentHeaderUsed = 512;
 inline constexpr size_t kFrameHeaderBytes = 40;
 inline constexpr size_t kRecordHeaderBytes = 4;
@@ -32,15 +34,15 @@ inline constexpr uint32_t kMaxLogWriteSize = 8192;
 
 struct SegmentHeader {
   uint64_t log_id = 0;
-  uint64_t number = 0;         // as in the file's name, unless a crash came while it was recycled
-  Lsn first_lsn = 0;           // LSN of byte 0 of the file
-  uint64_t segment_bytes = 0;  // greatest length of the file; the next first_lsn less this one
+  uint64_t number = 0;  // number in the file's name, unless a crash interrupted the recycling
+  Lsn first_lsn = 0;    // LSN of byte 0 of the file
+  uint64_t segment_bytes = 0;  // greatest length of the file (next segment's first_lsn - first_lsn)
   uint32_t epoch = 0;          // epoch of the open that wrote the header
   uint32_t write_size = 0;     // LogOptions of that open, for information only
   bool pad = false;
-  // The file had segment_bytes bytes from the beginning; a shorter one was cut.
+  // If true, the file had segment_bytes bytes from the beginning, so a shorter file was cut.
   bool whole = false;
-  // The next segment was made and is durable, so that it must be there.
+  // If true, the next segment was made and is durable, so it must be there.
   bool has_next = false;
 
   Lsn begin() const { return first_lsn + kSegmentHeaderBytes; }
@@ -91,10 +93,10 @@ bool ValidFrame(uint64_t log_id, Lsn lsn, const FrameHeader& header, const char*
 
 std::string LogSegmentPath(const std::string& directory, uint64_t number);
 
-// A segment file as it was found.
+// A SegmentInfo describes a segment file as it was found.
 struct SegmentInfo {
   std::string path;
-  uint64_t number = 0;  // as the file's name has it
+  uint64_t number = 0;  // number in the file's name
   uint64_t bytes = 0;   // length of the file
   HeaderState state = HeaderState::kBlank;
   SegmentHeader header;

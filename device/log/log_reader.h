@@ -42,7 +42,7 @@ class LogReader {
     uint64_t segment = 0;  // number of the segment with the last frame
     Lsn lsn = 0;           // LSN of the next frame, if the frame fits into that segment
     Lsn frame = 0;         // LSN of the last frame; 0 when there is none
-    // The log was durable up to here, as the frames that were read state.
+    // This is the highest LSN that a frame which was read states to be durable.
     Lsn durable = 0;
     uint64_t chain = 0;  // checksum of the last frame
     uint32_t epoch = 0;  // highest epoch in any frame or header
@@ -69,7 +69,7 @@ class LogReader {
   Tail tail_;
   std::unique_ptr<Source> source_;
   size_t source_segment_ = 0;
-  // The frame from which Next takes records.
+  // This is the frame from which Next takes records.
   std::string_view frame_;
   Lsn frame_lsn_ = 0;
   size_t next_record_ = 0;

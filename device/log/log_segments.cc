@@ -138,7 +138,7 @@ void LogSegments::WriteHasNext(LogSegment& segment, bool has_next) {
 }
 
 // Writes `header` over `before`, and writes `before` again when that fails. A write that ends
-// within the header leaves one that does not match its checksum, and a log with such a segment
+// within the header leaves a header that does not match its checksum, and a log with such a segment
 // cannot be opened.
 void LogSegments::ReplaceHeader(File& file, const SegmentHeader& before,
                                 const SegmentHeader& header) {
@@ -148,8 +148,8 @@ void LogSegments::ReplaceHeader(File& file, const SegmentHeader& before,
     try {
       WriteHeader(file, before);
     } catch (const std::exception&) {
-      // A device that refused the first write may refuse this one, too. The caller gets the error
-      // of the first.
+      // A device that refused the first write may refuse this second one, too. The caller gets the
+      // first write's error.
     }
     throw;
   }
@@ -220,14 +220,14 @@ void LogSegments::Adopt(const std::vector<SegmentInfo>& found, uint64_t current)
       if (info.in_use()) unfit_segments.push_back({info.header, std::move(file)});
     }
   }
-  // Headers that speak of an unfit segment are changed and synced before it is removed. That
-  // includes headers of unfit segments, which may not be durable as they were read.
+  // A header that speaks of an unfit segment is changed and synced before that segment is removed.
+  // This includes the headers of unfit segments: what was read of them may not be durable.
   if (!unfit.empty() && !segments_.empty()) WriteHasNext(*segments_.back(), false);
   for (LogSegment& segment : unfit_segments) WriteHasNext(segment, false);
   for (auto path = unfit.rbegin(); path != unfit.rend(); ++path) Remove(*path);
   // An earlier sync of these headers may have failed, and frames will follow them without another
-  // sync. The last segment comes first, so that each is durable before the one before it speaks of
-  // it.
+  // sync. The last segment's header is synced first, so that each segment is durable before the
+  // header of the segment before speaks of it.
   for (size_t i = segments_.size(); i-- > current_;) {
     WriteHasNext(*segments_[i], i + 1 < segments_.size());
   }

@@ -78,10 +78,10 @@ class LogSegments {
   void CheckAlignment(const File& file) const;
   SegmentHeader NextHeader() const REQUIRES(mutex_);
   void Make(SegmentHeader header) REQUIRES(mutex_);
-  // Writes into the header of the last segment but one that the last one exists.
+  // Writes into the header of the last segment but one that the last segment exists.
   void NoteLast() REQUIRES(mutex_);
-  // Writes and syncs the segment's header with `has_next`, even if it has this value: the header
-  // may not be durable.
+  // Writes and syncs the segment's header with `has_next`. It does so even if the header has that
+  // value already, because the header may not be durable.
   void WriteHasNext(LogSegment& segment, bool has_next) REQUIRES(mutex_);
   void Fill(File& file) REQUIRES(mutex_);
   void Recycle(LogSegment& old) REQUIRES(mutex_);
@@ -97,8 +97,8 @@ class LogSegments {
   const uint32_t epoch_;
 
   mutable Mutex mutex_;
-  // The segments in the order of their numbers: those that hold older records, the one in service,
-  // those that wait.
+  // The segments are in the order of their numbers: those that hold older records, the one in
+  // service, and those that wait for service.
   std::deque<std::shared_ptr<LogSegment>> segments_ GUARDED_BY(mutex_);
   size_t current_ GUARDED_BY(mutex_) = 0;  // index of the segment in service
   size_t reserve_ GUARDED_BY(mutex_) = 0;  // waiting segments that must not go into service

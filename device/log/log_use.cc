@@ -9,7 +9,8 @@ bool LogWasUsedAfter(const std::string& directory, IoMode mode, Lsn lsn) {
   LogReader reader(directory, lsn, mode);
   for (LogRecord record; reader.Next(&record);) {
   }
-  // Opening a log writes a frame without records, which begins an epoch.
+  // Opening a log writes a frame without records, which begins an epoch. A frame at or after `lsn`
+  // therefore shows that the log was opened.
   return !reader.empty() && reader.tail().frame >= lsn;
 }
 

@@ -9,9 +9,9 @@
 
 namespace testbed {
 
-// Returns whether the closed log in `directory` was written to, or at least opened, since its end
-// was at `lsn`. Makes the log durable first. Throws Error (kCorruption) when no segment holds
-// `lsn`.
+// Returns whether the closed log in `directory` was written to, or at least opened, since the time
+// when it ended at `lsn`. Makes the log durable first. Throws Error (kCorruption) when no segment
+// holds `lsn`.
 bool LogWasUsedAfter(const std::string& directory, IoMode mode, Lsn lsn);
 
 }  // namespace testbed

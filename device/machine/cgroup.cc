@@ -67,7 +67,7 @@ std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view 
     if (at.type == "cgroup2" && CgroupListHas(ReadLine(mount + "/cgroup.controllers"), ' ', v2)) {
       version = 2;
     }
-    // The controller is in a single hierarchy, but the hierarchy may be mounted more than once.
+    // A controller belongs to one hierarchy only, but that hierarchy may be mounted more than once.
     if (version == 0 || found) continue;
     found = CgroupHierarchy{version, mount, mount};
     found_root = at.root;
@@ -86,7 +86,8 @@ std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view 
 }
 
 int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path, DirLock* lock) {
-  // A process that looks for leftovers may take and remove the new group before it is locked.
+  // Another process that looks for leftovers may take the new group and remove it before the group
+  // is locked.
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
     *path = fmt::format("{}/{}{}", parent, kGroupPrefix, RandomName());

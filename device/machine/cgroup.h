@@ -17,22 +17,23 @@
 
 namespace testbed {
 
-// Makes and removes directories of the cgroup file system. Tests put a directory of plain files in
-// its place.
+// A CgroupFs makes and removes directories of the cgroup file system. Tests use one that works on a
+// directory of plain files.
 class CgroupFs {
  public:
   virtual ~CgroupFs() = default;
-  virtual int MakeDirectory(const std::string& path) const;    // 0 or errno
-  virtual int RemoveDirectory(const std::string& path) const;  // 0 or errno
-  // Returns the path that stands before /proc/self/mountinfo, /proc/self/cgroup and the mount
-  // points that they name.
+  virtual int MakeDirectory(const std::string& path) const;    // returns 0 or an errno
+  virtual int RemoveDirectory(const std::string& path) const;  // returns 0 or an errno
+  // Tests let this return a path, which then stands before /proc/self/mountinfo, /proc/self/cgroup
+  // and the mount points that these files name.
   virtual std::string prefix() const { return ""; }
-  // Returns how long the kernel may reclaim the pages of a group without any progress.
+  // Returns for how long the kernel may reclaim the pages of a group without any progress before
+  // the caller gives up.
   virtual std::chrono::milliseconds patience() const { return std::chrono::seconds(2); }
   static const CgroupFs& System();
 };
 
-// A mounted hierarchy and this process's group in it.
+// A CgroupHierarchy is a mounted hierarchy and this process's group in it.
 struct CgroupHierarchy {
   int version = 0;
   std::string mount;  // path of the mount point, prefix included
@@ -45,14 +46,14 @@ struct CgroupHierarchy {
 std::optional<CgroupHierarchy> FindCgroups(const CgroupFs& fs, std::string_view v1,
                                            std::string_view v2);
 
-// Makes a group in `parent` under a random name, and locks it: a run in another process namespace
-// sees by the lock that the group is in use. Sets *path and *lock. Returns 0 or an errno.
+// Makes a group in `parent` under a random name, and locks its directory. Runs in other process
+// namespaces see by the lock that the group is in use. Sets *path and *lock. Returns 0 or an errno.
 int MakeCgroup(const CgroupFs& fs, const std::string& parent, std::string* path, DirLock* lock);
 // Returns the group's lock when `path` is a group that a run of this user made and no run holds any
 // more; else nothing.
 std::optional<DirLock> TakeLeftoverCgroup(const std::string& path);
 
-// Returns whether a list has the item.
+// Returns whether `item` is in `list`, whose items are separated by `separator`.
 bool CgroupListHas(std::string_view list, char separator, std::string_view item);
 
 }  // namespace testbed

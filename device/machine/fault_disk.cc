@@ -32,12 +32,13 @@ namespace testbed {
 namespace {
 
 constexpr uint64_t kSector = 512;
-constexpr uint64_t kMostUnflushed = 64 << 20;  // in bytes; with more, the disk writes them back
+constexpr uint64_t kMostUnflushed = 64 << 20;  // bytes; with more, the disk writes all of them back
 constexpr char kDiskName[] = "disk";
 constexpr fuse_ino_t kDiskNode = 2;
 
 enum Request : uint32_t { kCut, kRevive, kFailWrites, kCount };
-// The head of a message to the serving process. The ranges of kFailWrites follow it.
+// A Command is the head of a message to the serving process. The ranges of a kFailWrites message
+// follow it.
 struct Command {
   uint32_t kind;
   int32_t keep_pct = 0;
@@ -50,7 +51,7 @@ std::string Bytes(const Command& command) {
   return {reinterpret_cast<const char*>(&command), sizeof command};
 }
 
-// The disk in the serving process. Thread-safe.
+// A Disk is the disk in the serving process. Thread-safe.
 class Disk {
  public:
   Disk(int image, uint64_t bytes) : image_(image), bytes_(bytes) {}
@@ -181,10 +182,10 @@ class Disk {
   const int image_;
   const uint64_t bytes_;
   Mutex mutex_;
-  std::vector<Unflushed> unflushed_ GUARDED_BY(mutex_);  // in the order in which they arrived
+  std::vector<Unflushed> unflushed_ GUARDED_BY(mutex_);  // in order of arrival
   uint64_t unflushed_bytes_ GUARDED_BY(mutex_) = 0;
-  // The place of the newest bytes of an unflushed sector, by the sector's number: the index of the
-  // write in unflushed_, and the offset in that write.
+  // newest_ maps an unflushed sector's number to the place of the sector's newest bytes: the index
+  // of the write in unflushed_, and the offset in that write.
   std::unordered_map<uint64_t, std::pair<size_t, size_t>> newest_ GUARDED_BY(mutex_);
   bool dead_ GUARDED_BY(mutex_) = false;
   std::vector<FaultDisk::Range> failing_ GUARDED_BY(mutex_);
@@ -248,7 +249,7 @@ fuse_lowlevel_ops Operations() {
   const auto nothing = [](fuse_req_t request, fuse_ino_t, fuse_file_info*) {
     fuse_reply_err(request, 0);
   };
-  ops.flush = nothing;  // a close of the file, which does not flush the disk's cache
+  ops.flush = nothing;  // called when the file is closed, which flushes no cache
   ops.release = nothing;
   ops.fallocate = [](fuse_req_t request, fuse_ino_t, int, off_t, off_t, fuse_file_info*) {
     fuse_reply_err(request, EOPNOTSUPP);
@@ -256,8 +257,9 @@ fuse_lowlevel_ops Operations() {
   return ops;
 }
 
-// Closes what the parent has open, beside the standard streams and `kept`: it may lie on a file
-// system that the parent wants to unmount.
+// Closes the descriptors that the serving process has inherited from its parent, except for the
+// standard streams and `kept`. A file behind such a descriptor may lie on a file system that the
+// parent wants to unmount.
 void CloseOthers(std::array<int, 3> kept) {
   std::sort(kept.begin(), kept.end());
   int from = 3;
@@ -271,12 +273,12 @@ void CloseOthers(std::array<int, 3> kept) {
   close_to(INT_MAX);
 }
 
-// Leaves the mounts of the parent. The processes that share a mount namespace share its end: the
-// last of them unmounts, and must not be the one that serves what is unmounted. Returns whether the
-// kernel let it.
+// Leaves the parent's mount namespace. The last process of a mount namespace unmounts what is
+// mounted there. It must not be the process that serves a mounted file system. Returns whether the
+// kernel permits the change.
 bool LeaveMounts() {
-  // The mounts of the new namespace are copies. As long as a copy is not private, an unmount of it
-  // is one of the original, too.
+  // The new namespace has copies of the mounts. An unmount of a copy that is not private would
+  // unmount the original, too.
   if (::unshare(CLONE_NEWNS) != 0 || ::chdir("/") != 0 ||
       ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     return false;
@@ -291,8 +293,8 @@ bool LeaveMounts() {
 
 // Mounts a FUSE file system on the open directory. Returns the descriptor that its requests come
 // from, which the library takes as a mount point of the form /dev/fd/N; -1 when the kernel refuses.
-// The library itself would find the directory by a path, and may ask for the attributes of what it
-// has mounted, which nobody serves yet.
+// The library itself would find the directory by a path, and may ask for the attributes of the
+// mounted directory, which no process serves yet.
 int MountOn(int directory) {
   const int requests = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
   const std::string options =
@@ -331,7 +333,7 @@ int Serve(Disk* disk, int mount_point, int control) {
       const FaultDisk::Counts counts = disk->Do(message);
       if (::send(control, &counts, sizeof counts, MSG_NOSIGNAL) != sizeof counts) break;
     }
-    ::_exit(0);  // the parent is gone
+    ::_exit(0);  // the parent has ended
   }).detach();
   fuse_session_loop(session);
   return 0;
@@ -359,7 +361,8 @@ std::unique_ptr<FaultDisk> FaultDisk::Start(int image, uint64_t bytes,
   if (::fstat(image, &about) != 0 || !S_ISREG(about.st_mode)) {
     throw Error(Error::kUsage, "the image of a disk that loses power is no regular file");
   }
-  // This opens the same file again, without direct IO: the caller may have it open with direct IO.
+  // This opens the same file again without direct IO, because the caller's descriptor may have
+  // O_DIRECT set.
   const int image_fd = ::open(HeldPath(image).c_str(), O_RDWR | O_CLOEXEC);
   if (image_fd < 0) throw Error::Io("open", HeldPath(image), errno);
   int ends[2];
@@ -398,7 +401,8 @@ FaultDisk::~FaultDisk() {
 }
 
 int FaultDisk::Open(int flags) {
-  // Only root can open the disk, so that an open which reached it was this one.
+  // Only root can open the disk. So if the disk counts an open during this call, the open below has
+  // reached the disk.
   const uint64_t before = Count().opens;
   const int fd = ::open(file_.c_str(), flags | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) throw Error::Io("open", file_, errno);

@@ -34,7 +34,7 @@ class FaultDisk {
  public:
   struct Counts {
     uint64_t opens = 0, reads = 0, writes = 0, flushes = 0;
-    uint64_t kept = 0, lost = 0;  // sectors that were not flushed, at all cuts
+    uint64_t kept = 0, lost = 0;  // unflushed sectors that all cuts kept and lost
     uint64_t failed = 0;          // writes that FailWrites made fail
   };
 
@@ -59,7 +59,7 @@ class FaultDisk {
   // from `seed`. Every request then fails with EIO until Revive().
   void Cut(uint64_t seed, int keep_pct);
   void Revive();
-  // The bytes [begin, end) of the disk.
+  // A Range is the bytes [begin, end) of the disk.
   struct Range {
     uint64_t begin, end;
   };

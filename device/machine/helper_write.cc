@@ -26,7 +26,8 @@ constexpr std::chrono::milliseconds kBetweenLooks{1};
   ::_exit(fd >= 0 && ::write(fd, text, bytes) == static_cast<ssize_t>(bytes) ? 0 : 1);
 }
 
-// Kills the helper and gives it a moment to end, so that it is no zombie if it does.
+// Kills the helper, and waits a moment for its end, so that a helper that ends then leaves no
+// zombie.
 void KillHelper(pid_t helper) {
   constexpr int kLooks = 200;
   ::kill(helper, SIGKILL);
@@ -48,7 +49,7 @@ WriteEnd WriteInHelper(const std::string& path, const std::string& text,
   if (helper == 0) WriteAndExit(path.c_str(), text.data(), text.size());
   auto fell = std::chrono::steady_clock::now();
   uint64_t least = left();
-  const uint64_t step = least / 64 + 1;  // a smaller fall is no progress, so there is an end
+  const uint64_t step = least / 64 + 1;  // a smaller fall is no progress, so the wait ends
   int status = 0;
   while (::waitpid(helper, &status, WNOHANG) == 0) {
     const auto now = std::chrono::steady_clock::now();

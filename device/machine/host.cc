@@ -144,7 +144,7 @@ void ReadRights(const std::string& root, HostFacts* facts) {
       EffectiveCapabilities(ReadSmallFile(root + "/proc/self/status").value_or(""));
   const auto has = [&](int capability) { return (effective >> capability & 1) != 0; };
 #ifndef CAP_PERFMON
-  constexpr int CAP_PERFMON = 38, CAP_BPF = 39;  // Linux 5.8
+  constexpr int CAP_PERFMON = 38, CAP_BPF = 39;  // since Linux 5.8
 #endif
   facts->cap_sys_admin = has(CAP_SYS_ADMIN);
   facts->cap_bpf = has(CAP_BPF) || facts->cap_sys_admin;
@@ -197,7 +197,7 @@ const char* ReclaimName(Reclaim reclaim) {
   return "unknown";
 }
 
-// The first user namespace maps all ids to themselves.
+// Only the first user namespace maps every id to itself.
 bool IsFirstUserNamespace(const std::string& uid_map) {
   return SplitWords(uid_map) == SplitWords(kUidMapOfFirst);
 }

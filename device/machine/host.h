@@ -45,20 +45,20 @@ struct HostFacts {
   std::string transparent_huge_pages;  // "always", "madvise", "never"; empty when absent
   std::string cgroups;                 // "v1", "v2", "v1+v2" (both mounted), "none"
   Reclaim damon = Reclaim::kNone;
-  std::string damon_detail;  // what showed that DAMON runs, or does not
+  std::string damon_detail;  // what showed that DAMON runs or does not
   double load = 0;           // average of runnable and waiting threads over the last minute
 
-  // Facts about the user.
+  // The next members are facts about the user.
   static constexpr int kNoParanoid = -100;  // the kernel has no such setting
   bool root = false;
   bool user_namespace = false;  // user ids are mapped, so that root is root in a container only
   bool cap_sys_admin = false, cap_bpf = false, cap_perfmon = false;
   int perf_event_paranoid = kNoParanoid;
-  bool kernel_types = false;  // /sys/kernel/btf/vmlinux
-  bool loop_control = false;  // /dev/loop-control can be opened
+  bool kernel_types = false;  // the kernel has /sys/kernel/btf/vmlinux
+  bool loop_control = false;  // this user can open /dev/loop-control
   bool mkfs_ext4 = false, mkfs_xfs = false;
 
-  // Facts about the path.
+  // The next members are facts about the path.
   std::string file_system;  // "ext4"
   std::string mount_point, mount_source, mount_options;
   uint64_t free_bytes = 0;  // bytes that this user may fill
@@ -67,8 +67,8 @@ struct HostFacts {
   std::vector<std::pair<std::string, std::string>> Fields() const;
 };
 
-// The text of /proc/self/uid_map, but for its blanks, in the first user namespace; also what stands
-// for it where the kernel has no user namespaces, and no such file.
+// kUidMapOfFirst is the text of /proc/self/uid_map in the first user namespace, without its blanks.
+// It also stands for the text where the kernel has no user namespaces and no such file.
 inline constexpr char kUidMapOfFirst[] = "0 0 4294967295";
 // Returns whether `uid_map`, the text of /proc/self/uid_map, is that of the first user namespace.
 // In another one root has no rights on the machine, whatever its capabilities.

@@ -9,20 +9,21 @@
 
 namespace testbed {
 
-// What the machine did since it was started. The values are 0 where /proc does not tell them.
+// HostActivity says what the machine did since it was started. The values are 0 where /proc does
+// not tell them.
 struct HostActivity {
   uint64_t context_switches = 0;
   double user_seconds = 0, system_seconds = 0;  // summed over all CPUs: vmstat's us and sy
-  double steal_seconds = 0;  // time of waiting CPUs that the hypervisor gave away: vmstat's st
+  double steal_seconds = 0;  // time that the hypervisor withheld from CPUs: vmstat's st
 };
 
 // Returns a reading. Tests set `root`, which stands before /proc.
 HostActivity ReadHostActivity(const std::string& root = "");
 
-// Processor time up to a moment: what all programs of the machine and this run used in user mode,
-// and what the hypervisor took of the processors (st in vmstat). Kernel threads, such as the
-// workers of a loop device, serve the run but have no time in user mode; so user time tells other
-// programs from the run.
+// CpuUse is the processor time used up to a moment: by all programs of the machine and by this run
+// in user mode, and what the hypervisor took of the processors (st in vmstat). Kernel threads, such
+// as the workers of a loop device, serve the run but have no time in user mode. So the time in user
+// mode tells other programs from the run.
 struct CpuUse {
   double at_seconds = 0;         // time of the reading, by a clock that only goes forward
   double host_user_seconds = 0;  // 0 where /proc does not tell
@@ -42,7 +43,8 @@ std::optional<double> StealShare(const CpuUse& before, const CpuUse& after, int6
 
 // Returns the bytes of this process that are in memory now, as ps shows them (RSS).
 uint64_t ProcessResidentBytes();
-// Returns the same of the run: of this process and of its servers (device/os/run_cpu.h).
+// Returns the bytes in memory now of the run: of this process and of its servers
+// (device/os/run_cpu.h).
 uint64_t RunResidentBytes();
 
 }  // namespace testbed

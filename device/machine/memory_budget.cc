@@ -24,16 +24,16 @@ namespace {
 
 constexpr uint64_t kNoLimit = std::numeric_limits<int64_t>::max() & ~uint64_t{4095};
 
-// Returns whether children of `parent` get these controllers, which on v2 the parent must hand
-// down.
+// Returns whether new children of `parent` have these controllers. On v2, `parent` must have passed
+// the controllers on to its children.
 bool Gives(const std::vector<std::string>& controllers, const CgroupHierarchy& hierarchy,
            const std::string& parent) {
   if (hierarchy.version == 1) return true;
   const std::string control = parent + "/cgroup.subtree_control";
   return std::all_of(controllers.begin(), controllers.end(), [&](const std::string& controller) {
     if (CgroupListHas(ReadLine(control), ' ', controller)) return true;
-    // Only the top group may have both processes and children with controllers. At any other group
-    // this would change a setting that belongs to another program.
+    // On v2 only the top group may have both processes and children with controllers. At any other
+    // group, passing the controllers on would change a setting that belongs to another program.
     if (parent != hierarchy.mount) return false;
     return WriteSmallFile(control, "+" + controller) == 0 &&
            CgroupListHas(ReadLine(control), ' ', controller);
@@ -87,7 +87,7 @@ std::string PagesStayText(int version, const std::string& group) {
 }
 
 void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
-constexpr int kPatience = 200;  // number of pauses: two seconds in all
+constexpr int kPatience = 200;  // number of pauses: two seconds altogether
 
 }  // namespace
 
@@ -124,7 +124,7 @@ MemoryBudget::~MemoryBudget() {
   if (owner_ == getpid()) Remove();
 }
 
-// Makes the group, without a limit, in the nearest place that gives it the controllers.
+// Makes the group, without a limit, under the nearest parent that gives it the controllers.
 std::unique_ptr<MemoryBudget> MemoryBudget::MakeGroup(const CgroupHierarchy& hierarchy,
                                                       const std::vector<std::string>& controllers,
                                                       const CgroupFs& fs, std::string* why_not) {
@@ -137,7 +137,7 @@ std::unique_ptr<MemoryBudget> MemoryBudget::MakeGroup(const CgroupHierarchy& hie
     std::string path;
     DirLock lock;
     const int failed = MakeCgroup(fs, parent, &path, &lock);
-    if (code == 0) code = failed;  // the failure at the nearest place is the one to report
+    if (code == 0) code = failed;  // the error at the nearest parent is reported
     if (failed != 0) continue;
     return std::unique_ptr<MemoryBudget>(
         new MemoryBudget(fs, hierarchy.version, path, getpid(), std::move(lock)));
@@ -155,7 +155,8 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* 
   }
   std::unique_ptr<MemoryBudget> budget;
   if (limits_reads) budget = MakeGroup(*hierarchy, {"memory", "io"}, fs, why_not);
-  // Where no group can have both, the budget holds alone, and ReadLimit says what it lacks.
+  // Where no group can have both controllers, the budget is made without a limit of reads, and
+  // ReadLimit reports that.
   if (budget == nullptr) budget = MakeGroup(*hierarchy, {"memory"}, fs, why_not);
   if (budget == nullptr) return nullptr;
   *why_not = budget->SetLimit(limit);
@@ -196,7 +197,7 @@ void MemoryBudget::LimitSwap(const std::string& limit) {
       file, std::strerror(code));
 }
 
-// Returns an empty string, or why the limit does not hold.
+// Sets the limit. Returns an empty string, or a sentence that says why the limit does not hold.
 std::string MemoryBudget::SetLimit(uint64_t limit) {
   const std::string file = path_ + (version_ == 1 ? "/memory.limit_in_bytes" : "/memory.max");
   const std::string text = std::to_string(limit);
@@ -212,7 +213,7 @@ std::string MemoryBudget::SetLimit(uint64_t limit) {
 }
 
 void MemoryBudget::Enter(pid_t pid) const {
-  // The kernel takes 0 as the writing process, in any pid namespace.
+  // A process writes 0 to put itself into the group, in any pid namespace.
   const std::string file = path_ + "/cgroup.procs";
   if (const int code = WriteSmallFile(file, std::to_string(pid)); code != 0) {
     throw Error(Error::kIo,
@@ -257,7 +258,7 @@ MemoryUsage MemoryBudget::Usage() const {
     usage.dirty = field("file_dirty");
     usage.writeback = field("file_writeback");
     usage.refaults = field("workingset_refault_file");
-    // Linux before 5.18 has no "kernel", but its parts.
+    // Linux before 5.18 has no value "kernel"; its parts are added up instead.
     const auto kernel = FindNumber(stat, "kernel");
     usage.kernel =
         kernel ? *kernel
@@ -271,8 +272,9 @@ MemoryUsage MemoryBudget::Usage() const {
 bool MemoryBudget::OomKilled() const {
   const MemoryUsage usage = Usage();
   if (usage.oom_kills == 0) return false;
-  // Version 2 counts the events of the group's own limit ("oom") apart from the processes that were
-  // ended in it. On version 1 the group was near its limit at least once.
+  // Version 2 counts how often the group's own limit was the cause ("oom"), apart from the
+  // processes that were killed. Version 1 has no such count, so this looks whether the group was
+  // ever near its limit.
   if (version_ == 2) {
     const std::string events = ReadSmallFile(path_ + "/memory.events").value_or("");
     if (const auto own = FindNumber(events, "oom")) return *own > 0;
@@ -308,8 +310,9 @@ MemoryParts MemoryBudget::Parts(uint64_t engine_cache) const {
 
 // Reclaims the group's page cache. Pages that are still charged to a group when it is removed would
 // live on, charged to no group, and be free hits for the next run. Returns false when the kernel
-// did not come to an end: a file system that was made read-only by an error takes no dirty pages.
-// The group must then stay, as rmdir(2) would wait for that end with a lock of all cgroups.
+// stopped making progress: a file system that was made read-only by an error takes no dirty pages.
+// The group must then stay, as rmdir(2) would wait for the pages while it holds a lock of all
+// cgroups.
 bool MemoryBudget::Reclaim() const {
   for (int i = 0; i < 3; ++i) {
     const uint64_t charged = Charged(version_, path_);
@@ -359,7 +362,8 @@ MemoryBudget::Leftovers MemoryBudget::CleanLeftovers(const CgroupFs& fs) {
     std::optional<DirLock> lock = TakeLeftoverCgroup(path);
     if (!lock) continue;
     MemoryBudget leftover(fs, hierarchy->version, path, 0, std::move(*lock));
-    // Processes that a killed run started would have to be ended first; the user decides that.
+    // A group with processes that a killed run started can be removed only after those are killed.
+    // The user decides that.
     const bool busy = !ReadLine(path + "/cgroup.procs").empty();
     if (!busy && !leftover.Reclaim()) {
       leftovers.kept.push_back(PagesStayText(hierarchy->version, path));

@@ -45,9 +45,9 @@
 
 namespace testbed {
 
-// What a group holds, in bytes, as the kernel counts it. The charge (limit, usage, peak) is exact
-// at any moment. The kernel gathers the other values from all CPUs in steps, so that each may lag
-// behind by 64 pages (256 KiB) per CPU for up to two seconds.
+// MemoryUsage is what a group holds, in bytes, as the kernel counts it. The charge (limit, usage,
+// peak) is exact at any moment. The kernel gathers the other values from all CPUs in steps, so that
+// each may lag behind by 64 pages (256 KiB) per CPU for up to two seconds.
 struct MemoryUsage {
   uint64_t limit = 0;
   uint64_t usage = 0;      // charged now, with up to 256 KiB that each CPU took in advance
@@ -57,28 +57,28 @@ struct MemoryUsage {
   uint64_t file = 0;       // page cache without shmem
   uint64_t kernel = 0;     // slabs, page tables, kernel stacks
   uint64_t mapped = 0;     // part of file + shmem that is mapped into a process
-  uint64_t dirty = 0;      // part of file
-  uint64_t writeback = 0;  // part of file
+  uint64_t dirty = 0;      // part of `file`
+  uint64_t writeback = 0;  // part of `file`
   uint64_t refaults = 0;   // number of file pages read again soon after they were evicted
-  // Number of times that the limit was hit and memory had to be reclaimed. On v1 with swap it may
-  // stay 0: kernels from 6.15 on do not count it there.
+  // This is the number of times that the limit was hit and memory had to be reclaimed. On v1 with
+  // swap it may stay 0: kernels from 6.15 on do not count it there.
   uint64_t failcnt = 0;
   uint64_t oom_kills = 0;  // processes ended because nothing could be reclaimed
 };
 
-// What a process holds, in bytes, by its own page tables (/proc/PID/smaps_rollup, or statm on
-// kernels without it), a source that is independent of cgroups. Of a page that several processes
-// share, `anon`, `shmem` and `file` have this process's share, and `rss` has all. From statm each
-// value has all, and `file` includes shmem.
+// ProcessMemory is what a process holds, in bytes, by its own page tables (/proc/PID/smaps_rollup,
+// or statm on kernels without it), a source that is independent of cgroups. Of a page that several
+// processes share, `anon`, `shmem` and `file` count this process's share, and `rss` counts the
+// whole page. From statm, each value counts whole pages, and `file` includes shmem.
 struct ProcessMemory {
   uint64_t anon = 0, shmem = 0, file = 0, rss = 0;
 };
 // Returns nothing when the process does not exist or may not be examined.
 std::optional<ProcessMemory> ReadProcessMemory(pid_t pid);
 
-// The budget of a run in bytes, split for its report. Each part has its own source (the engine's
-// counters, the group's statistics, the group's charge), so that the sum is a check and not a
-// tautology.
+// MemoryParts is the budget of a run in bytes, split for its report. Each part has its own source
+// (the engine's counters, the group's statistics, the group's charge), so that the sum is a check
+// and not a tautology.
 struct MemoryParts {
   uint64_t limit = 0;
   uint64_t engine_cache = 0;   // as the engine counts it, but at most anon + shmem of the group
@@ -92,11 +92,11 @@ struct MemoryParts {
   // and changes while the counters are read one after the other. Negative when the parts hold more
   // than the charge.
   int64_t unaccounted() const { return static_cast<int64_t>(limit - Sum()); }
-  // The anon + shmem of the processes by their own page tables, minus the anon + shmem of the
-  // group. It is above 0 by the memory that the processes touched before they entered the group.
-  // Nothing when a page table could not be read.
+  // This is the anon + shmem of the processes by their own page tables, minus the anon + shmem of
+  // the group. It is above 0 by the memory that the processes touched before they entered the
+  // group. It is nothing when a page table could not be read.
   std::optional<int64_t> process_check;
-  // Cache that the engine counts but has not touched, or keeps in the page cache.
+  // This is cache that the engine counts but has not touched yet, or keeps in the page cache.
   uint64_t engine_cache_untouched = 0;
 };
 
@@ -104,7 +104,7 @@ class MemoryBudget {
  public:
   // Makes a group with this limit in bytes, rounded down to whole pages. Returns null and sets
   // *why_not to one sentence when this machine or user cannot enforce it. `fs` must outlive the
-  // budget. With `limits_reads` the group has the controller io where one can have both.
+  // budget. With `limits_reads` the group also has the controller io, where a group can have both.
   static std::unique_ptr<MemoryBudget> Create(uint64_t limit, std::string* why_not,
                                               const CgroupFs& fs = CgroupFs::System(),
                                               bool limits_reads = false);
@@ -121,10 +121,10 @@ class MemoryBudget {
   void Enter(pid_t pid = 0) const;
   // Returns what the group holds now; values that cannot be read are 0.
   MemoryUsage Usage() const;
-  // Returns whether the kernel ended a process of the group for want of memory, because of the
-  // limit or of one outside.
+  // Returns whether the kernel killed a process of the group for want of memory, because of the
+  // group's own limit or of an outer one.
   bool AnyKilled() const { return Usage().oom_kills > 0; }
-  // Returns whether it did so because of the limit.
+  // Returns whether the kernel killed a process because of the group's own limit.
   bool OomKilled() const;
   // Returns the split of the budget. `engine_cache` is what the engine says that its cache holds
   // now, in bytes. It reads the page tables of every process in the group, which takes milliseconds
@@ -138,14 +138,14 @@ class MemoryBudget {
 
   uint64_t limit() const { return limit_; }
   // Returns a sentence when the budget bounds resident memory alone, because the machine has swap
-  // and the kernel does not count the group's; an empty string when it bounds all memory. Known to
-  // the process that created the group.
+  // and the kernel does not count the group's; an empty string when it bounds all memory. Only the
+  // process that created the group knows it.
   const std::string& lacks() const { return lacks_; }
-  int version() const { return version_; }  // of cgroups: 1 or 2
+  int version() const { return version_; }  // version of cgroups: 1 or 2
   const std::string& path() const { return path_; }
 
-  // Sentences about the groups that killed runs left behind. One that could not be removed most
-  // often has processes, which may disturb a run.
+  // Leftovers has sentences about the groups that killed runs left behind. A group that could not
+  // be removed most often has processes, which may disturb a run.
   struct Leftovers {
     std::vector<std::string> removed, kept;
   };

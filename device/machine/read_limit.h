@@ -35,8 +35,8 @@ class ReadLimit {
   // null on v1. Returns null and sets *why_not to a sentence when this machine or user cannot.
   static std::unique_ptr<ReadLimit> Create(const BlockDevice& device, uint64_t reads_per_second,
                                            const MemoryBudget* budget, std::string* why_not);
-  // Returns the limit whose group is at `path`, for a child after exec; `own` is the parent's
-  // own(). The returned object never removes the group.
+  // Returns the limit whose group is at `path`, for a child after exec. `own` is the own() of the
+  // parent's limit. The returned object never removes the group.
   static std::unique_ptr<ReadLimit> Attach(const std::string& path, bool own);
   ~ReadLimit();
   ReadLimit(const ReadLimit&) = delete;
@@ -46,8 +46,8 @@ class ReadLimit {
   // when the kernel refuses. On cgroup v2 this does nothing, as MemoryBudget::Enter does it.
   void Enter() const;
 
-  const std::string& path() const { return path_; }  // of the group
-  bool own() const { return own_; }                  // the group was made for this limit
+  const std::string& path() const { return path_; }  // path of the limit's group
+  bool own() const { return own_; }                  // whether the group was made for this limit
 
   // Removes groups that killed runs left behind. Returns a sentence for each removed group.
   static std::vector<std::string> CleanLeftovers();
@@ -66,7 +66,8 @@ class ReadLimit {
 // `path`, because it lies on several devices or keeps realtime files elsewhere (journal.h); else an
 // empty string.
 std::string WhyNotAllReads(const BlockDevice& device, const std::string& path);
-// Returns the same, as to devices, for the device `name` of a file system that lies on `devices`.
+// Returns that sentence for the device `name` of a file system that lies on `devices`, but only for
+// the reason that there are several devices.
 std::string WhyNotAllReads(const std::string& name, const std::vector<std::string>& devices);
 
 }  // namespace testbed

@@ -35,13 +35,13 @@ uint64_t DiskSequence(const ReadaheadPlaces& places, const std::string& device) 
   return ReadNumber(places.sys_block + "/" + device + "/diskseq").value_or(0);
 }
 
-// The content of a state file.
+// A State is the content of a state file.
 struct State {
   std::string boot;
   uint64_t disk_sequence = 0, pid = 0, start = 0, previous_kb = 0, kb = 0;
 
   // Returns whether the process that wrote the state still runs. An earlier version of testbed held
-  // no lock on the file, so the lock alone does not tell.
+  // no lock on the file, so a file without a lock does not show that the process has ended.
   bool OwnerLives() const {
     return ProcessStartTime(static_cast<pid_t>(pid)) == std::optional<uint64_t>(start);
   }
@@ -68,8 +68,8 @@ struct State {
   }
 };
 
-// An open state file, locked while this object lives if the lock is free. A guard holds the lock on
-// its state file as long as it lives, in whatever process namespace.
+// A Note is an open state file. It holds the lock on the file while it lives, if the lock was free.
+// A guard holds the lock on its state file as long as it lives, in whatever process namespace.
 class Note {
  public:
   explicit Note(const std::string& path)
@@ -115,8 +115,8 @@ std::optional<std::string> RestoreOne(const std::string& path, const std::string
   const auto text = note.OwnText();
   if (!text || !note.free()) return std::nullopt;
   const auto state = State::Parse(*text);
-  // The state is unfinished, so its writer had not set the device yet. The writer may still be at
-  // work, so only an old file is removed.
+  // The state is unfinished, so its writer had not set the device's readahead yet. The writer may
+  // still be at work, so only an old file is removed.
   if (!state) {
     struct stat info;
     if (stat(path.c_str(), &info) == 0 && time(nullptr) - info.st_mtime > 5) unlink(path.c_str());
@@ -208,7 +208,7 @@ ReadaheadGuard::ReadaheadGuard(const std::string& device, uint64_t kb,
 }
 
 void ReadaheadGuard::Set() {
-  // The lock comes first: only its holder reads a value that no other run has set.
+  // The lock is taken first: only its holder reads a value that no other run has set.
   RefuseIfHeld();
   note_ = CreateNote();
   previous_kb_ = ReadNumber(knob_).value_or(0);
@@ -243,8 +243,8 @@ void ReadaheadGuard::Set() {
   }
 }
 
-// Throws Error (kUsage) when another run holds the device. Its note may lie in any of the
-// directories, as it may have been unable to write to the first.
+// Throws Error (kUsage) when another run holds the device. Its state file may lie in any of the
+// directories, as that run may have been unable to write to the first.
 void ReadaheadGuard::RefuseIfHeld() const {
   for (const std::string& directory : places_.state_directories) {
     const std::string path = directory + "/" + kStatePrefix + device_;
@@ -253,7 +253,8 @@ void ReadaheadGuard::RefuseIfHeld() const {
     const auto text = note.OwnText();
     if (!text) continue;
     const auto state = State::Parse(*text);
-    // A note of a killed run whose value could not be put back stays, but holds no other run up.
+    // A killed run whose value could not be put back leaves its state file. Such a file does not
+    // keep other runs from the device.
     if (!state || !note.free() || state->OwnerLives()) throw InUse(device_, state);
   }
 }
@@ -310,7 +311,7 @@ ReadaheadGuard::~ReadaheadGuard() {
 std::string ReadaheadGuard::Restore() {
   if (undo_.state_file[0] == 0) return "";
   std::string sentence;
-  // A device that was detached forgets its settings, and another device may have the name by now.
+  // A detached device loses its settings, and another device may have its name by now.
   if (DiskSequence(places_, device_) == disk_sequence_) {
     const auto now = ReadNumber(knob_);
     if (now && *now != kb_) {

@@ -31,7 +31,7 @@
 
 namespace testbed {
 
-// The files and directories that a guard uses. Tests put their own in place of these.
+// ReadaheadPlaces are the files and directories that a guard uses. Tests replace them.
 struct ReadaheadPlaces {
   std::string sys_block = "/sys/block";
   std::string boot_id = "/proc/sys/kernel/random/boot_id";
@@ -55,18 +55,18 @@ class ReadaheadGuard {
   uint64_t previous_kb() const { return previous_kb_; }
 
   // Puts the earlier value back. Returns a sentence when another program changed the setting during
-  // the run, which then did not have the readahead it asked for, or when the value could not be put
-  // back; else an empty string. The destructor calls it.
+  // the run, so that the run did not have the readahead that it had asked for, or when the value
+  // could not be put back; else an empty string. The destructor calls it.
   std::string Restore();
 
   // Puts back the values that killed runs left set. Returns a sentence for each device.
   static std::vector<std::string> RestoreStale(const ReadaheadPlaces& places = {});
 
  private:
-  // The data of RunUndo, which runs in a signal handler and may not allocate.
+  // Undo is the data of RunUndo, which runs in a signal handler and may not allocate.
   struct Undo {
-    int fd = -1;         // descriptor of read_ahead_kb
-    char text[24] = {};  // the earlier value
+    int fd = -1;         // descriptor of the file read_ahead_kb
+    char text[24] = {};  // the earlier value as text
     size_t size = 0;
     char state_file[256] = {};
   };

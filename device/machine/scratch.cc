@@ -43,9 +43,9 @@ std::string MakerName(FileSystem file_system) {
   return std::string("mkfs.") + FileSystemName(file_system);
 }
 
-// Takes the lock that marks an image or mount point as in use. Returns whether it did, and the path
-// still leads to the file: CleanLeftovers of another process may have removed the file between its
-// creation and the lock.
+// Takes the lock that marks an image or mount point as in use. Returns whether it took the lock and
+// the path still leads to the file: CleanLeftovers of another process may have removed the file
+// between its creation and the lock.
 bool Claim(int fd, const std::string& path) {
   struct stat mine, there;
   return ::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd, &mine) == 0 &&
@@ -53,8 +53,8 @@ bool Claim(int fd, const std::string& path) {
          mine.st_ino == there.st_ino;
 }
 
-// Returns a path with a random name. A process number would not do, as another process namespace
-// may have it too.
+// Returns a path with a random name. A process number would not be unique, as processes of several
+// process namespaces may have the same.
 std::string MarkedPath(const std::string& directory, const char* suffix) {
   return directory + "/" + kMark + RandomName() + suffix;
 }
@@ -66,7 +66,7 @@ bool IsMarkedName(std::string name) {
   return IsRandomName(name);
 }
 
-// How often to try again when another process takes a file or device first.
+// This is how often an attempt is repeated when another process takes a file or a device first.
 constexpr int kTries = 100;
 
 // Makes an empty directory in `directory` and returns its path. It stays locked as long as *held is
@@ -216,8 +216,8 @@ void ScratchDevice::StartFaultDisk(const std::string& directory) {
   disk_mount_point_ = MakeMountPoint(directory, &disk_mount_point_fd_);
   disk_ = FaultDisk::Start(image_fd_, bytes_, disk_mount_point_, disk_mount_point_fd_);
   const int fd = disk_->Open(O_RDWR | O_DIRECT);
-  // From here on image_fd_ is the disk's file, over which the loop device is made. The image lives
-  // as long as the disk has it open.
+  // From here on, image_fd_ is the file of the FaultDisk, over which the loop device is made. The
+  // image lives as long as the FaultDisk has it open.
   ::unlink(image_.c_str());
   image_.clear();
   ::close(image_fd_);
@@ -231,7 +231,7 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
   config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
   std::snprintf(reinterpret_cast<char*>(config.info.lo_file_name), LO_NAME_SIZE, "%s",
                 image_.c_str());
-  // Another process may take the free device first, so this tries again.
+  // Another process may take the free loop device first, so this tries again.
   int fd = -1;
   for (int i = 0; i < kTries; ++i) {
     fd = OpenFreeLoop(&loop_);
@@ -242,8 +242,8 @@ void ScratchDevice::AttachLoop(const ScratchOptions& options) {
     if (code != EBUSY) throw Error::Io("LOOP_CONFIGURE", loop_, code);
   }
   if (fd < 0) throw Error::Io("LOOP_CONFIGURE", loop_, EBUSY);
-  // The device holds the image now. loop_fd_, which keeps the device, is read-only: if it could
-  // write, kernels without CONFIG_BLK_DEV_WRITE_MOUNTED would refuse the mount.
+  // The loop device holds the image now. loop_fd_ keeps the loop device and is read-only: if it
+  // could write, kernels without CONFIG_BLK_DEV_WRITE_MOUNTED would refuse the mount.
   loop_fd_ = ::open(loop_.c_str(), O_RDONLY | O_CLOEXEC);
   const int code = errno;
   loop_info64 info = {};
@@ -282,7 +282,8 @@ void ScratchDevice::MakeFileSystem() {
 }
 
 void ScratchDevice::Mount() {
-  // A mount point that Create made is found by its descriptor: its name may lead elsewhere by now.
+  // A mount point that Create made is found by its descriptor, since its name may lead elsewhere by
+  // now.
   const std::string where = mount_point_fd_ >= 0 ? HeldPath(mount_point_fd_) : path_;
   if (::mount(loop_.c_str(), where.c_str(), FileSystemName(file_system_),
               MS_NOATIME | MS_NODEV | MS_NOSUID, nullptr) != 0) {
@@ -354,7 +355,8 @@ uint64_t ScratchDevice::FailedWrites() { return disk_->Count().failed; }
 bool ScratchDevice::Remount() {
   Unmount();
   if (disk_ != nullptr) {
-    // The kernel must drop the blocks of the disk that it has cached: the disk may have lost them.
+    // The kernel must drop the blocks of the FaultDisk that it has cached, because the disk may
+    // have lost them.
     ::ioctl(loop_fd_, BLKFLSBUF, 0);
     disk_->Revive();
   }
@@ -402,7 +404,8 @@ std::vector<std::string> ScratchDevice::CleanLeftovers(const std::string& direct
     if (fd < 0) continue;
     struct stat st;
     if (Claim(fd, path) && ::fstat(fd, &st) == 0 && st.st_uid == ::geteuid()) {
-      // rmdir removes a directory only if it is empty, that is, a mount point without a mount.
+      // rmdir removes an empty directory only, so it removes a mount point only when nothing is
+      // mounted there.
       if (S_ISREG(st.st_mode) && IsUnfinishedImage(fd) && ::unlink(path.c_str()) == 0) {
         removed.push_back("removed the image " + path + " (" +
                           Mebibytes(static_cast<uint64_t>(st.st_blocks) * 512) +

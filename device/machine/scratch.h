@@ -49,31 +49,33 @@ struct ScratchOptions {
   std::string directory;  // place of the image, on a disk and a file system with direct IO
   uint64_t bytes = 0;     // at least MinimumBytes; rounded up to a full MiB
   FileSystem file_system = FileSystem::kExt4;
-  // An existing directory to mount on. The mount covers it for this process while the device lives.
-  // If empty, Create makes a directory in `directory`, and the destructor removes it.
+  // This is an existing directory to mount on. The mount covers it for this process while the
+  // device lives. If empty, Create makes a directory in `directory`, and the destructor removes it.
   std::string mount_point;
-  // Logical block size of the device in bytes: 512 to 4096, a power of two. 0 is the smallest size
-  // that direct IO to the image allows.
+  // This is the logical block size of the device in bytes: 512 to 4096, a power of two. 0 is the
+  // smallest size that direct IO to the image allows.
   uint32_t block_size = 0;
-  // Puts a disk whose power can be cut between the image and the loop device (fault_disk.h). The
-  // device is slower then.
+  // If true, a FaultDisk (fault_disk.h) lies between the image and the loop device, so that the
+  // power can be cut. The device is slower then.
   bool fault_disk = false;
-  // Called while the image is written, with bytes done and bytes in all.
+  // Create calls `progress` while it writes the image, with the bytes done and the bytes in all.
   std::function<void(uint64_t, uint64_t)> progress;
 };
 
 class ScratchDevice {
  public:
   // Returns whether this user on this machine can have a scratch device with its image in
-  // `directory`. If not, sets *why to a sentence, unless `why` is null. A directory in memory is
-  // refused: the device would be no device, and its pages memory beside a run's budget.
+  // `directory`. If not, sets *why to a sentence, unless `why` is null. A directory on a file
+  // system in memory is refused: the device would have no disk below it, and its pages would be
+  // memory outside a run's budget.
   static bool Available(std::string* why, const std::string& directory = ".");
   // Returns a sentence when a root user with these texts of /proc/self/status and
   // /proc/self/uid_map may not mount file systems and make loop devices; else an empty string.
   static std::string WhyNoRights(const std::string& status, const std::string& uid_map);
   // Returns the smallest ScratchOptions::bytes for the file system.
   static uint64_t MinimumBytes(FileSystem file_system);
-  // Readahead in KiB that a scratch device begins with: the kernel's default for a new device.
+  // This is the readahead in KiB that a scratch device begins with: the kernel's default for a new
+  // device.
   static constexpr uint64_t kReadaheadKb = 128;
 
   static std::unique_ptr<ScratchDevice> Create(const ScratchOptions& options);
@@ -92,7 +94,7 @@ class ScratchDevice {
 
   // Makes durable what was written to the file system, by syncfs(2).
   void Sync();
-  // Makes a power cut as the file system sees it: all bytes in its caches that were not made
+  // Shutdown is a power cut as the file system sees it: all bytes in its caches that were not made
   // durable are gone, its journal is not flushed, and every call on an open file fails with EIO
   // from then on. Direct writes that no sync followed survive, as the loop device has no volatile
   // cache.
@@ -100,14 +102,15 @@ class ScratchDevice {
   // Cuts the power of the disk below; only with fault_disk. Each unflushed sector is kept with a
   // probability of keep_pct percent, and every request fails until Remount.
   void CutPower(uint64_t seed, int keep_pct);
-  // Makes writes of the disk below fail that touch `file` where it lies now; only with fault_disk.
-  // The first `skip` of them pass, the next `count` fail with EIO, and later ones pass. Each call
-  // replaces the earlier one; a `count` of 0 makes no write fail.
+  // Makes writes of the disk below fail when they touch the place where `file` lies at the time of
+  // the call; only with fault_disk. The first `skip` of these writes pass, the next `count` fail
+  // with EIO, and later ones pass. Each call replaces the earlier one; a `count` of 0 makes no
+  // write fail.
   void FailWrites(const std::string& file, uint64_t skip, uint64_t count);
   // Returns the number of writes that FailWrites has made fail so far.
   uint64_t FailedWrites();
-  // Unmounts and mounts again; the file system recovers. No file on it may be open. Returns false
-  // when it was too damaged to be mounted, and an empty one was made in its place.
+  // Unmounts the file system and mounts it again, whereby it recovers. No file on it may be open.
+  // Returns false when it was too damaged to be mounted, and an empty one was made in its place.
   [[nodiscard]] bool Remount();
 
  private:
@@ -118,16 +121,16 @@ class ScratchDevice {
   void MakeFileSystem();
   void Mount();
   // Opens the root directory. Throws Error (kRun) when its path now leads to another file system,
-  // so that nothing is done to that one by mistake.
+  // so that the caller does nothing to that one by mistake.
   int OpenRoot() const;
   void Unmount();
 
   FileSystem file_system_ = FileSystem::kExt4;
   uint64_t bytes_ = 0;
   pid_t owner_ = 0;
-  std::string image_;  // empty once unlinked
+  std::string image_;  // path of the image; empty once it is unlinked
   int image_fd_ = -1;  // holds the lock which says that the image is in use
-  int loop_fd_ = -1;   // keeps the loop device from detaching itself across Remount
+  int loop_fd_ = -1;   // keeps the loop device attached during Remount
   std::string loop_;   // "/dev/loop3"
   std::string path_;
   bool mounted_ = false;

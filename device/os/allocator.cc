@@ -19,7 +19,8 @@
 namespace testbed {
 namespace {
 
-// Returns whether the user has set a limit of the allocator by this variable.
+// Returns whether the environment has the variable, by which the user sets a limit of the
+// allocator.
 bool IsSet(const char* variable) { return std::getenv(variable) != nullptr; }
 
 }  // namespace
@@ -57,7 +58,7 @@ void ReturnFreeMemory() { MallocExtension::instance()->ReleaseFreeMemory(); }
 
 std::string AllocatorName() { return std::string("glibc ") + ::gnu_get_libc_version(); }
 
-// Returns whether GLIBC_TUNABLES sets the limit.
+// Returns whether GLIBC_TUNABLES sets the limit `name`.
 static bool IsTunable(std::string_view name) {
   const char* const all = std::getenv("GLIBC_TUNABLES");
   return all != nullptr && std::string_view(all).find(name) != std::string_view::npos;

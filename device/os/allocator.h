@@ -1,4 +1,5 @@
-// The program's allocator (malloc): tcmalloc where the program was built with it, else glibc's.
+// This header is about the program's allocator (malloc): tcmalloc where the program was built with
+// it, else glibc's.
 //
 //   SettleAllocator(256 << 20);   // before any engine is opened
 //   ReturnFreeMemory();           // what is free goes back to the system

@@ -52,7 +52,7 @@ pid_t ForkChild() {
   if (child < 0) throw NotMade("another process (fork)", errno);
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The parent may have ended before the call above.
+  // The parent may have ended before prctl, and the kernel then sends no signal.
   if (::getppid() != parent) ::_exit(kNotStarted);
   return 0;
 }

@@ -1,5 +1,5 @@
-// Child processes that end with their parent, however the parent ends: even by kill -9, and even
-// under nohup, sudo and timeout, which ignore, filter or pass on signals.
+// ForkChild makes child processes that end with their parent, however the parent ends: even by kill
+// -9, and even under nohup, sudo and timeout, which ignore, filter or pass on signals.
 //
 //   const pid_t child = ForkChild();
 //   if (child == 0) { ...; _exit(0); }
@@ -30,9 +30,9 @@ int AwaitChild(pid_t child);
 std::optional<std::string> FindProgram(const std::string& name);
 
 // Runs the program at the path command[0] to its end, with /dev/null as its input, and returns its
-// output, which does not reach the terminal: standard output and standard error as they came.
-// Throws Error (kRun) with the last line of the output unless the program exits with 0. The program
-// ends with the calling thread, as a child of ForkChild does.
+// standard output and standard error, interleaved as they were written. Neither reaches the
+// terminal. Throws Error (kRun) with the last line of the output unless the program exits with 0.
+// The program ends with the calling thread, as a child of ForkChild does.
 std::string RunProgram(const std::vector<std::string>& command);
 
 }  // namespace testbed

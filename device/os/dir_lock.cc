@@ -30,7 +30,8 @@ bool IsSame(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// The directories that this process, or the one from which it was forked, has locked.
+// LockedDirectories lists the directories that this process, or the process that it was forked
+// from, has locked.
 class LockedDirectories {
  public:
   void Add(int fd, std::string name) {
@@ -42,8 +43,7 @@ class LockedDirectories {
     LockGuard guard(mutex_);
     std::erase_if(all_, [fd](const Locked& one) { return one.fd == fd; });
   }
-  // Returns whether this process itself has locked the directory of which `fd` is another
-  // descriptor.
+  // Returns whether this process itself has locked the directory that is open as `fd`.
   bool Has(int fd) {
     struct stat wanted;
     if (::fstat(fd, &wanted) != 0) return false;
@@ -53,8 +53,8 @@ class LockedDirectories {
       return one.owner == ::getpid() && ::fstat(one.fd, &locked) == 0 && IsSame(wanted, locked);
     });
   }
-  // Returns the locked directory that `path` lies in, or is; the one locked last, if several have
-  // its name.
+  // Returns the locked directory that `path` names or lies in. If several locked directories have
+  // that name, returns the one that was locked last.
   std::optional<Locked> Above(const std::string& path) {
     LockGuard guard(mutex_);
     for (auto one = all_.rbegin(); one != all_.rend(); ++one) {
@@ -63,8 +63,8 @@ class LockedDirectories {
     }
     return std::nullopt;
   }
-  // The thread that forks holds the mutex meanwhile, so that the child finds it free and the list
-  // whole.
+  // The thread that forks holds the mutex during the fork, so that the child finds the mutex free
+  // and the list whole.
   void BeforeFork() NO_THREAD_SAFETY_ANALYSIS { mutex_.lock(); }
   void AfterFork() NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock(); }
 
@@ -99,8 +99,9 @@ void CheckLockedDirectory(const std::string& path) {
       ESTALE);
 }
 
-// An exception of the body ends in the destructor, which unlocks the directory. It does so only
-// where the lock was taken: the descriptor of a lock that somebody else holds is closed alone.
+// If the body throws, the destructor runs, because the delegated constructor has ended. It unlocks
+// the directory only if this object took the lock. If somebody else holds the lock, it only closes
+// the descriptor.
 DirLock::DirLock(const std::string& dir, const std::string& option) : DirLock() {
   fd_ = AboveStandardStreams(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd_ < 0) throw Error::Io("open", dir, errno);
@@ -139,7 +140,8 @@ std::string DirLock::held_path() const { return "/proc/self/fd/" + std::to_strin
 DirLock::~DirLock() {
   if (fd_ < 0) return;
   TheLocked().Remove(fd_);
-  // A forked child has a copy of the descriptor, so closing this one would leave the lock to it.
+  // A forked child has a copy of the descriptor, and keeps the lock if this process only closes its
+  // own. So the lock is given back explicitly.
   if (owner_ == ::getpid()) ::flock(fd_, LOCK_UN);
   ::close(fd_);
 }

@@ -26,8 +26,8 @@ class DirLock {
   // Returns the lock, or nothing when somebody holds it, when `dir` is a symbolic link, or when it
   // cannot be opened as a directory.
   static std::optional<DirLock> Try(const std::string& dir);
-  // Gives the lock back, for the forked children too. In a child it gives nothing back: the lock
-  // stays its parent's.
+  // Gives the lock back, also for the forked children. In a forked child it gives nothing back: the
+  // lock stays its parent's.
   ~DirLock();
   DirLock(DirLock&& other) noexcept;
   DirLock& operator=(DirLock&& other) noexcept;

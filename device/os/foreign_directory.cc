@@ -60,9 +60,9 @@ std::string ForeignOnTheWay(const std::string& path) {
   while (walk.Next()) {
     const std::filesystem::path& place = walk.place();
     struct stat about {};
-    if (::lstat(place.c_str(), &about) != 0) return "";  // the rest is not there
+    if (::lstat(place.c_str(), &about) != 0) return "";  // the rest of the path does not exist
     if (!IsOfRootsUser(about.st_uid) && LiesWhereAllMayWrite(place.parent_path())) return place;
-    if (S_ISLNK(about.st_mode) && walk.Follow() != 0) return "";  // nobody can open it
+    if (S_ISLNK(about.st_mode) && walk.Follow() != 0) return "";  // nobody can open the path
   }
   return "";
 }

@@ -26,9 +26,9 @@ namespace testbed {
 // sticky bit. `directory` is a path without symbolic links.
 bool LiesWhereAllMayWrite(std::filesystem::path directory);
 // Returns whether `link` is a symbolic link that another user may have put there to have us write
-// elsewhere. By the rule of fs.protected_symlinks, which not every system has in force, it is one
-// that lies in a directory where everybody may make files, and that belongs neither to us nor to
-// the directory's owner. Applies to every user, not only to root.
+// elsewhere. By the rule of fs.protected_symlinks, which not every system has in force, such a link
+// lies in a directory where everybody may make files, and that belongs neither to us nor to the
+// directory's owner. Applies to every user, not only to root.
 bool IsForeignLink(const std::filesystem::path& link);
 // Returns the first place on the path, or at its end, that belongs to another user in violation of
 // the rule above; empty when there is none, and when this process is not root's.

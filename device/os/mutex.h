@@ -50,7 +50,7 @@
 #define RELEASE(...) TESTBED_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) TESTBED_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define RETURN_CAPABILITY(mutex) TESTBED_THREAD_ATTRIBUTE(lock_returned(mutex))
-// A function whose locking the analysis cannot follow. A comment at each use says why.
+// This marks a function whose locking the analysis cannot follow. A comment at each use says why.
 #define NO_THREAD_SAFETY_ANALYSIS TESTBED_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace testbed {
@@ -67,7 +67,7 @@ class CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-// Holds a mutex until the end of its scope.
+// A LockGuard holds a mutex until the end of its scope.
 class SCOPED_CAPABILITY LockGuard {
  public:
   explicit LockGuard(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -81,7 +81,8 @@ class SCOPED_CAPABILITY LockGuard {
   Mutex& mutex_;
 };
 
-// Holds a mutex until the end of its scope, and may let go of it in between.
+// A UniqueLock holds a mutex until the end of its scope, and may release it and take it again
+// before.
 class SCOPED_CAPABILITY UniqueLock {
  public:
   explicit UniqueLock(Mutex& mutex) ACQUIRE(mutex) : mutex_(mutex) { lock(); }
@@ -104,8 +105,9 @@ class SCOPED_CAPABILITY UniqueLock {
   bool held_ = false;
 };
 
-// Works as std::condition_variable. The caller holds the mutex, which is released while the thread
-// waits. A predicate that reads guarded members is a lambda marked REQUIRES; it must not throw.
+// A CondVar works as std::condition_variable. The caller holds the mutex, which is released while
+// the thread waits. A predicate that reads guarded members is a lambda marked REQUIRES; it must not
+// throw.
 class CondVar {
  public:
   void notify_one() { condition_.notify_one(); }
@@ -143,7 +145,8 @@ class CondVar {
   }
 
  private:
-  // A std::unique_lock over a mutex that the caller holds, which gives the mutex back unreleased.
+  // Adopted is a std::unique_lock over a mutex that the caller holds. Its destructor leaves the
+  // mutex locked.
   struct Adopted {
     explicit Adopted(Mutex& mutex) : held(mutex.native(), std::adopt_lock) {}
     ~Adopted() { held.release(); }

@@ -31,7 +31,7 @@ bool PathWalk::IsAtLink() const {
 }
 
 int PathWalk::Follow() {
-  constexpr int kMostLinks = 40;  // as of the kernel (path_resolution(7))
+  constexpr int kMostLinks = 40;  // the kernel's limit (path_resolution(7))
   if (links_++ == kMostLinks) return ELOOP;
   std::error_code failed;
   const fs::path target = fs::read_symlink(place_, failed);

@@ -1,4 +1,4 @@
-// Random numbers that tell a database or a file from every other.
+// This header makes random numbers that tell a database or a file from every other.
 #ifndef TESTBED_DEVICE_OS_RANDOM_ID_H_
 #define TESTBED_DEVICE_OS_RANDOM_ID_H_
 

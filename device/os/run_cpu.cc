@@ -23,7 +23,7 @@ struct Servers {
   std::vector<pid_t> pids GUARDED_BY(mutex);
 };
 Servers& TheServers() {
-  static Servers* const servers = new Servers;  // never freed: threads use it to the very end
+  static Servers* const servers = new Servers;  // never freed: threads use it until they end
   return *servers;
 }
 
@@ -38,11 +38,11 @@ CpuSeconds OfRusage(int who) {
 
 struct Process {
   pid_t parent = 0;
-  CpuSeconds cpu;        // its own time, and that of its children that have ended
-  long ended_ticks = 0;  // the time of these children alone
+  CpuSeconds cpu;        // time of the process and of its children that have ended
+  long ended_ticks = 0;  // time of the children that have ended
 };
 
-// Returns the process; nothing when it is gone.
+// Returns the process with this id; nothing when it has ended.
 std::optional<Process> ReadProcess(pid_t pid) {
   const std::optional<std::string> text = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
   if (!text) return {};
@@ -90,7 +90,8 @@ std::map<pid_t, Process> ReadServing(const std::vector<pid_t>& servers) {
   return serving;
 }
 
-// Returns whether each process is still there, and has waited for no child since it was read.
+// Returns whether each process still exists and has not taken over the time of a child since it was
+// read.
 bool AreUnchanged(const std::map<pid_t, Process>& processes) {
   return std::all_of(processes.begin(), processes.end(), [](const auto& known) {
     const std::optional<Process> now = ReadProcess(known.first);
@@ -98,8 +99,8 @@ bool AreUnchanged(const std::map<pid_t, Process>& processes) {
   });
 }
 
-// Resident counts a process's bytes in memory: `own` are anonymous, `shared` are those of files and
-// of shared memory.
+// A Resident says how many bytes of a process are in memory: `own` are anonymous, `shared` are
+// those of files and of shared memory.
 struct Resident {
   uint64_t own = 0, shared = 0;
 };
@@ -125,9 +126,9 @@ CpuSeconds CpuOfRun() {
   CpuSeconds sum = OfRusage(RUSAGE_SELF);
   sum += OfRusage(RUSAGE_CHILDREN);
   if (servers.empty()) return sum;
-  // The parent of a process gets its time when the process has ended, as the backends of PostgreSQL
-  // do at the end of a phase. When that comes between the readings of the two, the time is in
-  // neither or in both, so the processes are read again.
+  // When a process has ended, its parent gets its time, as with the backends of PostgreSQL at the
+  // end of a phase. If a process ends after one of the two was read and before the other was, its
+  // time is in neither reading or in both. Then all processes are read again.
   constexpr int kMostReadings = 20;
   std::map<pid_t, Process> serving = ReadServing(servers);
   for (int i = 1; i < kMostReadings && !AreUnchanged(serving); ++i) serving = ReadServing(servers);
@@ -162,7 +163,7 @@ std::set<std::string> ThreadsOfOtherPrograms() {
     if (Serves(all, pid, own)) continue;
     std::error_code error;
     const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-    // The process may end meanwhile.
+    // The process may end while its threads are listed.
     for (std::filesystem::directory_iterator task(tasks, error), end; !error && task != end;
          task.increment(error)) {
       std::optional<std::string> name = ReadSmallFile(task->path().string() + "/comm");

@@ -1,5 +1,5 @@
-// The processor time and the memory of a run: of this process, and of the servers that work for it
-// (server_process.h), whose processes do the engine's work in its place.
+// These functions return the processor time and the memory of a run: of this process, and of the
+// servers that work for it (server_process.h), whose processes do the engine's work in its place.
 //
 //   const CpuSeconds before = CpuOfRun();
 //   ... operations ...
@@ -31,16 +31,16 @@ struct CpuSeconds {
 // of 10 ms.
 CpuSeconds CpuOfRun();
 
-// Returns the bytes of the run's servers, with all their descendants, that are in memory now. What
-// the processes of a server map together, such as PostgreSQL's shared buffers, counts once for each
-// server: as much as the process has that maps the most of it.
+// Returns the bytes in memory now of the run's servers and all their descendants. Memory that the
+// processes of a server map together, such as PostgreSQL's shared buffers, counts once for each
+// server: the function takes the largest such amount among the server's processes.
 uint64_t ServersResidentBytes();
 
 // Returns the names of all threads (/proc/PID/task/TID/comm) of processes that are neither this one
 // nor a server of the run, nor descend from these.
 std::set<std::string> ThreadsOfOtherPrograms();
 
-// AddServer makes the process with this id a server of the run, and RemoveServer ends that.
+// AddServer makes the process with this id a server of the run, and RemoveServer undoes that.
 // ServerProcess calls both.
 void AddServer(pid_t pid);
 void RemoveServer(pid_t pid);

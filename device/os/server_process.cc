@@ -24,7 +24,7 @@ namespace {
 constexpr int kServerNotStarted = 127;
 constexpr std::chrono::milliseconds kPoll(5);
 
-// Changes to the user, and drops all capabilities, also those that this process would pass on.
+// Changes to the user, and drops all capabilities, even those that would be inherited.
 void ChangeUser(const ProgramUser& user) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[2] = {};
@@ -34,8 +34,8 @@ void ChangeUser(const ProgramUser& user) {
   }
 }
 
-// Opens the directory as kHeldDirectory. Returns the lowest descriptor that must be closed in the
-// program.
+// Opens the directory under the descriptor that kHeldDirectory names. Returns the lowest descriptor
+// that must be closed before the program starts.
 unsigned Hold(const std::string& directory) {
   constexpr int kHeld = 3;
   if (directory.empty()) return kHeld;
@@ -84,7 +84,7 @@ void StayUnderGuard(pid_t parent) {
   }
   if (::chdir(command.directory.c_str()) != 0) ::_exit(kServerNotStarted);
   if (command.user) ChangeUser(*command.user);
-  // A change of the user clears this setting, so it is made afterwards.
+  // A change of the user resets this setting, so it is made after the change.
   ::prctl(PR_SET_PDEATHSIG, death_signal);
   if (::getppid() != parent) ::_exit(kServerNotStarted);
   ::execve(argv[0], argv, environment);
@@ -123,7 +123,7 @@ ServerProcess::ServerProcess(const ServerCommand& command) : kill_group_(command
   }
   if (pid_ == 0) Become(command, output, argv.data(), environment.data(), parent);
   ::close(output);
-  // The child does the same, so that the group exists whichever of the two runs first.
+  // The child also calls setpgid, so that the group exists whichever of the two runs first.
   ::setpgid(pid_, pid_);
   AddServer(pid_);
 }
@@ -135,8 +135,8 @@ ServerProcess::~ServerProcess() {
 
 void ServerProcess::Signal(int signal) { ::kill(kill_group_ ? -pid_ : pid_, signal); }
 
-// A program that ignores SIGCHLD, or waits for any of its children, learns here alone that the
-// server has ended: its status is lost and counts as 0.
+// If this process ignores SIGCHLD, or waits for any of its children elsewhere, this call alone
+// tells that the server has ended. The server's status is lost then and counts as 0.
 bool ServerProcess::Ended() {
   if (ended_) return true;
   const pid_t ended = ::waitpid(pid_, &status_, WNOHANG);

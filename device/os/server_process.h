@@ -30,31 +30,31 @@ struct ProgramUser {
   uid_t uid = 0;
   gid_t gid = 0;
 };
-// Returns the first of these users that the machine has; nothing when it has none.
+// Returns the first of these users that the machine has; nothing when it has none of them.
 std::optional<ProgramUser> FindUser(const std::vector<std::string>& names);
 
-// The path under which a program finds the directory that it was given open
+// This is the path under which a program finds the directory that it was given open
 // (ServerCommand::held_directory).
 inline constexpr char kHeldDirectory[] = "/proc/self/fd/3";
 
 struct ServerCommand {
   std::vector<std::string> words;  // path of the program and its arguments
   std::string directory = "/";     // the working directory
-  // Further variables of its environment, NAME=VALUE.
+  // These are further variables of the program's environment, as NAME=VALUE.
   std::vector<std::string> environment;
-  // A directory that the program and its children find as kHeldDirectory, even if they may not
-  // enter a directory above it; those above a run's directory may be closed to them. Empty for
-  // none.
+  // The program and its children find this directory as kHeldDirectory, even if they may not enter
+  // a directory above it, such as one above a run's directory. Empty for no directory.
   std::string held_directory;
   std::string output;  // file to which the program's output is appended
-  // The user that the program runs as; nothing for the user of this process. Where this process is
-  // root, the program keeps none of root's rights, and any other program of the user can control
-  // it.
+  // This is the user that the program runs as; nothing stands for the user of this process. If this
+  // process is root, the program keeps none of root's rights, but any other program of the user can
+  // control it.
   std::optional<ProgramUser> user;
-  int death_signal = SIGKILL;  // what the kernel sends when the starting thread ends
+  int death_signal = SIGKILL;  // the kernel sends it when the starting thread ends
   // Whether the program does not end the processes that it starts, as a script may not. A guard
-  // process then kills the program's process group when the starting thread ends, in place of
-  // death_signal. pid() is the guard's id. The guard exits with the program's exit code, or with
+  // Set this for a program that does not end the processes that it starts, as a script may not.
+  // Then a guard process kills the program's process group when the starting thread ends, in place
+  // of death_signal. pid() is the guard's id. The guard exits with the program's exit code, or with
   // 127 if a signal ended the program.
   bool kill_group = false;
 };

@@ -22,7 +22,8 @@ constexpr int64_t kSameRequestNs = 200'000'000;
 
 std::atomic<int> stop_signal{0};
 std::atomic<int64_t> stop_time{0};
-// The process of PassesStopsOn. A sender in an outer process namespace has the number 0.
+// passes_on is the process that PassesStopsOn names. A sender in an outer process namespace has the
+// number 0.
 constexpr pid_t kNobody = -1;
 std::atomic<pid_t> passes_on{kNobody};
 
@@ -56,8 +57,8 @@ void RunCrashActions() {
   }
 }
 
-// Lets the signal have its earlier effect when the handler returns. `faults_again` says that the
-// instruction that caused the signal will cause it again.
+// Makes the signal have, when the handler returns, the effect that it had before SignalGuard.
+// `faults_again` says that the instruction that caused the signal will cause it again.
 void Die(int signal, bool faults_again) {
   sigaction(signal, &before[signal], nullptr);
   if (!faults_again) raise(signal);
@@ -80,13 +81,14 @@ void OnStop(int signal, siginfo_t* info, void*) {
 void OnCrash(int signal, siginfo_t* info, void*) {
   RunCrashActions();
   const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
-  // A fault that the kernel raised happens again on return, with its address, which the earlier
-  // handler may report. A fault that a process sent (si_code <= 0) does not.
+  // When the kernel raised the fault, the instruction raises it again after the handler's return,
+  // with its address, which the earlier handler may report. A fault that a process sent (si_code <=
+  // 0) is not repeated.
   Die(signal, fault && info->si_code > 0);
 }
 
-// Does nothing: the call that raised the signal fails with an errno. This is a handler because
-// programs that this one executes would inherit SIG_IGN.
+// This handler does nothing: the call that raised the signal fails with an errno. SIG_IGN would do
+// the same, but programs that this one executes would inherit it.
 void OnRefusedWrite(int, siginfo_t*, void*) {}
 
 void Install(int signal, void (*handler)(int, siginfo_t*, void*), int flags) {
@@ -152,7 +154,7 @@ CrashAction::CrashAction(void (*run)(void*), void* argument) {
 
 CrashAction::~CrashAction() {
   const LockGuard lock(actions_mutex);
-  // In a forked child another action may have taken the slot.
+  // In a forked child, another action may have taken this slot.
   if (actions[slot_].id == id_) actions[slot_].run = nullptr;
 }
 

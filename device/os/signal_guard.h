@@ -40,9 +40,8 @@ bool StopRequested();
 // late it comes, and does not end the process. The destructor of the guard forgets the parent.
 void PassesStopsOn(pid_t parent);
 
-// Code that waits for something throws Stopped when the run should end. `doing` completes the
-// sentence: "while its server started". A command other than a run names itself in place of "the
-// run".
+// Code that waits throws Stopped when the run should end. `doing` completes the sentence: "while
+// its server started". A command other than a run names itself in place of "the run".
 class Stopped : public Error {
  public:
   explicit Stopped(const std::string& doing, const std::string& what = "the run")
@@ -59,10 +58,10 @@ class SignalGuard {
   SignalGuard& operator=(const SignalGuard&) = delete;
 };
 
-// An action that runs when the process ends without unwinding: by a signal that SignalGuard
-// handles, or by exit(). `run` must be async-signal-safe (signal-safety(7)) and may be called more
-// than once. The destructor withdraws the action and does not run it: code that unwinds undoes its
-// work itself. The constructor throws Error (kRun) when kMost actions live.
+// A CrashAction runs when the process ends without unwinding: by a signal that SignalGuard handles,
+// or by exit(). `run` must be async-signal-safe (signal-safety(7)) and may be called more than
+// once. The destructor withdraws the action and does not run it: code that unwinds undoes its work
+// itself. The constructor throws Error (kRun) when kMost actions live.
 class CrashAction {
  public:
   static constexpr size_t kMost = 16;

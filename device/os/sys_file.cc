@@ -161,7 +161,7 @@ std::optional<uint64_t> ProcessStartTime(pid_t pid) {
   if (after_name == std::string::npos) return std::nullopt;
   const std::vector<std::string> fields =
       SplitWords(std::string_view(*stat).substr(after_name + 1));
-  constexpr size_t kStartTime = 22 - 3;  // proc(5) has it as field 22, and `fields` begin at 3
+  constexpr size_t kStartTime = 22 - 3;  // proc(5) numbers it 22; `fields` begin at field 3
   if (fields.size() <= kStartTime) return std::nullopt;
   return std::stoull(fields[kStartTime]);
 }

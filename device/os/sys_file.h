@@ -1,4 +1,5 @@
-// Small helpers for the files of /proc, /sys and cgroups, through which the kernel talks.
+// These functions read and write the files of /proc, /sys and cgroups, through which the kernel
+// talks.
 //
 //   if (auto text = ReadSmallFile("/proc/self/cgroup")) ...
 //   uint64_t kib = ReadNumber("/sys/block/loop0/queue/read_ahead_kb").value_or(0);
@@ -34,14 +35,14 @@ std::optional<uint64_t> FindNumber(std::string_view text, std::string_view key);
 std::vector<std::string> SplitLines(std::string_view text);
 std::vector<std::string> SplitWords(std::string_view text);
 
-// A line of /proc/self/mountinfo, with its escapes undone.
+// A Mount is a line of /proc/self/mountinfo, with its escapes undone.
 struct Mount {
   std::string device_numbers;  // "254:0"
   std::string root;            // the part of the file system that is mounted
   std::string point;
   std::string type;    // "ext4"
   std::string source;  // "/dev/vda"
-  // The options of the mount and of the file system, joined by a comma.
+  // This holds the options of the mount and of the file system, joined by a comma.
   std::string options;
   uint64_t id = 0;  // see MountIdOf
   // Returns whether an option has the name: "memory", or "resuid" for "resuid=65534".

@@ -79,7 +79,8 @@ TemporaryDir::TemporaryDir(TemporaryDir&& other) noexcept
 bool TemporaryDir::IsOwner() const { return owner_ == ::getpid(); }
 
 TemporaryDir::~TemporaryDir() {
-  // If the name leads elsewhere, the directory was moved away, and the name belongs to another.
+  // If the name leads elsewhere, somebody has moved the directory away, and what has the name now
+  // belongs to somebody else.
   if (IsOwner() && lock_.Leads(path_)) ::rmdir(path_.c_str());
 }
 

@@ -44,7 +44,7 @@ class TemporaryDir {
   std::string held_path() const { return lock_.held_path(); }
   // Returns whether this process made the directory or took it over. False in a forked child.
   bool IsOwner() const;
-  // Lets the destructor leave the directory.
+  // Makes the destructor leave the directory where it is.
   void Keep() { owner_ = 0; }
 
   // Locks and returns the leftovers in `parent`, which belong to this process from then on.

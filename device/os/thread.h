@@ -6,9 +6,9 @@
 // When the system makes no more threads, std::thread throws std::system_error, which names neither
 // the thread nor the limit; StartThread throws an Error that names both.
 //
-// The object of OfThread is made at the thread's first call and destroyed when the thread ends. One
-// that is declared thread_local must not be used once it is destroyed, and the main thread's are
-// destroyed at the begin of exit(3): before the program's static objects, one of which may be a
+// The object of OfThread is made at the thread's first call and destroyed when the thread ends. An
+// object that is declared thread_local must not be used once it is destroyed, and the main thread's
+// are destroyed at the begin of exit(3): before the program's static objects, one of which may be a
 // database that is closed then, and before the functions of atexit(3). A thread's own objects may
 // be destroyed in such an order, too. The object of OfThread is then made anew.
 #ifndef TESTBED_DEVICE_OS_THREAD_H_
@@ -25,8 +25,8 @@
 
 namespace testbed {
 
-// Returns the error (kIo) for a system that does not make `what`, a thread or a process, with errno
-// `code`.
+// Returns the error (kIo) that the system refused, with errno `code`, to make `what`: a thread or a
+// process.
 inline Error NotMade(const std::string& what, int code) {
   return Error(Error::kIo,
                "the system does not make " + what + ": " + std::generic_category().message(code) +
@@ -51,13 +51,14 @@ std::thread StartThread(const std::string& whose, Run&& run) {
 template <typename Make>
 auto OfThread(Make make) {
   using Owner = decltype(make());
-  // A pointer is not destroyed, so it tells at any time whether there is an object.
+  // The pointer is never destroyed, so it tells at any time whether the thread has an object.
   thread_local typename Owner::pointer object = nullptr;
   if (object == nullptr) {
     object = make().release();
-    // The destructor of a thread_local object is registered once in a thread; this one is each
-    // time. When there is no memory for it, the object stays. The last argument is an address in
-    // the program or shared library that has the destructor, which is kept loaded until it has run.
+    // The destructor of a thread_local object is registered once in each thread; this one is
+    // registered each time that an object is made. When there is no memory to register it, the
+    // object is never destroyed. The last argument is an address in the program or shared library
+    // that has the destructor, which is kept loaded until the destructor has run.
     void (*const end)(void*) = [](void*) { const Owner last(std::exchange(object, nullptr)); };
     static_cast<void>(abi::__cxa_thread_atexit(end, nullptr, reinterpret_cast<void*>(end)));
   }

@@ -27,14 +27,16 @@ bool Recognises(const std::string& dir) {
   return false;
 }
 
-// Removes what a crash has left beside a snapshot. Returns whether there is one. Throws Error
-// (kCorruption) when there are pages alone.
+// Prepares the files for an open: completes a checkpoint that a crash has cut short, and removes
+// all files but the snapshot. Returns whether the directory has a snapshot. Throws Error
+// (kCorruption) when it has the pages of a tree and no snapshot.
 bool FindSnapshot(const std::string& dir) {
   if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
     throw Error::Io("open directory", dir, errno);
   }
   const std::string snapshot = dir + "/" + kSnapshot;
-  // A checkpoint renames the pages first, if they are in the snapshot.
+  // A checkpoint renames the old snapshot to kLeaves if the tree's pages are in it, and then puts
+  // the new one in its place. A crash in between leaves only kNew, which is complete.
   if (!IsFileThere(snapshot) && IsFileThere(dir + "/" + kNew)) {
     RenameFile(dir + "/" + kNew, snapshot);
     SyncDirectory(dir);
@@ -66,7 +68,8 @@ BfTreeEngine::BfTreeEngine(std::string dir, const Settings& settings)
   tables_.emplace(&*tree_, &gate_);
 }
 
-// The settings of a tree are those with which it was made.
+// Throws when the tree has other settings than these: a tree keeps the settings with which it was
+// made.
 void BfTreeEngine::CheckSettings() const {
   const auto settings = tree_->EffectiveSettings();
   const auto value_of = [&](const std::string& name) {
@@ -99,7 +102,8 @@ void BfTreeEngine::CheckSettings() const {
   }
 }
 
-// A destructor cannot report an error. Without durability a commit promised nothing.
+// A destructor cannot report an error. bf-tree has durability none only, so no commit has promised
+// that its rows stay.
 BfTreeEngine::~BfTreeEngine() {
   IoScope scope(kOpen);
   try {
@@ -142,7 +146,7 @@ void BfTreeEngine::Checkpoint() {
     SyncDirectory(dir_);
   } catch (...) {
     changed_ = true;
-    // Without a snapshot, the new one is the only one.
+    // If there is no other snapshot, the new one is kept under its name kNew: it is the only one.
     for (const std::string& file : {unfinished, made}) {
       if (HasSnapshot() || file == unfinished) RemoveFile(file);
     }

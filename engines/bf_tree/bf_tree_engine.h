@@ -1,4 +1,5 @@
-// The bf-tree engine: Microsoft Research's Bf-Tree, in Rust, loaded as a shared library.
+// The bf-tree engine implements Engine with Microsoft Research's Bf-Tree, which is written in Rust
+// and loaded as a shared library.
 #ifndef TESTBED_ENGINES_BF_TREE_BF_TREE_ENGINE_H_
 #define TESTBED_ENGINES_BF_TREE_BF_TREE_ENGINE_H_
 
@@ -28,9 +29,9 @@ namespace bf_tree {
 
 // A checkpoint is a snapshot: Bf-Tree has no other way to keep its inner nodes, and no log that a
 // recovery could use. So the rows that a crash leaves are those of the last checkpoint, and none
-// when the database was opened and written to since. A checkpoint stops all sessions: with the
-// snapshots that Bf-Tree takes beside them, the first write to each leaf, and the first record
-// that is cached of it, would read the leaf and write it back.
+// when the database was opened and written to since. A checkpoint stops all sessions: Bf-Tree can
+// also take snapshots while sessions go on, but then the first write to each leaf, and the first
+// record of the leaf that is cached, would read the leaf and write it back.
 class BfTreeEngine : public Engine {
  public:
   BfTreeEngine(std::string dir, const Settings& settings);
@@ -46,19 +47,20 @@ class BfTreeEngine : public Engine {
   EngineCounters Counters() const override;
   DiskSize SizeOnDisk() const override;
 
-  // For the sessions.
+  // The sessions call the functions below.
   const Tree& tree() const { return *tree_; }
   const Host& host() const { return *host_; }
   Gate* gate() { return &gate_; }
   const Tables& tables() const { return *tables_; }
-  // Notes that a row was changed, after the change.
+  // Notes that a row was changed. A session calls it after the change.
   void NoteChange() {
     if (!changed_.load(std::memory_order_relaxed)) changed_.store(true, std::memory_order_release);
   }
 
  private:
   void CheckSettings() const;
-  // Returns whether kSnapshot holds the rows of the last checkpoint, and not the tree's pages.
+  // Returns whether kSnapshot exists and holds the rows of the last checkpoint, rather than the
+  // tree's pages.
   bool HasSnapshot() const { return host_->has_snapshot() || has_checkpoint_; }
 
   const std::string dir_;
@@ -70,7 +72,7 @@ class BfTreeEngine : public Engine {
   std::optional<Tables> tables_;
   std::atomic<bool> changed_{false};  // rows have changed since the last checkpoint
   Mutex checkpoint_mutex_;
-  std::atomic<bool> has_checkpoint_{false};  // one was made since the tree was opened
+  std::atomic<bool> has_checkpoint_{false};  // a checkpoint was made since the tree was opened
   std::atomic<uint64_t> checkpoints_{0};
 };
 

@@ -21,11 +21,11 @@ namespace testbed::bf_tree {
 class Gate {
  private:
   struct alignas(64) Latch {
-    std::mutex mutex;  // clang cannot follow the locks of Alone
+    std::mutex mutex;  // a std::mutex: clang cannot check Alone
   };
 
  public:
-  // Not thread-safe: one thread uses it.
+  // A Member is a session's part of the gate. Not thread-safe: one thread uses it.
   class Member {
    public:
     explicit Member(Gate* gate) : gate_(gate) {
@@ -63,7 +63,7 @@ class Gate {
   }
 
  private:
-  Mutex mutex_;  // protects the list
+  Mutex mutex_;  // protects the list of latches
   std::list<Latch> latches_ GUARDED_BY(mutex_);
 };
 

@@ -15,14 +15,14 @@ thread_local uint64_t reads_of_this_thread = 0;
 
 }  // namespace
 
-// A file that the library has open.
+// A HostFile is a file that the library has open.
 struct HostFile {
   Host* host;
   std::unique_ptr<File> file;
-  bool is_snapshot;  // one that is written; else the file has the tree's pages
+  bool is_snapshot;  // a snapshot that is being written; else the tree's pages
 
-  // Runs `change`. A failure is kept for the engine, and a snapshot that has failed is not changed
-  // any more.
+  // Runs `change`, which writes to the file. Keeps its failure for the engine. Does nothing when an
+  // earlier change of the same snapshot has failed.
   template <typename Change>
   void Try(const Change& change) {
     if (is_snapshot && host->SnapshotFailure()) return;
@@ -52,7 +52,7 @@ struct HostFile {
     host->kept_[offset].assign(data, n);
   }
 
-  // Returns whether the bytes were kept in memory.
+  // Copies the page from kept_. Returns false when kept_ does not have it.
   bool ReadKept(uint64_t offset, char* to, size_t n) const {
     LockGuard lock(host->mutex_);
     const auto kept = host->kept_.find(offset);

@@ -8,9 +8,9 @@
 // place; so before the first change the Host renames it to `bf-tree.leaves`. A database that is
 // only read keeps its snapshot.
 //
-// Bf-Tree cannot go on without a page that it wrote. So the Host keeps failed writes from it: after
-// the first one, what is written is kept in memory, from which it is read back, and the files stay
-// as they are. A read that fails is the end of the tree: its Host is dead.
+// Bf-Tree cannot go on without a page that it wrote. So the Host hides failed writes from it: after
+// the first failure, the Host keeps written pages in memory and reads them back from there, and the
+// files stay as they are. A read that fails is the end of the tree: its Host is dead.
 #ifndef TESTBED_ENGINES_BF_TREE_HOST_H_
 #define TESTBED_ENGINES_BF_TREE_HOST_H_
 
@@ -35,12 +35,12 @@ inline constexpr char kUnfinished[] = "bf-tree.new_tmp";  // kNew with what Bf-T
 // Thread-safe.
 class Host {
  public:
-  // With `has_snapshot` the tree is opened from kSnapshot in `dir`.
+  // With `has_snapshot` the tree is opened from the file kSnapshot in `dir`.
   Host(std::string dir, IoMode io, Advice advice, bool has_snapshot);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // The library keeps the pointer as long as the tree is open.
+  // Returns the functions for the library, which keeps the pointer as long as the tree is open.
   const BfHost* functions() const { return &functions_; }
   std::string PathOf(const char* file) const { return dir_ + "/" + file; }
 
@@ -49,19 +49,20 @@ class Host {
   // Renames the snapshot to kLeaves if the tree's pages are in it. Throws Error.
   void LeaveSnapshot();
 
-  // Throws the error of the first write to the pages that failed.
+  // Throws the error of the first failed write of a page, if one has failed.
   void ThrowIfFailed() const;
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  // Forgets the failure of the snapshot before.
+  // Begins a snapshot: forgets the failure of the snapshot before.
   void BeginSnapshot();
   // Returns the first failure of a write to a snapshot since BeginSnapshot, if there was one.
   std::optional<Error> SnapshotFailure() const;
-  // Ends the tree with a reason, unless it has ended; later calls of ThrowIfDead throw the first.
+  // Declares the tree dead for this reason, unless it is dead already. ThrowIfDead throws the first
+  // reason.
   void Die(const Error& reason);
   void ThrowIfDead() const;
   bool dead() const { return dead_.load(std::memory_order_acquire); }
 
-  // Returns the reads of pages by the calling thread, of all trees.
+  // Returns how many pages of all trees the calling thread has read.
   static uint64_t ReadsOfThisThread();
   struct Totals {
     uint64_t reads, read_bytes, writes, write_bytes, snapshot_bytes;
@@ -72,7 +73,7 @@ class Host {
   friend struct HostFile;
   friend struct HostCalls;
 
-  // Keeps the first failure of a write to the pages.
+  // Keeps the first failure of a write of a page.
   void Fail(const Error& error);
 
   const std::string dir_;
@@ -80,10 +81,10 @@ class Host {
   const Advice advice_;
   std::atomic<bool> has_snapshot_, failed_{false}, dead_{false};
   std::atomic<uint64_t> reads_{0}, read_bytes_{0}, writes_{0}, write_bytes_{0}, snapshot_bytes_{0};
-  mutable Mutex mutex_;  // protects what follows
+  mutable Mutex mutex_;  // protects the members below
   std::optional<Error> failure_ GUARDED_BY(mutex_),
       snapshot_failure_ GUARDED_BY(mutex_), death_ GUARDED_BY(mutex_);
-  // What was written to the pages since one failed, by offset.
+  // These are the pages that were written since a write failed, by offset.
   std::unordered_map<uint64_t, std::string> kept_ GUARDED_BY(mutex_);
   BfHost functions_{};
 };

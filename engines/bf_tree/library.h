@@ -17,7 +17,7 @@
 
 namespace testbed::bf_tree {
 
-// The functions of the library, by their names there (engines/bf_tree/library/lib.rs).
+// These are the functions of the library. Their names are those in engines/bf_tree/library/lib.rs.
 struct Calls {
   int (*bf_interface)();
   BfCode (*bf_open)(BfBytes path, int from_snapshot, const BfSettings* settings, const BfHost* host,

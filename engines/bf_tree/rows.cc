@@ -68,9 +68,10 @@ void Rows::swap(Rows& other) noexcept {
 
 bool FindBefore(RowSource* source, const Before& wanted, Rows* rows, Rows* spare) {
   const std::string prefix(wanted.prefix), bound(wanted.bound);
-  std::string high = bound;  // no row is from here to the bound
+  std::string high = bound;  // no row lies from here to the bound
   bool found = false;
-  // Keys that share all but their last bytes with the bound are those nearest to it, mostly.
+  // This scans from keys that share all but their last bytes with the bound, since most rows just
+  // before the bound do.
   for (size_t cut = 1;; cut *= 2) {
     const bool all = bound.size() <= prefix.size() + cut;
     const std::string start = all ? prefix : bound.substr(0, bound.size() - cut);
@@ -87,7 +88,7 @@ bool FindBefore(RowSource* source, const Before& wanted, Rows* rows, Rows* spare
   }
   if (found) return true;
 
-  std::string low = LastKey(*spare);  // of a row
+  std::string low = LastKey(*spare);  // key of a row that exists
   for (;;) {
     const size_t digits = std::min(std::max(low.size(), high.size()) + 1, wanted.longest_key);
     const std::string middle = Middle(low, high, digits);
@@ -102,7 +103,8 @@ bool FindBefore(RowSource* source, const Before& wanted, Rows* rows, Rows* spare
       high = middle;
     }
   }
-  // All rows from `low` on begin with its bytes.
+  // No key of at most longest_key bytes lies in the middle between `low` and `high`. So this scans
+  // all rows from `low` on.
   for (std::string start = low;;) {
     source->Scan(start, high, wanted.most, spare);
     if (spare->count() > 0) {
@@ -113,7 +115,7 @@ bool FindBefore(RowSource* source, const Before& wanted, Rows* rows, Rows* spare
       continue;
     }
     if (found) return true;
-    // Another session has erased the row.
+    // Another session has erased the row at `low` meanwhile.
     Before lower = wanted;
     lower.bound = low;
     return FindBefore(source, lower, rows, spare);

@@ -24,11 +24,13 @@ class Rows {
  public:
   // Makes room for a scan of at most `most` rows, each of at most `longest` bytes. Drops all rows.
   void Reserve(uint32_t most, size_t longest);
-  // What a scan fills: key and value of one row after those of the other, and their sizes.
+  // The library's scan fills these buffers: bytes has the key and the value of each row, one row
+  // behind the other, and sizes has their lengths.
   char* buffer() { return bytes_.get(); }
   size_t room() const { return room_; }
   uint32_t* sizes() { return sizes_.data(); }
-  // Takes over what a scan has filled in. `ended`: no further row was in the range of the scan.
+  // Takes over `count` rows that a scan has written to the buffers. `ended` says that the range of
+  // the scan has no further row.
   void Take(uint32_t count, bool ended);
 
   uint32_t count() const { return count_; }
@@ -42,13 +44,13 @@ class Rows {
  private:
   std::unique_ptr<char[]> bytes_;
   size_t room_ = 0;
-  std::vector<uint32_t> sizes_;  // of key and value, for each row
-  std::vector<uint32_t> at_;     // where a row begins in bytes_
+  std::vector<uint32_t> sizes_;  // for each row the lengths of key and value
+  std::vector<uint32_t> at_;     // offset of each row in bytes_
   uint32_t count_ = 0;
   bool ended_ = false;
 };
 
-// What FindBefore scans.
+// A RowSource is what FindBefore scans.
 class RowSource {
  public:
   virtual ~RowSource() = default;
@@ -58,14 +60,14 @@ class RowSource {
 };
 
 struct Before {
-  std::string_view prefix;   // the bytes with which each key of the table begins
-  std::string_view bound;    // begins with the prefix, or is the smallest key above all that do
+  std::string_view prefix;   // the first bytes of each key of the table
+  std::string_view bound;    // begins with `prefix`, or is the smallest key above those that do
   uint32_t most = 64;        // most rows of a scan
   size_t longest_key = 128;  // bytes of the longest key, with the prefix
 };
 
-// Returns whether the table has a row before the bound. Then *rows holds the last rows before it.
-// `spare` is for scans.
+// Returns whether the table has a row before the bound. Then *rows holds the last rows before the
+// bound. `spare` is working memory for scans.
 bool FindBefore(RowSource* source, const Before& wanted, Rows* rows, Rows* spare);
 
 // Bf-Tree takes no empty values. A value that is empty or ends with a zero byte is kept with one

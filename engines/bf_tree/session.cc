@@ -17,7 +17,7 @@ Error FailedBefore() {
                "is kept, because bf-tree has no transactions");
 }
 
-// Adds the reads of this thread to `reads` while it exists.
+// A ReadCount adds the pages that this thread reads during its lifetime to `reads`.
 class ReadCount {
  public:
   explicit ReadCount(uint64_t* reads) : reads_(reads), before_(Host::ReadsOfThisThread()) {}
@@ -90,7 +90,7 @@ void BfTreeSession::Write(TableId table, std::string_view key, std::string_view 
     }
     ++changes_;
     wrote_ = in_transaction_;
-    engine_->host().ThrowIfFailed();  // the write may have evicted a page
+    engine_->host().ThrowIfFailed();  // the write may have evicted a page, and that may have failed
   } catch (const Error& error) {
     // A write that is refused (kUsage) has changed nothing, and the transaction goes on.
     failed_ = in_transaction_ && error.kind() != Error::kUsage;
@@ -114,7 +114,7 @@ std::unique_ptr<Cursor> BfTreeSession::NewCursor(TableId table) {
 }
 
 bool BfTreeSession::BlockCounts(uint64_t* requests, uint64_t* misses) {
-  *requests = 0;  // Bf-Tree does not count them
+  *requests = 0;  // Bf-Tree does not count requests
   *misses = misses_;
   return true;
 }
@@ -126,7 +126,7 @@ void BfTreeCursor::Scan(std::string_view start, std::string_view end, uint32_t m
 void BfTreeCursor::SetStart(std::string_view key, bool beyond) {
   // `key` may be bytes of rows_, so it is copied before rows_ changes.
   start_.assign(table_.prefix).append(key.substr(0, kLongestKey + 1));
-  // A key that was cut to kLongestKey + 1 bytes is itself behind all rows up to `key`, because no
+  // A key that was cut to kLongestKey + 1 bytes is itself above all rows up to `key`, because no
   // row has a key of that length.
   if (beyond && key.size() <= kLongestKey) start_.push_back('\0');
 }

@@ -1,4 +1,4 @@
-// Sessions and cursors of the bf-tree engine.
+// This header has the sessions and cursors of the bf-tree engine.
 //
 // Bf-Tree has no transactions: each write is there for all sessions when its call returns. Begin
 // and Commit only frame the writes, and a transaction that has written cannot be rolled back.
@@ -51,9 +51,9 @@ class BfTreeSession : public Session {
   LearnedTables<Tables, Table> tables_;
   std::string key_;       // the key of a call, with the table's prefix
   std::string value_;     // what Get has copied
-  std::string encoded_;   // a value with one byte more
-  uint64_t misses_ = 0;   // reads of pages
-  uint64_t changes_ = 0;  // writes of this session
+  std::string encoded_;   // a value as Encoded returns it
+  uint64_t misses_ = 0;   // number of pages read
+  uint64_t changes_ = 0;  // number of this session's writes
   bool in_transaction_ = false;
   bool failed_ = false;  // a write of the transaction has failed
   bool wrote_ = false;   // the transaction has written
@@ -76,27 +76,28 @@ class BfTreeCursor : public Cursor, private RowSource {
 
  private:
   void Scan(std::string_view start, std::string_view end, uint32_t most, Rows* rows) override;
-  // Copies the rows from `start_` on, and stands on the first.
+  // Copies the rows from `start_` on, and moves to the first of them.
   bool Forward();
-  // Copies the rows before `start_`, and stands on the last.
+  // Copies the rows before `start_`, and moves to the last of them.
   bool Backward();
-  void Position();  // takes over what Expect has announced
-  // Sets start_ to the key with the table's prefix, and with `beyond` to the next key behind it.
+  void Position();  // takes over the number of rows that Expect announced
+  // Sets start_ to the key with the table's prefix. With `beyond`, sets it to the smallest key
+  // above that one.
   void SetStart(std::string_view key, bool beyond);
-  // Returns whether the rows hold what the session has written.
+  // Returns whether the copied rows include all writes of the session.
   bool IsFresh() const { return seen_changes_ == session_->changes_; }
 
   BfTreeSession* const session_;
   const Table table_;
   Rows rows_, spare_;
-  uint32_t at_ = 0;  // the row of rows_ on which the cursor stands
+  uint32_t at_ = 0;  // index of the row in rows_ on which the cursor stands
   bool on_row_ = false;
-  bool at_end_ = false;  // no row of the table is behind rows_
+  bool at_end_ = false;  // the table has no row behind rows_
   std::string start_;
   uint64_t seen_changes_ = 0;
-  uint64_t announced_ = 0;  // by Expect, for the next positioning
-  uint64_t wanted_ = 0;     // rows that the caller has still announced; 0 = not known
-  uint32_t batch_ = 1;      // rows of the next copy
+  uint64_t announced_ = 0;  // number of rows that Expect announced for the next positioning
+  uint64_t wanted_ = 0;     // announced rows that were not copied yet; 0 = not known
+  uint32_t batch_ = 1;      // number of rows to copy next
 };
 
 }  // namespace testbed::bf_tree

@@ -18,7 +18,7 @@ constexpr uint32_t kSmallestPage = 4096, kLargestPage = 16384;
 size_t LongestRecord(size_t page_bytes) {
   constexpr size_t kRecordHeader = 8, kPageHeader = 32, kLine = 64;
   const size_t room = page_bytes - 2 * kMaxKeyBytes - 2 * kRecordHeader;
-  size_t record = room / 2;  // with its header
+  size_t record = room / 2;  // bytes of a record with its header
   while ((room - record) / kLine * kLine < record + kPageHeader) --record;
   return record - kRecordHeader;
 }
@@ -50,13 +50,13 @@ Capabilities BfTreeCapabilities() {
   can.min_page_size = kSmallestPage;
   can.max_page_size = kLargestPage;
   can.max_key_size = kLongestKey;
-  // A value may get a byte more.
+  // Encoded may add a byte to a value.
   can.max_value_size = LongestRecord(kSmallestPage) - kTablePrefix - kLongestKey - 1;
   can.longer_values = true;
   can.transactions = false;
   can.checksums = false;
   can.min_cache_bytes = 1 << 20;
-  can.most_cache_pct = 80;  // inner nodes, and the places of all pages, are in memory beside it
+  can.most_cache_pct = 80;  // inner nodes and the table of pages take memory besides the cache
   can.extra_options = {
       {"copy_on_access", "share of the cache whose pages an access moves to its end, 0 to 1 (0.1)"},
       {"load_full_page", "on, off: a write may bring a whole page into the cache (on)"},

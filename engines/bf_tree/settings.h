@@ -12,11 +12,11 @@
 namespace testbed::bf_tree {
 
 inline constexpr size_t kLongestKey = 123;   // bytes of a row's key, without its table's prefix
-inline constexpr size_t kMaxKeyBytes = 128;  // bytes of the prefix, a key, and a byte behind it
+inline constexpr size_t kMaxKeyBytes = 128;  // bytes of a prefix, a key and one byte more
 
 struct Settings {
   IoMode io = IoMode::kBuffered;
-  Advice advice = Advice::kNormal;  // for the pages
+  Advice advice = Advice::kNormal;  // what the kernel is told about the file of pages
   BfSettings library{};
 };
 

@@ -23,7 +23,7 @@ class Tables {
   Tables(const Tree* tree, Gate* gate) : tree_(tree), gate_(gate) {}
   // Returns the table's id, and makes the table when it does not exist; *made is set then.
   TableId Open(const std::string& name, bool* made);
-  std::vector<Table> opened() const { return tables_.Handles(); }  // by TableId
+  std::vector<Table> opened() const { return tables_.Handles(); }  // indexed by TableId
 
  private:
   uint32_t FindOrMake(const std::string& name, bool* made) const;

@@ -19,7 +19,7 @@ bool Tree::Run(const char* doing, const Call& call) const {
 void Tree::Fail(const char* doing, BfCode code, const BfError& error) const {
   const std::string sentence = std::string("bf-tree, ") + doing + ": " + error.text;
   if (code == BF_REFUSED) throw Error(Error::kUsage, sentence);
-  host_->Die(Error(Error::kRun, sentence));  // unless a read has failed before
+  host_->Die(Error(Error::kRun, sentence));  // has no effect if a failed read was the first reason
   host_->ThrowIfDead();
   throw Error(Error::kRun, sentence);
 }
@@ -41,7 +41,8 @@ Tree::Tree(Host* host, const Settings& settings, bool from_snapshot)
                   (no_room ? "; give it a larger --cache-pct" : ""));
 }
 
-// What the library holds after a panic must not be touched.
+// After a panic the library's memory must not be touched, so the library is told only to forget the
+// tree.
 Tree::~Tree() {
   BfError error;
   calls_.bf_close(tree_, host_->dead() ? 1 : 0, &error);

@@ -4,7 +4,7 @@
 //   tree.Put(key, value);
 //   if (tree.Get(key, &buffer, &value)) Use(value);
 //
-// Its methods throw Error: that of the Host when a read fails. Thread-safe.
+// Its methods throw Error; when a read has failed, they throw the error of the Host. Thread-safe.
 #ifndef TESTBED_ENGINES_BF_TREE_TREE_H_
 #define TESTBED_ENGINES_BF_TREE_TREE_H_
 
@@ -25,7 +25,8 @@ namespace testbed::bf_tree {
 class Tree {
  public:
   // Opens the snapshot of the host's directory or, without one, makes a new tree. Throws Error:
-  // kCorruption when the snapshot is damaged, kUsage when the cache has no room for what it held.
+  // kCorruption when the snapshot is damaged, kUsage when the cache has no room for what the tree's
+  // cache held at the snapshot.
   Tree(Host* host, const Settings& settings, bool from_snapshot);
   ~Tree();
   Tree(const Tree&) = delete;
@@ -47,7 +48,8 @@ class Tree {
   std::vector<std::pair<std::string, std::string>> EffectiveSettings() const;
 
  private:
-  // Runs call(&error), which returns a BfCode. Returns whether that is BF_OK, and not BF_NOT_FOUND.
+  // Runs call(&error), which returns a BfCode. Returns true for BF_OK and false for BF_NOT_FOUND;
+  // any other code throws (Fail).
   template <typename Call>
   bool Run(const char* doing, const Call& call) const;
   [[noreturn]] void Fail(const char* doing, BfCode code, const BfError& error) const;

@@ -152,7 +152,7 @@ class BtreeSession : public Session {
       throw;
     }
   }
-  // Returns whether MultiGet keeps the reads of so many keys in flight together. If so, multi_ has
+  // Returns whether MultiGet keeps the reads of `n` keys in flight together. If so, multi_ has
   // enough slots.
   bool Together(size_t keys) { return keys >= 2 && PrepareQueue(keys); }
   // Makes multi_ large enough for `slots` look-ups. Returns false when no reads can be in flight.
@@ -200,7 +200,7 @@ class BtreeSession : public Session {
     try {
       state_.writes.Set(row.table, row.key, row.erase, row.value);
     } catch (...) {
-      failed_ = true;  // for want of memory, the set may or may not have the row
+      failed_ = true;  // if memory ran out, the write set may or may not have the row
       throw;
     }
   }
@@ -212,7 +212,7 @@ class BtreeSession : public Session {
   bool failed_ = false;  // a write of the transaction has failed
   std::string value_, key_copy_;
   static constexpr size_t kMostTogether = 1024;
-  // Keys and rows of MultiGet and TakeEach; multi_keys_ point into multi_bytes_.
+  // These are the keys and rows of MultiGet and TakeEach. multi_keys_ point into multi_bytes_.
   std::string multi_bytes_;
   std::vector<std::string_view> multi_keys_;
   std::vector<FoundRow> multi_rows_;
@@ -401,7 +401,8 @@ std::unique_ptr<Engine> OpenChecked(const std::string& dir, const EngineOptions&
   return std::make_unique<BtreeEngine>(Store::Open(dir, OptionsOf(options)), options);
 }
 
-// A compaction that was interrupted when it exchanged the files has the database in its directory.
+// A compaction that was interrupted while it exchanged the files has left the database in its own
+// directory.
 DatabaseFormat FormatOf(const std::string& dir) {
   const std::string compacted = btree::DataPath(btree::CompactedPath(dir));
   const std::string path = IsThere(compacted) ? compacted : btree::DataPath(dir);
@@ -446,7 +447,8 @@ EngineInfo BtreeEngineInfo() {
                 "btree.lock",         "btree.doublewrite", "btree.checkpoint.0",
                 "btree.checkpoint.1", "btree.replay",      "btree.log/log-#"};
   for (const char* left : {"btree.*", "btree.log/log-#", "btree.old/log-#"}) {
-    info.files.push_back(std::string("btree.compact*/") + left);  // of an interrupted compaction
+    // An interrupted compaction leaves these files.
+    info.files.push_back(std::string("btree.compact*/") + left);
   }
   info.recognises = [](const std::string& dir) { return Store::Exists(dir); };
   info.check_options = [](const EngineOptions& o) { btree::CheckOptions(OptionsOf(o)); };
@@ -460,7 +462,8 @@ EngineInfo BtreeEngineInfo() {
 }
 
 std::unique_ptr<Engine> OpenBtree(const std::string& dir, const EngineOptions& options) {
-  // The program may change its working directory while the database is open.
+  // The path is made absolute, as the program may change its working directory while the database
+  // is open.
   return OpenEngine(BtreeEngineInfo(), Absolute(dir), options);
 }
 

@@ -1,5 +1,5 @@
-// Engine "btree": the page-based b-tree of this project, every part of it our own code, so that
-// each knob exists and each block can be explained. store.h is the database behind it.
+// The engine "btree" is the page-based b-tree of this project. Every part of it is our own code, so
+// that each knob exists and each block can be explained. store.h is the database behind it.
 #ifndef TESTBED_ENGINES_BTREE_BTREE_ENGINE_H_
 #define TESTBED_ENGINES_BTREE_BTREE_ENGINE_H_
 

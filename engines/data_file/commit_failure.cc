@@ -8,7 +8,7 @@
 namespace testbed {
 
 // Notes nothing if a full disk was the cause: such a disk refuses writes before the system has
-// taken them, so nothing that was written is lost. Data that were lost for another reason show as
+// taken them, so nothing that was written is lost. Data that are lost for another reason show as
 // write-back errors, which `data` reports.
 void CommitFailure::NoteCommit(const std::string& doing, const std::string& dir, int code,
                                WriteBackWatch* data) noexcept {
@@ -31,7 +31,7 @@ void CommitFailure::DropLost(const std::string& data_file) const noexcept {
   try {
     MakeDurable(data_file, FileKind::kData);
   } catch (const std::exception&) {
-    // The error is dropped, because the next opening will meet the device's error itself.
+    // This error is dropped, because the next opening will meet the device's error itself.
   }
 }
 

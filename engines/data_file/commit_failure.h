@@ -59,26 +59,26 @@ class CommitFailure {
     ThrowIfAny();
   }
   bool any() const { return failed_.load(std::memory_order_acquire); }
-  // Notes an error, unless there is one already.
+  // Keeps the error, unless an earlier one is kept.
   void Note(const Error& error) noexcept {
     LockGuard lock(mutex_);
     if (failed_.load(std::memory_order_relaxed)) return;
     try {
       error_ = error;
     } catch (const std::exception&) {
-      // There is no memory for the sentence, so Throw uses its own.
+      // There is no memory for the sentence, so Throw will use its own.
     }
     failed_.store(true, std::memory_order_release);
   }
 
-  // Notes that a commit of the database in `dir` failed with the errno `code`. If the disk was
-  // full, notes only an error of `data`, which watches the data file. `doing` begins the sentence:
-  // "lmdb, committing in".
+  // Keeps the errno `code`, with which a commit of the database in `dir` has failed. If the disk
+  // was full, keeps only an error of `data`, which watches the data file for failed write-back.
+  // `doing` begins the sentence: "lmdb, committing in".
   void NoteCommit(const std::string& doing, const std::string& dir, int code,
                   WriteBackWatch* data) noexcept;
 
-  // Runs `commit`, which notes a failure itself. The AfterCommit of the next writer waits for the
-  // end of `commit`. Only the thread that writes may call this, after AfterCommit.
+  // Runs `commit`, which calls NoteCommit itself when it fails. The AfterCommit of the next writer
+  // waits until `commit` has ended. Only the thread that writes may call this, after AfterCommit.
   template <typename Body>
   void Commit(const Body& commit) {
     struct Mark {
@@ -94,16 +94,17 @@ class CommitFailure {
     const Mark mark(&commits_);
     commit();
   }
-  // Waits until a commit that is under way now has returned, but for none that begins later.
-  // Returns whether there was a failure.
+  // Waits until the commit that runs now has returned, but for no commit that begins later. Returns
+  // whether there was a failure.
   bool AfterCommit() const {
     if (const uint32_t now = commits_.load(std::memory_order_acquire); now % 2 != 0) {
       commits_.wait(now, std::memory_order_acquire);
     }
     return any();
   }
-  // After a failure, drops the data file's pages from the page cache, for the next opening: some of
-  // them are clean although the device lacks them. The library must have closed the file.
+  // After a failure, drops the data file's pages from the page cache, so that the next opening
+  // reads from the device: some pages are clean in the cache although the device lacks them. The
+  // library must have closed the file before.
   void DropLost(const std::string& data_file) const noexcept;
 
  private:
@@ -117,7 +118,7 @@ class CommitFailure {
   mutable Mutex mutex_;  // protects error_
   std::optional<Error> error_ GUARDED_BY(mutex_);
   std::atomic<bool> failed_{false};   // true once error_ is set
-  std::atomic<uint32_t> commits_{0};  // begun and ended commits: odd while one is under way
+  std::atomic<uint32_t> commits_{0};  // number of begins and ends of commits; odd during one
 };
 
 }  // namespace testbed

@@ -19,7 +19,7 @@ namespace testbed {
 void CheckDataFile(const std::string& data_file, const std::string& lock_file) {
   const bool has_lock = IsThere(lock_file);
   if (!IsThere(data_file)) {
-    if (!has_lock) return;  // a new database
+    if (!has_lock) return;  // the database is new
     throw Error(Error::kCorruption,
                 fmt::format("file {} is missing though {} is there: put it back, or load the "
                             "database anew with --fresh; when nothing was ever loaded, remove {}",
@@ -34,8 +34,8 @@ void CheckDataFile(const std::string& data_file, const std::string& lock_file) {
                           data_file, lock_file));
 }
 
-// IsThere throws for a file that cannot be examined: files that were not there are removed when the
-// database cannot be opened.
+// IsThere throws for a file that cannot be examined. It must not be taken for absent: files that
+// were absent are removed when the database cannot be opened.
 DataFileOpening::DataFileOpening(std::string data_file, std::string lock_file)
     : data_file_(std::move(data_file)),
       lock_file_(std::move(lock_file)),

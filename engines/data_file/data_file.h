@@ -1,5 +1,5 @@
-// Functions for engines whose database is one data file with a lock file beside it (lmdb, mdbx).
-// Their libraries make a new database when the data file is absent or empty.
+// These functions are for engines whose database is one data file with a lock file beside it (lmdb,
+// mdbx). Their libraries make a new database when the data file is absent or empty.
 #ifndef TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 #define TESTBED_ENGINES_DATA_FILE_DATA_FILE_H_
 
@@ -8,22 +8,23 @@
 
 namespace testbed {
 
-// Throws Error (kCorruption) when the data file is empty, or is missing though the lock file is
-// there: its rows may be in a place that is not mounted. Throws Error (kIo) when the system does
-// not tell. Changes nothing.
+// Checks the files of a database before its library opens them. Throws Error (kCorruption) when the
+// data file is empty, or is missing though the lock file is there: the rows may be in a place that
+// is not mounted. Throws Error (kIo) when the system does not tell. Changes nothing.
 void CheckDataFile(const std::string& data_file, const std::string& lock_file);
 
-// The opening of a database, which leaves no file of a new one behind when it fails.
+// A DataFileOpening is the opening of a database. If the opening fails, it leaves no file of a new
+// database behind.
 class DataFileOpening {
  public:
-  // Throws as CheckDataFile does.
+  // Throws the errors of CheckDataFile.
   DataFileOpening(std::string data_file, std::string lock_file);
-  // Removes the files that were not there before, unless Done was called. The library must have
-  // closed them.
+  // Removes the files that were absent at the beginning, unless Done was called. The library must
+  // have closed them.
   ~DataFileOpening();
   DataFileOpening(const DataFileOpening&) = delete;
   DataFileOpening& operator=(const DataFileOpening&) = delete;
-  bool is_new() const { return is_new_; }  // the data file was not there
+  bool is_new() const { return is_new_; }  // whether the data file was absent
   void Done() { is_done_ = true; }
 
  private:
@@ -32,12 +33,12 @@ class DataFileOpening {
   bool is_done_ = false;
 };
 
-// Registers the files, which the library opens itself, so that the block IO that the kernel reports
-// can be counted by kind of file.
+// Registers the files, which the library opens itself, with the ledger. So the kernel account can
+// count their block IO by kind of file.
 void RegisterDataFile(const std::string& data_file, const std::string& lock_file);
 
-// Throws Error (kUsage) for a name that no table of the library can have. `longest` is the most
-// bytes of a key.
+// Throws Error (kUsage) for a name that no table of the library can have. `longest` is the greatest
+// length of a key in bytes.
 void CheckTableName(const std::string& engine, const std::string& table, size_t longest);
 
 // Returns whether the file system has hardly any space. The libraries report a write for which

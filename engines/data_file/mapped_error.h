@@ -1,5 +1,5 @@
-// The sentences for what a library that maps its data file (lmdb, mdbx) reports by codes of its
-// own. Codes of the system are told by Error::Io.
+// This header makes the sentences for the errors that a library reports by codes of its own when it
+// maps its data file (lmdb, mdbx). Error::Io makes those for codes of the system.
 #ifndef TESTBED_ENGINES_DATA_FILE_MAPPED_ERROR_H_
 #define TESTBED_ENGINES_DATA_FILE_MAPPED_ERROR_H_
 
@@ -16,8 +16,8 @@ enum class MappedFault : uint8_t {
   kTablesFull,       // there are more tables than max_tables
   kReadersFull,      // there are more readers than max_readers
   kTransactionFull,  // the transaction has changed too many pages
-  kFailedBefore,     // the transaction had failed
-  kStopped,          // an error has made the library take no more calls
+  kFailedBefore,     // the transaction has failed before
+  kStopped,          // the library takes no more calls after an error
   kOtherVersion,     // another version of the library wrote the file
   kDamaged,
   kOther,
@@ -25,10 +25,10 @@ enum class MappedFault : uint8_t {
 
 struct MappedFailure {
   const char* engine;   // "mdbx"
-  const char* library;  // what a sentence calls it: "libmdbx"
-  std::string doing;    // what failed: "reading a row"
-  std::string dir;      // of the database
-  const char* text;     // what the library says of its code
+  const char* library;  // name of the library in sentences: "libmdbx"
+  std::string doing;    // what the engine was doing: "reading a row"
+  std::string dir;      // directory of the database
+  const char* text;     // the library's own text for its code
 };
 
 // Returns the Error for what the library has reported.

@@ -1,6 +1,6 @@
-// The settings that the engines lmdb and mdbx have in common. Their libraries map the whole data
-// file into memory; the settings say how large it may grow, and how many tables and readers a
-// database may have.
+// This header has the settings that the engines lmdb and mdbx have in common. Their libraries map
+// the whole data file into memory; the settings say how large it may grow, and how many tables and
+// readers a database may have.
 #ifndef TESTBED_ENGINES_DATA_FILE_MAPPED_SETTINGS_H_
 #define TESTBED_ENGINES_DATA_FILE_MAPPED_SETTINGS_H_
 
@@ -30,8 +30,8 @@ struct MappedSettings {
 MappedSettings MakeMappedSettings(const ExtraOptions& extra, const EngineOptions& options,
                                   uint64_t most);
 
-// Returns what both engines can do. The caller adds the sizes of pages, keys and values. The extra
-// options are map_size, writemap, max_tables and max_readers, in this order.
+// Returns the capabilities that both engines have. The caller adds the sizes of pages, keys and
+// values. The extra options are map_size, writemap, max_tables and max_readers, in this order.
 Capabilities MappedCapabilities();
 
 // Returns the names of the flags that are set: "MDB_NOTLS|MDB_NORDAHEAD". A flag that combines the

@@ -25,7 +25,8 @@ class OneWriter {
   bool IsThisThread() const {
     return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
-  // Throws Error (kRun) when the calling thread writes already: it would wait for itself.
+  // Throws Error (kRun) when the calling thread writes already: its next write transaction would
+  // wait for itself.
   void CheckOther() const {
     if (!IsThisThread()) return;
     throw Error(Error::kRun,

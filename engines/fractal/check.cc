@@ -23,20 +23,20 @@
 namespace testbed::fractal {
 namespace {
 
-// The keys that a node may have: low <= k, and k < high unless there is no bound.
+// A KeyRange is the range of keys that a node may have: low <= k, and k < high unless there is no
+// bound.
 struct KeyRange {
   std::string low;
   std::optional<std::string> high;
   bool Has(std::string_view key) const { return key >= low && (!high || key < *high); }
 };
 
-// Returns what is wrong with a part of the data file that the device does not deliver.
+// Returns the sentence for a part of the data file that the device does not deliver.
 std::string Unreadable(const std::string& what, const Error& error) {
   return what + " cannot be read: " + error.what();
 }
 
-// Returns the bytes of the log's files, as far as they are there. CheckLog reports a log that is
-// not.
+// Returns the bytes of those files of the log that are there. CheckLog reports a missing log.
 uint64_t LogBytes(const std::string& path) {
   namespace fs = std::filesystem;
   uint64_t bytes = 0;
@@ -81,10 +81,10 @@ class Checker {
   std::optional<Lsn> log_end_;
   TreeStats* tree_ = nullptr;  // statistics of the table that is being checked
   std::string table_;          // name of that table
-  // The buffers on the way from the root to the node that is walked.
+  // These are the buffers on the way from the root to the node that is being checked.
   std::vector<const MessageBuffer*> above_;
   uint64_t rows_bytes_ = 0, message_bytes_ = 0, header_bytes_ = 0, padding_bytes_ = 0;
-  std::map<uint32_t, PageCount> nodes_;  // by level
+  std::map<uint32_t, PageCount> nodes_;  // the key is the node's level
   uint64_t done_ = 0;
 };
 
@@ -116,11 +116,12 @@ bool Checker::ReadHeaders() {
       found = true;
     }
   }
-  // A checkpoint writes the other slot next. When that slot is torn, it is what a crash leaves.
+  // The next checkpoint writes the other slot. A crash during that write leaves the other slot
+  // torn, so that is only a note.
   for (const auto& [slot, why] : broken) {
     AddFault(slot * kHeaderSlot, why, found && header_.number % 2 != static_cast<uint64_t>(slot));
   }
-  // A database gets its name when its first header is in place.
+  // A new database gets its name after its first header is in place, so a header must be there.
   if (!found && inspection_->faults.count == 0) AddFault(0, "neither slot has a header");
   if (found && header_.version > kFormatVersion) {
     throw Error(Error::kUsage, "the fractal database in " + dir_ + " has a newer format");
@@ -253,7 +254,8 @@ void Checker::CheckLeaf(const Node& node, const BlockPlace& place,
     level.used_bytes += std::min<uint64_t>(rows.bytes().size(), header_.page_size);
     level.capacity_bytes += header_.page_size;
     ++level.fill[std::min<size_t>(9, static_cast<size_t>(fill * 10))];
-    // The rows are in order among themselves, or the part would not have been read.
+    // The rows are in ascending order, or the part would not have been read. So the first and the
+    // last row show whether all lie in the range.
     if (rows.count() > 0 &&
         !(ranges[p].Has(rows.key(0)) && ranges[p].Has(rows.key(rows.count() - 1)))) {
       AddFault(
@@ -366,7 +368,7 @@ void Checker::WalkTables(const std::vector<TableEntry>& tables) {
   }
   table_.clear();
   tree_ = nullptr;
-  // The translation table's extent also holds the catalogue. A database may have no table yet.
+  // The extent of the translation table also holds the catalogue. A database may have no table yet.
   if (inspection_->trees.empty()) inspection_->trees.push_back({"(catalogue)", true});
 }
 

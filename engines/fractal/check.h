@@ -1,5 +1,6 @@
-// Looks into a database that is not open (engines/inspect.h), reading every byte that its newest
-// header vouches for: the translation table, each node's header and parts, and the log behind it.
+// InspectDatabase looks into a database that is not open (engines/inspect.h), reading every byte
+// that its newest header vouches for: the translation table, each node's header and parts, and the
+// log behind it.
 //
 // Checked are: checksums; that no two extents overlap; that each block is reached from exactly one
 // parent; heights; that pivots, rows and messages are in order and inside the range that the

@@ -11,8 +11,8 @@ bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
 }
 
 bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
-  // The basement whose range has the key may have no row at or below it; settling then goes on to
-  // the left.
+  // The basement whose range has the key may have no row at or below the key. SettleBackward then
+  // goes on to the left.
   Enter(Tree::Bound::kCover, key);
   bool equal;
   at_ = copy_.rows->LowerBound(key, &equal);
@@ -85,8 +85,8 @@ void FractalCursor::StepOverlay() {
   overlay_ = forward_ ? writes->After(from, true) : writes->Before(from, true);
 }
 
-// Chooses the nearer of the committed row and the session's own write. A write of the same key goes
-// before the committed row.
+// Chooses the nearer of the committed row and the session's own write. If both have the same key,
+// the write counts.
 bool FractalCursor::Choose() {
   for (;;) {
     if (!base_on_ && !overlay_) return on_row_ = false;

@@ -1,5 +1,5 @@
-// Ordered walks. TreeCursor walks the committed rows of one tree, basement by basement;
-// FractalCursor lays the session's own uncommitted writes over it.
+// This header has ordered walks. TreeCursor walks the committed rows of one tree, basement by
+// basement; FractalCursor lays the session's own uncommitted writes over it.
 //
 // A TreeCursor takes a copy of each basement when it enters it, with all messages for the
 // basement's range laid over it, and holds no latch between calls. So it sees rows that are
@@ -20,8 +20,8 @@ namespace testbed::fractal {
 
 // SessionState has the uncommitted writes of a session, and what its cursors must know of them.
 struct SessionState {
-  std::map<uint32_t, MessageBuffer> writes;  // by table; the newest of each row
-  uint64_t epoch = 0;                        // grows with each write, commit and rollback
+  std::map<uint32_t, MessageBuffer> writes;  // the newest writes of rows, by table number
+  uint64_t epoch = 0;  // grows with each write, commit and rollback of the session
   const MessageBuffer* WritesOf(uint32_t table) const {
     const auto at = writes.find(table);
     return at == writes.end() || at->second.empty() ? nullptr : &at->second;
@@ -32,11 +32,11 @@ class TreeCursor {
  public:
   TreeCursor(const Tree* tree, StoreClient* client) : tree_(tree), client_(client) {}
 
-  // Moves to the first row at or after `key`, or after it if `beyond`. Returns whether there is
-  // one.
+  // Moves to the first row with a key >= `key`, or > `key` if `beyond`. Returns whether there is
+  // such a row.
   bool SeekForward(std::string_view key, bool beyond);
-  // Moves to the last row at or before `key`, or before it if `beyond`. Returns whether there is
-  // one.
+  // Moves to the last row with a key <= `key`, or < `key` if `beyond`. Returns whether there is
+  // such a row.
   bool SeekBackward(std::string_view key, bool beyond);
   bool Last();
   bool Next();
@@ -54,7 +54,7 @@ class TreeCursor {
   const Tree* const tree_;
   StoreClient* const client_;
   BasementCopy copy_;
-  int64_t at_ = 0;  // index of the row in the copy; may be before the first or after the last
+  int64_t at_ = 0;  // index of the row in copy_; may be before the first or after the last
   std::string fence_;
 };
 
@@ -85,9 +85,9 @@ class FractalCursor : public Cursor {
   uint64_t epoch_ = 0;
   bool forward_ = true;
   bool on_row_ = false;
-  bool base_on_ = false;            // base_ stands on a row at or behind the current row
+  bool base_on_ = false;            // base_ has a row at or behind the current row
   std::optional<Message> overlay_;  // the session's first write at or behind the current row
-  // The current row is a row of base_, a write of overlay_, or both.
+  // The current row is base_'s row, overlay_'s write, or both.
   bool from_base_ = false;
   bool from_overlay_ = false;
   std::string key_, value_;

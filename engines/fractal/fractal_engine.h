@@ -1,4 +1,4 @@
-// The fractal tree of this project as an engine: a Be-tree with message buffers (tree.h), nodes
+// This engine is the fractal tree of this project: a Be-tree with message buffers (tree.h), nodes
 // copied on write, checkpoints and a write-ahead log (store.h). docs/engines/fractal.md is its page
 // for users.
 #ifndef TESTBED_ENGINES_FRACTAL_FRACTAL_ENGINE_H_

@@ -1,6 +1,7 @@
-// The records that the engine writes to its log: what commits wrote, row by row with whole values,
-// and which tables were made. They name no nodes. Replay runs them again, in order, on the trees of
-// the checkpoint; the last record of a row decides its value, however often replay runs.
+// This header has the records that the engine writes to its log. They have what commits wrote, row
+// by row with whole values, and which tables were made. The records name no nodes. Replay runs them
+// again, in order, on the trees of the checkpoint; the last record of a row decides its value,
+// however often replay runs.
 //
 //   record     u8 kind
 //   commit     kind 1: u64 transaction (0: this record is all of it), u8 more, operations
@@ -35,7 +36,7 @@ struct DecodedRecord {
 };
 // DecodeRecord and NextOperation throw Error (kCorruption) when the bytes are not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
-// Takes the next operation off the front. Returns false at the end.
+// Takes the next operation off the front of *operations. Returns false when there is none.
 bool NextOperation(std::string_view* operations, RowWrite* op);
 
 }  // namespace testbed::fractal

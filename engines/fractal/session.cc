@@ -77,7 +77,7 @@ void FractalSession::Put(TableId table, std::string_view key, std::string_view v
 }
 
 void FractalSession::Erase(TableId table, std::string_view key) {
-  if (key.size() > kMaxKeySize) return;  // no such row can be
+  if (key.size() > kMaxKeySize) return;  // no row has so long a key
   Write({true, table, key, {}});
 }
 
@@ -109,7 +109,7 @@ void FractalSession::Write(const RowWrite& row) {
     writes.Add({0, row.erase, row.key, row.value});
     written_ += writes.bytes() - before;
   } catch (...) {
-    failed_ = true;  // the buffer may have the row or not
+    failed_ = true;  // the buffer may or may not have the row
     throw;
   }
 }

@@ -1,5 +1,5 @@
-// Sessions of the fractal engine. A transaction's writes stay in message buffers of its session
-// until Commit, and cursors lay them over the rows of the trees.
+// This header has the sessions of the fractal engine. A transaction's writes stay in message
+// buffers of its session until Commit, and cursors lay them over the rows of the trees.
 //
 // A Put or an Erase throws Error (kUsage), and changes nothing, when the transaction might then
 // have more than StoreOptions::transaction_bytes of messages. It counts a row that replaces an

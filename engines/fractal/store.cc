@@ -41,7 +41,7 @@ void Store::CheckUsable() const {
 }
 
 // Throws Error when the database takes no commits. An opening on a full disk may have left the log
-// without its reserve, which the next opening needs; a checkpoint gives it back.
+// without its reserve, which the next opening needs; a checkpoint gives the reserve back.
 void Store::CheckWritable() {
   CheckUsable();
   if (!log_->LacksReserve()) return;
@@ -163,7 +163,7 @@ void Store::WriteTable(Header* next, const std::string& tables) {
 void Store::Checkpoint() {
   LockGuard one(checkpointing_);
   CheckUsable();
-  // Nothing was committed since the last checkpoint.
+  // The checkpoint is not needed when nothing was committed since the last one.
   if (log_->EndLsn() == header_.replay_from && !log_->LacksReserve()) return;
   IoScope scope(kCheckpoint);
   Header next = header_;
@@ -172,7 +172,7 @@ void Store::Checkpoint() {
   try {
     LockGuard commits(commits_);
     const Gate::Close close(&gate_);
-    CheckUsable();  // the last holder of the gate may have left a change half done
+    CheckUsable();  // a thread that held the gate may have left a change half done
     next.replay_from = log_->EndLsn();
     cache_->BeginCheckpoint();
     next.next_block = cache_->next_block();
@@ -185,9 +185,8 @@ void Store::Checkpoint() {
     cache_->WriteCheckpoint();
     WriteTable(&next, tables);
   } catch (const std::exception& e) {
-    // Only a full disk leaves a known state that a later attempt may change: the next checkpoint
-    // may find room. After any other Error, and after a lack of memory, the store goes out of
-    // service.
+    // After a full disk the state of the database is known, and the next checkpoint may find room.
+    // After any other Error, and after a lack of memory, the store goes out of service.
     const auto* error = dynamic_cast<const Error*>(&e);
     if (error == nullptr || !error->disk_is_full()) Fail(e);
     {
@@ -233,7 +232,7 @@ void Store::CheckpointLoop() {
     try {
       Checkpoint();
     } catch (const Error&) {
-      // The device is full, and the next checkpoint may find room. A worse error has put the
+      // If the device is full, the next checkpoint may find room. Any worse error has put the
       // database out of service.
     } catch (const std::exception& e) {
       Fail(e);
@@ -254,7 +253,7 @@ void Store::CleanRound() {
   // not worth the reads.
   const uint64_t least = uint64_t{options_.page_size} * options_.fanout;
   uint32_t flushed = 0;
-  // The round ends, too, when each table in turn had no such node.
+  // The round also ends when the cleaner has found no such node in any table.
   for (size_t idle = 0; flushed < options_.cleaner_nodes && idle < trees.size() && !failed();) {
     Tree* const tree = trees[next_cleaned_++ % trees.size()];
     if (tree->Clean(least, &cleaner_reads_)) {
@@ -276,7 +275,7 @@ void Store::CleanerLoop() {
     try {
       CleanRound();
     } catch (const Error&) {
-      // The next operation that needs the node, or the room, will meet the error.
+      // The next operation that needs this node, or the room, will meet the error.
     } catch (const std::exception& e) {
       Fail(e);
     }
@@ -298,7 +297,7 @@ Store::~Store() {
   try {
     if (!failed()) Checkpoint();
   } catch (const std::exception&) {
-    // Nothing is lost: the log has all commits.
+    // No commit is lost, because the log has all of them.
   }
   log_.reset();
 }

@@ -1,5 +1,5 @@
-// A database of Be-trees: its files, its trees, its log, commits, checkpoints and recovery.
-// docs/engines/fractal.md has the formats and the arguments.
+// A Store is a database of Be-trees: its files, its trees, its log, commits, checkpoints and
+// recovery. docs/engines/fractal.md has the formats and the arguments.
 //
 // A commit appends its operations to the log as one record and puts them into the roots of its
 // trees, under one mutex, so the trees get commits in the order of the log. All slow work (making
@@ -41,9 +41,9 @@ namespace testbed::fractal {
 inline constexpr uint32_t kMaxTables = 4096;
 inline constexpr size_t kMaxKeySize = 1024;
 inline constexpr size_t kMaxValueSize = 1 << 20;
-// The most bytes of messages of one transaction. A root that holds at most half as many takes it
-// (Tree::overfull), and garbage may double the length of a message buffer, so that places in
-// buffers and in nodes fit into 32 bits.
+// This is the most bytes of messages that a transaction may have. A root takes a commit when it
+// holds at most half as many bytes (Tree::overfull), and garbage may double the length of a message
+// buffer. So places in buffers and in nodes fit into 32 bits.
 inline constexpr uint64_t kMostTransactionBytes = 1 << 30;
 inline constexpr uint32_t kMinPageSize = 4096, kMaxPageSize = 1 << 20;
 
@@ -53,19 +53,19 @@ struct StoreOptions {
   Advice advice = Advice::kNormal;
   uint32_t page_size = 8192;
   uint64_t cache_bytes = 64ull << 20;
-  // 0 stands for the size that the database has or, for a new one, for a size that follows from the
-  // cache.
+  // This is the size of nodes. 0 stands for the size that the database has or, for a new database,
+  // for a size that follows from the cache.
   uint64_t node_size = 0;
-  uint32_t fanout = 0;  // 0: the one that the database has, or 16 for a new one
+  uint32_t fanout = 0;  // 0: that of the database, or 16 for a new one
   Codec codec = Codec::kNone;
   Durability durability = Durability::kLazy;
   bool merge_reads = false;
-  uint64_t row_overhead = 0;          // bytes, see CacheOptions
-  uint32_t cleaner_period_ms = 2000;  // 0: no cleaner
-  uint32_t cleaner_nodes = 5;  // number of nodes that the cleaner flushes each time, of all tables
+  uint64_t row_overhead = 0;          // see CacheOptions
+  uint32_t cleaner_period_ms = 2000;  // 0: there is no cleaner
+  uint32_t cleaner_nodes = 5;  // number of nodes, of all tables, that each cleaner round flushes
   uint32_t checkpoint_period_ms = 60000;
   uint64_t checkpoint_log_bytes = 1ull << 30;
-  uint64_t transaction_bytes = kMostTransactionBytes;  // tests take less
+  uint64_t transaction_bytes = kMostTransactionBytes;  // tests set less
   LogOptions log;
 };
 
@@ -88,7 +88,8 @@ class Store {
   // options.create is set. Throws Error: kUsage when there is no database, the options are not
   // those of the database or another process has it open; kCorruption when it is damaged; kIo.
   static std::unique_ptr<Store> Open(const std::string& dir, const StoreOptions& options);
-  // Takes a checkpoint, unless the store is out of service. Clients must have been destroyed.
+  // Takes a checkpoint, unless the store is out of service. The clients must have been destroyed
+  // before.
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -117,7 +118,7 @@ class Store {
   uint64_t root_limit() const { return root_limit_.load(); }
   uint32_t height() const;  // height of the highest tree
   uint64_t FileBytes() const { return file_->Size(); }
-  // The reads of all clients, including those that have ended, and the reads of the cleaner.
+  // Reads are those of all clients, including clients that have ended, or those of the cleaner.
   struct Reads {
     uint64_t requests = 0, missed = 0, reads = 0, header_reads = 0, bytes = 0;
     void Add(const ReadCounters& counters);
@@ -125,8 +126,8 @@ class Store {
   Reads client_reads() const;
   Reads cleaner_reads() const;
   // Flushes up to cleaner_nodes nodes. The tables take turns, and the next round goes on with the
-  // next table. The cleaner's thread calls it each cleaner_period_ms; without one, any single
-  // thread may.
+  // next table. The cleaner's thread calls it each cleaner_period_ms. If there is no cleaner, one
+  // other thread at a time may call it.
   void CleanRound();
 
  private:
@@ -158,7 +159,7 @@ class Store {
   void CheckpointLoop();
   void CleanerLoop();
   // Waits while a commit of several rows is being put into the roots. So a reader that has seen one
-  // row of a commit finds all of them.
+  // row of a commit finds all rows of it.
   void AwaitCommit() const;
 
   const std::string dir_;
@@ -179,7 +180,7 @@ class Store {
   std::array<std::atomic<Tree*>, kMaxTables> tables_{};
 
   Mutex commits_;                      // gives commits the same order in the log and in the trees
-  std::atomic<uint64_t> applying_{0};  // odd while a commit of several rows is being applied
+  std::atomic<uint64_t> applying_{0};  // odd while a commit of several rows is applied
   std::vector<Message> messages_ GUARDED_BY(commits_);  // messages of the commit
   uint64_t next_transaction_ GUARDED_BY(commits_) = 1;
 
@@ -195,9 +196,9 @@ class Store {
   mutable Mutex clients_mutex_;
   std::set<const StoreClient*> clients_ GUARDED_BY(clients_mutex_);
   Reads ended_reads_ GUARDED_BY(clients_mutex_);
-  ReadCounters own_reads_;      // reads of opening the database
+  ReadCounters own_reads_;      // reads during the opening of the database
   ReadCounters cleaner_reads_;  // reads of the cleaner
-  size_t next_cleaned_ = 0;     // place in trees_ of the table that the cleaner looks at next
+  size_t next_cleaned_ = 0;     // index in trees_ of the table that the cleaner looks at next
 
   Mutex wake_mutex_;
   CondVar wake_;
@@ -206,7 +207,7 @@ class Store {
   TransactionParts parts_;  // commits that replay has not applied yet
 };
 
-// A StoreClient is what one thread uses of a database (store_client.cc).
+// A StoreClient is one thread's access to a store (store_client.cc).
 class StoreClient {
  public:
   explicit StoreClient(Store* store);
@@ -227,8 +228,8 @@ class StoreClient {
  private:
   void MakeRoom(std::span<const RowWrite> operations);
   bool RootIsOverfull(std::span<const RowWrite> operations) const;
-  // Appends and applies the operations. Returns false, and has done nothing, when a root has no
-  // room any more, because other commits came first.
+  // Appends the operations to the log and applies them. Returns false, and has done nothing, when a
+  // root has no room any more because other commits came first.
   bool TryCommit(std::span<const RowWrite> operations, LogRange* range);
   LogRange AppendOperations(std::span<const RowWrite> operations) REQUIRES(store_->commits_);
   class Applying;

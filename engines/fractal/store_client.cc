@@ -1,4 +1,4 @@
-// This file has what one thread does with a database: its commits and its reads.
+// This file has one thread's commits and reads of a database.
 #include <algorithm>
 
 #include "device/os/mutex.h"
@@ -17,7 +17,8 @@ StoreClient::~StoreClient() {
   store_->ended_reads_.Add(reads_);
 }
 
-// Makes room in the cache for a reader. A dirty node that cannot be written is no error for it.
+// Makes room in the cache for a reader. If a dirty node cannot be written, that is no error for the
+// reader.
 void StoreClient::Relax() {
   if (store_->cache_->over_limit()) store_->cache_->Evict(Cache::Unwritable::kKeep);
 }
@@ -55,7 +56,7 @@ LogRange StoreClient::AppendOperations(std::span<const RowWrite> operations) {
   return range;
 }
 
-// Puts the operations into the trees, table by table, those of a table in their order.
+// Puts the operations into the trees, table by table. The operations of a table keep their order.
 void StoreClient::Apply(std::span<const RowWrite> operations, uint64_t number) {
   std::vector<Message>& messages = store_->messages_;
   std::vector<uint32_t> tables;
@@ -73,7 +74,7 @@ void StoreClient::Apply(std::span<const RowWrite> operations, uint64_t number) {
   }
 }
 
-// Lets readers wait until a commit of several rows is applied, or has failed.
+// An Applying makes readers wait until a commit of several rows is applied, or has failed.
 class StoreClient::Applying {
  public:
   Applying(Store* store, bool many) : store_(many ? store : nullptr) {
@@ -91,7 +92,7 @@ class StoreClient::Applying {
   Store* const store_;
 };
 
-// Makes room in the roots and in the cache, before the commit has any lock.
+// Makes room in the roots and in the cache, before the commit takes any lock.
 void StoreClient::MakeRoom(std::span<const RowWrite> operations) {
   store_->CheckWritable();
   const Tree* last = nullptr;

@@ -28,9 +28,9 @@ std::unique_ptr<File> OpenData(const std::string& path, IoMode mode, Advice advi
   return File::Open(path, options);
 }
 
-// Returns the size of nodes for a new database: as large beside the cache as the original's, which
-// has nodes of 4 MB for 256 MB. A flush or an eviction of a whole node then leaves most of the
-// cache alone, and takes little memory.
+// Returns the size of nodes for a new database. It has the same ratio to the cache as in the
+// original, TokuDB, which has nodes of 4 MB for 256 MB. A flush or an eviction of a whole node then
+// leaves most of the cache alone, and takes little memory.
 uint64_t NodeSizeFor(const StoreOptions& options) {
   constexpr uint64_t kMost = 4 << 20, kLeast = 64 << 10;
   const uint64_t by_cache = std::bit_floor(std::max<uint64_t>(options.cache_bytes / 64, 1));
@@ -58,8 +58,9 @@ void RefuseUnlessNew(const std::string& dir, bool create) {
   if (!create) throw Error(Error::kUsage, "the directory " + dir + " holds no fractal database");
 }
 
-// Drops the pages of the page cache that lie in no extent. The device may have refused some of
-// them, and a new write to such a page need not reach the device (MakeDurable).
+// Drops the pages of the data file that lie in no extent from the page cache. The device may have
+// refused to write some of them, and a new write to such a page need not reach the device
+// (MakeDurable).
 void ForgetFreeExtents(File* file, const Header& header, const BlockTable::Blocks& blocks) {
   std::map<uint64_t, uint64_t> used{{header.table_offset, header.table_bytes}};
   for (const auto& [block, place] : blocks) used.emplace(place.offset, place.bytes);
@@ -139,7 +140,7 @@ void Store::Create() {
 void Store::OpenFiles() {
   file_ = OpenData(DataPath(dir_), options_.io, options_.advice, FileOptions::kMustExist);
   // When the sync of a header has failed, the page cache alone may have that header. The device
-  // then has an older one, whose extents this one calls free.
+  // then has an older header, whose extents the newer one calls free.
   file_->Sync();
   header_ = ReadHeader(OpenPastPageCache(DataPath(dir_), FileKind::kData).get());
   // The data file is durable after an orderly close, and its pages then stay in the page cache.
@@ -172,8 +173,8 @@ void Store::OpenFiles() {
   replay_from_.store(header_.replay_from);
   LoadTrees(tables);
   // The sync of this header may have failed (WriteAgain of device/file/durable.h), and from now on
-  // extents of the older one are overwritten. So the header is written once more. An open that was
-  // refused before this point has written nothing.
+  // extents of the older header are overwritten. So the header is written once more. An open that
+  // was refused before this point has written nothing.
   WriteHeader(file_.get(), header_);
   file_->Sync();
   SyncDirectory(dir_);
@@ -205,7 +206,7 @@ void Store::Recover() {
   };
   log_ = Log::Open(LogPath(dir_), options_.log, header_.replay_from, replay, header_.log_id);
   parts_.Clear();
-  // The next number is greater than each number that the log may still have.
+  // The next transaction number is greater than each number that the log may still have.
   next_transaction_ = log_->EndLsn() + 1;
   try {
     if (replayed || log_->LacksReserve()) Checkpoint();

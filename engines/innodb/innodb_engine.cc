@@ -69,8 +69,8 @@ EngineCounters InnodbEngine::Counters() const {
   std::map<std::string, uint64_t> status = server_.Status();
   const Settings& settings = server_.settings();
   EngineCounters c = mariadb::BlockCounters(&status, settings.page_size);
-  // Innodb_data_written includes the doublewrite buffer's pages. These are written in full size,
-  // even if the page is compressed in its place.
+  // Innodb_data_written includes the writes to the doublewrite buffer. InnoDB writes a page there
+  // in full size, even if the page is compressed in its place.
   const uint64_t doublewrite_bytes = status["dblwr_pages_written"] * settings.page_size;
   if (settings.key_block_size == 0) {
     *c.block_write_bytes -= std::min(*c.block_write_bytes, status["page_compression_saved"]);

@@ -30,9 +30,10 @@ std::string HowToGetIt() {
          ": apt-get install libmariadbd19 (Debian 12) or libmariadbd19t64 (Debian 13)";
 }
 
-// Copies the file into memory and returns a path to the copy, which the loader takes for another
-// library. The descriptor stays open: the loader identifies libraries by path, and the path of a
-// reused descriptor would name the library that was loaded before.
+// Copies the file into memory and returns a path to the copy. The loader takes the copy for another
+// library, because it identifies libraries by path. The descriptor of the copy stays open:
+// otherwise a later copy could get the same descriptor, and its path would name the library that
+// was loaded before.
 std::string CopyInMemory(const std::string& path) {
   const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat st {};
@@ -56,7 +57,7 @@ void* OpenLibrary(const std::string& path) {
   return handle;
 }
 
-// Returns a handle of a copy of the library in which no server was started yet.
+// Loads a copy of the library in which no server was started yet, and returns its handle.
 void* NewHandle() {
   static Mutex mutex;
   static std::string first GUARDED_BY(mutex);  // path of the library's file, once it was loaded
@@ -97,8 +98,8 @@ std::string Library::Missing() {
 }  // namespace testbed::innodb
 
 #ifdef __SANITIZE_ADDRESS__
-// LeakSanitizer calls this. The library does not free memory that it allocates for a session's last
-// HANDLER read.
+// LeakSanitizer calls this function for its list of known leaks. The library does not free memory
+// that it allocates for a session's last HANDLER read.
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
   return "leak:mysql_ha_read\n";
 }

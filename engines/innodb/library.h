@@ -1,10 +1,10 @@
 // A Library is MariaDB's embedded server library, loaded at run time.
 //
 // testbed does not link the library, which is GPL-2.0-only: parts of testbed are under Apache-2.0
-// (THIRD_PARTY.md), which that version does not admit in one program. So a machine without it can
-// build and run testbed, too. The main process never loads it: a run loads it in its child process
-// (tools/run/run_child.h). The declarations come from mysql.h of Connector/C (LGPL, Debian:
-// libmariadb-dev), which has the same structures.
+// (THIRD_PARTY.md), and version 2 of the GPL does not permit both licences in one program. So a
+// machine without it can build and run testbed, too. The main process never loads it: a run loads
+// it in its child process (tools/run/run_child.h). The declarations come from mysql.h of
+// Connector/C (LGPL, Debian: libmariadb-dev), which has the same structures.
 //
 // The library can start only one server in the life of a process, and it cannot be unloaded. So
 // each Library object loads a copy of its own: the first object loads the file, and each further
@@ -24,7 +24,7 @@
 
 namespace testbed::innodb {
 
-// The functions that only the embedded library has, and not the client library.
+// These are the functions that the embedded library has and the client library lacks.
 #define TESTBED_EMBEDDED_CALLS(call)                                                            \
   call(mysql_server_init) call(mysql_server_end) call(mysql_thread_init) call(mysql_thread_end) \
       call(mysql_get_client_info) call(mysql_commit) call(mysql_rollback)

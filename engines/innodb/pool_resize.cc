@@ -25,11 +25,11 @@ void Pause(milliseconds* pause) {
   *pause = std::min(*pause * 2, kLongestPause);
 }
 
-// The server gives a shrink up when it can free too few pages, as the pages of sessions that write
-// are dirty or in use. So after the first try the page cleaner is told to write dirty pages as soon
-// as there are any. A checkpoint would write them, too. But InnoDB ends that statement only when
-// the checkpoint has reached the end of the log. While sessions write, the log's end moves on, and
-// the statement may wait for ever.
+// The server gives up a shrink of the pool when it can free too few pages, as the pages of sessions
+// that write are dirty or in use. So after the first attempt this tells the page cleaner to write
+// dirty pages as soon as there are any. A checkpoint would write them, too, but InnoDB ends that
+// statement only when the checkpoint has reached the end of the log. While sessions write, the end
+// of the log moves on, and the statement may wait for ever.
 void RequestSize(const mariadb::Ask& ask, uint64_t bytes, milliseconds patience) {
   mariadb::ChangedVariables changed("innodb", ask);
   const auto end = steady_clock::now() + patience;
@@ -58,8 +58,8 @@ void RequestSize(const mariadb::Ask& ask, uint64_t bytes, milliseconds patience)
   }
 }
 
-// Returns the state of a resize that goes on in a thread of the server, and an empty string when
-// none does. Newer servers (10.11.19) resize within the statement and tell no state.
+// Returns the state of a resize that a thread of the server is executing, and an empty string when
+// none does. Newer servers (10.11.19) resize within the statement and have no such state.
 std::string ResizeState(const mariadb::Ask& ask) {
   const auto rows = ask("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'");
   if (rows.empty() || rows[0].size() < 2) return "";

@@ -9,13 +9,14 @@
 
 namespace testbed::innodb {
 
-// The server itself gives a shrink up when it has freed no page for 15 s.
+// This is how long ResizePool tries. The server itself gives up a shrink when it has freed no page
+// for 15 s.
 inline constexpr std::chrono::milliseconds kResizePatience(120'000);
 
 // Sets the size in bytes of the buffer pool, and returns when the pool has it. `ask` runs a
 // statement and returns its rows. Throws Error (kRun) when the server has given up each shrink that
-// began within `patience`, or when the state that it tells of the resize has not changed for
-// `patience`; and Stopped when the run should end. No statement of it waits until sessions pause.
+// began within `patience`, or when the server's state of the resize has not changed for `patience`.
+// Throws Stopped when the run should end. None of its statements waits until sessions pause.
 void ResizePool(const mariadb::Ask& ask, uint64_t bytes,
                 std::chrono::milliseconds patience = kResizePatience);
 

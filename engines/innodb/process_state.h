@@ -1,5 +1,5 @@
-// Guards for the start and the end of the embedded server, which writes complaints to stderr and
-// changes the process's umask, locale and one signal handler.
+// This header has guards for the start and the end of the embedded server, which writes complaints
+// to stderr and changes the process's umask, locale and one signal handler.
 #ifndef TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 #define TESTBED_ENGINES_INNODB_PROCESS_STATE_H_
 
@@ -15,7 +15,8 @@
 
 namespace testbed::innodb {
 
-// Captures what is written to stderr while it exists; End returns it. The server complains there.
+// A StderrCapture captures what is written to stderr while it exists; End returns the text. The
+// server writes its complaints to stderr.
 class StderrCapture {
  public:
   StderrCapture() : memory_(::memfd_create("stderr", MFD_CLOEXEC)), saved_(::dup(2)) {
@@ -43,7 +44,8 @@ class StderrCapture {
   int memory_, saved_;
 };
 
-// Restores the mask of new files, the locale and the handler of SIGPIPE, which the server changes.
+// A ProcessState restores the mask of new files, the locale and the handler of SIGPIPE, which the
+// server changes.
 class ProcessState {
  public:
   ProcessState() : mask_(::umask(022)), locale_(std::setlocale(LC_ALL, nullptr)) {
@@ -62,8 +64,8 @@ class ProcessState {
   struct sigaction pipe_ {};
 };
 
-// Returns the first complaint of InnoDB in `text`, without its date. If InnoDB has none, returns
-// the server's first one. The server complains, too, when InnoDB has failed, but it does not say
+// Returns the first complaint of InnoDB in `text`, without its date. If there is none, returns the
+// server's first complaint. When InnoDB has failed, the server complains, too, but it does not say
 // why.
 std::string FirstComplaint(const std::string& text);
 

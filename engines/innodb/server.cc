@@ -54,13 +54,13 @@ void CheckName(const std::string& name) {
 
 }  // namespace
 
-// A library with its server, to whose arguments it keeps pointers until the process ends.
+// A Running owns a library, its server, and the arguments that the library uses until the end.
 class Server::Running {
  public:
   Running(const Settings& settings, const std::string& dir) : library_(Library::Load()) {
     std::string temporary = dir + "/" + mariadb::kTemporary;
     if (temporary.find(':') != std::string::npos) {
-      // The server would take the name for those of two directories.
+      // The server takes a colon for the border between two directories.
       temporary_fd_ = ::open(temporary.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
       if (temporary_fd_ < 0) throw Error::Io("open", temporary, errno);
       temporary = fmt::format("/proc/self/fd/{}", temporary_fd_);
@@ -71,7 +71,7 @@ class Server::Running {
   }
   const Library& library() const { return *library_; }
 
-  // Starts the server. Returns whether it runs; *said is what it complained of.
+  // Starts the server. Returns whether the server runs. Sets *said to its complaints.
   bool Start(std::string* said) {
     static char* groups[] = {nullptr};
     ProcessState state;
@@ -106,15 +106,15 @@ class Server::Running {
 
  private:
   const std::unique_ptr<Library> library_;
-  int temporary_fd_ = -1;  // of the directory of temporary files, if the arguments name it so
+  int temporary_fd_ = -1;  // descriptor of the temporary directory, if the arguments need it
   std::vector<std::string> arguments_;
   std::vector<char*> pointers_;
   Mutex mutex_;
   bool running_ GUARDED_BY(mutex_) = false;
 };
 
-// The ThreadPass of a thread lists the servers to whose libraries the thread is known. For a server
-// that is closed after the thread_local objects are gone, a new ThreadPass is made.
+// The ThreadPass of a thread lists the servers to whose libraries the thread is known. A server
+// that is closed after the thread_local objects are destroyed gets a new ThreadPass.
 class Server::ThreadPass {
  public:
   static ThreadPass& Mine() {
@@ -159,7 +159,7 @@ Server::Server(const std::string& dir, const Settings& settings)
                             "that size, or load it anew with --fresh",
                             dir_, *page_size, settings_.page_size));
   }
-  // This throws when it cannot read the names. New names are removed if the server does not start.
+  // NamesIn throws if it cannot read names. If the server does not start, new names are removed.
   const std::vector<std::string> before = NamesIn(dir_);
   const bool is_new = !Recognises(dir_);
   try {
@@ -180,25 +180,25 @@ Server::Server(const std::string& dir, const Settings& settings)
       [this] { return commits_.load(std::memory_order_relaxed); }, [this] { SyncLazily(); });
 }
 
-// Throws Error (kUsage) when the server has taken an option of the user in another way.
+// Throws Error (kUsage) when the server has not taken an option as the user gave it.
 void Server::CheckOptions() {
   const std::map<std::string, std::string> variables = Variables();
   try {
     mariadb::CheckServerOptions("innodb", settings_.shared, settings_.server_options, variables);
   } catch (const Error&) {
-    EndPurge();  // the constructor ends the server
+    EndPurge();  // here, as the constructor ends the server
     throw;
   }
 }
 
-// Waits until the purge has nothing to do. A purge that opens a table while the server ends may
-// open it over and over, for ever: the server (10.11.19) keeps no table's definition from then on.
+// Waits until the purge has nothing to do. While the server (10.11.19) ends, it keeps no table's
+// definition: a purge that opens a table then may open it over and over, for ever.
 void Server::EndPurge() noexcept {
   try {
     mariadb::AwaitPurge([this] { return PurgeOf(Status()); }, mariadb::kPurgePatience,
-                        milliseconds(0));  // pages that the purge reads later belong to no table
+                        milliseconds(0));  // 0: pages that the purge reads later belong to no table
   } catch (const std::exception&) {
-    // A server that no longer answers ends without this.
+    // If the server no longer answers, it is ended without waiting for the purge.
   }
 }
 
@@ -210,7 +210,7 @@ Server::~Server() {
 }
 
 void Server::Start() {
-  // These are never freed, as the libraries keep pointers into them (Running).
+  // The Running objects are never freed, as the libraries keep pointers into them.
   static Mutex mutex;
   static std::vector<std::shared_ptr<Running>>* const all PT_GUARDED_BY(mutex) =
       new std::vector<std::shared_ptr<Running>>;
@@ -244,7 +244,7 @@ void Server::Prepare() {
     SyncDirectory(dir_);
   }
   connection_->Run(fmt::format("USE {}", kSchema));
-  // The definitions of tables are read now, and not by the first operation that needs them.
+  // The definitions of tables are read here, so that no later operation has to read them.
   for (const Connection::Row& table : connection_->Run("SHOW TABLES")) {
     connection_->Run(fmt::format("SELECT k FROM `{}` LIMIT 0", table[0]));
     TakeKeyBlockSize(connection_->Run(fmt::format("SHOW CREATE TABLE `{}`", table[0]))[0][1],
@@ -285,7 +285,7 @@ std::optional<TableId> Server::Find(const std::string& name) const {
 TableId Server::Add(const std::string& name, TableInfo info) {
   RegisterFiles();
   LockGuard lock(mutex_);
-  // Another thread may have added the name since this one looked for it.
+  // Another thread may have added the name since this thread looked for it.
   const auto known = std::find(names_.begin(), names_.end(), name);
   if (known != names_.end()) return static_cast<TableId>(known - names_.begin());
   const auto id = static_cast<TableId>(names_.size());
@@ -315,10 +315,10 @@ TableId Server::OpenTable(const std::string& table) {
                                                     settings_.key_block_size / 1024)
         : settings_.compressed        ? "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1"
                                       : "ROW_FORMAT=DYNAMIC"));
-    made = connection_->Run("SHOW WARNINGS").empty();  // else the table was there
+    made = connection_->Run("SHOW WARNINGS").empty();  // a warning says that the table exists
   });
   if (made) {
-    // A table whose first page was never written cannot be recovered, so this takes a checkpoint.
+    // A table whose first page was never written cannot be recovered. So this takes a checkpoint.
     WriteAll();
     SyncDirectory(dir_ + "/" + kSchema);
   }
@@ -382,7 +382,7 @@ bool Server::HasSessions() {
   return !sessions_.empty();
 }
 
-// Makes the files known to the kernel account, as they do not pass device/file/file.h.
+// Registers the files with the ledger, as their IO does not go through device/file/file.h.
 void Server::RegisterFiles() const {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(dir_, error)) {
@@ -393,8 +393,8 @@ void Server::RegisterFiles() const {
   }
 }
 
-// Runs on the thread of lazy_, and syncs the log. InnoDB itself ends the process when its log
-// cannot be written. The sync of log_fd_ may still fail, when the device refuses a flush.
+// Runs on the thread of lazy_, and syncs the log. If InnoDB cannot write its log, it ends the
+// process itself. The sync of log_fd_ may still fail, when the device refuses a flush.
 void Server::SyncLazily() {
   IoScope scope(kLogWrite);
   CallMark mark(FileKind::kLog);

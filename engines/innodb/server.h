@@ -36,10 +36,10 @@ inline constexpr char kSchema[] = "testbed";
 // A TableInfo holds what the SQL statements on a table or an index need.
 struct TableInfo {
   std::string name;     // the table's name, in quotes
-  std::string column;   // for an index, its name in quotes and its column's; empty for a table
-  size_t key_part = 0;  // for an index, bytes of its keys before the row's key
-  TableId table = 0;    // the table itself, or the index's table
-  // Held exclusively while the table gets an index: no session may open a HANDLER on it then.
+  std::string column;   // for an index, its name and its column's, quoted; empty for a table
+  size_t key_part = 0;  // for an index, bytes of a key that come from the value
+  TableId table = 0;    // id of the table itself, or of the index's table
+  // The server holds it exclusively while the table gets an index: then no HANDLER may be opened.
   std::shared_ptr<std::shared_mutex> shape;
 };
 
@@ -48,7 +48,7 @@ struct TableInfo {
 class HandlerOwner {
  public:
   virtual ~HandlerOwner() = default;
-  virtual void CloseHandler(TableId table) = 0;  // called from any thread
+  virtual void CloseHandler(TableId table) = 0;  // any thread may call it
 };
 
 class Server {
@@ -64,8 +64,8 @@ class Server {
   const Settings& settings() const { return settings_; }
   const Library* library() const { return library_; }
 
-  // Runs `work`, which may send statements: on the service thread if this is the main thread
-  // (service_thread.h), and else on this thread.
+  // Runs `work`, which may send statements. If the calling thread is the main thread, `work` runs
+  // on the service thread (service_thread.h), and otherwise on the calling thread.
   template <typename Work>
   void Call(Work&& work) {
     if (OnMainThread()) {
@@ -83,14 +83,14 @@ class Server {
   void Join(HandlerOwner* session);
   void Leave(HandlerOwner* session);
 
-  // Called before each commit is acknowledged. Throws the error of a lazy sync that has failed.
+  // A session calls it before it acknowledges a commit. Throws the error of a failed lazy sync.
   void NoteCommit() {
     if (lazy_ != nullptr) lazy_->ThrowIfFailed();
     commits_.fetch_add(1, std::memory_order_relaxed);
   }
 
   // Writes the pages that were changed before the call, and returns once a checkpoint lies behind
-  // these changes. When no session writes meanwhile, no page is dirty then.
+  // these changes. When no session writes meanwhile, no page is dirty afterwards.
   void WriteAll();
   void Settle();  // calls WriteAll when the purge of old rows is done or makes no progress
   void Resize(uint64_t bytes);
@@ -129,8 +129,8 @@ class Server {
   int log_fd_ = -1;
   std::atomic<uint64_t> commits_{0};
   mutable Mutex mutex_;                                // protects the two vectors below
-  std::vector<std::string> names_ GUARDED_BY(mutex_);  // by TableId
-  std::vector<TableInfo> tables_ GUARDED_BY(mutex_);   // by TableId
+  std::vector<std::string> names_ GUARDED_BY(mutex_);  // indexed by TableId
+  std::vector<TableInfo> tables_ GUARDED_BY(mutex_);   // indexed by TableId
   Mutex sessions_mutex_;
   std::vector<HandlerOwner*> sessions_ GUARDED_BY(sessions_mutex_);
   Mutex making_;    // held while a table is made, so that none is used before a checkpoint has it

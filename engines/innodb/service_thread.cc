@@ -45,11 +45,11 @@ void ServiceThread::Run(const std::function<void()>& work) {
 }
 
 void ServiceThread::Serve() {
-  // The server starts its threads from this thread, and they inherit its name, by which the account
-  // recognises them.
+  // The server starts its threads from this thread. They inherit its name, by which the kernel
+  // account recognises them.
   ::pthread_setname_np(::pthread_self(), "innodb");
-  // The server's threads write pages. The log is written by threads that commit and by the thread
-  // of LazySync.
+  // The server's threads write pages. The log is written by the threads that commit and by the
+  // thread of LazySync.
   RegisterThreads("innodb", FileKind::kData);
   // From 11.7 on MariaDB names its threads itself.
   RegisterThreads("page_cleaner", FileKind::kData);

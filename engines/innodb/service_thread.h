@@ -28,9 +28,9 @@ class ServiceThread {
   ServiceThread(const ServiceThread&) = delete;
   ServiceThread& operator=(const ServiceThread&) = delete;
 
-  // Runs `work` on the thread, returns when it has ended, and throws what it threw. Its IO is
-  // charged to the caller's operation (device/account/ledger.h). On the service thread itself, it
-  // calls `work` directly.
+  // Runs `work` on the service thread, returns when it has ended, and throws what it threw. The IO
+  // of `work` is charged to the caller's operation (device/account/ledger.h). When the caller is
+  // the service thread itself, it calls `work` directly.
   void Run(const std::function<void()>& work);
 
  private:
@@ -42,7 +42,7 @@ class ServiceThread {
   const std::function<void()>* work_ GUARDED_BY(mutex_) = nullptr;
   std::exception_ptr thrown_ GUARDED_BY(mutex_);
   bool done_ GUARDED_BY(mutex_) = false, stop_ GUARDED_BY(mutex_) = false;
-  uint8_t op_ GUARDED_BY(mutex_) = 0;  // OpKind of the caller
+  uint8_t op_ GUARDED_BY(mutex_) = 0;  // id of the caller's OpKind
   std::thread thread_;                 // declared last: it uses the other members
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Returns where a HANDLER or a condition begins.
+// Returns the operator with which a HANDLER statement or a condition begins.
 const char* Operator(Walk walk) {
   if (walk == Walk::kFirst) return "FIRST";
   return walk == Walk::kLast ? "LAST" : WalkOperator(walk);
@@ -181,7 +181,7 @@ void InnodbSession::Apply(TableId table, bool erase, std::string_view key, std::
 void InnodbSession::Change(TableId table, bool erase, std::string_view key,
                            std::string_view value) {
   CheckRow(key, value);
-  Known(table);  // keeps writes to a table that is not open out of writes_
+  Known(table);  // throws for a table that is not open, before writes_ changes
   if (failed_) throw FailedBefore("innodb");
   ++changes_;
   try {
@@ -216,7 +216,7 @@ void InnodbSession::Send(TableId table, bool erase, std::string_view key, std::s
   });
 }
 
-// Repeats all writes of the transaction, which the server has rolled back.
+// Repeats all writes of the transaction, because the server has rolled it back.
 void InnodbSession::WriteAgain() {
   const Clock::time_point end =
       Clock::now() + std::chrono::milliseconds(server_->settings().conflict_wait_ms);
@@ -282,12 +282,12 @@ void InnodbSession::Rollback() {
   });
 }
 
-// Ends a transaction whose commit failed. The caller throws why.
+// Ends a transaction whose commit has failed. The caller throws the reason.
 void InnodbSession::Abandon() {
   try {
     Rollback();
   } catch (const Error&) {
-    // The server has none, or has failed for good.
+    // The server has no transaction open, or has failed for good.
   }
 }
 

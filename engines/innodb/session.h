@@ -1,5 +1,5 @@
-// Sessions and cursors of the innodb engine. A session has a connection to the server and prepared
-// statements for each table.
+// This header has the sessions and cursors of the innodb engine. A session has a connection to the
+// server and prepared statements for each table.
 //
 // Isolation is READ COMMITTED: each Get, and each batch of a cursor, sees the newest commits and
 // the session's own writes. A transaction locks the rows that it writes until it ends. When InnoDB
@@ -46,20 +46,20 @@ class InnodbSession : public Session, private HandlerOwner {
     std::unique_ptr<Statement> get, put, erase;
     std::array<std::unique_ptr<Statement>, kWalks> walks;
     bool handler_open = false;
-    uint64_t row_bytes = 0;  // mean of the last batch of a cursor; 0 = none yet
+    uint64_t row_bytes = 0;  // mean size in a cursor's last batch; 0 = none yet
   };
   struct Write {
     TableId table;
     bool erase;
     std::string key, value;
   };
-  // OpenHandler throws it when the table is getting an index.
+  // OpenHandler throws a TableChanges when the table is getting an index.
   struct TableChanges {
     std::shared_ptr<std::shared_mutex> shape;
   };
   // Runs `work`, which uses the connection, on a thread that may send statements (Server::Call).
-  // When `work` meets a table that is getting an index, it runs again afterwards. The connection is
-  // free in between, because OpenIndex has each session close its HANDLER.
+  // When `work` meets a table that is getting an index, it runs again when the table has the index.
+  // The connection is free in between, because OpenIndex has each session close its HANDLER.
   template <typename Work>
   void Call(Work&& work) {
     for (;;) {
@@ -87,7 +87,8 @@ class InnodbSession : public Session, private HandlerOwner {
   void CloseHandler(TableId table) override;
   // Sends one write to the server. Throws SqlConflict when the server rolled the transaction back.
   void Apply(TableId table, bool erase, std::string_view key, std::string_view value);
-  // Sends a write to the server, repeated after deadlocks, and commits it outside a transaction.
+  // Sends a write to the server and repeats it after deadlocks. Outside a transaction, also commits
+  // it.
   void Send(TableId table, bool erase, std::string_view key, std::string_view value);
   // Performs a Put or Erase, and remembers when it fails.
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
@@ -98,11 +99,11 @@ class InnodbSession : public Session, private HandlerOwner {
   Server* const server_;
   Mutex busy_;  // held while the connection is used, by the session or by CloseHandler
   std::unique_ptr<Connection> connection_;
-  std::vector<Table> tables_;                    // by TableId
-  bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too
+  std::vector<Table> tables_;                    // indexed by TableId
+  bool in_transaction_ = false, begun_ = false;  // begun_: on the server, too
   bool failed_ = false;                          // a write of the transaction has failed
-  std::vector<Write> writes_;                    // writes of the transaction, for WriteAgain
-  uint64_t changes_ = 0;                         // grows with each write and rollback
+  std::vector<Write> writes_;  // writes of the open transaction, which WriteAgain repeats
+  uint64_t changes_ = 0;       // grows with each write and rollback
 };
 
 class InnodbCursor : public BatchCursor {

@@ -13,7 +13,8 @@
 namespace testbed::innodb {
 namespace {
 
-// Server options that the run decides, and that mariadb::ServerOptions does not refuse by itself.
+// These are server options that the run decides, and that mariadb::ServerOptions does not refuse by
+// itself.
 constexpr std::string_view kOwn[] = {"plugin-dir"};
 
 }  // namespace

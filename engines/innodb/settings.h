@@ -11,8 +11,7 @@
 
 namespace testbed::innodb {
 
-// An Access is how rows are read: by HANDLER ... READ, which bypasses SQL's optimiser, or by
-// SELECT.
+// Access says how rows are read: by HANDLER ... READ, which bypasses SQL's optimiser, or by SELECT.
 enum class Access : uint8_t { kHandler, kSql };
 
 struct Settings {
@@ -20,14 +19,14 @@ struct Settings {
   Access access = Access::kHandler;
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
-  uint64_t key_block_size = 0;  // page size with ROW_FORMAT=COMPRESSED; 0 = not compressed so
+  uint64_t key_block_size = 0;  // page size with ROW_FORMAT=COMPRESSED; 0 = another format
   uint32_t conflict_wait_ms = 10000;
-  bool compressed = false;  // PAGE_COMPRESSED, zlib
+  bool compressed = false;  // whether tables have PAGE_COMPRESSED, with zlib
   bool adaptive_hash_index = false, flush_neighbors = false, random_read_ahead = false;
   uint64_t read_ahead_threshold = 0;  // innodb_read_ahead_threshold; 0 = no linear read-ahead
   std::string change_buffering = "none";
-  // Arguments of the server, --name=value: those that the engine mysql gives, too, and those of
-  // --engine-option server_option.
+  // These are arguments of the server, as --name=value: `shared` are those that the engine mysql
+  // gives, too, and server_options those of --engine-option server_option.
   std::vector<std::string> shared, server_options;
 };
 
@@ -36,14 +35,14 @@ struct Settings {
 Settings MakeSettings(const EngineOptions& options);
 Capabilities InnodbCapabilities();
 
-// Returns the arguments of the server for a database in `dir`, an absolute path. It writes its
-// temporary files in `temporary`, which must exist and has no colon in its name.
+// Returns the arguments of the server for a database in `dir`, an absolute path. The server writes
+// its temporary files in `temporary`, which must exist and have no colon in its name.
 std::vector<std::string> ServerArguments(const Settings& settings, const std::string& dir,
                                          const std::string& temporary);
 
 // Sets key_block_size to that of an existing table, whose definition (SHOW CREATE TABLE) is
-// `table`. It is a property of the database, and the engine's counts of bytes rest on it. Throws
-// Error (kUsage) when the settings ask for another one.
+// `table`. key_block_size is a property of the database, and the engine computes bytes from it.
+// Throws Error (kUsage) when the settings ask for another value.
 void TakeKeyBlockSize(const std::string& table, Settings* settings);
 
 }  // namespace testbed::innodb

@@ -16,7 +16,7 @@ namespace {
 
 constexpr mdb_mode_t kMode = 0644;
 
-// Returns the fault that a code of LMDB stands for.
+// Returns the fault that LMDB's `code` stands for.
 MappedFault FaultOf(int code) {
   switch (code) {
     case MDB_MAP_FULL:
@@ -56,7 +56,7 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     Open();
     RegisterDataFile(DataFile(dir_), LockFile(dir_));
     if (opening.is_new()) {
-      // The new file's directory entry must survive a power cut.
+      // The sync makes the new file's directory entry survive a power cut.
       SyncFile();
       SyncDirectory(dir_);
     }
@@ -103,7 +103,7 @@ void Environment::Open() {
 void Environment::OpenFound() {
   MDB_txn* txn = BeginWrite();
   try {
-    MDB_dbi main = 0;  // LMDB's own table, whose rows are the names of the others
+    MDB_dbi main = 0;  // LMDB's own table of the tables' names
     Check(::mdb_dbi_open(txn, nullptr, 0, &main), "reading the catalogue");
     std::vector<std::string> names;
     MDB_cursor* cursor = nullptr;
@@ -118,7 +118,7 @@ void Environment::OpenFound() {
     for (const std::string& table : names) {
       MDB_dbi dbi = 0;
       code = ::mdb_dbi_open(txn, table.c_str(), 0, &dbi);
-      if (code == MDB_INCOMPATIBLE) continue;  // a plain row, which another program has written
+      if (code == MDB_INCOMPATIBLE) continue;  // a row, not a table; another program wrote it
       if (code != 0) Fail(code, "opening table " + table);
       all_.push_back({table, dbi});
     }
@@ -185,7 +185,7 @@ MDB_txn* Environment::BeginWrite() {
 // after both. So each failure counts as one of a sync (commit_failure.h). Without durability
 // (MDB_NOSYNC) a commit has no sync, and its failure is not noted.
 void Environment::CommitWrite(MDB_txn* txn) {
-  writer_.End();  // before mdb_txn_commit, which lets the next writer in before it returns
+  writer_.End();  // mdb_txn_commit lets the next writer in before it returns
   CallMark mark(FileKind::kData);
   int code = 0;
   failure_.Commit([&] {
@@ -201,8 +201,8 @@ void Environment::AbortWrite(MDB_txn* txn) {
   ::mdb_txn_abort(txn);
 }
 
-// With sync durability this does not sync: the system would report the error of a commit's sync to
-// this sync instead.
+// With sync durability this does not sync. Otherwise the system could report the error of a
+// commit's sync to this sync instead of to the commit.
 void Environment::Sync() {
   failure_.ThrowIfAny();
   if (settings_.durability == Durability::kSync) return;
@@ -223,7 +223,7 @@ void Environment::Fail(int code, const std::string& doing) const {
 bool Snapshot::Refresh() {
   if (showing_ && commit_ == env_->LastCommit() && tables_ == env_->table_count()) return false;
   Release();
-  tables_ = env_->table_count();  // read before the transaction begins, so that it shows them all
+  tables_ = env_->table_count();  // read first, so that the transaction shows all of them
   if (txn_ == nullptr) {
     env_->Check(::mdb_txn_begin(env_->env_, nullptr, MDB_RDONLY, &txn_), "beginning to read");
   } else {

@@ -49,7 +49,7 @@ class Environment {
   const std::string& dir() const { return dir_; }
   const Settings& settings() const { return settings_; }
   MDB_envinfo Info() const;
-  size_t longest_key() const { return longest_key_; }  // bytes
+  size_t longest_key() const { return longest_key_; }  // in bytes
   size_t longest_value() const { return UINT32_MAX; }
   // Returns the number of the newest commit. Commits are numbered consecutively.
   uint64_t LastCommit() const { return Info().me_last_txnid; }
@@ -71,18 +71,18 @@ class Environment {
   // CommitWrite and AbortWrite end the transaction, even when CommitWrite throws.
   void CommitWrite(MDB_txn* txn);
   void AbortWrite(MDB_txn* txn);
-  // Throws Error (kRun) when the open write transaction is not that of the calling thread.
+  // Throws Error (kRun) unless the calling thread has the open write transaction.
   void CheckWriter() const { writer_.CheckThis(); }
 
-  // Makes all commits durable; with sync durability they are already. Once a sync or a commit has
-  // failed, each later call of Sync and of BeginWrite throws its error.
+  // Makes all commits durable. With sync durability they are durable already. Once a sync or a
+  // commit has failed, each later call of Sync and of BeginWrite throws its error.
   void Sync();
 
   void Check(int code, const char* doing) const {
     if (code != 0) [[unlikely]]
       Fail(code, doing);
   }
-  // Throws the Error for LMDB's `code`. `doing` names in the sentence what failed: "reading a row".
+  // Throws the Error for LMDB's `code`. `doing` names what failed in the sentence: "reading a row".
   [[noreturn]] void Fail(int code, const std::string& doing) const;
 
  private:
@@ -113,8 +113,8 @@ class Environment {
 };
 
 // A Snapshot is a read transaction that is used again and again: Refresh makes it show the newest
-// commit. From its first Refresh until its end it takes a slot of LMDB's reader table. While it
-// shows a commit, LMDB does not reuse the pages that later commits free. Not thread-safe.
+// commit. From its first Refresh until its destruction it takes a slot of LMDB's reader table.
+// While it shows a commit, LMDB does not reuse the pages that later commits free. Not thread-safe.
 class Snapshot {
  public:
   explicit Snapshot(Environment* env) : env_(env) {}
@@ -144,7 +144,7 @@ class Snapshot {
   uint32_t tables_ = 0;  // Environment::table_count() at the last Refresh
 };
 
-// Return the paths of the database file and of LMDB's lock file.
+// DataFile returns the path of the database file, and LockFile that of LMDB's lock file.
 std::string DataFile(const std::string& dir);
 std::string LockFile(const std::string& dir);
 

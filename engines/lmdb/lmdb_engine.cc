@@ -49,7 +49,7 @@ class LmdbEngine : public Engine {
 
   mutable Environment env_;
   mutable Mutex mutex_;                           // protects snapshot_
-  mutable Snapshot snapshot_ GUARDED_BY(mutex_);  // used by Counters
+  mutable Snapshot snapshot_ GUARDED_BY(mutex_);  // Counters uses it
   std::unique_ptr<LazySync> lazy_;
 };
 
@@ -69,7 +69,7 @@ void LmdbEngine::SyncLazily() {
   try {
     env_.Sync();
   } catch (const Error&) {
-    // The environment has noted the error, so no commit follows.
+    // The environment has kept the error, so it takes no further commit.
   }
 }
 
@@ -99,7 +99,7 @@ EngineCounters LmdbEngine::Counters() const {
   std::vector<MDB_dbi> tables = env_.AllTables();
   tables.insert(tables.end(), {kFree, kMain});
   snapshot_.Refresh();
-  uint64_t used = 2;  // the two meta pages
+  uint64_t used = 2;  // the two meta pages are used
   uint64_t depth = 0, rows = 0;
   for (MDB_dbi table : tables) {
     MDB_stat stat;

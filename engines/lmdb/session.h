@@ -1,4 +1,5 @@
-// Sessions and cursors of the lmdb engine: those of engines/snapshot_session.h, by LMDB's calls.
+// This header has the sessions and cursors of the lmdb engine: those of engines/snapshot_session.h
+// with LMDB's calls.
 #ifndef TESTBED_ENGINES_LMDB_SESSION_H_
 #define TESTBED_ENGINES_LMDB_SESSION_H_
 
@@ -20,7 +21,7 @@ struct LmdbLibrary {
   using Cursor = MDB_cursor;
   using Move = MDB_cursor_op;
   static constexpr const char* kName = "lmdb";
-  static constexpr size_t kShortestKey = 1;  // bytes
+  static constexpr size_t kShortestKey = 1;  // in bytes
   static constexpr int kNotFound = MDB_NOTFOUND, kBadSize = MDB_BAD_VALSIZE;
   static constexpr Move kFirst = MDB_FIRST, kLast = MDB_LAST, kNext = MDB_NEXT, kPrev = MDB_PREV,
                         kFrom = MDB_SET_RANGE;

@@ -47,7 +47,7 @@ class AppendLog {
   AppendLog(std::unique_ptr<Log> log, Durability durability, uint64_t keep)
       : log_(std::move(log)), durability_(durability), keep_(keep), begin_(log_->BeginLsn()) {}
 
-  // Appends a record; waits until it is durable with Durability::kSync.
+  // Appends a record. With Durability::kSync, waits until the record is durable.
   void Append(std::span<const std::string_view> parts) {
     const LogRange range = log_->Append(parts);
     if (durability_ == Durability::kSync) log_->WaitDurable(range.end);
@@ -124,7 +124,7 @@ class LogSession : public Session {
     try {
       for (std::string_view part : parts) rows_.append(part);
     } catch (...) {
-      failed_ = true;  // rows_ may end within the row
+      failed_ = true;  // the last row in rows_ may be incomplete
       throw;
     }
   }
@@ -178,8 +178,9 @@ class LogEngine : public Engine {
 
  private:
   const DirLock lock_;
-  // The names are read before the log is opened, so that damage changes nothing. They are made
-  // after the log, as their file says that the database is whole.
+  // The names are read before the log is opened, so that a damaged file of names changes nothing. A
+  // new database gets its names after its log, because the file of names says that the database is
+  // whole.
   std::unique_ptr<TableNames> tables_;
   mutable AppendLog log_;
 };
@@ -188,11 +189,11 @@ class LogEngine : public Engine {
   throw Error(Error::kUsage, "the directory " + dir + " holds no database of log");
 }
 
-// Returns whether the database is to be created. A creation makes the file with the names of tables
-// last, so one that was cut short leaves a log without records: it is created anew. Throws Error
-// (kCorruption) when a log has records but not that file, without which its records cannot be read,
-// because they name tables by number; and when the file is there without a log. Throws the error of
-// NoDatabase when there is no database and `create` is false.
+// Returns whether the database is to be created. A creation makes the file of names last. So a
+// creation that was cut short leaves a log without records, and the database is created anew.
+// Throws Error (kCorruption) when a log has records and the file of names is missing: the records
+// name tables by number, so they cannot be read without it. Also throws it when there is a file of
+// names and no log. Throws the error of NoDatabase when there is no database and `create` is false.
 bool CheckIsNew(const std::string& dir, bool create) {
   const std::string directory = LogDirectory(dir), tables = TableNames::Path(directory);
   const std::vector<std::string> segments = LogSegmentPaths(directory);
@@ -222,9 +223,9 @@ bool CheckIsNew(const std::string& dir, bool create) {
   return true;
 }
 
-// Removes what a failed creation has made. The file with the names of tables goes first, as it says
-// that the database is whole, and the segments go in the order of their numbers. Nothing is removed
-// after a removal that fails, so the next creation can take what is left.
+// Removes what a failed creation has made. The file of names goes first, because it says that the
+// database is whole. The segments follow in the order of their numbers. After a removal that fails,
+// nothing more is removed, so the next creation can take what is left.
 void RemoveUnfinished(const std::string& directory) {
   try {
     RemoveFile(TableNames::Path(directory));
@@ -241,7 +242,7 @@ bool Recognises(const std::string& dir) { return IsDirectoryThere(LogDirectory(d
 
 struct Settings {
   LogOptions log;
-  uint64_t keep = 0;  // bytes of log; older segments are recycled
+  uint64_t keep = 0;  // bytes of log to keep; older segments are recycled
 };
 
 Settings MakeSettings(const EngineOptions& options) {
@@ -253,7 +254,8 @@ Settings MakeSettings(const EngineOptions& options) {
 
 std::unique_ptr<Engine> OpenLogEngine(const std::string& dir, const EngineOptions& options) {
   auto [log, keep] = MakeSettings(options);
-  // With log_space=recycled this number is enough, so that none is created while the log is used.
+  // With log_space=recycled, this number of segments is enough, so that none is created while the
+  // log is used.
   log.min_segments = static_cast<uint32_t>((keep + log.segment_bytes - 1) / log.segment_bytes + 4);
   const std::string directory = LogDirectory(dir);
   if (!IsThere(directory)) {

@@ -42,10 +42,10 @@ struct Row {
 // does not begin with a whole row.
 bool NextRow(std::string_view* record, Row* row);
 // Returns the position before which a thread truncates the log after its record, which ends at
-// `end`: `keep` bytes before that. Returns nothing unless the log holds two segments more than
-// `keep`. `begin` is where the log began after its last truncation. It may lie behind `end`: other
-// threads have appended more than `keep` bytes while this one waited, and one of them has truncated
-// the log.
+// `end`: `keep` bytes before that. Returns nothing unless the log is longer than `keep` by two
+// segments. `begin` is where the log began after its last truncation. `begin` may lie behind `end`:
+// other threads have appended more than `keep` bytes while this one waited, and one of them has
+// truncated the log.
 std::optional<Lsn> TruncationPoint(Lsn begin, Lsn end, uint64_t keep, uint64_t segment_bytes);
 // Returns the directory of the log, given the directory of the database.
 std::string LogDirectory(const std::string& dir);

@@ -16,7 +16,8 @@ namespace testbed {
 namespace append_log {
 namespace {
 
-// Returns the first line, which vouches for the others and for the log that they belong to.
+// Returns the first line of the file, which has the checksum of the other lines and the id of their
+// log.
 std::string FirstLine(uint64_t log_id, std::string_view names) {
   return fmt::format("testbed-log-tables 2 {:016x} {:016x}\n", log_id,
                      XXH3_64bits_withSeed(names.data(), names.size(), log_id));
@@ -40,7 +41,7 @@ std::string TableNames::UnfinishedPath(const std::string& directory) {
 
 TableNames::TableNames(const std::string& directory) : directory_(directory) {
   const std::string path = Path(directory);
-  // A crashed process may have left names in the page cache alone.
+  // A process that crashed may have left the file's newest bytes in the page cache alone.
   MakeDurable(path, FileKind::kMeta);
   const auto file = OpenFile(path, FileOptions::kMustExist);
   std::string text(file->Size(), '\0');
@@ -91,7 +92,7 @@ TableId TableNames::Open(const std::string& name) {
 void TableNames::Replace(const std::string& names) {
   const std::string unfinished = UnfinishedPath(directory_);
   const std::string text = FirstLine(log_id_, names) + names;
-  RemoveFile(unfinished);  // left by a crash or a full disk
+  RemoveFile(unfinished);  // a crash or a full disk has left it
   {
     const auto file = OpenFile(unfinished, FileOptions::kMustCreate);
     file->Write(0, text.data(), text.size());

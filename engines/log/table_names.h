@@ -1,5 +1,5 @@
-// The names of the engine log's tables, by number. The records of the log have only these numbers,
-// so a wrong or missing name would give the rows to another table.
+// TableNames has the names of the engine log's tables, by number. The records of the log have only
+// these numbers, so a wrong or missing name would give the rows to another table.
 //
 //   DIR/tables = "testbed-log-tables 2 LOG CHECKSUM\n", then one line for each name. LOG is the
 //                number of the log that the names belong to (Log::id), CHECKSUM the XXH3-64 of the
@@ -27,7 +27,8 @@ namespace append_log {
 class TableNames {
  public:
   static std::string Path(const std::string& directory);
-  // Returns the path of the file that is renamed to Path when it is complete; a crash may leave it.
+  // Returns the path of the unfinished file, which is renamed to Path when it is complete. A crash
+  // may leave it.
   static std::string UnfinishedPath(const std::string& directory);
   // Reads the names of the log in `directory` from the device. Changes nothing. Throws Error
   // (kCorruption) when the file is not as it was written, kIo when it cannot be read.
@@ -36,9 +37,8 @@ class TableNames {
   TableNames(const std::string& directory, uint64_t log_id);
 
   // Returns the number of the table, and makes a new one if no table has this name. The name is
-  // durable then. After a write that failed, unless the disk was full, no new name is taken, as it
-  // is not known which file the device holds. Throws Error: kUsage for a name with a line break,
-  // kIo.
+  // durable then. After a failed write, unless the disk was full, it takes no new name, as nobody
+  // knows which file the device holds. Throws Error: kUsage for a name with a line break, kIo.
   TableId Open(const std::string& name);
   // Returns whether a table has this number.
   bool Has(TableId table) const { return table < count_.load(std::memory_order_acquire); }
@@ -51,7 +51,7 @@ class TableNames {
   uint64_t log_id_ = 0;
   Mutex mutex_;
   std::vector<std::string> names_ GUARDED_BY(mutex_) = {"default"};
-  std::atomic<uint32_t> count_{1};  // number of names_
+  std::atomic<uint32_t> count_{1};  // number of names in names_
   std::optional<Error> failure_ GUARDED_BY(mutex_);
 };
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr mdbx_mode_t kMode = 0644;
 constexpr const char* kOpening = "opening the database";
 
-// Returns the fault that a code of libmdbx stands for.
+// Returns the fault that libmdbx's `code` stands for.
 MappedFault FaultOf(int code) {
   switch (code) {
     case MDBX_MAP_FULL:
@@ -63,7 +63,7 @@ Environment::Environment(const std::string& dir, const Settings& settings)
     Open();
     RegisterDataFile(DataFile(dir_), LockFile(dir_));
     if (opening.is_new()) {
-      // The new file's directory entry must survive a power cut.
+      // The sync makes the new file's directory entry survive a power cut.
       SyncFile();
       SyncDirectory(dir_);
     }
@@ -81,7 +81,7 @@ Environment::~Environment() {
 
 void Environment::Open() {
   Check(::mdbx_env_create(&env_), kOpening);
-  // The file begins small and grows by libmdbx's own steps.
+  // The file begins small and grows by the steps that libmdbx chooses.
   Check(::mdbx_env_set_geometry(env_, -1, -1, static_cast<intptr_t>(settings_.map_size), -1, -1,
                                 static_cast<intptr_t>(settings_.page_size)),
         kOpening);
@@ -143,8 +143,8 @@ void Environment::FindMapping() {
   }
 }
 
-// Asks for the length alone, as a stat that asks for the times makes the next write slower
-// (CheckHasName in device/file/directory.cc).
+// fstat would ask for the times, too, and make the next write slower (CheckHasName in
+// device/file/directory.cc). So this asks for the length alone.
 uint64_t Environment::BytesToAdvise() const {
   if (settings_.advice != Advice::kNormal) return 0;
   struct statx st;
@@ -199,7 +199,7 @@ MDBX_txn* Environment::BeginWrite() {
 // libmdbx takes no more commits after a failed sync, but does after a failed write. It writes the
 // pages of a small commit through the page cache with O_DSYNC, so such a write is a sync, too.
 void Environment::CommitWrite(MDBX_txn* txn) {
-  writer_.End();  // libmdbx lets the next writer in early
+  writer_.End();  // libmdbx lets the next writer in before the commit has returned
   const uint64_t bytes_before = bytes_before_write_.load(std::memory_order_relaxed);
   CallMark mark(FileKind::kData);
   int code = MDBX_SUCCESS;
@@ -221,8 +221,8 @@ void Environment::AbortWrite(MDBX_txn* txn) {
 }
 
 void Environment::Sync() {
-  // A thread that writes holds the library's lock, for which the sync of another thread may be
-  // waiting.
+  // A thread that writes holds the library's write lock. The sync of another thread may be waiting
+  // for that lock, so the writer must not wait for that sync.
   if (writer_.IsThisThread()) {
     failure_.SyncAsWriter([this] { SyncFile(); });
   } else {
@@ -242,7 +242,7 @@ void Environment::SyncLazily() {
   try {
     Sync();
   } catch (const Error&) {
-    // failure_ has noted the error, so no commit follows.
+    // failure_ has kept the error, so no further commit is taken.
   }
 }
 
@@ -256,8 +256,8 @@ void Environment::Fail(int code, const std::string& doing) const {
 bool Snapshot::Refresh() {
   if (showing_ && commits_ == env_->commits() && tables_ == env_->table_count()) return false;
   Release();
-  // Both are read before the transaction begins, so that it shows at least these commits and
-  // tables.
+  // Both numbers are read before the transaction begins, so that the transaction shows at least
+  // these commits and tables.
   tables_ = env_->table_count();
   commits_ = env_->commits();
   if (txn_ == nullptr) {

@@ -41,7 +41,7 @@ class Environment {
   const std::string& dir() const { return dir_; }
   const Settings& settings() const { return settings_; }
   MDBX_envinfo Info() const;
-  size_t longest_key() const { return longest_key_; }  // bytes
+  size_t longest_key() const { return longest_key_; }  // in bytes
   size_t longest_value() const { return longest_value_; }
   // Returns a number that grows with each commit of this process.
   uint64_t commits() const { return commits_.load(std::memory_order_acquire); }
@@ -61,11 +61,11 @@ class Environment {
   // CommitWrite and AbortWrite end the transaction, even when CommitWrite throws.
   void CommitWrite(MDBX_txn* txn);
   void AbortWrite(MDBX_txn* txn);
-  // Throws Error (kRun) when the open write transaction is not that of the calling thread.
+  // Throws Error (kRun) unless the calling thread has the open write transaction.
   void CheckWriter() const { writer_.CheckThis(); }
 
-  // Makes all commits durable; with sync durability they are already. Once a sync or a commit has
-  // failed, each later call of Sync and of BeginWrite throws its error.
+  // Makes all commits durable. With sync durability they are durable already. Once a sync or a
+  // commit has failed, each later call of Sync and of BeginWrite throws its error.
   void Sync();
   // Calls Sync for lazy durability, on the thread of LazySync. It throws nothing; the next
   // BeginWrite throws the error of a failed sync.
@@ -75,7 +75,7 @@ class Environment {
     if (code != MDBX_SUCCESS) [[unlikely]]
       Fail(code, doing);
   }
-  // Throws the Error for libmdbx's `code`. `doing` names in the sentence what failed: "reading a
+  // Throws the Error for libmdbx's `code`. `doing` names what failed in the sentence: "reading a
   // row".
   [[noreturn]] void Fail(int code, const std::string& doing) const;
 
@@ -96,8 +96,8 @@ class Environment {
   size_t longest_key_ = 0, longest_value_ = 0;
   int fd_ = -1;                                  // libmdbx's descriptor of the data file
   uintptr_t mapping_ = 0;                        // address of the mapping of the data file
-  size_t mapping_bytes_ = 0;                     // its length
-  std::atomic<uint64_t> bytes_before_write_{0};  // BytesToAdvise when the last write began
+  size_t mapping_bytes_ = 0;                     // length of the mapping
+  std::atomic<uint64_t> bytes_before_write_{0};  // BytesToAdvise() at the begin of the last write
   std::atomic<uint64_t> commits_{0};
   OneWriter writer_{"mdbx"};
   OpenTables<MDBX_dbi> tables_;
@@ -136,7 +136,7 @@ class Snapshot {
   uint32_t tables_ = 0;   // Environment::table_count() at the last Refresh
 };
 
-// Return the paths of the database file and of libmdbx's lock file.
+// DataFile returns the path of the database file, and LockFile that of libmdbx's lock file.
 std::string DataFile(const std::string& dir);
 std::string LockFile(const std::string& dir);
 

@@ -54,7 +54,7 @@ class MdbxEngine : public Engine {
  private:
   mutable Environment env_;
   mutable Mutex mutex_;                           // protects snapshot_
-  mutable Snapshot snapshot_ GUARDED_BY(mutex_);  // used by Counters
+  mutable Snapshot snapshot_ GUARDED_BY(mutex_);  // Counters uses it
   std::unique_ptr<LazySync> lazy_;
 };
 
@@ -84,7 +84,7 @@ EngineCounters MdbxEngine::Counters() const {
   EngineCounters counters;
   const MDBX_envinfo info = env_.Info();
   LockGuard lock(mutex_);
-  // The handles come first: the snapshot must have each table.
+  // The handles are read first, so that the snapshot has each of these tables.
   const std::vector<MDBX_dbi> tables = env_.Tables();
   snapshot_.Refresh();
   uint64_t used = 0, depth = 0, rows = 0;
@@ -115,7 +115,8 @@ bool Recognises(const std::string& dir) { return IsFileThere(DataFile(dir)); }
 }  // namespace mdbx
 
 EngineInfo MdbxEngineInfo() {
-  // Otherwise the library would log to stderr, even in a process that forks and uses no database.
+  // Without this call the library would log to stderr, even in a process that forks and uses no
+  // database.
   ::mdbx_setup_debug(MDBX_LOG_FATAL, MDBX_DBG_DONTCHANGE, MDBX_LOGGER_DONTCHANGE);
   EngineInfo info;
   info.name = "mdbx";

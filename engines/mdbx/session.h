@@ -1,4 +1,5 @@
-// Sessions and cursors of the mdbx engine: those of engines/snapshot_session.h, by libmdbx's calls.
+// This header has the sessions and cursors of the mdbx engine: those of engines/snapshot_session.h
+// with libmdbx's calls.
 #ifndef TESTBED_ENGINES_MDBX_SESSION_H_
 #define TESTBED_ENGINES_MDBX_SESSION_H_
 
@@ -20,7 +21,7 @@ struct MdbxLibrary {
   using Cursor = MDBX_cursor;
   using Move = MDBX_cursor_op;
   static constexpr const char* kName = "mdbx";
-  static constexpr size_t kShortestKey = 0;  // bytes
+  static constexpr size_t kShortestKey = 0;  // in bytes
   static constexpr int kNotFound = MDBX_NOTFOUND, kBadSize = MDBX_BAD_VALSIZE;
   static constexpr Move kFirst = MDBX_FIRST, kLast = MDBX_LAST, kNext = MDBX_NEXT,
                         kPrev = MDBX_PREV, kFrom = MDBX_SET_RANGE;

@@ -6,9 +6,9 @@
 // journal, data files are flushed each sync delay and at the close, and a database that was not
 // closed is refused. Flush, Checkpoint and Settle do a group commit and a data flush.
 //
-// The engine has no cache. Its pages are in the page cache; private copies of pages that change are
-// in the process until the next remap. The kernel does the IO of data files, so the file level does
-// not count it; the journal goes through device/file/file.h.
+// The engine has no cache. Its pages are in the page cache; private copies of changed pages are in
+// the process's memory until the next remap. The kernel does the IO of data files, so the file
+// level does not count it; the journal goes through device/file/file.h.
 #ifndef TESTBED_ENGINES_MMAPV1_MMAPV1_ENGINE_H_
 #define TESTBED_ENGINES_MMAPV1_MMAPV1_ENGINE_H_
 

@@ -48,7 +48,7 @@ void Mmapv1Session::Write(TableId table, std::string_view key, bool erase, std::
   try {
     writes_.Set(table, key, erase, value);
   } catch (...) {
-    failed_ = in_transaction_;  // the set may have the row or not
+    failed_ = in_transaction_;  // the write set may or may not have the row
     throw;
   }
   if (in_transaction_) return;
@@ -66,7 +66,7 @@ void Mmapv1Session::Put(TableId table, std::string_view key, std::string_view va
 }
 
 void Mmapv1Session::Erase(TableId table, std::string_view key) {
-  if (key.empty() || key.size() > kMaxKeySize) return;  // there is no such key
+  if (key.empty() || key.size() > kMaxKeySize) return;  // no row has such a key
   Write(table, key, true, {});
 }
 
@@ -76,7 +76,8 @@ std::unique_ptr<Cursor> Mmapv1Session::NewCursor(TableId table) {
 }
 
 bool Mmapv1Cursor::FromStore(Motion motion, std::string_view key) {
-  // The hint is about the row that the store returned last, which is not always the cursor's row.
+  // The hint is about the row that the store returned last. That is not always the row on which the
+  // cursor stands.
   if (hint_key_ != key) hint_.version = 0;
   if (!session_->store_->Move(table_, motion, key, &hint_, &next_key_, &next_value_)) return false;
   hint_key_ = next_key_;

@@ -1,4 +1,4 @@
-// Sessions and cursors of the mmapv1 engine.
+// This header has the sessions and cursors of the mmapv1 engine.
 //
 // The WriteSet of a transaction keeps its writes, and Commit applies them all under the database's
 // write lock. So isolation is read committed: each Get, and each step of a cursor, sees the newest
@@ -56,8 +56,8 @@ class Mmapv1Cursor : public Cursor {
  private:
   bool Forward(Motion motion, std::string_view key);
   bool Backward(Motion motion, std::string_view key);
-  // Sets next_key_ and next_value_ to the store's next row in the direction. Returns whether there
-  // is one.
+  // Sets next_key_ and next_value_ to the store's next row in the direction of the walk. Returns
+  // whether there is such a row.
   bool FromStore(Motion motion, std::string_view key);
   bool StandOn(const RowWrite* own);
 

@@ -13,7 +13,7 @@ namespace testbed::mmapv1 {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-// Below this budget, files of the original's size would be mostly empty.
+// With a budget below this, files of the original's size would be mostly empty.
 constexpr uint64_t kSmallRam = 4096 * kMiB;
 constexpr uint64_t kLeastJournalFile = kMiB, kMostJournalFile = 1024 * kMiB;
 

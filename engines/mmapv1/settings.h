@@ -33,15 +33,15 @@ struct Settings {
   bool preallocate = true;  // make the next data file in the background
   bool zero_fill = false;   // write the space of new files, instead of allocating it only
   uint32_t commit_interval_ms = 0;
-  uint32_t lazy_interval_ms = 0;   // lazy durability loses no commit that is older
+  uint32_t lazy_interval_ms = 0;   // a crash loses no lazy commit that is older than this
   uint32_t sync_delay_ms = 0;      // 0 means that data files are not flushed periodically
   uint64_t uncommitted_bytes = 0;  // writers wait when more bytes wait for the journal
   // A transaction with more bytes of write intents is refused. Tests set a smaller value.
   uint64_t transaction_bytes = kMostTransactionBytes;
-  uint32_t remap_period_ms = 0;  // time in which each private view is mapped anew once
+  uint32_t remap_period_ms = 0;  // each private view is mapped anew once in this time
 
-  // Returns the largest size at which a buffer keeps its memory after use. A larger one is freed,
-  // since the buffers of many databases add up.
+  // Returns the largest size at which a buffer keeps its memory after use. A larger buffer is
+  // freed, since the buffers of many databases add up.
   uint64_t kept_buffer() const { return uncommitted_bytes / 4; }
   bool journaled() const { return durability != Durability::kNone; }
 };

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostTables = 1 << 16;
-constexpr int kMostYields = 3;  // after so many yields the record is read with the lock held
+constexpr int kMostYields = 3;  // after so many, the record is read under the lock
 
 // A section of the journal holds the changes that waited before a transaction, the transaction, and
 // the entries of tables that were made meanwhile. A transaction is refused only at the row that
@@ -63,8 +63,8 @@ std::string WithNamespace(const std::string& dir, const Settings& settings) {
     MakeFilesDurable(dir);
     return dir;
   }
-  // A directory with other files and without the namespace file holds a damaged database, or one of
-  // which a part is not mounted.
+  // A directory that has other files and no namespace file holds a damaged database, or a database
+  // of which a part is not mounted.
   for (const std::string& name : NamesIn(dir)) {
     if (!IsDataFile(name) && !IsJournalFile(name)) continue;
     throw Error(Error::kCorruption, "file " + NsPath(dir) + " is missing though " + dir + "/" +
@@ -91,7 +91,7 @@ Store::Store(const std::string& dir, const Settings& settings)
     journal_ = std::make_unique<Journal>(dir_, settings_, 1, files_.ns()->database);
     last_remap_ = Clock::now();
   }
-  // A database with a journal must have its journal when it is opened after this.
+  // From here on, the next opening requires that the database has its journal.
   files_.SetState(settings_.journaled() ? OpenState::kJournaled : OpenState::kUnjournaled);
   files_.Preallocate();
   StartThreads();
@@ -103,7 +103,7 @@ Store::~Store() {
   try {
     Close();
   } catch (const std::exception&) {
-    // A destructor cannot report the error. What a commit promised was durable when the commit
+    // A destructor cannot report an error. What a commit promised was durable when the commit
     // returned.
   }
 }
@@ -142,7 +142,7 @@ TableId Store::OpenTable(const std::string& name) {
   }
   auto table = std::make_unique<Table>(&files_, settings_, &row_counts_, *slot);
   names_.push_back(name);
-  tables_.push_back(std::move(table));  // its memory was reserved: no name is left without a table
+  tables_.push_back(std::move(table));  // cannot fail, so each name has its table
   table_count_.store(static_cast<uint32_t>(tables_.size()), std::memory_order_release);
   return static_cast<TableId>(tables_.size() - 1);
 }
@@ -182,8 +182,8 @@ std::optional<uint64_t> Store::TryApply(const WriteSet& writes, bool may_yield, 
   WriteLock lock(lock_);
   if (lock.waited()) lock_waits_.fetch_add(1, std::memory_order_relaxed);
   ThrowIfFailed();
-  // The room is checked again with the lock held: before they have the lock, all waiting writers
-  // would find the same room.
+  // This checks the room again under the lock: all writers that waited for the lock may have found
+  // the same room before.
   if (!HasRoom()) return std::nullopt;
   if (CommitIsLate()) {
     late_commit_waits_.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// An open mmapv1 database: its lock, its threads, and the protocol between them.
+// A Store is an open mmapv1 database: its lock, its threads, and the protocol between them.
 //
 //   Store store(dir, settings);                 // recovers
 //   TableId table = store.OpenTable("t");
@@ -78,7 +78,7 @@ class Store {
   // Throws Error (kUsage) when the table was not opened.
   void CheckTable(TableId table) const;
 
-  // Applies the writes as a whole. With sync durability it returns when they are durable.
+  // Applies all writes of the set or none. With sync durability it returns when they are durable.
   void Apply(const WriteSet& writes);
   // Returns whether the table has the key. If so, sets *value.
   bool Get(TableId table, std::string_view key, std::string* value);
@@ -111,8 +111,8 @@ class Store {
   void CheckFiles();
   void Close();
 
-  // The next functions write and read rows (store.cc). A Fault names a record that must be read
-  // from the device while no lock is held.
+  // The next functions write and read rows (store.cc). A Fault is a record that must be read from
+  // the device while no lock is held.
   struct Fault {
     const char* begin = nullptr;
     uint64_t bytes = 0;
@@ -157,16 +157,16 @@ class Store {
   ReplayResult replayed_;
 
   // Lock order: commit_mutex_, lock_, flush_mutex_, mutex_.
-  Mutex commit_mutex_;  // one group commit at a time
+  Mutex commit_mutex_;  // held during a group commit
   mutable DatabaseLock lock_;
-  Mutex flush_mutex_;  // one data flush at a time
+  Mutex flush_mutex_;  // held during a data flush
   Files files_;
   Mutex opening_;                               // held while a table is opened; taken before lock_
-  std::vector<std::unique_ptr<Table>> tables_;  // by TableId; never moves
+  std::vector<std::unique_ptr<Table>> tables_;  // by TableId; elements never move
   std::vector<std::string> names_;
   std::atomic<uint32_t> table_count_{0};
   RowCounts row_counts_;
-  uint64_t version_ = 1;  // counts changes
+  uint64_t version_ = 1;  // grows with each change
 
   std::unique_ptr<Journal> journal_;
   std::string body_;                // body of the section that is being made
@@ -175,11 +175,12 @@ class Store {
   std::atomic<Clock::time_point> journaled_until_{Clock::now()};
   std::atomic<uint64_t> written_seq_{0};  // number of the last section that the shared views have
   Clock::time_point last_remap_;
-  LazyPace pace_{std::chrono::milliseconds(settings_.commit_interval_ms)};  // of the commit thread
+  LazyPace pace_{std::chrono::milliseconds(settings_.commit_interval_ms)};  // of commit_thread_
 
   mutable Mutex mutex_;  // protects the members below
   CondVar wake_commit_, wake_flush_, committed_;
-  // The journal has the group commits up to durable_epoch_. Those up to finished_epoch_ have ended.
+  // The journal has the group commits up to durable_epoch_. The group commits up to finished_epoch_
+  // have ended.
   uint64_t durable_epoch_ GUARDED_BY(mutex_) = 0, finished_epoch_ GUARDED_BY(mutex_) = 0;
   uint32_t waiters_ GUARDED_BY(mutex_) = 0;
   bool stop_ GUARDED_BY(mutex_) = false, urgent_ GUARDED_BY(mutex_) = false,

@@ -10,8 +10,8 @@
 namespace testbed::mmapv1 {
 namespace {
 
-// An interval between group commits has this many parts. A waiting writer may end it at the end of
-// each.
+// An interval between group commits has this many parts. At the end of each part, a waiting writer
+// may end the interval.
 constexpr int kSlices = 3;
 // A data flush starts early when the sections of this many journal files wait for it.
 constexpr uint64_t kMostUnflushedFiles = 8;
@@ -49,7 +49,7 @@ void Store::NoteFailure(const Error& error) {
 }
 
 void Store::NoteFailureOf(const std::exception& error) {
-  NoteFailure(Error::Of(error));  // without memory, what was to be written is lost, too
+  NoteFailure(Error::Of(error));  // if memory is short, the bytes to be written are lost, too
 }
 
 void Store::ThrowIfFailed() const {
@@ -58,8 +58,8 @@ void Store::ThrowIfFailed() const {
   throw Error(*failure_);
 }
 
-// Returns whether writers may go on. They wait for a group commit when too many bytes wait for the
-// journal, or lie in private copies.
+// Returns whether writers may go on. Writers wait for a group commit when too many bytes wait for
+// the journal, or lie in private copies.
 bool Store::HasRoom() const {
   const uint64_t limit = settings_.uncommitted_bytes;
   return !settings_.journaled() ||
@@ -90,9 +90,9 @@ void Store::WaitDurable(uint64_t epoch) {
   if (durable_epoch_ < epoch) throw Error(*failure_);
 }
 
-// Returns the time until a waiting writer may end the interval: a third of the interval, and with
-// sync commits a millisecond more, as the original waited. With lazy commits it is a third of the
-// time that is left until their sync must begin.
+// Returns the time after which a waiting writer may end the interval: a third of the interval, and
+// with sync commits a millisecond more, as the original waits. With lazy commits it is a third of
+// the time that is left until their sync must begin.
 Store::Clock::duration Store::CommitSlice() const {
   if (settings_.durability == Durability::kLazy) {
     return std::max(Clock::duration(0), pace_.Next() - Clock::now()) / kSlices;
@@ -121,15 +121,15 @@ void Store::CommitLoop() {
       IoScope scope(kLogWrite);
       pace_.Turn([this] { return GroupCommit(); });
     } catch (const std::exception& error) {
-      NoteFailureOf(error);  // ends the loop and tells each client
+      NoteFailureOf(error);  // the failure ends the loop, and each client is told of it
     }
     lock.lock();
   }
 }
 
-// Runs `action`, and notes its failure before the mutex lets in the next thread. A failed sync has
-// lost what it was to write, and the next sync may succeed; so another thread might otherwise call
-// lost bytes durable.
+// Runs `action`, and notes its failure before the mutex lets the next thread in. A failed sync has
+// lost what it was to write, and the next sync may succeed. Without the note, the next thread could
+// call lost bytes durable.
 template <typename Action>
 void Store::OrFail(Mutex* mutex, const Action& action) {
   LockGuard one(*mutex);
@@ -158,7 +158,7 @@ bool Store::CommitGroup() {
     ReadLock lock(lock_);
     begin = Clock::now();
     files_.Prepare(&body_);
-    // The operations may have built on pages that they read after a failed write-back.
+    // The operations may have changed pages that they had read after a failed write-back.
     files_.CheckWriteBack();
     epoch = epoch_.fetch_add(1);
   }
@@ -226,8 +226,8 @@ void Store::FlushLoop() {
 
 void Store::FlushDataFiles() {
   OrFail(&flush_mutex_, [this] {
-    // The number is read before the flush: sections that reach the shared views during the flush
-    // belong to the next one.
+    // The number is read before the flush, because sections that reach the shared views during the
+    // flush belong to the next flush.
     const uint64_t seq = written_seq_.load();
     const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
     files_.Sync();

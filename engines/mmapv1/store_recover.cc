@@ -1,4 +1,4 @@
-// The functions of Store that prepare the files of a database for use.
+// This file has the functions of Store that prepare the files of a database for use.
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +21,7 @@ std::string_view Store::NsBytes() const {
 }
 
 // Replays the journal to copies of the namespace file and of the data files' headers. The copies
-// tell whether the database would be whole, and the files stay as they are.
+// show whether the replayed database would be whole. The files stay as they are.
 ReplayResult Store::CheckReplay() const {
   std::vector<FileHeader> headers = files_.Headers();
   std::string ns(NsBytes());
@@ -46,7 +46,7 @@ ReplayResult Store::CheckReplay() const {
 // Brings the files to the state of the journal's last whole section. Without a journal they stay as
 // they are.
 void Store::Recover() {
-  // This makes the names of the files durable, too.
+  // The sync makes the names of the files durable, too.
   SyncDirectory(dir_);
   switch (files_.ns()->mark.state) {
     case OpenState::kClean:
@@ -61,8 +61,8 @@ void Store::Recover() {
           ReadJournal([this](DiskLoc at, std::string_view bytes) { files_.Replay(at, bytes); });
       CheckFiles();
       files_.Sync();
-      // Otherwise a crash before the journal is removed would leave a clean database with sections
-      // that seem to be needed.
+      // Without this, a crash before the journal is removed would leave a clean database with
+      // sections that seem to be needed.
       WriteReplayed(dir_, replayed_.last_seq);
       break;
     case OpenState::kUnjournaled:
@@ -81,7 +81,8 @@ void Store::Recover() {
   RemoveJournal(dir_);
 }
 
-// Checks the files before the journal is removed, which may be what repairs them.
+// The caller removes the journal after this check, because until then a replay of the journal can
+// repair the files.
 void Store::CheckFiles() {
   files_.CloseUnused();
   files_.CheckHeaders(files_.Headers());

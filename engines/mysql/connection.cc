@@ -25,7 +25,7 @@ constexpr unsigned kTlsRequired = 3159;  // ER_SECURE_TRANSPORT_REQUIRED
 constexpr size_t kMostInBatch = 128, kMostBytesInBatch = 256 << 10;
 
 // Returns the parts of a statement around its parameters. A question mark within quotation marks is
-// none.
+// no parameter.
 std::vector<std::string> PartsOf(const std::string& sql) {
   std::vector<std::string> parts(1);
   char quotation = 0;
@@ -44,9 +44,9 @@ std::vector<std::string> PartsOf(const std::string& sql) {
   return parts;
 }
 
-// Ends the wait for a host that has answered nothing for two minutes, as when the network between
-// is gone; else it would last for hours. A server that works on a statement answers, as its kernel
-// does. On a Unix socket this does nothing.
+// Makes the kernel end the wait for a host that has answered nothing for two minutes, as when the
+// network has failed; without this the wait would last for hours. The kernel of a server that works
+// on a statement still answers. On a Unix socket this does nothing.
 void NoticeALostHost(int socket) {
   constexpr int kOn = 1, kIdle = 30, kInterval = 10, kPatience = 120000;  // seconds, then ms
   ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
@@ -67,14 +67,14 @@ MyConnection::MyConnection(const ConnectOptions& options)
                 tls ? client_.counts_tls_wire : client_.counts_wire);
 }
 
-// The result is ended first: the library waits forever when a statement is closed while another one
-// has rows to come.
+// The result is ended first. Otherwise the library waits forever when a statement is closed while
+// another statement has rows to come.
 MyConnection::~MyConnection() { EndResult(); }
 
 void MyConnection::EndResult() {
   if (MariadbStatement* const last = std::exchange(current_, nullptr)) last->EndResult();
   FreeRows();
-  // The library refuses a statement while answers to others are to come.
+  // The library refuses a statement while answers to other statements are to come.
   while (unread_ != 0 && client_.mysql_next_result(handle()) == 0) {
     --unread_;
     result_ = client_.mysql_store_result(handle());
@@ -102,7 +102,7 @@ void MyConnection::Connect() {
     const unsigned code = client_.mysql_errno(handle());
     const char* how = "";
     if (code == ER_ACCESS_DENIED_ERROR || code == ER_ACCESS_DENIED_NO_PASSWORD_ERROR) {
-      // MariaDB refuses a connection without TLS in the same words, where it requires TLS.
+      // MariaDB refuses a connection without TLS in the same words, if it requires TLS.
       how = options_.tls ? "; the password is taken from MYSQL_PWD or ~/.my.cnf"
                          : "; the password is taken from MYSQL_PWD or ~/.my.cnf, and a server that "
                            "requires TLS says the same: add ?tls=on to the URL";
@@ -120,11 +120,11 @@ void MyConnection::Connect() {
     }
     throw Error(Error::kUsage, sentence);
   }
-  // ~/.my.cnf may have the library connect again by itself. Its new session would have neither the
-  // settings of a run nor the lock of the schema, and another thread of the server.
+  // ~/.my.cnf may make the library connect again by itself. The new session would lack the settings
+  // of the run and the lock of the schema, and another thread of the server would serve it.
   const my_bool off = 0;
   client_.mysql_options(handle(), MYSQL_OPT_RECONNECT, &off);
-  // The library goes on without TLS when the server has none.
+  // The library connects without TLS when the server has none.
   if (options_.tls && client_.mysql_get_ssl_cipher(handle()) == nullptr) {
     throw Error(Error::kUsage,
                 fmt::format("mysql: ?tls=on of the URL cannot be honoured: {} speaks no TLS",
@@ -139,12 +139,12 @@ void MyConnection::Connect() {
   if (!options_.setup.empty()) Run(options_.setup);
 }
 
-// Returns the id of the thread that serves the connection, by the server's process list; 0 when it
-// is not of this machine, that is, when no thread here with that id is of a MariaDB. The list has 0
-// where a pool of threads serves the connection.
+// Returns the id of the server's thread that serves the connection, as the server's process list
+// has it. Returns 0 when the thread is not on this machine, that is, when no thread of a MariaDB
+// has that id here. The list has 0 where a pool of threads serves connections.
 int MyConnection::FindServerThread() {
-  // The URL, ~/.my.cnf or the library may name the socket, which a host that is not this one
-  // overrules.
+  // The URL, ~/.my.cnf or the library may name a socket. A host other than this one overrules it,
+  // so the socket's own address family decides.
   sockaddr address{};
   socklen_t size = sizeof address;
   if (::getsockname(static_cast<int>(client_.mysql_get_socket(handle())), &address, &size) != 0 ||
@@ -253,7 +253,7 @@ void MyConnection::AppendText(const Statement& statement, std::span<const SqlPar
       const std::string_view bytes = parameters[i].bytes;
       *text += '\'';
       const size_t begin = text->size();
-      text->resize(begin + bytes.size() * 2 + 1);  // as much as the library may need
+      text->resize(begin + bytes.size() * 2 + 1);  // the most bytes that the library may need
       text->resize(begin + client_.mysql_real_escape_string(handle(), text->data() + begin,
                                                             bytes.data(), bytes.size()));
       *text += '\'';
@@ -311,7 +311,7 @@ void MyConnection::NextAnswer() {
   ++at_;
   const auto sql = [this] { return SqlOf(sent_[at_]); };
   const int code = client_.mysql_next_result(handle());
-  // The server executes no statement behind one that fails.
+  // When a statement fails, the server executes none of those behind it.
   if (code != 0) unread_ = 0;
   if (code > 0) FailLast(sql());
   if (code < 0) throw Error(Error::kRun, "mysql: the server has not answered " + sql());

@@ -1,6 +1,7 @@
 // A MyConnection is a connection to MariaDB by its client library: prepared statements in the
 // binary protocol, or statements as text with the parameters in it. A statement is executed when it
-// is sent; with ConnectOptions::batches, those that Send is given are sent together, as one text.
+// is sent; with ConnectOptions::batches, the statements that are given to Send are sent together,
+// as one text.
 #ifndef TESTBED_ENGINES_MYSQL_CONNECTION_H_
 #define TESTBED_ENGINES_MYSQL_CONNECTION_H_
 
@@ -26,7 +27,7 @@ struct ConnectOptions {
   bool private_server = false;  // reads no option files, and needs no password
   bool as_text = false;         // statements are sent as text instead of being prepared
   bool batches = false;         // with as_text: several statements in a packet
-  std::string address;          // of a server that runs already, as results name it
+  std::string address;          // address in results, of a server that runs already
   std::string shown;            // the server's name in errors
   std::string setup;            // a statement that each connection begins with
   // Returns the server's last error, for the sentence about a lost connection. There is no function
@@ -34,10 +35,12 @@ struct ConnectOptions {
   std::function<std::string()> complaint;
 };
 
-// The error of a server that does not answer. One that has just been started may answer later.
+// A NoAnswer is the error for a server that does not answer. A server that has just been started
+// may answer later.
 class NoAnswer : public Error {
  public:
-  // `of_run`: the run has started the server. A user's mistake is not the cause then.
+  // `of_run` says that the run has started the server, so that the cause is not a mistake of the
+  // user.
   NoAnswer(const std::string& sentence, bool of_run)
       : Error(of_run ? kIo : kUsage, sentence, of_run ? EIO : 0) {}
 };
@@ -64,14 +67,14 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   int server_thread() const override { return server_thread_; }
 
  private:
-  // A statement that is prepared, or one that is sent as text. `parts` is the text around its
-  // parameters, and so one part more than there are parameters.
+  // A Statement is prepared, or is sent as text. `parts` is the text around its parameters, so it
+  // has one part more than there are parameters.
   struct Statement {
     std::vector<std::string> parts;
     std::optional<MariadbStatement> prepared;
   };
   void ExecuteText(const Statement& statement, std::span<const SqlParameter> parameters);
-  // Adds a statement to a text, with its parameters.
+  // Appends a statement with its parameters to *text.
   void AppendText(const Statement& statement, std::span<const SqlParameter> parameters,
                   std::string* text) const;
   std::string SqlOf(SqlStatement statement) const;
@@ -91,17 +94,17 @@ class MyConnection : public SqlConnection, private MariadbHandle {
   const ConnectOptions options_;
   int server_thread_ = 0;
   std::optional<WireSocket> wire_;
-  std::deque<Statement> statements_;     // by SqlStatement
-  MariadbStatement* current_ = nullptr;  // prepared statement that was executed last; null: none
+  std::deque<Statement> statements_;     // indexed by SqlStatement
+  MariadbStatement* current_ = nullptr;  // prepared statement that was executed last, or null
   std::string text_;                     // the statement or batch that is sent as text
-  MYSQL_RES* result_ = nullptr;          // rows of a statement sent as text; null: none
+  MYSQL_RES* result_ = nullptr;          // rows of a statement that was sent as text, or null
   MYSQL_ROW row_ = nullptr;
-  const unsigned long* lengths_ = nullptr;  // of the columns of row_
+  const unsigned long* lengths_ = nullptr;  // lengths of the columns of row_
   std::string batch_;                       // text of the statements of the next batch
   std::vector<SqlStatement> batched_;       // the statements of the next batch
   std::vector<SqlStatement> sent_;          // the statements of the batch that was sent last
-  size_t at_ = 0;                           // index in sent_ of the last whose answer was taken
-  size_t unread_ = 0;                       // statements of sent_ whose answers are to come
+  size_t at_ = 0;      // index in sent_ of the last statement whose answer was taken
+  size_t unread_ = 0;  // number of statements in sent_ whose answers are to come
 };
 
 }  // namespace testbed::mysql

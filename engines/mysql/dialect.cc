@@ -83,8 +83,8 @@ std::string Dialect::Scan(const SqlTable& table, Walk walk) const {
     return fmt::format("SELECT k, v FROM {}{} ORDER BY k{} LIMIT ?", table.name,
                        HasKey(walk) ? fmt::format(" WHERE k {} ?", WalkOperator(walk)) : "", order);
   }
-  // From this form of the comparison of two columns the server's optimiser makes a range of the
-  // index.
+  // In this form, the server's optimiser makes a range of the index from the comparison of two
+  // columns.
   std::string where;
   if (HasKey(walk)) {
     where = fmt::format(" WHERE {0} {1}= ? AND ({0} {1} ? OR k {2} ?)", table.column,

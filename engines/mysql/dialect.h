@@ -1,11 +1,12 @@
-// MariaDB's SQL for the tables and indexes of engines/sql, on InnoDB or, tables alone, on MyRocks.
+// A Dialect is MariaDB's SQL for the tables and indexes of engines/sql, on InnoDB or, tables alone,
+// on MyRocks.
 //
 // An index is over an invisible virtual column. InnoDB adds the primary key to each of its entries,
 // so the index alone answers a query.
 //
-// By HANDLER a session opens a table once, and then reads it by its key past SQL's optimiser. An
-// index is read by SELECT all the same: a HANDLER returns whole rows, for which it would look up
-// each of them, and takes no position within the rows of one value of the index.
+// With HANDLER, a session opens a table once, and then reads it by its key past SQL's optimiser. An
+// index is read by SELECT even then: a HANDLER on an index would look up the whole row for each
+// entry, and cannot begin at a row in the middle of those with one value of the index.
 #ifndef TESTBED_ENGINES_MYSQL_DIALECT_H_
 #define TESTBED_ENGINES_MYSQL_DIALECT_H_
 
@@ -17,13 +18,13 @@
 
 namespace testbed::mysql {
 
-// How rows are read: by SELECT or HANDLER, prepared, or by SELECT as text. In kSelect writes are
-// sent as text, too, as by a client that prepares nothing; in kBatched several statements are sent
-// as one text.
+// Access says how rows are read: by SELECT or HANDLER, prepared, or by SELECT as text. In kSelect
+// writes are sent as text, too, as by a client that prepares nothing; in kBatched several
+// statements are sent as one text.
 enum class Access : uint8_t { kPrepared, kSelect, kHandler, kBatched };
 const char* AccessName(Access access);
 
-// Which storage engine of the server keeps the tables.
+// Storage says which storage engine of the server keeps the tables.
 enum class Storage : uint8_t { kInnodb, kRocksdb };
 const char* StorageName(Storage storage);
 

@@ -10,8 +10,9 @@
 namespace testbed::mysql {
 namespace {
 
-// Throws Error (kUsage) when a given server, whose variables these are, refuses the tables that
-// testbed makes, as one before MariaDB 10.2 may be set to. `server` is its name in the sentence.
+// Throws Error (kUsage) when a given server with these variables refuses the tables that testbed
+// makes. A server before MariaDB 10.2 may be set to refuse them. `server` is its name in the
+// sentence.
 void CheckRowFormat(const std::string& server,
                     const std::map<std::string, std::string>& variables) {
   static constexpr std::pair<const char*, const char*> kWanted[] = {
@@ -53,7 +54,7 @@ void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
   }
   const std::string flush = variables["innodb_flush_log_at_trx_commit"];
   const std::string timeout = variables["innodb_flush_log_at_timeout"];
-  // With 3 the server syncs each commit, too; with 0 it syncs as often as with 2.
+  // At 3 the server syncs each commit, too. At 0 it syncs as often as at 2.
   const Durability has = flush == "1" || flush == "3" ? Durability::kSync
                          : settings.durability == Durability::kNone && flush == "0"
                              ? Durability::kNone
@@ -64,7 +65,7 @@ void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
            fmt::format("--durability {}", DurabilityName(has)));
   }
   // After a power cut the server rolls back commits that the binary log lacks, although InnoDB's
-  // log has them. With nosync it syncs no file.
+  // log has them. With the method nosync, InnoDB syncs no file.
   if (has != Durability::kNone && variables["log_bin"] == "ON" && variables["sync_binlog"] != "1") {
     refuse(fmt::format("--durability {}", DurabilityName(has)), "sync_binlog",
            variables["sync_binlog"], "that server sync_binlog = 1");

@@ -12,7 +12,8 @@
 namespace testbed::mysql {
 
 // Throws Error (kUsage) when the server at `target` does not have what the settings ask for.
-// `variables` are its global variables by name. The sentence names the option and what to give.
+// `variables` are its global variables by name. The sentence names the option and what the user can
+// give instead.
 void CheckGivenServer(const Settings& settings, const ConnectOptions& target,
                       std::map<std::string, std::string> variables);
 

@@ -25,8 +25,8 @@ Client Load() {
   TESTBED_CLIENT_CALLS(TESTBED_FIND)
 #undef TESTBED_FIND
   client.counts_wire = WatchWire(handle);
-  // A client library that was built with OpenSSL leaves the socket's calls to OpenSSL when a
-  // connection has TLS. One that was built with GnuTLS makes the calls itself.
+  // When a connection has TLS, a client library that was built with OpenSSL lets OpenSSL call the
+  // socket. A library that was built with GnuTLS calls the socket itself.
   void* const tls = ::dlopen("libcrypto.so.3", RTLD_NOW | RTLD_NOLOAD);
   client.counts_tls_wire = client.counts_wire && (tls == nullptr || WatchWire(tls));
   return client;

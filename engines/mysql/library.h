@@ -1,5 +1,6 @@
-// MariaDB's client library (Connector/C), loaded at run time. Its names stay hidden from the
-// program: the embedded server of the innodb engine has functions of the same names.
+// LoadClient loads MariaDB's client library (Connector/C) at run time. The library's names stay
+// hidden from the program, because the embedded server of the innodb engine has functions of the
+// same names.
 //
 //   const Client& client = LoadClient();
 //   MYSQL* connection = client.mysql_init(nullptr);
@@ -22,8 +23,9 @@ struct Client : MariadbCalls {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
   TESTBED_CLIENT_CALLS(TESTBED_DECLARE)
 #undef TESTBED_DECLARE
-  // Whether the bytes that connections send and receive are counted (device/account/wire.h): those
-  // without TLS, and those with TLS, for which the TLS library may call the socket.
+  // counts_wire says whether the bytes of connections without TLS are counted
+  // (device/account/wire.h), and counts_tls_wire whether those of connections with TLS are, for
+  // which the TLS library may call the socket.
   bool counts_wire = false, counts_tls_wire = false;
 };
 

@@ -25,8 +25,9 @@ namespace {
 constexpr uint64_t kMiB = 1 << 20;
 constexpr char kPlugin[] = "ha_rocksdb.so";
 
-// Returns the size of one of two memtables. It is the default of the rocksdb engine, an eighth of
-// the budget for both, so that runs of the two engines with the same options differ by the server.
+// Returns the size of one of the two memtables. Both together get an eighth of the budget, as by
+// default in the rocksdb engine, so that runs of the two engines with the same options differ by
+// the server alone.
 uint64_t MemtableBytes(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 64 * kMiB;
   const uint64_t rest =
@@ -34,7 +35,8 @@ uint64_t MemtableBytes(const EngineOptions& options) {
   return std::clamp<uint64_t>(std::min(options.ram_bytes / 8, rest / 2), kMiB, 128 * kMiB) / 2;
 }
 
-// Returns the directory of the server's plugins. Throws Error (kUsage) when MyRocks is not in it.
+// Returns the directory of the server's plugins. Throws Error (kUsage) when the directory does not
+// have MyRocks.
 std::string Plugins(const EngineOptions& options, const ExtraOptions& extra,
                     const std::string& program) {
   namespace fs = std::filesystem;
@@ -112,13 +114,13 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
   // them.
   add("rocksdb-manual-wal-flush", 0);
   add("rocksdb-flush-log-at-trx-commit", mariadb::FlushLogAtCommit(options.durability));
-  // RocksDB reads a log up to the record that was being written when the server was killed.
+  // RocksDB recovers the log up to the record that was being written when the server was killed.
   add("rocksdb-wal-recovery-mode", 2);
-  add("rocksdb-large-prefix", 1);  // allows keys as long as InnoDB's
+  add("rocksdb-large-prefix", 1);  // permits keys as long as InnoDB's
   add("rocksdb-max-background-jobs", std::max(2u, std::thread::hardware_concurrency()));
   add("rocksdb-deadlock-detect", 1);
   add("rocksdb-lock-wait-timeout", 10);
-  // Statistics that the server computes for itself would be IO of no operation.
+  // The server would compute these statistics by itself, and their IO would belong to no operation.
   add("rocksdb-stats-dump-period-sec", 0);
   add("rocksdb-stats-recalc-rate", 0);
   return all;
@@ -148,7 +150,8 @@ void CheckFilesThere(const std::string& cluster) {
                           file));
 }
 
-// RocksDB writes its options to a file at each opening, and keeps the last two.
+// RocksDB writes its options to a file at each opening, and keeps the last two of these files. The
+// newer one counts.
 std::optional<uint32_t> BlockSizeOf(const std::string& cluster) {
   const std::string directory = fmt::format("{}/{}", cluster, kDirectory);
   if (!IsThere(directory)) return std::nullopt;
@@ -176,8 +179,7 @@ void SyncLogs(const std::string& cluster) {
     if (KindOfFile(name) != FileKind::kLog) continue;
     const std::string path = fmt::format("{}/{}", directory, name);
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
-      continue;  // its rows are in the tables' files, and it is removed
+    if (fd < 0 && errno == ENOENT) continue;  // removed: its rows are in files of tables
     if (fd < 0) throw Error::Io("open", path, errno);
     const bool synced = Uninterrupted([&] { return ::fdatasync(fd); }) == 0;
     const int error = errno;
@@ -209,9 +211,9 @@ EngineCounters Counters(const std::map<std::string, uint64_t>& status) {
   return c;
 }
 
-// A pause waits for the flushes and compactions that run. RocksDB begins those that are due after
-// the pause. A compaction is pending for ever when RocksDB finds no files for it, so the loop ends
-// once nothing was written for a while.
+// A pause waits until the flushes and compactions that run have ended. After the pause RocksDB
+// begins those that are due. A compaction is pending for ever when RocksDB finds no files for it,
+// so the loop ends once nothing was written for a while.
 void Settle(const std::function<std::string(const std::string&)>& ask) {
   constexpr int kNothingBegan = 30;  // rounds of 10 ms
   constexpr char kDue[] =
@@ -228,7 +230,7 @@ void Settle(const std::function<std::string(const std::string&)>& ask) {
     const bool due = std::atoi(ask(kDue).c_str()) != 0;
     std::string now = ask(kWritten);
     if (now != written) idle = 0;
-    // What the pause has waited for may have made another compaction due.
+    // A flush or compaction that has ended during the pause may have made another compaction due.
     if (!due && now == written) return;
     written = std::move(now);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

@@ -1,5 +1,5 @@
-// MyRocks is the storage engine of MariaDB that keeps tables in RocksDB. These functions are what
-// differs for a private server with tables in it (--engine mysql:rocksdb), whose InnoDB is off.
+// MyRocks is the storage engine of MariaDB that keeps tables in RocksDB. These functions are for a
+// private server that keeps its tables in MyRocks (--engine mysql:rocksdb) and whose InnoDB is off.
 //
 // MyRocks has neither the generated columns of which engines/mysql/dialect.h makes indexes, nor
 // HANDLER. It is a plugin of the server, which Debian has as a package of its own.
@@ -21,21 +21,22 @@
 
 namespace testbed::mysql::myrocks {
 
-// The directory of RocksDB's files, in the server's directory.
+// This is the directory of RocksDB's files, in the server's directory.
 inline constexpr std::string_view kDirectory = "#rocksdb";
 
 // Returns the arguments of a private server. The cache is RocksDB's block cache. The memtables are
-// beside it, as with the rocksdb engine. `program` is the path of the server, whose plugins are
-// used unless the option `plugins` names their directory. Throws Error (kUsage) when the plugin is
-// not installed, and for options that MyRocks does not have.
+// memory in addition to it, as in the rocksdb engine. `program` is the path of the server, whose
+// plugins are used unless the option `plugins` names their directory. Throws Error (kUsage) when
+// the plugin is not installed, and for options that MyRocks does not have.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
                                    const std::string& program);
-// Options of the server that the run's own options decide, as mariadb::ServerOptions takes them.
+// These are the options of the server that the run's own options decide, as mariadb::ServerOptions
+// takes them.
 extern const std::vector<std::string_view> kOwnOptions;
 
 // Returns the kind of a file in kDirectory by its name.
 FileKind KindOfFile(std::string_view name);
-// Returns the files by their paths in the server's directory, in the form of EngineInfo::files.
+// Returns the patterns of RocksDB's files in the server's directory, as EngineInfo::files has them.
 std::vector<std::string> Files();
 // Throws Error (kCorruption), which names the file, when `cluster`, the server's directory, has no
 // database of RocksDB.
@@ -46,10 +47,11 @@ std::optional<uint32_t> BlockSizeOf(const std::string& cluster);
 // Syncs the logs in `cluster`, which the server has written. Throws Error (kIo). Thread-safe.
 void SyncLogs(const std::string& cluster);
 
-// Returns the counters that follow from the server's status, whose names are without "Rocksdb_".
+// Returns the counters that follow from `status`, the server's status, whose names are without
+// "Rocksdb_".
 EngineCounters Counters(const std::map<std::string, uint64_t>& status);
 
-// Has the server write its memtables, and waits until no compaction runs or is due. `ask` runs a
+// Makes the server write its memtables, and waits until no compaction runs or is due. `ask` runs a
 // statement and returns the first value of its answer.
 void Settle(const std::function<std::string(const std::string&)>& ask);
 

@@ -100,8 +100,8 @@ class MysqlEngine : public Engine {
   EngineCounters CountersOf(size_t address) const;
   std::map<std::string, std::string> Variables(size_t address) const;
   bool IsRocksdb() const { return settings_.storage == Storage::kRocksdb; }
-  // Returns the numbers of the server's status by name, Innodb_NAME or Rocksdb_NAME as NAME,
-  // Com_NAME as com_NAME.
+  // Returns the numbers of the server's status. Innodb_NAME and Rocksdb_NAME have the name NAME,
+  // and Com_NAME has com_NAME.
   std::map<std::string, uint64_t> Status(size_t address) const;
 
   const std::string dir_;
@@ -109,22 +109,22 @@ class MysqlEngine : public Engine {
   const std::string schema_;
   const SchemaOwner owner_;
   DirLock lock_;
-  std::unique_ptr<PrivateServer> server_;  // null when the server is another's
+  std::unique_ptr<PrivateServer> server_;  // null when the run has not started the server
   std::unique_ptr<SqlStore> store_;        // declared after server_, so that it ends before it
   std::unique_ptr<SqlConnection> lazy_connection_;
   std::unique_ptr<ServedThread> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
-  Version version_ = kNewest;  // of the server
+  Version version_ = kNewest;  // version of the server
   bool has_checkpoint_now_ = true, may_checkpoint_ = true;
-  bool tables_in_steps_ = false;        // a kill may leave a part of a table
+  bool tables_in_steps_ = false;        // a kill may leave a half-made table
   bool galera_ = false;                 // the first of several addresses is a node of Galera
-  std::vector<bool> repeated_servers_;  // by address (FindRepeatedServers)
+  std::vector<bool> repeated_servers_;  // indexed by address (FindRepeatedServers)
   mutable Mutex writing_;               // held while the server's variables differ from the run's
   Mutex checkpointing_;
-  // The connections that take checkpoints, by address; null until the first checkpoint there.
+  // These connections take checkpoints, one at each address; null until the first checkpoint there.
   std::vector<std::unique_ptr<MyConnection>> checkpoint_connections_ GUARDED_BY(checkpointing_);
   Mutex making_;
-  std::set<std::string> opened_ GUARDED_BY(making_);  // while tables are made in steps
+  std::set<std::string> opened_ GUARDED_BY(making_);  // used while tables are made in steps
 };
 
 MysqlEngine::MysqlEngine(const std::string& dir, const Settings& settings)
@@ -221,8 +221,8 @@ std::vector<std::string> MysqlEngine::Addresses() const {
   return names;
 }
 
-// Waits until the first node of several has applied what clients have committed at the others, so
-// that a session there, which may check the rows, sees it.
+// Waits until the first of several nodes has applied what clients have committed at the other
+// nodes. So a session there, which may check the rows, sees these commits.
 void MysqlEngine::AwaitOtherNodes() {
   if (!galera_) return;
   store_->Ask("SET SESSION wsrep_sync_wait = 1");
@@ -253,12 +253,13 @@ FoundSchema MysqlEngine::FindSchema() {
                      "SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' LIMIT 1",
                      schema_))
                  .empty()) {
-    found.marker.emplace();  // a run was killed before it had made the marker's table
+    found.marker.emplace();  // a run was killed before it made the marker's table
   }
   return found;
 }
 
-// Takes a lock of the server for the store's own connection to the address.
+// Takes the server's lock `name` for the store's own connection to the address. Returns whether the
+// lock was free.
 bool MysqlEngine::TryLock(const std::string& name, size_t address) {
   return store_->AskOne(fmt::format("SELECT GET_LOCK('{}', 0)", name), address) == "1";
 }
@@ -276,7 +277,7 @@ void MysqlEngine::MakeSchema() {
     return digits + "'";
   };
   store_->Ask(fmt::format("DROP DATABASE IF EXISTS `{}`", schema_));
-  // One statement makes the database and says whose it is, before it has a table.
+  // One statement makes the database and marks it as testbed's, before it has a table.
   store_->Ask(fmt::format("CREATE DATABASE `{}` /*M!100500 COMMENT '{}' */", schema_, kComment));
   store_->Ask(
       fmt::format("CREATE TABLE `{}`.{} (id VARBINARY(64), host VARBINARY(256), directory "
@@ -321,9 +322,9 @@ void MysqlEngine::WriteDirtyPages() {
       [this] { return Pages(); }, how);
 }
 
-// InnoDB ends the statement when a checkpoint has reached the end of the log, which each client
-// that writes moves on. KILL does not end the statement before that (buf_flush_sync). So a run that
-// has waited long enough closes the connection, and the statement may go on in the server.
+// InnoDB ends the statement when a checkpoint has reached the end of the log. Each client that
+// writes moves that end on. KILL does not end the statement before that (buf_flush_sync). So a run
+// that has waited long enough closes the connection, and the statement may go on in the server.
 void MysqlEngine::CheckpointGivenServer(size_t address) {
   const LockGuard lock(checkpointing_);
   checkpoint_connections_.resize(store_->addresses());
@@ -341,7 +342,7 @@ void MysqlEngine::CheckpointGivenServer(size_t address) {
   checkpoint_connections_[address] = std::move(connection);
 }
 
-// Returns how checkpoints are taken, for EffectiveSettings.
+// Returns in words how checkpoints are taken, for EffectiveSettings.
 std::string MysqlEngine::Checkpoints() const {
   if (!may_checkpoint_) {
     return has_checkpoint_now_ ? "not allowed to this user" : "not possible with this version";
@@ -355,7 +356,8 @@ void MysqlEngine::Settle() {
     return myrocks::Settle([this](const std::string& sql) { return store_->AskOne(sql); });
   }
   AwaitAddresses(store_.get(), Addresses(), Error::kRun, kPatienceAtRest);
-  // An older server shortens the history only at each 128th batch of its purge, so a part stays.
+  // An older server shortens the history only at each 128th batch of its purge, so a part of it
+  // stays.
   constexpr milliseconds kOfOlder(1000);
   const milliseconds patience = version_ < kInvisibleColumns ? kOfOlder : mariadb::kPurgePatience;
   store_->AtEach([this, patience](size_t address) {
@@ -364,8 +366,8 @@ void MysqlEngine::Settle() {
   WriteAll();
 }
 
-// Returns a history of 0 when the server does not tell its length. The user of a given server need
-// not have the right to see the status of InnoDB.
+// Returns a history of length 0 when the server does not tell its length. The user of a given
+// server need not have the right to see the status of InnoDB.
 mariadb::PurgeState MysqlEngine::Purge(size_t address) const {
   const std::map<std::string, uint64_t> status = Status(address);
   mariadb::PurgeState purge;
@@ -509,7 +511,7 @@ std::vector<std::string> Files() {
         "testbed/*.ibd"}) {
     files.push_back(std::string("cluster/") + file);
   }
-  // A server of 11.4 or later has an index for each file (idx).
+  // A server of 11.4 or later has an index file (idx) for each file of the binary log.
   for (const char* end : {"#", "#.idx", "index", "state", "\\~rec\\~"}) {
     files.push_back(fmt::format("cluster/{}.{}", mariadb::kBinaryLog, end));
   }

@@ -37,8 +37,8 @@ std::string InnodbStatus(const Ask& ask) {
 
 }  // namespace
 
-// These limits were found by trials: 2M are raised to 5M at 4k and 8k; 20M are refused at 32k and
-// 64k.
+// These limits were found by trials. At 4k and 8k the server raises 2M to 5M; at 32k and 64k it
+// refuses 20M.
 uint64_t LeastPool(Version version, uint32_t page_size) {
   const uint64_t newest = mariadb::LeastPool(page_size);
   if (version >= kInvisibleColumns) return newest;
@@ -62,10 +62,10 @@ void FitArguments(Version version, uint64_t pool_bytes, std::vector<std::string>
   Remove(arguments, "loose-innodb-log-file-buffering");  // its log goes through the page cache
   if (version >= kInnodb57) return;
   Remove(arguments, "innodb-buffer-pool-chunk-size");
-  // InnoDB 5.7 divides only pools of a gigabyte and more by itself.
+  // By itself, InnoDB 5.7 divides only pools of a gigabyte and more.
   arguments->push_back(
       fmt::format("--innodb-buffer-pool-instances={}", pool_bytes < 1024 * kMiB ? 1 : 8));
-  // Without these, rows have no dynamic format, and keys 767 bytes at most.
+  // Without these settings, rows cannot have the dynamic format, and keys have 767 bytes at most.
   arguments->emplace_back("--innodb-file-format=Barracuda");
   arguments->emplace_back("--innodb-large-prefix=1");
 }

@@ -32,9 +32,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kAnswerPatience(60);  // wait for a server that has its socket
+constexpr std::chrono::seconds kAnswerPatience(60);  // patience with a server that has its socket
 constexpr char kSocket[] = "mysqld.sock";
-// How the message of a server begins that waits for space (wait_for_free_space in mysys/errors.c).
+// A server that waits for space begins its message with this text (wait_for_free_space in
+// mysys/errors.c).
 constexpr char kWaits[] = "Disk is full writing";
 
 // Returns the kind of a file by its path in the server's directory.
@@ -46,7 +47,7 @@ FileKind KindOf(const std::string& path) {
 
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
     : ServerHome(dir, is_new, SIGTERM), settings_(settings) {
-  (void)LoadClient();  // throws now, before a server is started that the run could not speak to
+  (void)LoadClient();  // throws before a server is started
   if (!is_new) {
     if (settings_.version < kAtomicTables) {
       unfinished_table::RemoveBrokenFiles(this->dir(), settings_.schema);
@@ -94,7 +95,7 @@ bool PrivateServer::WaitsForSpace() const {
   return false;
 }
 
-// The server would not heed SIGTERM while it waits.
+// SIGKILL is needed, because the server does not heed SIGTERM while it waits.
 bool PrivateServer::KillIfItWaits() const {
   if (!WaitsForSpace()) return false;
   ::kill(pid(), SIGKILL);
@@ -107,7 +108,7 @@ void PrivateServer::WatchForWaits() {
   watch_.thread = StartThread("watching for a full disk", [this] {
     constexpr int kLook = 500;  // ms
     pollfd stop{watch_.stop, POLLIN, 0};
-    uintmax_t seen = 0;  // size of the messages' file
+    uintmax_t seen = 0;  // size of the file of messages
     while (::poll(&stop, 1, kLook) <= 0) {
       std::error_code error;
       const uintmax_t size = fs::file_size(log(), error);
@@ -117,8 +118,8 @@ void PrivateServer::WatchForWaits() {
 }
 
 void PrivateServer::CheckFiles() const {
-  // Of a killed server the binary log tells which prepared transactions are committed. A server
-  // without it would not open a database that has some.
+  // After a server was killed, its binary log tells which prepared transactions are committed. A
+  // server without the binary log would not open a database that has prepared transactions.
   if (!settings_.has_binary_log &&
       IsThere(fmt::format("{}/{}.index", cluster(), mariadb::kBinaryLog))) {
     throw Error(Error::kUsage,
@@ -135,15 +136,15 @@ void PrivateServer::CheckFiles() const {
                     "load it anew with --fresh",
                     dir(), rocksdb ? "MyRocks" : "InnoDB", rocksdb ? "rocksdb" : "mariadb"));
   }
-  // The server would create missing files, although they may lie on a file system that is not
+  // The server would create missing files anew, although they may lie on a file system that is not
   // mounted now.
   if (settings_.storage == Storage::kRocksdb) return myrocks::CheckFilesThere(cluster());
   CheckVersion();
   mariadb::CheckFilesThere(cluster(), true, LogFiles());
 }
 
-// Throws when another version of the server has made the files. This version would refuse them, or
-// convert them to its own format for good.
+// Throws when another version of the server has made the files. The present version would refuse
+// them, or convert them to its own format for good.
 void PrivateServer::CheckVersion() const {
   const Version made = mariadb::LogVersionOf(cluster());
   const auto kind = [](Version version) {
@@ -160,7 +161,8 @@ void PrivateServer::FailToStart() const {
   std::ifstream file = Messages();
   const std::string said((std::istreambuf_iterator<char>(file)), {});
   const std::string complaint = Complaint();
-  // Warnings are not searched: of an option that may be unknown (loose-) they say the same words.
+  // Warnings are not searched, since the warning about an option that may be unknown (loose-) has
+  // the same words.
   if (complaint.find("unknown variable") != std::string::npos ||
       complaint.find("unknown option") != std::string::npos) {
     throw Error(Error::kUsage, "mysql cannot honour --engine-option server_option: " + complaint);
@@ -176,8 +178,8 @@ void PrivateServer::Start() {
   ServerCommand command;
   command.words = {settings_.program, "--no-defaults", "--skip-grant-tables",
                    "--datadir=" + cluster(),
-                   // The server would end the name of a directory at a colon, so this is the name
-                   // in its working directory.
+                   // A colon ends the name of a directory for the server. So this is a relative
+                   // name, in the server's working directory.
                    std::string("--tmpdir=") + mariadb::kTemporary,
                    std::string("--socket=") + kSocket, "--pid-file=server.pid"};
   if (!settings_.base.empty()) {
@@ -190,8 +192,8 @@ void PrivateServer::Start() {
   command.output = log();
   Launch(command, kSocket);
   while (!HasSocket(kSocket)) WaitForStart();
-  // A thread of the server has the program's name or a name of its own. With direct IO all threads
-  // but those of connections write only data files.
+  // A thread of the server has the program's name or a name of its own. With direct IO, the threads
+  // of connections apart, all threads write only data files.
   for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk",
                            "rocksdb:low", "rocksdb:high", "myrocks-bg", "myrocks-mc"}) {
     RegisterThreads(name, FileKind::kData);
@@ -215,15 +217,15 @@ void PrivateServer::OpenLogs() {
   }
 }
 
-// Waits a moment for the server. Throws when the server has ended, when it waits for space itself,
-// or when the run should end.
+// Waits a moment for the server. Throws when the server has ended or waits for space, and when the
+// run should end.
 void PrivateServer::WaitForStart() {
   if (HasEnded() || KillIfItWaits()) FailToStart();
   WaitAMoment();
 }
 
-// Waits until the server lets the run connect. A refusal by a server that answers is final, so the
-// run does not try again.
+// Waits until the server lets the run connect. If a server that answers refuses, that is final, and
+// the run does not try again.
 void PrivateServer::AwaitAnswer() {
   const auto deadline = std::chrono::steady_clock::now() + kAnswerPatience;
   for (;;) {
@@ -250,7 +252,7 @@ ConnectOptions PrivateServer::connect() const {
 
 void PrivateServer::SyncLog() const {
   if (settings_.storage == Storage::kRocksdb) return myrocks::SyncLogs(cluster());
-  // The log has several files, and a commit may lie in any of them.
+  // The log may have several files, and a commit may lie in any of them.
   for (size_t i = 0; i < logs_.fds.size(); ++i) {
     if (Uninterrupted([&] { return ::fdatasync(logs_.fds[i]); }) != 0) {
       throw Error::Io("sync", LogFile(static_cast<int>(i)), errno);
@@ -272,7 +274,7 @@ std::string PrivateServer::Complaint() const {
     const std::string said = line.substr(std::min(at + 8, line.size()));
     // An older server prints this line at each start without tables of privileges.
     if (said.starts_with("Can't open and lock privilege tables")) continue;
-    // The server's own complaints follow from those of InnoDB.
+    // InnoDB's complaint comes first, because the server's own complaints follow from it.
     if (said.starts_with("InnoDB: ")) return said.substr(8);
     if (first.empty()) first = said;
   }

@@ -8,9 +8,9 @@
 // the server's messages. The server has no users and no tables of privileges, so that it is made in
 // a second.
 //
-// A server that writes a binary log waits, when its disk is full, until somebody has freed space,
-// and answers no client. Its messages alone tell that. A thread reads them and then kills the
-// server, so that its clients get an error: that of a full disk.
+// When its disk is full, a server that writes a binary log waits until somebody has freed space,
+// and answers no client. Only its messages tell that it waits. A thread reads the messages and then
+// kills the server, so that its clients get the error of a full disk.
 #ifndef TESTBED_ENGINES_MYSQL_SERVER_H_
 #define TESTBED_ENGINES_MYSQL_SERVER_H_
 
@@ -30,7 +30,7 @@ class PrivateServer : public ServerHome {
   // Starts the server, after making its directory if `is_new`. Throws Error with the server's
   // complaint when it does not start.
   PrivateServer(const std::string& dir, const Settings& settings, bool is_new);
-  // Ends the server in order: all that was committed is then on disk.
+  // Ends the server in order. All committed transactions are on disk afterwards.
   ~PrivateServer();
 
   ConnectOptions connect() const;
@@ -42,7 +42,7 @@ class PrivateServer : public ServerHome {
   void CheckFiles() const;
   void CheckVersion() const;
   void OpenLogs();
-  int LogFiles() const;  // how many the log has
+  int LogFiles() const;  // number of files of the log
   std::string LogFile(int number) const {
     return cluster() + "/ib_logfile" + std::to_string(number);
   }
@@ -50,9 +50,9 @@ class PrivateServer : public ServerHome {
   void WaitForStart();
   void AwaitAnswer();
   std::string Complaint() const;
-  // Returns whether the server waits for space, or did so when it was killed.
+  // Returns whether the server waits for space, or waited for it when it was killed.
   bool WaitsForSpace() const;
-  // Kills the server if it waits for space. Returns whether it does.
+  // Kills the server if it waits for space. Returns whether it has killed the server.
   bool KillIfItWaits() const;
   void WatchForWaits();
   [[noreturn]] void FailToStart() const;
@@ -62,11 +62,11 @@ class PrivateServer : public ServerHome {
     ~OpenFiles();
     std::vector<int> fds;
   };
-  OpenFiles logs_;  // of InnoDB
-  // The thread that calls KillIfItWaits, which ends before all else of the object.
+  OpenFiles logs_;  // InnoDB's log files
+  // The thread of a WaitWatch calls KillIfItWaits. It ends before the other members are destroyed.
   struct WaitWatch {
     ~WaitWatch();
-    int stop = -1;  // eventfd that ends the thread
+    int stop = -1;  // eventfd that tells the thread to end
     std::thread thread;
   };
   WaitWatch watch_;

@@ -23,8 +23,8 @@
 namespace testbed::mysql {
 namespace {
 
-// Server options that mariadb::ServerOptions does not refuse by itself. The run sets them, or they
-// would let other users in.
+// These are server options that mariadb::ServerOptions does not refuse by itself. The run sets
+// them, or they would let other users in.
 constexpr std::string_view kOwn[] = {"socket",
                                      "port",
                                      "bind-address",
@@ -38,7 +38,7 @@ constexpr std::string_view kOwn[] = {"socket",
                                      "innodb-file-format",
                                      "innodb-large-prefix"};
 
-// Options that only a private server can honour.
+// Only a private server can honour these options.
 constexpr const char* kOfPrivateServer[] = {
     "server",      "program",           "log_file_size",  "log_buffer_size",
     "doublewrite", "io_capacity",       "lru_scan_depth", "server_option",
@@ -49,7 +49,7 @@ constexpr const char* kOfPrivateServer[] = {
   RefuseEngineOption("mysql", option, value, why);
 }
 
-// Returns how to connect to each of the URL's addresses.
+// Returns the ConnectOptions for each address of the URL.
 std::vector<ConnectOptions> TargetsOf(const std::string& url) {
   std::vector<ConnectOptions> targets;
   for (UrlAddress& address : ParseUrl(url)) {
@@ -65,7 +65,7 @@ std::vector<ConnectOptions> TargetsOf(const std::string& url) {
   return targets;
 }
 
-// Makes the settings use a server that tools/setup/fetch_mariadb.sh fetches.
+// Makes the settings use `server`, which tools/setup/fetch_mariadb.sh fetches.
 void TakeOldServer(const OldServer& server, Settings* settings) {
   settings->program = ProgramOf(server);
   settings->base = FolderOf(server);
@@ -89,13 +89,15 @@ void TakeProgram(const std::string& path, Settings* settings) {
            fmt::format("it takes a MariaDB of version {} or later, and this one is {}",
                        VersionName(kOldestVersion), VersionName(settings->version)));
   }
-  // A program that was moved does not find the files of its error messages by itself.
+  // A program in another place than the one compiled into it does not find the files of its error
+  // messages by itself.
   const std::string base = std::filesystem::path(path).parent_path().parent_path();
   std::error_code error;
   if (std::filesystem::exists(base + "/share/english/errmsg.sys", error)) settings->base = base;
 }
 
-// Makes the settings use the server that the options name: `server`, `program` or `connect`.
+// Makes the settings use the server that the user has chosen by an option: `server`, `program` or
+// `connect`.
 void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const std::string& server,
                 Settings* settings) {
   const OldServer* const old = FindOldServer(server);
@@ -135,18 +137,19 @@ std::vector<std::string> InnodbArguments(const EngineOptions& options, const Ext
   return all;
 }
 
-// Adds what a binary log takes. After a power cut the server rolls back what the binary log lacks,
-// so it is synced at each commit, unless nothing is to be durable.
+// Adds the arguments for a binary log. After a power cut the server rolls back what the binary log
+// lacks. So the binary log is synced at each commit, unless nothing is to be durable.
 void AddBinaryLog(Durability durability, std::vector<std::string>* all) {
   all->push_back(fmt::format("--log-bin={}", mariadb::kBinaryLog));
   all->push_back(fmt::format("--sync-binlog={}", durability == Durability::kNone ? 0 : 1));
-  // Under READ COMMITTED changes cannot be logged as statements.
+  // Under READ COMMITTED the server cannot log changes as statements.
   for (const char* fixed : {"binlog-format=ROW", "server-id=1"}) {
     all->push_back(std::string("--") + fixed);
   }
 }
 
-// Returns the arguments of a private server, and changes the settings that follow from them.
+// Returns the arguments of a private server. Also sets those settings that follow from the
+// arguments.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
                                    Settings* settings) {
   const bool innodb = settings->storage == Storage::kInnodb;

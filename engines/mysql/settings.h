@@ -16,11 +16,11 @@
 namespace testbed::mysql {
 
 struct Settings {
-  bool is_private = true;               // a server is started for the run
-  std::vector<ConnectOptions> targets;  // otherwise: the addresses of the server that runs already
+  bool is_private = true;               // the run starts the server
+  std::vector<ConnectOptions> targets;  // addresses of a server that runs already
   std::string program;                  // path of mariadbd, for a private server
   Version version = kNewest;
-  std::string base;  // directory of the program's own files; empty: the one compiled into it
+  std::string base;  // directory of the program's own files; empty: compiled in
   size_t max_value_size = mariadb::kMaxValueSize;  // bytes
   std::string schema = "testbed";
   Access access = Access::kPrepared;
@@ -30,13 +30,13 @@ struct Settings {
   uint32_t page_size = 16384;
   uint32_t lazy_interval_ms = 100;
   uint32_t conflict_wait_ms = 10000;
-  uint32_t checkpoint_wait_s = 600;         // of a server that is not private
-  bool create = true, replace = false;      // those of EngineOptions
-  std::string guest_of;                     // that of EngineOptions
+  uint32_t checkpoint_wait_s = 600;         // patience with a checkpoint of a server not private
+  bool create = true, replace = false;      // as in EngineOptions
+  std::string guest_of;                     // as in EngineOptions
   bool goes_on = false;                     // clients go on at another address when theirs is lost
-  bool has_binary_log = false;              // the private server writes one
-  std::vector<std::string> server;          // --name=value for the private server
-  std::vector<std::string> server_options;  // those of `server` that server_option gave
+  bool has_binary_log = false;              // the private server writes a binary log
+  std::vector<std::string> server;          // arguments --name=value of the private server
+  std::vector<std::string> server_options;  // those arguments that server_option gave
 };
 
 // Returns the values of the option `server`: the names of the servers that a run can start.

@@ -37,7 +37,7 @@ std::set<std::string> TablesIn(const std::string& directory) {
 }
 
 struct Noted {
-  std::set<std::string> before;  // the tables that had files when the note was made
+  std::set<std::string> before;  // tables that had files when the note was made
   std::string table;
 };
 
@@ -52,9 +52,10 @@ std::optional<Noted> Read(const std::string& dir) {
   return noted;
 }
 
-// Returns the table that was being made, as its files spell it; empty when it has no files. It is
-// empty, too, when several tables have new files. Then the noted table is complete: it is the first
-// of them, and a crash has undone the removal of its note.
+// Returns the name, as files spell it, of the table that was being made. Returns an empty string
+// when the table has no files. It also does so when several tables have new files: then the noted
+// table is complete, because it is the first of these tables, and a crash has undone the removal of
+// its note.
 std::string FilesOf(const Noted& noted, const std::string& directory) {
   std::string found;
   for (const std::string& table : TablesIn(directory)) {
@@ -65,7 +66,7 @@ std::string FilesOf(const Noted& noted, const std::string& directory) {
   return found;
 }
 
-// Returns whether the file of rows begins with a page that was written.
+// Returns whether the table's file begins with a page that was written.
 bool HasFirstPage(const std::string& path) {
   std::array<char, 4096> begin{};
   std::ifstream file(path, std::ios::binary);

@@ -1,6 +1,7 @@
-// The table that a private server was making when it was killed. Before MariaDB 10.6 a table is
-// made in several steps. A kill between two of them leaves files with which the server refuses to
-// start (10.1), or which are no table but keep the server from making one of that name.
+// This header repairs the table that a private server was making when it was killed. Before MariaDB
+// 10.6 a table is made in several steps. A kill between two of them leaves files with which the
+// server refuses to start (10.1), or which are no table but keep the server from making one of that
+// name.
 //
 //   unfinished_table::Note(dir, "testbed", "`testbed`.`t`");
 //   MakeTable();
@@ -19,7 +20,7 @@
 
 namespace testbed::mysql::unfinished_table {
 
-// The note's file, in `dir`.
+// This is the name of the note's file, in `dir`.
 inline constexpr char kFile[] = "unfinished_table";
 
 // Notes, durably, that a table is about to be made. `table` is its name in statements, in quotes.
@@ -27,11 +28,11 @@ void Note(const std::string& dir, const std::string& schema, const std::string& 
 // Removes the note, durably, once the table is made.
 void Forget(const std::string& dir);
 
-// Removes those files of the noted table with which the server would refuse to start. It is called
-// before the server is started.
+// Removes those files of the noted table with which the server would refuse to start. The caller
+// calls it before it starts the server.
 void RemoveBrokenFiles(const std::string& dir, const std::string& schema);
-// Removes what is left of the noted table if the server does not know it as a table, and then the
-// note. `run` runs a statement on the server.
+// Removes what is left of the noted table, if the server does not know the table, and then removes
+// the note. `run` runs a statement on the server.
 void Repair(const std::string& dir, const std::string& schema,
             const std::function<void(const std::string&)>& run);
 

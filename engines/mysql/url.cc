@@ -24,13 +24,14 @@ bool IsBySocket(const UrlAddress& address) {
   RefuseEngineOption("mysql", "connect", "URL", why);
 }
 
-// Refuses the part before the last @ when it is more than a user: a password or an address, too.
+// Throws when the part before the last @ is more than the name of a user, such as a name with a
+// password, or another address.
 void CheckUser(const std::string& user) {
   if (user.find_first_of(":,") == std::string::npos) return;
   std::string sentence =
       "mysql takes no password in --engine-option connect, which is printed and stored: put it "
       "into MYSQL_PWD or ~/.my.cnf";
-  // What is before the last @ may be a user with a password or an address with another user.
+  // Before the last @ there may be a user with a password, or a whole address with another user.
   if (user.find(',') != std::string::npos) {
     sentence += std::string("; it takes one user, in front of all addresses, as in ") + kSample;
   }
@@ -58,7 +59,7 @@ UrlAddress ParseAddress(const std::string& text, UrlAddress address) {
   return address;
 }
 
-// Takes what is behind the question mark. Returns the sockets.
+// Parses what follows the question mark. Returns the sockets.
 std::vector<std::string> TakeSettings(const std::string& text, UrlAddress* all) {
   std::vector<std::string> sockets;
   if (text.empty()) return sockets;
@@ -98,7 +99,7 @@ std::vector<UrlAddress> AddressesOf(const std::vector<std::string>& hosts,
   for (size_t i = 0; i < sockets.size(); ++i) {
     UrlAddress& address = i == 0 ? addresses[0] : addresses.emplace_back(first);
     address.socket = sockets[i];
-    // A host that is not this one overrules the socket.
+    // The library ignores a socket when the host is not this one.
     const bool here = first.host.empty() || IsBySocket(first);
     if (!here && sockets.size() > 1) RefuseUrl("several socket=PATH take the host localhost");
     if (here && (!sockets[i].empty() || sockets.size() > 1)) address.name = sockets[i];

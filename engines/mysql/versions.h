@@ -1,4 +1,4 @@
-// The versions of MariaDB that servers have, and what differs between them.
+// This header has the versions of MariaDB, and what differs between them.
 //
 // A run starts the MariaDB of the distribution, or one of the older servers whose programs
 // tools/setup/fetch_mariadb.sh fetches: their InnoDB is 5.6 and 5.7, on which results were
@@ -14,36 +14,37 @@
 
 namespace testbed::mysql {
 
-// A version as a number: 100123 is 10.1.23.
+// A Version is a version as a number: 100123 is 10.1.23.
 using Version = unsigned;
-// Stands for the version of the distribution's server, which nobody asked for.
+// kNewest stands for the version of the distribution's server, when the server was not asked for
+// its version.
 inline constexpr Version kNewest = 999999;
 
-// Versions from which on MariaDB has what their names say.
-inline constexpr Version kInnodb57 = 100200;          // before it InnoDB is 5.6
+// Each constant is the first version that has what its name says.
+inline constexpr Version kInnodb57 = 100200;          // InnoDB is 5.6 before it
 inline constexpr Version kInvisibleColumns = 100300;  // columns that an index can cover
-inline constexpr Version kOneLogFile = 100500;        // before it the log has several files
+inline constexpr Version kOneLogFile = 100500;        // the log has several files before it
 inline constexpr Version kAtomicTables = 100600;      // a table is made as a whole or not at all
 inline constexpr Version kOldestVersion = 100100;     // the oldest that testbed works with
 
-// Returns the first version in `text`, as in "10.1.23-MariaDB"; 0 when there is none.
+// Returns the first version in `text`, such as 100123 in "10.1.23-MariaDB"; 0 when there is none.
 Version ParseVersion(std::string_view text);
 // Returns 10.1.23 for 100123.
 std::string VersionName(Version version);
 
 // OldServer is an older server than the distribution's.
 struct OldServer {
-  std::string name;     // as --server has it: mariadb@10.1.23
+  std::string name;     // name for --server: mariadb@10.1.23
   std::string release;  // 10.1.23
-  std::string from;     // the month in which it was released
-  std::string innodb;   // which InnoDB it has
+  std::string from;     // month of its release
+  std::string innodb;   // version of its InnoDB
 };
 const std::vector<OldServer>& OldServers();
 // Returns the server of that name, or the newest one of that major version (mariadb@10.1); null
 // when there is none.
 const OldServer* FindOldServer(std::string_view name);
-// Returns the server that opens a database of the version, for sentences: mariadb@10.1.23 for
-// 100100, mariadb for one that is not old.
+// Returns the name of the server that opens a database of the version, for sentences:
+// mariadb@10.1.23 for 100100, mariadb for a version that is not old.
 std::string ServerFor(Version version);
 
 // Returns the folder of the server's programs and files, whether or not it is there. It lies in the
@@ -54,8 +55,8 @@ std::string ProgramOf(const OldServer& server);
 // Returns the command that fetches the server.
 std::string FetchCommand(const OldServer& server);
 
-// Asks the program, once in a process, for its version. Throws Error (kUsage) when it is no server
-// of MariaDB. Thread-safe.
+// Asks the program for its version, once in a process. Throws Error (kUsage) when the program is no
+// server of MariaDB. Thread-safe.
 Version VersionOfProgram(const std::string& program);
 
 }  // namespace testbed::mysql

@@ -19,8 +19,8 @@
 namespace testbed::pebble {
 namespace {
 
-// Runs `body` in a function that the library calls, which no exception may leave. Returns 0, or
-// the errno of the Error that `body` threw.
+// Runs `body` in a function that the library calls. No exception may leave that function. Returns
+// 0, or the errno of the Error that `body` threw.
 template <typename Body>
 int Guarded(Body&& body) {
   try {
@@ -42,8 +42,8 @@ FileKind KindOf(const std::string& path) {
   return name.ends_with(".log") ? FileKind::kLog : FileKind::kMeta;
 }
 
-// Charges what the thread does while it exists to `background`, unless the thread is that of a
-// client, which has opened an IoScope. It counts no operation.
+// A BackgroundCharge charges what the thread does while it exists to `background`, unless the
+// thread is a client's, which has opened an IoScope. It counts no operation.
 class BackgroundCharge {
  public:
   explicit BackgroundCharge(OpKind background) : thread_(Ledger::ThisThread()) {
@@ -62,16 +62,17 @@ class BackgroundCharge {
   bool charges_ = false;
 };
 
-constexpr size_t kGather = 1 << 20;       // bytes of a table that are written at once
+constexpr size_t kGather = 1 << 20;       // bytes of a table that are gathered into one write
 constexpr size_t kReadAhead = 256 << 10;  // Pebble's own largest read-ahead (fileMaxReadaheadSize)
 
-// A file that the library has open.
+// A HostFile is a file that the library has open.
 struct HostFile {
   Host* host;
   std::unique_ptr<File> file;
-  OpKind background;  // what a thread of Go is charged with
-  // The bytes at `buffered_at`: with direct IO, those that a table's writer has given and that are
-  // not written yet, or those that were read ahead. Null otherwise.
+  OpKind background;  // what IO on a thread of Go is charged to
+  // This buffer holds the bytes from `buffered_at` on. In a table that is written with direct IO,
+  // these are the bytes that were not written yet; in a file that is read ahead, those that were
+  // read ahead. It is null for other files.
   std::unique_ptr<AlignedBuffer> buffer;
   uint64_t buffered_at = 0;
   size_t buffered = 0;
@@ -103,9 +104,9 @@ struct HostFile {
       const uint64_t at = offset + done;
       if (at < buffered_at || at >= buffered_at + buffered) {
         buffered_at = at / kAlignment * kAlignment;
-        buffered = 0;  // if the read fails, nothing is there
+        buffered = 0;  // stays 0 if the read fails
         buffered = file->ReadSome(buffered_at, buffer->data(), kReadAhead);
-        if (at >= buffered_at + buffered) break;  // the end of the file
+        if (at >= buffered_at + buffered) break;  // the file ends before `at`
       }
       const size_t part = std::min<size_t>(n - done, buffered_at + buffered - at);
       std::memcpy(to + done, buffer->data() + (at - buffered_at), part);
@@ -124,7 +125,7 @@ struct HostCalls {
     return purpose == PEBBLE_FLUSH ? kFlush : kCompaction;
   }
 
-  // Runs `body` with the file, charged to the thread's operation.
+  // Runs `body` with the file. Its IO is charged to the thread's operation.
   template <typename Body>
   static int With(void* opaque, Body&& body) {
     HostFile& file = *static_cast<HostFile*>(opaque);
@@ -148,10 +149,11 @@ struct HostCalls {
       if (how == PEBBLE_READ || how == PEBBLE_READ_AHEAD) {
         options.read_only = true;
         if (how == PEBBLE_READ_AHEAD && options.mode == IoMode::kBuffered) {
-          options.advice = Advice::kSequential;  // as Pebble asks for
+          options.advice = Advice::kSequential;  // Pebble asks the system for that
         }
       } else {
-        // The advice of the run is for reads, and a mapping is not written.
+        // The run's advice is for reads, so it is not given here. A mapping is not written, so mmap
+        // mode writes buffered.
         options.advice = Advice::kNormal;
         if (options.mode == IoMode::kMmap) options.mode = IoMode::kBuffered;
         options.create = how == PEBBLE_CREATE ? FileOptions::kMustCreate : FileOptions::kMustExist;
@@ -169,8 +171,8 @@ struct HostCalls {
     });
   }
 
-  // What was gathered is written here if the file was not synced, and then an error is of no
-  // matter.
+  // Closing writes what was gathered, if the file was not synced. An error is dropped then, because
+  // nobody relies on the bytes.
   static void Close(void* opaque) {
     std::unique_ptr<HostFile> file(static_cast<HostFile*>(opaque));
     if (!file->file->options().read_only) With(file.get(), [](HostFile& f) { f.Write(); });

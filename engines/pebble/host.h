@@ -1,13 +1,13 @@
 // A Host does the IO of one database of Pebble: its functions, which the library calls
 // (engines/pebble/library/interface.h), do it through device/file/file.h, which counts it.
 //
-// What Pebble reads on the thread of a client is charged to the client's operation. What Go's own
-// threads do is charged by the file and its purpose: the log to log-write, a flush to flush, and
-// everything else to compaction, which is also who reads there.
+// What Pebble reads on a client's thread is charged to the client's operation. IO on Go's own
+// threads is charged by the file and its purpose: the log to log-write, a flush to flush, and
+// everything else to compaction. Reads on these threads are those of compactions.
 //
-// Pebble knows no direct IO. With it, the Host does what the page cache would have done: it gathers
-// the writes of a table into a megabyte of whole blocks, and reads ahead 256 KiB for compactions
-// and long scans, where Pebble asks the system to.
+// Pebble knows no direct IO. In direct mode, the Host does what the page cache would have done: it
+// gathers the writes of a table into a megabyte of whole blocks, and reads ahead 256 KiB for
+// compactions and long scans, where Pebble asks the system to.
 #ifndef TESTBED_ENGINES_PEBBLE_HOST_H_
 #define TESTBED_ENGINES_PEBBLE_HOST_H_
 
@@ -25,12 +25,12 @@ FileKind KindOf(const std::string& path);
 
 class Host {
  public:
-  // Tables are read by the IO mode and with the advice; with kDirect they are written so, too.
+  // `io` and `advice` are for reads of tables. With kDirect, tables are also written by direct IO.
   Host(IoMode io, Advice advice);
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // The library keeps the pointer as long as the database is open.
+  // Returns the functions for the library, which keeps the pointer as long as the database is open.
   PebbleHost* functions() { return &functions_; }
   uint64_t log_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
 
@@ -40,7 +40,7 @@ class Host {
 
   const IoMode io_;
   const Advice advice_;
-  std::atomic<uint64_t> log_bytes_{0};  // written to logs
+  std::atomic<uint64_t> log_bytes_{0};  // bytes written to logs
   PebbleHost functions_{};
 };
 

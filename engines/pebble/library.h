@@ -20,7 +20,8 @@
 
 namespace testbed::pebble {
 
-// The functions of the library, by their names there (engines/pebble/library/pebble.go).
+// These are the functions of the library. Their names are those in
+// engines/pebble/library/pebble.go.
 struct Calls {
   int (*pebble_interface)();
   char* (*pebble_version)();
@@ -61,11 +62,11 @@ class Library {
   static std::string Missing();
 
   const Calls& calls() const { return calls_; }
-  const std::string& version() const { return version_; }  // of Pebble, and of Go
+  const std::string& version() const { return version_; }  // versions of Pebble and of Go
 
-  // Runs call(&error), which returns a PebbleCode. Returns whether that is PEBBLE_OK, and not
-  // PEBBLE_NOT_FOUND; throws the Error of any other. `doing` names in the error what failed:
-  // "reading a row".
+  // Runs call(&error), which returns a PebbleCode. Returns true for PEBBLE_OK and false for
+  // PEBBLE_NOT_FOUND, and throws the Error of any other code. `doing` names what failed in the
+  // sentence: "reading a row".
   template <typename Call>
   static bool Run(const char* doing, Call&& call) {
     char* error = nullptr;
@@ -83,7 +84,7 @@ class Library {
 
   Calls calls_{};
   std::string version_;
-  pid_t process_ = 0;  // the process that has loaded it
+  pid_t process_ = 0;  // the process that has loaded the library
 };
 
 inline PebbleBytes ToBytes(std::string_view bytes) { return {bytes.data(), bytes.size()}; }

@@ -29,7 +29,7 @@ bool IsNumbered(const std::string& name, const std::string& ending) {
   return dot > 0 && name.find_first_not_of("0123456789") == dot && name.substr(dot) == ending;
 }
 
-// The file whose name says which manifest is in force.
+// Returns whether the file is the marker, whose name says which manifest is in force.
 bool IsManifestMarker(const std::string& name) { return name.starts_with("marker.manifest."); }
 
 bool Recognises(const std::string& dir) {
@@ -38,8 +38,8 @@ bool Recognises(const std::string& dir) {
   return std::any_of(names.begin(), names.end(), IsManifestMarker);
 }
 
-// Throws Error when files of a database are there without what names its manifest, or without the
-// manifest: Pebble would make a new database then.
+// Throws Error when there are files of a database, but no marker that names its manifest, or no
+// such manifest. Pebble would make a new database then.
 void CheckManifest(const std::string& dir) {
   if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
     throw Error::Io("open directory", dir, errno);
@@ -47,7 +47,7 @@ void CheckManifest(const std::string& dir) {
   const std::vector<std::string> names = NamesIn(dir);
   const auto marker = std::find_if(names.begin(), names.end(), IsManifestMarker);
   if (marker != names.end()) {
-    // marker.manifest.<number of the marker>.<file>
+    // The marker's name is marker.manifest.<number of the marker>.<file>.
     const std::string file = marker->substr(std::min(marker->rfind('.'), marker->size() - 1) + 1);
     if (IsFileThere(dir + "/" + file)) return;
     throw Error(Error::kCorruption, "file " + dir + "/" + file +
@@ -125,8 +125,7 @@ PebbleEngine::PebbleEngine(std::string dir, const Settings& settings)
   }
 }
 
-// A destructor cannot report an error. The durability that a commit promised was checked when the
-// commit returned.
+// A destructor cannot report an error. Each commit was as durable as it promised when it returned.
 PebbleEngine::~PebbleEngine() {
   IoScope scope(kOpen);
   lazy_.reset();
@@ -160,7 +159,7 @@ void PebbleEngine::Flush() {
 }
 
 // The flush returns when its tables are synced. The log holds the transactions that were committed
-// during the flush, so it is synced too.
+// during the flush, so the log is synced, too.
 void PebbleEngine::Checkpoint() {
   Flush();
   SyncLog();
@@ -212,7 +211,7 @@ std::vector<std::pair<std::string, std::string>> PebbleEngine::EffectiveSettings
       {"block_cache_bytes", std::to_string(settings_.cache_bytes)},
       {"memtables_bytes", std::to_string(settings_.memtable_bytes)},
   };
-  // The lines are those of Pebble's OPTIONS file: "[Level "0"]", "  block_size=4096".
+  // The lines have the form of those in Pebble's OPTIONS file: "[Level "0"]", "  block_size=4096".
   std::istringstream lines(Library::Take(library.calls().pebble_settings(db_)));
   std::string section;
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,5 @@
-// The pebble engine: CockroachDB's LSM tree, in Go, loaded as a shared library.
+// The pebble engine implements Engine with CockroachDB's LSM tree Pebble, which is written in Go
+// and loaded as a shared library.
 #ifndef TESTBED_ENGINES_PEBBLE_PEBBLE_ENGINE_H_
 #define TESTBED_ENGINES_PEBBLE_PEBBLE_ENGINE_H_
 
@@ -38,8 +39,8 @@ class PebbleEngine : public Engine {
   EngineCounters Counters() const override;
   DiskSize SizeOnDisk() const override;
 
-  // For the sessions.
-  uintptr_t db() const { return db_; }  // the library's handle
+  // The sessions call the functions below.
+  uintptr_t db() const { return db_; }  // the library's handle of the database
   const Tables& tables() const { return *tables_; }
   // Returns a number that grows with each commit.
   uint64_t commits() const { return commits_.load(std::memory_order_acquire); }
@@ -65,8 +66,8 @@ class PebbleEngine : public Engine {
   uintptr_t db_ = 0;
   std::unique_ptr<Tables> tables_;
   std::atomic<uint64_t> commits_{0};
-  std::atomic<uint64_t> log_payload_{0};  // bytes
-  std::unique_ptr<LazySync> lazy_;        // with lazy durability
+  std::atomic<uint64_t> log_payload_{0};  // bytes of log records
+  std::unique_ptr<LazySync> lazy_;        // set with lazy durability
 };
 
 }  // namespace pebble

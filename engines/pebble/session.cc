@@ -100,7 +100,7 @@ void PebbleSession::CommitWrites() {
   try {
     engine_->CheckLazySync();
   } catch (...) {
-    DropWrites();  // the session would read them, and its next commit would have them
+    DropWrites();  // otherwise the next commit would have these writes, too
     throw;
   }
   wrote_ = false;
@@ -111,12 +111,13 @@ template <typename Change>
 void PebbleSession::Write(const Change& change) {
   if (failed_) throw FailedBefore("pebble");
   try {
-    // The bytes may be ones that a cursor returned, so the cursors are parked after the copy.
+    // The bytes may belong to a cursor's row. So the cursors are parked after `change` has copied
+    // the bytes.
     change();
     for (PebbleCursor* cursor : cursors_) cursor->Park();
   } catch (...) {
     failed_ = in_transaction_;
-    if (!in_transaction_) handle_.Rollback();  // no cursor reads the row
+    if (!in_transaction_) handle_.Rollback();  // no cursor reads the row, so it can be dropped
     throw;
   }
   wrote_ = true;
@@ -231,7 +232,7 @@ bool PebbleCursor::Move(PebbleMove move, std::string_view key) {
   return on_row_ = true;
 }
 
-// The key may be that of the row on which this cursor stands, so KeyIn has copied it before Renew
+// The key may be that of the row on which this cursor stands. So KeyIn has copied it before Renew
 // ends the iterator that owns it.
 bool PebbleCursor::Position(PebbleMove move, std::string_view key) {
   wanted_ = announced_;
@@ -262,7 +263,7 @@ void PebbleCursor::Fetch() {
   ForgetFetched();
   bytes_at_ = 0;
   is_ahead_ = true;
-  on_row_ = false;  // stays if it throws: the row may have been among the bytes_
+  on_row_ = false;  // remains so if this throws: the row may be in bytes_
   at_end_ = !Library::Run("reading rows", [&](char** error) {
     return session_->handle_.calls().pebble_next_rows(iterator_, most, bytes_.data(), bytes_.size(),
                                                       sizes_.data(), &fetched_, &stands_, error);
@@ -281,7 +282,7 @@ bool PebbleCursor::NextFetched() {
     ++at_;
     return on_row_ = true;
   }
-  if (!at_end_) return Move(PEBBLE_STAY);  // the row is longer than bytes_
+  if (!at_end_) return Move(PEBBLE_STAY);  // the next row is too long for bytes_
   return on_row_ = false;
 }
 
@@ -293,7 +294,7 @@ bool PebbleCursor::Unpark(PebbleMove seek) {
 
 bool PebbleCursor::Next() {
   if (!on_row_) return false;
-  // If the row was erased meanwhile, the search has already moved to the next one.
+  // If the row was erased meanwhile, the search has already moved to the next row.
   if (parked_ && !Unpark(PEBBLE_SEEK)) return on_row_;
   return NextFetched();
 }

@@ -1,4 +1,4 @@
-// Sessions and cursors of the pebble engine.
+// This header has the sessions and cursors of the pebble engine.
 //
 // A transaction is a batch of Pebble, so that it commits as a whole or not at all. A read sees the
 // rows that are committed when it runs and the writes of its own transaction. Transactions take no
@@ -35,11 +35,12 @@ class SessionHandle {
   SessionHandle(const SessionHandle&) = delete;
   SessionHandle& operator=(const SessionHandle&) = delete;
 
-  // *value stays valid until the next call.
+  // The value in *value stays valid until the next call.
   bool Get(std::string_view key, std::string_view* value);
   void Put(std::string_view key, std::string_view value);
   void Erase(std::string_view key);
-  // Commits the writes since the last Commit or Rollback. Returns the bytes of their log record.
+  // Commits the writes since the last Commit or Rollback. Returns how many bytes their log record
+  // has.
   uint64_t Commit();
   void Rollback() { calls_.pebble_rollback(session_); }
   const Calls& calls() const { return calls_; }
@@ -73,8 +74,8 @@ class PebbleSession : public Session {
  private:
   friend class PebbleCursor;
 
-  // Returns the table that a write names. Throws when there is no memory for the list of tables;
-  // the write has then failed.
+  // Returns the table that a write names. If there is no memory for the list of tables, throws, and
+  // the write counts as failed.
   const Table& TableToWrite(TableId table);
   // Returns the key with the table's prefix. Valid until the next call.
   std::string_view KeyIn(const Table& table, std::string_view key) {
@@ -85,17 +86,17 @@ class PebbleSession : public Session {
   template <typename Change>
   void Write(const Change& change);
   void CommitWrites();
-  // Makes the cursors remember their rows (Park). When there is no memory for a row, it drops the
+  // Makes the cursors remember their rows (Park). When there is no memory for a row, drops the
   // writes of the transaction.
   void ParkCursors();
-  // Drops the writes of the transaction. Cursors that are not parked leave their rows.
+  // Drops the writes of the transaction. A cursor that is not parked leaves its row.
   void DropWrites();
 
   PebbleEngine* const engine_;
   SessionHandle handle_;
   LearnedTables<Tables, Table> tables_;
   std::string key_;  // result of the last KeyIn
-  // Keys and results of the last MultiGet; multi_keys_ point into multi_bytes_.
+  // These are the keys and results of the last MultiGet. multi_keys_ point into multi_bytes_.
   std::string multi_bytes_;
   std::vector<PebbleBytes> multi_keys_, multi_values_;
   bool in_transaction_ = false;
@@ -104,9 +105,9 @@ class PebbleSession : public Session {
   std::vector<PebbleCursor*> cursors_;  // all open cursors of the session
 };
 
-// A cursor that goes forward fetches rows ahead, so that not each row costs a call into Go. It
-// fetches as many as Expect has announced, or else more each time. Fetching ahead does not change
-// which rows it shows, because its iterator shows one state of the database.
+// A PebbleCursor that goes forward fetches rows ahead, so that not each row costs a call into Go.
+// It fetches as many as Expect has announced, or else more each time. Fetching ahead does not
+// change which rows the cursor shows, because its iterator shows one state of the database.
 class PebbleCursor : public Cursor {
  public:
   PebbleCursor(PebbleSession* session, TableId table);
@@ -125,17 +126,17 @@ class PebbleCursor : public Cursor {
   // Remembers the cursor's position and ends its iterator. The session calls Park before it changes
   // the transaction's writes or ends them, as Pebble's iterators must not outlive their batch.
   void Park();
-  // Leaves the row and ends the iterator, for which it needs no memory.
+  // Leaves the row and ends the iterator. Needs no memory.
   void Leave();
-  // Called when the session is destroyed before the cursor.
+  // The session calls it when it is destroyed before the cursor.
   void Detach();
 
  private:
   void Renew();  // makes the iterator show all rows that are committed now
-  bool Move(PebbleMove move, std::string_view key = {});  // returns whether there is a row
-  // Positions the cursor, and takes over what Expect has announced.
+  bool Move(PebbleMove move, std::string_view key = {});  // returns whether it found a row
+  // Positions the cursor, and takes over the number of rows that Expect has announced.
   bool Position(PebbleMove move, std::string_view key = {});
-  bool NextFetched();  // goes to the next row of those that were fetched, and fetches if need be
+  bool NextFetched();  // goes to the next fetched row; fetches rows if none is left
   void Fetch();
   void ForgetFetched() { fetched_ = at_ = 0; }
   // Returns to the parked row, or to its neighbour that `seek` finds. Returns whether the cursor
@@ -144,26 +145,26 @@ class PebbleCursor : public Cursor {
 
   PebbleSession* session_;  // null after the session was destroyed
   const Table table_;
-  uintptr_t iterator_ = 0;  // 0 = none
-  uint64_t commits_ = 0;    // commits of the engine when the iterator was made
+  uintptr_t iterator_ = 0;  // 0 = there is no iterator
+  uint64_t commits_ = 0;    // the engine's number of commits when the iterator was made
   bool over_own_writes_ = false;
-  bool parked_ = false;  // the cursor has no iterator; its row is that of parked_key_
+  bool parked_ = false;  // there is no iterator; the row is that of parked_key_
   bool on_row_ = false;
-  std::string parked_key_;  // with the table's prefix
+  std::string parked_key_;  // key of the parked row, with the table's prefix
   std::string_view key_, value_;
 
   uint64_t announced_ = 0;  // rows that Expect has announced for the next positioning
-  uint64_t wanted_ = 0;     // rows that the caller has still announced; 0 = not known
-  uint32_t fetch_ = 1;      // rows of the next fetch when wanted_ is 0
+  uint64_t wanted_ = 0;     // announced rows that were not fetched yet; 0 = not known
+  uint32_t fetch_ = 1;      // number of rows to fetch next when wanted_ is 0
   // The last fetch gave fetched_ rows, whose keys and values are in bytes_. Rows at_ to
   // fetched_ - 1 of them are behind the cursor's row.
   std::vector<char> bytes_;
-  std::vector<uint32_t> sizes_;  // sizes of keys and values, in turn
+  std::vector<uint32_t> sizes_;  // lengths of each row's key and value
   uint32_t fetched_ = 0, at_ = 0;
   size_t bytes_at_ = 0;    // offset of row at_ in bytes_
   bool is_ahead_ = false;  // the iterator has gone beyond the cursor's row
-  bool at_end_ = false;    // there is no row behind those that were fetched
-  int stands_ = 0;         // whether the iterator stands on a row that did not fit into bytes_
+  bool at_end_ = false;    // the table has no row behind those that were fetched
+  int stands_ = 0;         // whether the iterator stands on a row too long for bytes_
 };
 
 }  // namespace testbed::pebble

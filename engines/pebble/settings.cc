@@ -9,10 +9,10 @@ namespace testbed::pebble {
 namespace {
 
 constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20, kGiB = 1ull << 30, kTiB = 1ull << 40;
-constexpr uint64_t kMemtables = 2;  // memtables share the memory: one is written, one is flushed
+constexpr uint64_t kMemtables = 2;  // one memtable is written while the other is flushed
 
-// The rule of all engines with memtables here: an eighth of the memory budget, and no more than
-// half of what the cache leaves of it.
+// Returns the size by the rule of all engines with memtables: an eighth of the memory budget, and
+// no more than half of what the cache leaves of it.
 uint64_t MemtableBytes(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 128 * kMiB;
   const uint64_t rest =
@@ -77,7 +77,7 @@ Capabilities PebbleCapabilities() {
   can.max_key_size = 8 * kMiB;
   can.max_value_size = kLongestValue;
   can.min_cache_bytes = kMiB;
-  can.most_cache_pct = 70;  // Go's collector lets garbage grow beside the cache
+  can.most_cache_pct = 70;  // Go's collector lets garbage grow in addition to the cache
   can.extra_options = {
       {"base_level_size", "size of the first level below level 0 (a memtable, at most 64M)"},
       {"bloom_bits", "bits of the filter for each key, 0 = no filter (10)"},

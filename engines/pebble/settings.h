@@ -11,17 +11,17 @@
 
 namespace testbed::pebble {
 
-// The longest value in bytes. Pebble itself panics at a batch of 4 GiB.
+// This is the greatest length of a value in bytes. Pebble itself panics at a batch of 4 GiB.
 inline constexpr size_t kLongestValue = size_t{1} << 30;
 
 struct Settings {
   IoMode io = IoMode::kBuffered;
-  Advice advice = Advice::kNormal;  // for tables, in the IO mode
+  Advice advice = Advice::kNormal;  // advice for tables
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 0;
   uint32_t page_size = 0;       // bytes of a block
-  uint64_t cache_bytes = 0;     // of the block cache
-  uint64_t memtable_bytes = 0;  // of all memtables together
+  uint64_t cache_bytes = 0;     // size of the block cache
+  uint64_t memtable_bytes = 0;  // size of all memtables together
   bool compact_on_settle = false;
   nlohmann::json library;  // Settings of engines/pebble/library/settings.go
 };

@@ -7,7 +7,8 @@
 
 namespace testbed::pebble {
 
-// A number is one more than that of the last table, which the row with an empty name holds.
+// The new number is one more than the number of the last table, which the row with an empty name
+// holds.
 uint32_t Tables::FindOrMake(const std::string& name) const {
   if (name.empty()) throw Error(Error::kUsage, "pebble cannot name a table '': give it a name");
   IoScope scope(kOpen);

@@ -22,7 +22,7 @@ class Tables {
   explicit Tables(uintptr_t db) : db_(db) {}
   // Returns the table's id, and makes the table durably when it does not exist.
   TableId Open(const std::string& name);
-  std::vector<Table> opened() const { return tables_.Handles(); }  // by TableId
+  std::vector<Table> opened() const { return tables_.Handles(); }  // indexed by TableId
 
  private:
   uint32_t FindOrMake(const std::string& name) const;

@@ -87,7 +87,7 @@ std::vector<std::string> EngineFiles() {
   for (const size_t digits : {8, 16}) files.push_back("pg_twophase/" + Hex(digits));
   AddDatabase("base/#/", &files);
   AddDatabase("global/", &files);
-  for (const char* dir : {"pg_wal/", "pg_xlog/"}) AddLog(dir, &files);  // the latter before 10
+  for (const char* dir : {"pg_wal/", "pg_xlog/"}) AddLog(dir, &files);  // pg_xlog before version 10
   for (const char* dir : {"pg_stat/", "pg_stat_tmp/"}) AddStatistics(dir, &files);
   for (const char* dir : {"pg_commit_ts/", "pg_multixact/members/", "pg_multixact/offsets/",
                           "pg_notify/", "pg_serial/", "pg_subtrans/", "pg_xact/", "pg_clog/"}) {

@@ -19,10 +19,10 @@ namespace {
 
 constexpr size_t kMostInPipeline = 128, kMostBytesInPipeline = 256 << 10;
 
-// The parameters of a connection. Those before dbname, which the target may give itself, end the
-// wait for a host that has answered nothing for two minutes, as when the network between is gone;
-// without them it would last for hours. A server that works on a statement answers, as its kernel
-// does.
+// These are the parameters of a connection. Those before dbname may also be given by the target.
+// They end the wait for a host that has answered nothing for two minutes, as when the network has
+// failed; without them the wait would last for hours. The kernel of a server that works on a
+// statement still answers.
 constexpr const char* kKeywords[] = {"keepalives_idle",
                                      "keepalives_interval",
                                      "tcp_user_timeout",
@@ -36,8 +36,8 @@ Values ValuesOf(const ConnectOptions& options) {
   return {"30", "10", "120000", options.target.c_str(), "testbed", "20", nullptr};
 }
 
-// Returns a message of the server or of libpq as one line. A semicolon stands where a line ended
-// without punctuation.
+// Returns a message of the server or of libpq as one line. Where a line ended without punctuation,
+// a semicolon stands.
 std::string OneLine(const char* message) {
   constexpr std::string_view kEnds = ".:;,";
   std::string line;
@@ -45,7 +45,7 @@ std::string OneLine(const char* message) {
   for (const char* c = message; *c != '\0'; ++c) {
     ended |= *c == '\n';
     const bool blank = *c == '\n' || *c == '\t' || *c == ' ';
-    if (ended && blank) continue;  // the next line may be indented
+    if (ended && blank) continue;  // the next line may begin with blanks
     if (std::exchange(ended, false) && !line.empty()) {
       line += kEnds.find(line.back()) == std::string_view::npos ? "; " : " ";
     }
@@ -78,7 +78,7 @@ PgConnection::PgConnection(const ConnectOptions& options) : libpq_(LoadLibpq()),
                Says(said, "too many connections")) {
       how = kMoreConnections;
     }
-    // libpq asks "Is the server running locally ...?" where nothing listens at the socket.
+    // When nothing listens at a socket, libpq's message asks "Is the server running locally ...?".
     const bool ended = options_.complaint && (Says(said, "Is the server running") ||
                                               Says(said, "closed the connection unexpectedly") ||
                                               Says(said, "the database system is shutting down"));
@@ -109,8 +109,8 @@ PgConnection::~PgConnection() {
 }
 
 // Returns the id of the server's process for this connection; 0 when it is not known. Only a server
-// at a Unix socket is surely on this machine. It may be in another namespace of process ids, so the
-// process of that id must have the name of a PostgreSQL.
+// at a Unix socket is surely on this machine. Even that server may have another namespace of
+// process ids, so the process with this id here must have the name of a PostgreSQL.
 int PgConnection::FindServerThread() const {
   sockaddr address{};
   socklen_t size = sizeof address;
@@ -166,14 +166,16 @@ void PgConnection::Check(const PGresult* result, const std::string& doing) {
   }
   const char* const code = libpq_.PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string state = code == nullptr ? "" : code;
-  // 57P0x: the server is shutting down, or another of its processes has crashed.
+  // The codes 57P0x say that the server is shutting down, or that another of its processes has
+  // crashed.
   if (libpq_.PQstatus(connection_) != CONNECTION_OK || state.starts_with("57P0")) FailLost();
   const char* const primary = libpq_.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   Fail(state, OneLine(primary != nullptr ? primary : libpq_.PQresultErrorMessage(result)), doing);
 }
 
 std::vector<SqlConnection::Row> PgConnection::Run(const std::string& sql) {
-  // An error of the statements that were sent before is thrown here, and `sql` does not run then.
+  // If a statement that was sent before has failed, its error is thrown here, and `sql` does not
+  // run.
   if (!in_pipeline_.empty()) Await();
   DropResults();
   results_.push_back(libpq_.PQexec(connection_, sql.c_str()));
@@ -210,7 +212,7 @@ void PgConnection::Bind(std::span<const SqlParameter> parameters) {
   values_.clear();
   lengths_.clear();
   numbers_.assign(parameters.size(), 0);
-  formats_.assign(parameters.size(), 1);  // binary
+  formats_.assign(parameters.size(), 1);  // binary format
   for (size_t i = 0; i < parameters.size(); ++i) {
     const SqlParameter& parameter = parameters[i];
     if (parameter.number) {
@@ -218,7 +220,7 @@ void PgConnection::Bind(std::span<const SqlParameter> parameters) {
       values_.push_back(reinterpret_cast<const char*>(&numbers_[i]));
       lengths_.push_back(sizeof(uint64_t));
     } else {
-      // A null pointer would be SQL's null.
+      // libpq would take a null pointer for SQL's null.
       values_.push_back(parameter.bytes.empty() ? "" : parameter.bytes.data());
       lengths_.push_back(static_cast<int>(parameter.bytes.size()));
     }
@@ -275,7 +277,7 @@ void PgConnection::EndPipeline(bool keep) {
   const std::vector<SqlStatement> sent = std::exchange(in_pipeline_, {});
   bytes_in_pipeline_ = 0;
   if (libpq_.PQpipelineSync(connection_) != 1) FailLost();
-  size_t failed = sent.size();  // the first that failed; the server skips those after it
+  size_t failed = sent.size();  // the first statement that failed; the server skips later ones
   for (size_t i = 0; i < sent.size(); ++i) {
     PGresult* const result = libpq_.PQgetResult(connection_);
     if (result == nullptr) FailLost();
@@ -290,17 +292,17 @@ void PgConnection::EndPipeline(bool keep) {
   if (failed != sent.size()) Check(results_[failed], statements_[sent[failed]]);
   if (!committed) {
     Check(results_.back(), statements_[sent.back()]);
-    FailLost();  // the answer was no error, and no end either
+    FailLost();  // the answer was neither an error nor the end
   }
   if (!keep) DropResults();
 }
 
-// The server commits a statement outside of a transaction when the pipeline ends, after it has
-// answered the statement itself. So that commit can fail although all statements have succeeded.
+// The server commits a statement outside of a transaction at the end of the pipeline, after it has
+// answered the statement itself. So the commit can fail although all statements have succeeded.
 bool PgConnection::TakeSync() {
-  // An older library takes the error for the end of the pipeline, and drops the message of the end.
-  // The connection is of no more use then.
-  constexpr int kMostResults = 4;  // the error, a null pointer, the end
+  // An older library takes this error for the end of the pipeline, and drops the message of the
+  // real end. Then the connection cannot be used any more.
+  constexpr int kMostResults = 4;  // the error, a null pointer and the end
   bool committed = true;
   for (int i = 0; i < kMostResults; ++i) {
     PGresult* const result = libpq_.PQgetResult(connection_);

@@ -20,12 +20,13 @@ struct ConnectOptions {
   std::string shown;   // the server's name in errors
   std::string setup;   // statements that each connection begins with
   // Returns the server's last error, or an empty string, for the sentence about a lost connection.
-  // There is no function when the run has not started the server.
+  // It is null when the run has not started the server.
   std::function<std::string()> complaint;
 };
 
-// Returns PQPING_REJECT when the server is still starting, PQPING_NO_RESPONSE when none answers,
-// and another value when it lets clients connect, or refuses them for another reason.
+// Returns PQPING_REJECT when the server is still starting, PQPING_NO_RESPONSE when no server
+// answers, and another value when the server lets clients connect, or refuses them for another
+// reason.
 PGPing Ping(const ConnectOptions& options);
 
 class PgConnection : public SqlConnection {
@@ -52,10 +53,10 @@ class PgConnection : public SqlConnection {
   // Sets the arrays that libpq takes for parameters; they are valid until the next call.
   void Bind(std::span<const SqlParameter> parameters);
   void Enqueue(SqlStatement statement, std::span<const SqlParameter> parameters);
-  // Reads the results of all statements in the pipeline, and keeps them in results_ if `keep`.
+  // Reads the results of all statements in the pipeline. Keeps them in results_ if `keep` is set.
   void EndPipeline(bool keep);
-  // Waits for the end of the pipeline. Returns false when the server has answered it with an error,
-  // which is then the last of results_.
+  // Waits for the end of the pipeline. Returns false when the server has answered the end with an
+  // error, which is then the last element of results_.
   bool TakeSync();
   void DropResults();
   // Throws the Error of a result that reports one.
@@ -70,8 +71,8 @@ class PgConnection : public SqlConnection {
   PGconn* connection_ = nullptr;
   std::optional<WireSocket> wire_;
   int server_thread_ = 0;
-  std::vector<std::string> statements_;  // SQL by SqlStatement
-  std::vector<std::string> names_;       // by SqlStatement
+  std::vector<std::string> statements_;  // SQL text, indexed by SqlStatement
+  std::vector<std::string> names_;       // names, indexed by SqlStatement
 
   std::vector<PGresult*> results_;  // results of the last Execute or ExecuteForEach
   size_t result_ = 0;               // index of the result whose rows are read

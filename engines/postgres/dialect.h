@@ -1,4 +1,4 @@
-// PostgreSQL's SQL for the tables and indexes of engines/sql.
+// A Dialect is PostgreSQL's SQL for the tables and indexes of engines/sql.
 //
 // An index is over a stored generated column and k, so that the server reads only the index where
 // pages are all-visible (an index-only scan). Values are stored uncompressed: pglz, which the

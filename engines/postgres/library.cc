@@ -15,7 +15,7 @@ constexpr char kFile[] = "libpq.so.5";
 Libpq Load() {
   const std::string needs = std::string("postgres needs PostgreSQL's client library ") + kFile +
                             ": apt-get install libpq5";
-  // RTLD_LOCAL hides the names of libpq, and of the libraries that it loads, from the program.
+  // RTLD_LOCAL hides the names of libpq, and of the libraries that libpq loads, from the program.
   void* const handle = ::dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) throw Error(Error::kUsage, needs + " (" + ::dlerror() + ")");
   Libpq libpq;

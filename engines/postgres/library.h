@@ -1,5 +1,5 @@
-// libpq, PostgreSQL's client library, loaded at run time, so that testbed runs on a machine without
-// it. The declarations come from libpq-fe.h (Debian: libpq-dev).
+// LoadLibpq loads libpq, PostgreSQL's client library, at run time, so that testbed runs on a
+// machine without it. The declarations come from libpq-fe.h (Debian: libpq-dev).
 //
 //   const Libpq& libpq = LoadLibpq();
 //   if (libpq.PQstatus(connection) != CONNECTION_OK) Print(libpq.PQerrorMessage(connection));
@@ -25,7 +25,7 @@ struct Libpq {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
   TESTBED_LIBPQ_CALLS(TESTBED_DECLARE)
 #undef TESTBED_DECLARE
-  bool counts_wire = false;  // what it sends and receives is counted (device/account/wire.h)
+  bool counts_wire = false;  // whether libpq's bytes are counted (device/account/wire.h)
 };
 
 // Loads the library at its first call. Throws Error (kUsage), which says how to install the

@@ -87,14 +87,15 @@ class PostgresEngine : public Engine {
   const std::string schema_;
   const SchemaOwner owner_;
   DirLock lock_;
-  std::unique_ptr<PrivateServer> server_;  // null when the server is another's
+  std::unique_ptr<PrivateServer> server_;  // null when the run has not started the server
   std::unique_ptr<SqlStore> store_;        // declared after server_, so that it ends before it
-  // The connections that sync lazy commits, by address; null for a replica, which commits nothing.
+  // These connections sync lazy commits, one at each address; null for a replica, which commits
+  // nothing.
   std::vector<std::unique_ptr<SqlConnection>> lazy_connections_;
   std::vector<std::unique_ptr<ServedThread>> lazy_served_;
   std::unique_ptr<LazySync> lazy_;
-  Version version_ = 0;                 // of the server
-  std::vector<bool> repeated_servers_;  // by address (FindRepeatedServers)
+  Version version_ = 0;                 // version of the server
+  std::vector<bool> repeated_servers_;  // indexed by address (FindRepeatedServers)
   bool may_checkpoint_ = true, sees_buffers_ = false;
 };
 
@@ -128,7 +129,7 @@ void PostgresEngine::BeginLazySyncs() {
   lazy_connections_.resize(store_->addresses());
   lazy_served_.resize(store_->addresses());
   for (size_t i = 0; i < store_->addresses(); ++i) {
-    // A replica commits nothing, and refuses the message.
+    // A replica commits nothing, and would refuse the message.
     if (i > 0 && store_->AskOne("SELECT pg_is_in_recovery()", i) == "t") continue;
     lazy_connections_[i] = store_->Connect(i);
     lazy_connections_[i]->Run("SET synchronous_commit = on");
@@ -139,7 +140,7 @@ void PostgresEngine::BeginLazySyncs() {
       [this] { return store_->commits(); }, [this] { SyncLazily(); });
 }
 
-// Runs on the thread of lazy_. The commit of a transaction that logs something makes the whole log
+// Runs on the thread of lazy_. The commit of a transaction that logs something makes all of the log
 // before it durable.
 void PostgresEngine::SyncLazily() {
   for (const auto& served : lazy_served_) {
@@ -174,11 +175,12 @@ std::vector<std::string> PostgresEngine::Addresses() const {
 }
 
 // Throws Error (kUsage) when a server that runs already does not have what the options ask for: a
-// session can choose whether its commits wait for the log, and not whether the log is synced.
+// session can choose whether its commits wait for the log, but not whether the server syncs the
+// log.
 void PostgresEngine::CheckGivenServer(size_t address) {
   const std::string& name = settings_.targets[address].name;
   const auto version = static_cast<int>(Number(store_->AskOne("SHOW server_version_num", address)));
-  // The counters of a server are in other places in other versions.
+  // In other versions the server has its counters in other places.
   if (version / 10000 != version_ / 10000) {
     throw Error(Error::kUsage,
                 fmt::format("postgres: the servers at {} and {} are of versions {} and {}; give "
@@ -209,8 +211,8 @@ FoundSchema PostgresEngine::FindSchema() {
   return found;
 }
 
-// Takes an advisory lock of the server for the store's own connection to the address. Such a lock
-// has a number, not a name.
+// Takes an advisory lock of the server for the store's own connection to the address. An advisory
+// lock has a number, so the number is a hash of `name`.
 bool PostgresEngine::TryLock(const std::string& name, size_t address) {
   return store_->AskOne(fmt::format("SELECT pg_try_advisory_lock({})", HashOf(version_, name)),
                         address) == "t";
@@ -228,9 +230,9 @@ void PostgresEngine::OpenSchema() {
 void PostgresEngine::MakeSchema() {
   const std::string id = fmt::format("{:016x}", RandomId());
   store_->Ask(fmt::format("DROP SCHEMA IF EXISTS {} CASCADE", schema_));
-  // All of it is one statement, so that a schema of testbed is never without its marker. The
-  // quotation marks of the names contain the id, which nobody can guess, so no name can end its
-  // quotation.
+  // One statement makes the schema and its marker, so that a schema of testbed is never without its
+  // marker. The quotation marks around the names contain the id, which nobody can guess, so no name
+  // can end its quotation.
   store_->Ask(
       fmt::format("BEGIN; CREATE SCHEMA {0}; CREATE TABLE {0}.{1} (id text, host text, "
                   "directory text); INSERT INTO {0}.{1} VALUES ('{2}', $t{2}${3}$t{2}$, "
@@ -241,8 +243,8 @@ void PostgresEngine::MakeSchema() {
       store_->Ask(fmt::format("CREATE EXTENSION pg_buffercache SCHEMA {}", schema_));
       sees_buffers_ = true;
     } catch (const Error&) {
-      // The extension comes in a package of its own. Without it, the engine reports the size of the
-      // cache in place of the bytes in use.
+      // The extension is in a package of its own. Without it, the engine reports the size of the
+      // cache instead of the bytes in use.
     }
     Checkpoint();
   }
@@ -287,7 +289,8 @@ std::vector<std::pair<std::string, std::string>> PostgresEngine::EffectiveSettin
       "'backend_flush_after', 'effective_io_concurrency', 'io_method', 'autovacuum_naptime', "
       "'autovacuum_max_workers', 'enable_seqscan', 'enable_bitmapscan', 'enable_sort', "
       "'plan_cache_mode', 'max_parallel_workers_per_gather', 'default_transaction_isolation'";
-  // A private server was given these settings. Another server has values of its own.
+  // A private server has these settings from its configuration. Another server has values of its
+  // own.
   for (const char* name :
        {"shared_buffers", "effective_cache_size", "work_mem", "maintenance_work_mem",
         "max_wal_size", "min_wal_size", "checkpoint_timeout", "checkpoint_completion_target",

@@ -26,14 +26,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kAnswerPatience(60);  // of a server that has its socket
+constexpr std::chrono::seconds kAnswerPatience(60);  // for a server that has made its socket
 constexpr char kSocket[] = ".s.PGSQL.5432";
 
 // Returns the name of the user that this process connects as.
 std::string NameOfUser() {
   const passwd* const user = ::getpwuid(::geteuid());
   const std::string name = user != nullptr ? user->pw_name : "";
-  // The server would take a name that begins with a slash for a regular expression.
+  // The server takes a name that begins with a slash for a regular expression.
   if (name.empty() || name.starts_with('/') || name.find_first_of("\"\n\r") != std::string::npos) {
     throw Error(
         Error::kUsage,
@@ -55,7 +55,7 @@ FileKind KindOfClusterFile(const std::string& path) {
 
 PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, bool is_new)
     : ServerHome(dir, is_new, SIGINT), settings_(settings) {
-  (void)LoadLibpq();  // throws before there is a server that nobody could speak to
+  (void)LoadLibpq();  // throws before a server is started
   if (::geteuid() == 0) {
     user_ = FindUser({"postgres", "nobody"});
     if (!user_) {
@@ -78,7 +78,7 @@ PrivateServer::PrivateServer(const std::string& dir, const Settings& settings, b
   Start();
 }
 
-// The server would refuse the files, too, and not name the server to give.
+// The server would refuse the files, too, but would not name the server that reads them.
 void PrivateServer::CheckVersion() const {
   std::ifstream file(cluster() + "/PG_VERSION");
   std::string made;
@@ -94,13 +94,14 @@ ServerCommand PrivateServer::Command(const std::string& program,
                                      const std::string& directory) const {
   ServerCommand command;
   command.words = {settings_.programs + "/" + program, "-D", kHeldDirectory};
-  // Programs up to version 15 change their directory when they begin, and return to the first one
-  // by its path, which they may not be allowed to pass.
+  // Up to version 15, the programs change their directory when they begin, and return to the first
+  // one by its path. They may not be allowed to enter a directory on that path.
   command.directory = "/";
   command.held_directory = directory;
   command.output = log();
   command.user = user_;
-  // SIGQUIT is an immediate shutdown, as after a crash; the server ends its own processes.
+  // SIGQUIT is an immediate shutdown, after which the server recovers as after a crash. The server
+  // ends its own processes.
   command.death_signal = SIGQUIT;
   return command;
 }
@@ -111,21 +112,22 @@ void PrivateServer::Own(const std::string& directory) const {
   const auto own = [this](const std::string& path) {
     if (::lchown(path.c_str(), user_->uid, user_->gid) != 0) throw Error::Io("chown", path, errno);
   };
-  // The directory itself comes last: until then no other user can put a link into it.
+  // The directory itself changes its owner last. Until then no other user can put a link into it.
   for (const auto& entry : fs::recursive_directory_iterator(directory)) own(entry.path());
   own(directory);
 }
 
 // Makes the server admit only this process's user. If that is root, the server itself runs as
-// another user, as whom other programs may run, too. They are not admitted: the kernel tells the
-// server which user connects, and these two files, which are written at each start, name only one.
+// another user, and other programs may run as that user, too. They are not admitted: the kernel
+// tells the server which user connects, and these two files, which are written at each start, name
+// only this process's user.
 void PrivateServer::AdmitThisUserAlone() const {
   WriteInCluster("pg_hba.conf", "local all testbed peer map=testbed\n");
   WriteInCluster("pg_ident.conf", fmt::format("testbed \"{}\" testbed\n", NameOfUser()));
 }
 
-// Replaces the file, as the server's user, to whom the cluster belongs, may have put a link in its
-// place.
+// This replaces the file as a whole. The cluster belongs to the server's user, who may have put a
+// link in the file's place.
 void PrivateServer::WriteInCluster(const std::string& name, const std::string& line) const {
   const std::string path = cluster() + "/" + name;
   if (::unlinkat(cluster_fd(), name.c_str(), 0) != 0 && errno != ENOENT)
@@ -144,11 +146,11 @@ void PrivateServer::WriteInCluster(const std::string& name, const std::string& l
 void PrivateServer::InitDb(const std::string& directory) {
   Own(directory);
   ServerCommand command = Command("initdb", directory);
-  command.kill_group = true;  // initdb does its work by servers that it starts through a shell
+  command.kill_group = true;  // initdb starts servers through a shell, which must end, too
   for (const std::string& word :
        {std::string("--username=testbed"), std::string("--auth-local=peer"),
         std::string("--auth-host=reject"), std::string("--no-locale"),
-        std::string("--encoding=SQL_ASCII"), std::string("-N")}) {  // -N: no sync, in all versions
+        std::string("--encoding=SQL_ASCII"), std::string("-N")}) {  // -N: no sync
     command.words.push_back(word);
   }
   for (std::string& word :
@@ -187,7 +189,7 @@ void PrivateServer::MakeCluster() {
   if (const char* templates = std::getenv("TESTBED_SERVER_TEMPLATES"))
     return CopyTemplate(templates);
   InitDb(cluster());
-  // This sync replaces that of initdb, which takes a call for each of its thousand files.
+  // This one sync replaces that of initdb, which takes a call for each of its thousand files.
   const int fd = ::open(cluster().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool synced = fd >= 0 && ::syncfs(fd) == 0;
   if (fd >= 0) ::close(fd);
@@ -195,8 +197,7 @@ void PrivateServer::MakeCluster() {
 }
 
 void PrivateServer::LaunchAndWait(const ServerCommand& command) {
-  // The server of a run that was killed ends by itself in a moment. Until then this one cannot
-  // start.
+  // The server of a killed run ends by itself in a moment. Until then this server cannot start.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   for (;;) {
     Launch(command, kSocket);
@@ -227,8 +228,8 @@ void PrivateServer::Start() {
   AwaitAnswer();
 }
 
-// Waits until the server lets the run connect. While it recovers it answers that it is starting;
-// what it refuses after that, it refuses for ever.
+// Waits until the server lets the run connect. While the server recovers, it answers that it is
+// starting. A refusal after that is final.
 void PrivateServer::AwaitAnswer() {
   using Clock = std::chrono::steady_clock;
   auto silent_since = Clock::now();
@@ -258,8 +259,8 @@ void PrivateServer::FailToOpen() const {
 
 ConnectOptions PrivateServer::connect() const {
   ConnectOptions options;
-  // The library takes what is not given here from the environment (PGHOSTADDR, PGOPTIONS), which is
-  // meant for other servers: an address would lead to one of them.
+  // From the environment (PGHOSTADDR, PGOPTIONS), the library takes what is not given here. Those
+  // variables are meant for other servers: an address there would lead to another server.
   options.target = fmt::format(
       "host={} hostaddr='' port=5432 user=testbed dbname=postgres sslmode=disable "
       "gssencmode=disable channel_binding=disable requirepeer='' target_session_attrs=any "
@@ -281,7 +282,7 @@ std::string PrivateServer::LastError(bool or_any) const {
       const size_t at = line.find(level);
       if (at == std::string::npos) continue;
       const std::string said = line.substr(at + std::string_view(level).size());
-      // A message that follows from a failure says less than that of the failure.
+      // A message about the consequence of a failure says less than the message about the failure.
       if (said.starts_with("the database system is") || said.starts_with("terminating")) break;
       (level[0] == 'P' || level[0] == 'F' ? fatal : error) = said;
       break;

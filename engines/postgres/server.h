@@ -35,14 +35,14 @@ class PrivateServer : public ServerHome {
   // Starts the server, after making the cluster if `is_new`. Throws Error with the server's
   // complaint when it does not start.
   PrivateServer(const std::string& dir, const Settings& settings, bool is_new);
-  // Ends the server in order: all that was committed is then on disk.
+  // Ends the server in order. All committed transactions are on disk afterwards.
   ~PrivateServer() = default;
 
   ConnectOptions connect() const;
 
  private:
   ServerCommand Command(const std::string& program, const std::string& directory) const;
-  // Throws Error (kUsage) when the cluster was made by a version that reads other files.
+  // Throws Error (kUsage) when the cluster was made by a version with another format of files.
   void CheckVersion() const;
   void MakeCluster();
   void InitDb(const std::string& directory);
@@ -56,11 +56,13 @@ class PrivateServer : public ServerHome {
   void LaunchAndWait(const ServerCommand& command);
   void AwaitAnswer();
   [[noreturn]] void FailToOpen() const;
-  // Returns the last error that ended a process of the server since this object was made. Without
-  // one it returns, if `or_any`, the last error of a statement or of initdb, or else the last line;
-  // otherwise an empty string, because a connection goes on after an error of a statement.
+  // Returns the last error that ended a process of the server since this object was made. If there
+  // is none and `or_any` is set, returns the last error of a statement or of initdb, or else the
+  // last line. Otherwise returns an empty string, because a connection goes on after an error of a
+  // statement.
   std::string LastError(bool or_any) const;
-  // Returns the last error or line, or else a sentence which says that there is none.
+  // Returns what LastError returns with `or_any`, or else a sentence which says that there is no
+  // message.
   std::string Complaint() const;
 
   const Settings settings_;

@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 constexpr uint64_t kKiB = 1 << 10, kMiB = 1 << 20;
 constexpr uint64_t kLeastBuffers = 2 * kMiB;
 
-// Server options that the run's own options decide, or that would move the server's files or let
-// other users in.
+// These server options are refused: the run's own options decide them, or they would move the
+// server's files or let other users in.
 constexpr std::string_view kOwn[] = {"shared_buffers",
                                      "data_directory",
                                      "config_file",
@@ -56,8 +56,8 @@ constexpr std::string_view kOwn[] = {"shared_buffers",
   RefuseEngineOption("postgres", option, value, why);
 }
 
-// Returns the name of an option of the server, "name=value", as the server's documents write it: it
-// takes capital letters and hyphens in a name, too.
+// Returns the name in the server option "name=value", as the server's documents write it: a name
+// may also have capital letters and hyphens.
 std::string NameOf(const std::string& option) {
   std::string name = option.substr(0, option.find('='));
   for (char& c : name) c = c == '-' ? '_' : LowerCase(c);
@@ -86,20 +86,20 @@ std::vector<std::string> ServerOptions(const std::string& text) {
   return all;
 }
 
-// Options that only a private server can honour.
+// Only a private server can honour these options.
 constexpr const char* kOfPrivateServer[] = {
     "server",           "programs",   "checksums",    "wal_segment_size", "checkpoint_log_bytes",
     "full_page_writes", "autovacuum", "server_option"};
 
-// Returns whether the text is a major version as packages name it: 15, 9.6.
+// Returns whether the text is a major version as packages name it, such as 15 or 9.6.
 bool IsMajor(const std::string& version) {
   const bool digits =
       !version.empty() && version.find_first_not_of("0123456789") == std::string::npos;
   return (digits && version.size() <= 4) || version == MajorName(kOldestVersion);
 }
 
-// Throws Error (kUsage) for a version whose programs are not on this machine. `release` has it, if
-// there is one to fetch.
+// Throws Error (kUsage) for a version whose programs are not on this machine. `release` is the
+// release that could be fetched, or null.
 [[noreturn]] void RefuseMissing(const std::string& version, const Release* release) {
   if (release != nullptr && release->name == version) {
     throw Error(Error::kUsage,
@@ -117,8 +117,8 @@ bool IsMajor(const std::string& version) {
                   version.empty() ? "" : "-" + version));
 }
 
-// Returns the version that the option `server` names: 15, 18.6; empty for the newest one that is
-// installed. Throws Error (kUsage) for another name, which no server has.
+// Returns the version that the option `server` names, such as 15 or 18.6, and an empty string for
+// the newest version that is installed. Throws Error (kUsage) for another name.
 std::string ServerVersion(const std::string& server) {
   constexpr std::string_view kVersioned = "postgres@";
   if (server == "postgres") return "";
@@ -133,8 +133,9 @@ std::string ServerVersion(const std::string& server) {
   return version;
 }
 
-// Returns the directory of the programs that the options name, and sets `version`. A release is
-// named in full; a major version is the installed one, or else the release of it that was fetched.
+// Returns the directory of the programs that the options select, and sets `version`. A release is
+// named in full. A major version stands for the installed version, or else for its release that was
+// fetched.
 std::string Programs(const EngineOptions& options, const ExtraOptions& extra, Version* version) {
   const bool has_server = extra.Has("server");
   const std::string named = has_server ? ServerVersion(options.extra.at("server")) : "";
@@ -163,7 +164,7 @@ std::string Programs(const EngineOptions& options, const ExtraOptions& extra, Ve
 
 std::string Kilobytes(uint64_t bytes) { return fmt::format("{}kB", bytes / kKiB); }
 
-// Returns the value of `name` among options of the server, 0 when they do not have it.
+// Returns the value of `name` among options of the server; 0 when it is not among them.
 double NumberOf(const std::vector<std::string>& server, std::string_view name) {
   double number = 0;
   for (const std::string& option : server) {
@@ -174,21 +175,21 @@ double NumberOf(const std::vector<std::string>& server, std::string_view name) {
 }
 
 // Returns the max_wal_size with which the server begins a checkpoint after `distance` bytes of log.
-// The server begins one at max_wal_size / `share` (MaxWalShare), in whole segments, so that the log
-// is within max_wal_size when that checkpoint ends.
+// The server begins a checkpoint at max_wal_size / `share` (MaxWalShare), in whole segments, so
+// that the log is within max_wal_size when that checkpoint ends.
 uint64_t MaxWalSize(uint64_t distance, uint64_t segment, double share) {
   const double segments = static_cast<double>(std::max<uint64_t>(distance / segment, 2));
   return static_cast<uint64_t>(std::ceil(segments * share)) * segment;
 }
 
-// Returns the configuration of a private server. It follows the memory of the run, and what
-// PostgreSQL's documentation and its consultants advise for a machine that does nothing else.
+// Returns the configuration of a private server. It follows from the memory of the run, and from
+// what PostgreSQL's documentation and consultants recommend for a machine that does nothing else.
 std::vector<std::string> Configuration(const EngineOptions& options, const ExtraOptions& extra,
                                        const Settings& settings) {
   const uint64_t ram = options.ram_bytes != 0 ? options.ram_bytes : 4 * options.cache_bytes;
   // The engine makes lazy commits durable by its own clock (device/log/lazy_pace.h), as in every
   // engine. So the WAL writer, which writes the log of such commits, syncs as seldom as it can: by
-  // its own rule a commit would wait for three of its rounds, each with a sync.
+  // the server's own rule a commit would wait for three rounds of the WAL writer, each with a sync.
   const bool sync = options.durability == Durability::kSync;
   std::vector<std::string> all;
   const auto add = [&](const char* name, const auto& value) {
@@ -217,7 +218,7 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
   add("max_pred_locks_per_transaction", 10);
   add("jit", "off");
   add("huge_pages", "off");
-  // The shared memory ends with the server, and its files lie in the server's directory.
+  // The shared memory ends with the server, and its files are in the server's directory.
   add("shared_memory_type", "mmap");
   add("dynamic_shared_memory_type", "mmap");
   // A session reads its blocks itself, so that each is charged to the operation that waits for it.
@@ -229,7 +230,7 @@ std::vector<std::string> Configuration(const EngineOptions& options, const Extra
   add("restart_after_crash", "off");
   add("log_checkpoints", "off");
   add("log_line_prefix", "");
-  FitConfiguration(settings.version, &all);  // what the user names, the server itself refuses
+  FitConfiguration(settings.version, &all);  // the server itself refuses unknown names of the user
   if (extra.Has("server_option")) {
     for (std::string& option : ServerOptions(options.extra.at("server_option"))) {
       all.push_back(std::move(option));
@@ -260,8 +261,8 @@ std::string FindPrograms(const std::string& version) {
       found = dir;
     }
   };
-  look("/usr/lib/postgresql", "");  // Debian
-  look("/usr", "pgsql-");           // PostgreSQL's own packages
+  look("/usr/lib/postgresql", "");  // path in Debian
+  look("/usr", "pgsql-");           // path in PostgreSQL's own packages
   if (found.empty() && version.empty() && HasPrograms("/usr/local/pgsql/bin")) {
     found = "/usr/local/pgsql/bin";
   }
@@ -319,16 +320,16 @@ Settings MakeSettings(const EngineOptions& options) {
 }
 
 std::string SessionSetup(const Settings& s) {
-  // Each statement has one sensible plan, by the primary key or the index. These settings make the
-  // server take it, whatever its statistics say of a table that was empty a moment ago.
+  // Each statement has one sensible plan, by the primary key or the index. With these settings the
+  // server chooses it, whatever its statistics say about a table that was empty a moment ago.
   return fmt::format(
       "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; "
       "SET max_parallel_workers_per_gather = 0; "
       "SET default_transaction_isolation = 'read committed'; SET client_min_messages = error; "
       "SET synchronous_commit = {}; "
-      // A server may end idle sessions, from PostgreSQL 14 on. One session holds the schema's lock,
-      // another syncs lazy commits. Before PostgreSQL 12 no setting says that a statement is
-      // planned once: the server then plans it five times and more.
+      // A server may end idle sessions, from PostgreSQL 14 on. One idle session holds the schema's
+      // lock, and another syncs lazy commits. Before PostgreSQL 12 no setting says that a statement
+      // is planned once: the server then plans it five times and more.
       "SELECT set_config(name, CASE name WHEN 'plan_cache_mode' THEN 'force_generic_plan' ELSE '0' "
       "END, false) FROM pg_settings WHERE name IN ('plan_cache_mode', 'idle_session_timeout')",
       s.durability == Durability::kSync ? "on" : "off");

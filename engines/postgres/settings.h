@@ -15,9 +15,9 @@
 namespace testbed::postgres {
 
 struct Settings {
-  std::vector<Target> targets;  // of a server that runs already; empty: a private one is started
+  std::vector<Target> targets;  // servers that run already; empty: a private one is started
   std::string programs;         // directory of initdb and postgres; empty with `targets`
-  Version version = 0;          // of these programs
+  Version version = 0;          // version of these programs
   std::string schema = "testbed";
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 100;
@@ -25,10 +25,10 @@ struct Settings {
   uint64_t wal_segment_size = 0;      // bytes
   uint64_t checkpoint_log_bytes = 0;  // bytes of log from the begin of a checkpoint to the next
   bool checksums = true;
-  bool create = true, replace = false;  // as EngineOptions has them
-  std::string guest_of;                 // as EngineOptions has it
+  bool create = true, replace = false;  // as in EngineOptions
+  std::string guest_of;                 // as in EngineOptions
   bool goes_on = false;                 // clients go on at another address when theirs is lost
-  std::vector<std::string> server;      // name=value of the private server's configuration
+  std::vector<std::string> server;      // settings name=value of the private server
 };
 
 // Throws Error (kUsage) for a value that an option does not accept, and when a private server is

@@ -22,7 +22,7 @@ using Keywords = std::map<std::string, std::string>;
   RefuseEngineOption("postgres", "connect", "URL", why);
 }
 
-// A password would be printed and stored with the options of the run.
+// A password is refused, because it would be printed and stored with the options of the run.
 [[noreturn]] void RefusePassword() {
   throw Error(Error::kUsage,
               "postgres takes no password in --engine-option connect, which is printed and "
@@ -44,11 +44,11 @@ std::string Decoded(const std::string& text) {
   return decoded;
 }
 
-// Throws when the text gives a secret by its keyword. This also searches a text that libpq refuses:
-// an older library lacks some of the keywords, and an experiment's text is stored though its cells
+// Throws when the text gives a secret by its keyword. It also searches a text that libpq refuses:
+// an older library lacks some of the keywords, and an experiment stores its text even if its cells
 // are left out.
 void RefuseSecrets(const std::string& connect) {
-  // The keyword sslpassword ends with that of the password.
+  // The keyword sslpassword ends with the keyword password.
   static constexpr std::string_view kPassword = "password";
   static constexpr std::string_view kSecrets[] = {kPassword, "oauth_client_secret",
                                                   "scram_client_key", "scram_server_key"};
@@ -81,7 +81,7 @@ Keywords Parse(const std::string& connect) {
     if (o->val != nullptr) given[o->keyword] = o->val;
   }
   LoadLibpq().PQconninfoFree(options);
-  if (given.contains("password")) RefusePassword();  // of user:password@host
+  if (given.contains("password")) RefusePassword();  // the one in user:password@host
   // In a list of URLs such as postgresql://h1,postgresql://h2/, libpq would take the rest for the
   // name of a database.
   const size_t from = connect.find("://");
@@ -94,7 +94,7 @@ Keywords Parse(const std::string& connect) {
   return given;
 }
 
-// Returns the keywords as one text, as libpq reads it.
+// Returns the keywords and values as one text that libpq can read.
 std::string TextOf(const Keywords& keywords) {
   std::string text;
   for (const auto& [keyword, value] : keywords) {
@@ -113,8 +113,8 @@ std::vector<std::string> ListOf(const Keywords& keywords, const std::string& key
   return found == keywords.end() ? std::vector<std::string>() : SplitAt(found->second, ',');
 }
 
-// Returns the i-th part of a list. A list of one part has that one for every i, and an empty list
-// has "".
+// Returns the i-th part of a list. If the list has one part, that is the i-th part for every i. An
+// empty list has the part "".
 std::string PartOf(const std::vector<std::string>& list, size_t i) {
   return list.empty() ? "" : list[list.size() == 1 ? 0 : i];
 }

@@ -1,5 +1,5 @@
-// What the option `connect` names: a server that runs already, or several nodes that hold the same
-// tables.
+// A Target is what the option `connect` names: a server that runs already, or one of several nodes
+// that hold the same tables.
 //
 //   postgresql://user@host:5432/database
 //   postgresql://user@primary:5432,replica:5432/database
@@ -7,8 +7,8 @@
 //
 // libpq takes several hosts, too, and connects to the first that answers. Here each host is an
 // address of its own, and a connection to one never goes on to another: otherwise a run could
-// measure a server other than the one that it names. Hosts that come from PGHOST or a service file
-// are left to libpq.
+// measure a server other than the one that it names. libpq alone handles hosts that come from
+// PGHOST or a service file.
 #ifndef TESTBED_ENGINES_POSTGRES_TARGET_H_
 #define TESTBED_ENGINES_POSTGRES_TARGET_H_
 

@@ -17,12 +17,12 @@
 namespace testbed::postgres {
 namespace {
 
-// Where the script puts what root fetches: a server that root starts runs as another user, who may
-// not enter root's home.
+// This is where the script puts what root fetches. A server that root starts runs as another user,
+// who may not enter root's home.
 constexpr char kCacheOfRoot[] = "/var/cache/testbed";
 
-// Returns the number at the beginning of `text`, which becomes what follows it; -1 when there is
-// none, or one of more than two digits.
+// Returns the number at the beginning of `text`, and sets `text` to what follows the number.
+// Returns -1 when there is no number, or one of more than two digits.
 int TakeNumber(std::string_view* text) {
   int number = -1;
   const auto [rest, code] = std::from_chars(text->data(), text->data() + text->size(), number);
@@ -31,7 +31,7 @@ int TakeNumber(std::string_view* text) {
   return number;
 }
 
-// Returns the next part of a version, after a point; -1 when there is none.
+// Returns the next part of a version, which follows a point; -1 when there is none.
 int TakePart(std::string_view* text) {
   if (!text->starts_with('.')) return -1;
   text->remove_prefix(1);
@@ -42,7 +42,7 @@ std::string FolderIn(const std::string& cache, const Release& release) {
   return std::filesystem::absolute(cache + "/postgres-" + release.name).string() + "/bin";
 }
 
-// Returns the name of an option of the server, name=value.
+// Returns the name in a server option name=value.
 std::string_view SettingOf(std::string_view option) { return option.substr(0, option.find('=')); }
 
 }  // namespace
@@ -53,7 +53,7 @@ Version ParseVersion(std::string_view text) {
     text.remove_prefix(at + kProduct.size());
   }
   const int first = TakeNumber(&text);
-  // 19devel, 18beta1
+  // as in 19devel, 18beta1
   const bool is_early = first >= 10 && !text.empty() && text[0] >= 'a' && text[0] <= 'z';
   const int second = is_early ? 0 : TakePart(&text);
   if (first < 0 || second < 0) return 0;

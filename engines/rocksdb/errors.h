@@ -30,8 +30,8 @@ rocksdb::IOStatus Guarded(Body&& body) {
   }
 }
 
-// Returns the error of a bad status: its sentence is `what` ("rocksdb could not commit") followed
-// by RocksDB's own message. Its kind is kCorruption for corruption, else kIo.
+// Returns the error for a bad status. Its sentence is `what` ("rocksdb could not commit") followed
+// by RocksDB's own message. Its kind is kCorruption for corruption, and otherwise kIo.
 Error ToError(const rocksdb::Status& status, const std::string& what);
 
 // Throws ToError(status, what) when the status is bad. Allocates nothing when it is good.

@@ -24,8 +24,8 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 using rocksdb::Slice;
 
-// A RandomAccessFile reads a table. Tables do not change after they are written, so that the size
-// at open stays valid.
+// A RandomAccessFile reads a table. Tables do not change after they are written, so the size at the
+// open stays valid.
 class RandomAccessFile : public rocksdb::FSRandomAccessFile {
  public:
   explicit RandomAccessFile(std::unique_ptr<File> file)
@@ -142,7 +142,7 @@ class WritableFile : public rocksdb::FSWritableFile {
       std::unique_ptr<File> file = std::move(file_);
       if (file != nullptr && preallocated > 0) {
         // Blocks that are allocated behind the end of the file must not count as the database's
-        // space. ext4 frees them when the file is truncated to its own size; other file systems
+        // space. ext4 frees them when the file is truncated to its own size. Other file systems
         // free them only when a hole is punched.
         file->Truncate(size_);
         const uint64_t end = static_cast<uint64_t>(block) * preallocated;
@@ -249,7 +249,7 @@ class InfoLog : public rocksdb::Logger {
     LockGuard lock(mutex_);
     WritePending();
   }
-  // Includes the lines that are not written yet.
+  // The size includes the lines that are not written yet.
   size_t GetLogFileSize() const override {
     LockGuard lock(mutex_);
     return size_ + pending_.size();
@@ -267,7 +267,8 @@ class InfoLog : public rocksdb::Logger {
 
   void WritePending() REQUIRES(mutex_) {
     if (pending_.empty()) return;
-    // An error is ignored: on a full device a write of data, not of a message, must end the run.
+    // The error is dropped: on a full device, a write of data must end the run, and not a write of
+    // a message.
     const uint64_t at = size_;
     const std::string_view bytes = pending_;
     const rocksdb::IOStatus status = Guarded([&] { file_->Write(at, bytes.data(), bytes.size()); });
@@ -373,7 +374,8 @@ IOStatus RocksdbFileSystem::ReuseWritableFile(const std::string& path, const std
                                               IODebugContext* debug) {
   IOStatus status = RenameFile(old_path, path, IOOptions(), debug);
   if (!status.ok()) return status;
-  // The file is overwritten from its start and not truncated: reuse saves allocating its blocks.
+  // The file is overwritten from its start and not truncated, because reuse saves the allocation of
+  // its blocks.
   return OpenWritable(path, options, testbed::FileOptions::kMustExist, false, result);
 }
 
@@ -397,8 +399,8 @@ IOStatus RocksdbFileSystem::NewLogger(const std::string& path, const IOOptions&,
 }
 
 void RocksdbFileSystem::SupportedOps(int64_t& supported) {
-  // Asynchronous reads are declined: a block read is charged to the operation that runs on the
-  // reading thread, and an asynchronous read has no such thread.
+  // This file system offers no asynchronous reads. A block read is charged to the operation that
+  // runs on the reading thread, and an asynchronous read has no such thread.
   supported = kRocksdbPrefetch;
 }
 

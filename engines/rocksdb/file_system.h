@@ -33,7 +33,8 @@ FileKind RocksdbFileKind(const std::string& path);
 
 class RocksdbFileSystem : public RocksdbFileSystemBase {
  public:
-  // `buffered` and `mmap` are the advice for data files that are opened in those modes.
+  // `buffered` is the advice for data files in buffered mode, and `mmap` that for data files in
+  // mmap mode.
   RocksdbFileSystem(Advice buffered, Advice mmap);
 
   static const char* kClassName() { return "TestbedFileSystem"; }

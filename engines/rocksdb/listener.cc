@@ -12,8 +12,8 @@ void Add(std::atomic<uint64_t>* counter, uint64_t n) {
 
 }  // namespace
 
-// RocksDB calls the Begin functions on the thread that does the job. The kind of operation stays
-// set after the job, because the thread then deletes the files that the job made obsolete, and it
+// RocksDB calls the Begin functions on the thread that does the job. The thread's kind of operation
+// stays set after the job: the thread then deletes the files that the job made obsolete, and it
 // does nothing but such jobs.
 void BackgroundListener::OnFlushBegin(rocksdb::DB*, const rocksdb::FlushJobInfo&) {
   Ledger::ThisThread().set_op(kFlush);

@@ -19,9 +19,10 @@ class BackgroundListener : public RocksdbListener {
   struct Totals {
     std::atomic<uint64_t> flushes{0}, flush_bytes{0};
     std::atomic<uint64_t> compactions{0}, compaction_read_bytes{0}, compaction_write_bytes{0};
-    // Tables written by flushes, by compactions and by the recovery at open.
+    // These count the tables that were written by flushes, by compactions and by the recovery at
+    // the open.
     std::atomic<uint64_t> data_blocks{0}, table_bytes{0};
-    std::atomic<uint64_t> write_stalls{0};  // times that writers were slowed down or stopped
+    std::atomic<uint64_t> write_stalls{0};  // number of times that writers were slowed or stopped
   };
   const Totals& totals() const { return totals_; }
 

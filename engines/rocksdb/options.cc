@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kKiB = 1024, kMiB = 1024 * kKiB, kTiB = kMiB * kMiB;
 constexpr size_t kOfOneTable = SIZE_MAX;  // a db_write_buffer_size that nobody gave; 0 is no limit
-constexpr uint64_t kMostOfBuffer = 64 * 1024 * kMiB;  // RocksDB takes it for all above it
+constexpr uint64_t kMostOfBuffer = 64 * 1024 * kMiB;  // RocksDB uses this value for all above it
 
 // Returns RocksDB's compressions by testbed's names, which other engines use, too.
 const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
@@ -30,9 +30,9 @@ const std::map<std::string, rocksdb::CompressionType>& CompressionNames() {
   return names;
 }
 
-// Returns the bytes for rows that are not in tables yet. Without a budget that is RocksDB's
-// default, two buffers of 64 MiB. With one it is an eighth of it, or half of what the block cache
-// leaves when that is less.
+// Returns how many bytes of rows memtables may have. Without a memory budget it is RocksDB's
+// default, two buffers of 64 MiB. With a budget it is an eighth of the budget, or half of what the
+// block cache leaves when that is less.
 uint64_t MemtableBytes(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 128 * kMiB;
   const uint64_t rest =
@@ -41,9 +41,9 @@ uint64_t MemtableBytes(const EngineOptions& options) {
 }
 
 // Returns the bytes that one entry of the cache is assumed to hold, from which a HyperClockCache
-// before RocksDB 9 sizes its table once and for all. It is smaller when the cache may grow later. A
-// table with too few slots leaves a part of the cache unused (52 of 61 MB were used with blocks of
-// 8k that were assumed to be full); one with too many costs 64 bytes for each slot.
+// before RocksDB 9 sizes its table once and for all. The number is smaller when the cache may grow
+// later. A table with too few slots leaves a part of the cache unused: 52 of 61 MB were used when
+// blocks of 8k were assumed to be full. Each slot too many costs 64 bytes.
 size_t EntryCharge(const EngineOptions& options) {
   if (kRocksdbClockCacheGrows) return 0;
   const uint64_t most = std::max(options.cache_bytes, options.most_cache_bytes);
@@ -86,8 +86,8 @@ void SetDefaults(const EngineOptions& options, uint64_t write_buffer, int buffer
   rocksdb::ColumnFamilyOptions& table = out->table;
   table.max_write_buffer_number = buffers;
   table.write_buffer_size = write_buffer;
-  // Level 1 is as large as the files that trigger a compaction into it, as in RocksDB's own helper
-  // OptimizeLevelStyleCompaction.
+  // Level 1 gets the size of the files that trigger a compaction into it, as in RocksDB's own
+  // helper OptimizeLevelStyleCompaction.
   table.max_bytes_for_level_base = std::max(
       kMiB, write_buffer * static_cast<uint64_t>(table.level0_file_num_compaction_trigger));
   table.target_file_size_base = std::max<uint64_t>(write_buffer, 4 * kMiB);
@@ -109,8 +109,8 @@ void RefuseForRelease(const std::string& setting, const std::string& accepted) {
 
 namespace {
 
-// Throws Error (kUsage), which has a status of RocksDB's parser in one sentence. It names the
-// release, as another one may have the option.
+// Throws Error (kUsage) with the message of a bad status of RocksDB's parser in one sentence. The
+// sentence names the release, because another release may have the option.
 [[noreturn]] void RefuseOption(const std::string& setting, const rocksdb::Status& status) {
   std::string why = status.ToString();
   std::replace(why.begin(), why.end(), '\n', ' ');
@@ -166,7 +166,7 @@ void SetFilter(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* block
   }
 }
 
-// Sets the options that have names of their own here, which override the earlier ones.
+// Sets the options that have names of their own in testbed, which override the earlier ones.
 void SetNamedBlocks(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* blocks) {
   using Blocks = rocksdb::BlockBasedTableOptions;
   using Tier = rocksdb::PinningTier;
@@ -201,8 +201,8 @@ void SetNamedBlocks(const ExtraOptions& extra, rocksdb::BlockBasedTableOptions* 
   }
 }
 
-// Returns the option `name`, and else `otherwise` as it is: RocksDB's own syntax may have less than
-// `least`.
+// Returns the value of the option `name`, if the user gave it. If not, returns `otherwise`, which
+// may be below `least`, since RocksDB's own syntax may have set it.
 int Whole(const ExtraOptions& extra, const char* name, int otherwise, int least) {
   if (!extra.Has(name)) return otherwise;
   return static_cast<int>(
@@ -247,7 +247,8 @@ void SetNamedDb(const ExtraOptions& extra, rocksdb::DBOptions* db) {
       extra.Integer("recycle_log_file_num", db->recycle_log_file_num, 0, 1024);
 }
 
-// Sets what the run's own options decide, and what its figures and promises rest on.
+// Sets the options that the run's own options decide, and those on which the run's figures and
+// promises rest.
 void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   rocksdb::DBOptions& db = out->db;
   db.create_if_missing = options.create;
@@ -268,10 +269,10 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   db.db_paths.clear();
   db.db_log_dir.clear();
   db.wal_dir.clear();
-  db.row_cache = nullptr;  // it would be memory beside the cache
-  // Tables are opened on the thread that opens the database, which pays for it.
+  db.row_cache = nullptr;  // a row cache would be memory outside of the cache
+  // The thread that opens the database opens the tables, and pays for it.
   db.max_file_opening_threads = 1;
-  // Timers start no work, and nothing is retried without the run's knowledge.
+  // No timer starts work, and nothing is retried without the run's knowledge.
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
   db.max_bgerror_resume_count = 0;
@@ -292,7 +293,7 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   blocks.block_size = options.page_size;
 }
 
-// Returns the name of the first option of SetRun that differs; empty when none does.
+// Returns the name of the first option of SetRun that differs between the two, or "".
 std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
   const std::pair<const char*, bool> changed[] = {
       {"use_direct_reads", from.db.use_direct_reads != to.db.use_direct_reads},
@@ -405,12 +406,13 @@ RocksdbOptions MakeRocksdbOptions(const EngineOptions& options) {
     RefuseForRelease("index_filter_charged=on", "off");
   }
   if (!out.blocks.cache_index_and_filter_blocks && out.index_filter_charged) {
-    // Index and filter blocks outside of the cache still take their room in it.
+    // Index and filter blocks that are not cached still reserve their memory in the cache.
     ChargeTableReaders(&out.blocks);
   }
   CheckRead(out);
   out.table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(out.blocks));
-  // Unless the user says otherwise, all tables' write buffers stay within the size for one table.
+  // Unless the user says otherwise, the write buffers of all tables together stay within the size
+  // for one table.
   if (out.db.db_write_buffer_size == kOfOneTable) {
     out.db.db_write_buffer_size =
         out.table.write_buffer_size * static_cast<uint64_t>(out.table.max_write_buffer_number);
@@ -514,7 +516,8 @@ std::vector<std::pair<std::string, std::string>> DescribeRocksdb(rocksdb::DB* db
   out.emplace_back("block_cache", options.cache->Name());
   out.emplace_back("block_cache_capacity", std::to_string(options.cache->GetCapacity()));
   out.emplace_back("strict_capacity_limit", flag(options.cache->HasStrictCapacityLimit()));
-  // Unless they are charged to the block cache, write buffers are memory of the process beside it.
+  // Write buffers are memory of the process outside of the block cache, unless they are charged to
+  // it.
   const bool charged = options.db.write_buffer_manager != nullptr;
   out.emplace_back("memtables_charged_to", charged ? "block cache" : "process, beside the cache");
   const bool inside = options.blocks.cache_index_and_filter_blocks || options.index_filter_charged;

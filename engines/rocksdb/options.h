@@ -34,24 +34,24 @@ namespace testbed {
 inline constexpr size_t kLongestRocksdbValue = size_t{3} << 30;  // bytes, by RocksDB's FAQ
 
 struct RocksdbOptions {
-  rocksdb::DBOptions db;  // without env, statistics and listeners, which RocksdbEngine sets
+  rocksdb::DBOptions db;  // without env, statistics and listeners: RocksdbEngine sets them
   rocksdb::ColumnFamilyOptions table;
   rocksdb::BlockBasedTableOptions blocks;
   std::shared_ptr<rocksdb::Cache> cache;
   rocksdb::WriteOptions write;
   rocksdb::ReadOptions read;
   bool compact_range_on_settle = false;
-  // Index and filter blocks that are not in the cache reserve their memory in it.
+  // If set, index and filter blocks that are not in the block cache reserve their memory in it.
   bool index_filter_charged = true;
-  std::optional<RocksdbLayout> layout;  // the layout of the extra option `tables`, if given
-  RocksdbGivenOptions given;            // what `options_file` and `options` gave
+  std::optional<RocksdbLayout> layout;  // layout that the extra option `tables` gave
+  RocksdbGivenOptions given;            // options that `options_file` and `options` gave
 };
 
 // Returns the options of a run. Throws Error (kUsage) for an extra option that cannot be honoured.
 RocksdbOptions MakeRocksdbOptions(const EngineOptions& options);
 
-// Throws Error (kUsage) when MakeRocksdbOptions does, and when RocksDB cannot make tables with the
-// options. Opens nothing.
+// Throws Error (kUsage) when MakeRocksdbOptions throws it, and when RocksDB cannot make tables with
+// the options. Opens nothing.
 void CheckRocksdbOptions(const EngineOptions& options);
 
 Capabilities RocksdbCapabilities();

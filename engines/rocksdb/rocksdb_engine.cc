@@ -28,7 +28,8 @@ bool HoldsDatabase(const std::string& dir) {
   });
 }
 
-// Returns whether RocksDB gives that name to a file without which a database is not whole.
+// Returns whether `name` is a name that RocksDB gives to a file without which a database is not
+// whole.
 bool IsPartOfDatabase(const std::string& name) {
   if (name == "IDENTITY" || name.starts_with("MANIFEST-")) return true;
   const size_t dot = std::min(name.find('.'), name.size());
@@ -49,7 +50,7 @@ void CheckCurrent(const std::string& dir) {
   }
 }
 
-// Throws Error when the directory cannot be used. RocksDB would report the same error, but with the
+// Throws Error when the directory cannot be used. RocksDB would report the same failure with the
 // name of the first file that it could not open.
 void CheckDirectory(const std::string& dir) {
   if (::access(dir.c_str(), R_OK | W_OK | X_OK) != 0) {
@@ -147,8 +148,8 @@ void RocksdbEngine::CheckReplaced(bool existed, const std::vector<std::string>& 
 
 RocksdbEngine::~RocksdbEngine() {
   lazy_.reset();
-  // A destructor cannot report an error. The durability that a commit promised was checked when the
-  // commit returned.
+  // A destructor cannot report an error. Each commit was as durable as it promised when it
+  // returned.
   if (requested_.durability == Durability::kLazy) db_->SyncWAL().PermitUncheckedError();
   tables_.reset();
   // Without a log, Close flushes the memtables.
@@ -197,14 +198,14 @@ void RocksdbEngine::Retire(SessionCounts* counts) {
 
 void RocksdbEngine::FlushMemtables() {
   rocksdb::FlushOptions flush;
-  flush.allow_write_stall = true;  // start at once, even if the flush stalls writers
+  flush.allow_write_stall = true;  // the flush starts at once, even if it stalls writers
   Check(db_->Flush(flush, tables_->families()), "rocksdb could not flush its write buffers");
 }
 
 void RocksdbEngine::Flush() { FlushMemtables(); }
 
 // The flush returns when its tables are synced, and a recovery replays only the log after them. The
-// log holds the transactions that were committed during the flush, so it is synced too.
+// log holds the transactions that were committed during the flush, so the log is synced, too.
 void RocksdbEngine::Checkpoint() {
   FlushMemtables();
   if (!options_.write.disableWAL) Check(db_->SyncWAL(), "rocksdb could not make its log durable");

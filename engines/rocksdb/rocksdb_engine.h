@@ -60,7 +60,7 @@ class RocksdbEngine : public Engine {
   rocksdb::DB* db() const { return db_.get(); }
   const RocksdbOptions& options() const { return options_; }
   const RocksdbTables& tables() const { return *tables_; }
-  // Called by a session's destructor: adds `counts` to the total of the closed sessions and frees
+  // A session's destructor calls it. Adds `counts` to the total of the closed sessions and frees
   // them.
   void Retire(SessionCounts* counts);
   // Throws Error (kIo) when a lazy sync has failed, since no later commit could become durable.
@@ -71,8 +71,8 @@ class RocksdbEngine : public Engine {
 
  private:
   void Open();
-  // Refuses options that RocksDB has replaced. Removes a database that did not exist when the names
-  // in the directory were `before`.
+  // Throws Error (kUsage) for options that RocksDB has replaced. If the database had not `existed`,
+  // it first removes what this opening has made: all names that are not in `before`.
   void CheckReplaced(bool existed, const std::vector<std::string>& before);
   void SyncLazily();
   [[noreturn]] void ThrowLazyFailure() const;
@@ -92,7 +92,7 @@ class RocksdbEngine : public Engine {
 
   mutable Mutex mutex_;  // protects sessions_ and retired_
   std::vector<std::unique_ptr<SessionCounts>> sessions_ GUARDED_BY(mutex_);
-  SessionCounts retired_ GUARDED_BY(mutex_);  // totals of the sessions that were closed
+  SessionCounts retired_ GUARDED_BY(mutex_);  // total of the sessions that were closed
 
   mutable Mutex lazy_mutex_;  // protects lazy_error_
   std::string lazy_error_ GUARDED_BY(lazy_mutex_);

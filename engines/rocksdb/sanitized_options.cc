@@ -20,8 +20,8 @@ namespace {
   throw Error(Error::kUsage, "rocksdb cannot honour " + setting + " " + why);
 }
 
-// A recycled log has old records behind its newest one. A recovery that must tell the end of the
-// log from damage cannot do so then, and RocksDB recycles none.
+// A recycled log has old records behind its newest record. A recovery mode that must tell the end
+// of the log from damage cannot work with that, and then RocksDB recycles no log.
 void CheckRecycling(Durability durability, const rocksdb::DBOptions& db) {
   using Mode = rocksdb::WALRecoveryMode;
   if (db.recycle_log_file_num == 0) return;
@@ -43,7 +43,7 @@ void CheckRecycling(Durability durability, const rocksdb::DBOptions& db) {
   if (mode == Mode::kPointInTimeRecovery && !kRocksdbRecyclesLogs) RefuseForRelease(setting, "0");
 }
 
-// RocksDB raises a trigger to the one before it.
+// RocksDB raises each trigger to at least the trigger before it.
 void CheckTriggers(const ExtraOptions& extra, const rocksdb::ColumnFamilyOptions& table) {
   const int compaction = table.level0_file_num_compaction_trigger;
   const int slowdown = table.level0_slowdown_writes_trigger;
@@ -69,8 +69,8 @@ void CheckTriggers(const ExtraOptions& extra, const rocksdb::ColumnFamilyOptions
                                "or leave it out");
 }
 
-// Testbed's own options that set one of RocksDB's, by both names. Options of blocks are not among
-// them: RocksDB replaces these when they are read, and never when it opens the database.
+// These are testbed's own options that set one of RocksDB's, with both names. Options of blocks are
+// not among them: RocksDB replaces these when they are read, and never when it opens the database.
 struct OwnOption {
   const char *rocksdbs, *own;
 };
@@ -89,7 +89,7 @@ constexpr OwnOption kOwnOptions[] = {
     {"wal_bytes_per_sync", "wal_bytes_per_sync"},
     {"recycle_log_file_num", "recycle_log_file_num"}};
 
-// Returns whether RocksDB's headers say of the value that RocksDB chooses one in its place.
+// Returns whether RocksDB's headers say that RocksDB chooses a value in place of this one.
 bool IsAutomatic(const std::string& name, const std::string& value) {
   if (value == "-1") {
     return name == "max_write_buffer_size_to_maintain" ||
@@ -102,9 +102,9 @@ bool IsAutomatic(const std::string& name, const std::string& value) {
                           name == "max_compaction_bytes");
 }
 
-// Options by RocksDB's names. The values are RocksDB's own texts, so those of two objects are equal
-// where the options are. Options of blocks stand beside those of the database and of tables: no two
-// of them have the same name.
+// Options are options by RocksDB's names. The values are RocksDB's own texts, so two texts are
+// equal where the options are. Options of blocks are in one map with those of the database and of
+// tables: no two options have the same name.
 using WrittenOptions = std::unordered_map<std::string, std::string>;
 
 WrittenOptions WriteOut(const rocksdb::DBOptions& db, const rocksdb::ColumnFamilyOptions& table) {
@@ -125,17 +125,18 @@ WrittenOptions WriteOut(const rocksdb::DBOptions& db, const rocksdb::ColumnFamil
   return all;
 }
 
-// RocksDB replaces options of blocks when it makes a factory of them.
+// RocksDB replaces options of blocks when it makes a table factory of them.
 WrittenOptions WriteOut(const RocksdbOptions& options) {
   rocksdb::ColumnFamilyOptions table = options.table;
   table.table_factory.reset(rocksdb::NewBlockBasedTableFactory(options.blocks));
   return WriteOut(options.db, table);
 }
 
-// Options as the user wrote them, by name.
+// These are options as the user wrote them, by name.
 using OptionTexts = std::map<std::string, std::string>;
 
-// Adds the options of `text`, which has RocksDB's own syntax, and those of its tables to *all.
+// Adds to *all the options of `text`, which has RocksDB's own syntax, and those of its nested table
+// options.
 void SplitOptions(const std::string& text, OptionTexts* all) {
   std::unordered_map<std::string, std::string> parts;
   if (!rocksdb::StringToMap(text, &parts).ok()) return;
@@ -152,8 +153,8 @@ void SplitOptions(const std::string& text, OptionTexts* all) {
 }
 
 // Returns the options of the database, of the default column family, which stands for all, and of
-// its blocks in a file that RocksDB has written or could have. The file has lines "name=value"
-// under the names of their sections.
+// its blocks in an OPTIONS file, which RocksDB or a user has written. The file has lines
+// "name=value" under the names of their sections.
 std::vector<std::pair<std::string, std::string>> ReadOptionsFile(const std::string& path) {
   std::vector<std::pair<std::string, std::string>> out;
   std::ifstream file(path);
@@ -178,8 +179,8 @@ bool IsIn(const WrittenOptions& all, const std::string& name, const std::string&
   return found != all.end() && found->second == value;
 }
 
-// Adds the options of `after` that `texts` names with another number, size or flag, those that it
-// names at all when `named`, and those that `before` does not have.
+// Adds options of `after`: those that `texts` names with another number, size or flag; with
+// `named`, all that `texts` names; and those that `before` does not have with the same value.
 void AddGiven(const OptionTexts& texts, bool named, const char* source,
               const WrittenOptions& before, const WrittenOptions& after,
               RocksdbGivenOptions* given) {
@@ -216,7 +217,8 @@ void AddGivenText(const std::string& text, const RocksdbOptions& before, const R
                   RocksdbGivenOptions* given) {
   OptionTexts texts;
   SplitOptions(text, &texts);
-  // A name may be one of several for its option (memtable), so a change tells an option, too.
+  // A name may be one of several names of its option (memtable). So an option also counts as given
+  // when its value has changed.
   AddGiven(texts, true, " options", WriteOut(before), WriteOut(read), given);
 }
 
@@ -234,7 +236,7 @@ void CheckInForce(const EngineOptions& options, const RocksdbOptions& made, rock
   const rocksdb::Options opened = db->GetOptions();
   const WrittenOptions wanted = WriteOut(made), in_force = WriteOut(opened, opened);
   for (const auto& [name, given] : made.given) {
-    if (!IsIn(wanted, name, given.value)) continue;  // another option of testbed's has decided it
+    if (!IsIn(wanted, name, given.value)) continue;  // another option of testbed's decided it
     const auto found = in_force.find(name);
     if (found == in_force.end() || found->second == given.value) continue;
     if (IsAutomatic(name, given.value)) continue;

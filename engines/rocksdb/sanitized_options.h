@@ -2,11 +2,12 @@
 // when it reads them (options of blocks) and when it opens a database (SanitizeOptions in its
 // sources).
 //
-// CheckSanitized refuses what testbed can tell before, in the words of testbed's own options. The
-// others have no list of what RocksDB replaces: they compare RocksDB's own texts of what it read,
-// of what it was opened with, and of what the open database runs with, so they hold in each
-// release. What the user wrote is compared with what RocksDB read as numbers, sizes and flags; a
-// text may be the same value in other words.
+// CheckSanitized refuses those values of which testbed knows before the opening that RocksDB
+// replaces them, in the words of testbed's own options. The other functions have no list of what
+// RocksDB replaces. They compare RocksDB's own texts of the options: as it read them, as they were
+// when it was opened, and as the open database has them. So these functions hold in each release.
+// Numbers, sizes and flags that the user wrote are compared with what RocksDB read. Other texts are
+// not compared, because a text may be the same value in other words.
 //
 //   AddGivenText(text, before, options, &options.given);
 //   ... options with names of testbed's own ...
@@ -31,11 +32,11 @@ namespace testbed {
 
 struct RocksdbOptions;  // engines/rocksdb/options.h
 
-// An option that the user gave in RocksDB's own syntax.
+// A RocksdbGivenOption is an option that the user gave in RocksDB's own syntax.
 struct RocksdbGivenOption {
-  std::string value;        // what RocksDB has read, as it writes it
-  std::string replaced;     // what the user wrote when that is another number, size or flag
-  const char* source = "";  // the extra option that gave it, after a space
+  std::string value;        // the value that RocksDB has read, as RocksDB writes it
+  std::string replaced;     // what the user wrote, if RocksDB has read another value
+  const char* source = "";  // a space and the extra option that gave it
 };
 using RocksdbGivenOptions = std::map<std::string, RocksdbGivenOption>;  // by RocksDB's names
 
@@ -44,27 +45,28 @@ using RocksdbGivenOptions = std::map<std::string, RocksdbGivenOption>;  // by Ro
 void CheckSanitized(const ExtraOptions& extra, Durability durability, const rocksdb::DBOptions& db,
                     const rocksdb::ColumnFamilyOptions& table);
 
-// Returns the options in the OPTIONS file of the open database, as RocksDB writes them: those that
-// it runs with.
+// Returns the options with which the open database runs: those in its OPTIONS file, as RocksDB
+// writes them.
 std::vector<std::pair<std::string, std::string>> RocksdbOptionsInForce(rocksdb::DB* db);
 
 // Adds what the extra option `options_file` gives to *given: the options of `read`, made of that
 // file alone, that are not RocksDB's defaults, and those that RocksDB has replaced in reading it. A
-// file that RocksDB wrote has all options, and nobody chose the others.
+// file that RocksDB wrote has all options, and nobody chose those that are defaults.
 void AddGivenFile(const std::string& path, const RocksdbOptions& read, RocksdbGivenOptions* given);
 
 // Adds what the extra option `options` gives to *given: the options that `text` names, and those
-// that are others in `read` than in `before`.
+// that have other values in `read` than in `before`.
 void AddGivenText(const std::string& text, const RocksdbOptions& before, const RocksdbOptions& read,
                   RocksdbGivenOptions* given);
 
-// Throws Error (kUsage) for a number, size or flag that RocksDB has replaced in reading it. Another
-// option of testbed's may have decided the option since; the user's value is none then.
+// Throws Error (kUsage) for a number, size or flag that RocksDB has replaced in reading it. It
+// passes over an option that another option of testbed's has decided since, because the user's
+// value has no effect then.
 void CheckRead(const RocksdbOptions& made);
 
 // Throws Error (kUsage) when the database runs with another value than `made`, with which it was
-// opened, has for an option that the user gave: in RocksDB's own syntax (made.given) or by an extra
-// option of testbed's own. A value that asks RocksDB to choose one is never refused.
+// opened, for an option that the user gave, be it in RocksDB's own syntax (made.given) or by an
+// extra option of testbed's own. A value that asks RocksDB to choose a value is never refused.
 void CheckInForce(const EngineOptions& options, const RocksdbOptions& made, rocksdb::DB* db);
 
 }  // namespace testbed

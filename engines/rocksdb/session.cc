@@ -84,8 +84,8 @@ const RocksdbTable& RocksdbSession::TableToWrite(TableId table) {
   }
 }
 
-// Copies the key. It may lie in the value that Get returned last or in a cursor's row, which the
-// call that takes the key frees.
+// Copies the key. The key may lie in the value that Get returned last or in a cursor's row, both of
+// which the calling function frees.
 rocksdb::Slice RocksdbSession::KeyIn(const RocksdbTable& table, std::string_view key) {
   key_.assign(table.prefix).append(key);
   return key_;
@@ -159,7 +159,7 @@ void RocksdbSession::IndexOwnWrites() {
     Copier copier(tables_.copy(), &index_);
     Check(batch_.Iterate(&copier), "rocksdb could not index a transaction's writes");
   } catch (...) {
-    index_.Clear();  // the next transaction would commit what is there
+    index_.Clear();  // otherwise the next transaction would commit what is in index_
     throw;
   }
   batch_.Clear();
@@ -302,7 +302,8 @@ void RocksdbCursor::Renew() {
   if (own) session_->IndexOwnWrites();
   std::unique_ptr<rocksdb::Iterator> made(session_->db_->NewIterator(read_options_, table_.family));
   if (own) {
-    // The call owns what it is given, also when it finds no memory: RocksDB may have freed it then.
+    // NewIteratorWithBase takes ownership of `base` even when it finds no memory: RocksDB may have
+    // freed `base` then.
     rocksdb::Iterator* const base = made.release();
     made.reset(session_->index_.NewIteratorWithBase(table_.family, base));
   }
@@ -318,8 +319,8 @@ void RocksdbCursor::Park() {
   parked_ = true;
 }
 
-// The iterator's bounds apply only to committed rows. The transaction's writes include those of the
-// other tables of the column family, so the prefix of the key is checked here.
+// The iterator's bounds apply only to committed rows. The transaction's writes include those of
+// other tables in the column family, so this checks the prefix of the key.
 bool RocksdbCursor::OnRow() {
   on_row_ = iterator_->Valid();
   if (!on_row_) Check(iterator_->status(), "rocksdb could not read a row");
@@ -366,7 +367,7 @@ bool RocksdbCursor::Last() {
     iterator_->SeekToLast();
   } else {
     iterator_->SeekForPrev(table_.end);
-    // table_.end is a key of the next table: that of its row with an empty key.
+    // table_.end can be a key of the next table: that of the row with an empty key.
     if (iterator_->Valid() && iterator_->key() == rocksdb::Slice(table_.end)) iterator_->Prev();
   }
   return OnRow();

@@ -1,4 +1,4 @@
-// Sessions and cursors of the rocksdb engine.
+// This header has the sessions and cursors of the rocksdb engine.
 //
 // A transaction is a WriteBatch, so that it commits as a whole or not at all. A read sees the rows
 // that are committed when it runs and the writes of its own transaction. Transactions take no locks
@@ -26,8 +26,8 @@ namespace testbed {
 class RocksdbEngine;
 class RocksdbCursor;
 
-// SessionCounts holds the counts of one session. Only the session's thread writes them; the engine
-// owns them and adds up those of all sessions.
+// SessionCounts holds the counts of one session. Only the session's thread writes them. The engine
+// owns them and adds up the counts of all sessions.
 struct SessionCounts {
   Counter block_hits, block_reads;
   Counter log_payload_bytes;
@@ -55,7 +55,8 @@ class RocksdbSession : public Session {
  private:
   friend class RocksdbCursor;
 
-  // Returns the table of a write. The write fails when there is no memory for the list of tables.
+  // Returns the table of a write. If there is no memory for the list of tables, the write counts as
+  // failed.
   const RocksdbTable& TableToWrite(TableId table);
   // Returns a copy of the key with the table's prefix, as the column family holds it. Valid until
   // the next call.
@@ -84,9 +85,11 @@ class RocksdbSession : public Session {
   LearnedTables<RocksdbTables, RocksdbTable> tables_;
   std::string key_;               // result of the last KeyIn
   rocksdb::PinnableSlice value_;  // result of the last Get
-  // Copies of the key and the value of a write, which may be bytes that a cursor has returned.
+  // These are copies of the key and the value of a write, which may be bytes that a cursor has
+  // returned.
   std::string key_copy_, value_copy_;
-  // Keys, results and statuses of the last MultiGet; multi_keys_ point into multi_bytes_.
+  // These are the keys, results and statuses of the last MultiGet. multi_keys_ point into
+  // multi_bytes_.
   std::string multi_bytes_;
   std::vector<rocksdb::Slice> multi_keys_;
   std::vector<rocksdb::PinnableSlice> multi_values_;
@@ -115,8 +118,8 @@ class RocksdbCursor : public Cursor {
 
   // Remembers the cursor's position and destroys its iterator. The session calls Park before it
   // changes the transaction's writes, and ParkOwn before it clears them, because an iterator must
-  // not outlive the batch that it walks. ParkOwn does nothing for a cursor whose iterator does not
-  // include the transaction's writes.
+  // not outlive the batch over which it walks. ParkOwn does nothing for a cursor whose iterator
+  // does not include the transaction's writes.
   void Park();
   void ParkOwn() {
     if (over_own_writes_) Park();
@@ -140,13 +143,13 @@ class RocksdbCursor : public Cursor {
 
   RocksdbSession* const session_;
   const RocksdbTable table_;
-  const rocksdb::Slice begin_, end_;  // bounds of the table's keys, when they have a prefix
+  const rocksdb::Slice begin_, end_;  // bounds of the table's keys, if they have a prefix
   rocksdb::ReadOptions read_options_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
   rocksdb::SequenceNumber sequence_ = 0;  // RocksDB's last commit when iterator_ was renewed
   bool over_own_writes_ = false;          // iterator_ includes the transaction's writes
   bool parked_ = false;                   // Park has destroyed iterator_
-  // The cursor stands on a row; when it is parked, its row is that of parked_key_.
+  // The cursor stands on a row. When it is parked, that is the row of parked_key_.
   bool on_row_ = false;
   std::string parked_key_;
   std::string wanted_key_;  // result of the last Wanted

@@ -43,9 +43,9 @@ RocksdbTables::RocksdbTables(rocksdb::DB* db, const rocksdb::ColumnFamilyOptions
                                  ": leave --engine-option tables out, or load it anew");
 }
 
-// Writes a row of the directory through the log and syncs it, with every durability: if a crash
-// lost the row but kept rows of the table, the next new table would get the same number and these
-// rows.
+// Writes a row of the directory through the log and syncs it, whatever the run's durability. If a
+// crash lost the row but kept rows of the table, the next new table would get the same number and
+// these rows.
 void RocksdbTables::WriteDirectory(std::string_view name, std::string_view value) {
   IoScope scope(kOpen);
   rocksdb::WriteOptions durable;

@@ -48,13 +48,13 @@ class RocksdbTables {
   // Returns the table's id, and creates the table durably when it does not exist. Throws Error when
   // RocksDB fails.
   TableId Open(const std::string& name);
-  std::vector<RocksdbTable> opened() const;  // by TableId
+  std::vector<RocksdbTable> opened() const;  // indexed by TableId
   std::vector<rocksdb::ColumnFamilyHandle*> families() const;
   RocksdbLayout layout() const { return layout_; }
 
  private:
   RocksdbTable FindOrMakeFamily(const std::string& name) REQUIRES(mutex_);  // for column-families
-  RocksdbTable FindOrMakeNumber(const std::string& name);                   // for key-prefix
+  RocksdbTable FindOrMakeNumber(const std::string& name);  // for the layout key-prefix
   void WriteDirectory(std::string_view name, std::string_view value);
 
   rocksdb::DB* const db_;
@@ -65,7 +65,7 @@ class RocksdbTables {
   // The handles must be deleted before the database is closed.
   std::vector<std::unique_ptr<rocksdb::ColumnFamilyHandle>> families_ GUARDED_BY(mutex_);
   std::vector<std::string> names_ GUARDED_BY(mutex_);    // names of the tables in opened_
-  std::vector<RocksdbTable> opened_ GUARDED_BY(mutex_);  // by TableId
+  std::vector<RocksdbTable> opened_ GUARDED_BY(mutex_);  // indexed by TableId
 };
 
 }  // namespace testbed

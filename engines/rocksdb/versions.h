@@ -1,5 +1,6 @@
-// All differences between the releases of RocksDB for which the adapter is compiled, 6.20 to 11.
-// The rest of the adapter is written for the newest of them and names no release.
+// This header has all differences between the releases of RocksDB for which the adapter is
+// compiled, 6.20 to 11. The rest of the adapter is written for the newest of them and names no
+// release.
 //
 //   if (!kRocksdbHasClockCache) RefuseForRelease("cache_type=hyper-clock", "lru");
 //   Check(OpenRocksdb(options, dir, families, &handles, &db),
@@ -11,8 +12,8 @@
 // 7.8.3, 7.9.2, 8.1.1, 8.10.0, 9.9.3, 10.4.2 and 11.8.1. A release between two of these counts as
 // the older one.
 //
-// The code asks the release's number, not __has_include, which finds Debian's header where the
-// release has none.
+// The code tests the release's number and not __has_include, because that finds Debian's header
+// where the release has no such header.
 #ifndef TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 #define TESTBED_ENGINES_ROCKSDB_VERSIONS_H_
 
@@ -40,8 +41,8 @@
 #include <rocksdb/secondary_cache.h>
 #endif
 
-// RocksDB has this class only if it was compiled with assertions, and then its operations also pass
-// the hooks of its own tests. Debian 12's library is such a one.
+// RocksDB has this class only if it was compiled with assertions. Then its operations also pass the
+// hooks of its own tests. Debian 12's library is compiled so.
 namespace rocksdb {
 class SyncPoint {
  public:
@@ -57,21 +58,22 @@ inline bool RocksdbHasAssertions() { return &rocksdb::SyncPoint::GetInstance != 
 constexpr bool kRocksdbHasClockCache = TESTBED_ROCKSDB_FROM(7, 8);    // HyperClockCache
 constexpr bool kRocksdbClockCacheGrows = TESTBED_ROCKSDB_FROM(9, 0);  // its table grows as needed
 constexpr bool kRocksdbHasCompressedCache =
-    TESTBED_ROCKSDB_FROM(7, 4);  // a compressed secondary cache
+    TESTBED_ROCKSDB_FROM(7, 4);  // RocksDB has a compressed secondary cache
 constexpr bool kRocksdbChargesReaders =
-    TESTBED_ROCKSDB_FROM(7, 4);  // table readers can be charged to the block cache
+    TESTBED_ROCKSDB_FROM(7, 4);  // it can charge table readers to the block cache
 // The manifest can record which logs were synced and are no longer written, so that an opening
-// notices when one is missing. Older releases have the option, too, but it was not tried with them.
+// notices when such a log is missing. Older releases have the option, too, but testbed was not
+// tried with it there.
 constexpr bool kRocksdbTracksLogs = TESTBED_ROCKSDB_FROM(7, 8);
-// The log can be recycled beside a recovery to a point in time, which is RocksDB's default. Older
-// releases set recycle_log_file_num to 0.
+// In this release RocksDB can recycle the log even with the recovery to a point in time, which is
+// its default. Older releases set recycle_log_file_num to 0.
 constexpr bool kRocksdbRecyclesLogs = TESTBED_ROCKSDB_FROM(9, 9);
-// The listener learns on which threads the parts of a compaction run, so that their IO can be
-// charged.
+// In this release the listener learns on which threads the parts of a compaction run, so that their
+// IO can be charged.
 constexpr bool kRocksdbTellsSubcompactions = TESTBED_ROCKSDB_FROM(7, 4);
 
-// Throws Error (kUsage): this release of RocksDB lacks what the --engine-option `setting` asks for.
-// `accepted` is what it accepts instead.
+// Throws Error (kUsage), which says that this release of RocksDB lacks what the --engine-option
+// `setting` asks for. `accepted` is what it accepts instead.
 [[noreturn]] void RefuseForRelease(const std::string& setting, const std::string& accepted);
 
 // Returns a HyperClockCache; null in a release that has none.
@@ -156,8 +158,8 @@ class RocksdbStatistics : public rocksdb::Statistics {
 #if TESTBED_ROCKSDB_FROM(8, 10)
 using RocksdbFileSystemBase = rocksdb::FileSystemWrapper;
 // Returns the bit by which a file system says that it can read ahead; 0 when the release asks any
-// file system to. A release after 10.4 began to ask only those that say so, so this looks for the
-// bit and not for a release's number.
+// file system to. A release after 10.4 began to ask only file systems that have this bit. The
+// release is not known exactly, so this looks for the bit and not for a release's number.
 template <typename Ops>
 constexpr int64_t RocksdbPrefetchOf() {
   if constexpr (requires { Ops::kFSPrefetch; }) {

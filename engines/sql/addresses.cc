@@ -20,10 +20,10 @@ namespace testbed {
 namespace {
 
 constexpr std::chrono::milliseconds kAddressPoll(20);
-constexpr char kMarks[] = "testbed_addresses";  // the table of AwaitAddresses
+constexpr char kMarks[] = "testbed_addresses";  // name of the table of AwaitAddresses
 
 // Returns whether the address shows the row `mark`. It looks for the table first, because the table
-// reaches the address late, too, and a server that lacks it would answer with an error.
+// may reach the address late, too, and a server that lacks the table would answer with an error.
 bool ShowsMark(SqlStore* store, size_t address, const std::string& table, const std::string& mark) {
   const std::string there = store->AskOne(
       fmt::format("SELECT 1 FROM information_schema.tables WHERE table_schema = '{}' AND "
@@ -49,7 +49,7 @@ std::vector<std::string> SplitAt(const std::string& text, char delimiter) {
 
 std::string AddressName(const std::string& host, const std::string& port) {
   if (host.empty()) return "";
-  // The path of a Unix socket is no host.
+  // The path of a Unix socket is not a host name, so it is not changed.
   if (host.front() == '/') return fmt::format("{}:{}", host, port);
   const std::string small = LowerCase(host);
   const bool is_ipv6 = small.find(':') != std::string::npos;
@@ -85,7 +85,8 @@ std::vector<bool> FindRepeatedServers(
     SqlStore* store, const std::function<bool(const std::string& name, size_t address)>& try_lock) {
   std::vector<bool> repeated(store->addresses());
   if (store->addresses() < 2) return repeated;
-  // Nobody else asks for this lock, so where it is held it was given at an address before.
+  // Nobody else asks for this lock. So if the lock is held, an earlier address has led to the same
+  // server.
   const std::string name = fmt::format("testbed.server.{:016x}", RandomId());
   store->AtEach([&](size_t address) { repeated[address] = !try_lock(name, address); });
   return repeated;

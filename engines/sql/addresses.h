@@ -1,6 +1,7 @@
-// The addresses of a server that runs already (--connect). Several addresses lead to nodes that
-// hold the same tables, such as those of a cluster, or a primary and its replicas. Tables are made
-// and loaded at the first address, and client threads are connected to all addresses in turn.
+// This header has the addresses of a server that runs already (--connect). Several addresses lead
+// to nodes that hold the same tables, such as those of a cluster, or a primary and its replicas.
+// Tables are made and loaded at the first address, and client threads are connected to all
+// addresses in turn.
 #ifndef TESTBED_ENGINES_SQL_ADDRESSES_H_
 #define TESTBED_ENGINES_SQL_ADDRESSES_H_
 
@@ -39,9 +40,9 @@ inline size_t AddressOfClient(int client, size_t addresses) {
 std::vector<ServerAddress> ServerAddressesOf(const SqlStore& store,
                                              const std::vector<std::string>& names);
 
-// Returns, by address, whether an address before it leads to the same server, as two names of one
-// host do. `try_lock` asks at an address for a lock of the server by its name, and returns whether
-// the store's own connection to that address has it then.
+// Returns for each address whether an earlier address leads to the same server, as two names of one
+// host do. `try_lock` asks the server at an address for the lock `name`, and returns whether the
+// store's own connection to that address holds the lock then.
 std::vector<bool> FindRepeatedServers(
     SqlStore* store, const std::function<bool(const std::string& name, size_t address)>& try_lock);
 
@@ -50,15 +51,16 @@ std::vector<bool> FindRepeatedServers(
 // text that says why they are charged to no operation.
 std::string HowCharged(SqlStore* store, const std::vector<std::string>& names);
 
-// Waits until each address shows all that the first one has committed so far. It writes a row at
-// the first address, to a table of its own, and looks for that row at the others. Returns at once
-// when there is one address. Skips addresses that are lost. Throws Error of kind `kind` when an
-// address does not show the row within `patience_ms`, and Stopped when the run should end. `names`
-// are the names of the addresses.
+// Waits until each address shows all that the first address has committed so far. It writes a row
+// at the first address, to a table of its own, and looks for that row at the others. Returns at
+// once when there is one address. Skips addresses that are lost. Throws Error of kind `kind` when
+// an address does not show the row within `patience_ms`, and Stopped when the run should end.
+// `names` are the names of the addresses.
 void AwaitAddresses(SqlStore* store, const std::vector<std::string>& names, Error::Kind kind,
                     int patience_ms);
 
-// The `patience_ms` of AwaitAddresses when a database is opened, and when it settles after a load.
+// These are the values of `patience_ms` when a database is opened, and when it settles after a
+// load.
 inline constexpr int kPatienceAtOpening = 20'000, kPatienceAtRest = 600'000;
 
 }  // namespace testbed

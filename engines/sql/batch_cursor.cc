@@ -6,12 +6,12 @@
 namespace testbed {
 namespace {
 
-// Rows of the first batch of a walk of unknown length, the factor by which batches grow while the
-// cursor goes on in its direction, and the most rows of such a batch.
+// These are the number of rows in the first batch of a walk of unknown length, the factor by which
+// batches grow while the cursor goes on in its direction, and the most rows of such a batch.
 constexpr uint64_t kFirstBatch = 4, kBatchGrowth = 4, kMostRows = 256;
-// The most bytes of a batch, as estimated from the one before it.
+// This is the most bytes of a batch. Its length is estimated from the batch before it.
 constexpr uint64_t kMostBytes = 1 << 20;
-// The most rows of an expected walk that are fetched before any row of the table was seen.
+// This is the most rows of an expected walk that are fetched before any row of the table was seen.
 constexpr uint64_t kUnseenRows = 16;
 
 }  // namespace
@@ -26,7 +26,7 @@ void BatchCursor::Add(std::string_view key, std::string_view value) {
 bool BatchCursor::Position(Walk walk, std::string_view key) {
   forward_ = IsForward(walk);
   left_ = std::exchange(expected_, 0);
-  const std::string copy(key);  // it may lie in arena_
+  const std::string copy(key);  // copied, because the key may lie in arena_
   return Fetch(walk, copy, kFirstBatch);
 }
 

@@ -35,13 +35,15 @@ class BatchCursor : public Cursor {
   std::string_view value() const override { return View(rows_[at_].value); }
 
  protected:
-  // Calls Add for at most `count` rows of the walk, in its direction. `key` stays valid meanwhile.
+  // Reads at most `count` rows of the walk, in its direction, and calls Add for each. `key` stays
+  // valid meanwhile.
   virtual void Read(Walk walk, std::string_view key, uint64_t count) = 0;
   void Add(std::string_view key, std::string_view value);
   // Returns a number that grows with each write and rollback of the session.
   virtual uint64_t Changes() const = 0;
   // Returns where the session keeps the mean bytes of key and value in the last batch of the
-  // cursor's table, 0 before the first; null when it does not know the table yet.
+  // cursor's table, which are 0 before the first batch. Returns null when the session does not know
+  // the table yet.
   virtual uint64_t* RowBytes() = 0;
 
  private:
@@ -54,18 +56,18 @@ class BatchCursor : public Cursor {
   std::string_view View(Bytes b) const { return {arena_.data() + b.offset, b.size}; }
   bool Position(Walk walk, std::string_view key);
   bool Step(bool forward);
-  // Fetches a batch: the rows that are expected, or at most `count` when none are. Returns whether
-  // the batch has a row.
+  // Fetches a batch: the rows that are expected, or at most `count` rows when none are expected.
+  // Returns whether the batch has a row.
   bool Fetch(Walk walk, std::string_view key, uint64_t count);
 
   std::string arena_;      // keys and values of the batch
-  std::vector<Row> rows_;  // the batch, in the direction of the walk
+  std::vector<Row> rows_;  // rows of the batch, in the direction of the walk
   size_t at_ = 0;          // index in rows_ of the cursor's row
   bool on_row_ = false, forward_ = true;
-  // batch_: most rows of the batch. changes_: Changes() when the batch was fetched.
+  // batch_ is the most rows of the batch, and changes_ is Changes() when the batch was fetched.
   uint64_t batch_ = 0, changes_ = 0;
-  uint64_t expected_ = 0;  // rows of the next walk, as Expect told
-  uint64_t left_ = 0;      // rows of this walk that are expected and not fetched yet
+  uint64_t expected_ = 0;  // number of rows that Expect announced for the next walk
+  uint64_t left_ = 0;      // number of announced rows of this walk that are not fetched yet
 };
 
 }  // namespace testbed

@@ -32,15 +32,15 @@
 
 namespace testbed {
 
-// The server rolled the transaction back because it conflicts with another transaction. The caller
-// can try it again.
+// A SqlConflict says that the server rolled the transaction back because it conflicts with another
+// transaction. The caller can try the transaction again.
 class SqlConflict : public Error {
  public:
   explicit SqlConflict(const std::string& sentence) : Error(kRun, sentence) {}
 };
 
-// The connection is lost: the server has ended, or is not reached any more. Nobody knows whether it
-// has executed what was sent and not answered.
+// A LostConnection says that the connection is lost: the server has ended, or cannot be reached any
+// more. Nobody knows whether the server has executed the statements that it has not answered.
 class LostConnection : public Error {
  public:
   // `code` is ENOSPC when the server has said that its disk was full, else EIO.
@@ -53,12 +53,12 @@ struct SqlParameter {
   std::optional<uint64_t> number;
 };
 
-// The end of an error's sentence that says that the server has no free connection.
+// This ends the sentence of an error which says that the server has no free connection.
 inline constexpr char kMoreConnections[] =
     "; give fewer --threads, or let the server have more connections (--engine-option "
     "server_option=max_connections=N, where the run starts it)";
 
-using SqlStatement = uint32_t;  // index of a prepared statement of one connection
+using SqlStatement = uint32_t;  // index of a prepared statement of its connection
 
 class SqlConnection {
  public:
@@ -71,14 +71,15 @@ class SqlConnection {
   // Prepares a statement with this number of parameters, whose rows have this number of columns.
   virtual SqlStatement Prepare(const std::string& sql, size_t parameters, size_t columns) = 0;
 
-  // Executes the statement, after all that were sent. NextRow reads its rows.
+  // Executes the statement after all statements that were sent. NextRow reads its rows.
   virtual void Execute(SqlStatement statement, std::span<const SqlParameter> parameters) = 0;
-  // Moves to the next row of the statement executed last; false when there is none.
+  // Moves to the next row of the statement that was executed last. Returns false when there is
+  // none.
   virtual bool NextRow() = 0;
   // Returns a column of the row. It is valid until the next call of any method but Column.
   virtual std::string_view Column(size_t column) const = 0;
 
-  // Sends a statement that returns no rows, and may return before it was executed.
+  // Sends a statement that returns no rows. May return before the server has executed it.
   virtual void Send(SqlStatement statement, std::span<const SqlParameter> parameters) = 0;
   // Waits until all statements that were sent are executed.
   virtual void Await() = 0;
@@ -90,8 +91,8 @@ class SqlConnection {
   }
   virtual void NextResult() {}
 
-  // Returns the id of the thread or process of the server that serves this connection, as the
-  // kernel account of this machine knows it; 0 when the server is not of this machine.
+  // Returns the id of the server's thread or process that serves this connection, as the kernel
+  // account of this machine knows it; 0 when the server is not on this machine.
   virtual int server_thread() const = 0;
 };
 

@@ -30,33 +30,36 @@ struct SqlTable {
   std::string name;     // name of the table, quoted, with its schema
   std::string column;   // name of the index, quoted; empty for a table
   size_t key_part = 0;  // bytes of the index's column, which begin each key of the index
-  TableId table = 0;    // the table itself; for an index, its table
+  TableId table = 0;    // id of the table itself, or of the index's table
 };
 
 class SqlDialect {
  public:
   virtual ~SqlDialect() = default;
   virtual std::string Quote(const std::string& name) const = 0;
-  // Returns the statements that make a table, and that add an index to a table.
+  // MakeTable returns the statements that make a table, and MakeIndex those that add an index to a
+  // table.
   virtual std::vector<std::string> MakeTable(const SqlTable& table) const = 0;
   virtual std::vector<std::string> MakeIndex(const SqlTable& index,
                                              const std::vector<IndexPart>& parts) const = 0;
-  virtual std::string HasIndex(const SqlTable& index) const = 0;  // its answer has a row if so
+  // HasIndex returns a query whose answer has a row when the index exists.
+  virtual std::string HasIndex(const SqlTable& index) const = 0;
 
   // OpenForReads returns the statement by which a session's connection opens a table before its
-  // first read from it, and CloseForReads the one by which it closes the table. An open table can
-  // get no index. An empty string: the dialect opens no tables.
+  // first read from it, and CloseForReads the statement by which the connection closes the table.
+  // While a table is open, it can get no index. Both return an empty string in a dialect that opens
+  // no tables.
   virtual std::string OpenForReads(const SqlTable& table) const { return {}; }
   virtual std::string CloseForReads(const SqlTable& table) const { return {}; }
 
-  // These return the SQL of prepared statements. Get has the parameter k, or for an index its
-  // column and k, and returns v as the column ValueColumn, counted from 0.
+  // These functions return the SQL of prepared statements. Get has the parameter k, or for an index
+  // its column and k. It returns v as the column with the number ValueColumn, counted from 0.
   virtual std::string Get(const SqlTable& table) const = 0;
   virtual size_t ValueColumn(const SqlTable& table) const { return 0; }
-  virtual std::string Put(const SqlTable& table) const = 0;    // k, v
-  virtual std::string Erase(const SqlTable& table) const = 0;  // k
-  // A walk has the parameters of Get, if it has a key, and then the greatest number of rows. It
-  // returns the key, including an index's column, and the value.
+  virtual std::string Put(const SqlTable& table) const = 0;    // parameters k, v
+  virtual std::string Erase(const SqlTable& table) const = 0;  // parameter k
+  // A walk (Scan) has the parameters of Get, if it has a key, and then the greatest number of rows.
+  // It returns the key, including an index's column, and the value.
   virtual std::string Scan(const SqlTable& table, Walk walk) const = 0;
   // Returns how many times the index's column is a parameter of a walk with a key.
   virtual size_t ColumnParameters() const = 0;

@@ -49,7 +49,8 @@ void FileWatch::Enter(const std::string& path) {
 }
 
 void FileWatch::EnterDirectory(const std::string& path) {
-  // The directory is watched before it is listed, so that no new file is missed in between.
+  // The directory is watched before it is listed, so that no file that is made in between is
+  // missed.
   const std::string full = Joined(dir_, path);
   const int number =
       ::inotify_add_watch(inotify_, full.c_str(), IN_CREATE | IN_MOVED_TO | IN_ONLYDIR);

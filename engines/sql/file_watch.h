@@ -3,9 +3,9 @@
 //
 //   FileWatch watch(dir, [](const std::string& path) { return KindOf(path); });
 //
-// A server's files do not pass device/file/file.h. A FileWatch enters all files that exist when it
-// begins, and then follows the directories by inotify on a thread of its own. A new file is known
-// within microseconds; its first blocks are written after that.
+// The IO of a server's files does not go through device/file/file.h. A FileWatch enters all files
+// that exist when it begins, and then follows the directories by inotify on a thread of its own. A
+// new file is known within microseconds; its first blocks are written after that.
 #ifndef TESTBED_ENGINES_SQL_FILE_WATCH_H_
 #define TESTBED_ENGINES_SQL_FILE_WATCH_H_
 
@@ -21,8 +21,8 @@ namespace testbed {
 // Thread-safe.
 class FileWatch {
  public:
-  // `kind` returns the kind of a file by its path from `dir` on. The thread calls it, too. Throws
-  // Error (kIo) when the system gives no inotify.
+  // `kind` returns the kind of a file by its path relative to `dir`. The FileWatch's own thread
+  // calls it, too. Throws Error (kIo) when the system gives no inotify.
   FileWatch(std::string dir, std::function<FileKind(const std::string& path)> kind);
   ~FileWatch();
   FileWatch(const FileWatch&) = delete;
@@ -30,16 +30,17 @@ class FileWatch {
 
  private:
   void Enter(const std::string& path);
-  // Enters the directory, a path from dir_ on, and all that is in it.
+  // Tells the ledger all files in the directory, whose path is relative to dir_, and watches it and
+  // the directories in it.
   void EnterDirectory(const std::string& path);
   void Follow();
 
   const std::string dir_;
   const std::function<FileKind(const std::string& path)> kind_;
   std::map<int, std::string>
-      watched_;  // directory by inotify's number; only Follow's thread uses it after the start
+      watched_;  // directory by inotify's number; after the start only Follow's thread uses it
   int inotify_ = -1;
-  int stop_ = -1;  // eventfd that ends the thread
+  int stop_ = -1;  // eventfd that tells the thread to end
   std::thread thread_;
 };
 

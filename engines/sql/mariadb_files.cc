@@ -15,7 +15,7 @@ namespace testbed::mariadb {
 namespace {
 
 constexpr char kSystemFile[] = "/ibdata1", kLog[] = "/ib_logfile0";
-constexpr char kNewLog[] = "/ib_logfile101";  // a new log, until it is whole and replaces kLog
+constexpr char kNewLog[] = "/ib_logfile101";  // name of a new log until it is complete
 constexpr char kSchemaMark[] = "db.opt";
 constexpr std::string_view kRows = ".ibd", kDefinition = ".frm";
 
@@ -26,9 +26,9 @@ constexpr std::string_view kRows = ".ibd", kDefinition = ".frm";
                           path));
 }
 
-// Returns the content of the log of definitions when the server was ended before it had completed a
-// change of a table; else an empty string. The first byte of a block says whether its change is
-// still to do (ddl_log.h of MariaDB, DDL_LOG_EXECUTE_CODE).
+// Returns the content of the log of definitions if the server was ended before it had completed a
+// change of a table, and otherwise an empty string. The first byte of a block says whether its
+// change is still to be done (ddl_log.h of MariaDB, DDL_LOG_EXECUTE_CODE).
 std::string UnfinishedDefinitions(const std::string& directory) {
   constexpr size_t kBlock = 4096;
   constexpr char kToDo = 1;
@@ -40,8 +40,7 @@ std::string UnfinishedDefinitions(const std::string& directory) {
   return "";
 }
 
-// Returns the number at an offset of a file, the highest byte first; nothing when the file is
-// shorter.
+// Returns the big-endian number at an offset of a file; nothing when the file is shorter.
 std::optional<uint32_t> NumberIn(const std::string& path, std::streamoff offset) {
   std::ifstream file(path, std::ios::binary);
   uint8_t bytes[4];
@@ -73,15 +72,16 @@ std::optional<uint32_t> PageSizeOf(const std::string& directory) {
   constexpr uint32_t kFullCrc32 = 1 << 4, kOf16k = 5, kHeaderPage = 8;
   const std::optional<uint32_t> types = NumberIn(directory + kSystemFile, kTypes);
   const std::optional<uint32_t> flags = NumberIn(directory + kSystemFile, kFlags);
-  if (!flags || !types || (*types >> 16) != kHeaderPage) return {};  // it was not written yet
+  if (!flags || !types || (*types >> 16) != kHeaderPage) return {};  // the page was not written yet
   const uint32_t old = (*flags >> 6) & 15;
   const uint32_t shift = (*flags & kFullCrc32) != 0 ? *flags & 15 : old == 0 ? kOf16k : old;
   if (shift < 3 || shift > 7) return {};
   return 512u << shift;
 }
 
-// A log begins with the number of its format (log0log.h of MariaDB), whose highest bit tells of
-// encryption. InnoDB 5.6 had 0 there, and blanks in the field where a backup tool leaves its name.
+// A log begins with the number of its format (log0log.h of MariaDB). The number's highest bit says
+// that the log is encrypted. InnoDB 5.6 had 0 there, and blanks in the field where a backup tool
+// writes its name.
 unsigned LogVersionOf(const std::string& directory) {
   constexpr uint32_t kEncrypted = 1u << 31, kBlanks = 0x20202020;
   constexpr std::streamoff kCreator = 16;
@@ -110,7 +110,7 @@ std::vector<std::string> SchemaFiles(const std::string& directory) {
   for (const std::string& schema : NamesIn(directory)) {
     if (!IsThere(fmt::format("{}/{}/{}", directory, schema, kSchemaMark))) continue;
     for (const std::string& name : NamesIn(directory + "/" + schema)) {
-      // A name with this sign belongs to an ALTER TABLE that did not end.
+      // The name of a table with this sign belongs to an ALTER TABLE that did not end.
       const bool of_table = name.find('#') == std::string::npos &&
                             (name.ends_with(kRows) || name.ends_with(kDefinition));
       if (of_table || name == kSchemaMark) files.push_back(schema + "/" + name);

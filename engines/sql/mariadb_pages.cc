@@ -12,10 +12,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// Bytes of log that the checkpoint itself may write behind what it covers.
+// This is how many bytes of log the checkpoint itself may write after the log that it covers.
 constexpr uint64_t kOfCheckpoint = 64;
 
-// Tells whether others write to the log.
+// A LogWatch tells whether other sessions write to the log.
 class LogWatch {
  public:
   explicit LogWatch(uint64_t end) { Restart(end); }
@@ -23,7 +23,8 @@ class LogWatch {
     end_ = end;
     since_ = steady_clock::now();
   }
-  // Takes the present end of the log. Returns whether more was written than checkpoints write.
+  // Takes the present end of the log. Returns whether more log was written than checkpoints
+  // themselves write.
   bool Moves(uint64_t end) {
     if (end <= end_ + kOfCheckpoint) return false;
     Restart(end);
@@ -36,7 +37,7 @@ class LogWatch {
   steady_clock::time_point since_;
 };
 
-// Tells whether the server's checkpoint and its dirty pages make progress.
+// A WriteProgress tells whether the server's checkpoint and its dirty pages make progress.
 class WriteProgress {
  public:
   explicit WriteProgress(const PageState& state)
@@ -56,7 +57,7 @@ class WriteProgress {
   steady_clock::time_point since_ = steady_clock::now();
 };
 
-// Lets the page cleaner write each dirty page at once.
+// Makes the page cleaner write each dirty page at once.
 void Hurry(bool sets_low_water_mark, ChangedVariables* changed) {
   changed->Set("innodb_io_capacity_max", "1000000");
   changed->Set("innodb_io_capacity", "1000000");

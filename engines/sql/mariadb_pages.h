@@ -1,4 +1,4 @@
-// How a MariaDB server is made to write its dirty pages, by statements.
+// WritePages makes a MariaDB server write its dirty pages, by statements.
 //
 //   WritePages("innodb", ask, look, {});
 //
@@ -26,7 +26,7 @@
 
 namespace testbed::mariadb {
 
-// Runs a statement on the server and returns the rows of its answer, as text.
+// An Ask runs a statement on the server and returns the rows of its answer, as text.
 using Ask = std::function<std::vector<std::vector<std::string>>(const std::string& sql)>;
 
 // Not thread-safe.
@@ -46,7 +46,8 @@ class ChangedVariables {
   ChangedVariables(const ChangedVariables&) = delete;
   ChangedVariables& operator=(const ChangedVariables&) = delete;
 
-  // Throws Error (kRun) when the server does not tell the variable's value.
+  // Sets the variable. Throws Error (kRun) when the server does not tell the value that it has
+  // before.
   void Set(const std::string& name, const std::string& value) {
     const auto rows = ask_(fmt::format("SELECT @@GLOBAL.{}", name));
     if (rows.empty() || rows[0].empty()) {
@@ -62,33 +63,36 @@ class ChangedVariables {
   std::vector<std::pair<std::string, std::string>> before_;
 };
 
-// What a server tells of its log and its pages.
+// A PageState is what a server tells about its log and its pages.
 struct PageState {
   uint64_t log_end = 0;     // log sequence number of the log's end
   uint64_t checkpoint = 0;  // log sequence number before which all changes are in the data files
   uint64_t dirty_pages = 0;
 };
 
-// Returns the state by the numbers of InnoDB's status, whose names are without "Innodb_". What the
-// server does not tell is 0.
+// Returns the state by the numbers of InnoDB's status, whose names are without "Innodb_". A number
+// that the server does not tell is 0.
 PageState PageStateOf(const std::map<std::string, uint64_t>& status);
 
-// Runs a checkpoint up to the end of the log.
+// This statement runs a checkpoint up to the end of the log.
 inline constexpr char kCheckpointNow[] = "SET GLOBAL innodb_log_checkpoint_now = 1";
-// A session that commits, and waits for its device meanwhile, moves the log on within this time.
+// If the log has not moved for this time, no session writes: a session that commits, and waits for
+// its device meanwhile, moves the log on within it.
 inline constexpr std::chrono::milliseconds kLogAtRest(50);
-// The page cleaner takes a checkpoint after each batch, which has a million pages at most.
+// This is long enough for a batch of the page cleaner, which has a million pages at most, and after
+// which the page cleaner takes a checkpoint.
 inline constexpr std::chrono::milliseconds kWritePatience(300'000);
 
 struct PageWriting {
   bool has_statement = true;  // the server knows kCheckpointNow
-  // How long the log must have stood still before the statement is run; 0 where nobody writes.
+  // This is how long the log must have stood still before the statement is run; 0 where no session
+  // writes.
   std::chrono::milliseconds at_rest = kLogAtRest;
   std::chrono::milliseconds patience = kWritePatience;
 };
 
 // Makes the server write all pages that were changed before the call, and returns once its
-// checkpoint covers these changes. When nothing is written meanwhile, no page is dirty then.
+// checkpoint covers these changes. When nothing is written meanwhile, no page is dirty afterwards.
 //
 // InnoDB ends kCheckpointNow only when the checkpoint has reached the end of the log. Each session
 // that writes moves that end on, so the statement might never end. So WritePages sets variables by

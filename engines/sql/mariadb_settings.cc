@@ -24,22 +24,23 @@ uint64_t DefaultLogBuffer(const EngineOptions& options) {
   return std::clamp(options.ram_bytes / 64 / kMiB * kMiB, 2 * kMiB, 16 * kMiB);
 }
 
-// Returns the pages a second for background writing. MySQL's manuals advise 1000 or more for a
-// device without a disk arm, and 10000 is the default of MySQL 8.4. It follows the memory, as the
-// number of dirty pages does.
+// Returns the number of pages a second for background writing. MySQL's manuals advise 1000 or more
+// for a device without a disk arm, and 10000 is the default of MySQL 8.4. The number follows the
+// memory, as the number of dirty pages does.
 uint64_t DefaultIoCapacity(const EngineOptions& options) {
   if (options.ram_bytes == 0) return 10000;
   return std::clamp<uint64_t>(options.ram_bytes / (128 * 1024), 1000, 10000);
 }
 
-// Returns the number of pages that the server keeps free. Its default, 1536, is a 64th of a pool of
-// 1.5 GB with pages of 16k. In a small pool it could be a fifth of all pages.
+// Returns the number of pages that the server keeps free. The server's default, 1536, is a 64th of
+// a pool of 1.5 GB with pages of 16k. In a small pool it could be a fifth of all pages.
 uint64_t DefaultLruScanDepth(const EngineOptions& options) {
   return std::clamp<uint64_t>(options.cache_bytes / options.page_size / 64, 100, 1536);
 }
 
-// Server options that the run's own options decide, or that would move the server's files. Those of
-// the binary log would give it names that --fresh does not know, and commits that are not synced.
+// These server options are refused: the run's own options decide them, or they would move the
+// server's files. Options of the binary log would give its files names that --fresh does not know,
+// or leave commits unsynced.
 constexpr std::string_view kOwn[] = {"datadir",
                                      "innodb-page-size",
                                      "innodb-buffer-pool-size",
@@ -74,8 +75,8 @@ constexpr std::string_view kOwn[] = {"datadir",
                                      "log-basename",
                                      "sync-binlog"};
 
-// Returns whether the server would take `name` for one of `names`: it knows an option by the
-// beginning of its name, and takes words before it.
+// Returns whether the server would take `name` for one of `names`. The server takes the beginning
+// of an option's name for the option, and accepts words before the name.
 bool Means(std::span<const std::string_view> names, std::string_view name) {
   for (;;) {
     if (std::any_of(names.begin(), names.end(),
@@ -92,7 +93,7 @@ bool Means(std::span<const std::string_view> names, std::string_view name) {
 }
 
 // Returns the variable that an argument "--name=value" sets. "loose" before the name says that the
-// server need not have it.
+// server may lack the variable.
 std::string VariableOf(const std::string& argument) {
   std::string name = argument.substr(2, argument.find('=') - 2);
   std::replace(name.begin(), name.end(), '-', '_');
@@ -100,8 +101,9 @@ std::string VariableOf(const std::string& argument) {
   return name.starts_with(kLoose) ? name.substr(kLoose.size()) : name;
 }
 
-// Returns the variable that the server takes `name` for: the only one that begins with it, or that
-// begins with what follows a word before it. Empty when there is none.
+// Returns the variable that the server takes `name` for: the only one that begins with `name`, or
+// with the rest of `name` after a word such as "skip". Returns an empty string when there is no
+// such variable.
 std::string WholeName(const std::map<std::string, std::string>& variables, std::string name) {
   for (const std::string_view before : {"skip_", "enable_", "disable_", "maximum_"}) {
     if (!name.starts_with(before)) continue;
@@ -130,8 +132,8 @@ int FlushLogAtCommit(Durability durability) {
   return 0;
 }
 
-// These limits were found by trials: 2M are accepted at 4k, 5M at 8k; less than 6M are refused at
-// 16k.
+// These limits were found by trials. The server accepts 2M at 4k and 5M at 8k; at 16k it refuses
+// less than 6M.
 uint64_t LeastPool(uint32_t page_size) {
   return page_size <= 4096 ? 2 * kMiB : page_size <= 8192 ? 5 * kMiB : page_size / 16384 * 6 * kMiB;
 }
@@ -209,7 +211,7 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
   add("innodb-buffer-pool-size", options.cache_bytes / kMiB * kMiB);
   add("innodb-buffer-pool-chunk-size", kMiB);
   add("innodb-flush-method", direct ? "O_DIRECT" : "fsync");
-  // Buffered mode must include the log, which InnoDB would write directly all the same.
+  // In buffered mode the log must be buffered, too. InnoDB would write it directly by default.
   add("loose-innodb-log-file-buffering", direct ? 0 : 1);
   add("innodb-flush-log-at-trx-commit", FlushLogAtCommit(options.durability));
   add("innodb-doublewrite", sizes.doublewrite ? 1 : 0);
@@ -218,7 +220,7 @@ std::vector<std::string> SharedArguments(const EngineOptions& options, const Siz
   add("innodb-io-capacity", sizes.io_capacity);
   add("innodb-io-capacity-max", sizes.io_capacity * 2);
   add("innodb-lru-scan-depth", sizes.lru_scan_depth);
-  // Statistics in tables, and a pool that is saved and loaded, would be IO of no operation. The
+  // Statistics in tables, and a pool that is saved and loaded, would cause IO of no operation. The
   // embedded server has no tables for statistics.
   add("innodb-stats-persistent", 0);
   add("innodb-stats-auto-recalc", 0);
@@ -259,10 +261,10 @@ void CheckServerOptions(const std::string& engine, const std::vector<std::string
                         const std::vector<std::string>& given,
                         const std::map<std::string, std::string>& variables) {
   if (given.empty()) return;
-  std::map<std::string, std::string> asked;  // by variable
+  std::map<std::string, std::string> asked;  // value by the name of the variable
   for (const std::string& option : given) {
     const std::string name = VariableOf(option);
-    asked[name] = option.substr(option.find('=') + 1);  // of several the server takes the last one
+    asked[name] = option.substr(option.find('=') + 1);  // the server takes the last of several
     if (variables.contains(name)) continue;
     const std::string whole = WholeName(variables, name);
     if (whole.empty()) continue;
@@ -312,8 +314,8 @@ void AwaitPurge(const std::function<PurgeState()>& look, std::chrono::millisecon
   for (auto progress = steady_clock::now(), busy = progress;;) {
     const PurgeState now = look();
     const auto at = steady_clock::now();
-    // Other clients of a server that is not the run's may make the history longer again, so only a
-    // history shorter than all before is progress.
+    // A server that is not the run's has other clients, who may make the history longer again. So
+    // only a history that is shorter than all before is progress.
     if (now.history < least) progress = at;
     if (now.history != 0 || now.pages_read != pages_read) busy = at;
     if (now.history == 0 && at - busy >= rest) return;

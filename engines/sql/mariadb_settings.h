@@ -1,5 +1,6 @@
-// The settings of MariaDB that two engines share: innodb, which has MariaDB in its process, and
-// mysql, which speaks to a server. Runs of the two with the same options differ in nothing else.
+// This header has the settings of MariaDB that two engines share: innodb, which has MariaDB in its
+// process, and mysql, which speaks to a server. Runs of the two with the same options differ in
+// nothing else.
 //
 // `engine` begins the sentences of errors. Functions throw Error (kUsage) for a value that an
 // option does not accept.
@@ -22,8 +23,8 @@
 
 namespace testbed::mariadb {
 
-// The longest key, in bytes, at every page size. It is InnoDB's limit for an index column with 4k
-// pages.
+// This is the length of the longest key, in bytes, at every page size. It is InnoDB's limit for an
+// index column with 4k pages.
 inline constexpr size_t kMaxKeySize = 768;
 inline constexpr size_t kMaxValueSize = 16 << 20;
 
@@ -33,16 +34,16 @@ int FlushLogAtCommit(Durability durability);
 // Returns the size in bytes of the smallest buffer pool that InnoDB accepts.
 uint64_t LeastPool(uint32_t page_size);
 
-// CheckCache refuses a cache below `least` bytes. CheckFileAdvice refuses advice for files, because
-// the server itself opens them.
+// CheckCache throws for a cache below `least` bytes. CheckFileAdvice throws for advice for files,
+// because the server itself opens them.
 void CheckCache(const std::string& engine, const EngineOptions& options, uint64_t least);
 void CheckFileAdvice(const std::string& engine, const EngineOptions& options);
 
-// The sizes that have an --engine-option of their own.
+// Sizes are the sizes that have an --engine-option of their own.
 struct Sizes {
   uint64_t log_file_size = 0, log_buffer_size = 0;  // bytes
   uint64_t io_capacity = 2000;                      // pages a second
-  uint64_t lru_scan_depth = 1536;                   // pages that are kept free
+  uint64_t lru_scan_depth = 1536;                   // number of pages that are kept free
   bool doublewrite = true;
 };
 Sizes MakeSizes(const EngineOptions& options, const ExtraOptions& extra);
@@ -53,43 +54,45 @@ std::vector<std::pair<std::string, std::string>> SharedOptions();
 // Returns the server's arguments "--name=value" that are the same in each run, whatever storage
 // engine keeps the tables.
 std::vector<std::string> GeneralArguments();
-// Returns the GeneralArguments, and InnoDB's arguments that follow from the options.
+// Returns the GeneralArguments and the InnoDB arguments that follow from the options.
 std::vector<std::string> SharedArguments(const EngineOptions& options, const Sizes& sizes);
 
 // Turns `text`, the value "name=value;name=value" of --engine-option server_option, into arguments.
-// Refuses options that the run's own options decide, and those in `own`.
+// Throws for options that the run's own options decide, and for those in `own`.
 std::vector<std::string> ServerOptions(const std::string& engine, const std::string& text,
                                        std::span<const std::string_view> own);
 
-// A server takes the beginning of an option's name for the name, takes words before it (skip,
-// enable, disable, maximum), and replaces values that it does not accept, without an error. Throws
-// Error (kUsage) for such a name or value in `given`, the arguments of ServerOptions, and when they
-// changed the run's own innodb_io_capacity. `arguments` are all arguments of the server, and
-// `variables` what it has in force (SHOW GLOBAL VARIABLES).
+// Without an error, a server takes the beginning of an option's name for the name, accepts words
+// before it (skip, enable, disable, maximum), and replaces values that it does not accept. Throws
+// Error (kUsage) for such a name or value in `given`, the arguments of ServerOptions, and when
+// `given` has changed the run's own innodb_io_capacity. `arguments` are all arguments of the
+// server, and `variables` what it has in force (SHOW GLOBAL VARIABLES).
 void CheckServerOptions(const std::string& engine, const std::vector<std::string>& arguments,
                         const std::vector<std::string>& given,
                         const std::map<std::string, std::string>& variables);
 
 // Returns the variables that effective settings have: those that begin with `prefix`, those that
-// arguments name, and a few more. An option in `given` that is no variable of the server is there,
-// too, and has that for its value.
+// arguments name, and a few more. An option in `given` that is no variable of the server is listed,
+// too, with a value that says so.
 std::vector<std::pair<std::string, std::string>> ToldVariables(
     const std::map<std::string, std::string>& variables, std::string_view prefix,
     const std::vector<std::string>& arguments, const std::vector<std::string>& given);
 
-// What the server reports about its purge of old row versions.
+// A PurgeState is what the server reports about its purge of old row versions.
 struct PurgeState {
   uint64_t history = 0;     // Innodb_history_list_length
   uint64_t pages_read = 0;  // Innodb_pages_read, by all threads of the server
 };
-// The server wakes its purge once a second, and later when the machine is busy.
+// This is longer than a pause of the purge, which the server wakes once a second, and later when
+// the machine is busy.
 inline constexpr std::chrono::milliseconds kPurgePatience(5000);
-// After it has removed the last version, the purge still reads the headers of the 128 rollback
-// segments (trx_purge_truncate_history). Only a rest in the server's page reads tells that it has.
+// After the purge has removed the last version, it still reads the headers of the 128 rollback
+// segments (trx_purge_truncate_history). Only when the server has read no page for this time has it
+// finished.
 inline constexpr std::chrono::milliseconds kPurgeRest(100);
-// Waits until the purge has removed all versions of rows that no transaction sees and the server
-// has read no page for `rest`; or until the purge has made no progress for `patience`. `look`
-// returns the present state.
+// Waits until the purge has removed all versions of rows that no transaction sees, and the server
+// has read no page for `rest`. Also returns when the purge has made no progress for `patience`.
+// `look` returns the present state.
 void AwaitPurge(const std::function<PurgeState()>& look,
                 std::chrono::milliseconds patience = kPurgePatience,
                 std::chrono::milliseconds rest = kPurgeRest);

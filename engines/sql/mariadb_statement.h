@@ -35,7 +35,7 @@ namespace testbed {
                               call(mysql_stmt_close) call(mysql_stmt_errno) call(mysql_stmt_error) \
                                   call(mysql_stmt_field_count)
 
-// The functions that both libraries have and both engines call.
+// MariadbCalls are the functions that both libraries have and both engines call.
 struct MariadbCalls {
 #define TESTBED_DECLARE(name) decltype(&::name) name = nullptr;
   TESTBED_MARIADB_CALLS(TESTBED_DECLARE)
@@ -75,9 +75,10 @@ class MariadbHandle {
     return rows;
   }
 
-  // Returns the result of the connection's last statement; null when that returns no rows. The
-  // library returns null also when the connection breaks, or memory is short, in the middle of the
-  // rows, and sets an error then. `doing` returns what failed, for the sentence.
+  // Returns the result of the connection's last statement; null when that statement returns no
+  // rows. When the connection breaks or memory is short in the middle of the rows, the library
+  // returns null, too, and sets an error. Then this throws the error. `doing` returns what failed,
+  // for the sentence.
   template <typename Doing>
   MYSQL_RES* StoreResult(const Doing& doing) const {
     MYSQL_RES* const result = calls_.mysql_store_result(handle_);
@@ -85,8 +86,8 @@ class MariadbHandle {
     return result;
   }
 
-  // Throws the Error for a code of the server, or SqlConflict. `doing` names in the sentence what
-  // failed: "reading a row".
+  // Throws the Error for a code of the server, or SqlConflict. `doing` names what failed in the
+  // sentence: "reading a row".
   [[noreturn]] void Fail(unsigned code, const std::string& message,
                          const std::string& doing) const {
     FailAsEngine(code, message, doing);
@@ -125,7 +126,7 @@ class MariadbHandle {
   }
 
  protected:
-  // Throws for the codes that this engine treats otherwise than Fail does.
+  // Throws for those codes that this engine treats in another way than Fail.
   virtual void FailAsEngine(unsigned code, const std::string& message,
                             const std::string& doing) const {}
   static bool Says(const std::string& message, const char* words) {
@@ -173,7 +174,7 @@ class MariadbStatement {
   MariadbStatement(const MariadbStatement&) = delete;
   MariadbStatement& operator=(const MariadbStatement&) = delete;
 
-  // Set the value of a parameter, counted from 0. The bytes are copied.
+  // These functions set the value of a parameter, counted from 0. The bytes are copied.
   void Bind(size_t parameter, std::string_view bytes) {
     Buffer& buffer = parameters_[parameter];
     if (bytes.size() > buffer.bytes.size()) {
@@ -222,13 +223,13 @@ class MariadbStatement {
   // Returns a column of the row. Valid until the next Fetch or Execute.
   std::string_view column(size_t i) const { return {results_[i].bytes.data(), results_[i].length}; }
 
-  // Frees a result that was not fetched to its end.
+  // Frees a result whose rows were not all fetched.
   void EndResult() {
     if (std::exchange(has_result_, false)) calls_.mysql_stmt_free_result(handle_);
   }
 
  private:
-  static constexpr size_t kFirstBuffer = 1024;  // bytes
+  static constexpr size_t kFirstBuffer = 1024;  // in bytes
   struct Buffer {
     std::string bytes;
     unsigned long length = 0;
@@ -264,7 +265,7 @@ class MariadbStatement {
     results_moved_ = false;
   }
 
-  // Fetches a column again that is longer than its buffer, into a larger one.
+  // Fetches a column again, into a larger buffer, because it is longer than its buffer.
   void FetchLong(size_t i) {
     Buffer& buffer = results_[i];
     if (buffer.length <= buffer.bytes.size()) return;
@@ -284,7 +285,7 @@ class MariadbStatement {
   MYSQL_STMT* const handle_;
   std::vector<Buffer> parameters_, results_;
   std::vector<MYSQL_BIND> parameter_binds_, result_binds_;
-  // *_moved_: the buffers have moved since the library was last given their addresses.
+  // These flags say that the buffers have moved since the library was last given their addresses.
   bool parameters_moved_ = true, results_moved_ = true, has_result_ = false;
 };
 

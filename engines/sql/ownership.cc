@@ -23,9 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kLockPoll(20);
-// How long to wait for the lock of another run. The server of a killed run may still execute its
-// statement, so its lock takes a while to go. A run that left a schema behind ended longer ago, as
-// its directory is gone; if the lock is still held then, its run lives, and waiting is useless.
+// This is how long to wait for the lock of another run. The server of a killed run may still
+// execute its statement, so the lock takes a while to become free. A leftover schema is of a run
+// that ended longer ago, as its directory is gone. If its lock is still held, that run lives, and
+// waiting is useless.
 constexpr std::chrono::seconds kPatienceWithKilled(20), kPatienceWithLeftover(1);
 
 // Returns the id in the record; empty when there is no such file.
@@ -42,16 +43,18 @@ bool IsTemporary(const fs::path& dir) {
 }
 
 // Returns whether a temporary run on this host has left the schema behind, provided that no engine
-// holds its lock. For other directories it is not enough that they are gone: a directory may just
-// not be visible here (unmounted, in another container), and its database must not be lost.
+// holds its lock. If another directory than a temporary one is gone, that is not enough: the
+// directory may just not be visible here (unmounted, in another container), and its database must
+// not be lost.
 bool IsLeftover(const SchemaMarker& marker) {
   const fs::path dir = marker.directory;
   std::error_code unknown;
   return marker.host == HostName() && !fs::exists(dir, unknown) && !unknown && IsTemporary(dir);
 }
 
-// Returns whether an earlier load of the run that has the temporary directory made the schema. The
-// run has emptied the directory since, and nobody else has one of that name.
+// Returns whether this run, whose directory is the temporary directory `dir`, has made the schema
+// for an earlier load. The run has emptied the directory since, and no other run has a directory of
+// that name.
 bool IsOfEarlierLoad(const SchemaMarker& marker, const std::string& dir) {
   return marker.host == HostName() && marker.directory == dir && IsTemporary(dir);
 }
@@ -85,7 +88,7 @@ bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
                             "--connect must lead each task to the same server",
                             kind, schema));
   }
-  // A schema of another owner is refused at once.
+  // MustMake throws at once for a schema of another owner.
   const bool anew = MustMake(found);
   const bool leftover = anew && found.marker && IsLeftover(*found.marker);
   const auto deadline =
@@ -104,7 +107,7 @@ bool SchemaOwner::Take(const std::function<FoundSchema()>& find,
     }
     std::this_thread::sleep_for(kLockPoll);
   }
-  // The earlier holder of the lock may have changed the schema.
+  // A run that held the lock before may have changed the schema.
   return MustMake(find());
 }
 
@@ -118,8 +121,8 @@ bool SchemaOwner::MustMake(const FoundSchema& found) const {
                             "--engine-option schema=NAME",
                             kind, schema));
   }
-  // The making of a schema was cut short before its marker had a row, and so before its tables. An
-  // engine that is making it now holds its lock (Take).
+  // Such a schema was cut short in its making before its marker had a row, and so before it had
+  // tables. An engine that is making it now holds its lock (Take).
   if (schema_is_there && marker->id.empty() && record.empty()) return true;
   if (schema_is_there && !record.empty() && marker->id == record) return false;
   if (!record.empty()) {

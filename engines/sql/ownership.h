@@ -20,28 +20,29 @@
 
 namespace testbed {
 
-// Name of the marker table in each schema of testbed. A database of an earlier release is known by
-// it, so it does not change.
+// This is the name of the marker table in each schema of testbed. It must not change, because
+// databases of earlier releases are known by it.
 inline constexpr char kSchemaMarkerTable[] = "testbed_marker";
 
 struct SchemaMarker {
   std::string id, host, directory;  // all empty while the marker table has no row
 };
 
-// What a server has under the schema's name.
+// A FoundSchema is what a server has under the schema's name.
 struct FoundSchema {
   bool is_there = false;
-  // nullopt when the schema has no marker table. A marker of empty strings when that table has no
-  // row, and when the server tells that testbed was making the schema and had not made the table.
+  // This is empty when the schema has no marker table. It is a marker of empty strings when that
+  // table has no row, and when the server tells that testbed was making the schema and had not made
+  // the table.
   std::optional<SchemaMarker> marker;
 };
 
 struct SchemaOwner {
   std::string engine;
-  std::string kind;  // what the server calls a schema: "schema", "database"
+  std::string kind;  // word of the server for a schema: "schema", "database"
   std::string schema, dir;
-  bool create = true, replace = false;  // as EngineOptions has them
-  std::string guest_of = {};            // as EngineOptions has it
+  bool create = true, replace = false;  // as in EngineOptions
+  std::string guest_of = {};            // as in EngineOptions
 
   // Returns whether the directory has the record of a schema.
   bool HasRecord() const;
@@ -67,14 +68,15 @@ struct SchemaOwner {
   bool MustMake(const FoundSchema& found) const;
 };
 
-// Returns the schema of one directory of a run. With --databases these are DIR/0, DIR/1, ..., and
-// on a server that they share each has a schema of its own.
+// Returns the name of the schema for one directory of a run. With --databases the directories are
+// DIR/0, DIR/1, ..., and on a server that they share each has a schema of its own.
 std::string SchemaOfDirectory(const std::string& dir, const std::string& schema, bool shared);
 
-// Returns the name of a schema's lock: of letters, digits, points and _, and of 64 bytes at most.
+// Returns the name of a schema's lock. The name has letters, digits, points and _, and 64 bytes at
+// most.
 std::string SchemaLockName(const std::string& schema);
 
-// Returns the name of the record's file.
+// Returns the name of the file with the directory's record.
 std::string SchemaRecordName(const std::string& engine);
 
 }  // namespace testbed

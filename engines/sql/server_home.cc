@@ -17,7 +17,7 @@ namespace testbed {
 namespace {
 
 constexpr std::chrono::milliseconds kServerPoll(5);
-constexpr std::chrono::seconds kPatienceWithEnd(600);  // for the page writes of a shutdown
+constexpr std::chrono::seconds kPatienceWithEnd(600);  // a shutdown writes pages
 
 }  // namespace
 

@@ -15,8 +15,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// A RequestMark marks a request to the server, whose thread reads pages of data files and writes
-// the log.
+// A RequestMark marks a request to the server, whose thread then reads pages of data files and
+// writes the log.
 class RequestMark {
  public:
   explicit RequestMark(ServedThread* served) { served->Follow(); }
@@ -47,7 +47,7 @@ void SqlSession::GoOn(const LostConnection& lost) {
   writes_.clear();
   ++changes_;
   lent_ = {};
-  // Statements and tables that are open for reads are those of a connection.
+  // Prepared statements and tables that are open for reads belong to a connection.
   tables_.clear();
   begin_.reset();
   commit_.reset();
@@ -81,7 +81,7 @@ SqlStatement SqlSession::Prepared(std::optional<SqlStatement>* statement, const 
 
 SqlStatement SqlSession::GetStatement(Table* table) {
   if (table->get) return *table->get;
-  AwaitWrites();  // a statement is prepared by a round trip of its own
+  AwaitWrites();  // preparing a statement is a round trip of its own
   OpenForReads(table);
   const SqlDialect& dialect = store_->dialect();
   return Prepared(&table->get, dialect.Get(table->about), table->about.column.empty() ? 1 : 2,
@@ -105,7 +105,7 @@ void SqlSession::OpenForReads(Table* table) {
 void SqlSession::LetGo(TableId id) {
   if (id >= tables_.size() || !tables_[id].is_open) return;
   Table& table = tables_[id];
-  // The statements that were prepared for the open table are not used again.
+  // Statements that were prepared for the open table are not used any more.
   table.get.reset();
   table.walks.fill({});
   connection_->Run(store_->dialect().CloseForReads(table.about));
@@ -158,7 +158,8 @@ bool SqlSession::Find(TableId table, std::string_view key, std::string_view* val
   return true;
 }
 
-// Sends all keys in one round trip if the connection can; otherwise gets one row after the other.
+// Sends all keys in one round trip if the connection can do so. Otherwise it gets one row after the
+// other.
 void SqlSession::TakeEach(TableId table, std::span<const std::string_view> keys,
                           const TakeRow& take) {
   Answered([&] {
@@ -346,12 +347,12 @@ void SqlSession::RollBackOnServer() {
     connection_->Await();
   } catch (const Error&) {
     // The error of an earlier statement does not matter, because all is rolled back. If the
-    // connection is lost, ROLLBACK fails, too.
+    // connection is lost, ROLLBACK will fail, too.
   }
   connection_->Run("ROLLBACK");
 }
 
-// Ends a transaction whose commit failed. The caller throws why.
+// Ends a transaction whose commit has failed. The caller throws the reason.
 void SqlSession::Abandon() {
   const bool begun = std::exchange(begun_, false);
   in_transaction_ = failed_ = false;
@@ -360,7 +361,7 @@ void SqlSession::Abandon() {
   try {
     if (begun) RollBackOnServer();
   } catch (const Error&) {
-    // Without a connection the server rolls back by itself.
+    // If the connection is lost, the server rolls back by itself.
   }
 }
 
@@ -386,7 +387,8 @@ void SqlCursor::Ask(Walk walk, std::string_view key, uint64_t count) {
   size_t used = 0;
   if (HasKey(walk)) {
     if (part != 0) {
-      // A key that is shorter than the column stands before all keys that begin with it.
+      // If the key is shorter than the column, the column's part is the whole key, which is below
+      // all longer values that begin with it.
       for (size_t i = 0; i < dialect.ColumnParameters(); ++i) {
         parameters[used++].bytes = key.substr(0, part);
       }

@@ -1,5 +1,5 @@
-// Sessions and cursors of the engines that speak to a database server. A session has a connection
-// of its own and prepared statements for each table.
+// This header has the sessions and cursors of the engines that speak to a database server. A
+// session has a connection of its own and prepared statements for each table.
 //
 // Isolation is READ COMMITTED: each Get, and each batch of a cursor, sees the newest commits and
 // the session's own writes. A transaction locks the rows that it writes until it ends. When the
@@ -10,8 +10,8 @@
 // errors.
 //
 // Where the store goes on at other addresses (SqlLimits::goes_on), a call that loses the connection
-// connects to the next address and throws LostAnswer: it is not repeated there. A transaction is
-// over then, and cursors have to be positioned again.
+// connects to the next address and throws LostAnswer; the call is not repeated there. An open
+// transaction is over then, and cursors have to be positioned again.
 #ifndef TESTBED_ENGINES_SQL_SESSION_H_
 #define TESTBED_ENGINES_SQL_SESSION_H_
 
@@ -34,9 +34,9 @@ namespace testbed {
 
 class SqlSession : public Session, private SqlTableReader {
  public:
-  // `store` must outlive the session. `farewell` is run on the connection before it is closed, if
-  // it is not empty. The connection is to `address` of the server, or to the next one that is not
-  // lost.
+  // `store` must outlive the session. If `farewell` is not empty, the session runs it on the
+  // connection before it closes the connection. The connection is to the server's address
+  // `address`, or to the next address that is not lost.
   explicit SqlSession(SqlStore* store, std::string farewell = {}, size_t address = 0);
   ~SqlSession() override;
 
@@ -58,8 +58,8 @@ class SqlSession : public Session, private SqlTableReader {
     SqlTable about;
     std::optional<SqlStatement> get, put, erase;
     std::array<std::optional<SqlStatement>, kWalks> walks;
-    uint64_t row_bytes = 0;  // mean of the last batch of a cursor; 0 = none yet
-    bool is_open = false;    // for reads, where the dialect opens tables
+    uint64_t row_bytes = 0;  // mean size in a cursor's last batch; 0 = none yet
+    bool is_open = false;    // open for reads, where the dialect opens tables
   };
   struct Write {
     TableId table;
@@ -70,7 +70,7 @@ class SqlSession : public Session, private SqlTableReader {
     return table < tables_.size() && !tables_[table].about.name.empty() ? tables_[table]
                                                                         : LearnTable(table);
   }
-  // Runs `work`, a call of the session or of a cursor of it.
+  // Runs `work`, a call of the session or of one of its cursors.
   template <typename Work>
   auto Answered(const Work& work) {
     try {
@@ -79,8 +79,8 @@ class SqlSession : public Session, private SqlTableReader {
       GoOn(lost);
     }
   }
-  // Called while `lost` is handled: connects to another address and throws LostAnswer, or throws
-  // `lost` again where the session cannot go on.
+  // Handles `lost`: connects to another address and throws LostAnswer. If the session cannot go on,
+  // throws `lost` again.
   [[noreturn]] void GoOn(const LostConnection& lost);
   void Connect();
   void CommitWrites();
@@ -89,14 +89,15 @@ class SqlSession : public Session, private SqlTableReader {
                         size_t parameters, size_t columns);
   SqlStatement GetStatement(Table* table);
   SqlStatement WalkStatement(Table* table, Walk walk, size_t parameters);
-  // Opens the table on the connection, where the dialect does that and it is not open.
+  // Opens the table on the connection, if the dialect opens tables and this one is not open.
   void OpenForReads(Table* table);
   void LetGo(TableId table) override;
-  // Runs `work`, which reads, and remembers when it fails in a transaction that has written.
+  // Runs `work`, which reads. Marks the transaction as failed if `work` fails and the transaction
+  // has written.
   template <typename Work>
   void Read(const Work& work);
   bool Find(TableId table, std::string_view key, std::string_view* value);
-  // Gets all rows in one round trip if the connection can; otherwise one after the other.
+  // Gets all rows in one round trip if the connection can do so; otherwise one row after the other.
   void FindEach(TableId table, std::span<const std::string_view> keys, const TakeRow& take);
   void Change(TableId table, bool erase, std::string_view key, std::string_view value);
   // Sends one write to the server.
@@ -111,18 +112,18 @@ class SqlSession : public Session, private SqlTableReader {
   SqlStore* const store_;
   const std::string farewell_;
   size_t address_;
-  std::unique_ptr<SqlConnection> connection_;  // null after no address has let it connect
+  std::unique_ptr<SqlConnection> connection_;  // null when no address has accepted a connection
   std::unique_ptr<ServedThread> served_;
-  std::vector<Table> tables_;  // by TableId
+  std::vector<Table> tables_;  // indexed by TableId
   std::optional<SqlStatement> begin_, commit_;
-  bool in_transaction_ = false, begun_ = false;  // begun_: the server has begun it, too
+  bool in_transaction_ = false, begun_ = false;  // begun_: on the server, too
   bool failed_ = false;                          // a statement of the transaction has failed
   std::vector<Write> writes_;                    // writes of the transaction, which Try repeats
   uint64_t changes_ = 0;                         // grows with each write and rollback
-  std::string_view lent_;                        // the value that Get returned last
+  std::string_view lent_;                        // value that Get returned last
   std::string key_copy_, value_copy_;            // copies of arguments that lie in lent_
   std::string values_, before_;                  // values of the last two calls of MultiGet
-  std::vector<size_t> ends_;                     // the end of each value in values_
+  std::vector<size_t> ends_;                     // end of each value in values_
 };
 
 class SqlCursor : public BatchCursor {

@@ -40,7 +40,7 @@ void SqlStore::ThrowFailure() const {
 }
 
 std::unique_ptr<SqlConnection> SqlStore::ConnectFrom(size_t* address) {
-  // The first address is never lost, so that this ends there at the latest.
+  // The first address is never lost, so this loop ends there at the latest.
   for (;; *address = (*address + 1) % addresses_) {
     if (!WhyLost(*address).empty()) continue;
     try {
@@ -100,7 +100,7 @@ std::optional<TableId> SqlStore::Find(const std::string& name) const {
 TableId SqlStore::Add(const std::string& name, SqlTable table) {
   if (made_) made_();
   LockGuard lock(mutex_);
-  // Another thread may have added the name since this one looked for it.
+  // Another thread may have added the name since this thread looked for it.
   const auto known = std::find(names_.begin(), names_.end(), name);
   if (known != names_.end()) return static_cast<TableId>(known - names_.begin());
   const auto id = static_cast<TableId>(names_.size());
@@ -129,7 +129,7 @@ TableId SqlStore::OpenIndex(const std::string& index, TableId table,
                 engine_ + ": an index is of a table, and of 1 to 255 bytes of its values");
   }
   made.column = dialect_->Quote(index);
-  // No session opens the table again before it has its index.
+  // While `alone` is held, no session opens the table again, so the table gets its index first.
   const std::unique_lock alone(turns_);
   {
     LockGuard lock(readers_mutex_);

@@ -1,4 +1,4 @@
-// An SqlStore has the tables of one database of a server, and connects to it.
+// An SqlStore has the tables of one database of a server, and connects to that server.
 //
 // Thread-safe, unlike the connections that Connect returns.
 #ifndef TESTBED_ENGINES_SQL_STORE_H_
@@ -20,29 +20,30 @@
 
 namespace testbed {
 
-// A session as its store sees it.
+// An SqlTableReader is a session as its store sees it.
 class SqlTableReader {
  public:
   virtual ~SqlTableReader() = default;
-  // Closes the table that it has open for reads (SqlDialect::CloseForReads). Called by another
-  // thread while no session has a turn.
+  // Closes the table if the session has it open for reads (SqlDialect::CloseForReads). Another
+  // thread calls it while no session has a turn.
   virtual void LetGo(TableId table) = 0;
 };
 
 struct SqlLimits {
   size_t max_key_size = 0, max_value_size = 0;  // bytes
-  uint32_t conflict_wait_ms = 10000;            // how long a transaction is tried again
-  // Sessions go on at the next address when theirs is lost, unless it is the first. That one has
-  // the store's own connection, and is never called lost.
+  uint32_t conflict_wait_ms = 10000;            // for how long a transaction is tried again
+  // If true, a session whose address is lost goes on at the next address. The first address is
+  // never called lost, because it has the store's own connection.
   bool goes_on = false;
 };
 
 class SqlStore {
  public:
-  // Makes a connection to one of the server's addresses, counted from 0.
+  // A ConnectTo makes a connection to one of the server's addresses, counted from 0.
   using ConnectTo = std::function<std::unique_ptr<SqlConnection>(size_t address)>;
-  // `engine` begins the sentences of errors. `schema` is where the tables are. `made` is called, if
-  // it is not empty, after a table or an index was made. `addresses` is at least 1.
+  // `engine` begins the sentences of errors. `schema` is the schema in which the tables are. If
+  // `made` is not empty, it is called after a table or an index was made. `addresses` is at least
+  // 1.
   SqlStore(std::string engine, std::unique_ptr<SqlDialect> dialect, std::string schema,
            SqlLimits limits, ConnectTo connect, std::function<void()> made, size_t addresses = 1);
 
@@ -54,20 +55,20 @@ class SqlStore {
 
   size_t addresses() const { return addresses_; }
   std::unique_ptr<SqlConnection> Connect(size_t address = 0) const { return connect_(address); }
-  // Connects to *address. Where sessions go on, passes over addresses that are lost, or that do not
-  // let it connect, and sets *address to the one that does.
+  // Connects to *address. If sessions go on at other addresses, passes over addresses that are lost
+  // or that do not accept a connection, and sets *address to the one that does.
   std::unique_ptr<SqlConnection> ConnectFrom(size_t* address);
-  // Notes that an address is lost, and why. Returns false, and notes nothing, where sessions do not
-  // go on without it.
+  // Marks an address as lost, for the reason `why`. Returns false, and marks nothing, if sessions
+  // cannot go on without this address.
   bool MarkLost(size_t address, const std::string& why);
   // Returns why an address is lost; an empty text when it is not.
   std::string WhyLost(size_t address) const;
-  // Calls `work` for each address that is not lost. When `work` throws LostConnection, that address
-  // is marked as lost (MarkLost); where sessions do not go on without it, the exception passes.
+  // Calls `work` for each address that is not lost. When `work` throws LostConnection, marks that
+  // address as lost (MarkLost). If sessions cannot go on without the address, the exception passes.
   void AtEach(const std::function<void(size_t address)>& work);
   // Where the dialect opens tables for reads, a session joins before its first turn and leaves
-  // after its last, and uses its connection only as long as it holds a turn. A table can then get
-  // an index: OpenIndex waits for the turns, and has all sessions let go of the table.
+  // after its last, and uses its connection only as long as it holds a turn. So a table can get an
+  // index: OpenIndex waits until no session has a turn, and makes all sessions close the table.
   void Join(SqlTableReader* reader);
   void Leave(SqlTableReader* reader);
   std::shared_lock<std::shared_mutex> Turn() {
@@ -87,16 +88,16 @@ class SqlStore {
   const SqlDialect& dialect() const { return *dialect_; }
   const SqlLimits& limits() const { return limits_; }
   const std::string& engine() const { return engine_; }
-  const std::string& schema() const { return schema_; }  // not quoted
-  // Counts the commits, for LazySync. Called before a commit is acknowledged: throws the error of
-  // FailCommits.
+  const std::string& schema() const { return schema_; }  // without quotation marks
+  // Counts a commit, for LazySync. A session calls it before it acknowledges the commit. Throws the
+  // error of FailCommits.
   void NoteCommit() {
     commits_.fetch_add(1, std::memory_order_relaxed);
     if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
       ThrowFailure();
   }
-  // Makes NoteCommit throw from now on, after a failed sync of lazy durability: commits may be lost
-  // that it was to make durable, and the next sync would succeed.
+  // Makes NoteCommit throw from now on. The engine calls it after a failed sync of lazy durability:
+  // commits that the sync was to make durable may be lost, and the next sync would succeed.
   void FailCommits(const Error& error);
   uint64_t commits() const { return commits_.load(std::memory_order_relaxed); }
 
@@ -119,7 +120,7 @@ class SqlStore {
 
   mutable Mutex mutex_;  // protects the tables, failure_ and lost_
   std::optional<Error> failure_ GUARDED_BY(mutex_);
-  std::vector<std::string> lost_ GUARDED_BY(mutex_);  // by address: why; empty: it is not lost
+  std::vector<std::string> lost_ GUARDED_BY(mutex_);  // for each address why it is lost, or empty
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   std::vector<SqlTable> tables_ GUARDED_BY(mutex_);
   const bool opens_tables_;

@@ -19,10 +19,10 @@ std::string SqlOf(Query query, const std::string& table, bool rowid) {
     case Query::kGet:
       return "SELECT v FROM " + table + " WHERE k=?1";
     case Query::kPut:
-      // Without a rowid, a trigger or a second index, REPLACE is one search and one change of the
-      // tree.
+      // If the table has no rowid, no trigger and no second index, REPLACE is one search and one
+      // change of the tree.
       if (!rowid) return "REPLACE INTO " + table + "(k,v) VALUES(?1,?2)";
-      // The row keeps its rowid, so its entry in the index stays as it is.
+      // With this statement the row keeps its rowid, so its entry in the index stays as it is.
       return "INSERT INTO " + table +
              "(k,v) VALUES(?1,?2) ON CONFLICT(k) DO UPDATE SET v=excluded.v";
     case Query::kErase:
@@ -115,7 +115,7 @@ void CacheShares::Divide(Connection* locked) {
 }
 
 void Statement::BindBlob(int parameter, std::string_view bytes) {
-  // A null pointer would bind NULL, which is not an empty blob.
+  // SQLite binds NULL for a null pointer, and NULL is not an empty blob.
   const char* data = bytes.data() != nullptr ? bytes.data() : "";
   const int code = ::sqlite3_bind_blob64(stmt_, parameter, data, bytes.size(), SQLITE_STATIC);
   if (code != SQLITE_OK) connection_->Fail(code, "binding a parameter");
@@ -189,13 +189,13 @@ void Connection::Configure(bool creates) {
     }
   }
   Run("PRAGMA synchronous=" + settings_.synchronous, kDoing);
-  // The hook stands in for SQLite's own, which begins a checkpoint within the commit.
+  // This hook replaces SQLite's own hook, which would begin a checkpoint within the commit.
   ::sqlite3_wal_hook(db_, &NoteWalPages, &wal_pages_);
   SetCacheSize();
 }
 
-// SQLite calls this while another connection holds a lock. Waits until a lock was given up, or a
-// few milliseconds; returns 0 to give up.
+// SQLite calls Busy while another connection holds a lock. Busy waits until a lock was given up,
+// but a few milliseconds at most. It returns 0 to make SQLite give up.
 int Connection::Busy(void* connection, int tries) {
   const Connection& c = *static_cast<Connection*>(connection);
   constexpr uint32_t kTurnMs = 2;
@@ -213,7 +213,7 @@ void Connection::Resize() {
 // Sets the size of the cache to cache_bytes_. SQLite works with the few pages that it needs,
 // however small the size is.
 void Connection::SetCacheSize() {
-  char sql[64];  // no std::string, so that a Call needs no memory of its own
+  char sql[64];  // an array, so that a Call needs no memory of its own
   const uint64_t kib = std::max<uint64_t>(1, cache_bytes_ >> 10);
   *fmt::format_to_n(sql, sizeof sql - 1, "PRAGMA cache_size=-{}", kib).out = '\0';
   ::sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
@@ -272,8 +272,8 @@ void Connection::Rollback() {
   if (::sqlite3_get_autocommit(db_) == 0) RunPrepared(&rollback_, "ROLLBACK", "rolling back");
 }
 
-// Adds SQLite's own counts to hits_ and misses_ and sets them to zero, again and again, as they
-// have only 31 bits.
+// Adds SQLite's own counts to hits_ and misses_, and sets SQLite's counts to zero. This is done
+// again and again, because they have only 31 bits.
 void Connection::TakeCounts() {
   int hits = 0, misses = 0, most = 0;
   ::sqlite3_db_status(db_, SQLITE_DBSTATUS_CACHE_HIT, &hits, &most, 1);

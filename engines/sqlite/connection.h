@@ -47,8 +47,8 @@ class CacheShares {
   uint64_t bytes() const;
   void Add(Connection* connection);
   void Remove(Connection* connection);
-  // Counts calls of a connection, which the caller has locked. Divides the cache anew when other
-  // connections are in use than before.
+  // Counts calls of `connection`, whose mutex the caller holds. Divides the cache anew when the set
+  // of connections in use has changed.
   void Note(Connection* connection);
   // Returns a number that changes with each division.
   uint32_t division() const { return division_.load(std::memory_order_relaxed); }
@@ -66,16 +66,16 @@ class CacheShares {
   std::atomic<uint32_t> division_{0};
 };
 
-// The kinds of statements that a connection prepares for each table.
+// A Query is a kind of statement that a connection prepares for each table.
 enum class Query : uint8_t {
   kGet,
   kPut,
   kErase,
-  kFrom,      // rows from a key on, in order
-  kAfter,     // rows after a key, in order
-  kDownFrom,  // rows up to and with a key, in falling order
-  kBefore,    // rows before a key, in falling order
-  kLast,      // all rows in falling order
+  kFrom,      // rows from a key on, in ascending order
+  kAfter,     // rows after a key, in ascending order
+  kDownFrom,  // rows up to a key, in descending order
+  kBefore,    // rows before a key, in descending order
+  kLast,      // all rows in descending order
   kCount
 };
 
@@ -91,8 +91,8 @@ class Statement {
 
   // Binds the bytes, which must not change until the statement is reset.
   void BindBlob(int parameter, std::string_view bytes);
-  // Returns whether there is a row. A failure throws Error; the statement was given back then, and
-  // this object is empty.
+  // Returns whether there is a row. On a failure it gives the statement back, so that this object
+  // is empty, and throws Error.
   bool Step(const char* doing);
   // Returns a column of the row. It is valid until the next Step or Reset.
   std::string_view Column(int column) const;
@@ -108,7 +108,7 @@ class Statement {
 
 class Connection {
  public:
-  using NameOf = std::function<std::string(TableId)>;  // a table's name in SQL, quoted
+  using NameOf = std::function<std::string(TableId)>;  // returns a table's name in SQL, quoted
   // Opens the database. A connection that `creates` the database sets its page size. Throws Error.
   Connection(Vfs* vfs, const Settings& settings, CacheShares* shares, NameOf name_of, bool creates);
   ~Connection();
@@ -117,7 +117,7 @@ class Connection {
 
   class Call {
    public:
-    // The analysis does not follow a lock that is a member.
+    // The analysis cannot follow a lock that is a member.
     explicit Call(Connection* connection) NO_THREAD_SAFETY_ANALYSIS : lock_(connection->mutex_) {
       connection->Enter();
     }
@@ -128,18 +128,19 @@ class Connection {
 
   // The functions below, up to CountsInCall, must be called inside a Call.
   sqlite3* db() const { return db_; }
-  // Returns a reset statement: one that was given back, or a new one.
+  // Returns a reset statement: one that was given back, or else a new one.
   Statement Take(TableId table, Query query);
   // Resets the statement and keeps it for the next Take.
   void Give(Statement statement);
-  // Runs SQL that returns no rows, or a PRAGMA, whose value it returns.
+  // Runs SQL that returns no rows, or a PRAGMA. Returns the value of the PRAGMA.
   std::string Run(const std::string& sql, const char* doing);
   void Begin() { RunPrepared(&begin_, "BEGIN IMMEDIATE", "beginning to write"); }
   void Commit() { RunPrepared(&commit_, "COMMIT", "committing"); }
-  // Rolls the transaction back. Does nothing when none is open: a failed call may have ended it.
+  // Rolls the transaction back. Does nothing when no transaction is open, because a failed call may
+  // have ended it.
   void Rollback();
-  uint64_t wal_pages() const { return wal_pages_; }  // pages in the WAL at its last commit
-  // Sets how long the connection waits for the locks of others.
+  uint64_t wal_pages() const { return wal_pages_; }  // pages in the WAL at the last commit
+  // Sets how long the connection waits for locks that other connections hold.
   void set_busy_wait_ms(uint32_t ms) { busy_wait_ms_ = ms; }
   [[noreturn]] void Fail(int code, const char* doing) const;
 
@@ -151,7 +152,7 @@ class Connection {
     }
   };
   Counts CountsInCall();
-  // Returns the counts; must be called outside of a Call.
+  // Returns the counts. The caller must not be inside a Call.
   Counts LockedCounts() {
     LockGuard lock(mutex_);
     return CountsInCall();
@@ -178,7 +179,7 @@ class Connection {
   static int Busy(void* connection, int tries);
 
   Vfs* const vfs_;
-  const Settings& settings_;  // the database's; the layout of tables is known when it is open
+  const Settings& settings_;  // settings of the database; Open sets the layout of tables
   CacheShares* const shares_;
   const NameOf name_of_;
   sqlite3* db_ = nullptr;
@@ -188,7 +189,7 @@ class Connection {
   uint32_t division_ = 0;  // CacheShares::division() when cache_bytes_ was set
   uint64_t cache_bytes_ = 0;
   std::atomic<bool> in_use_{false};
-  uint64_t turn_ = 0;  // CacheShares::turns_ at its last Note; protected by CacheShares' mutex
+  uint64_t turn_ = 0;  // CacheShares::turns_ at the last Note; CacheShares' mutex protects it
   uint64_t wal_pages_ = 0;
   uint64_t hits_ = 0, misses_ = 0;
   std::vector<std::vector<sqlite3_stmt*>> statements_;  // for Take, by table and query

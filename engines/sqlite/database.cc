@@ -28,8 +28,8 @@ constexpr uint32_t kReadersWaitMs = 500;
 // Returns the name of a table in SQL, quoted.
 std::string SqlName(const std::string& table) {
   std::string name = "\"";
-  // A name that begins like those of SQLite's own tables gets its first letter in hexadecimal
-  // digits.
+  // The first letter of a name that begins like those of SQLite's own tables is written in
+  // hexadecimal digits.
   const bool reserved = table.starts_with("sqlite_");
   for (size_t i = 0; i < table.size(); ++i) {
     const char c = table[i];
@@ -75,7 +75,7 @@ Database::Database(const std::string& dir, const Settings& settings)
   lock_ = DirLock(dir_, "the database in");
   const bool is_new = !IsThere(DatabaseFile(dir_));
   if (is_new) {
-    // Without its database file SQLite would take such a file for its own, or remove it.
+    // SQLite would take such a file for one of the new database, or remove it.
     for (const std::string& file : {WalFile(dir_), JournalFile(dir_)}) {
       if (!IsThere(file)) continue;
       throw Error(Error::kCorruption, "file " + DatabaseFile(dir_) + " is missing though " + file +
@@ -110,8 +110,8 @@ Database::~Database() {
     LockGuard lock(mutex_);
     readers_.clear();
   }
-  // With its last connection SQLite takes a checkpoint and removes the write-ahead log. If that
-  // fails, the next opening does it.
+  // When its last connection is closed, SQLite takes a checkpoint and removes the write-ahead log.
+  // If that fails, the next opening does both.
   writer_.reset();
   try {
     SyncFiles();
@@ -171,7 +171,7 @@ void Database::Open() {
     writer_->Run("BEGIN IMMEDIATE", "creating the database");
     writer_->Run("COMMIT", "creating the database");
   }
-  // The new file's directory entry must survive a power cut.
+  // The sync makes the new file's directory entry survive a power cut.
   vfs_->SyncData();
   SyncDirectory(dir_);
 }
@@ -295,15 +295,15 @@ void Database::EndWrite(bool committed) {
     try {
       if (settings_.wal()) CheckpointInCommit();
     } catch (const std::bad_alloc&) {
-      // The commit is made, and a later one tries the checkpoint again.
+      // The commit is made. A later commit tries the checkpoint again.
     }
   }
   turn_.Pass();
 }
 
 // Begins a checkpoint after a commit when the log is long. The commit is made already, so a failed
-// checkpoint is no failure of it: the pages stay in the log, and the next checkpoint tries again.
-// After a failed sync the next write fails (Vfs).
+// checkpoint does not make it fail: the pages stay in the log, and the next checkpoint tries again.
+// After a failed sync, the next write throws its error (Vfs).
 void Database::CheckpointInCommit() {
   const uint64_t pages = writer_->wal_pages();
   const uint64_t distance =
@@ -313,7 +313,8 @@ void Database::CheckpointInCommit() {
     return;
   }
   if (pages < next_checkpoint_) return;
-  // If a reader holds the checkpoint back, the log grows by a part before the next try.
+  // If a reader keeps the checkpoint from completing, the log grows by a part before the next
+  // attempt.
   next_checkpoint_ = pages + distance / 16 + 1;
   IoScope scope(kCheckpoint);
   Connection::Call call(writer_.get());
@@ -344,8 +345,8 @@ void Database::Checkpoint() {
   EndWrite(false);
 }
 
-// With durability none SQLite has synced no file, and no removal of one. A log or a journal that is
-// gone would be replayed if a power cut brought a part of it back.
+// With durability none, SQLite has synced no file, and no removal of a file. If a power cut brought
+// back a part of a log or a journal that was removed, that part would be replayed.
 void Database::SyncFiles() const {
   vfs_->SyncLog();
   vfs_->SyncData();

@@ -62,8 +62,8 @@ class Database {
   TableId OpenTable(const std::string& table);
   uint32_t table_count() const { return table_count_.load(std::memory_order_acquire); }
 
-  // Returns a connection for reading that nobody uses, and opens one when there is none. The
-  // Database owns it; the caller returns it by GiveReader.
+  // Returns a connection for reading that nobody uses, and opens a new one when there is none. The
+  // Database owns the connection; the caller returns it by GiveReader.
   Connection* TakeReader();
   void GiveReader(Connection* reader);
 
@@ -71,15 +71,16 @@ class Database {
   // session that this thread was the last to use has the turn, and the Error of a lazy sync that
   // has failed.
   Connection* BeginWrite();
-  // Notes that this thread uses the session that has the turn.
+  // Notes that the calling thread uses the session that has the turn.
   void UseTurn() { turn_.Use(); }
-  // Passes the turn on. Before that, begins a checkpoint after a commit that made the WAL long.
+  // Passes the turn on. If `committed` is set and the commit has made the WAL long, begins a
+  // checkpoint first.
   void EndWrite(bool committed);
 
   // Makes all commits durable and empties the write-ahead log, unless a cursor stands on a row.
   void Checkpoint();
-  // Makes all commits durable, on the thread of lazy durability. After a failure each BeginWrite
-  // throws it.
+  // Makes all commits durable. The thread of lazy durability calls it. After a failure, each
+  // BeginWrite throws the error.
   void SyncLazily();
 
   Connection::Counts Counts();
@@ -87,8 +88,8 @@ class Database {
  private:
   void Open();
   void ReadTables();
-  // Sets the layout of the tables to that of the existing ones. Throws Error (kUsage) when the
-  // settings ask for another one.
+  // Sets the layout of the tables to that of the existing tables. Throws Error (kUsage) when the
+  // settings ask for another layout.
   void TakeLayout(bool tables, bool rowid);
   void CheckHeader() const;
   // Makes the files of a database that was not closed in order agree with the device.
@@ -98,7 +99,7 @@ class Database {
   std::string NameOf(TableId table) const;
 
   const std::string dir_;
-  Settings settings_;  // Open sets the layout of the tables; constant after that
+  Settings settings_;  // constant after Open, which sets the layout of the tables
   CacheShares shares_;
   DirLock lock_;
   std::unique_ptr<Vfs> vfs_;
@@ -108,7 +109,8 @@ class Database {
   std::atomic<uint64_t> commits_{0};
 
   mutable Mutex mutex_;  // locked after turn_
-  // The quoted SQL names of the opened tables, by TableId, and of all tables of the file.
+  // names_ has the quoted SQL names of the opened tables, by TableId. all_ has the names of all
+  // tables of the file.
   std::vector<std::string> names_ GUARDED_BY(mutex_);
   std::set<std::string> all_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Connection>> readers_ GUARDED_BY(mutex_);

@@ -73,12 +73,13 @@ void SqliteSession::EndTransaction(bool commit) {
   } catch (...) {
     {
       Connection::Call call(writer_);
-      // A cursor that found no memory for its row would read on in the next writer's transaction.
+      // If a cursor finds no memory for its row's key, it leaves the row. Otherwise it would read
+      // on in the next writer's transaction.
       for (SqliteCursor* cursor : cursors_) cursor->Leave();
       try {
         writer_->Rollback();
       } catch (const std::exception&) {
-        // The first error is the one to report.
+        // The first error is thrown, and later ones are dropped.
       }
     }
     EndWrite(false);
@@ -98,7 +99,7 @@ bool SqliteSession::Get(TableId table, std::string_view key, std::string_view* v
   try {
     if (found) value_ = get.Column(0);
   } catch (...) {
-    // A statement that stays on its row keeps the state of the database that it read.
+    // A statement that stays on its row keeps the state of the database that it has read.
     connection->Give(get);
     throw;
   }
@@ -124,8 +125,8 @@ std::string_view SqliteSession::Steady(std::string_view bytes, std::string* copy
 void SqliteSession::Write(TableId table, Query query, std::string_view key,
                           const std::string_view* value) {
   CheckTable(table);
-  // After a failed write SQLite may have rolled the whole transaction back, and later writes would
-  // be transactions of their own.
+  // After a failed write, SQLite may have rolled the whole transaction back. Later writes would
+  // then be transactions of their own.
   if (failed_) throw FailedBefore("sqlite");
   Use();
   const bool first = writer_ == nullptr;
@@ -216,7 +217,7 @@ void SqliteCursor::Leave() {
 }
 
 bool SqliteCursor::Start(Query query, std::string_view key) {
-  bound_key_ = key;  // before Stop, as `key` may be this cursor's own
+  bound_key_ = key;  // before Stop, as `key` may be this cursor's own key
   Stop();
   Connection* connection = session_->Reader();
   {
@@ -231,7 +232,7 @@ bool SqliteCursor::Step() {
   session_->Use();
   {
     Connection::Call call(statement_.connection());
-    state_ = State::kNowhere;  // stays if Step throws
+    state_ = State::kNowhere;  // remains so if Step throws
     if (statement_.Step("scanning")) {
       key_ = statement_.Column(0);
       value_ = statement_.Column(1);

@@ -1,4 +1,4 @@
-// Sessions and cursors of the sqlite engine.
+// This header has the sessions and cursors of the sqlite engine.
 //
 // Reads: a session reads through a connection of its own. A Get is a transaction of its own and
 // sees the newest commit. Its value is copied, and its statement reset, before it returns, so that
@@ -48,29 +48,31 @@ class SqliteSession : public Session {
   friend class SqliteCursor;
   // Returns the connection that sees what the session sees now.
   Connection* Reader() const { return writer_ != nullptr ? writer_ : reader_; }
-  // Called on the thread of each call of the session, or of a cursor of it, that reads or writes.
+  // Each call of the session, or of one of its cursors, that reads or writes calls this on its
+  // thread.
   void Use() const {
     if (writer_ != nullptr) database_->UseTurn();
   }
   void CheckTable(TableId table) const;
-  // Runs the statement with its parameters, in the transaction or as a transaction of its own.
+  // Runs the statement with its parameters, in the open transaction or as a transaction of its own.
   void Write(TableId table, Query query, std::string_view key, const std::string_view* value);
   void EndWrite(bool committed);
   void EndTransaction(bool commit);
   void ParkCursors();
-  // Returns `bytes`, the key or value of a write. If they are bytes that this session has read,
-  // which the write may invalidate, copies them to *copy first.
+  // Returns the key or value `bytes` of a write. If this session has read these bytes, the write
+  // may invalidate them, and so copies them to *copy first.
   std::string_view Steady(std::string_view bytes, std::string* copy) const;
 
   Database* const database_;
   Connection* const reader_;
   bool in_transaction_ = false;
   bool failed_ = false;           // a write of the transaction has failed
-  Connection* writer_ = nullptr;  // set while the session has the turn to write
-  std::string value_;             // the value that Get returned last
+  Connection* writer_ = nullptr;  // not null while the session has the turn to write
+  std::string value_;             // value that Get returned last
   std::string key_copy_, value_copy_;
   std::vector<SqliteCursor*> cursors_;
-  // Counts of the connections when the session got them, and the counts of its own writes so far.
+  // reader_before_ and writer_before_ are the counts of the connections when the session got them.
+  // writes_ are the counts of the session's own writes so far.
   Connection::Counts reader_before_, writer_before_, writes_;
 };
 
@@ -98,8 +100,8 @@ class SqliteCursor : public Cursor {
   // Positions the cursor on the first row of the query.
   bool Start(Query query, std::string_view key);
   bool Step();
-  void Stop();  // gives the statement back; the cursor keeps no state of the database
-  void Park();  // remembers the row's key and stops; called before a write of the session
+  void Stop();  // gives the statement back, and with it the state of the database
+  void Park();  // remembers the row's key and stops, before a write of the session
   // Leaves the row without asking for memory; must be called inside a Call of its connection. The
   // cursor keeps the statement until its next Stop.
   void Leave();
@@ -108,7 +110,7 @@ class SqliteCursor : public Cursor {
   SqliteSession* session_;  // null after the session was destroyed
   const TableId table_;
   State state_ = State::kNowhere;
-  Statement statement_;    // empty unless the cursor stands on a row, or has left it
+  Statement statement_;    // empty unless the cursor is on a row or has just left one
   std::string bound_key_;  // parameter of statement_
   std::string parked_key_;
   std::string_view key_, value_;

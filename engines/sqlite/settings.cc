@@ -10,14 +10,14 @@ namespace testbed::sqlite {
 namespace {
 
 constexpr uint32_t kSmallestPage = 512, kLargestPage = 65536;
-constexpr size_t kLongestRow = 1'000'000'000;  // SQLITE_MAX_LENGTH, unless the library sets another
-// The most bytes of a row that are neither key nor value: the header of SQLite's record.
+constexpr size_t kLongestRow = 1'000'000'000;  // SQLITE_MAX_LENGTH, by default
+// This is the most bytes of a row that are neither key nor value: the header of SQLite's record.
 constexpr size_t kRecordHeader = 32;
 
 // Returns the bytes of write-ahead log between two checkpoints: half of what the memory budget
-// leaves to the page cache. SQLite reads its log again, for a checkpoint and for every page that is
-// not copied to the database yet, and overwrites it in parts of pages. Each of these costs a read
-// of the device if the page cache does not hold the log.
+// leaves to the page cache. SQLite reads its log again for a checkpoint, and for every page that is
+// not copied to the database yet. It also overwrites the log in parts of pages. Each of these costs
+// a read of the device if the page cache does not hold the log.
 uint64_t CheckpointLogBytes(const EngineOptions& options) {
   constexpr uint64_t kLeast = 4 << 20, kMost = 256 << 20, kUnbounded = 64 << 20;
   if (options.ram_bytes == 0) return kUnbounded;
@@ -25,7 +25,7 @@ uint64_t CheckpointLogBytes(const EngineOptions& options) {
   return std::clamp<uint64_t>(page_cache / 2 >> 20 << 20, kLeast, kMost);
 }
 
-// Returns the longest row in bytes that this build of the library takes.
+// Returns the bytes of the longest row that this build of the library takes.
 size_t LongestRow() {
   ConfigureLibrary();
   sqlite3* db = nullptr;
@@ -43,8 +43,8 @@ std::string Synchronous(const std::string& journal, Durability durability) {
   // can bring the journal back, which undoes the commit.
   if (journal == "delete") return "EXTRA";
   // With NORMAL, the WAL is synced before a checkpoint only; the engine's thread syncs it within
-  // the interval. A rollback journal has no such way: commits that are not synced could leave half
-  // a transaction behind.
+  // the interval. With a rollback journal that is not possible: commits that are not synced could
+  // leave half a transaction behind.
   return journal == "wal" && durability == Durability::kLazy ? "NORMAL" : "FULL";
 }
 

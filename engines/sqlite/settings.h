@@ -13,14 +13,14 @@ namespace testbed::sqlite {
 struct Settings {
   std::string journal;      // PRAGMA journal_mode: "wal", "delete", "truncate", "persist"
   std::string synchronous;  // PRAGMA synchronous of the writing connection
-  std::string table;        // "rowid" or "without-rowid"; empty: that of the existing tables
+  std::string table;        // "rowid" or "without-rowid"; empty: as in existing tables
   uint32_t page_size = 0;   // bytes
   uint64_t cache_bytes = 0;
-  uint64_t checkpoint_log_bytes = 0;  // a commit that finds this much WAL begins a checkpoint
+  uint64_t checkpoint_log_bytes = 0;  // length of the WAL at which a commit begins a checkpoint
   uint32_t busy_wait_ms = 0;
   IoMode io = IoMode::kBuffered;
-  Advice advice = Advice::kNormal;  // for the database file in that mode
-  bool create = true;               // makes a database of a file that is absent or empty
+  Advice advice = Advice::kNormal;  // advice for the database file
+  bool create = true;               // a database is made in a file that is absent or empty
   Durability durability = Durability::kLazy;
   uint32_t lazy_interval_ms = 0;
 
@@ -34,13 +34,15 @@ Capabilities SqliteCapabilities();
 
 // Configures the library for the process: SQLite keeps no statistics of memory, which would cost a
 // lock for each allocation. Must be called before any other use of the library; has no effect when
-// another part of the process uses SQLite already. The threading mode stays the program's, because
-// its own connections have it, too; those of the engine ask for theirs (SQLITE_OPEN_NOMUTEX).
+// another part of the process uses SQLite already. The process's threading mode stays as it is,
+// because the program's own connections have it, too. The engine's connections ask for another mode
+// (SQLITE_OPEN_NOMUTEX).
 void ConfigureLibrary();
 
-// The longest key in bytes. SQLite itself limits only the length of a row.
+// This is the length of the longest key in bytes. SQLite itself limits only the length of a row.
 inline constexpr size_t kLongestKey = 64 << 10;
-// Returns the longest value in bytes that this build of the library takes beside the longest key.
+// Returns the length in bytes of the longest value that this build of the library takes together
+// with the longest key.
 size_t LongestValue();
 
 }  // namespace testbed::sqlite

@@ -4,8 +4,8 @@
 //
 // Durability with the write-ahead log: with sync, each commit syncs the log. With lazy, the
 // engine's thread syncs it within lazy_interval_ms. With none nothing is synced, and a power cut
-// can destroy the database. With a rollback journal lazy is as sync, because SQLite has no commit
-// there that is whole before it is durable.
+// can destroy the database. With a rollback journal lazy is the same as sync, because a commit of
+// SQLite with a journal is not atomic until it is durable.
 //
 // Threads: the engine has no thread but that of lazy durability. A commit that finds the log long
 // begins a checkpoint on its own thread; the IO is charged to checkpoint.

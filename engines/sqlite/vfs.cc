@@ -19,18 +19,18 @@
 namespace testbed::sqlite {
 namespace {
 
-// The bytes of a database file that SQLite's own VFS locks (PENDING_BYTE in its os.h).
+// These bytes of a database file are those that SQLite's own VFS locks (PENDING_BYTE in its os.h).
 constexpr off_t kLockBytes = 0x40000000;
 constexpr off_t kLockBytesLength = 512;
 constexpr int kSectorSize = 4096;
 
-// Returns the error of the calling thread, which a database may set that is closed after the
-// thread_local objects are gone. Throws std::bad_alloc.
+// Returns the last error of the calling thread. A database that is closed after the thread_local
+// objects are destroyed may set it, too. Throws std::bad_alloc.
 std::optional<Error>& LastError() {
   return *OfThread([] { return std::make_unique<std::optional<Error>>(); });
 }
 
-// Whether TakeError returns that error. A flag, so that ForgetError, at each call, costs nothing.
+// Says whether LastError() has an error. It is a flag, so that each ForgetError costs nothing.
 constinit thread_local bool has_error = false;
 
 // Keeps an error for the calling thread.
@@ -40,7 +40,7 @@ void Keep(const Error& error) noexcept {
     LastError() = error;
     has_error = true;
   } catch (const std::bad_alloc&) {
-    // SQLite's code alone tells of the failure then.
+    // There is no memory for the error, so only SQLite's code tells of the failure.
   }
 }
 
@@ -158,7 +158,7 @@ void OpenFile::SyncLocked() {
     LockGuard lock(mutex_);
     directory = std::exchange(sync_directory_, false);
   }
-  // The mark is cleared before the sync, because the sync may miss what is written meanwhile.
+  // written_ is cleared before the sync, which may miss bytes that are written meanwhile.
   written_.store(false, std::memory_order_relaxed);
   try {
     file_->Sync();
@@ -171,8 +171,8 @@ void OpenFile::SyncLocked() {
   }
 }
 
-// Syncs if bytes were written since the last sync. Waits for a running sync, which has cleared the
-// mark. Throws the error of a sync that failed, which has cleared it, too.
+// Syncs if bytes were written since the last sync. If a sync is running, waits for it: that sync
+// has cleared written_. If it has failed, it has also cleared written_, so this throws its error.
 void OpenFile::SyncIfWritten() {
   LockGuard one(sync_mutex_);
   if (written_.load(std::memory_order_relaxed)) return SyncLocked();
@@ -236,8 +236,8 @@ struct VfsCalls {
 
   static int Control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
   static int SectorSize(sqlite3_file*) { return kSectorSize; }
-  // As in SQLite's own VFS by default: a write that a power cut interrupts changes no byte outside
-  // of its range.
+  // As SQLite's own VFS does by default, this promises that a write that a power cut interrupts
+  // changes no byte outside of its range.
   static int Characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
   static int ShmMap(sqlite3_file* f, int region, int size, int extend, void volatile** memory) {
@@ -338,8 +338,8 @@ struct VfsCalls {
         return;
       }
       const bool there = ::stat(name, &st) == 0;
-      // A journal that cannot be examined must not pass for absent: without it the database may be
-      // torn.
+      // A journal that cannot be examined must not pass for absent, because the database may be
+      // torn and need it.
       if (!there && errno != ENOENT && errno != ENOTDIR) throw Error::Io("stat", name, errno);
       *yes = there && (!S_ISREG(st.st_mode) || st.st_size > 0);
     });
@@ -354,7 +354,7 @@ struct VfsCalls {
 
 Vfs::Vfs(const Options& options)
     : options_(options), name_(NewVfsName()), database_(DatabaseFile(options.dir)) {
-  const sqlite3_vfs* system = ::sqlite3_vfs_find(nullptr);  // for the time, sleep and randomness
+  const sqlite3_vfs* system = ::sqlite3_vfs_find(nullptr);  // gives the time, sleep and randomness
   c_ = *system;
   c_.iVersion = 2;
   c_.szOsFile = sizeof(Handle);
@@ -393,7 +393,7 @@ std::shared_ptr<OpenFile> Vfs::Open(const std::string& path, FileKind kind, bool
   }
   options.read_only = options_.read_only;
   options.create = create && !options_.read_only ? FileOptions::kMayExist : FileOptions::kMustExist;
-  // A temporary file has a random name and is removed at once, so it must not be an existing file.
+  // A temporary file gets a random name and is unlinked at once, so it must be a new file.
   if (temporary && !options_.read_only) options.create = FileOptions::kMustCreate;
   const bool creates = !Exists(path);
   auto file = std::make_shared<OpenFile>(File::Open(path, options), creates && !temporary);
@@ -406,8 +406,8 @@ std::shared_ptr<OpenFile> Vfs::Open(const std::string& path, FileKind kind, bool
   return file;
 }
 
-// Keeps out programs that use SQLite's own VFS, which knows nothing of our locks in memory. The
-// lock belongs to the open file, so it ends with that, and not with another descriptor of the file.
+// Keeps out programs that use SQLite's own VFS, which cannot see our locks in memory. The lock ends
+// with the open file description, and not when another descriptor of the file is closed.
 void Vfs::LockOut(OpenFile* database) const {
   struct flock range = {};
   range.l_type = static_cast<short>(options_.read_only ? F_RDLCK : F_WRLCK);
@@ -419,7 +419,7 @@ void Vfs::LockOut(OpenFile* database) const {
     throw Error(Error::kUsage, "another program has the database in " + options_.dir +
                                    " open with SQLite: let it close the database first");
   }
-  // The file system has no locks. The lock on the directory still keeps other testbeds out.
+  // The file system has no locks. The directory's lock still keeps out other runs of testbed.
 }
 
 void Vfs::SyncLog() {

@@ -38,7 +38,7 @@
 
 namespace testbed::sqlite {
 
-// Return the paths of the database file, its write-ahead log and its rollback journal.
+// These return the paths of the database file, its write-ahead log and its rollback journal.
 std::string DatabaseFile(const std::string& dir);
 std::string WalFile(const std::string& dir);
 std::string JournalFile(const std::string& dir);
@@ -73,12 +73,12 @@ class OpenFile {
   std::atomic<uint64_t> size_;
   std::atomic<bool> written_{false};
   std::atomic<bool> failed_{false};
-  // A sync holds this until it has noted its failure: the next sync would succeed although the
-  // bytes of this one may be lost. Locked before mutex_.
+  // A sync holds this mutex until it has kept its failure. Otherwise the next sync would succeed,
+  // although the bytes of the failed one may be lost. It is locked before mutex_.
   Mutex sync_mutex_;
   Mutex mutex_;
   bool sync_directory_ GUARDED_BY(mutex_);
-  std::optional<Error> failure_ GUARDED_BY(mutex_);  // error of a failed sync
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // error of the sync that failed
   bool has_header_ GUARDED_BY(mutex_) = false;
   char header_[kHeader] GUARDED_BY(mutex_);
 };
@@ -99,21 +99,21 @@ class Vfs {
   const char* name() const { return name_.c_str(); }
   const Options& options() const { return options_; }
 
-  // Both make written bytes durable and throw Error when they cannot.
+  // SyncLog and SyncData make written bytes durable. They throw Error when they cannot.
   void SyncLog();   // syncs the write-ahead log and the rollback journal, if they are open
   void SyncData();  // syncs the database
   // Waits until a connection gives up a lock of the database, but no longer than `most`.
   void WaitForLocks(std::chrono::milliseconds most) const;
 
-  // Counts since the Vfs was made: blocks and bytes written to the database, bytes written to logs.
+  // Written has the blocks and bytes of the database, and the bytes of logs, written so far.
   struct Written {
     uint64_t blocks = 0, block_bytes = 0, log_bytes = 0;
   };
   Written written() const;
-  // Returns the Error of the last callback that failed on this thread, and forgets it.
+  // Returns the Error of the last callback that failed on this thread, and forgets the error.
   static std::optional<Error> TakeError();
-  // Forgets that Error. Called before a call of SQLite, whose own failure an older Error, of which
-  // SQLite told nobody, would otherwise explain.
+  // Forgets the Error that TakeError would return. It is called before each call of SQLite.
+  // Otherwise an old Error that SQLite has not reported would pass for the cause of a new failure.
   static void ForgetError() noexcept;
 
  private:

@@ -5,13 +5,13 @@
 //   turn.Use();       // at each call of the session that has the turn
 //   turn.Pass();
 //
-// A session may be used by one thread after another. It is a session of the thread that used it
-// last: that thread would wait for itself.
+// Several threads may use a session one after the other. It counts as a session of the thread that
+// used it last, because that thread would wait for itself in Take.
 //
-// A session that comes when the turn is free takes it, so that one which writes again and again
-// need not wait until another thread wakes. But when the session that waits longest has waited for
-// more than a millisecond, the turn goes to it (the "starvation mode" of Go's sync.Mutex).
-// Thread-safe.
+// A session that comes when the turn is free takes the turn. So a session that writes again and
+// again need not wait until another thread wakes. But when the session that waits longest has
+// waited for more than a millisecond, the turn goes to it (the "starvation mode" of Go's
+// sync.Mutex). Thread-safe.
 #ifndef TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
 #define TESTBED_ENGINES_SQLITE_WRITER_TURN_H_
 
@@ -73,7 +73,7 @@ class WriterTurn {
 
   Mutex mutex_;
   bool taken_ GUARDED_BY(mutex_) = false;
-  std::atomic<std::thread::id> user_;  // the thread that used the turn's session last
+  std::atomic<std::thread::id> user_;  // thread that last used the session with the turn
   std::deque<Waiter*> waiters_ GUARDED_BY(mutex_);
 };
 

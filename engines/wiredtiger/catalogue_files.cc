@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kCatalogue[] = "WiredTiger.wt";
 constexpr char kHistory[] = "WiredTigerHS.wt";
-// The files that every database has, in the order in which WiredTiger makes them.
+// These are the files that every database has, in the order in which WiredTiger makes them.
 constexpr const char* kAlways[] = {"WiredTiger", kCatalogue, "WiredTiger.turtle"};
 constexpr std::string_view kLog = "WiredTigerLog.";
 // kSource stands before the name of a table's file in the table's row of the catalogue.
@@ -31,7 +31,7 @@ bool IsNameOfTable(std::string_view name) {
          });
 }
 
-// Adds to *names the names of tables' files that are in `text`.
+// Adds to *names the names of tables' files that occur in `text`.
 void FindNames(std::string_view text, std::set<std::string>* names) {
   for (size_t at = text.find(kSource); at != std::string_view::npos; at = text.find(kSource, at)) {
     at += kSource.size();
@@ -42,14 +42,14 @@ void FindNames(std::string_view text, std::set<std::string>* names) {
   }
 }
 
-// Passes the file's contents to `look`, in parts that overlap by the length of the longest word.
+// Passes the file's contents to `look`, in parts that overlap by the length of the longest match.
 template <typename Look>
 void ReadParts(const std::string& path, Look look) {
   constexpr size_t kOverlap = kSource.size() + kLongestName + 1, kPart = 1 << 20;
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const int error = errno;
-    if (!IsThere(path)) return;  // a log that WiredTiger has removed since it was listed
+    if (!IsThere(path)) return;  // WiredTiger has removed this log meanwhile
     throw Error::Io("open", path, error);
   }
   std::string part;

@@ -21,23 +21,24 @@
 namespace testbed::wiredtiger {
 namespace {
 
-// True after a panic: WiredTiger then does not free its memory when it closes.
+// This is true after a panic, because WiredTiger does not free its memory then when it closes.
 std::atomic<bool> leaks_memory{false};
 
-// The last error that WiredTiger reported on this thread. WiredTiger may have handled it (a file
-// that need not exist), so Throw uses it only when the failed call returned the same code.
+// A ThreadError is the last error that WiredTiger reported on a thread. WiredTiger may have handled
+// the error (a file that need not exist), so Throw uses it only when the failed call returned the
+// same code.
 struct ThreadError {
   int code = 0;
-  // The sentence comes from the file layer or is about a damaged page. Later messages of WiredTiger
-  // on the same failure say less, and do not replace it.
+  // If true, the sentence comes from the file layer or is about a damaged page. Later messages of
+  // WiredTiger on the same failure say less, and do not replace it.
   bool exact = false;
   Error::Kind kind = Error::kRun;
   std::string sentence;
 };
 
-// Returns the last error of the calling thread. A database may set it when it is closed after the
-// thread_local objects are gone. Returns null when there is no memory for it; then only the code
-// that a call returns tells of its failure.
+// Returns the last error of the calling thread. A database that is closed after the thread_local
+// objects are destroyed may set it, too. Returns null when there is no memory for it; then only the
+// code that a call returns tells of its failure.
 ThreadError* LastError() noexcept {
   try {
     return OfThread([] { return std::make_unique<ThreadError>(); });
@@ -107,8 +108,8 @@ int Errors::HandleError(WT_EVENT_HANDLER* handler, WT_SESSION*, int code, const 
       const ThreadError cause = last != nullptr ? *last : ThreadError();
       errors->panic_cause_.emplace(cause.kind, cause.sentence, cause.code);
     }
-    // WiredTiger sets the connection's panic flag after this call. The exchange keeps the two
-    // stores in this order for a thread that sees the flag.
+    // WiredTiger sets the connection's panic flag after this call. An exchange keeps the two stores
+    // in this order for any thread that sees WiredTiger's flag.
     errors->panicked_.exchange(true);
     return 0;
   }

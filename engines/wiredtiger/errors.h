@@ -34,20 +34,22 @@ class Errors {
 
   WT_EVENT_HANDLER* handler() { return &handler_; }
 
-  // Throws the Error for the return code of a call that failed. `doing` names in the sentence what
-  // failed: "reading table t". A message that the thread received with the same code is used once.
+  // Throws the Error for the return code of a call that failed. `doing` names what failed in the
+  // sentence: "reading table t". If the thread has received a message with the same code, uses the
+  // message once.
   [[noreturn]] void Throw(int code, const std::string& doing);
   // Throws unless `code` is 0.
   void Check(int code, const std::string& doing) {
     if (code != 0) Throw(code, doing);
   }
-  // Whether WiredTiger has panicked. A call that has met the panic sees true after its return.
+  // Returns whether WiredTiger has panicked. A call that has met the panic sees true after its
+  // return.
   bool panicked() const { return panicked_.load(std::memory_order_acquire); }
-  // Throws Error after a panic. Called after a commit, a checkpoint or a flush of the log that
-  // succeeded, before its caller hears of it. WiredTiger 11.0.0 to 11.3.1 return success for a
-  // commit whose log record they could not write, when the record is larger than half a log buffer:
-  // __log_write_internal releases the record's slot after the failed write, or after the panic of
-  // another thread, and the success of the release replaces the error.
+  // Throws Error after a panic. The engine calls it when a commit, a checkpoint or a flush of the
+  // log has succeeded, before it reports the success. WiredTiger 11.0.0 to 11.3.1 return success
+  // for a commit whose log record they could not write, when the record is larger than half a log
+  // buffer: __log_write_internal releases the record's slot after the failed write, or after the
+  // panic of another thread, and the success of the release replaces the error.
   void CheckDurable(const char* doing) {
     if (panicked()) Throw(WT_PANIC, doing);
   }
@@ -67,8 +69,8 @@ class Errors {
   std::optional<Error> panic_cause_ GUARDED_BY(mutex_);
 };
 
-// Remembers the error's sentence for the calling thread, and returns the code that a callback of
-// the file layer must return to WiredTiger after it caught `error`.
+// Keeps the error's sentence for the calling thread, and returns the code that a callback of the
+// file layer must return to WiredTiger after it has caught `error`.
 int FileError(const Error& error);
 
 }  // namespace testbed::wiredtiger

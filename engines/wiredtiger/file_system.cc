@@ -65,7 +65,7 @@ class Charge {
 
 struct Handle : WT_FILE_HANDLE {
   Handle() : WT_FILE_HANDLE{} {}
-  std::string path;  // WT_FILE_HANDLE::name points to it
+  std::string path;  // WT_FILE_HANDLE::name points to this
   std::unique_ptr<File> file;
   FileSystem* owner = nullptr;
   FileKind kind = FileKind::kMeta;
@@ -96,7 +96,7 @@ int ExtendFile(WT_FILE_HANDLE* handle, WT_SESSION*, wt_off_t size) {
     Charge charge(h->kind);
     const uint64_t want = static_cast<uint64_t>(size);
     if (want != 0) h->file->Allocate(0, want);
-    // Without fallocate, File::Allocate does not change the file's size.
+    // Where there is no fallocate, File::Allocate does not change the file's size.
     if (h->file->Size() < want) h->file->Truncate(want);
   });
 }
@@ -223,7 +223,7 @@ FileOptions::Create CreateOf(uint32_t flags) {
 
 }  // namespace
 
-// The callbacks that use private members of FileSystem.
+// FileSystemCalls has the callbacks that use private members of FileSystem.
 struct FileSystemCalls {
   static FileSystem* Of(WT_FILE_SYSTEM* c) { return static_cast<FileSystem::C*>(c)->owner; }
 

@@ -38,11 +38,11 @@ namespace testbed::wiredtiger {
 
 // ThreadState is what the file layer knows about the calling thread.
 struct ThreadState {
-  // The thread is one of testbed's: it has called a Session or the Engine. False on WiredTiger's
-  // own threads.
+  // This is true on a thread of testbed's, which has called a Session or the Engine, and false on
+  // WiredTiger's own threads.
   bool application = false;
-  uint64_t data_reads = 0;  // number of reads from data files by this thread
-  uint64_t log_syncs = 0;   // number of syncs of log files by this thread
+  uint64_t data_reads = 0;  // number of this thread's reads from data files
+  uint64_t log_syncs = 0;   // number of this thread's syncs of log files
 };
 inline constinit thread_local ThreadState thread_state;
 
@@ -50,14 +50,14 @@ class FileSystem {
  public:
   struct Options {
     IoMode io = IoMode::kBuffered;
-    Advice advice = Advice::kNormal;  // for b-tree files in that mode
-    // Alignment in bytes of WiredTiger's direct requests (its buffer_alignment); 0 = no direct IO.
-    // Opening a file on a device that needs a larger alignment fails.
+    Advice advice = Advice::kNormal;  // advice for b-tree files
+    // This is the alignment in bytes of WiredTiger's direct requests (its buffer_alignment); 0 = no
+    // direct IO. Opening a file on a device that needs a larger alignment fails.
     size_t alignment = 0;
-    bool log_dsync = false;  // O_DSYNC log files: transaction_sync=(method=dsync)
+    bool log_dsync = false;  // log files have O_DSYNC: transaction_sync=(method=dsync)
   };
 
-  // Loads the extension when it is part of wiredtiger_open's configuration.
+  // As a part of wiredtiger_open's configuration, this text loads the extension.
   static constexpr std::string_view kExtension =
       ",extensions=[local={entry=testbed_wiredtiger_file_system,early_load=true}]";
 
@@ -78,8 +78,8 @@ class FileSystem {
   WT_FILE_SYSTEM* interface() { return &c_; }
   const Options& options() const { return options_; }
   uint64_t log_bytes_written() const { return log_bytes_.load(std::memory_order_relaxed); }
-  // Returns the number of direct requests that File had to copy, because their offset, length or
-  // memory was not aligned.
+  // Returns how many direct requests File had to copy, because their offset, length or memory was
+  // not aligned.
   uint64_t copied_requests() const { return copied_.load(std::memory_order_relaxed); }
 
  private:

@@ -71,7 +71,7 @@ WiredtigerSession::~WiredtigerSession() {
   thread_state.application = true;
   for (WiredtigerCursor* walk : walks_) walk->session_ = nullptr;
   if (in_transaction_) EndTransaction();
-  // This closes the session's WT_CURSORs. It fails only after a panic.
+  // This call closes the session's WT_CURSORs. It fails only after a panic.
   session_->close(session_, nullptr);
 }
 
@@ -146,7 +146,7 @@ void WiredtigerSession::Commit() {
       throw FailedBefore("wiredtiger");
     }
     for (WiredtigerCursor* walk : walks_) walk->CopyKey();
-    // A commit that returns WT_ROLLBACK has ended the transaction, and has reset WiredTiger's
+    // If a commit returns WT_ROLLBACK, it has ended the transaction and has reset WiredTiger's
     // cursors. Replay begins a new transaction.
     while ((code = session_->commit_transaction(session_, nullptr)) == WT_ROLLBACK) {
       for (WiredtigerCursor* walk : walks_) walk->ParkAtCopy();
@@ -207,7 +207,7 @@ bool WiredtigerSession::Get(TableId table, std::string_view key, std::string_vie
       }
     }
     if (code == WT_NOTFOUND) return false;
-    // A transaction in which a write has failed stays so: a replay would make it one that commits.
+    // A transaction in which a write has failed stays failed: after a replay it could commit.
     if (code != WT_ROLLBACK || !in_transaction_ || failed_) Fail(code, DoingAt("reading", table));
     Replay("reading in a transaction");
   }
@@ -228,7 +228,7 @@ int WiredtigerSession::Apply(const WriteBuffer::Write& write) {
 
 void WiredtigerSession::Do(const WriteBuffer::Write& write) {
   const Call call(this);
-  // A table that is not open is refused without harm to the transaction.
+  // A write to a table that is not open is refused before it can harm the transaction.
   if (write.table >= cursors_.size() || cursors_[write.table] == nullptr) {
     database_->CheckTable(write.table);
   }
@@ -239,7 +239,7 @@ void WiredtigerSession::Do(const WriteBuffer::Write& write) {
     const int code = Apply(write);
     if (in_transaction_) writes_.Add(write);
     if (code == 0) {
-      // Outside a transaction the write has been committed.
+      // Outside a transaction, the write is committed by now.
       if (!in_transaction_) database_->errors.CheckDurable("committing a write");
       return;
     }
@@ -262,12 +262,12 @@ void WiredtigerSession::Erase(TableId table, std::string_view key) {
 
 void WiredtigerSession::RollbackKeepingPositions() {
   for (WiredtigerCursor* walk : walks_) walk->Park();
-  // The result is ignored: this fails when a commit has already ended the transaction.
+  // The result is dropped, because this fails when a commit has already ended the transaction.
   EndTransaction();
 }
 
 void WiredtigerSession::Replay(const char* doing) {
-  failed_ = true;  // until all writes are done again
+  failed_ = true;  // until all writes are repeated
   const auto deadline =
       Clock::now() + std::chrono::milliseconds(database_->settings.conflict_wait_ms);
   for (int attempt = 1;; ++attempt) {
@@ -381,7 +381,7 @@ bool WiredtigerCursor::Step(Move move, bool forward) {
   if (state_ == State::kParked) {
     const std::string from = parked_key_;
     if (!Near(from, forward)) return false;
-    // If the rollback undid the row, Near has already moved to its neighbour.
+    // If the rollback undid the row, Near has already moved to a neighbour.
     if (key() != from) return true;
   }
   return Arrive(move(cursor_));

@@ -1,7 +1,7 @@
-// Sessions and cursors of the wiredtiger engine. A Session has one WT_SESSION and, for each table
-// that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one more WT_CURSOR,
-// which the session keeps for its next Cursor on the table: a WT_CURSOR is opened by the table's
-// name.
+// This header has the sessions and cursors of the wiredtiger engine. A Session has one WT_SESSION
+// and, for each table that it has used, an open WT_CURSOR for gets and writes. Each Cursor has one
+// more WT_CURSOR, which the session keeps for its next Cursor on the table: a WT_CURSOR is opened
+// by the table's name.
 //
 // Pinning: a value that Get returns lies in WiredTiger's page. Until the session's next call that
 // page stays pinned and, outside a transaction, so does the snapshot of the read. So a session that
@@ -51,7 +51,7 @@ struct Database {
   WT_SESSION* OpenSession();
   // Throws Error (kUsage) when the table was not opened.
   void CheckTable(TableId table);
-  // Returns WiredTiger's name of the table. Throws as CheckTable does.
+  // Returns WiredTiger's name of the table. Throws the error of CheckTable.
   std::string TableUri(TableId table);
   // Keeps the first error of the engine's own threads (checkpoint, log flush). From then on
   // ThrowIfFailed, which each write and commit calls, throws that error, since the engine can no
@@ -67,7 +67,7 @@ struct Database {
   WT_CONNECTION* connection = nullptr;
 
   Mutex mutex;                                       // protects tables and failure
-  std::deque<std::string> tables GUARDED_BY(mutex);  // names, by TableId
+  std::deque<std::string> tables GUARDED_BY(mutex);  // names by TableId
   std::optional<Error> failure GUARDED_BY(mutex);
   std::atomic<bool> failed{false};
 
@@ -98,12 +98,12 @@ class WiredtigerSession : public Session {
                                                                  : OpenTableCursor(table);
   }
   WT_CURSOR* OpenTableCursor(TableId table);
-  // Returns the WT_CURSOR that a destroyed Cursor on the table left, or else a new one.
+  // Returns the WT_CURSOR that a destroyed Cursor on the table has left, or else a new one.
   WT_CURSOR* TakeScanCursor(TableId table);
   // Resets the WT_CURSOR of a destroyed Cursor and keeps it, or closes it.
   void LeaveScanCursor(TableId table, WT_CURSOR* cursor);
   // A Call lives as long as one call into WiredTiger's API by the session or one of its cursors. It
-  // adds the reads that the thread makes meanwhile to the session's.
+  // adds the reads that the thread makes meanwhile to the session's count.
   class Call {
    public:
     explicit Call(WiredtigerSession* session)
@@ -125,25 +125,25 @@ class WiredtigerSession : public Session {
   void Unpin();
   void Do(const WriteBuffer::Write& write);
   int Apply(const WriteBuffer::Write& write);
-  // Rolls the transaction back and replays its writes in a new one, until none meets a conflict.
-  // Throws Error (kRun) after conflict_wait_ms.
+  // Rolls the transaction back and replays its writes in a new transaction, until no write meets a
+  // conflict. Throws Error (kRun) after conflict_wait_ms.
   void Replay(const char* doing);
-  void RollbackKeepingPositions();  // cursors find their rows again
+  void RollbackKeepingPositions();  // rolls back; cursors find their rows again
   int EndTransaction();             // rolls back
-  // Throws the Error for a code of WiredTiger, and marks all Cursors as standing on no row.
+  // Throws the Error for WiredTiger's `code`, and marks all Cursors as standing on no row.
   [[noreturn]] void Fail(int code, const std::string& doing);
-  std::string DoingAt(const char* verb, TableId table);  // "reading table:t"
+  std::string DoingAt(const char* verb, TableId table);  // returns "reading table:t"
 
   Database* const database_;
   WT_SESSION* session_;
-  std::vector<WT_CURSOR*> cursors_;  // for gets and writes, by TableId; null: not opened yet
-  std::vector<WT_CURSOR*> spare_;    // kept for the next Cursor, by TableId; null: none
-  WT_CURSOR* pinned_ = nullptr;      // pins the value that Get returned last; null: none
-  std::string_view lent_;            // the value that Get returned last; valid while pinned_ is set
+  std::vector<WT_CURSOR*> cursors_;  // by TableId, for gets and writes; null: not opened yet
+  std::vector<WT_CURSOR*> spare_;    // by TableId, for the next Cursor; null: there is none
+  WT_CURSOR* pinned_ = nullptr;      // holds the page of the value that Get returned last
+  std::string_view lent_;            // value that Get returned last; valid while pinned_ is set
   std::string key_copy_, value_copy_;
   bool in_transaction_ = false;
   bool failed_ = false;      // a write of the transaction has failed
-  uint64_t data_reads_ = 0;  // number of reads from data files by the session's calls
+  uint64_t data_reads_ = 0;  // number of reads from data files by this session
   WriteBuffer writes_;
   std::vector<WiredtigerCursor*> walks_;  // all open Cursors of the session
 };
@@ -169,17 +169,19 @@ class WiredtigerCursor : public Cursor {
   enum class State : uint8_t {
     kNowhere,
     kOnRow,
-    kParked,  // the row's key is in parked_key_; WiredTiger's cursor has lost its position
+    kParked,  // its key is in parked_key_; the WT_CURSOR has no position
   };
   using Move = int (*)(WT_CURSOR*);
-  // Remembers the row's key. Called before WiredTiger resets its cursor.
+  // Remembers the row's key. The session calls it before WiredTiger resets the WT_CURSOR.
   void Park();
   void ParkOrLeave();  // leaves the row when there is no memory for its key
-  // The two steps of Park, for a call that resets WiredTiger's cursor only when it fails: CopyKey
-  // before the call, and ParkAtCopy after its failure, when the row's page is pinned no longer.
+  // CopyKey and ParkAtCopy are the two steps of Park, for a call that resets the WT_CURSOR only
+  // when it fails. CopyKey comes before the call, and ParkAtCopy after its failure, when the row's
+  // page is not pinned any more.
   void CopyKey();
   void ParkAtCopy();
-  // Moves to the row of `key`, or else to the next row (`forward`) or the previous row.
+  // Moves to the row of `key`. If it is gone, moves to the next row (`forward`) or to the previous
+  // row.
   bool Near(std::string_view key, bool forward);
   bool Step(Move move, bool forward);
   // Ends a move of the WT_CURSOR that returned `code`: takes over its row, if there is one, and

@@ -28,14 +28,15 @@ namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// Returns the value of an extra option that holds WiredTiger configuration, to be appended.
+// Returns ",VALUE" for an extra option whose value is WiredTiger configuration; "" without the
+// option.
 std::string Verbatim(const EngineOptions& options, const std::string& name) {
   const auto it = options.extra.find(name);
   return it == options.extra.end() || it->second.empty() ? "" : "," + it->second;
 }
 
-// Returns the parts that the user's text for wiredtiger_open has of a nested key, to be appended to
-// testbed's own parts: ",force_write_wait=1" for log=(force_write_wait=1).
+// Returns the parts of the nested key `key` that the user's text for wiredtiger_open has, to be
+// appended to testbed's own parts: ",force_write_wait=1" for log=(force_write_wait=1).
 std::string PartsOf(const EngineOptions& options, const std::string& key) {
   std::string parts;
   const auto text = options.extra.find("connection_config");
@@ -82,8 +83,9 @@ std::string Connection(const EngineOptions& options, const ExtraOptions& extra, 
         fmt::format(",transaction_sync=(enabled={},method={})",
                     options.durability == Durability::kSync, s.files.log_dsync ? "dsync" : "fsync");
   }
-  // Of a key that is given twice the last one counts. So the user's text comes last, but for the
-  // keys of which the run decides some parts: these come again, with the user's parts.
+  // WiredTiger uses the last value of a key that is given twice. So the user's text comes last,
+  // except for keys of which the run decides some parts: these keys follow once more, with the
+  // user's parts.
   config += Verbatim(options, "connection_config");
   config +=
       fmt::format(",log=({},compressor={}{})", log_parts,
@@ -138,8 +140,8 @@ class Parser {
 };
 
 // Throws unless WiredTiger accepts `config` for its function `call`. `option` is the extra option
-// by which the user gave a part of it. The sentence names the release, as another one may have the
-// key.
+// by which the user gave a part of it. The sentence names the release, because another release may
+// have the key.
 void Validate(const char* call, const std::string& config, const char* option) {
   Errors errors;
   const int code = ::wiredtiger_config_validate(nullptr, errors.handler(), call, config.c_str());
@@ -154,8 +156,9 @@ void Validate(const char* call, const std::string& config, const char* option) {
   }
 }
 
-// A key of WiredTiger's configuration that a text of the user cannot set, and what decides it. A
-// key with a dot is a part of a nested key, whose other parts the text can set (PartsOf).
+// A Decided is a key of WiredTiger's configuration that a text of the user cannot set, and what
+// decides the key. A key with a dot is a part of a nested key, whose other parts the text can set
+// (PartsOf).
 struct Decided {
   std::string_view key, by;
 };
@@ -174,7 +177,7 @@ constexpr Decided kOfConnection[] = {
     {"log.os_cache_dirty_pct", kAdapter},
     {"transaction_sync", "--durability and the engine option log_sync"},
     {"checkpoint_sync", "--durability"},
-    // A checkpoint by a thread of WiredTiger would be charged to eviction.
+    // The IO of a checkpoint by a thread of WiredTiger would be charged to eviction.
     {"checkpoint", "the engine options checkpoint_interval_s and checkpoint_log_bytes"},
     {"cache_size", "--ram and --cache-pct"},
     {"shared_cache", "--ram and --cache-pct"},
@@ -204,7 +207,8 @@ constexpr Decided kOfTable[] = {{"leaf_page_max", "--page-size"},
                                 {"columns", kAdapter},
                                 {"type", kAdapter}};
 
-// Throws Error (kUsage) when the text of the extra option `name` sets a key that is decided.
+// Throws Error (kUsage) when the text of the extra option `name` sets a key that is decided
+// otherwise.
 void CheckKey(const std::string& name, const std::string& key, const std::string& value,
               std::span<const Decided> decided) {
   const auto at = std::find_if(decided.begin(), decided.end(),
@@ -331,12 +335,12 @@ uint64_t MostPageInMemory(const std::string& connection, const std::string& tabl
   };
   const uint64_t asked = number(table, "memory_page_max");
   if (asked == 0) return 0;
-  // Up to 100 a trigger is a percentage of the cache; above it is bytes.
+  // A trigger of up to 100 is a percentage of the cache; a greater value is a number of bytes.
   const auto bytes = [&](const char* key, uint64_t usual) {
     const uint64_t given = number(connection, key), trigger = given == 0 ? usual : given;
     return trigger <= 100 ? number(connection, "cache_size") * trigger / 100 : trigger;
   };
-  // WiredTiger lowers the trigger of dirty pages to that of all pages.
+  // WiredTiger lowers the trigger of dirty pages to the trigger of all pages.
   const uint64_t dirty =
       std::min(bytes("eviction_dirty_trigger", kUsualDirty), bytes("eviction_trigger", kUsual));
   return std::max(std::min(asked, dirty / kPages), number(table, "leaf_page_max"));

@@ -29,7 +29,7 @@
 
 namespace testbed::wiredtiger {
 
-// The longest value in bytes. WiredTiger itself takes almost 4 GiB.
+// This is the length of the longest value in bytes. WiredTiger itself takes almost 4 GiB.
 inline constexpr size_t kLongestValue = size_t{1} << 30;
 
 struct Settings {
@@ -37,7 +37,7 @@ struct Settings {
   std::string table;       // configuration for WT_SESSION::create
   FileSystem::Options files;
   uint32_t page_size = 0;  // bytes
-  std::string compressor;  // WiredTiger's name of it, or "none"
+  std::string compressor;  // WiredTiger's name of the compressor, or "none"
   bool log = true;
   bool log_direct = false;
   uint32_t flush_interval_ms = 0;  // interval of lazy durability; 0 = no flush thread
@@ -50,8 +50,8 @@ struct Settings {
 // accept.
 Settings MakeSettings(const EngineOptions& options);
 
-// Throws Error (kUsage) when MakeSettings does, and when WiredTiger does not accept the
-// configuration strings that it makes. Opens nothing.
+// Throws Error (kUsage) when MakeSettings throws it, and when WiredTiger does not accept the
+// configuration strings. Opens nothing.
 void CheckSettings(const EngineOptions& options);
 
 // Returns the names and meanings of the extra options.
@@ -60,10 +60,11 @@ std::vector<std::pair<std::string, std::string>> KnownExtraOptions();
 // Returns the compressors of the WiredTiger that is linked in, "none" first.
 std::vector<std::string> Compressors();
 
-// Returns the value of `key` in a configuration string, empty when it has none. A nested key is
-// written with dots: "log.enabled".
+// Returns the value of `key` in a configuration string; empty when the string does not have the
+// key. A nested key is written with dots: "log.enabled".
 std::string ConfigValue(const std::string& config, const std::string& key);
-// Returns the value of `key` as a number, sizes in bytes; 0 when the string does not have the key.
+// Returns the value of `key` as a number, with sizes in bytes; 0 when the string does not have the
+// key.
 int64_t ConfigNumber(const std::string& config, const std::string& key);
 // Returns the size at which WiredTiger writes or splits a page in memory (__btree_page_sizes in its
 // sources): memory_page_max of a table, at most a tenth of the dirty bytes at which writers stall,
@@ -72,7 +73,8 @@ int64_t ConfigNumber(const std::string& config, const std::string& key);
 uint64_t MostPageInMemory(const std::string& connection, const std::string& table);
 // Returns all top-level keys of a configuration string with their values, in order.
 std::vector<std::pair<std::string, std::string>> ConfigItems(const std::string& config);
-// Returns whether a value of ConfigItems is in brackets, of which WiredTiger knows (, [ and {.
+// Returns whether a value from ConfigItems is in brackets. WiredTiger knows the brackets (, [ and
+// {.
 bool IsNested(const std::string& value);
 // Returns what the brackets of a nested value enclose.
 std::string Inside(const std::string& value);

@@ -1,6 +1,6 @@
-// All differences between the releases of WiredTiger for which the adapter is compiled, 11.0 to
-// 11.3. The rest of the adapter is written for the newest of them and names no release. WiredTiger
-// 12 is not among them: it ignores direct_io, on which `--io direct` rests.
+// This header has all differences between the releases of WiredTiger for which the adapter is
+// compiled, 11.0 to 11.3. The rest of the adapter is written for the newest of them and names no
+// release. WiredTiger 12 is not among them: it ignores direct_io, on which `--io direct` rests.
 #ifndef TESTBED_ENGINES_WIREDTIGER_VERSIONS_H_
 #define TESTBED_ENGINES_WIREDTIGER_VERSIONS_H_
 
@@ -12,7 +12,8 @@
 
 namespace testbed {
 
-// The statistic that counts checkpoints; from 11.3 on only those that were completed.
+// This is the statistic that counts checkpoints. From 11.3 on it counts only those that were
+// completed.
 #if TESTBED_WIREDTIGER_FROM(11, 3)
 constexpr int kWiredtigerCheckpoints = WT_STAT_CONN_CHECKPOINTS_TOTAL_SUCCEED;
 #elif TESTBED_WIREDTIGER_FROM(11, 2)
@@ -21,8 +22,8 @@ constexpr int kWiredtigerCheckpoints = WT_STAT_CONN_CHECKPOINTS;
 constexpr int kWiredtigerCheckpoints = WT_STAT_CONN_TXN_CHECKPOINT;
 #endif
 
-// Sets *key and *value to the bytes of the cursor's row; the formats of the table must be u.
-// Returns a code of WiredTiger.
+// Sets *key and *value to the bytes of the cursor's row; the table's formats must be "u". Returns a
+// code of WiredTiger.
 inline int GetRow(WT_CURSOR* cursor, WT_ITEM* key, WT_ITEM* value) {
 #if TESTBED_WIREDTIGER_FROM(11, 2)
   return cursor->get_raw_key_value(cursor, key, value);

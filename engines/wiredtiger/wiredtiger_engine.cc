@@ -81,11 +81,11 @@ class Statistics {
   }
   bool on() const { return on_; }  // false with --engine-option statistics=none
 
-  // Returns the values of `keys` (WT_STAT_CONN_*), all taken at the same moment.
+  // Returns the values of `keys` (WT_STAT_CONN_*), all as of the same moment.
   std::vector<uint64_t> Read(const std::vector<int>& keys) {
     LockGuard lock(mutex_);
     std::vector<uint64_t> values;
-    int code = cursor_->reset(cursor_);  // makes WiredTiger take the values anew
+    int code = cursor_->reset(cursor_);  // makes WiredTiger read its counters anew
     for (int key : keys) {
       const char* description;
       const char* text;
@@ -108,7 +108,7 @@ class Statistics {
 };
 
 // Returns the catalogue's configuration of `uri`, empty when the catalogue does not have `uri`.
-// `view` is "metadata:" or, for the configuration of its creation with all defaults,
+// `view` is "metadata:" or, for the configuration with which it was created, all defaults included,
 // "metadata:create".
 std::string CatalogueEntry(Database* database, WT_SESSION* session, const char* view,
                            const std::string& uri) {
@@ -143,7 +143,7 @@ std::vector<std::string> Catalogue(Database* database, WT_SESSION* session, cons
   return uris;
 }
 
-// Appends the settings of `config` to *out, nested ones with dots in their names.
+// Appends the settings in `config` to *out. Nested settings get names with dots.
 void Flatten(const std::string& prefix, const std::string& config,
              std::vector<std::pair<std::string, std::string>>* out) {
   for (auto& [key, value] : ConfigItems(config)) {
@@ -189,10 +189,10 @@ class WiredtigerEngine : public Engine {
   WT_SESSION* checkpoint_session_ = nullptr;
   WT_SESSION* flush_session_ = nullptr;
   std::unique_ptr<Statistics> statistics_;
-  // When the last checkpoint began, of whichever thread.
+  // This is when the last checkpoint began, whichever thread took it.
   std::atomic<std::chrono::steady_clock::time_point> last_checkpoint_;
   std::atomic<uint64_t> log_bytes_at_checkpoint_{0};
-  std::atomic<uint64_t> cache_bytes_;  // size of the cache, which ResizeCache changes
+  std::atomic<uint64_t> cache_bytes_;  // size of the cache; ResizeCache changes it
   std::unique_ptr<Periodic> checkpointer_;
   std::unique_ptr<LazySync> flusher_;
 };
@@ -226,8 +226,8 @@ WiredtigerEngine::~WiredtigerEngine() {
   thread_state.application = true;
   checkpointer_.reset();
   flusher_.reset();
-  // The close takes a checkpoint and closes the sessions that are left. Its result is ignored:
-  // if a checkpoint is impossible after a failure, the log still has the durable transactions.
+  // The close takes a checkpoint and closes the sessions that are left. Its result is dropped: if a
+  // checkpoint is impossible after a failure, the log still has the durable transactions.
   database_.connection->close(database_.connection, nullptr);
 }
 
@@ -315,7 +315,8 @@ void WiredtigerEngine::StartThreads() {
     thread_state.application = true;
     if (database_.failed) return false;
     IoScope scope(kLogWrite);
-    // log_flush does nothing when the log is synced already. Which it did, its syncs tell.
+    // log_flush does nothing when the log is synced already. The number of this thread's syncs
+    // shows whether it has synced.
     const uint64_t before = thread_state.log_syncs;
     try {
       database_.errors.Check(flush_session_->log_flush(flush_session_, "sync=on"),
@@ -328,7 +329,8 @@ void WiredtigerEngine::StartThreads() {
   });
 }
 
-// Called when a checkpoint begins: the next one is due an interval, or a distance of log, after it.
+// Each checkpoint calls this when it begins. The next checkpoint is due after an interval, or after
+// a distance of log.
 void WiredtigerEngine::RestartDistance() {
   last_checkpoint_ = std::chrono::steady_clock::now();
   log_bytes_at_checkpoint_ = database_.files.log_bytes_written();
@@ -336,7 +338,8 @@ void WiredtigerEngine::RestartDistance() {
 
 void WiredtigerEngine::CheckpointWhenDue() {
   const Settings& settings = database_.settings;
-  // The earlier figures are read first, because another thread may take a checkpoint meanwhile.
+  // The figures of the last checkpoint are read first, because another thread may take a checkpoint
+  // meanwhile.
   const auto last = last_checkpoint_.load();
   const uint64_t log_bytes_then = log_bytes_at_checkpoint_.load();
   const bool by_time = settings.checkpoint_interval_s != 0 &&
@@ -489,8 +492,8 @@ EngineCounters WiredtigerEngine::Counters() const {
   for (const auto& [label, key] : now) keys.push_back(key);
   for (const auto& [label, key] : more) keys.push_back(key);
   const std::vector<uint64_t> values = statistics_->Read(keys);
-  // WiredTiger counts a read of an overflow item among the pages read and not among those that were
-  // asked of the cache, which never has it.
+  // When WiredTiger reads an overflow item, it counts the item among the pages that were read, but
+  // not among those that were asked of the cache, which never has such items.
   counters.block_requests = values[0] + values[8];
   counters.block_hits = *counters.block_requests - std::min(*counters.block_requests, values[1]);
   counters.block_reads = values[2];

@@ -32,7 +32,7 @@ class WriteBuffer {
   }
   size_t size() const { return heads_.size(); }
   size_t bytes() const { return bytes_.size(); }
-  // Returns a write, whose bytes stay valid until the next Clear or Add.
+  // Returns a write. Its bytes stay valid until the next Clear or Add.
   Write at(size_t i) const {
     const Head& head = heads_[i];
     const char* key = bytes_.data() + head.key_at;

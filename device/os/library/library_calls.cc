@@ -21,7 +21,8 @@ constexpr uint32_t kSlotTypes[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT};
 constexpr uint32_t kSlotTypes[] = {UINT32_MAX};
 #endif
 
-// Relocations points to the tables of a library's relocations, which its dynamic section names.
+// A Relocations points to the tables of a library's relocations, which the library's dynamic
+// section names.
 struct Relocations {
   const char* strings = nullptr;
   const ElfW(Sym) * symbols = nullptr;
@@ -33,7 +34,8 @@ struct Relocations {
 
 template <typename T>
 const T* AddressIn(const link_map& library, ElfW(Addr) address) {
-  // glibc's loader has made these addresses absolute. Another leaves them relative to the library.
+  // glibc's loader has made these addresses absolute. Another loader leaves them relative to the
+  // library.
   return reinterpret_cast<const T*>(address < library.l_addr ? address + library.l_addr : address);
 }
 
@@ -71,7 +73,8 @@ Relocations RelocationsOf(const link_map& library) {
   return found;
 }
 
-// The part of a library's memory that the loader made read-only after it had relocated the library.
+// ReadOnly is the part of a library's memory that the loader made read-only after it had relocated
+// the library.
 struct ReadOnly {
   const ElfW(Addr) base;  // address at which the library was loaded
   ElfW(Addr) begin = 0, end = 0;

@@ -21,8 +21,8 @@ struct LibraryCall {
   void* function;    // function of the same signature that is called in its place
 };
 
-// Replaces those of `calls` that the library calls, and returns their number. Returns 0 on a
-// machine whose libraries have tables of a form that this code does not know. `library` is the
+// Replaces the functions in `calls` that the library calls, and returns their number. Returns 0 on
+// a machine whose libraries have tables of a form that this code does not know. `library` is the
 // handle that dlopen has returned, and must never be closed afterwards. Other threads may call the
 // functions meanwhile. Not thread-safe for the same library.
 size_t ReplaceCalls(void* library, std::span<const LibraryCall> calls);

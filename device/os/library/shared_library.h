@@ -15,7 +15,7 @@
 
 namespace testbed {
 
-// All functions throw Error (kUsage), whose sentence has how to get the library.
+// All functions throw Error (kUsage), whose sentence says how to get the library.
 class SharedLibrary {
  public:
   // Loads the file. RTLD_LOCAL hides the names of the library from the program. RTLD_NODELETE keeps
@@ -28,14 +28,14 @@ class SharedLibrary {
       throw Error(Error::kUsage, how_to_get_it_ + " (" + ::dlerror() + ")");
     }
   }
-  // Sets *function to the function of that name.
+  // Sets *function to the library's function `name`.
   template <typename Function>
   void Find(const char* name, Function* function) const {
     *function = reinterpret_cast<Function>(::dlsym(handle_, name));
     if (*function == nullptr) BuildAnew(std::string("no ") + name);
   }
-  // Refuses a library that was built from other sources, and so has another interface than this
-  // program needs.
+  // Throws Error (kUsage) for a library that was built from other sources than this program, and so
+  // has another interface than the program needs.
   void CheckInterface(int has, int needs) const {
     if (has == needs) return;
     BuildAnew("interface " + std::to_string(has) + ", and this testbed needs " +

@@ -59,7 +59,7 @@ class Checker {
   }
 
  private:
-  // A node on a used page that no tree has reached.
+  // A Loose is a node on a used page that no tree has reached.
   struct Loose {
     uint8_t level;
     PageId page;
@@ -87,7 +87,7 @@ class Checker {
   void CheckLostBroken();
   void NoteExcused();
   void CountPages();
-  // Returns whether damage in the tree of this table, or in the catalogue, explains that pages of
+  // Returns whether damage in the tree of this table, or in the catalogue, explains why pages of
   // the table were not reached. Such pages are no faults of their own.
   bool Excused(uint32_t table) const { return walk_.cut(table) || walk_.cut(kCatalogueTable); }
   std::string NameOf(uint32_t table) const {
@@ -102,12 +102,12 @@ class Checker {
   Inspection* const inspection_;
   Walk walk_;
   std::vector<TableRoot> tables_;          // sorted by name
-  std::map<uint32_t, std::string> names_;  // by number
-  // Used pages that no tree has reached.
+  std::map<uint32_t, std::string> names_;  // names by table number
+  // These are the used pages that no tree has reached.
   std::vector<Loose> lost_nodes_;
   std::vector<PageId> lost_broken_;
-  std::vector<std::pair<PageId, uint32_t>> lost_overflow_;  // page, table
-  uint64_t excused_ = 0;                                    // number of those with Excused()
+  std::vector<std::pair<PageId, uint32_t>> lost_overflow_;  // pairs of page and table
+  uint64_t excused_ = 0;  // number of unreached pages for which Excused() is true
 };
 
 // Adds the table of a row of the catalogue, or a fault when the row cannot be right.
@@ -175,7 +175,8 @@ void Checker::CheckLogTables() {
   }
 }
 
-// Looks at the pages that no tree has: free pages, and used pages that should have been reached.
+// Looks at the pages that belong to no tree: free pages, and used pages that should have been
+// reached.
 void Checker::CheckLoosePages() {
   for (PageId id = 1; id < walk_.pages() && !walk_.stopped(); ++id) {
     if (walk_.seen(id)) continue;

@@ -34,9 +34,9 @@ namespace testbed::btree {
 
 struct CheckReport {
   static constexpr size_t kMaxProblems = 100;  // problems to describe; further ones are counted
-  std::vector<std::string> problems;           // one line each
+  std::vector<std::string> problems;           // one line for each problem
   uint64_t problem_count = 0;
-  std::vector<TreeStats> trees;  // the catalogue first
+  std::vector<TreeStats> trees;  // statistics of the trees, the catalogue's first
   uint64_t page_size = 0;
   uint64_t file_pages = 0, used_pages = 0;
   bool ok() const { return problem_count == 0; }

@@ -128,7 +128,7 @@ void Image::FindPageSize() {
         page_size_ = size;
       }
     } catch (const Error&) {
-      // A page of another size may be readable.
+      // The page may be readable with another page size.
     }
   }
 }
@@ -236,8 +236,8 @@ void Image::ReadLog() {
 void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& other,
                             bool written_after) {
   if (!file.exists) {
-    // Earlier versions made a new database with one checkpoint file; its second checkpoint made the
-    // other.
+    // Earlier versions made a new database with one checkpoint file. The second checkpoint of such
+    // a database makes the other file.
     if (!Usable(other) || other.state.sequence < 2) return;
     Fault fault = InFile(file.path, 0, "the file is missing; the other one counts");
     fault.byte.reset();
@@ -254,8 +254,8 @@ void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& ot
                      std::to_string(file.state.database)));
     return;
   }
-  // A checkpoint writes this file while the other one counts. If the log was written after that
-  // other checkpoint, the database was open, and a crash may have torn this file.
+  // A checkpoint writes this file while the other file is the valid one. If the log was written
+  // after the other file's checkpoint, the database was open, and a crash may have torn this file.
   const bool torn = Usable(other) && file.may_be_torn && written_after;
   Fault fault = InFile(file.path, file.fault_at, file.fault, file.expected, file.found);
   if (torn) fault.what += " (as after a crash while it was written; the other one counts)";
@@ -264,7 +264,7 @@ void Image::CheckCheckpoint(const CheckpointFile& file, const CheckpointFile& ot
 
 void Image::CheckMap(const CheckpointFile& file) {
   const SpaceSnapshot& map = file.state.space;
-  constexpr uint64_t kBits = 64;  // offset of the map in the file
+  constexpr uint64_t kBits = 64;  // offset of the bit map in the file
   if (map.pages < 2 || (map.words[0] & 3) != 3) {
     inspection_->faults.Add(InFile(file.path, kBits,
                                    "it does not call the superblock and the catalogue's root "
@@ -281,8 +281,8 @@ void Image::NoteLeftovers() {
     Fault fault =
         InFile(data_path_, data_bytes_ / page_size_ * page_size_, "the file ends within a page", "",
                std::to_string(data_bytes_ % page_size_) + " bytes of it");
-    // A crash may leave a file that grew with any length. If recovery needs a page and does not
-    // find it whole, that page is a fault of its own.
+    // A crash during the growth of the file may leave it with any length. If recovery needs a page
+    // and does not find it whole, that page is a fault of its own.
     const bool crashed = inspection_->replay && inspection_->replay->log_bytes > 0;
     if (crashed) fault.what += " (as after a crash while it grew)";
     (crashed ? inspection_->notes : inspection_->faults).Add(std::move(fault));
@@ -312,8 +312,8 @@ PageState Image::Read(PageId id, char* page, std::string* why) {
   return log_ == nullptr ? state : log_->Apply(id, state, page, why);
 }
 
-// Returns the bytes of holes. Only a database with compressed pages has any; other data files are
-// allocated as a whole.
+// Returns how many bytes of the data file are holes. Only a database with compressed pages has any;
+// other data files are allocated as a whole.
 uint64_t Image::holes() const {
   if (!compressed_) return 0;
   return data_bytes_ - std::min(data_bytes_, pages_->data().AllocatedBytes());

@@ -42,7 +42,7 @@ class Image : public PageReader {
   void Prefetch(PageId id) override;
   bool Pending(PageId id) const override { return log_ && log_->Pending(id); }
 
-  uint32_t page_size() const { return page_size_; }  // 0: no file tells
+  uint32_t page_size() const { return page_size_; }  // 0 when no file tells it
   const std::string& data_path() const { return data_path_; }
   uint64_t data_bytes() const { return data_bytes_; }
   uint64_t holes() const;  // bytes of the data file that take no space on the device
@@ -56,7 +56,8 @@ class Image : public PageReader {
   NamedBytes OtherFiles() const;
 
  private:
-  // The steps of the constructor. Each adds the faults and notes of the files that it reads.
+  // These are the steps of the constructor. Each adds the faults and notes of the files that it
+  // reads.
   void ReadMeta();
   void FindPageSize();
   void CheckSuper(const std::optional<SuperblockFields>& super, const std::string& why);
@@ -72,7 +73,7 @@ class Image : public PageReader {
 
   const std::string dir_, data_path_;
   Inspection* const inspection_;
-  DirLock lock_;                // on dir_
+  DirLock lock_;                // lock on dir_
   std::unique_ptr<File> data_;  // moved to pages_ when the page size is known
   uint64_t data_bytes_ = 0;
   uint32_t page_size_ = 0;

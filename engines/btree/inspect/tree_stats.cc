@@ -8,7 +8,7 @@
 namespace testbed::btree {
 namespace {
 
-// Uses of the bytes of a tree's pages: indexes of TreeStats::parts.
+// These are the uses of a tree's bytes, as indexes of TreeStats::parts.
 enum Part : size_t { kKeys, kValues, kSlots, kHeaders, kFree, kInner, kLong, kLongRest, kParts };
 
 TreePage ReadPage(PageReader* reader, uint32_t page_size, PageId id, uint32_t levels,

@@ -24,9 +24,9 @@ TreeStats NewTreeStats(const std::string& table);
 void CountNode(const Node& node, uint32_t page_size, TreeStats* stats);
 void CountOverflow(const OverflowRef& ref, uint32_t page_size, TreeStats* stats);
 
-// Returns the upper options.shape_levels levels of the tree of `root`: of each page the first
-// children and the last one, options.shape_children at most. A page that cannot be read has its
-// `fault` set.
+// Returns the upper options.shape_levels levels of the tree of `root`. Of the children of each page
+// it has the first ones and the last one, options.shape_children at most. A page that cannot be
+// read has its `fault` set.
 TreePage ReadShape(PageReader* reader, uint32_t page_size, PageId root,
                    const InspectOptions& options);
 

@@ -216,7 +216,7 @@ void Walk::VisitNode(const Expected& expected, std::vector<Expected>* todo) {
   if (*rows_) (*rows_)(id, node);
 }
 
-// Checks that the node's table, level and fences are what its parent says.
+// Checks that the node's table, level and fences are what its parent says about it.
 void Walk::CheckPlace(const Expected& expected, const Node& node) {
   const NodeHeader* h = node.header();
   const PageId id = expected.page;

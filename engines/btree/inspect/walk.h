@@ -32,15 +32,16 @@ struct WalkInput {
   uint32_t page_size = 0;
   std::string path;                    // path of the data file
   uint64_t data_bytes = 0;             // length of the data file
-  std::optional<SpaceSnapshot> space;  // the pages in use, if known
-  std::optional<Lsn> log_end;          // end of the log, if known
-  // Called from time to time with the number of pages visited and of all pages; may be empty.
+  std::optional<SpaceSnapshot> space;  // the pages in use, if they are known
+  std::optional<Lsn> log_end;          // end of the log, if it is known
+  // The walk calls this from time to time with the number of pages visited and of all pages; may be
+  // empty.
   std::function<void(uint64_t done, uint64_t total)> progress;
 };
 
-// The place of a page number that links a page to a tree.
+// A Pointer is the place of a page number that links a page to a tree.
 struct Pointer {
-  PageId page = kNoPage;  // the page with the number; kNoPage: the format fixes it
+  PageId page = kNoPage;  // the page that has the number; kNoPage: the format fixes it
   uint64_t byte = 0;      // offset in that page
 };
 
@@ -48,12 +49,12 @@ struct TableRoot {
   std::string name;
   uint32_t number = 0;
   PageId root = kNoPage;
-  Pointer from;  // the place of the root's number in the catalogue
+  Pointer from;  // place of the root's number in the catalogue
 };
 
 class Walk {
  public:
-  // What a visited page of the data file is.
+  // Kind says what a visited page of the data file is.
   enum Kind : uint8_t { kSuper, kLeaf, kInner, kOverflow, kUnreadable, kKinds };
 
   // `inspection` must outlive the walk.
@@ -74,11 +75,12 @@ class Walk {
   // Marks the page as seen and counts it as one of `kind`.
   void Take(PageId id, Kind kind);
   bool seen(PageId id) const { return id < seen_.size() && seen_[id]; }
-  bool used(PageId id) const;  // the space map calls it used
-  // The number of pages of the space map, or of the file when the map is not known.
+  bool used(PageId id) const;  // whether the space map calls the page used
+  // Returns the number of pages of the space map, or of the file when the map is not known.
   uint32_t pages() const { return static_cast<uint32_t>(seen_.size()); }
   uint64_t file_pages() const { return file_pages_; }  // number of whole pages in the file
-  // The numbers of pages that Take was called for, by kind; only pages that are in the file.
+  // These are the numbers of pages that Take was called for, by kind; only pages that are in the
+  // file count.
   const std::array<uint64_t, kKinds>& counts() const { return counts_; }
   // Returns whether a page of this table's tree could not be followed, so that pages below it were
   // not reached.
@@ -92,10 +94,10 @@ class Walk {
   bool stopped() const { return inspection_->stopped; }
 
  private:
-  // What a parent says about its child.
+  // Expected is what a parent says about its child.
   struct Expected {
     PageId page = kNoPage;
-    Pointer from;                  // the place in the parent that says so
+    Pointer from;                  // place in the parent that says so
     std::optional<uint8_t> level;  // nullopt for a root, which may have any
     std::string low, high;
     bool unbounded = false;
@@ -121,9 +123,9 @@ class Walk {
   std::array<uint64_t, kKinds> counts_ = {};
   uint64_t done_ = 0;
   AlignedBuffer page_, overflow_;
-  std::set<uint32_t> cut_;  // tables with cut()
+  std::set<uint32_t> cut_;  // tables for which cut() is true
 
-  // The tree that is being walked.
+  // This is the tree that is being walked.
   std::string table_name_;
   uint32_t table_ = 0;
   TreeStats* stats_ = nullptr;
@@ -131,7 +133,7 @@ class Walk {
 };
 
 // Returns the text of a fault for a page that is not valid, and sets *expected and *found if they
-// are known. `why` is what the reader said about it; may be empty.
+// are known. `why` is the reader's reason; it may be empty.
 std::string PageFault(PageState state, const char* page, uint32_t page_size, PageId id,
                       const std::string& why, std::string* expected, std::string* found);
 

@@ -78,7 +78,7 @@ void DecodeCheckpoint(const std::string& bytes, CheckpointFile* file) {
     file->found = std::move(found);
   };
   if (header.magic != kCheckpointMagic) {
-    file->may_be_torn = header.magic == 0;  // a new file that was not written yet
+    file->may_be_torn = header.magic == 0;  // a new file may be unwritten yet
     return fault("it does not begin as a checkpoint file does", offsetof(CheckpointHeader, magic),
                  Hex(kCheckpointMagic), Hex(header.magic));
   }
@@ -223,8 +223,8 @@ std::string CheckpointPath(const std::string& dir, int which) {
 uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state) {
   CheckpointHeader header = {};
   header.magic = kCheckpointMagic;
-  // Without witness pages it is what earlier programs read, so that a refused opening changes
-  // nothing.
+  // Without witness pages, the file is written in the format that earlier programs read. So an
+  // opening that is refused changes nothing for them.
   header.version = state.witnesses.empty() ? kFormatVersion : kCheckpointVersion;
   header.page_size = page_size;
   header.database = state.database;
@@ -253,7 +253,8 @@ uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const Check
     file->Sync(is_new);
     if (is_new) SyncDirectory(dir);
   } catch (...) {
-    // The file is removed, so that the next checkpoint sees that it is new and syncs the directory.
+    // Removes the file, so that the next checkpoint takes it for a new file and syncs the
+    // directory.
     std::error_code ignored;
     if (is_new) std::filesystem::remove(path, ignored);
     throw;

@@ -1,5 +1,5 @@
-// The metadata of a database: the superblock (page 0 of the data file, written once) and the state
-// that each checkpoint records, in two small files that are written in turn.
+// This header has the metadata of a database: the superblock (page 0 of the data file, written
+// once) and the state that each checkpoint records, in two small files that are written in turn.
 //
 //   superblock        page header, u64 magic, u32 format version, u32 page size, u64 database id,
 //                     u32 1 when pages may be compressed, else 0
@@ -10,11 +10,11 @@
 //                     each witness page
 //
 // A witness page is a page in use that was written shortly before the checkpoint, with an LSN up to
-// the redo point. The data file had it with that LSN when the checkpoint became durable. From then
-// on the page's LSN is never lower, also where recovery makes the page anew from an image in the
-// log: such an image is behind the redo point, and has all changes before it. No page that the last
-// checkpoint calls used is cut off. So a data file in which the witness pages are older is an old
-// copy that somebody put back.
+// the redo point. When the checkpoint became durable, the data file had the page with that LSN.
+// From then on the page's LSN in the file is never lower. This holds also where recovery makes the
+// page anew from an image in the log: such an image lies behind the redo point and has all changes
+// before that point. The file is never cut off before a page that the last checkpoint calls used.
+// So a data file in which the witness pages are older is an old copy that somebody put back.
 //
 // The valid checkpoint file with the higher sequence counts, so that a crash during a write of one
 // file leaves the other. The functions throw Error: kUsage for another page size or a newer format,
@@ -34,17 +34,18 @@
 namespace testbed::btree {
 
 inline constexpr uint32_t kFormatVersion = 1;
-inline constexpr uint32_t kCheckpointVersion = 2;  // 1 has no witness pages
+inline constexpr uint32_t kCheckpointVersion = 2;  // version 1 has no witness pages
 
-// Return the paths of the files of the database in `dir`.
+// These functions return the paths of the files of the database in `dir`.
 std::string DataPath(const std::string& dir);
 std::string UnfinishedDataPath(const std::string& dir);    // the data file while Create runs
 std::string UnfinishedBackupPath(const std::string& dir);  // the data file while BackUp runs
-// The directories of a database that Compact makes, and of one that it has made.
+// CompactingPath is the directory in which Compact makes a database, and CompactedPath the
+// directory of a database that Compact has finished.
 std::string CompactingPath(const std::string& dir);
 std::string CompactedPath(const std::string& dir);
 std::string DoublewritePath(const std::string& dir);
-std::string LogPath(const std::string& dir);  // a directory
+std::string LogPath(const std::string& dir);  // path of a directory
 
 struct WitnessPage {
   PageId id = 0;
@@ -70,10 +71,10 @@ void SetWitnesses(std::vector<WitnessPage> written, const CheckpointState& befor
 
 // Fills a page with the superblock and its checksum.
 void FormatSuperblock(char* page, uint32_t page_size, uint64_t database, bool compressed);
-// The fields of a superblock as they were found, damaged or not.
+// SuperblockFields are the fields of a superblock as they were found, damaged or not.
 struct SuperblockFields {
-  bool magic = false;  // the magic number is right
-  bool whole = false;  // the checksum is right, so the other fields are
+  bool magic = false;  // whether the magic number is right
+  bool whole = false;  // whether the checksum is right, and so the other fields
   uint32_t version = 0;
   uint32_t page_size = 0;
   uint64_t database = 0;
@@ -85,15 +86,15 @@ std::optional<SuperblockFields> ReadSuperblock(File* file);
 // another page size than `page_size`, where 0 stands for any. `dir` is for the messages.
 SuperblockFields CheckSuperblock(const std::string& path, const std::string& dir,
                                  uint32_t page_size);
-// Throws Error (kUsage): the database has a format version above `known`, the newest that this
-// program knows.
+// Throws Error (kUsage), which says that the database has the format `version`, above `known`, the
+// newest that this program knows.
 [[noreturn]] void NewerFormat(const std::string& dir, uint32_t version, uint32_t known);
 
 std::string CheckpointPath(const std::string& dir, int which);  // `which` is 0 or 1
 // Writes the state to the file that the parity of state.sequence selects, and makes it durable.
 // Returns the number of bytes written.
 uint64_t WriteCheckpoint(const std::string& dir, uint32_t page_size, const CheckpointState& state);
-// A checkpoint file as it was found.
+// A CheckpointFile is a checkpoint file as it was found.
 struct CheckpointFile {
   std::string path;
   bool exists = false;
@@ -101,8 +102,8 @@ struct CheckpointFile {
   std::string fault;            // why the file is not valid; empty: it is valid
   uint64_t fault_at = 0;        // offset of the fault in the file
   std::string expected, found;  // the two values that differ; may be empty
-  // A crash during the write of the file may have left the fault. False for content of one sector,
-  // which a device writes atomically.
+  // If true, a crash during the write of the file may have left the fault. False for content of one
+  // sector, which a device writes atomically.
   bool may_be_torn = false;
   uint32_t version = 0, page_size = 0;
   CheckpointState state;  // set when the file is valid

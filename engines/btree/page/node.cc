@@ -84,7 +84,7 @@ uint32_t Node::LowerBoundInside(std::string_view key, bool* found) const {
 
 uint32_t Node::PlaceOf(std::string_view key, bool* found) const {
   const uint32_t n = count();
-  // An optimistic read may ask a page that does not cover the key: then the key may be shorter than
+  // An optimistic read may ask a page that does not cover the key. Then the key may be shorter than
   // the prefix.
   const std::string_view suffix = key.substr(std::min<size_t>(header()->prefix, key.size()));
   if (header()->run > 0 && n > 0 && Suffix(n - 1) < suffix) {
@@ -95,7 +95,7 @@ uint32_t Node::PlaceOf(std::string_view key, bool* found) const {
 }
 
 void Node::PrefetchRow(std::string_view key) const {
-  constexpr size_t kLine = 64, kLines = 8;  // a walk through a longer row fetches the rest itself
+  constexpr size_t kLine = 64, kLines = 8;  // a walk through a longer row fetches the rest
   const std::string_view suffix = key.substr(std::min<size_t>(header()->prefix, key.size()));
   const uint32_t i = FirstOfHead(KeyHead(suffix));
   if (i >= count()) return;
@@ -110,7 +110,7 @@ uint32_t Node::Search(std::string_view suffix, bool* found) const {
   const uint32_t head = KeyHead(suffix);
   const Slot* slot = slots();
   uint32_t low = FirstOfHead(head);
-  // The entries whose heads equal the key's head begin at `low`. This finds an end of them.
+  // The entries whose heads equal the key's head begin at `low`. This loop finds where they end.
   uint32_t high = low;
   const uint32_t end = count();
   for (uint32_t step = 1; high < end && slot[high].head == head; step *= 2) {

@@ -1,4 +1,4 @@
-// A b-tree node, leaf or inner: a slotted page with prefix truncation.
+// A Node is a b-tree node, leaf or inner: a slotted page with prefix truncation.
 //
 //   byte 0    header (NodeHeader, 48 bytes)
 //        48   slots, sorted by key: 8 bytes each, growing up
@@ -62,14 +62,14 @@ struct NodeHeader {
   uint32_t table;
   PageType type;
   uint8_t level;
-  uint16_t count;      // entries
+  uint16_t count;      // number of entries
   uint32_t heap;       // lowest byte that a cell uses
   uint32_t garbage;    // bytes of the heap that no cell uses
-  uint16_t prefix;     // length of what all keys have in common
-  uint16_t low_at;     // the low fence, a whole key
-  uint16_t low_size;   //
-  uint16_t high_at;    // the high fence, a whole key; empty when unbounded
-  uint16_t high_size;  //
+  uint16_t prefix;     // length of the prefix that all keys have in common
+  uint16_t low_at;     // offset of the low fence, a whole key
+  uint16_t low_size;   // length of the low fence
+  uint16_t high_at;    // offset of the high fence, a whole key
+  uint16_t high_size;  // length of the high fence; 0 when unbounded
   uint8_t unbounded;   // 1 = no high fence
   uint8_t run;         // inserts that each came right after the one before; a hint for the split
 };
@@ -123,17 +123,17 @@ class Node {
   static std::string EncodeOverflow(const OverflowRef& ref);
   PageId Child(uint32_t i) const;
 
-  // Returns the first entry with a key >= `key`; *found says whether the two are equal.
+  // Returns the first entry with a key >= `key`; *found says whether its key equals `key`.
   uint32_t LowerBound(std::string_view key, bool* found) const;
   // Returns what LowerBound returns, for a key that lies between the fences. Such a key has the
   // prefix, so the prefix is not compared.
   uint32_t LowerBoundInside(std::string_view key, bool* found) const;
-  // Returns the same as LowerBoundInside, for a row that is to be written. If the last inserts came
-  // in order, it compares with the last entry first.
+  // Returns what LowerBoundInside returns, for a row that is to be written. If the last inserts
+  // came in key order, PlaceOf compares the key with the last entry first.
   uint32_t PlaceOf(std::string_view key, bool* found) const;
   // Returns whether the key lies between the fences; `at` and `found` are what LowerBoundInside or
-  // PlaceOf has returned for it. That search has not compared the prefix, so this does. If there
-  // are entries on both sides of `at`, they lie between the fences, and so does the key.
+  // PlaceOf has returned for it. That search has not compared the prefix, so CoversAt does. If
+  // there are entries on both sides of `at`, these lie between the fences, and so does the key.
   bool CoversAt(std::string_view key, uint32_t at, bool found) const {
     const std::string_view prefix = Prefix();
     return key.size() >= prefix.size() && SameBytes(key.data(), prefix.data(), prefix.size()) &&
@@ -144,10 +144,11 @@ class Node {
   bool Covers(std::string_view key) const {
     return key >= LowFence() && (unbounded() || key < HighFence());
   }
-  // Makes the processor fetch what a search reads first, all at once.
+  // Makes the processor fetch all cache lines that a search reads first, in parallel.
   static void PrefetchSearch(const char* page, uint32_t page_size);
   // For leaves: makes the processor fetch the first bytes of the row of the key, which must lie
-  // between the fences. Where rows behind it have the same head, it may be one of these.
+  // between the fences. If later rows have the same head as the key, it may fetch one of these rows
+  // instead.
   void PrefetchRow(std::string_view key) const;
   // For inner nodes: returns the entry whose child covers `key`, which must lie between the fences.
   uint32_t ChildIndex(std::string_view key) const;
@@ -155,14 +156,14 @@ class Node {
   // lie between the fences or be the high fence.
   uint32_t ChildIndexBelow(std::string_view key) const;
 
-  // Return the bytes that an entry takes with its slot. `key_size` is that of the whole key, from
-  // which the prefix is taken off.
+  // These functions return the bytes that an entry takes with its slot. `key_size` is the length of
+  // the whole key, from which they take off the prefix.
   size_t LeafEntrySize(size_t key_size, size_t value_size) const {
     return key_size - header()->prefix + 2 + value_size + kSlotSize;
   }
   size_t InnerEntrySize(size_t key_size) const;
   size_t FreeBytes()
-      const;  // bytes for entries after Compact, without those that a leaf keeps for a longer fence
+      const;  // bytes for entries after Compact, less those that a leaf reserves for a longer fence
   size_t UsedBytes() const { return Capacity() - FreeBytes(); }
   size_t Capacity() const { return size_ - sizeof(NodeHeader); }
   // Returns the bytes that a high fence of this size takes from the page.
@@ -183,7 +184,8 @@ class Node {
   // Changes: Remove takes an entry out, and Compact makes all free bytes contiguous.
   void Remove(uint32_t at);
   void Compact();
-  // Changes: appends entries [from, to) of a node of the same type. The caller knows they fit.
+  // Changes: appends entries [from, to) of a node of the same type. The caller makes sure that they
+  // fit.
   void CopyFrom(const Node& source, uint32_t from, uint32_t to);
   // Returns the bytes that all entries of `source` would take in a node with a prefix of `prefix`
   // bytes.
@@ -210,7 +212,8 @@ class Node {
   // whatever the page holds. No other function may be called on a page that has a fault.
   std::optional<NodeFault> FindFault() const;
   std::string Validate() const;  // the fault in words; empty: there is none
-  // Return the byte of the page where the entry's slot lies, and the one where its cell lies.
+  // SlotAt and CellAt return the byte of the page where the entry's slot lies, and the one where
+  // its cell lies.
   static uint32_t SlotAt(uint32_t i) {
     return static_cast<uint32_t>(sizeof(NodeHeader) + i * kSlotSize);
   }
@@ -223,7 +226,7 @@ class Node {
 
  private:
   struct Slot {
-    uint16_t at;    // where the cell lies
+    uint16_t at;    // offset of the cell in the page
     uint16_t size;  // length of the suffix
     uint32_t head;
   };
@@ -251,7 +254,7 @@ class Node {
   bool Inside(size_t at, size_t n) const {
     return n == 0 || (at >= sizeof(NodeHeader) + kSlotSize * count() && at + n <= size_);
   }
-  // Each of these relies on the checks of those before it.
+  // Each of these functions relies on the checks of the functions before it.
   std::optional<NodeFault> FindHeaderFault() const;
   std::optional<NodeFault> FindFenceFault() const;
   std::optional<NodeFault> FindCellFault() const;

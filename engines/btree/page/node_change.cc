@@ -1,4 +1,4 @@
-// Node's changes: entries that come and go, splits, and pages that are rebuilt.
+// This file has Node's changes: entries that come and go, splits, and pages that are rebuilt.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -28,7 +28,7 @@ uint16_t Node::AddBytes(std::string_view bytes) {
 
 void Node::Init(PageId id, uint32_t table, PageType type, uint8_t level, std::string_view low,
                 std::string_view high, bool unbounded) {
-  // `low` and `high` may point into this very page.
+  // `low` and `high` may point into this very page, so they are copied first.
   char fences[2 * kMaxPageSize / 8];
   if (!low.empty()) std::memcpy(fences, low.data(), low.size());
   if (!high.empty()) std::memcpy(fences + low.size(), high.data(), high.size());
@@ -111,7 +111,7 @@ bool Node::UpdateLeaf(uint32_t at, LeafValue value) {
   const size_t grown = s.size + 2u + value.bytes.size();
   const size_t before = s.size + 2u + old.bytes.size();
   if (FreeBytes() + before < grown) return false;
-  // Making room moves the suffix, so it is copied first.
+  // Making room moves the suffix, so the suffix is copied first.
   char suffix[kMaxPageSize / 8];
   const size_t suffix_size = s.size;
   std::memcpy(suffix, cell, suffix_size);
@@ -199,7 +199,7 @@ Node::SplitPoint Node::FindSplit(std::string_view new_key) const {
     if (!leaf() && ContinuesRun(n)) return {n - 1, true, Key(n - 1)};
     bool found;
     const uint32_t at = leaf() ? LowerBound(new_key, &found) : 0;
-    // The entries behind the run go right, and the run goes on in front of them.
+    // The entries behind the run go right, and the run goes on before them.
     if (at >= n / 2 && ContinuesRun(at)) {
       split = {at, true, ShortestSeparator(Key(at - 1), new_key)};
       if (FenceRoom(split.separator.size()) <= FreeBytes() + FenceRoom(header()->high_size)) {

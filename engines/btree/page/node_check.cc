@@ -1,4 +1,4 @@
-// Node::FindFault: checks whether a page with any bytes is a well-formed node.
+// This file has Node::FindFault, which checks whether a page with any bytes is a well-formed node.
 #include <algorithm>
 #include <cstddef>
 #include <utility>

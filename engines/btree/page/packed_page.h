@@ -21,7 +21,8 @@ struct PackedPage {
 PackedPage PackedFormOf(const char* page, uint32_t page_size);
 // Sets the unused bytes of a page to zero.
 void ClearGap(PackedPage packed, char* page, uint32_t page_size);
-// Makes the whole page of a packed page, whose front and back lie one after the other in `page`.
+// Expands a packed page in place to the whole page. The packed front and back lie one after the
+// other in `page`.
 void UnpackPage(PackedPage packed, char* page, uint32_t page_size);
 
 }  // namespace testbed::btree

@@ -23,10 +23,10 @@ constexpr bool IsPageSize(uint32_t bytes) {
   return bytes >= kMinPageSize && bytes <= kMaxPageSize && (bytes & (bytes - 1)) == 0;
 }
 
-// The limits in bytes of a key, and of a row whose value is in the leaf. A page holds at least four
-// of the longest keys in addition to its two fences. A row longer than MaxInlineRow has its value
-// in overflow pages. With these limits both pages after a split have room for any row (proof:
-// docs/engines/btree.md, "Limits").
+// These functions return the limits in bytes of a key, and of a row whose value is in the leaf. A
+// page holds at least four of the longest keys in addition to its two fences. A row longer than
+// MaxInlineRow has its value in overflow pages. With these limits both pages after a split have
+// room for any row (proof: docs/engines/btree.md, "Limits").
 constexpr size_t MaxKeySize(uint32_t page_size) { return page_size / 8; }
 constexpr size_t MaxInlineRow(uint32_t page_size) { return page_size / 4 - page_size / 64 - 64; }
 // Returns the bytes that a leaf keeps free for a longer high fence. The log record of a split has
@@ -57,7 +57,7 @@ struct PageHeader {
 };
 static_assert(sizeof(PageHeader) == 32);
 
-// The header of a compressed page (page_codec.h).
+// This is the header of a compressed page (page_codec.h).
 struct CompressedHeader {
   uint64_t checksum;  // checksum of the bytes after it, up to the end of the payload
   Lsn lsn;
@@ -70,7 +70,7 @@ struct CompressedHeader {
 };
 static_assert(sizeof(CompressedHeader) == 32);
 
-// The header of an overflow page; a piece of the value follows (tree/overflow.h).
+// This is the header of an overflow page. A piece of the value follows it (tree/overflow.h).
 struct OverflowHeader {
   uint64_t checksum;
   Lsn lsn;  // end of the log when the page was filled

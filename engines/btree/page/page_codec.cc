@@ -29,7 +29,8 @@ char* Scratch() {
   return OfThread([] { return std::make_unique_for_overwrite<char[]>(kMaxPageSize); });
 }
 
-// Returns what the library has made. Throws std::bad_alloc when the library found no memory.
+// Returns `made`, which a compression library has made. Throws std::bad_alloc when it is null, as
+// the library found no memory.
 template <typename Made>
 Made* Checked(Made* made) {
   if (made == nullptr) throw std::bad_alloc();

@@ -26,13 +26,14 @@ namespace testbed::btree {
 
 enum class PageCodec : uint8_t { kNone = 0, kLz4 = 1, kZstd = 2 };
 const char* PageCodecName(PageCodec codec);  // "none", "lz4", "zstd"
-// Throws Error (kUsage) for any other name.
+// Returns the codec of this name. Throws Error (kUsage) for any other name.
 PageCodec PageCodecByName(std::string_view name);
 
 inline constexpr uint32_t kStoredUnit = 4096;  // bytes
 
 inline bool IsCompressed(const char* page) { return Header(page)->type == PageType::kCompressed; }
-// Returns the bytes of a compressed page's header and payload, at most the page size.
+// Returns the length in bytes of a compressed page's header and payload, which is at most the page
+// size.
 uint32_t CompressedBytes(const char* page, uint32_t page_size);
 // Returns the bytes that a page takes in the file: a multiple of kStoredUnit, or the page size.
 uint32_t StoredBytes(const char* page, uint32_t page_size);

@@ -16,7 +16,7 @@ class PageReader {
   // Reads a page into `page` and returns its state. The page may lie behind the end of the file.
   // Never throws Error: when the page cannot be read, returns kBroken and sets *why.
   virtual PageState Read(PageId id, char* page, std::string* why) = 0;
-  // Tells that the page will be read soon.
+  // Announces that the page will be read soon.
   virtual void Prefetch(PageId id) {}
   // Returns whether the next open writes this overflow page from the log, so that its present
   // content does not matter.

@@ -31,7 +31,7 @@ Space::Space(uint32_t page_size, Grow grow, Shrink shrink)
 }
 
 // Throws std::bad_alloc, with the length unchanged. The maps get their memory before the length is
-// set, because each page below it has its bits.
+// set, because each page below the length needs its bits.
 void Space::EnsureLength(uint64_t pages) {
   if (pages <= pages_) return;
   const size_t words = (pages + 63) / 64;
@@ -133,7 +133,7 @@ void Space::GiveBackLocked() {
   try {
     shrink_(static_cast<uint32_t>(keep));
   } catch (const Error&) {
-    return;  // the file may keep its length; if the error lasts, its owner takes no more commits
+    return;  // the file may keep its length; if the error lasts, later commits fail
   }
   pages_ = static_cast<uint32_t>(keep);
   used_.resize((pages_ + 63) / 64);

@@ -36,16 +36,16 @@ struct PageRun {
 };
 
 struct SpaceSnapshot {
-  // Length in pages: the used pages are below it. A snapshot by Space::Snapshot ends at
-  // LengthInUse. A snapshot is longer after Extend, and in a checkpoint that recorded the length of
-  // the file with all promised pages.
+  // This is the length in pages; all used pages are below it. A snapshot by Space::Snapshot ends at
+  // LengthInUse. A snapshot is longer after Extend, and so is one in a checkpoint that recorded the
+  // length of the file with all promised pages.
   uint32_t pages = 0;
-  std::vector<uint64_t> words;  // bit p % 64 of word p / 64: page p is used
+  std::vector<uint64_t> words;  // bit p % 64 of word p / 64 is set when page p is used
 };
 
 // Returns the number of pages up to the last used one.
 uint32_t LengthInUse(const SpaceSnapshot& snapshot);
-// Makes the snapshot that many pages long, unless it is longer; the added pages are free.
+// Makes the snapshot `pages` pages long, unless it is longer. The added pages are free.
 void Extend(SpaceSnapshot* snapshot, uint64_t pages);
 
 class Space {
@@ -65,22 +65,22 @@ class Space {
   // Throws what `grow` throws; then nothing is promised.
   void Promise(uint64_t pages);
   // Promises the pages that a commit can need for splits, and returns their number. The commit
-  // writes `writes` rows, whose part in the leaves has `bytes` bytes. Throws as Promise does.
+  // writes `writes` rows, which take `bytes` bytes in leaves. Throws as Promise does.
   uint64_t PromiseForSplits(uint64_t writes, uint64_t bytes);
-  // Takes a promise of that many pages back. The file keeps its length until GiveBack, unless it is
+  // Takes back a promise of `pages` pages. The file keeps its length until GiveBack, unless it is
   // twice as long as needed and 64 MiB longer.
   void Unpromise(uint64_t pages);
   // Shrinks the file when it is much longer than needed.
   void GiveBack();
 
-  // Both reserve consecutive pages and return the first one, and grow the file when there is no
-  // such run. Reserve is for pages that the caller has promised. ReserveBeside is for other pages:
-  // it leaves enough free pages for all promises.
+  // Reserve and ReserveBeside reserve consecutive pages and return the first one. They grow the
+  // file when it has no such run of free pages. Reserve is for pages that the caller has promised.
+  // ReserveBeside is for other pages: it leaves enough free pages for all promises.
   PageId Reserve(uint32_t pages);
   PageId ReserveBeside(uint32_t pages);
-  void Cancel(PageId first, uint32_t pages);    // reserved -> free
+  void Cancel(PageId first, uint32_t pages);    // a reserved page becomes free
   void MarkUsed(PageId first, uint32_t pages);  // reserved -> used; in recovery also free -> used
-  void MarkFree(PageId first, uint32_t pages);  // used -> free
+  void MarkFree(PageId first, uint32_t pages);  // a used page becomes free
 
   bool IsUsed(PageId page) const;
   uint32_t file_pages() const { return pages_.load(std::memory_order_relaxed); }  // takes no lock
@@ -108,8 +108,8 @@ class Space {
   std::atomic<uint32_t> pages_{0};           // length of the file in pages; changed under mutex_
   uint32_t touched_ GUARDED_BY(mutex_) = 0;  // pages from this number on were never given out
   uint32_t used_count_ GUARDED_BY(mutex_) = 0, reserved_count_ GUARDED_BY(mutex_) = 0;
-  uint64_t promised_ GUARDED_BY(mutex_) = 0;  // pages
-  uint32_t hint_ GUARDED_BY(mutex_) = 1;      // where the next search for free pages begins
+  uint64_t promised_ GUARDED_BY(mutex_) = 0;  // number of promised pages
+  uint32_t hint_ GUARDED_BY(mutex_) = 1;      // page at which the next search for free pages begins
 };
 
 }  // namespace testbed::btree

@@ -16,8 +16,8 @@
 
 namespace testbed::btree {
 
-// Holds the last pages that were added. There are more of them than a checkpoint names, because not
-// every page can be a witness.
+// A LastPages holds the last pages that were added. It holds more pages than a checkpoint names,
+// because not every page can be a witness.
 class LastPages {
  public:
   void Add(const WitnessPage& page) { pages_[count_++ % pages_.size()] = page; }
@@ -30,13 +30,13 @@ class LastPages {
 
  private:
   std::array<WitnessPage, 8 * kMaxWitnesses> pages_;
-  size_t count_ = 0;  // of all pages that were added
+  size_t count_ = 0;  // number of all pages that were ever added
 };
 
 class WrittenPages {
  public:
   void Note(const LastPages& pages) { AddAll(pages, &noted_); }
-  // Tells that every page that was noted is durable.
+  // Tells that every page that was noted so far is durable.
   void Synced() {
     AddAll(noted_, &synced_);
     noted_ = {};

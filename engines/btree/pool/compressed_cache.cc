@@ -40,7 +40,7 @@ bool CompressedCache::Part::Get(PageId id, char* to) {
   const std::string_view stored(At(position) + sizeof(Record), RecordAt(position)->bytes);
   std::memcpy(to, stored.data(), stored.size());
   if (young_ - position > capacity_ / 2) {
-    const size_t bytes = stored.size();  // Append may overwrite the record
+    const size_t bytes = stored.size();  // copied: Append may overwrite the record
     Forget(id);
     Append(id, {to, bytes});
   }
@@ -77,12 +77,12 @@ void CompressedCache::Part::DropOldest() {
   old_ += Needed(record.bytes);
 }
 
-// Adds a page that the cache does not have, unless it is longer than half of the ring.
+// Adds a page that the cache does not have, unless the page is longer than half of the ring.
 void CompressedCache::Part::Append(PageId id, std::string_view stored) {
   const uint64_t needed = Needed(stored.size());
   if (2 * needed > capacity_ || most_records_ == 0) return;
-  // A record must not wrap around: if it does not fit before the end of the ring, an unused record
-  // fills the rest.
+  // A record must not wrap around. If it does not fit before the end of the ring, an unused record
+  // fills that rest of the ring.
   const uint64_t to_end = capacity_ - young_ % capacity_;
   const uint64_t skipped = to_end < needed ? to_end : 0;
   while (Full(skipped + needed)) DropOldest();

@@ -40,7 +40,7 @@ class CompressedCache {
   void Resize(uint64_t bytes);
 
   struct Counters {
-    uint64_t requests = 0, hits = 0, pages = 0;  // pages: pages in the cache
+    uint64_t requests = 0, hits = 0, pages = 0;  // `pages` is the number of pages in the cache
     uint64_t bytes = 0;                          // bytes of these pages
     uint64_t budget = 0;                         // bytes
     uint64_t memory = 0;  // bytes that were touched: of the ring up to its youngest record, and
@@ -63,7 +63,8 @@ class CompressedCache {
       PageId id;       // kNoPage: the record is unused
       uint32_t bytes;  // bytes after this header
     };
-    // Bytes of an entry of std::unordered_map: a node, rounded up by the allocator, and a bucket.
+    // This is the size in bytes of an entry of std::unordered_map: a node, rounded up by the
+    // allocator, and a bucket.
     static constexpr uint64_t kIndexBytes = 48;
     static constexpr uint64_t kIndexShare = 32;  // the index gets 1 / kIndexShare of the budget
     // Returns the bytes of the ring that a page of `bytes` bytes takes.
@@ -84,11 +85,11 @@ class CompressedCache {
     uint64_t bytes_ GUARDED_BY(mutex_) = 0;         // memory budget
     uint64_t capacity_ GUARDED_BY(mutex_) = 0;      // bytes of the ring, a multiple of 8
     uint64_t most_records_ GUARDED_BY(mutex_) = 0;  // pages for which the index has room
-    // Records lie from position old_ to young_. Positions only grow; modulo capacity_ they are
-    // offsets in the ring.
+    // The records lie from position old_ to position young_. Positions only grow; a position modulo
+    // capacity_ is an offset in the ring.
     uint64_t old_ GUARDED_BY(mutex_) = 0, young_ GUARDED_BY(mutex_) = 0;
     std::unordered_map<PageId, uint64_t> index_
-        GUARDED_BY(mutex_);                 // position of each page's record
+        GUARDED_BY(mutex_);                 // position of the page's record
     uint64_t held_ GUARDED_BY(mutex_) = 0;  // bytes of the pages in the ring
     uint64_t requests_ GUARDED_BY(mutex_) = 0, hits_ GUARDED_BY(mutex_) = 0;
   };

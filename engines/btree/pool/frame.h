@@ -14,19 +14,21 @@ inline constexpr Lsn kNoLsn = UINT64_MAX;
 struct Frame {
   std::atomic<PageId> page{kNoPage};
   std::atomic<bool> dirty{false};    // changed under the exclusive latch, or while `writing` is set
-  std::atomic<bool> writing{false};  // a copy is on its way to the file
-  // The page is dirty only because it has become an overflow page. The thread that has the page's
-  // exclusive latch sets it.
+  std::atomic<bool> writing{false};  // a copy of the page is being written to the file
+  // If true, the page is dirty only because it has become an overflow page. The thread that has the
+  // page's exclusive latch sets it.
   std::atomic<bool> overflow_only{false};
-  // The page is neither written nor evicted (Pool::KeepBack). It is changed under the pool's mutex.
+  // If true, the page is neither written nor evicted (Pool::KeepBack). The flag is changed under
+  // the pool's mutex.
   std::atomic<bool> kept_back{false};
   std::atomic<Lsn> rec_lsn{kNoLsn};    // begin of the first log record that the file's page lacks
-  std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy under way
-  // The log has an image of the page that was copied when the pool's image floor was this or a
-  // later one; 0 when it may have none. The thread that reads the page in, or writes it, sets it.
+  std::atomic<Lsn> write_lsn{kNoLsn};  // rec_lsn of the copy that is being written
+  // The log has an image of the page that was copied when the pool's image floor was at least this
+  // value; 0 when the log may have none. The thread that reads the page in, or writes it, sets the
+  // value.
   std::atomic<Lsn> image_floor{0};
 
-  // Returns whether the page can be written.
+  // Returns whether the page may be written.
   bool writable() const {
     return dirty.load(std::memory_order_relaxed) && !kept_back.load(std::memory_order_relaxed);
   }

@@ -1,5 +1,5 @@
-// What a thread holds of the pool: its connection, and guards of pages, which release their latch
-// when they are destroyed.
+// This header has what a thread holds of the pool: its connection, and guards of pages, which
+// release their latch when they are destroyed.
 #ifndef TESTBED_ENGINES_BTREE_POOL_GUARDS_H_
 #define TESTBED_ENGINES_BTREE_POOL_GUARDS_H_
 
@@ -24,8 +24,9 @@ class PoolClient {
   PoolClient& operator=(const PoolClient&) = delete;
 
   Counter requests;  // pages requested
-  // Requested pages that were read from the file, each with one call; in mmap mode also those that
-  // were read in place. Pages from the cache of compressed pages are not counted.
+  // These are requested pages that were read from the file, each with one call. In mmap mode they
+  // include pages that were read in place. Pages from the cache of compressed pages are not
+  // counted.
   Counter misses;
   Counter fetched;  // pages read before they were requested
  private:
@@ -92,8 +93,8 @@ class ExclusiveGuard {
   PageId id() const { return id_; }
   explicit operator bool() const { return data_ != nullptr; }
   void Release();
-  // Notes that the page was changed as the log record [begin, end) describes. With `overflow` it
-  // has become an overflow page (Pool::Discard).
+  // Notes that the page was changed as the log record [begin, end) describes. With `overflow`, the
+  // page has become an overflow page (Pool::Discard).
   void MarkDirty(Lsn begin, Lsn end, bool overflow = false);
 
  private:

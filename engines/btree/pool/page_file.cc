@@ -18,7 +18,7 @@ struct DoublewriteHeader {
   uint64_t magic;
   uint32_t page_size;
   uint32_t count;
-  // `count` DoublewriteCopy follow.
+  // `count` records of type DoublewriteCopy follow the header.
 };
 struct DoublewriteCopy {
   PageId id;
@@ -56,8 +56,8 @@ PageFile::PageFile(std::unique_ptr<File> data, std::unique_ptr<File> doublewrite
   }
 }
 
-// Runs the action, and treats its error by the rule in the header. With `lasts_when_full` a full
-// disk is an error like any other.
+// Runs the action, and treats its error by the rule in the header. If `lasts_when_full` is set, the
+// error of a full disk lasts like any other.
 template <typename Action>
 void PageFile::OrFail(const Action& action, bool lasts_when_full) {
   if (failed_) throw Error(*failed_);
@@ -92,9 +92,9 @@ void PageFile::SyncData(bool lasts_when_full) {
   unsynced_bytes_ = 0;
 }
 
-// Syncs what was written if `bytes` more would make it too much of which recovery keeps the torn
-// pages in memory. The pages written before are clean in the pool and have no copies, so no error
-// of this sync may be passed over.
+// Syncs the file if `bytes` more unsynced bytes would exceed the limit: recovery keeps the torn
+// ones among unsynced pages in memory. The pages written before are clean in the pool and have no
+// copies, so no error of this sync may be passed over.
 void PageFile::BoundUnsynced(uint64_t bytes) {
   if (!options_.images_in_log || doublewrite_ != nullptr) return;
   if (unsynced_bytes_ != 0 && unsynced_bytes_ + bytes > options_.most_unsynced_bytes) {
@@ -134,8 +134,8 @@ void PageFile::FinishLastBatch() {
       recent_writes_.Note(id);
       data_->Write(Place(id), copy, StoredBytes(copy, page_size_));
     });
-    // The next batch would overwrite the copies, although one of them may be the only whole
-    // version.
+    // The next batch would overwrite the copies, although a copy may be the only whole version of
+    // its page.
     if (!all) {
       throw Error(Error::kCorruption, "a page in the doublewrite file " + doublewrite_->path() +
                                           " cannot be read, and its place in " + data_->path() +
@@ -146,8 +146,8 @@ void PageFile::FinishLastBatch() {
   uses_copies_.store(false, std::memory_order_release);
 }
 
-// Copies the page from its kept copy; returns false when there is none. The copy is never too old:
-// a page that is written is in the pool, and is not read from here then.
+// Copies the page from its kept copy. Returns false when there is none. The copy is never too old:
+// once a page is written anew, the pool has it and does not read it from here.
 bool PageFile::TakeCopy(PageId id, char* page) const {
   if (!uses_copies_.load(std::memory_order_acquire)) return false;
   const auto copy = copies_.find(id);
@@ -163,8 +163,8 @@ void PageFile::KeepCopies(Copies copies) {
   uses_copies_.store(true, std::memory_order_release);
 }
 
-// Allocates the space of the batch before it is written, if neither the doublewrite file nor the
-// log has copies of the pages: a full disk would tear a page that cannot be restored.
+// Allocates the space of the batch before the batch is written, if neither the doublewrite file nor
+// the log has copies of the pages. Otherwise a full disk could tear a page that cannot be restored.
 void PageFile::TakeSpace(const WriteBatch& batch) {
   if (units_ == nullptr || doublewrite_ != nullptr || options_.images_in_log) return;
   for (uint32_t i = 0; i < batch.count(); ++i) {
@@ -269,9 +269,9 @@ void PageFile::Grow(uint32_t pages) {
   const uint64_t wanted = static_cast<uint64_t>(pages) * page_size_;
   if (wanted <= size) return;
   ResizeOrFail([&] {
-    // The space of a compressed file is allocated by writes, so that holes take none.
+    // Writes allocate the space of a compressed file, so that its holes take none.
     if (!options_.compressed) data_->Allocate(size, wanted - size);
-    if (data_->Size() < wanted) data_->Truncate(wanted);  // without fallocate(2)
+    if (data_->Size() < wanted) data_->Truncate(wanted);  // when there is no fallocate(2)
   });
 }
 
@@ -299,8 +299,8 @@ bool PageFile::ForEachCopy(const std::function<void(PageId id, const char* copy)
   AlignedBuffer first(kHeader), copy(page_size_);
   if (doublewrite_->ReadSome(0, first.data(), kHeader) < kHeader) return false;
   const auto* header = reinterpret_cast<const DoublewriteHeader*>(first.data());
-  // If the header is damaged, its batch was not durable here, and none of its pages was written in
-  // place.
+  // If the header is damaged, its batch was not durable in the doublewrite file, and so none of its
+  // pages was written in place.
   if (header->checksum != HeaderChecksum(first.data()) || header->magic != kMagic ||
       header->page_size != page_size_ || header->count > kMaxCopies) {
     return false;
@@ -332,7 +332,7 @@ uint32_t PageFile::RestoreTorn(Copies* kept) {
   ForEachCopy([&](PageId id, const char* copy) {
     if (Place(id) >= size) return;
     const bool whole = Inspect(id, current.data()) == PageState::kValid;
-    // A valid page with another checksum was not yet overwritten by this batch.
+    // A valid page with another checksum than its copy was not overwritten by this batch yet.
     PageHeader stored{};
     data_->ReadSome(Place(id), &stored, sizeof stored);
     if (whole && stored.checksum != Header(copy)->checksum) return;

@@ -1,4 +1,4 @@
-// The data file and its torn-page protection.
+// A PageFile is the data file with its torn-page protection.
 //
 // Pages are read one at a time, each with one call, and checked. They are written in batches:
 // first the batch goes to the doublewrite file, one sequential write, and is made durable there;
@@ -54,13 +54,13 @@
 
 namespace testbed::btree {
 
-// How a page that was half written when the machine stopped is made whole again.
+// TornPage says how a page is made whole again that was half written when the machine stopped.
 enum class TornPage : uint8_t {
-  kDoublewrite,    // from the doublewrite file
-  kFullPageImage,  // from the log: each page goes there whole before it is first written after a
+  kDoublewrite,    // its copy in the doublewrite file replaces it
+  kFullPageImage,  // an image in the log, made before the first write of the page after a
                    // checkpoint (Pool::SetImageFloor)
-  kAtomic,         // it cannot happen: the device writes a page as a whole, or not (RWF_ATOMIC)
-  kNone,           // not at all: it is detected by its checksum
+  kAtomic,         // no page is ever torn: the device writes a page as a whole or not (RWF_ATOMIC)
+  kNone,           // it is not made whole: its checksum shows that it is torn
 };
 const char* TornPageName(TornPage torn_page);  // "doublewrite", "full_page_image", ...
 
@@ -69,16 +69,16 @@ struct PageFileOptions {
   // file must be able to do that (File::MostAtomicBytes).
   bool atomic = false;
   bool compressed = false;     // the file has compressed pages, or may get some
-  bool images_in_log = false;  // the log has an image of each page that may be torn in its place
-  // With images_in_log and without a doublewrite file: the most bytes of pages that are written
-  // from one sync to the next, if a batch does not have more. Only these pages can be torn, and
-  // recovery keeps those that are torn in memory (Pool::KeepBack).
+  bool images_in_log = false;  // the log has an image of each page that may be torn in place
+  // This is set with images_in_log and without a doublewrite file. It is the most bytes of pages
+  // that are written from one sync to the next, unless a batch has more. Only these pages can be
+  // torn, and recovery keeps the torn ones in memory (Pool::KeepBack).
   uint64_t most_unsynced_bytes = 64 << 20;
   PageCodec codec = PageCodec::kNone;  // for pages written from now on; kNone unless `compressed`
   uint64_t compressed_cache_bytes = 0;
 };
 
-// A page that the file has with an older LSN, `found`, than the checkpoint noted, `known`.
+// An OlderPage has an older LSN in the file (`found`) than the checkpoint noted (`known`).
 struct OlderPage {
   PageId id;
   Lsn known, found;
@@ -96,13 +96,13 @@ class PageFile {
   // Reads a page. Throws Error (kCorruption), which names the page, when it is not valid.
   void Read(PageId id, char* page);
   // StartRead and FinishRead read a page as Read does, with other work in between. `result` is that
-  // of the started read; FinishRead completes one that ended early or was interrupted.
+  // of the started read. FinishRead completes a read that ended early or was interrupted.
   void StartRead(ReadRing* ring, PageId id, char* page, uint64_t tag);
   void FinishRead(PageId id, char* page, int32_t result);
   // Reads pages as the file has them, none of them half written; zeros past the end of the file.
   void ReadStored(PageId first, uint32_t pages, char* bytes);
-  // Copies the page from the cache of compressed pages. Returns false when the cache does not have
-  // it.
+  // Copies the page from the cache of compressed pages. Returns false when that cache does not have
+  // the page.
   bool ReadCached(PageId id, char* page);
   // Tells the system that the page will be read soon.
   void Prefetch(PageId id) { data_->Prefetch(static_cast<uint64_t>(id) * page_size_, page_size_); }
@@ -118,7 +118,7 @@ class PageFile {
   // called before other threads use the file.
   using OnError = std::function<void(const Error& error, bool lasts)>;
   void SetOnError(OnError on_error) { on_error_ = std::move(on_error); }
-  // Puts the last batch in place if a full disk kept it from that. Throws when that fails again.
+  // Puts the last batch in place if a full disk prevented that. Throws when that fails again.
   void Retry();
 
   // Makes all pages durable in their places, and then empties the doublewrite file, which is used
@@ -132,7 +132,7 @@ class PageFile {
   // the middle of the last batch, perhaps in the doublewrite file.
   void Sync();
   void Grow(uint32_t pages);
-  // Cuts off a part of a page that a crash left at the end of the file, behind all pages in use.
+  // Cuts off the incomplete page that a crash may have left behind all pages in use.
   void CutPartialPage();
   // Truncates the file to `pages` pages. No page behind them was ever used.
   void Shrink(uint32_t pages);
@@ -155,8 +155,8 @@ class PageFile {
   void KeepCopies(Copies copies) NO_THREAD_SAFETY_ANALYSIS;
 
   Error Broken(PageId id) const;
-  // Returns whether several reads may be in flight at once. They may not in mmap mode, and not when
-  // the page size is no multiple of the device's alignment.
+  // Returns whether several reads may be in flight at once: not in mmap mode, and not when the page
+  // size is no multiple of the device's alignment.
   bool can_start_reads() const { return !mmap() && page_size_ % data_->alignment() == 0; }
   const File& data() const { return *data_; }
   uint32_t page_size() const { return page_size_; }
@@ -179,7 +179,7 @@ class PageFile {
 
   uint64_t pages_written() const { return pages_written_.load(std::memory_order_relaxed); }
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
-  // Returns the number of bytes that were not read because they were known to be holes.
+  // Returns how many bytes were not read because they were known to be holes.
   uint64_t bytes_skipped() const { return bytes_skipped_.load(std::memory_order_relaxed); }
   CompressedCache* compressed_cache() { return compressed_cache_.get(); }  // may be null
   // Returns the bytes of memory of the table with the stored lengths of `pages` pages.
@@ -189,7 +189,7 @@ class PageFile {
  private:
   uint64_t Place(PageId id) const { return static_cast<uint64_t>(id) * page_size_; }
   void Check(PageId id, const char* page) const;
-  bool Matches(PageId id, const char* page) const;  // the checksum and the number are right
+  bool Matches(PageId id, const char* page) const;  // whether the checksum and the number are right
   uint32_t BytesToRead(PageId id) const;
   // Throws Error if the system may have dropped a newer version of the page than the one that was
   // read.
@@ -221,16 +221,16 @@ class PageFile {
   std::unique_ptr<File> doublewrite_;
   const uint32_t page_size_;
   const PageFileOptions options_;
-  // The number of units that each page takes in a compressed file; 0 means that it is not known
-  // yet. A page's number is changed under the page's latch.
+  // units_ has the number of units that each page takes in a compressed file; 0 means that the
+  // number is not known yet. A page's number is changed under the page's latch.
   using Units = ReservedArray<std::atomic<uint8_t>>;
   std::unique_ptr<Units> units_;
   const PageId pages_at_open_;  // number of pages at the open; those behind were never written
   std::unique_ptr<CompressedCache> compressed_cache_;
   Mutex mutex_;                                     // held by Write and Sync
   bool unsynced_ GUARDED_BY(mutex_) = false;        // pages of the last batch may not be durable
-  bool half_written_ GUARDED_BY(mutex_) = false;    // nor whole in place: the disk was full
-  uint64_t unsynced_bytes_ GUARDED_BY(mutex_) = 0;  // of pages, if BoundUnsynced bounds them
+  bool half_written_ GUARDED_BY(mutex_) = false;    // its pages may not be whole in place
+  uint64_t unsynced_bytes_ GUARDED_BY(mutex_) = 0;  // bytes of unsynced pages
   WrittenPages written_ GUARDED_BY(mutex_);
   // Whole copies of pages that are torn in their places. They are read while uses_copies_ is true.
   Copies copies_;

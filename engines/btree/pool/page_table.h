@@ -46,8 +46,8 @@ class PageTable {
         std::memory_order_relaxed);
   }
 
-  // Try to latch the page. Each returns false when the word is no longer `seen`, or has a latch
-  // that conflicts.
+  // These functions try to latch the page. Each returns false when the word is no longer `seen`, or
+  // has a latch that conflicts.
   bool TryShare(PageId id, PageWord seen) { return Protocol::TryShare(words_[id], seen); }
   bool TryExclude(PageId id, PageWord seen) { return Protocol::TryExclude(words_[id], seen); }
   // Replaces the word if it is still `seen`. A caller that does not hold the page may only change
@@ -72,8 +72,8 @@ class PageTable {
   void Wake(PageId id);
 
   ReservedArray<std::atomic<uint64_t>> words_;
-  // Threads sleep on these numbers. The number of a page grows when the page's latch is released
-  // while bit 6 is set.
+  // Threads sleep on these numbers. A page's number grows when the page's latch is released while
+  // bit 6 of its word is set.
   struct alignas(64) Sleeping {
     std::atomic<uint32_t> epoch{0};
   };

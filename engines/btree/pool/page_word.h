@@ -1,4 +1,5 @@
-// A page's word, which tells where the page is and who holds it, and the protocol of the word.
+// A PageWord is a page's word, which tells where the page is and who holds it. WordProtocol is the
+// protocol of the word.
 //
 //   bits 0-5    number of threads that hold the page shared
 //   bit 6       threads sleep until the latch is released
@@ -35,7 +36,7 @@ struct PageWord {
   static constexpr uint64_t kVisits = 3ull << kVisitShift;
   static constexpr uint64_t kVerified = 1ull << 36;
   static constexpr uint64_t kVersion = ~0ull << kVersionShift;
-  // The bits that must be unchanged for an optimistic read to be valid.
+  // These bits must be unchanged for an optimistic read to be valid.
   static constexpr uint64_t kIdentity = kVersion | kFrame | kExclusive;
 
   uint64_t bits = 0;
@@ -56,19 +57,19 @@ struct PageWord {
   PageWord WithVerified() const { return {bits | kVerified}; }
 };
 
-// The atomics of the processor.
+// StandardAtomics are the atomics of the processor.
 struct StandardAtomics {
   template <typename T>
   using Atomic = std::atomic<T>;
   static void Fence(std::memory_order order) { std::atomic_thread_fence(order); }
 };
 
-// The protocol of a word. All functions are thread-safe.
+// These functions are the protocol of a word. All of them are thread-safe.
 template <typename Atomics = StandardAtomics>
 struct WordProtocol {
   using Word = typename Atomics::template Atomic<uint64_t>;
 
-  // Returns the word, with which a read without latch begins.
+  // Returns the word, as it is loaded at the begin of a read without a latch.
   static PageWord Load(const Word& word) { return {word.load(std::memory_order_acquire)}; }
 
   // Returns whether bytes read from the page since `seen` are valid: no thread has changed, evicted
@@ -85,8 +86,8 @@ struct WordProtocol {
     return word.compare_exchange_strong(seen.bits, next.bits, std::memory_order_acq_rel);
   }
 
-  // Try to latch the page. Each returns false when the word is no longer `seen`, or has a latch
-  // that conflicts.
+  // These functions try to latch the page. Each returns false when the word is no longer `seen`, or
+  // has a latch that conflicts.
   static bool TryShare(Word& word, PageWord seen) {
     return !seen.exclusive() && seen.readers() < PageWord::kReaders &&
            Replace(word, seen, {seen.bits + 1});
@@ -121,7 +122,8 @@ struct WordProtocol {
     for (;;) {
       PageWord next = PageWord{w}.WithFrame(frame).WithVisits(visits);
       next.bits &= ~(PageWord::kExclusive | PageWord::kSleepers);
-      // The page in the file may be another one than was checked before it came into the pool.
+      // The version of the page in the file may be another than the one that was checked before the
+      // page came into the pool.
       if (frame == kNoFrame && PageWord{w}.in_pool()) next.bits &= ~PageWord::kVerified;
       next.bits += (1ull << PageWord::kVersionShift) + (share ? 1 : 0);
       if (word.compare_exchange_weak(w, next.bits, std::memory_order_release,

@@ -54,8 +54,8 @@ Pool::Pool(PageFile* file, RedoLog* log, uint64_t bytes)
       bytes_(bytes),
       flush_batch_(page_size_, WriteBatch::PagesFor(page_size_)) {
   SetLimit();
-  // The memory of the first frames, which hold the upper levels of the trees, is made ready before
-  // several threads can touch it at once.
+  // The memory of the first frames, which hold the upper levels of the trees, is made ready here,
+  // before several threads can touch it at once.
   if (UniqueLock lock(mutex_); MemoryIsShort()) MakeMemoryReady();
   const uint32_t most = WriteBatch::PagesFor(page_size_);
   auto batch = std::make_unique<WriteBatch>(page_size_, most);

@@ -1,4 +1,4 @@
-// The buffer pool: page frames over the data file.
+// The Pool is the buffer pool: page frames over the data file.
 //
 //   PoolClient client(&pool);                       // one for each thread
 //   OptimisticGuard leaf = pool.Optimistic(&client, id);
@@ -92,18 +92,18 @@ class Pool : private VisitCounts {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Each counts a request and returns a guard of the page, which it brings in if it is missing.
-  // Read and Write wait for a shared and an exclusive latch; Optimistic takes none. Each throws
-  // Error when the page cannot be read or there is no frame for it.
+  // Each of these functions counts a request and returns a guard of the page, which it reads in if
+  // it is missing. Read waits for a shared latch, Write for an exclusive latch; Optimistic takes
+  // none. Each throws Error when the page cannot be read or there is no frame for it.
   OptimisticGuard Optimistic(PoolClient* client, PageId id);
   SharedGuard Read(PoolClient* client, PageId id);
   ExclusiveGuard Write(PoolClient* client, PageId id);
 
   bool Contains(PageId id) const { return table_.Load(id).in_pool(); }
 
-  // What TryOptimistic has found.
+  // Look says what TryOptimistic has found.
   enum class Look : uint8_t {
-    kHere,     // *guard is as Optimistic gives it
+    kHere,     // *guard is what Optimistic would return
     kMissing,  // *missing is latched and has a frame: the caller reads the page and calls EndRead
     kBusy,     // another thread has latched the page, or no frame is free now
   };
@@ -123,10 +123,10 @@ class Pool : private VisitCounts {
   // Makes the processor fetch what Peek reads first.
   void PrefetchWord(PageId id) const { table_.Prefetch(id); }
 
-  // Brings the missing ones of the pages in, with all their reads in flight at once, and waits for
-  // them. Skips a page that is latched or for which there is no frame, and stops at an error: a
-  // page that cannot be read stays missing, and the thread that asks for it gets the error. Returns
-  // the number of pages read.
+  // Reads in those of the pages that are missing, with all reads in flight at once, and waits for
+  // them. Skips a page that is latched or for which there is no frame. Stops at an error: a page
+  // that cannot be read stays missing, and the thread that asks for it gets the error. Returns the
+  // number of pages read.
   uint32_t Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids);
 
   // Returns the page of `guard`, latched exclusively, if it has not changed since; else an empty
@@ -178,9 +178,9 @@ class Pool : private VisitCounts {
     Pool* const pool_;
   };
 
-  // Begin and end recovery, which changes pages before there is a client that could be told of a
-  // full disk. In between, pages that a full disk keeps from being written stay in memory beyond
-  // the pool's size. The pool gives that memory back when they are written.
+  // BeginRecovery and EndRecovery frame recovery, which changes pages before there is a client that
+  // could be told of a full disk. In between, pages that a full disk keeps from being written stay
+  // in memory beyond the pool's size. The pool gives that memory back when they are written.
   void BeginRecovery();
   void EndRecovery();
 
@@ -196,7 +196,8 @@ class Pool : private VisitCounts {
   PoolCounters Counters() const;
   uint64_t MemoryBytes() const;
   uint64_t image_bytes() const { return image_bytes_.load(std::memory_order_relaxed); }
-  uint64_t bytes() const;   // as the constructor or Resize set it
+  // Returns the size that the constructor or Resize set.
+  uint64_t bytes() const;
   uint32_t frames() const;  // number of frames for which bytes() suffices
   uint32_t page_size() const { return page_size_; }
   PageFile* file() { return file_; }
@@ -272,12 +273,12 @@ class Pool : private VisitCounts {
   void SetLimit() REQUIRES(mutex_);
   void Retire(uint32_t index) REQUIRES(mutex_);
 
-  // Writing (pool_write.cc).
+  // The functions below write pages (pool_write.cc).
   void CleanerLoop(WriteBatch* batch, std::vector<uint32_t>* frames);
   bool HasDirtyPage() const;
   void CollectForCleaning(std::vector<uint32_t>* frames) REQUIRES(mutex_);
   void CleanSome(std::vector<uint32_t>* frames, WriteBatch* batch);
-  // The frames whose copies are in a batch.
+  // Writing has the frames whose copies are in a batch.
   struct Writing {
     std::vector<Frame*> frames;
     Lsn floor = 0;  // the image floor before the first copy was made
@@ -292,7 +293,7 @@ class Pool : private VisitCounts {
   PageFile* const file_;
   RedoLog* const log_;
   const uint32_t page_size_;
-  const bool in_place_;         // mmap mode
+  const bool in_place_;         // IO is in mmap mode
   const uint32_t most_frames_;  // frames for which address space is reserved
   PageTable table_;
   ReservedArray<char> memory_;
@@ -309,38 +310,38 @@ class Pool : private VisitCounts {
   // to some milliseconds, for which a client would otherwise wait in the middle of an operation.
   uint32_t ready_ GUARDED_BY(mutex_) = 0;
   bool can_make_ready_ GUARDED_BY(mutex_) = true;
-  // Each of the four lists of frames has room for all frames, so that adding to one cannot fail.
+  // Each of the four lists of frames has room for all frames, so that adding to a list cannot fail.
   std::vector<uint32_t> retired_ GUARDED_BY(mutex_);  // frames without memory, since the limit fell
   std::vector<uint32_t> free_ GUARDED_BY(mutex_);
   PageId highest_page_ GUARDED_BY(mutex_) = 0;  // greatest number of a page that had a frame
   std::vector<uint32_t> cleaned_
       GUARDED_BY(mutex_);  // written and not requested since: evicted first
-  std::vector<uint32_t> to_clean_ GUARDED_BY(mutex_);  // to be evicted, but dirty
+  std::vector<uint32_t> to_clean_ GUARDED_BY(mutex_);  // dirty pages that are to be evicted
   CondVar frames_available_, work_for_cleaner_;
   uint32_t waiters_ = 0;
   std::chrono::milliseconds patience_{30000};
   uint64_t clean_rounds_ = 0;
   std::optional<Error> clean_error_;
   bool recovers_ = false;
-  uint32_t unwritable_ = 0;            // frames that there were when a full disk left none clean
-  std::atomic<uint32_t> applying_{0};  // commits that are changing pages, and are in the log
+  uint32_t unwritable_ = 0;            // number of frames when a full disk left none clean
+  std::atomic<uint32_t> applying_{0};  // number of commits in the log that are changing pages
   bool stop_ = false;
 
   std::shared_mutex image_gate_;  // held shared from reading the floor until the pages are written
   std::atomic<Lsn> image_floor_{0};
-  // End of the log when the floor was set. If a page in the file has a later LSN, the log has an
-  // image of it at or after the floor.
+  // This is the end of the log when the floor was set. If a page in the file has a later LSN, the
+  // log has an image of it at or after the floor.
   std::atomic<Lsn> floor_set_{kNoLsn};
   std::atomic<uint64_t> images_{0}, image_bytes_{0};
 
-  Mutex flush_mutex_;  // one flush at a time
+  Mutex flush_mutex_;  // held during a flush, so that there is one at a time
   WriteBatch flush_batch_ GUARDED_BY(flush_mutex_);
 
   mutable Mutex clients_mutex_;
   std::set<PoolClient*> clients_ GUARDED_BY(clients_mutex_);
   uint64_t past_requests_ GUARDED_BY(clients_mutex_) = 0,
                           past_misses_ GUARDED_BY(clients_mutex_) = 0,
-                          past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // clients that are gone
+                          past_fetched_ GUARDED_BY(clients_mutex_) = 0;  // of ended clients
   uint64_t evictions_ GUARDED_BY(mutex_) = 0, cleaned_pages_ GUARDED_BY(mutex_) = 0,
                       frame_waits_ GUARDED_BY(mutex_) = 0;
   std::thread cleaner_;

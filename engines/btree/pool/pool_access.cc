@@ -56,7 +56,7 @@ uint32_t Pool::BringIn(PoolClient* client, PageId id, Load load, PageState* stat
     if (load != Load::kNew) NoteImage(frame);
     return frame;
   } catch (...) {
-    // The replacement keeps the frame, and will find that it has no page.
+    // The replacement keeps the frame, and will find later that the frame has no page.
     if (frame != kNoFrame) frames_[frame].page.store(kNoPage, std::memory_order_relaxed);
     table_.Unexclude(id, kNoFrame, 0);
     throw;
@@ -102,7 +102,7 @@ OptimisticGuard Pool::OptimisticSlow(PoolClient* client, PageId id) {
       try {
         guard.data_ = ReadInPlace(client, id, &guard.seen_);
       } catch (const Error&) {
-        // Another thread may have changed the page and written it while this one checked it.
+        // Another thread may have changed the page and written it while this thread checked it.
         if (table_.Unchanged(id, word)) throw;
         continue;
       }
@@ -182,7 +182,8 @@ bool Pool::ReadCachedInto(const MissingPage& missing) {
 }
 
 void Pool::EndRead(const MissingPage& missing, bool valid) {
-  // The replacement keeps a frame whose read failed, and will find that it has no page.
+  // The replacement keeps a frame whose read failed, and will find later that the frame has no
+  // page.
   if (valid) {
     NoteImage(missing.frame);
   } else {
@@ -194,8 +195,8 @@ void Pool::EndRead(const MissingPage& missing, bool valid) {
 uint32_t Pool::Fetch(PoolClient* client, ReadRing* ring, std::span<const PageId> ids) {
   std::vector<MissingPage> reads;
   reads.reserve(ids.size());
-  // After an error this starts no more reads, but ends those under way. A thread that asks for the
-  // page later gets the error.
+  // After an error this loop starts no more reads, but ends those that are in flight. A thread that
+  // asks for the page later gets the error.
   for (const PageId id : ids) {
     MissingPage missing;
     try {
@@ -339,7 +340,7 @@ void Pool::Discard(PageId first, uint32_t pages) {
     uint32_t index;
     if (!Exclude(id, &index)) continue;
     Frame& frame = frames_[index];
-    // If the frame was dirty before the overflow page was written into it, the page must still be
+    // If the frame was dirty before the page became an overflow page, the page must still be
     // written: earlier log records rely on that.
     if (Header(Data(index))->type == PageType::kOverflow &&
         frame.dirty.load(std::memory_order_acquire) &&

@@ -1,5 +1,5 @@
-// The pool's frames: which page leaves for another one, and how many frames there are. All of this
-// happens under the pool's mutex, which a hit does not take.
+// This file has the pool's frames: which page leaves for another one, and how many frames there
+// are. All of this happens under the pool's mutex, which a hit does not take.
 #include <algorithm>
 #include <chrono>
 #include <new>
@@ -11,8 +11,8 @@
 
 namespace testbed::btree {
 
-// Evicts the frame's page if no thread uses it and the file has it. Returns whether the frame has
-// no page then.
+// Evicts the frame's page if no thread uses it and the file has its newest version. Returns whether
+// the frame is without a page afterwards.
 bool Pool::TryEvict(uint32_t index) {
   Frame& frame = frames_[index];
   const PageId id = frame.page.load(std::memory_order_relaxed);
@@ -142,7 +142,7 @@ void Pool::MakeMemoryReady() {
   mutex_.lock();
   can_make_ready_ = done;
   ready_ = std::max(ready_, next + HugePageFrames());
-  // Frames that were retired meanwhile, because the limit fell, must not have memory.
+  // Frames that were retired meanwhile, because the limit fell, must not get memory.
   for (const uint32_t index : retired_) {
     if (index < ready_ && uint64_t{index} * page_size_ >= from) ReleaseMemory(index, 1);
   }

@@ -1,6 +1,6 @@
-// The pool's writing half: the cleaner, which makes room, and flushes for checkpoints. Both copy
-// pages under a shared latch and write the copies, so that no thread waits for a latch during the
-// write.
+// This file has the pool's writing half: the cleaner, which makes room, and flushes for
+// checkpoints. Both copy pages under a shared latch and write the copies, so that no thread waits
+// for a latch during the write.
 #include <algorithm>
 #include <chrono>
 
@@ -12,13 +12,13 @@
 namespace testbed::btree {
 
 // Copies the page into the batch if it is dirty, not kept back, and no other thread is writing it.
-// Returns whether it did. The caller holds the shared latch.
+// Returns whether it has copied the page. The caller holds the shared latch.
 bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   Frame* frame = &frames_[index];
   if (frame->kept_back.load(std::memory_order_relaxed)) return false;
   if (!frame->dirty.load(std::memory_order_acquire)) return false;
   if (frame->writing.exchange(true, std::memory_order_acq_rel)) return false;
-  // This looks again, as the other writer may have finished in between.
+  // This looks again, as the other thread may have finished its write in between.
   if (!frame->dirty.load(std::memory_order_acquire)) {
     frame->writing.store(false, std::memory_order_release);
     return false;
@@ -26,8 +26,8 @@ bool Pool::BeginWrite(uint32_t index, WriteBatch* batch, Writing* writing) {
   // The floor is read before the copy, so that the copy has all commits before that floor.
   if (writing->frames.empty()) writing->floor = image_floor_.load(std::memory_order_acquire);
   batch->Add(Data(index));
-  // write_lsn is set before rec_lsn is cleared: at every moment one of them tells what the file
-  // lacks.
+  // write_lsn is set before rec_lsn is cleared, so that at every moment one of them has the begin
+  // of what the file lacks.
   frame->write_lsn.store(frame->rec_lsn.load(), std::memory_order_release);
   frame->rec_lsn.store(kNoLsn, std::memory_order_release);
   frame->dirty.store(false, std::memory_order_release);
@@ -49,7 +49,7 @@ void Pool::UndoWrite(Writing* writing) {
 void Pool::SetImageFloor(Lsn floor) {
   std::unique_lock alone(image_gate_);
   floor_set_.store(log_->EndLsn(), std::memory_order_relaxed);
-  image_floor_.store(floor, std::memory_order_release);  // who sees it sees floor_set_, too
+  image_floor_.store(floor, std::memory_order_release);  // whoever sees it sees floor_set_, too
 }
 
 // Notes whether the log has an image, since the floor, of the page that was just read into the
@@ -208,7 +208,7 @@ void Pool::FlushPages(const std::vector<PageId>& dirty) {
   writing.frames.reserve(WriteBatch::PagesFor(page_size_));  // BeginWrite must not fail half-way
   for (const PageId id : dirty) {
     PageWord word = table_.Load(id);
-    if (!word.in_pool()) continue;  // another thread has written and evicted it
+    if (!word.in_pool()) continue;  // another thread has written and evicted the page
     if (!table_.TryShare(id, word)) {
       // The thread that holds the latch may be waiting for a frame. So this one finishes the pages
       // that it has begun to write before it waits for the latch.
@@ -256,8 +256,9 @@ void Pool::FlushBefore(Lsn lsn) {
     for (uint32_t i = 0; i < made_.load(std::memory_order_acquire); ++i) {
       const Frame& frame = frames_[i];
       if (frame.kept_back.load(std::memory_order_relaxed)) continue;
-      // A page's LSN moves from rec_lsn to write_lsn when its write begins, and back when it fails.
-      // Reading the first once more sees it whichever way it moves meanwhile.
+      // A page's LSN moves from rec_lsn to write_lsn when its write begins, and moves back when the
+      // write fails. Reading rec_lsn, write_lsn and rec_lsn again sees the LSN whichever way it
+      // moves meanwhile.
       if (frame.rec_lsn.load() < lsn) {
         dirty.push_back(frame.page.load(std::memory_order_relaxed));
       } else if (frame.write_lsn.load() < lsn || frame.rec_lsn.load() < lsn) {
@@ -267,7 +268,8 @@ void Pool::FlushBefore(Lsn lsn) {
     if (dirty.empty() && !others_writing) return;
     std::sort(dirty.begin(), dirty.end());
     FlushPages(dirty);
-    // The cleaner may have copies under way; a page whose write fails is dirty again and found.
+    // The cleaner may be writing copies. A page whose write fails is dirty again, and this loop
+    // finds it.
     if (others_writing) std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }

@@ -16,7 +16,7 @@ namespace {
                                       "): restore the database from a copy, or load it again");
 }
 
-// The bytes of an operation before its key and value.
+// These are the bytes of an operation before its key and value.
 struct [[gnu::packed]] OperationHeader {
   uint8_t erase;
   uint32_t table, key_size;

@@ -1,4 +1,5 @@
-// The records that the b-tree writes to its log, and how the first pass of recovery replays them.
+// This header has the records that the b-tree writes to its log, and the first pass of recovery,
+// which replays them.
 //
 // A record has up to two sections.
 //
@@ -48,9 +49,9 @@ enum class PageAction : uint8_t {
   kInsert,    // payload: u32 child, key; an inner node gets this entry
   kRemove,    // payload: key; an inner node loses the entry with it
   kFree,      // no payload; the page becomes a free page
-  // Payload: the whole page, packed, as it was before the record, at the LSN in its header. It is
-  // logged so that a torn page can be made whole (TornPage::kFullPageImage). The other actions
-  // describe the page as it is at the end of their record.
+  // The payload is the whole page, packed, as it was before the record, at the LSN in its header.
+  // It is logged so that a torn page can be made whole (TornPage::kFullPageImage). The other
+  // actions describe the page as it is at the end of their record.
   kSavedImage,
 };
 
@@ -95,7 +96,7 @@ size_t OperationBytes(const RowWrite& op);
 char* PutOperation(const RowWrite& op, char* to);
 void AppendOperation(const RowWrite& op, std::string* to);
 
-// The sections of a record; the views point into the record's bytes.
+// A DecodedRecord has the sections of a record; its views point into the record's bytes.
 struct DecodedRecord {
   uint8_t flags = 0;
   std::string_view structure;
@@ -103,15 +104,15 @@ struct DecodedRecord {
 };
 // Throws Error (kCorruption) when the record is not well-formed.
 DecodedRecord DecodeRecord(std::string_view bytes);
-// Returns the bytes before the operations of a record that has no other section. The part's own
-// operations are not looked at.
+// Returns the bytes that stand before the operations in a record without a structure section. Does
+// not look at the operations in `part`.
 std::string OperationsHeader(const TransactionParts::Part& part);
 
 // Takes the first operation off *operations; returns false when there is none. The key and value of
 // *op point into the record's bytes. Throws Error (kCorruption) when it is not well-formed.
 bool NextOperation(std::string_view* operations, RowWrite* op);
 
-// The change of one page by a change of shape.
+// A PageChange is the change that one change of shape makes to one page.
 struct PageChange {
   PageAction action = PageAction::kImage;
   PageId page = kNoPage;
@@ -124,7 +125,8 @@ struct PageChange {
   // Returns the page's LSN after the change, whose record ends at `end`.
   Lsn LsnAfter(Lsn end) const;
 };
-// The content of a structure section; the payloads point into the section's bytes.
+// A DecodedStructure is the content of a structure section; the payloads point into the section's
+// bytes.
 struct DecodedStructure {
   std::vector<PageRun> used, freed;
   std::vector<PageChange> changes;
@@ -171,11 +173,11 @@ class StructureReplay {
     std::string payload;
     Lsn begin, end;
   };
-  // A page that the file did not have, or did not have whole.
+  // A Torn is a page that the file did not have, or did not have whole.
   struct Torn {
     std::optional<Lsn> whole;  // the page's LSN after the last whole action; none: it waits for one
-    bool saved = false;        // that action was a saved image
-    std::vector<WaitingChange> later;  // the changes since then, or, without one, all changes
+    bool saved = false;        // that change was a saved image
+    std::vector<WaitingChange> later;  // the changes after that one or, without one, all changes
   };
   void ApplyAction(const PageChange& change, Lsn begin, Lsn end);
   void Change(const PageChange& change, Lsn begin, Lsn lsn, ExclusiveGuard* guard);
@@ -186,7 +188,7 @@ class StructureReplay {
   Pool* const pool_;
   Space* const space_;
   PoolClient* const client_;
-  AlignedBuffer scratch_;  // for ApplyChange
+  AlignedBuffer scratch_;  // working memory of ApplyChange
   std::map<PageId, Torn> torn_;
   uint64_t pages_changed_ = 0;
 };

@@ -22,7 +22,8 @@
 
 namespace testbed::btree {
 
-// The owner's counts of visits. Visits returns the visits of a frame since Admit or SetVisits.
+// VisitCounts are the owner's counts of visits. Visits returns the visits of a frame since Admit or
+// SetVisits.
 class VisitCounts {
  public:
   virtual ~VisitCounts() = default;
@@ -80,7 +81,8 @@ class Replacement {
   ReservedArray<Entry> entries_;
   Queue small_, main_;
   uint32_t small_target_ = 0;
-  // Direct-mapped by page number: a ghost may overwrite an older one, which then is forgotten.
+  // The ghost table is direct-mapped by page number. A ghost may overwrite an older one, which then
+  // is forgotten.
   std::vector<Ghost> ghosts_;
   int ghost_shift_ = 0;
   uint32_t ghost_reach_ = 0;  // a ghost counts for this number of evictions

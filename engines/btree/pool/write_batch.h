@@ -20,7 +20,7 @@ namespace testbed::btree {
 
 class WriteBatch {
  public:
-  // Bytes before the pages for the header of the packed form.
+  // These bytes before the pages have room for the header of the packed form.
   static constexpr uint32_t kHeaderBytes = 4096;
 
   WriteBatch(uint32_t page_size, uint32_t max_pages);
@@ -49,7 +49,7 @@ class WriteBatch {
   // which the caller fills in, the packed pages, and zeros up to a multiple of 4096.
   size_t Pack();
   char* header() { return buffer_.data(); }
-  PackedPage packed(uint32_t i) const { return pages_[i].packed; }  // set by Pack
+  PackedPage packed(uint32_t i) const { return pages_[i].packed; }  // valid after Pack
   // Lays the pages of a packed batch out again.
   void LayOut();
 

@@ -26,9 +26,10 @@ namespace testbed::btree {
 namespace {
 
 constexpr uint32_t kReadAtOnce = 1 << 20;  // bytes of the data file; writes of pages wait meanwhile
-// Bytes of log that are copied after each part of the data file, at most. A log that is written
-// well below the rate of the copy stays short. A faster one grows until the pages are there, and
-// what it has then is copied once. Without this bound each part would make the next one longer.
+// After each part of the data file, at most this many bytes of log are copied. A log that is
+// written well below the rate of the copy stays short. A log that is written faster grows until all
+// pages are copied, and the rest of it is then copied once. Without this bound each part would make
+// the next one longer.
 constexpr uint64_t kLogAtOnce = 4ull * kReadAtOnce;
 
 std::filesystem::path Resolved(const std::string& directory) {
@@ -60,8 +61,8 @@ void CheckTarget(const std::string& dir, const std::string& to) {
   }
 }
 
-// Removes what an unfinished backup has made. Files that cannot be removed stay: the last one to go
-// is that which makes an opening refuse the directory.
+// Removes what an unfinished backup has made. Files that cannot be removed stay. The file that is
+// removed last is the one that makes an opening refuse the directory.
 void RemoveBackup(const std::string& to, bool directory_too) noexcept {
   try {
     std::vector<std::string> paths = {DataPath(to), DoublewritePath(to), CheckpointPath(to, 0),
@@ -73,7 +74,7 @@ void RemoveBackup(const std::string& to, bool directory_too) noexcept {
     RemoveFile(UnfinishedBackupPath(to));
     if (directory_too) std::filesystem::remove(to, ignored);
   } catch (const std::exception&) {
-    // The caller hears why the backup has failed.
+    // The caller throws the error for which the backup has failed. This one is dropped.
   }
 }
 
@@ -86,8 +87,8 @@ class BackupCopy {
         client_(store->pool()),
         pages_(kReadAtOnce) {}
 
-  // The name of the data file says that there is a database, so the file gets it last. Until then
-  // its other name makes an opening refuse the directory.
+  // A directory is a database once the data file has its final name, so the data file gets it last.
+  // Until then its other name makes an opening refuse the directory.
   void Make() {
     data_ = NewFile(UnfinishedBackupPath(to_), FileKind::kData);
     SyncDirectory(to_);
@@ -98,12 +99,12 @@ class BackupCopy {
     state_ = store_->CheckpointKeepingLog();
     LogCopy log(store_->log(), state_.redo, LogPath(to_));
     CopyPages(&log);
-    // No page that was read has a change behind this end of the log.
+    // No page that was read has a change that lies behind this end of the log.
     log.Finish(store_->log()->EndLsn());
     data_->Sync(true);
     data_.reset();
     MakeDoublewrite();
-    // Each of the two files gets the checkpoint, as in a new database.
+    // The checkpoint is written to both checkpoint files, as in a new database.
     for (int i = 0; i < 2; ++i, ++state_.sequence) WriteCheckpoint(to_, page_size_, state_);
     SyncDirectory(to_);
     RenameFile(UnfinishedBackupPath(to_), DataPath(to_));
@@ -112,7 +113,7 @@ class BackupCopy {
   }
 
  private:
-  // Its destructor allows the log to be truncated again.
+  // A KeptLog keeps checkpoints from truncating the log. Its destructor permits that again.
   class KeptLog {
    public:
     explicit KeptLog(Store* store) : store_(store) {}
@@ -134,7 +135,7 @@ class BackupCopy {
   void CopyPages(LogCopy* log) {
     const uint32_t pages = LengthInUse(state_.space);
     const uint64_t bytes = uint64_t{pages} * page_size_;
-    // As in the database itself, the space of a compressed file is allocated by writes.
+    // Writes allocate the space of a compressed file, as in the database itself.
     if (!store_->file()->compressed()) data_->Allocate(0, bytes);
     if (data_->Size() < bytes) data_->Truncate(bytes);
     const uint32_t step = kReadAtOnce / page_size_;
@@ -154,7 +155,8 @@ class BackupCopy {
     for (uint32_t i = 0; i < count;) {
       uint32_t end = i;  // pages [i, end) are written with one call
       size_t bytes = 0;
-      // Only behind a page that is stored whole does its neighbour follow at once.
+      // A page that is stored whole is followed by its neighbour at once; behind a compressed page
+      // there is a hole.
       while (end < count && bytes == size_t{end - i} * page_size_) {
         const uint32_t stored = BytesToCopy(first + end, Page(end));
         if (stored == 0) break;
@@ -166,16 +168,16 @@ class BackupCopy {
     }
   }
 
-  // Returns the number of bytes of a page that the copy needs; 0 for a page that is not in use, or
-  // that the file does not have yet: the log has all of it then.
+  // Returns how many bytes of the page the copy needs. It needs none of a page that is not in use,
+  // nor of a page that the file does not have yet, since the log has all of that page.
   uint32_t BytesToCopy(PageId id, char* page) {
     if (!InUse(id)) return 0;
     const PageState state = InspectPage(page, page_size_, id);
     if (state == PageState::kBlank) return 0;
     if (state == PageState::kValid) return StoredBytes(page, page_size_);
     if (id == 0) throw store_->file()->Broken(id);
-    // A page that came into use and was not written yet may have a free page, which a crash has
-    // torn, in its place. Then the pool has it; otherwise Read throws.
+    // The page may have come into use after a crash had torn the free page that was in its place,
+    // and not have been written yet. Then the pool has it; otherwise Read throws.
     if (!store_->space()->IsUsed(id)) return 0;
     const SharedGuard guard = store_->pool()->Read(&client_, id);
     std::memcpy(page, guard.page(), page_size_);
@@ -206,7 +208,7 @@ class BackupCopy {
   PoolClient client_;
   CheckpointState state_;
   std::unique_ptr<File> data_;
-  AlignedBuffer pages_;  // pages as they were read
+  AlignedBuffer pages_;  // pages as they were read from the file
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What a commit holds from its beginning until its rows are in the trees, and how that is released.
+// A StoreClient::Attempt is what a commit holds from its beginning until its rows are in the trees.
+// This header says how that is released.
 #ifndef TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 #define TESTBED_ENGINES_BTREE_STORE_COMMIT_ATTEMPT_H_
 
@@ -11,8 +12,8 @@ namespace testbed::btree {
 // could not take.
 class StoreClient::Attempt {
  public:
-  // The commit writes `rows` rows, whose part in the leaves has `bytes` bytes. With a change buffer
-  // each may be written to a tree of the buffer, too.
+  // The commit writes `rows` rows, which take `bytes` bytes in leaves. With a change buffer, each
+  // row may be written to a tree of the buffer, too.
   Attempt(StoreClient* client, size_t rows, uint64_t bytes)
       : client_(client),
         space_(client->store_->space()),
@@ -29,18 +30,18 @@ class StoreClient::Attempt {
       client_->slot_.active.store(kNoLsn, std::memory_order_release);
     }
   }
-  // Called when the log has the commit: from here on it cannot be undone, so that its overflow
+  // The commit calls this when the log has it. From here on it cannot be undone, so its overflow
   // pages stay.
   void Logged() { logged_ = true; }
-  // Called when the trees have the commit. Until then no checkpoint's redo point passes the commit,
-  // so that recovery replays it.
+  // The commit calls this when the trees have it. Until then no checkpoint's redo point passes the
+  // commit, so recovery replays it.
   void Applied() { client_->slot_.active.store(kNoLsn, std::memory_order_release); }
 
  private:
   static uint64_t Trees(const StoreClient* client) {
     return client->store_->change_buffer() != nullptr ? 2 : 1;
   }
-  // Takes what a commit needs before the log has it: the thread's memory, and the pages.
+  // Gets what a commit needs before the log has it: the thread's memory, and promised pages.
   static uint64_t Promise(Space* space, uint64_t writes, uint64_t bytes) {
     Node::PrepareThread();
     return space->PromiseForSplits(writes, bytes);

@@ -57,7 +57,7 @@ void RemoveDatabase(const std::string& dir) {
 
 void CopyTable(Store* from, Store* to, const std::string& name) {
   const uint32_t table = to->OpenTable(name)->table();
-  if (name == kChangeBufferTable) return;  // its rows come with those of their tables
+  if (name == kChangeBufferTable) return;  // the rows of the buffer are copied with their tables
   StoreClient reader(from), writer(to);
   TreeCursor cursor(from->OpenTable(name), reader.context(), from->options().page_size);
   std::vector<std::pair<std::string, std::string>> rows;
@@ -78,17 +78,17 @@ void CopyTable(Store* from, Store* to, const std::string& name) {
   commit();
 }
 
-// Makes a database in `dir` with all tables of `source`, under the numbers that they have there.
+// Makes a database in `dir` with all tables of `source`. Each table keeps its number.
 void CopyRows(Store* source, const std::string& dir, const StoreOptions& options) {
   const std::unique_ptr<Store> copy = Store::Open(dir, options);
   std::map<uint32_t, std::string> names;
   for (const auto& [name, number] : source->TableNames()) names[number] = name;
   for (const auto& [number, name] : names) CopyTable(source, copy.get(), name);
-  copy->Checkpoint();  // reports an error, which the destructor could not
+  copy->Checkpoint();  // reports errors, which the destructor could not
 }
 
-// Truncates the data file of a closed database behind its last page in use. The space there was
-// allocated for commits.
+// Truncates the data file of a closed database behind its last page in use. Commits had allocated
+// the space there.
 void CutFile(const std::string& dir, uint32_t page_size) {
   const SuperblockFields super = CheckSuperblock(DataPath(dir), dir, page_size);
   const CheckpointState state = ReadCheckpoint(dir, super.database);
@@ -136,7 +136,7 @@ void Compact(const std::string& dir, const StoreOptions& options) {
   of_source.create = false;
   of_source.change_buffer_bytes = of_copy.change_buffer_bytes = 0;
   of_copy.create = true;
-  of_copy.durability = Durability::kNone;  // the copy counts when all of it is durable
+  of_copy.durability = Durability::kNone;  // the copy counts only when all of it is durable
   // The log recycles its segments, so it would keep the greatest length that it ever has.
   of_copy.checkpoint_log_bytes =
       std::min(options.checkpoint_log_bytes, 2 * options.log.segment_bytes);
@@ -149,7 +149,7 @@ void Compact(const std::string& dir, const StoreOptions& options) {
     try {
       RemoveDatabase(CompactingPath(dir));
     } catch (const std::exception&) {
-      // The next opening removes it.
+      // The next opening removes the directory.
     }
     throw;
   }

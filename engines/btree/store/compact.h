@@ -5,9 +5,10 @@
 // btree.compact. When that is whole and durable, it gets the name btree.compacted: from then on it
 // is the database. Its files then replace the old ones, each by a rename, and the subdirectory is
 // removed. So a crash leaves either the old database, with a subdirectory that the next opening
-// removes, or the new one, whose files the next opening moves to their places: it finds in the
-// subdirectory what was not moved yet. A power cut does, too: a file system with a journal has a
-// rename from one directory to another in both of them, or in neither.
+// removes, or the new one. The next opening finds in the subdirectory those files of the new one
+// that were not moved yet, and moves them to their places. A power cut leaves the same: a file
+// system with a journal makes a rename from one directory to another durable in both directories or
+// in neither.
 #ifndef TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
 #define TESTBED_ENGINES_BTREE_STORE_COMPACT_H_
 
@@ -26,7 +27,7 @@ void Compact(const std::string& dir, const StoreOptions& options);
 
 // Ends a compaction of `dir` that was interrupted: moves the files of the new database to their
 // places if that database is whole, and otherwise removes it. Does nothing when no compaction was
-// interrupted. The caller has locked `dir`. Throws Error (kIo); it may then be called again.
+// interrupted. The caller has locked `dir`. Throws Error (kIo), after which it may be called again.
 void FinishCompaction(const std::string& dir);
 
 }  // namespace testbed::btree

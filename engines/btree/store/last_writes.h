@@ -32,13 +32,13 @@ class LastWrites {
   explicit LastWrites(uint64_t bytes)
       : rows_(std::bit_ceil(std::clamp<uint64_t>(bytes / kBytesOfAWrite, kProbes, kMostRows))) {}
 
-  // Notes a write. Called for each write of the log in turn.
+  // Notes a write. The caller calls it for each write of the log in turn.
   void Note(uint32_t table, std::string_view key) {
     ++noted_;
     if (Row* row = Find(table, key, true)) row->last = noted_;
   }
-  // Returns false when a later write of the row was noted; sometimes returns true all the same.
-  // Called for each write once more, in the same order.
+  // Returns false when a later write of the row was noted; sometimes returns true all the same. The
+  // caller then calls it for each write of the log in the same order.
   bool IsLast(uint32_t table, std::string_view key) {
     ++asked_;
     const Row* row = Find(table, key, false);
@@ -54,8 +54,8 @@ class LastWrites {
     uint64_t last = 0;  // number of the row's last write, from 1 on; 0: the place is free
   };
 
-  // Returns the row's place; null when it has none. With `make`, gives it a free place if one is
-  // near. No place becomes free again, so a row that got none never gets one.
+  // Returns the row's place; null when it has none. With `make`, gives the row a free place if one
+  // is near. No place becomes free again, so a row that got no place never gets one.
   Row* Find(uint32_t table, std::string_view key, bool make) {
     const XXH128_hash_t hash = XXH3_128bits_withSeed(key.data(), key.size(), seed_ + table);
     for (uint64_t i = 0; i < kProbes; ++i) {

@@ -21,7 +21,7 @@ BtreeReadQueue::~BtreeReadQueue() {
       store_->pool()->EndRead(slot.lookup.missing, false);
     }
   } catch (const Error&) {
-    // The kernel refuses to wait for reads: their pages stay latched, and the process lives.
+    // The kernel refuses to wait for the reads. Their pages stay latched, and the process goes on.
   }
 }
 
@@ -45,7 +45,7 @@ void BtreeReadQueue::Start(uint32_t at, TableId table, std::string_view key, IoT
 }
 
 void BtreeReadQueue::StartAll(TableId table, std::span<const std::string_view> keys) {
-  constexpr size_t kByTurns = 16;  // about as many lines as a processor fetches at the same time
+  constexpr size_t kByTurns = 16;  // about as many cache lines as a processor fetches at once
   const Tree* const tree = store_->Table(table);
   for (size_t first = 0; first < keys.size(); first += kByTurns) {
     const size_t n = std::min(kByTurns, keys.size() - first);
@@ -80,8 +80,9 @@ void BtreeReadQueue::LookUpByTurns(const Tree* tree) {
 }
 
 // Returns whether no commit of several rows is writing the row, and the change buffer does not have
-// it. A look-up asks this once it has the version of the row's leaf: a commit of which it saw
-// another row before has then either changed that version, or is told of here.
+// the row. A look-up calls this after it has taken the version of the row's leaf. If the caller has
+// seen another row of a commit before, that commit has either changed this version already, or
+// makes this return false.
 bool BtreeReadQueue::LeafHasNewest(const Tree* tree, std::string_view key) const {
   const ChangeBuffer* const buffer = store_->change_buffer();
   return store_->RowUnlocked(tree, key) && (buffer == nullptr || !buffer->Knows(tree->table()));
@@ -140,7 +141,7 @@ void BtreeReadQueue::EndRead(const ReadRing::Ended& ended) {
   Slot& slot = slots_[at];
   const Pool::MissingPage missing = slot.lookup.missing;
   try {
-    const IoTask::Work work(slot.task);  // a short read is completed by reads of the thread's own
+    const IoTask::Work work(slot.task);  // FinishRead may read the rest of a short read itself
     store_->file()->FinishRead(missing.id, missing.page, ended.result);
     store_->pool()->EndRead(missing, true);
   } catch (const Error& error) {
@@ -169,7 +170,8 @@ void BtreeReadQueue::RunAlone(std::deque<uint32_t>* waiting) {
   done_.push_back(at);
 }
 
-// Looks now and then at what has to wait while look-ups find their pages in the pool.
+// While look-ups find their pages in the pool, this looks now and then for reads that have ended
+// and for look-ups that must run alone.
 void BtreeReadQueue::KeepTurns() {
   constexpr uint32_t kAnswersPerLook = 16;  // a look is a system call
   if (ring_.in_flight() > 0 && ++answers_ >= kAnswersPerLook) {
@@ -183,7 +185,8 @@ void BtreeReadQueue::KeepTurns() {
   if (long_.empty()) {
     answers_before_long_ = 0;
   } else if (++answers_before_long_ > slots_.size()) {
-    // Every other slot may have been answered since, so the reads in flight are ended first.
+    // Every other slot may have been answered since this look-up began to wait, so the reads in
+    // flight are ended and the look-up runs.
     while (ring_.in_flight() > 0) TakeRead();
     RunAlone(&long_);
     answers_before_long_ = 0;

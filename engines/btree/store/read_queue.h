@@ -57,12 +57,12 @@ class BtreeReadQueue : public ReadQueue {
     bool found = false;
   };
   void Run(uint32_t slot);
-  void LookUpByTurns(const Tree* tree);  // takes those of turns_ to their end
+  void LookUpByTurns(const Tree* tree);  // continues those in turns_ until each ends or gives up
   bool LeafHasNewest(const Tree* tree, std::string_view key) const;
   void TakeRead();                               // waits for a read and continues its look-up
   void EndRead(const ReadRing::Ended& ended);    // continues the look-up, and those set aside
   void RunAside();                               // tries the look-ups that were set aside
-  void RunAlone(std::deque<uint32_t>* waiting);  // finishes the first; no read may be in flight
+  void RunAlone(std::deque<uint32_t>* waiting);  // runs the first; no read may be in flight
   void KeepTurns();
 
   Store* const store_;
@@ -72,11 +72,11 @@ class BtreeReadQueue : public ReadQueue {
   std::vector<Slot> slots_;
   std::vector<CachedLookup> turns_;
   std::deque<uint32_t> done_;  // slots whose look-up has ended
-  // Slots whose look-up was set aside, those that need overflow pages or the change buffer, and
-  // those that RunAside is trying.
+  // aside_ has the slots whose look-up was set aside, long_ those whose look-up needs overflow
+  // pages or the change buffer, and again_ those that RunAside is trying.
   std::deque<uint32_t> aside_, long_, again_;
-  uint32_t answers_ = 0;              // since a read was taken, or looked for
-  uint32_t answers_before_long_ = 0;  // since the first of long_ waits, or since one was served
+  uint32_t answers_ = 0;              // number of answers since reads were last taken or looked for
+  uint32_t answers_before_long_ = 0;  // answers since the first of long_ waits, or one was served
 };
 
 }  // namespace testbed::btree

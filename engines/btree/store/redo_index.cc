@@ -246,8 +246,8 @@ void RedoIndex::AddStructure(const LogRecord& record, std::string_view structure
     const auto offset = static_cast<Lsn>(change.payload.data() - record.bytes.data());
     std::vector<Change>& list = changes_[change.page];
     const Lsn lsn = change.LsnAfter(record.end);
-    // The list is in the order of the page's LSNs, not of the records, since a saved image is older
-    // than its record. A whole image replaces all changes before it.
+    // The list is in the order of the page's LSNs, not in that of the records, since a saved image
+    // is older than its record. A whole image replaces all changes before it.
     auto at = std::upper_bound(list.begin(), list.end(), lsn,
                                [](Lsn a, const Change& b) { return a < b.lsn; });
     if (change.whole()) at = list.erase(list.begin(), at);
@@ -296,7 +296,7 @@ PageState RedoIndex::Apply(PageId id, PageState state, char* page, std::string* 
       if (!change.whole()) {
         *why = "the log changes it at LSN " + std::to_string(change.lsn) +
                " and does not have it whole";
-        continue;  // a later record may have the whole page
+        continue;  // a later record may replace the whole page
       }
       std::memset(page, 0, page_size_);
     } else if (Header(page)->lsn >= change.lsn) {

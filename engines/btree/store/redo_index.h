@@ -67,7 +67,7 @@ class RedoIndex {
     std::string path;
     SegmentHeader header;
   };
-  // A change of one page, with the place of its payload in the log.
+  // A Change is a change of one page, with the place of its payload in the log.
   struct Change {
     Lsn lsn;        // LSN of the page after the change
     Lsn payload;    // position of the payload
@@ -76,7 +76,7 @@ class RedoIndex {
     bool whole() const { return PageChange{action, kNoPage, {}}.whole(); }
   };
 
-  // Each returns false when it added a fault with which the log cannot be read.
+  // Each of these functions returns false when it added a fault with which the log cannot be read.
   bool ListSegments();
   bool ReadHeader(const std::string& path, uint64_t number, bool last);
   bool CheckHeaders();
@@ -86,7 +86,7 @@ class RedoIndex {
   bool CheckRun(const LogRecord& record, const PageRun& run);
   void AddOperations(const LogRecord& record, const DecodedRecord& decoded);
   void AddOperation(const LogRecord& record, const RowWrite& op);
-  const Segment* Find(Lsn lsn) const;                   // null: no segment has that position
+  const Segment* Find(Lsn lsn) const;                   // null when no segment has that position
   void ReadLog(Lsn lsn, size_t n, std::string* bytes);  // throws Error when it cannot
   void Damage(Lsn lsn, std::string what) { faults_->Add(At(lsn, std::move(what))); }
 
@@ -94,7 +94,7 @@ class RedoIndex {
   const uint32_t page_size_;
   Faults* const faults_;
   std::vector<Segment> segments_;                            // segments in use, in order
-  std::unordered_map<PageId, std::vector<Change>> changes_;  // each page's in order of LSN
+  std::unordered_map<PageId, std::vector<Change>> changes_;  // changes of each page, by LSN
   std::vector<bool> pending_;
   TransactionParts parts_;
   std::map<std::string, std::string> catalogue_;

@@ -57,7 +57,7 @@ class ReplaySpool {
     std::string piece;
     uint64_t offset = 0;
     while (file_ != nullptr && offset < written_) {
-      // A record never lies in two pieces: each was written whole.
+      // No record lies in two pieces, because each record was written as a whole.
       Piece head;
       file_->Read(offset, &head, sizeof head);
       offset += sizeof head;
@@ -75,7 +75,7 @@ class ReplaySpool {
  private:
   static constexpr size_t kMemory = 4 << 20;
   // The file is never synced, so no call reports that the kernel could not write a page of it back.
-  // The checksum tells when a piece is read as something else.
+  // The checksum shows when a piece that is read differs from what was written.
   struct Piece {
     uint64_t size;
     uint64_t checksum;

@@ -60,7 +60,7 @@ class RowLocks {
         throw;
       }
       // A reader that has seen a row of this commit also sees this count, because the commit writes
-      // the row after it, under the page's latch.
+      // the row after counting itself, under the page's latch.
       if (many_) locks_->commits_of_many_.fetch_add(1, std::memory_order_relaxed);
     }
     ~Holder() {
@@ -87,7 +87,7 @@ class RowLocks {
     bool many_;
   };
 
-  // Returns whether AwaitUnlocked would return at once.
+  // Returns whether AwaitUnlocked would return without waiting.
   bool Unlocked(uint32_t table, std::string_view key) {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return true;
     const Row row = RowOf(table, key);
@@ -96,8 +96,8 @@ class RowLocks {
     return !shard.locked.Contains(row);
   }
 
-  // Waits while a commit that has locked this row is under way, if any commit of several rows is.
-  // The caller must hold no latch.
+  // Waits until no commit has this row locked. Does not wait when no commit of several rows is
+  // under way. The caller must hold no latch.
   void AwaitUnlocked(uint32_t table, std::string_view key) {
     if (commits_of_many_.load(std::memory_order_acquire) == 0) return;
     const Row row = RowOf(table, key);
@@ -138,7 +138,7 @@ class RowLocks {
   class RowSet {
    public:
     bool Contains(Row row) const { return rows_[PlaceOf(row)] == row; }
-    // Returns false when the set has the row already.
+    // Adds the row. Returns false when the set has it already.
     bool Insert(Row row) {
       if (2 * (count_ + 1) > rows_.size()) Grow();
       const size_t at = PlaceOf(row);
@@ -149,7 +149,8 @@ class RowLocks {
     }
     // Erases rows, all of which must be in the set.
     void Erase(std::span<const Row> rows) {
-      // If these are all rows of the set, the table is cleared, but not when it is mostly empty.
+      // If these are all rows of the set, the whole table is cleared at once, unless it is mostly
+      // empty.
       if (rows.size() == count_ && 8 * count_ >= rows_.size()) {
         std::fill(rows_.begin(), rows_.end(), 0);
         count_ = 0;
@@ -161,7 +162,7 @@ class RowLocks {
    private:
     size_t mask() const { return rows_.size() - 1; }
     size_t Home(Row row) const { return row & mask(); }
-    // Returns the place of the row, or the empty place for it.
+    // Returns the place of the row, or the empty place where the row would go.
     size_t PlaceOf(Row row) const {
       size_t at = Home(row);
       while (rows_[at] != 0 && rows_[at] != row) at = (at + 1) & mask();
@@ -171,7 +172,7 @@ class RowLocks {
       size_t hole = Home(row);
       while (rows_[hole] != row) hole = (hole + 1) & mask();
       --count_;
-      // Rows behind the hole move into it, unless that would put them before their home.
+      // Rows behind the hole move into it, unless that would put them before their home place.
       for (size_t at = (hole + 1) & mask(); rows_[at] != 0; at = (at + 1) & mask()) {
         if (((at - Home(rows_[at])) & mask()) < ((at - hole) & mask())) continue;
         rows_[hole] = rows_[at];
@@ -186,7 +187,7 @@ class RowLocks {
         if (row != 0) rows_[PlaceOf(row)] = row;
       }
     }
-    std::vector<Row> rows_ = std::vector<Row>(8);  // 0 = empty place
+    std::vector<Row> rows_ = std::vector<Row>(8);  // 0 marks an empty place
     size_t count_ = 0;
   };
 

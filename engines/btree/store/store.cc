@@ -40,7 +40,7 @@ void Store::CheckWritable() {
         return;
       }
     } catch (const Error&) {
-      // NoteFileError has kept the error.
+      // file_ and pool_ have reported the error to NoteFileError, which keeps it.
     }
   }
   ThrowUnusable();
@@ -116,7 +116,7 @@ void Store::CheckpointLoop() {
       // The error is dropped: this thread tries again when the log has grown further, and a caller
       // of Checkpoint gets the error itself.
     } catch (const std::exception& e) {
-      // There is no memory, and nobody knows at which step it was missing.
+      // There is no memory, and the step at which the checkpoint failed is not known.
       Fail(e);
     }
     lock.lock();
@@ -193,7 +193,7 @@ void Store::TakeCheckpoint() {
   images_at_redo_.store(images);
   checkpoints_.fetch_add(1);
   if (redo_.log() != nullptr) redo_.log()->TruncateBefore(std::min(redo, kept_log_.load()));
-  space_->GiveBack();  // what large commits were promised and have not used
+  space_->GiveBack();  // gives back what large commits were promised and have not used
 }
 
 uint64_t Store::LogBytesOnDisk() const {
@@ -203,7 +203,8 @@ uint64_t Store::LogBytesOnDisk() const {
 void Store::ResizeCache(uint64_t bytes) {
   const uint64_t compressed = CompressedCacheBytes(bytes);
   CompressedCache* cache = file_->compressed_cache();
-  // The part that shrinks is resized first, so that both together never exceed the larger size.
+  // The part that shrinks is resized first, so that both parts together never exceed the larger
+  // size.
   if (cache != nullptr && compressed < cache->Count().budget) cache->Resize(compressed);
   pool_->Resize(bytes - compressed);
   if (cache != nullptr) cache->Resize(compressed);

@@ -74,22 +74,22 @@ struct StoreOptions {
   uint64_t cache_bytes = 64ull << 20;
   Durability durability = Durability::kLazy;
   TornPage torn_page = TornPage::kDoublewrite;
-  // A checkpoint is taken after this many bytes of log. A commit waits for it when the log would
-  // grow to twice that. So this bounds the size of the log and of what recovery replays, except for
-  // page images.
+  // A checkpoint is taken after this many bytes of log. A commit waits for the checkpoint when the
+  // log would grow to twice this length. So this bounds the size of the log and of what recovery
+  // replays, except for page images.
   uint64_t checkpoint_log_bytes = 256ull << 20;
   uint64_t scan_readahead_bytes = 128ull << 10;  // bytes that a scan reads ahead at once, at most
-  // Codec of pages that are written from now on. A database may have compressed pages only if it
-  // was created with a codec. A codec is refused with mmap, with pages of 4096 bytes and with
-  // TornPage::kAtomic.
+  // This is the codec of pages that are written from now on. A database may have compressed pages
+  // only if it was created with a codec. A codec is refused with mmap, with pages of 4096 bytes and
+  // with TornPage::kAtomic.
   PageCodec compression = PageCodec::kNone;
   uint32_t compressed_cache_pct = 0;  // share of cache_bytes for compressed pages, 0 to 95
-  uint64_t change_buffer_bytes = 0;   // bytes of rows in it, at most; 0 = no change buffer
+  uint64_t change_buffer_bytes = 0;   // most bytes of rows in the change buffer; 0 = none
   LogOptions log;
 };
 
-// Throws Error (kUsage), as Store::Open does, when no directory can hold a database with these
-// options. Opens nothing. Thread-safe.
+// Throws Error (kUsage), as Store::Open does, when no database can be opened with these options in
+// any directory. Opens nothing. Thread-safe.
 void CheckOptions(const StoreOptions& options);
 
 struct RecoveryResult {
@@ -103,9 +103,9 @@ struct RecoveryResult {
 class ReplaySpool;
 class Store;
 
-// A CommitSlot tells checkpoints of the commit that a thread is executing.
+// A CommitSlot tells checkpoints about the commit that a thread is executing.
 struct alignas(64) CommitSlot {
-  // All log records of the commit are at or after this position; kNoLsn = no commit.
+  // All log records of the commit lie at or after this position; kNoLsn = no commit.
   std::atomic<Lsn> active{kNoLsn};
 };
 
@@ -150,7 +150,7 @@ class StoreClient : public LeafFiller {
   CommitSlot slot_;
   // The members below keep their memory between commits, so that a commit allocates nothing.
   std::vector<RowLocks::Row> rows_;
-  std::vector<OverflowRef> runs_;  // by operation; `pages` is 0 when the value needs no run
+  std::vector<OverflowRef> runs_;  // by operation; `pages` is 0 when a value needs no run
   std::string encoded_, part_;
 };
 
@@ -234,7 +234,8 @@ class Store {
   void GrowFiles(uint32_t pages);
   void RunAgain(ReplaySpool* spool);
   uint64_t KeepFreePages();
-  // Writes that found no page on a full disk: the log record and the value, by table and key.
+  // PutOff has the writes that found no page on a full disk: for each table and key, the log record
+  // and the value.
   using PutOff = std::map<std::pair<uint32_t, std::string>, std::pair<LogRange, std::string>>;
   void RunPutOff(StoreClient* client, PutOff* put_off);
   std::optional<Error> TryOperation(StoreClient* client, const RowWrite& op, bool keep);
@@ -262,7 +263,7 @@ class Store {
 
   const std::string dir_;
   const StoreOptions options_;
-  DirLock lock_;  // on dir_
+  DirLock lock_;  // lock on dir_
   std::unique_ptr<PageFile> file_;
   RedoLog redo_;
   std::unique_ptr<Space> space_;
@@ -273,12 +274,12 @@ class Store {
   RecoveryResult recovery_;
   CheckpointState state_;          // state of the last checkpoint
   uint64_t checkpoint_space_ = 0;  // bytes that each checkpoint file has space for
-  // True while page images in the log protect from torn pages. During recovery the doublewrite file
-  // protects from them, as images would fill the log's reserve.
+  // This is true while page images in the log protect from torn pages. During recovery the
+  // doublewrite file protects from them, as images would fill the log's reserve.
   std::atomic<bool> logs_images_{false};
 
   mutable Mutex tables_mutex_;              // protects the members up to next_table_
-  std::vector<std::atomic<Tree*>> tables_;  // by number; read without the mutex
+  std::vector<std::atomic<Tree*>> tables_;  // indexed by table number; read without the mutex
   std::deque<std::unique_ptr<Tree>> owned_tables_ GUARDED_BY(tables_mutex_);
   std::map<std::string, uint32_t> table_names_ GUARDED_BY(tables_mutex_);
   uint32_t next_table_ GUARDED_BY(tables_mutex_) = 1;  // number of the next new table
@@ -294,16 +295,17 @@ class Store {
   Mutex checkpoint_mutex_;             // held by the thread that takes a checkpoint
   std::atomic<Lsn> last_redo_{0};      // redo point of the last checkpoint
   std::atomic<Lsn> kept_log_{kNoLsn};  // a backup needs the log from here on
-  // Bytes of page images that the pool had logged when that redo point was taken, approximately.
+  // This is about how many bytes of page images the pool had logged when the redo point of the last
+  // checkpoint was taken.
   std::atomic<uint64_t> images_at_redo_{0};
   std::atomic<uint64_t> checkpoints_{0};
-  // The number of the next transaction that is logged in parts. At an open it is set to the end of
-  // the log, which grows faster than this number, so that no number is used twice.
+  // This is the number of the next transaction that is logged in parts. At an open it is set to the
+  // end of the log, which grows faster than this number, so that no number is used twice.
   std::atomic<uint64_t> next_transaction_{0};
   Mutex wake_mutex_;  // protects wanted_, stop_ and checkpoint_rounds_
   CondVar wake_, checkpointed_;
   bool wanted_ GUARDED_BY(wake_mutex_) = false, stop_ GUARDED_BY(wake_mutex_) = false;
-  // Number of checkpoints that the checkpointer has tried to take.
+  // This is the number of checkpoints that the checkpointer has tried to take.
   uint64_t checkpoint_rounds_ GUARDED_BY(wake_mutex_) = 0;
   std::thread checkpointer_;
 };

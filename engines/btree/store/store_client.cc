@@ -1,4 +1,4 @@
-// StoreClient: look-ups, commits, and moving rows from the change buffer to their leaves.
+// This file has look-ups, commits, and the moving of rows from the change buffer to their leaves.
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -88,7 +88,7 @@ void StoreClient::AppendOrFail(std::span<const RowWrite> operations) {
 void StoreClient::Apply(std::span<const RowWrite> operations) {
   ChangeBuffer* const buffer = store_->change_buffer();
   Tree* tree = nullptr;
-  ExclusiveGuard leaf;  // leaf of the last row, to which the next row often belongs, too
+  ExclusiveGuard leaf;  // leaf of the last row; the next row often belongs to it, too
   for (size_t i = 0; i < operations.size(); ++i) {
     const RowWrite& op = operations[i];
     LeafWrite row{op.key, op.erase, {op.value, false}};
@@ -119,7 +119,7 @@ bool StoreClient::Get(const Tree* tree, std::string_view key, std::string* value
   return tree->Get(&context_, key, value);
 }
 
-// Returns the most bytes that the rows can take in leaves, whose long values lie elsewhere.
+// Returns the most bytes that the rows can take in leaves. Long values lie elsewhere.
 template <typename Rows>
 uint64_t StoreClient::LeafBytes(const Rows& rows) const {
   constexpr uint64_t kFields = 64;  // slot, lengths, reference to a long value
@@ -204,8 +204,8 @@ bool StoreClient::MoveToNextLeaf() {
 
 uint64_t StoreClient::Moves() const { return store_->change_buffer()->moves(); }
 
-// Returns the rows that the change buffer has for a leaf; only the first of them when all have
-// `most_bytes` or more.
+// Returns the rows that the change buffer has for a leaf. If their bytes are `most_bytes` or more,
+// returns only the first of them.
 std::vector<BufferedRow> StoreClient::RowsOf(const Tree& tree, const Node& leaf,
                                              size_t most_bytes) {
   std::optional<std::string_view> high;

@@ -1,4 +1,4 @@
-// Creating, opening, recovering and closing a database.
+// This file creates, opens, recovers and closes a database.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -185,8 +185,8 @@ Store::~Store() {
         Checkpoint();
       }
     } catch (const std::exception&) {
-      // A destructor cannot report an error. A caller that must know of it calls Checkpoint before.
-      // All durable commits are in the log.
+      // A destructor cannot report an error. A caller that must know of errors calls Checkpoint
+      // before. All durable commits are in the log.
     }
   }
   pool_.reset();
@@ -293,7 +293,8 @@ CheckpointState Store::OpenFiles() {
   CheckLength(DataPath(dir_), options_.page_size, state.space);
   auto data = OpenFile(DataPath(dir_), FileKind::kData, options_.io, FileOptions::kMustExist,
                        options_.advice);
-  // A mapping is for reading pages in place; the doublewrite file is only written.
+  // mmap mode maps a file to read its pages in place. The doublewrite file is not read in that way,
+  // so it is opened as a buffered file.
   const IoMode doublewrite_mode =
       options_.io == IoMode::kDirect ? IoMode::kDirect : IoMode::kBuffered;
   auto doublewrite = OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, doublewrite_mode,
@@ -322,8 +323,8 @@ CheckpointState Store::OpenFiles() {
                            FileOptions::kMustExist);
   } else {
     if (!kept.empty()) throw Error::Io("write", DataPath(dir_), ENOSPC);
-    // The file is emptied: its copies would be older than the pages that are written in place
-    // without it.
+    // The file is emptied, because its copies would be older than the pages that are written in
+    // place without it.
     OpenFile(DoublewritePath(dir_), FileKind::kDoublewrite, IoMode::kBuffered,
              FileOptions::kTruncate)
         ->Sync(true);
@@ -343,7 +344,7 @@ CheckpointState Store::OpenFiles() {
 // Makes the data file that many pages long. Before that the checkpoint files get the space for a
 // map of these pages, so that a checkpoint is possible on a disk that the data file has filled.
 void Store::GrowFiles(uint32_t pages) {
-  constexpr uint64_t kStep = 64 << 10;  // bytes; the map has a bit a page
+  constexpr uint64_t kStep = 64 << 10;  // bytes; the map has a bit for each page
   const uint64_t bytes = (4096 + uint64_t{pages} / 8 + kStep - 1) / kStep * kStep;
   if (bytes > checkpoint_space_) {
     for (int which : {0, 1}) {
@@ -409,8 +410,8 @@ void Store::Recover(const CheckpointState& state) {
   LoadCatalogue();
   LoadChangeBuffer();
   RunAgain(&*spool);
-  // The spool removes its file before the checkpoint, after which no other recovery would remove
-  // it.
+  // The spool removes its file before the checkpoint. After the checkpoint, no other recovery would
+  // remove the file.
   spool.reset();
   pool_->EndRecovery();
   EndRecovery();
@@ -427,17 +428,18 @@ void Store::EndRecovery() {
     if (owes_checkpoint()) OweCheckpoint(e);
   }
   space_->GiveBack();
-  // A file that could not be shrunk ends the opening; a full disk does not, because reads go on.
+  // If a file could not be shrunk, the opening fails. If only the disk is full, it does not,
+  // because reads go on.
   if (failed()) CheckUsable();
-  // Until here pages were written without images in the log.
+  // Up to here, pages were written without images in the log.
   if (options_.torn_page == TornPage::kFullPageImage && !owes_checkpoint()) {
     pool_->SetImageFloor(last_redo_.load());
     logs_images_ = true;
     try {
       file_->StopDoublewrite();
     } catch (const Error& e) {
-      // The last batch lies in the doublewrite file alone. That file stays in use until the next
-      // opening, because reads go on.
+      // The last batch is whole in the doublewrite file alone. That file stays in use until the
+      // next opening, because reads go on.
       if (!e.disk_is_full()) throw;
     }
   }
@@ -473,7 +475,7 @@ void Store::StartChangeBuffer() {
     while (change_buffer_->rows() > 0 && client.MoveToNextLeaf()) {
     }
   } catch (const Error& e) {
-    // On a full disk the rows wait in the buffer, which takes no more of them; later commits move
+    // On a full disk the rows wait in the buffer, which takes no further rows. Later commits move
     // them.
     if (!e.disk_is_full()) throw;
   }

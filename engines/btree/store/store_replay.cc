@@ -34,8 +34,8 @@ uint64_t ForEachRow(ReplaySpool* spool,
 
 // Runs the last write of each row again, as far as LastWrites knows which it is. A write for which
 // a full disk has no page is put off until all others have run: its leaf may still hold an older
-// and longer version of another row. In the end the leaf holds what it held before the crash, for
-// which it had room.
+// and longer version of another row. In the end the leaf holds the rows that it held before the
+// crash, and had room for.
 void Store::RunAgain(ReplaySpool* spool) {
   Node::PrepareThread();
   StoreClient client(this);
@@ -76,15 +76,16 @@ uint64_t Store::KeepFreePages() {
   return 0;
 }
 
-// Runs the writes that were put off. When some still find no page, it writes their rows to the
-// change buffer: rows that had not reached their leaf before the crash were there, and their leaf
-// may have no room.
+// Runs the writes that were put off. For writes that still find no page, it writes the rows to the
+// change buffer. Rows that had not reached their leaf before the crash were in the buffer then, and
+// their leaf may have no room for them.
 void Store::RunPutOff(StoreClient* client, PutOff* put_off) {
   bool keep = false;
   while (!put_off->empty()) {
     std::optional<Error> error;
     const size_t before = put_off->size();
-    // Long values come first: they need runs of consecutive pages, and splits take any page.
+    // Long values come first, because they need runs of consecutive pages, while splits take any
+    // page.
     for (const bool is_long : {true, false}) {
       for (auto at = put_off->begin(); at != put_off->end();) {
         const auto& [row, write] = *at;
@@ -105,14 +106,14 @@ void Store::RunPutOff(StoreClient* client, PutOff* put_off) {
 }
 
 // Runs a write. Returns the error when there is no page for it on a full disk; without `keep` the
-// row is unchanged then. With `keep`, writes a row that the change buffer takes to that.
+// row is unchanged then. With `keep`, writes a row that is short enough to the change buffer.
 std::optional<Error> Store::TryOperation(StoreClient* client, const RowWrite& op, bool keep) {
   const LeafWrite row{op.key, op.erase, {op.value, false}};
   try {
     if (keep && change_buffer_ != nullptr && op.table != kCatalogueTable &&
         change_buffer_->Takes(row)) {
-      // The leaf may refer to a run of this row that was not written again, so its version is
-      // erased first.
+      // The leaf may refer to a run of this row that was not written again. So the row's version in
+      // the leaf is erased first.
       RunOperation(client, {true, op.table, op.key, {}});
       change_buffer_->Keep(client->context(), Table(op.table), row);
     } else {

@@ -1,4 +1,4 @@
-// The tables of a store: the catalogue, and making a table.
+// This file has the tables of a store: the catalogue, and the making of a table.
 #include <algorithm>
 #include <cstring>
 
@@ -31,8 +31,8 @@ Tree* Store::AddTable(const std::string& name, std::string_view value) {
   owned_tables_.push_back(
       std::make_unique<Tree>(TreeEnv{pool_.get(), space_.get(), &redo_}, row.id, row.root));
   table_names_[name] = row.id;
-  // The number is taken when nothing can fail any more. Otherwise the next new table would get the
-  // tree that this one leaves, and the table after that would get it, too.
+  // The number is taken when nothing can fail any more. If it were taken before a failure, the next
+  // new table would get the tree that the failed one leaves, and so would the table after that.
   tables_[row.id].store(owned_tables_.back().get(), std::memory_order_release);
   next_table_ = std::max(next_table_, row.id + 1);
   return owned_tables_.back().get();

@@ -8,7 +8,8 @@ namespace testbed::btree {
 namespace {
 
 constexpr size_t kTableBytes = 4;
-// Longest key and value, in bytes: buffering a longer row saves little of the read of its leaf.
+// These are the longest key and value, in bytes, that the buffer takes: buffering a longer row
+// saves little of the read of its leaf.
 constexpr size_t kMostRow = 512;
 
 [[noreturn]] void ThrowNoRow(const std::string& what) {
@@ -143,7 +144,7 @@ bool ChangeBuffer::NextRow(TreeContext* context, uint32_t* table, std::string* k
   *table = TableOf(cursor.key());
   key->assign(cursor.key().substr(kTableBytes));
   next_.assign(cursor.key());
-  next_.push_back('\0');  // the next call returns a later row, which is mostly of another leaf
+  next_.push_back('\0');  // the next call returns a later row, mostly of another leaf
   return true;
 }
 

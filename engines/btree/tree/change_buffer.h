@@ -40,10 +40,12 @@ inline constexpr std::string_view kChangeBufferTable = "btree.change_buffer";
 
 class ChangeBuffer {
  public:
-  // `tree` is the buffer's table, and `tables` the number of table numbers. full() is true when the
-  // buffer has more than `most_bytes` of rows. With `most_bytes` 0 it takes no new rows.
+  // `tree` is the buffer's table, and `tables` is the number of table numbers that there can be.
+  // full() is true when the buffer has more than `most_bytes` of rows. With `most_bytes` 0 the
+  // buffer takes no new rows.
   ChangeBuffer(Tree* tree, uint32_t tables, uint64_t most_bytes, uint32_t page_size);
-  // Counts the rows that are in the buffer after an open. Called before any other function.
+  // Counts the rows that are in the buffer after an open. The opening calls it before any other
+  // function.
   void Load(TreeContext* context);
 
   // Writes a row of the commit context->commit to `target` when the row's leaf is in the pool or
@@ -51,8 +53,8 @@ class ChangeBuffer {
   void Write(TreeContext* context, Tree* target, const LeafWrite& row);
   // Returns whether the row is short enough for the buffer.
   bool Takes(const LeafWrite& row) const;
-  // Writes a row that the buffer takes to the buffer. Throws Error, with the buffer unchanged, when
-  // there is no page for it.
+  // Writes a row that is short enough (Takes) to the buffer. Throws Error, with the buffer
+  // unchanged, when there is no page for the row.
   void Keep(TreeContext* context, const Tree* target, const LeafWrite& row);
   // Writes a row to its leaf, and removes it from the buffer.
   void WriteThrough(TreeContext* context, Tree* target, const LeafWrite& row);
@@ -69,12 +71,13 @@ class ChangeBuffer {
   bool Knows(uint32_t table) const { return counts_[table].load(std::memory_order_acquire) > 0; }
 
   // Returns copies of the buffer's rows of `table` with keys from `low` and, if `high` is given,
-  // below `high`. Returns only the first of them when they have `most_bytes` or more.
+  // below `high`. When their bytes are `most_bytes` or more, returns only the first of them.
   std::vector<BufferedRow> RowsBetween(TreeContext* context, uint32_t table, std::string_view low,
                                        std::optional<std::string_view> high,
                                        size_t most_bytes) const;
-  // Returns the next row in key order after that of the last call, the first row after the last
-  // one: its leaf should get its rows next. Returns false when the buffer is empty.
+  // Returns the first row in key order after the row that the last call returned; after the last
+  // row it returns the first row of the buffer. The caller then moves the rows of that row's leaf.
+  // Returns false when the buffer is empty.
   bool NextRow(TreeContext* context, uint32_t* table, std::string* key);
 
   // Returns a number that grows when a row moves from the buffer to its leaf, after it was written
@@ -87,7 +90,7 @@ class ChangeBuffer {
   uint64_t leaves_filled() const { return leaves_filled_.load(std::memory_order_relaxed); }
   uint64_t rows_moved() const { return rows_moved_.load(std::memory_order_relaxed); }
 
-  // Bytes of rows that one commit moves to a leaf.
+  // This is how many bytes of rows one commit moves to a leaf.
   static constexpr size_t kMostTogether = 48 << 10;
 
   bool full() const { return bytes() > most_bytes_; }
@@ -98,8 +101,8 @@ class ChangeBuffer {
 
  private:
   static std::string KeyOf(uint32_t table, std::string_view key);  // the row's key in the buffer
-  // Return the table of a row of the buffer, and whether the row is erased. Throw Error
-  // (kCorruption) when the buffer cannot have written the row.
+  // TableOf returns the table of a row in the buffer, and IsErased whether the row is erased. They
+  // throw Error (kCorruption) when the buffer cannot have written the row.
   uint32_t TableOf(std::string_view key) const;
   static bool IsErased(std::string_view value);
   void Count(uint32_t table, int64_t rows, int64_t bytes);
@@ -107,7 +110,7 @@ class ChangeBuffer {
   Tree* const tree_;
   const uint64_t most_bytes_;
   const uint32_t page_size_;
-  std::vector<std::atomic<uint64_t>> counts_;  // number of rows by table
+  std::vector<std::atomic<uint64_t>> counts_;  // number of rows for each table number
   std::atomic<uint64_t> bytes_{0}, rows_{0}, rows_buffered_{0};
   std::atomic<uint64_t> moves_{0}, leaves_filled_{0}, rows_moved_{0};
   Mutex next_mutex_;                          // protects next_

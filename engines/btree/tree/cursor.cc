@@ -10,9 +10,9 @@ void TreeCursor::CopyFirst(Tree::Bound bound, std::string_view key) {
   Enter(bound, key);
 }
 
-// Copies the leaf. Before that, its rows in the change buffer are moved to it, or else they are
-// laid over the copy. When Moves() changes, another thread may have moved rows to the leaf after it
-// was copied; then it is copied again.
+// Copies the leaf. Before that, the leaf's rows in the change buffer are moved to the leaf; where
+// that cannot be done, they are laid over the copy. When Moves() changes, another thread may have
+// moved rows to the leaf after it was copied; then it is copied again.
 void TreeCursor::Enter(Tree::Bound bound, std::string_view key) {
   LeafFiller* const filler = context_->filler;
   uint64_t moves;
@@ -36,7 +36,7 @@ void TreeCursor::LayOver() {
   for (uint32_t i = 0; i < node().count(); ++i) {
     node().CopyKey(i, &key);
     take_below(&key);
-    // The buffer's version of this row is newer; take_below takes it.
+    // The buffer has a newer version of this row, which take_below adds.
     if (next < waiting_.size() && waiting_[next].key == key) continue;
     order_.push_back({i, false});
   }
@@ -62,7 +62,8 @@ int64_t TreeCursor::LowerBound(std::string_view key, bool* found) const {
   return at - order_.begin();
 }
 
-// Reads leaves ahead, if it is time to. Called before the cursor enters the leaf at fence_.
+// Reads leaves ahead, if it is time to do so. The cursor calls it before it enters the leaf at
+// fence_.
 void TreeCursor::ReadAhead() {
   if (ahead_ > 0) {
     --ahead_;
@@ -83,8 +84,8 @@ bool TreeCursor::SeekForward(std::string_view key, bool beyond) {
 }
 
 bool TreeCursor::SeekBackward(std::string_view key, bool beyond) {
-  // If the leaf that covers the key has no row before it, SettleBackward goes to the leaf on the
-  // left.
+  // If the leaf that covers the key has no row before the key, SettleBackward goes to the leaf on
+  // the left.
   CopyFirst(Tree::Bound::kCover, key);
   bool found;
   at_ = LowerBound(key, &found);
@@ -159,7 +160,7 @@ bool TreeCursor::TakeRow() {
     value_ = value.bytes;
     return true;
   }
-  // The reference in the copy may be out of date, so the tree is asked for the value.
+  // The reference in the copy may be out of date, so the value is looked up in the tree.
   if (!tree_->Get(context_, key_, &long_value_)) return false;
   value_ = long_value_;
   return true;

@@ -1,5 +1,5 @@
-// Ordered walks. A TreeCursor walks the committed rows of a tree. A BtreeCursor merges them with
-// the session's own uncommitted writes.
+// This header has ordered walks. A TreeCursor walks the committed rows of a tree. A BtreeCursor
+// merges them with the session's own uncommitted writes.
 //
 // A TreeCursor copies a leaf when it enters it and walks the copy, so that it holds no latch and no
 // page between calls. It shows each leaf as it was when the cursor entered it; it shows rows that
@@ -58,13 +58,13 @@ class TreeCursor {
   const Tree* const tree_;
   TreeContext* const context_;
   const uint32_t page_size_;
-  AlignedBuffer leaf_;   // copy of the leaf
-  int64_t at_ = 0;       // entry; -1 to count()
+  AlignedBuffer leaf_;   // copy of the current leaf
+  int64_t at_ = 0;       // index of the current entry; from -1 to count()
   uint32_t window_ = 0;  // number of leaves of the last read-ahead
-  uint32_t ahead_ = 0;   // number of those that the cursor has not entered yet
-  // The rows of the leaf that stay in the change buffer. If there are any, order_ has the leaf with
-  // them laid over it: entries of the copy and of waiting_ in the order of their keys, without
-  // erased rows.
+  uint32_t ahead_ = 0;   // number of those leaves that the cursor has not entered yet
+  // waiting_ has the rows of the leaf that stay in the change buffer. If there are any, order_ has
+  // the leaf with these rows laid over it: entries of the copy and of waiting_ in the order of
+  // their keys, without erased rows.
   std::vector<BufferedRow> waiting_;
   struct Place {
     uint32_t at = 0;
@@ -113,10 +113,10 @@ class BtreeCursor : public Cursor {
   uint64_t epoch_ = 0;  // the session's epoch when the walk was started
   bool forward_ = true;
   bool on_row_ = false;
-  bool base_on_ = false;       // base_ stands on a row at or behind the current row
+  bool base_on_ = false;       // base_ has a row at or behind the current row
   bool overlay_on_ = false;    // overlay_ is a write at or behind the current row
-  bool from_base_ = false;     // base_ stands on the current row
-  bool from_overlay_ = false;  // overlay_ is a write of the current row
+  bool from_base_ = false;     // the current row is base_'s row
+  bool from_overlay_ = false;  // the current row is overlay_'s write
   size_t overlay_ = 0;         // position in the session's sorted writes
   std::string key_, sought_;
   std::string_view value_;

@@ -12,8 +12,8 @@ void RewriteOverflow(Pool* pool, RedoLog* log, PoolClient* client, uint32_t tabl
   const uint32_t page_size = pool->page_size();
   for (uint32_t i = 0; i < ref.pages; ++i) {
     ExclusiveGuard guard = pool->WriteNew(client, ref.first + i);
-    // The page may have been freed just now. Its LSN is the end of the log, so that the record
-    // that freed it is durable before the page is overwritten in the file.
+    // The page may have been freed just now. It gets the end of the log as its LSN, so that the
+    // record that freed it is durable before the page is overwritten in the file.
     const Lsn now = log->EndLsn();
     std::memset(guard.page(), 0, page_size);
     auto* header = reinterpret_cast<OverflowHeader*>(guard.page());

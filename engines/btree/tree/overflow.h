@@ -19,7 +19,8 @@
 
 namespace testbed::btree {
 
-// Return the bytes of a value in one overflow page, and the pages for a value of `size` bytes.
+// OverflowPayload returns the bytes of a value in one overflow page, and OverflowPages the number
+// of pages for a value of `size` bytes.
 constexpr size_t OverflowPayload(uint32_t page_size) { return page_size - sizeof(OverflowHeader); }
 constexpr uint32_t OverflowPages(uint64_t size, uint32_t page_size) {
   return static_cast<uint32_t>((size + OverflowPayload(page_size) - 1) /
@@ -31,9 +32,9 @@ constexpr uint32_t OverflowPages(uint64_t size, uint32_t page_size) {
 // value. Throws Error when there is no space or no frame; then nothing stays reserved.
 OverflowRef WriteOverflow(Pool* pool, Space* space, RedoLog* log, PoolClient* client,
                           uint32_t table, std::string_view value, Lsn begin);
-// Writes the value to a run that is in use and has the pages for it. For recovery: no thread reads
-// the run meanwhile, and if a crash interrupts this, the next recovery writes it again. Needs no
-// space.
+// Writes the value to a run that is in use and has as many pages as the value needs. Only recovery
+// calls it: no thread reads the run meanwhile, and if a crash interrupts this, the next recovery
+// writes the run again. Needs no space.
 void RewriteOverflow(Pool* pool, RedoLog* log, PoolClient* client, uint32_t table,
                      const OverflowRef& ref, std::string_view value, Lsn begin);
 // Returns whether the reference may lead to a run: it has as many pages as a value of its size
@@ -42,8 +43,8 @@ bool IsRun(const OverflowRef& ref, const Space& space, uint32_t page_size);
 // Sets *value to the value of a run of `table`. The caller holds the latch of the leaf with `ref`.
 // Throws Error (kCorruption) when `ref` is no run, or a page of it is not an overflow page of the
 // table, has another piece of a value than one of this size has there, or was not written together
-// with the first page. What no check here can see is a run of which all pages are old, if they are
-// of a value of the same table and the same number of pages and bytes.
+// with the first page. The checks cannot see that all pages of the run are old, if the old value
+// was one of the same table with the same number of pages and bytes.
 void ReadOverflow(Pool* pool, const Space& space, PoolClient* client, uint32_t table,
                   const OverflowRef& ref, std::string* value);
 

@@ -17,7 +17,7 @@ OptimisticGuard Tree::Descend(TreeContext* context, Bound bound, std::string_vie
   OptimisticGuard guard = env_.pool->Optimistic(&context->client, root_);
   for (;;) {
     const Node node(guard.page(), page_size());
-    const uint8_t above = node.header()->level;  // 0: a leaf
+    const uint8_t above = node.header()->level;  // level 0 is a leaf
     if (above <= level) return guard;
     uint32_t i = 0;
     switch (bound) {
@@ -75,8 +75,8 @@ void Tree::MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard
   *leaf = FindLeafExclusive(context, key);
 }
 
-// Latches the node above `level` on the way to `key`. Returns no guard when the root is at `level`
-// or below.
+// Latches the node above `level` on the way to `key`. Returns an empty guard when the root is at
+// `level` or below.
 ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint8_t level) {
   for (;;) {
     OptimisticGuard guard = Descend(context, Bound::kCover, key, static_cast<uint8_t>(level + 1));
@@ -87,7 +87,8 @@ ExclusiveGuard Tree::FindParent(TreeContext* context, std::string_view key, uint
     }
     ExclusiveGuard parent = env_.pool->Upgrade(&context->client, &guard);
     if (parent && Header(parent.page())->level == level + 1) {
-      // Its range is not compared with that of the node above it, but it must have the key.
+      // The range of this page is not compared with that of the node above, but the page must cover
+      // the key.
       if (!Node(parent.page(), page_size()).Covers(key)) ThrowWrongPage(parent.id());
       return parent;
     }
@@ -102,20 +103,21 @@ bool Tree::Get(TreeContext* context, std::string_view key, std::string* value) c
     const uint32_t at = node.LowerBoundInside(key, &found);
     const LeafValue stored = found ? node.Value(at) : LeafValue{};
     if (found && !stored.overflow) value->assign(stored.bytes);
-    // If the file gave an old version of this page, its key range may be another one. Such a page
-    // must not be trusted when it lacks the row or has another value, so the range is checked.
+    // If the file gave an old version of this page, its key range may be another one. So when the
+    // page lacks the row or has another value, its range is checked before it is trusted.
     const bool covers = node.CoversAt(key, at, found);
     if (!leaf.Valid()) continue;
     if (!covers) ThrowWrongPage(leaf.id());
     if (!stored.overflow) return found;
-    // With kLatchedReads the guard holds a latch, and GetLong waits at the root, above it.
+    // With kLatchedReads the guard holds a latch, and GetLong latches from the root on, above this
+    // page.
     leaf = {};
     return GetLong(context, key, value);
   }
 }
 
-// Get for a row with its value in overflow pages. The leaf's latch keeps these pages from being
-// freed while they are read.
+// GetLong is Get for a row whose value is in overflow pages. The leaf's latch keeps these pages
+// from being freed while they are read.
 bool Tree::GetLong(TreeContext* context, std::string_view key, std::string* value) const {
   for (;;) {
     OptimisticGuard guard = Descend(context, Bound::kCover, key);
@@ -142,8 +144,8 @@ void Tree::CopyLeaf(TreeContext* context, Bound bound, std::string_view key, cha
     std::memcpy(copy, leaf.page(), page_size());
     if (!leaf.Valid()) continue;
     const Node node(copy, page_size());
-    // If the leaf's key range does not fit, a scan would not advance: the page is not the right
-    // one.
+    // If the leaf's key range does not cover the key, the page is not the right one, and a scan
+    // would not advance.
     const bool leads = bound == Bound::kCover ? node.Covers(key)
                        : bound == Bound::kBelow
                            ? node.LowFence() < key && (node.unbounded() || key <= node.HighFence())
@@ -263,8 +265,9 @@ void Tree::Write(TreeContext* context, const LeafWrite& row, ExclusiveGuard* lea
     }
     if (done) {
       // A merge is tried when the leaf falls below a quarter, below an eighth or becomes empty, and
-      // not at each row that is erased below these. Recovery tries none: a leaf that is small for a
-      // while gets its rows back, and on a full disk its page might be taken by then.
+      // not at each row that is erased while the leaf stays below one of these marks. Recovery
+      // tries none: a leaf that is small for a while gets its rows back, and on a full disk its
+      // page might be taken by then.
       if (context->recovers) return;
       const size_t quarter = node.Capacity() / 4;
       const size_t left = node.UsedBytes();

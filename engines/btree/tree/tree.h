@@ -30,7 +30,7 @@
 
 namespace testbed::btree {
 
-// The parts of a store that its trees share; the store owns them.
+// TreeEnv has the parts of a store that its trees share. The store owns them.
 struct TreeEnv {
   Pool* pool = nullptr;
   Space* space = nullptr;
@@ -45,32 +45,32 @@ struct BufferedRow {
   std::string key, value;
 };
 
-// A LeafFiller moves the rows that the change buffer has for a leaf to the leaf, before a cursor
-// walks the leaf.
+// A LeafFiller moves rows from the change buffer to their leaf, before a cursor walks that leaf.
 class LeafFiller {
  public:
   virtual ~LeafFiller() = default;
   // Returns ChangeBuffer::moves().
   virtual uint64_t Moves() const = 0;
-  // Moves the rows of the leaf of which `leaf` is a copy. Returns false when there were none, or
-  // when the store takes no commits; then sets *waiting to the rows, which stay in the buffer.
+  // Moves the buffer's rows for the leaf of which `leaf` is a copy. Returns false when there were
+  // none. Also returns false when the store takes no commits; then sets *waiting to the rows, which
+  // stay in the buffer.
   virtual bool Fill(const Tree& tree, const Node& leaf, std::vector<BufferedRow>* waiting) = 0;
 };
 
 // A TreeContext is what one thread needs to work on the trees of a store.
 struct TreeContext {
   explicit TreeContext(Pool* pool) : client(pool), scratch(pool->page_size()) {}
-  // Number of pages that a scan may read ahead at once; below 2 it reads none ahead.
+  // This is how many pages a scan may read ahead at once. Below 2 a scan reads none ahead.
   uint32_t read_ahead = 0;
-  std::unique_ptr<ReadRing> ring;  // for these reads; made when first needed
+  std::unique_ptr<ReadRing> ring;  // for reading ahead; made when first needed
   LeafFiller* filler = nullptr;    // null when the store has no change buffer
   PoolClient client;
-  StructureRecord record;  // the log record of the change of shape under way
-  AlignedBuffer scratch;   // one page
-  // The log record of the commit whose rows are being applied.
+  StructureRecord record;  // the log record of a change of shape
+  AlignedBuffer scratch;   // memory for one page
+  // This is the log record of the commit whose rows are being applied.
   LogRange commit;
-  // Recovery marks the leaf of each row dirty, changed or not: after a failed sync the page that
-  // the kernel's cache returned may not be in the file.
+  // If true, recovery marks the leaf of each row dirty, changed or not: after a failed sync, the
+  // page that the kernel's cache returned may not be in the file.
   bool recovers = false;
 };
 
@@ -98,29 +98,30 @@ struct Lookup {
 
  private:
   friend class Tree;
-  OptimisticGuard at_;      // the node that the look-up has reached; none: it begins at the root
-  PageId asked_ = kNoPage;  // the page that was counted as a request, so that it is counted once
+  OptimisticGuard at_;      // the node that the look-up has reached; empty: it begins at the root
+  PageId asked_ = kNoPage;  // the page that was counted as a request, so that it counts once
 };
 
 // A CachedLookup is a look-up that gives up where it would have to wait, read a page or begin
 // again. Several of them go on by turns, each by a step (Tree::Step) that ends with a prefetch of
-// what the next step reads: it comes from memory while the others take their steps. Sources: Chen,
-// Gibbons, Mowry, "Improving index performance through prefetching", SIGMOD 2001; for the turns
-// Kocberber, Falsafi, Grot, "Asynchronous memory access chaining", VLDB 2015.
+// what the next step reads. The prefetched lines come from memory while the other look-ups take
+// their steps. Sources: Chen, Gibbons, Mowry, "Improving index performance through prefetching",
+// SIGMOD 2001; for the turns Kocberber, Falsafi, Grot, "Asynchronous memory access chaining", VLDB
+// 2015.
 struct CachedLookup {
   enum class State : uint8_t {
-    kGoesDown,  // to a node below the one that it has reached, or to the root
-    kInNode,    // has reached a node, and searches it
-    kAtRow,     // reads the row: see at_row
+    kGoesDown,  // it goes down to the next node, or to the root
+    kInNode,    // it has reached a node, and searches the node
+    kAtRow,     // it reads the row (at_row)
     kFound,     // *value is the row's value
     kAbsent,
-    kUnknown,  // gave up; Tree::Get tells
+    kUnknown,  // it gave up; the caller calls Tree::Get
   };
   CachedLookup(std::string_view key, std::string* value) : key(key), value(value) {}
   bool ended() const { return state >= State::kFound; }
-  // Returns whether the next step reads the row. The look-up has taken the version of the row's
-  // leaf before. So a caller that finds now that no commit is writing the row, and that its newest
-  // version is in the leaf, gets that version, or kUnknown.
+  // Returns whether the next step reads the row. The look-up has already taken the version of the
+  // row's leaf. A caller that finds now that no commit is writing the row, and that the row's
+  // newest version is in the leaf, gets this version, or kUnknown.
   bool at_row() const { return state == State::kAtRow; }
   void GiveUp() {
     state = State::kUnknown;
@@ -133,10 +134,10 @@ struct CachedLookup {
 
  private:
   friend class Tree;
-  OptimisticGuard at_;     // the node that the look-up has reached; none: it begins at the root
-  PageId next_ = kNoPage;  // the child of that node to which it goes down
-  uint8_t above_ = 0;      // level of the node above
-  uint32_t requests_ = 0;  // nodes that it has reached
+  OptimisticGuard at_;     // the node that the look-up has reached; empty: it begins at the root
+  PageId next_ = kNoPage;  // the child of at_ to which it goes down
+  uint8_t above_ = 0;      // level of the node above at_
+  uint32_t requests_ = 0;  // number of nodes that it has reached
 };
 
 class Tree {
@@ -152,8 +153,9 @@ class Tree {
   // Takes a look-up that has not ended a step further. Waits for nothing. Counts the requests of a
   // look-up when it ends with kFound or kAbsent.
   void Step(TreeContext* context, CachedLookup* lookup) const;
-  // Called after reading lookup->missing failed with `error`, and after EndRead. Throws `error`
-  // when the page still belongs to the tree. Otherwise returns, and the look-up begins again.
+  // The caller calls it when reading lookup->missing has failed with `error`, after EndRead. Throws
+  // `error` when the page still belongs to the tree. Otherwise returns, and the look-up begins
+  // again.
   void FailedRead(Lookup* lookup, const Error& error) const;
   // Applies a row of the commit context->commit. Idempotent. Throws Error when a page cannot be
   // read or there is no space.
@@ -176,12 +178,13 @@ class Tree {
     kBelow,  // the leaf whose key range contains the greatest keys below the key
     kLast,   // the last leaf
   };
-  // Copies a leaf to `copy`, a page, in a state that it had at one moment.
+  // Copies a leaf to `copy`, which has room for a page. The copy is the leaf as it was at one
+  // moment.
   void CopyLeaf(TreeContext* context, Bound bound, std::string_view key, char* copy) const;
 
   // Brings the leaf that covers `key` and the following leaves into the pool, up to `pages` of
-  // them, but only those under the same parent. Returns how many leaves these are, including those
-  // that were in the pool already. Where the kernel has no io_uring it returns 0, and turns
+  // them, but only leaves under the same parent. Returns the number of these leaves, including
+  // those that were in the pool already. Where the kernel has no io_uring it returns 0, and turns
   // reading ahead off.
   uint32_t ReadAhead(TreeContext* context, std::string_view key, uint32_t pages) const;
 
@@ -199,26 +202,26 @@ class Tree {
   // page was that node when its version was taken, and stays it while the guard is valid.
   OptimisticGuard Descend(TreeContext* context, Bound bound, std::string_view key,
                           uint8_t level = 0) const;
-  // Throws Error (kCorruption): the page is not the one that its parent expects.
+  // Throws Error (kCorruption), which says that the page is not the one that its parent expects.
   [[noreturn]] void ThrowWrongPage(PageId id) const;
   ExclusiveGuard FindLeafExclusive(TreeContext* context, std::string_view key);
   void MoveToLeaf(TreeContext* context, std::string_view key, ExclusiveGuard* leaf);
   ExclusiveGuard FindParent(TreeContext* context, std::string_view key, uint8_t level);
   bool GetLong(TreeContext* context, std::string_view key, std::string* value) const;
-  // The steps of a CachedLookup, by its state (tree_lookup.cc).
+  // These functions are the steps of a CachedLookup, by its state (tree_lookup.cc).
   void StepDown(CachedLookup* lookup) const;
   void StepInNode(CachedLookup* lookup) const;
   void StepAtRow(TreeContext* context, CachedLookup* lookup) const;
 
-  // Row writes. `at` is the row's place in the leaf, and `found` whether the leaf has the row. Each
-  // returns false, with the leaf unchanged, when the leaf has no room.
+  // These functions write rows. `at` is the row's place in the leaf, and `found` says whether the
+  // leaf has the row. Each returns false, with the leaf unchanged, when the leaf has no room.
   bool WriteWithOverflow(TreeContext* context, ExclusiveGuard* leaf, const LeafWrite& row,
                          uint32_t at, bool found);
   static bool ChangeRow(Node* node, const LeafWrite& row, uint32_t at, bool found);
 
-  // Changes of shape (tree_shape.cc). The guards are exclusive latches of the nodes to change,
-  // which the caller holds. Each throws Error, with the tree unchanged, when it cannot get a page
-  // or append its log record.
+  // These functions change the tree's shape (tree_shape.cc). The guards are exclusive latches of
+  // the nodes to change, which the caller holds. Each throws Error, with the tree unchanged, when
+  // it cannot get a page or append its log record.
   void Split(TreeContext* context, std::string_view key, uint8_t level, size_t need);
   void SplitRoot(TreeContext* context, ExclusiveGuard* root, std::string_view key);
   void SplitChild(TreeContext* context, ExclusiveGuard* parent, ExclusiveGuard* left,
@@ -230,7 +233,8 @@ class Tree {
   ExclusiveGuard NewPage(TreeContext* context);
   // Throws Error (kCorruption) unless `child`, which entry `i` of `above` leads to, has the table,
   // the level and both fences that `above` says. An old version of a page that was split since then
-  // covers the keys of a look-up and only its wider range tells it, so a change of shape asks here.
+  // covers the keys of a look-up, too. Only its wider range shows that it is old, so each change of
+  // shape checks it here.
   void CheckChild(const Node& above, uint32_t i, const ExclusiveGuard& child) const;
   uint32_t page_size() const { return env_.pool->page_size(); }
   bool Underfull(const Node& node) const { return node.UsedBytes() < node.Capacity() / 4; }

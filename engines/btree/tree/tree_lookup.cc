@@ -1,5 +1,5 @@
-// Look-ups that wait for nothing: those that may have a read in flight (Lookup), and those of pages
-// in the pool that go on by turns (CachedLookup).
+// This file has look-ups that wait for nothing: those that may have a read in flight (Lookup), and
+// those of pages in the pool that go on by turns (CachedLookup).
 #include <string>
 #include <utility>
 
@@ -87,7 +87,8 @@ void Tree::StepDown(CachedLookup* lookup) const {
 void Tree::StepInNode(CachedLookup* lookup) const {
   const Node node(lookup->at_.page(), page_size());
   const uint8_t level = node.header()->level;
-  // Get tells whether a page of another level is damage. Levels fall, so the steps come to an end.
+  // If the child is of another level, the look-up gives up, and Get finds out whether that is
+  // damage. Since levels fall, the steps come to an end.
   if (lookup->requests_ > 1 && level + 1 != lookup->above_) return lookup->GiveUp();
   if (node.leaf()) {
     node.PrefetchRow(lookup->key);

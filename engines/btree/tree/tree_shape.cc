@@ -11,7 +11,7 @@ namespace testbed::btree {
 
 // Reserves a page and latches it. The caller marks it used, or cancels the reservation.
 ExclusiveGuard Tree::NewPage(TreeContext* context) {
-  // Recovery has promised nothing for its splits (Store::KeepFreePages).
+  // In recovery nothing was promised for splits (Store::KeepFreePages).
   const PageId id = context->recovers ? env_.space->ReserveBeside(1) : env_.space->Reserve(1);
   try {
     return env_.pool->WriteNew(&context->client, id);
@@ -25,7 +25,7 @@ void Tree::CheckChild(const Node& above, uint32_t i, const ExclusiveGuard& child
   const Node node(child.page(), page_size());
   const NodeHeader* h = node.header();
   const bool last = i + 1 >= above.count();
-  // The key of entry 0 counts as the low fence, whatever it is.
+  // The key of entry 0 is taken for the low fence, whatever it is.
   const bool low = i == 0 ? node.LowFence() == above.LowFence() : node.LowFence() == above.Key(i);
   const bool high =
       last ? node.unbounded() == above.unbounded() && node.HighFence() == above.HighFence()
@@ -107,7 +107,7 @@ void Tree::SplitChild(TreeContext* context, ExclusiveGuard* parent, ExclusiveGua
   const uint32_t at = above.LowerBound(split.separator, &found);
   above.InsertInner(at, split.separator, right.id());
   // `right` takes over rows of the commit that is being applied. Their redo is the commit's own
-  // record, so `right` must not let the redo point pass that record.
+  // record. So `right` must not let the redo point pass that record.
   left->MarkDirty(range.begin, range.end);
   right.MarkDirty(std::min(range.begin, context->commit.begin), range.end);
   parent->MarkDirty(range.begin, range.end);
@@ -187,7 +187,8 @@ void Tree::Merge(TreeContext* context, std::string_view key, uint8_t level) {
 }
 
 // Merges the parent's children at left_index and left_index + 1, of which the one at target_index
-// is the small one. Returns false when that is no longer small or both do not fit.
+// is the small one. Returns false when that child is no longer small, or when both do not fit into
+// one page.
 bool Tree::MergeChildren(TreeContext* context, ExclusiveGuard* parent, uint32_t left_index,
                          uint32_t target_index) {
   Node above(parent->page(), page_size());
@@ -224,7 +225,7 @@ bool Tree::MergeChildren(TreeContext* context, ExclusiveGuard* parent, uint32_t 
   left.MarkDirty(std::min(range.begin, context->commit.begin), range.end);
   right.MarkDirty(range.begin, range.end);
   parent->MarkDirty(range.begin, range.end);
-  // This comes last, because from here on another thread may reserve the page.
+  // The page is freed last, because from then on another thread may reserve it.
   env_.space->MarkFree(right.id(), 1);
   return true;
 }

@@ -36,17 +36,17 @@ struct BlockPlace {
   friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
 };
 
-// FreeSpace is the free ranges of the data file. It allocates by best fit, the lowest range among
-// equal ones, and joins neighbours when a range is freed.
+// FreeSpace holds the free ranges of the data file. It allocates by best fit, the lowest range
+// among equal ones, and joins neighbours when a range is freed.
 class FreeSpace {
  public:
   explicit FreeSpace(uint64_t end) : end_(end) {}
   uint64_t Allocate(uint64_t bytes);
   void Free(uint64_t offset, uint64_t bytes);
-  // Takes a range that a table uses, while the table is loaded. Returns false when the range is not
-  // free.
+  // Takes a range out of the free space because a table that is being loaded uses it. Returns false
+  // when the range is not free.
   bool Reserve(uint64_t offset, uint64_t bytes);
-  uint64_t end() const { return end_; }  // end of the last range that was ever allocated
+  uint64_t end() const { return end_; }  // end of the last range that was ever given out
   uint64_t free_bytes() const { return free_bytes_; }
 
  private:
@@ -55,7 +55,7 @@ class FreeSpace {
   uint64_t end_;
   uint64_t free_bytes_ = 0;
   std::map<uint64_t, uint64_t> by_offset_;
-  std::set<std::pair<uint64_t, uint64_t>> by_size_;  // bytes, offset
+  std::set<std::pair<uint64_t, uint64_t>> by_size_;  // pairs of length and offset
 };
 
 class BlockTable {
@@ -65,8 +65,8 @@ class BlockTable {
   // Makes an empty table. The file's first `begin` bytes are not for extents.
   explicit BlockTable(uint64_t begin) : space_(begin) {}
 
-  // Loads the checkpointed table, and reserves the extent that it is stored in. Returns false, and
-  // says why, when two extents overlap.
+  // Loads the checkpointed table, and reserves the extent in which it is stored. Returns false, and
+  // sets *why, when two extents overlap.
   bool Restore(Blocks blocks, uint64_t table_offset, uint64_t table_bytes, std::string* why);
 
   std::optional<BlockPlace> Find(BlockId block) const;
@@ -74,15 +74,16 @@ class BlockTable {
   // frees an extent that no table gets.
   uint64_t Allocate(uint64_t bytes);
   void Discard(uint64_t offset, uint64_t bytes);
-  // Makes this the place of the block in the current table, in the one in progress, or both.
+  // Makes `place` the place of the block in the current table, in the table in progress, or in
+  // both.
   void Set(BlockId block, const BlockPlace& place, bool current, bool in_progress);
-  void Remove(BlockId block);  // removes it from the current table
+  void Remove(BlockId block);  // removes the block from the current table
 
   void BeginCheckpoint();
   // Returns the table in progress as bytes, from which ParseTable makes the argument of Restore.
   std::string SerializeInProgress() const;
-  // Ends the checkpoint, after the header that names the table in progress has become durable. The
-  // table is stored in this extent.
+  // Ends the checkpoint, after the header that names the table in progress has become durable.
+  // `table_offset` and `table_bytes` are the extent in which this table is stored.
   void EndCheckpoint(uint64_t table_offset, uint64_t table_bytes);
   void AbortCheckpoint();
 
@@ -104,8 +105,8 @@ class BlockTable {
   Blocks current_ GUARDED_BY(mutex_), checkpointed_ GUARDED_BY(mutex_),
       in_progress_ GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, uint32_t> users_
-      GUARDED_BY(mutex_);  // number of tables that have the extent at this offset
-  // The extent of the checkpointed table.
+      GUARDED_BY(mutex_);  // number of tables that have the extent at an offset
+  // These are the extent in which the checkpointed table is stored.
   uint64_t table_offset_ GUARDED_BY(mutex_) = 0, table_bytes_ GUARDED_BY(mutex_) = 0;
   uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;
 };

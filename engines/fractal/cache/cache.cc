@@ -39,7 +39,8 @@ class Cache::Claim {
   bool mine_;
 };
 
-// A WantedPart is what a fetch must know of the node to read a part, copied under the node's latch.
+// A WantedPart is what a fetch must know about the node to read a part. It is copied under the
+// node's latch.
 struct Cache::WantedPart {
   uint64_t version = 0, extent = 0;
   bool leaf = false;
@@ -61,13 +62,13 @@ void Cache::ThrowDamaged(BlockId block, uint64_t offset, const std::string& why)
 }
 
 // Throws Error (kIo) for a dirty node that lacks one of its parts: a change of the node was cut
-// short, and the file has an older version of the part.
+// short, and the file has an older version of that part.
 void Cache::ThrowHalfDone(BlockId block) const {
   throw Error(Error::kIo, "a change of block " + std::to_string(block) + " of the data file " +
                               file_->path() + " was cut short; open the database again");
 }
 
-// Reads the range by one call to the file, widened to the alignment of direct IO.
+// Reads the range by one call to the file. The range is widened to the alignment of direct IO.
 std::string_view Cache::ReadRange(uint64_t offset, size_t n, ReadCounters* counters) {
   AlignedBuffer& buffer = *OfThread([] { return std::make_unique<AlignedBuffer>(); });
   const uint64_t unit = std::max<uint64_t>(1, file_->alignment());
@@ -128,8 +129,8 @@ bool Cache::Want(const NodeRef& node, size_t part, bool merge, WantedPart* wante
   return true;
 }
 
-// Reads the part and, if `merge`, the missing parts behind it. Returns the number of parts that it
-// read.
+// Reads the part and, if `merge` is set, the missing parts behind it. Returns the number of parts
+// that it has read.
 size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounters* counters) {
   const Claim claim(&ShardOf(node->block), node->block, first);
   WantedPart wanted;
@@ -216,7 +217,7 @@ void Cache::BeforeChange(Node* node) {
       LockGuard lock(saved_mutex_);
       saved_.push_back(TakeSnapshot(*node));
     }
-    node->pending = false;  // after the snapshot: the checkpoint needs one of the two
+    node->pending = false;  // cleared after the snapshot is saved
     writes_.snapshots.fetch_add(1, std::memory_order_relaxed);
   }
   node->dirty = true;
@@ -237,7 +238,7 @@ void Cache::Remove(Node* node) {
 void Cache::Evict(Unwritable unwritable) {
   if (!over_limit()) return;
   if (!evicting_.try_lock()) {
-    if (used() <= limit() + limit() / 16) return;  // another thread evicts already
+    if (used() <= limit() + limit() / 16) return;  // another thread is evicting
     evicting_.lock();
   }
   const LockGuard lock(evicting_, std::adopt_lock);
@@ -264,13 +265,13 @@ void Cache::Evict(Unwritable unwritable) {
       const bool keep = unwritable == Unwritable::kKeep ||
                         (keep_on_full_disk_.load(std::memory_order_relaxed) && e.disk_is_full());
       if (!keep) throw;
-      may_write = false;  // the next write would fail like this one
+      may_write = false;  // another write would fail, too
     }
   }
 }
 
 void Cache::EvictFrom(const NodeRef& node, bool may_write) {
-  constexpr long kUnpinned = 2;  // the references of the shard and of this function
+  constexpr long kUnpinned = 2;  // references of the shard and of this function
   if (node.use_count() > kUnpinned) return;
   const uint8_t heat = node->heat.load(std::memory_order_relaxed);
   if (heat > 0) node->heat.store(heat - 1, std::memory_order_relaxed);
@@ -286,9 +287,9 @@ void Cache::EvictFrom(const NodeRef& node, bool may_write) {
   DropParts(node);
 }
 
-// Cools the parts of a dirty node. Returns whether the node is still in use; if not, the caller
-// writes it. The heat of a leaf's header does not count: it keeps the header in memory for long,
-// and says nothing about the leaf's rows.
+// Cools the parts of a dirty node. Returns whether the node is still in use; if it is not, the
+// caller writes it. The heat of a leaf's header does not count: it keeps the header in memory for
+// long, and says nothing about the leaf's rows.
 bool Cache::CoolDirty(Node* node) {
   bool hot = !node->leaf() && node->heat.load(std::memory_order_relaxed) > 0;
   for (Part& part : node->parts) {

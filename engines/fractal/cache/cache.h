@@ -49,7 +49,7 @@ namespace testbed::fractal {
 struct ReadCounters {
   Counter requests;  // parts that were needed, and headers that were not in memory
   Counter missed;    // the parts and headers that were read into memory
-  Counter reads;     // calls to the file; with merge_reads one reads several parts
+  Counter reads;     // calls to the file; with merge_reads a call may read several parts
   Counter header_reads;
   Counter bytes;
 };
@@ -65,8 +65,8 @@ struct CacheOptions {
   uint64_t limit = 0;  // bytes
   Codec codec = Codec::kNone;
   bool merge_reads = false;
-  // Bytes that each row in memory counts within `limit` in addition to its own size. They stand for
-  // what a row takes in an engine that keeps each row apart, as TokuDB does.
+  // This is how many bytes each row in memory counts within `limit` in addition to its own size.
+  // They stand for what a row takes in an engine that keeps each row apart, as TokuDB does.
   uint64_t row_overhead = 0;
 };
 
@@ -84,8 +84,8 @@ class Cache {
   // Returns a new node, dirty and empty. The caller is in the gate, and fills the node before other
   // threads can find it.
   NodeRef Create(uint32_t height);
-  // Prepares a change of the node. The caller is in the gate and holds the latch exclusively, and
-  // all parts of the node are in memory.
+  // Prepares a change of the node: marks it dirty, and saves a snapshot if it is pending. The
+  // caller is in the gate and holds the latch exclusively, and all parts of the node are in memory.
   void BeforeChange(Node* node);
   void AfterChange(Node* node);  // counts the node's memory again
   void AfterChange(Node* node, size_t memory_before, size_t memory_after);
@@ -100,7 +100,7 @@ class Cache {
   enum class Unwritable : uint8_t { kThrow, kKeep };
   void Evict(Unwritable unwritable = Unwritable::kThrow);
   // With `keep`, Evict keeps dirty nodes in memory when the device is full, whatever its caller
-  // asks for. Recovery sets this, because it makes no changes but those of the log.
+  // asks for. Recovery sets this, because all its changes are in the log already.
   void KeepOnFullDisk(bool keep) { keep_on_full_disk_.store(keep, std::memory_order_relaxed); }
   bool over_limit() const { return used() > limit(); }
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
@@ -125,7 +125,7 @@ class Cache {
   void SetNextBlock(BlockId block) { next_block_.store(block); }
   const WriteCounters& writes() const { return writes_; }
   File* file() const { return file_; }
-  // Calls `visit` for each node in memory. Nodes that were evicted meanwhile may be among them.
+  // Calls `visit` for each node in memory. It may also visit nodes that are evicted meanwhile.
   template <typename Visit>
   void ForEach(Visit&& visit) {
     for (Shard& shard : shards_) {
@@ -183,13 +183,13 @@ class Cache {
 
   std::atomic<bool> keep_on_full_disk_{false};
   Mutex evicting_;
-  std::vector<BlockId> round_ GUARDED_BY(evicting_);  // blocks that the hand has yet to pass
+  std::vector<BlockId> round_ GUARDED_BY(evicting_);  // blocks that the clock hand has yet to pass
 
-  std::vector<BlockId> pending_;  // blocks of the checkpoint under way
+  std::vector<BlockId> pending_;  // blocks that the running checkpoint must write
   Mutex saved_mutex_;
   std::vector<Snapshot> saved_
-      GUARDED_BY(saved_mutex_);  // snapshots of pending nodes that were changed since
-  std::vector<AlignedBuffer> spare_ GUARDED_BY(saved_mutex_);  // memory for images
+      GUARDED_BY(saved_mutex_);  // snapshots of pending nodes that have changed
+  std::vector<AlignedBuffer> spare_ GUARDED_BY(saved_mutex_);  // memory for images of nodes
 };
 
 }  // namespace testbed::fractal

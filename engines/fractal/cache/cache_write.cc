@@ -70,9 +70,9 @@ void Cache::Write(const NodeRef& node) {
   KeepBuffer(std::move(image.bytes));
 }
 
-// Enters the written image into the tables: into the current one if the node has not changed since
-// the snapshot, and into the checkpoint's if the node is pending, since it then has not changed
-// since the checkpoint began.
+// Enters the written image into the tables. The current table gets it if the node has not changed
+// since the snapshot. The checkpoint's table gets it if the node is pending, since the node then
+// has not changed since the checkpoint began.
 void Cache::Publish(const NodeRef& node, const Snapshot& snapshot, const NodeImage& image,
                     const BlockPlace& place) {
   const Gate::Pass pass(gate_);
@@ -110,7 +110,8 @@ void Cache::WriteIfPending(const NodeRef& node) {
 
 void Cache::WriteCheckpoint() {
   for (const BlockId block : pending_) {
-    // A node that changes while it is written leaves a snapshot, and is no longer pending.
+    // If a node changes while it is written, its change has saved a snapshot, and the node is no
+    // longer pending.
     while (const NodeRef node = Find(block)) {
       bool pending;
       {
@@ -126,8 +127,8 @@ void Cache::WriteCheckpoint() {
   pending_.clear();
 }
 
-// Throws when the gate is broken: an exception breaks it when it cuts a change short, before the
-// gate is released. The checkpoint under way may then lack a node that the change took from it.
+// Throws when the gate is broken. An exception that cuts a change short breaks the gate before it
+// releases the gate. The running checkpoint may then lack a node that the change took from it.
 void Cache::CheckGateWhole() {
   const Gate::Close close(gate_);
   if (!gate_->broken()) return;

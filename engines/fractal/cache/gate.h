@@ -42,7 +42,7 @@ class Gate {
       return std::shared_lock(gate->mutex_);
     }
     std::shared_lock<std::shared_mutex> lock_;
-    BreakOnException on_exception_;  // destroyed before the lock
+    BreakOnException on_exception_;  // destroyed before lock_
   };
   class Close {
    public:
@@ -52,7 +52,7 @@ class Gate {
    private:
     std::lock_guard<std::mutex> turn_;
     std::lock_guard<std::shared_mutex> lock_;
-    BreakOnException on_exception_;  // destroyed before the locks
+    BreakOnException on_exception_;  // destroyed before lock_ and turn_
   };
 
   void Break() { broken_.store(true); }

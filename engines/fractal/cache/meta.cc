@@ -11,7 +11,7 @@ namespace testbed::fractal {
 namespace {
 
 constexpr uint64_t kMagic = 0x316c617463617266;  // "fractal1"
-// One sector, which the device writes whole or not at all.
+// This is one sector, which the device writes as a whole or not at all.
 constexpr size_t kHeaderBytes = 512;
 
 std::string Encode(const Header& h) {

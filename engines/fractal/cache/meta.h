@@ -1,4 +1,4 @@
-// The headers of the data file, and the table that a header names.
+// This header has the headers of the data file, and the table that a header names.
 //
 // Two slots of 4096 bytes begin the file; checkpoint n writes slot n mod 2, so a write that a power
 // cut tears leaves the other. A header names the extent with the catalogue and the translation
@@ -59,13 +59,13 @@ struct HeaderSlot {
   bool empty = true;  // the slot holds zeros or lies behind the file's end: it was never written
 };
 HeaderSlot ReadHeaderSlot(File* file, int slot);
-// Returns the newest sound header. Throws kCorruption when there is none, and kUsage for a newer
-// format.
+// Returns the newest sound header. Throws Error: kCorruption when there is none, kUsage when its
+// format is newer.
 Header ReadHeader(File* file);
-void WriteHeader(File* file, const Header& header);  // without a sync
+void WriteHeader(File* file, const Header& header);  // does not sync the file
 
 std::string SerializeTables(const std::vector<TableEntry>& tables);
-// Parses what SerializeTables and BlockTable::SerializeInProgress have made, one after the other.
+// Parses the bytes of SerializeTables followed by those of BlockTable::SerializeInProgress.
 bool ParseTable(std::string_view bytes, std::vector<TableEntry>* tables, BlockTable::Blocks* blocks,
                 std::string* why);
 // Reads and parses the table that the header names. Returns false when the table is damaged.

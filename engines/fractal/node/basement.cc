@@ -62,7 +62,7 @@ void BasementBuilder::Add(std::string_view key, std::string_view value) {
 
 BasementRef BasementBuilder::Finish() {
   std::string bytes;
-  bytes.reserve(size());  // without spare capacity, since the bytes may live long
+  bytes.reserve(size());  // without spare capacity, since the bytes may be kept for long
   bytes.append(bytes_);
   bytes.append(reinterpret_cast<const char*>(offsets_.data()), sizeof(uint32_t) * offsets_.size());
   Append(static_cast<uint32_t>(offsets_.size()), &bytes);

@@ -1,6 +1,6 @@
-// A basement: the rows of a part of a leaf, in key order, in one block of bytes that never changes
-// once it is made. It is the unit of reading, of compression and of the cache, and its bytes are
-// the same in memory and, expanded, in the file:
+// A Basement holds the rows of a part of a leaf, in key order, in one block of bytes that never
+// changes once it is made. It is the unit of reading, of compression and of the cache, and its
+// bytes are the same in memory and, expanded, in the file:
 //
 //   rows      n x {u16 key size, u32 value size, key, value}
 //   offsets   n x u32, where each row begins
@@ -28,12 +28,12 @@
 namespace testbed::fractal {
 
 inline constexpr size_t kRowHeaderBytes = sizeof(uint16_t) + sizeof(uint32_t);
-// The bytes that a row takes in a basement beside its key and value.
+// This is how many bytes a row takes in a basement in addition to its key and value.
 inline constexpr size_t kRowOverhead = kRowHeaderBytes + sizeof(uint32_t);
 
 class Basement {
  public:
-  // Takes bytes that have passed their checksum and Validate().
+  // `bytes` must have passed their checksum and Validate().
   explicit Basement(std::string bytes) : bytes_(std::move(bytes)) {
     count_ = Load<uint32_t>(bytes_.data() + bytes_.size() - sizeof(uint32_t));
     offsets_ = bytes_.data() + bytes_.size() - sizeof(uint32_t) * (size_t{count_} + 1);
@@ -41,13 +41,13 @@ class Basement {
   Basement(const Basement&) = delete;
   Basement& operator=(const Basement&) = delete;
 
-  // Returns whether the bytes are a basement, with all rows inside and in ascending order.
-  // Otherwise says what is wrong.
+  // Returns whether the bytes are a basement, with all rows inside and in ascending order. If not,
+  // sets *why.
   static bool Validate(std::string_view bytes, std::string* why);
 
   uint32_t count() const { return count_; }
   const std::string& bytes() const { return bytes_; }
-  // Returns the bytes of memory that the basement takes of the cache.
+  // Returns how many bytes of the cache the basement takes.
   size_t memory() const { return bytes_.capacity() + sizeof *this + 32; }
 
   std::string_view key(uint32_t i) const {

@@ -1,7 +1,7 @@
-// The rule by which messages change the rows of a leaf. Flushes, cursors and the check of a
-// database all go by it. A put takes the place of the row with its key, or becomes a row; an erase
-// leaves that row out, if there is one; all other rows stay. Of two messages for one key the one in
-// the higher node is the newer, and alone decides.
+// This header has the rule by which messages change the rows of a leaf. Flushes, cursors and the
+// check of a database all follow it. A put takes the place of the row with its key, or becomes a
+// row; an erase leaves that row out, if there is one; all other rows stay. Of two messages for one
+// key the one in the higher node is the newer, and alone decides.
 //
 //   BasementBuilder builder(page_size);
 //   LayOver(*rows, messages, [&](std::string_view key, std::string_view value) {
@@ -23,7 +23,7 @@
 
 namespace testbed::fractal {
 
-// Calls take(key, value) for each row as it is after the messages, in key order.
+// Calls take(key, value), in key order, for each row that there is after the messages are applied.
 template <typename Take>
 void LayOver(const Basement& rows, std::span<const Message> messages, Take&& take) {
   uint32_t at = 0;
@@ -37,9 +37,10 @@ void LayOver(const Basement& rows, std::span<const Message> messages, Take&& tak
   for (; at < rows.count(); ++at) take(rows.key(at), rows.value(at));
 }
 
-// Returns the rows as they are after all messages with low <= key < high that wait above them, in
-// one basement of any length; without `high`, after all from `low` on. `above` has the buffers on
-// the way from the root to the leaf, the root's first. The caller keeps them as they are meanwhile.
+// Returns the rows after all messages with low <= key < high that wait above them are applied, in
+// one basement of any length. Without `high` it applies all messages from `low` on. `above` has the
+// buffers on the way from the root to the leaf, the root's first. The caller keeps them as they are
+// meanwhile.
 BasementRef LayBuffersOver(BasementRef rows, std::span<const MessageBuffer* const> above,
                            std::string_view low, std::optional<std::string_view> high);
 

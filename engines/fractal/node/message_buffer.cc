@@ -18,8 +18,8 @@ size_t SizeOf(std::string_view key, std::string_view value) {
   return kMessageOverhead + key.size() + value.size();
 }
 
-// Throws Error (kRun) for a longer arena than 32 bits can address: two places would get the same
-// number, and a row a wrong key.
+// Throws Error (kRun) for an arena that is longer than 32 bits can address: two places would get
+// the same number, and a row would get a wrong key.
 void CheckArena(uint64_t bytes) {
   if (bytes <= UINT32_MAX) return;
   throw Error(Error::kRun, "a message buffer of fractal would have " + std::to_string(bytes) +
@@ -103,7 +103,7 @@ void MessageBuffer::Add(const Message& message) {
     Replace(&recent_[i].at, message);
     return;
   }
-  // The index gets its memory first: after that nothing throws.
+  // The index gets its memory first, because after that nothing throws.
   if (recent_.size() == recent_.capacity())
     recent_.reserve(std::max<size_t>(1, 2 * recent_.size()));
   const uint32_t at = Store(message);
@@ -153,8 +153,8 @@ void MessageBuffer::MergeIntoMain(const Index& newer, Index room) {
   main_.swap(merged);
 }
 
-// Messages that were replaced are garbage in the arena, which is made anew when most of it is
-// garbage. All messages are in main_.
+// Makes the arena anew when most of it is garbage, that is, messages that were replaced. All
+// messages are in main_.
 void MessageBuffer::DropGarbage() {
   if (arena_.size() <= 2 * live_ + kMostGarbage) return;
   std::string arena;

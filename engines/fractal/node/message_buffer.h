@@ -1,6 +1,6 @@
-// A message buffer holds the writes that wait in an inner node for one of its children. Messages
-// are blind (a put has the whole value, an erase none), so a buffer keeps only the newest message
-// of each key.
+// A MessageBuffer holds the writes that wait in an inner node for one of its children. Messages are
+// blind (a put has the whole value, an erase none), so a buffer keeps only the newest message of
+// each key.
 //
 // The bytes of messages lie in an arena in the order of arrival. There are two sorted indexes over
 // them: the main index, and a short one of the messages that came one by one since. The short one
@@ -39,20 +39,20 @@ inline constexpr size_t kMessageOverhead =
 
 class MessageBuffer {
   struct Entry {
-    uint32_t head;  // the first four bytes of the key, as a number: most comparisons end here
-    uint32_t at;    // offset in the arena
+    uint32_t head;  // first four bytes of the key, as a number; decide most comparisons
+    uint32_t at;    // offset of the message in the arena
   };
 
  public:
   // Copies the message. It replaces an older message with the same key.
   void Add(const Message& message);
-  // Copies many messages, as Add does. They are in ascending order of their keys.
+  // Copies many messages, as Add does. `messages` are in ascending order of their keys.
   void AddSorted(const std::vector<Message>& messages);
 
   bool empty() const { return count() == 0; }
-  // Returns the number of messages. It may count replaced messages, too.
+  // Returns the number of messages. The number may include replaced messages.
   size_t count() const { return main_.size() + recent_.size(); }
-  // Returns the bytes of all messages and of their index. It may count replaced messages, too.
+  // Returns the bytes of all messages and of their index. The number may include replaced messages.
   size_t bytes() const { return live_ + count() * sizeof(Entry); }
   size_t memory() const {
     return arena_.capacity() + (main_.capacity() + recent_.capacity()) * sizeof(Entry) +
@@ -61,7 +61,8 @@ class MessageBuffer {
 
   // Returns the newest message of the key. The message is valid until the buffer changes.
   std::optional<Message> Find(std::string_view key) const;
-  // Appends the messages with low <= key < high, in key order; without `high`, all from `low` on.
+  // Appends the messages with low <= key < high, in key order, to a list. Without `high` it appends
+  // all from `low` on.
   void Range(std::string_view low, std::optional<std::string_view> high,
              std::vector<Message>* out) const;
   std::vector<Message> All() const;
@@ -73,7 +74,7 @@ class MessageBuffer {
 
   void Clear();  // keeps some memory for the next messages
   std::string Serialize() const;
-  // Fills the buffer from bytes that have passed their checksum. Returns false, and says why, when
+  // Fills the buffer from bytes that have passed their checksum. Returns false, and sets *why, when
   // they are no buffer.
   bool Parse(std::string_view bytes, std::string* why);
 

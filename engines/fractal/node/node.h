@@ -1,6 +1,6 @@
-// A node of the tree in memory. An inner node has a message buffer for each child; a leaf has
-// basements. Both are parts, and each part by itself is in memory or only in the file. Part i has
-// the keys k with pivots[i - 1] <= k < pivots[i].
+// A Node is a node of the tree in memory. An inner node has a message buffer for each child; a leaf
+// has basements. Both are parts, and each part by itself is in memory or only in the file. Part i
+// has the keys k with pivots[i - 1] <= k < pivots[i].
 //
 //   std::shared_lock latch(node->latch);
 //   const Part& part = node->parts[node->PartOf(key)];
@@ -34,7 +34,7 @@ inline constexpr BlockId kNoBlock = 0;
 
 // A PartPlace says where a part lies in its node's extent.
 struct PartPlace {
-  uint32_t start = 0, stored = 0, raw = 0;  // bytes
+  uint32_t start = 0, stored = 0, raw = 0;  // all in bytes
   Codec codec = Codec::kNone;
   uint64_t checksum = 0;
 };
@@ -42,21 +42,21 @@ struct PartPlace {
 struct Node;
 
 struct Part {
-  BlockId child = kNoBlock;  // inner nodes
-  BasementRef rows;          // leaves; null while the rows are only in the file
-  // Inner nodes; null while the messages are only in the file.
+  BlockId child = kNoBlock;  // in inner nodes
+  BasementRef rows;          // in leaves; null while the rows are only in the file
+  // This is used in inner nodes; it is null while the messages are only in the file.
   std::unique_ptr<MessageBuffer> buffer;
   PartPlace place;  // valid while the node is not dirty
-  // Number of second chances at eviction; changed by std::atomic_ref.
+  // This is the number of second chances at eviction; it is changed by std::atomic_ref.
   mutable uint8_t heat = 0;
 
   bool there() const { return rows != nullptr || buffer != nullptr; }
-  // Returns the uncompressed size of the rows, with what a basement adds to them, or of the
-  // messages.
+  // Returns the uncompressed size of the part: of its rows, with what a basement adds to them, or
+  // of its messages.
   size_t raw_bytes() const {
     if (rows != nullptr) return rows->bytes().size();
     if (buffer != nullptr) return buffer->bytes();
-    // In the file a buffer also has the number of its messages (4 bytes).
+    // In the file, a buffer also has the number of its messages (4 bytes).
     return child == kNoBlock ? place.raw : std::max<size_t>(place.raw, 4) - 4;
   }
   size_t memory() const {
@@ -75,8 +75,8 @@ struct Node {
   Node& operator=(const Node&) = delete;
 
   bool leaf() const { return height == 0; }
-  // PartOf returns the index of the part whose range has the key. PartBelow returns that of the
-  // part with the greatest keys below it.
+  // PartOf returns the index of the part whose range has the key. PartBelow returns the index of
+  // the part that has the greatest keys below the key.
   size_t PartOf(std::string_view key) const {
     return static_cast<size_t>(std::upper_bound(pivots.begin(), pivots.end(), key) -
                                pivots.begin());
@@ -94,7 +94,7 @@ struct Node {
     for (const Part& part : parts) bytes += part.raw_bytes();
     return bytes;
   }
-  size_t OwnMemory() const {  // without the contents of the parts
+  size_t OwnMemory() const {  // bytes without the contents of the parts
     size_t bytes = sizeof *this + parts.capacity() * sizeof(Part) + 64;
     for (const std::string& pivot : pivots) {
       bytes += sizeof pivot + (pivot.capacity() > 15 ? pivot.capacity() + 1 : 0);
@@ -117,16 +117,16 @@ struct Node {
   mutable std::shared_mutex latch;
   uint32_t height = 0;
   std::vector<Part> parts;
-  std::vector<std::string> pivots;  // one fewer than parts
-  uint64_t max_number = 0;          // greatest number of a message in the node, or applied to it
+  std::vector<std::string> pivots;  // one element fewer than parts
+  uint64_t max_number = 0;          // greatest number of a message in the node or applied to it
   bool dirty = false;
-  // The checkpoint under way must write the node: it was dirty when the checkpoint began, and has
-  // not changed since.
+  // If true, the running checkpoint must write the node: it was dirty when the checkpoint began,
+  // and has not changed since.
   bool pending = false;
-  bool gone = false;     // it was merged into another node
+  bool gone = false;     // the node was merged into another node
   uint64_t changes = 0;  // grows with each change
   uint64_t version = 0;  // grows when the parts' places change
-  uint64_t extent = 0;   // offset of its extent, while the node is not dirty
+  uint64_t extent = 0;   // offset of the node's extent, while the node is not dirty
   size_t accounted = 0;  // bytes of memory that the cache counts for the node
 
   // The thread that flushes this inner node holds the mutex, and alone may change which children

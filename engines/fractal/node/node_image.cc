@@ -83,7 +83,8 @@ NodeImage MakeImage(const Snapshot& s, Codec codec, AlignedBuffer buffer) {
                         s.children.size() * sizeof(BlockId);
   for (const std::string& pivot : s.pivots) header_bytes += sizeof(uint16_t) + pivot.size();
   const size_t most = RoundUpToUnit(header_bytes + s.bytes());
-  // Places in a node have 32 bits. No node comes near to that, see kMostTransactionBytes (store.h).
+  // A place in a node has 32 bits. No node comes near to that length (kMostTransactionBytes,
+  // store.h).
   if (most > UINT32_MAX) {
     throw Error(Error::kRun, "a node of fractal would have " + std::to_string(most) +
                                  " bytes, and takes less than 4 GiB");
@@ -141,7 +142,7 @@ bool ParseHeader(std::string_view header, uint64_t extent_bytes, Node* node, std
         uint64_t{place.start} + place.stored > extent_bytes || place.start < header.size()) {
       return Fail(why, "a part lies outside of it");
     }
-    // A run of parts is read from the begin of the first to the end of the last.
+    // A run of parts is read from the begin of its first part to the end of its last.
     if (place.start < end) return Fail(why, "its parts are not one behind the other");
     end = uint64_t{place.start} + place.stored;
     place.codec = static_cast<Codec>(codec);

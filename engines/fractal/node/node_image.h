@@ -1,4 +1,4 @@
-// A node as it is in the file: one extent, a multiple of 4096 bytes.
+// A node image is a node as it is in the file: one extent, a multiple of 4096 bytes.
 //
 //   header   u64 checksum of what follows up to the header's end, seeded with the block number;
 //            u32 magic; u32 header bytes; u64 block; u64 greatest message number; u32 height;
@@ -50,13 +50,13 @@ struct NodeImage {
   uint64_t raw_bytes = 0;  // uncompressed size of the parts
   std::vector<PartPlace> places;
 };
-// Makes the image of a snapshot. It uses the memory of `buffer` if that is large enough.
+// Makes the image of a snapshot. It reuses the memory of `buffer` if that is large enough.
 NodeImage MakeImage(const Snapshot& snapshot, Codec codec, AlignedBuffer buffer = {});
 
 // Returns the checksum of a header, which is its first eight bytes.
 inline uint64_t ChecksumOf(std::string_view header) { return Load<uint64_t>(header.data()); }
-// Fills an empty node from its header. Returns false, and says what is wrong, when the bytes are
-// not the header of this block, or when the parts do not lie in an extent of that size.
+// Fills an empty node from its header. Returns false, and sets *why, when the bytes are not the
+// header of this block, or when the parts do not lie in an extent of that size.
 bool ParseHeader(std::string_view header, uint64_t extent_bytes, Node* node, std::string* why);
 // Fills part i of a node from its stored bytes.
 bool ParsePart(std::string_view stored, const PartPlace& place, BlockId block, bool leaf,

@@ -25,8 +25,8 @@ void Append(T value, std::string* to) {
   to->append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// A WireReader takes fields off the front of bytes. After a field that is not there, ok() is false,
-// and all further fields are zero or empty.
+// A WireReader takes fields off the front of the bytes. After a field that the bytes do not have,
+// ok() is false, and all further fields are zero or empty.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : bytes_(bytes) {}

@@ -36,7 +36,8 @@ uint32_t Tree::height() const {
 }
 
 // Fetches what a descent missed. A block that is in no table has usually left its parent as well,
-// so the next descent does not come to it. If it stays its parent's child, that is damage.
+// so the next descent does not come to it. If the block is still its parent's child, the database
+// is damaged.
 void Tree::FetchMissing(const Missing& missing, int* lost, ReadCounters* counters) const {
   constexpr int kMostLost = 1000;
   if (missing.node != nullptr) {
@@ -60,8 +61,8 @@ void Tree::ThrowWrongHeight(BlockId block) const {
                                       "database from a copy, or load it again");
 }
 
-// Returns the child. The caller holds `flushing` of the parent, so the parent's children and height
-// stay as they are.
+// Returns a child of `parent`. The caller holds `flushing` of the parent, so the parent's children
+// and height stay as they are.
 NodeRef Tree::Child(const Node& parent, BlockId block, ReadCounters* counters) const {
   NodeRef child = env_.cache->Get(block, counters);
   if (child == nullptr) ThrowLost(block);
@@ -126,7 +127,7 @@ Tree::Found Tree::TryGet(std::string_view key, std::string* value, uint64_t* tou
 struct Tree::Path {
   std::vector<NodeRef> nodes;
   std::vector<std::shared_lock<std::shared_mutex>> latches;
-  std::vector<const MessageBuffer*> above;  // the buffers that it went by, the root's first
+  std::vector<const MessageBuffer*> above;  // the buffers that the descent passed, the root's first
   void Enter(NodeRef node) {
     latches.emplace_back(node->latch);
     nodes.push_back(std::move(node));

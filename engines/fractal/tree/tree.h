@@ -1,7 +1,7 @@
-// A Be-tree: a search tree whose inner nodes have a buffer of messages for each child. A write puts
-// a message into the root and reads nothing. When an inner node holds more than a node's worth of
-// messages, those of its heaviest child move down together (a flush). A message that reaches its
-// leaf changes the row. So one visit to a leaf serves thousands of writes.
+// A Tree is a Be-tree: a search tree whose inner nodes have a buffer of messages for each child. A
+// write puts a message into the root and reads nothing. When an inner node holds more than a node's
+// worth of messages, those of its heaviest child move down together (a flush). A message that
+// reaches its leaf changes the row. So one visit to a leaf serves thousands of writes.
 //
 // Reading. What lies higher is newer, so a look-up ends at the first message for its key, or at the
 // only basement that can have the row. A cursor takes a basement with all messages for its range
@@ -41,7 +41,7 @@
 namespace testbed::fractal {
 
 struct TreeOptions {
-  uint32_t page_size = 0;  // longest basement
+  uint32_t page_size = 0;  // bytes of the longest basement
   uint64_t node_size = 0;
   uint32_t fanout = 0;
   uint64_t most_root_bytes = 0;  // see Tree::overfull
@@ -59,13 +59,13 @@ struct TreeEnv {
   Gate* gate;
   TreeCounters* counters;
   TreeOptions options;
-  // The most bytes of messages that a root holds: a node's worth, or less when there are many
-  // tables.
+  // This is the most bytes of messages that a root holds: a node's worth, or less when there are
+  // many tables.
   std::atomic<uint64_t>* root_limit;
 };
 
 // A BasementCopy has the rows of one basement, with the messages for its range applied to them, and
-// that range. A side on which the table ends has no bound.
+// the bounds of that range. A bound is empty where the table ends.
 struct BasementCopy {
   BasementRef rows;
   std::string low;
@@ -98,8 +98,8 @@ class Tree {
 
   // Puts messages into the root. The caller is in the gate, and only one thread commits at a time.
   void Insert(const std::vector<Message>& messages);
-  // Flushes the root until it has room again. Waits for flushes of other threads only when the root
-  // holds twice its limit.
+  // Flushes the root until it has room again. It waits for flushes of other threads only when the
+  // root holds twice its limit.
   void MakeRoom(ReadCounters* counters);
   uint64_t root_bytes() const { return root_bytes_.load(std::memory_order_relaxed); }
   bool full() const { return root_bytes() > root_limit(); }
@@ -109,13 +109,13 @@ class Tree {
     return root_bytes() > std::max(env_.options.most_root_bytes, 2 * root_limit());
   }
 
-  // Flushes the heaviest child of the inner node in memory that has the most bytes of messages, if
-  // these are at least `least`. Returns false when they are fewer, and when another thread flushes
-  // that node.
+  // Takes the inner node in memory that has the most bytes of messages, and flushes its heaviest
+  // child, if the node has at least `least` bytes. Returns false when no node has so many bytes,
+  // and when another thread flushes that node.
   bool Clean(uint64_t least, ReadCounters* counters);
 
  private:
-  struct Missing {  // what a descent did not find in memory
+  struct Missing {  // what a descent missed in memory
     NodeRef node;   // null when the header of `block` is missing
     size_t part = 0;
     BlockId block = kNoBlock;

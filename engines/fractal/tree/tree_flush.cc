@@ -37,8 +37,8 @@ class LeafPacker {
     if (builder_.empty()) low_ = key;
     builder_.Add(key, value);
   }
-  // Takes a part over unless its first row would fit into the page that is being filled. `low` is
-  // the part's pivot.
+  // Takes over a part as it is, unless its first row would fit into the page that is being filled.
+  // `low` is the part's pivot.
   bool TakeOver(const Part& part, const std::string& low) {
     if (part.rows->count() == 0) return true;
     if (!builder_.empty() && !builder_.Fits(part.rows->key(0), part.rows->value(0))) Close();
@@ -83,8 +83,8 @@ void Tree::MakeRoom(ReadCounters* counters) {
     PrepareHeaviest(counters);
     std::unique_lock flushing(root_->flushing, std::try_to_lock);
     if (!flushing.owns_lock()) {
-      // Another thread flushes the root. The root takes more messages meanwhile, up to twice its
-      // limit.
+      // Another thread is flushing the root. Meanwhile the root takes more messages, up to twice
+      // its limit.
       if (root_bytes() < 2 * root_limit()) return;
       flushing.lock();
       if (!full()) return;
@@ -162,7 +162,7 @@ void Tree::PrepareHeaviest(ReadCounters* counters) {
   if (!HeaviestChild(root_, &part, &block, &bytes)) return;
   const NodeRef child = env_.cache->Get(block, counters);
   if (child == nullptr || child->leaf()) return;
-  if (child->height + 1 != height()) return;  // FlushHeaviest reports the damage, if this is damage
+  if (child->height + 1 != height()) return;  // if this is damage, FlushHeaviest reports it
   std::unique_lock flushing(child->flushing, std::try_to_lock);
   if (flushing.owns_lock()) MakeRoomFor(child, bytes, counters);
 }

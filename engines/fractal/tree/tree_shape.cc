@@ -156,7 +156,7 @@ void Tree::MergePair(const NodeRef& parent, size_t part, const NodeRef& left,
   std::lock_guard left_latch(left->latch);
   std::lock_guard right_latch(right->latch);
   const size_t first = parent->parts[part].child == left->block ? part : part - 1;
-  // The checkpoint under way may still need each of them as it is.
+  // The running checkpoint may still need each of these nodes as it is.
   for (Node* node : {parent.get(), left.get(), right.get()}) env_.cache->BeforeChange(node);
   left->parts.reserve(left->parts.size() + right->parts.size());
   left->pivots.reserve(left->pivots.size() + right->parts.size());

@@ -161,7 +161,7 @@ void DatabaseCheck::CheckExtents() {
     const std::string path = DataPath(dir_, n);
     const auto first = extents_.lower_bound({n, 0});
     const bool empty = first == extents_.end() || first->first.file != n;
-    if (empty && AllZeros(header)) continue;  // an operation added this file and was undone
+    if (empty && AllZeros(header)) continue;  // an operation that was undone has added this file
     if (header.magic != kFileMagic || header.bytes != files_.file(n).bytes() ||
         header.number != static_cast<uint32_t>(n) || header.database != files_.ns()->database) {
       AddFault(path, 0, "the header is not that of this file");

@@ -1,5 +1,5 @@
-// Verifies a database that is not open and measures its tables on the way; `testbed check` and
-// `testbed tree` call it (engines/inspect.h says what is promised).
+// InspectDatabase verifies a database that is not open and measures its tables. `testbed check` and
+// `testbed tree` call it (engines/inspect.h has the contract).
 //
 //   Inspection result = InspectDatabase(dir, options);
 //

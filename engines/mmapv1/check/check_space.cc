@@ -162,7 +162,7 @@ void TableCheck::CheckTiling(const SpaceCheck& check) {
     uint64_t at = static_cast<uint32_t>(extent.ofs) + (check.is_index ? kIndexStart : kHeapStart);
     const uint64_t end =
         static_cast<uint32_t>(extent.ofs) + uint64_t{files_.As<ExtentHeader>(extent)->bytes};
-    // The piece behind the last bucket is shorter than a bucket, or than a record.
+    // The last piece of an extent may be shorter than a bucket, or than a record.
     for (const auto& [ofs, bytes] : pieces) {
       if (ofs != at) {
         Fault({extent.file, static_cast<int32_t>(std::min<uint64_t>(at, ofs))},

@@ -8,9 +8,10 @@
 namespace testbed::mmapv1 {
 namespace {
 
-constexpr uint32_t kDeepest = 64;  // deeper than any tree
+constexpr uint32_t kDeepest = 64;  // more levels than any tree has
 
-// Returns the number that a page has in drawings. It has the file, and the memory page in the file.
+// Returns the number that drawings show for a page. The number consists of the file's number and
+// the number of the memory page in the file.
 uint64_t PageNumber(DiskLoc loc) {
   return static_cast<uint64_t>(loc.file) << 20 | static_cast<uint32_t>(loc.ofs) / kMemoryPage;
 }
@@ -81,7 +82,7 @@ void TableCheck::WalkTree(DiskLoc loc, DiskLoc parent, uint32_t depth,
   CheckKeys(bucket, depth, low, high);
   if (drawing != nullptr) {
     drawing->page = PageNumber(loc);
-    drawing->level = depth;  // CountLevelsUp corrects it
+    drawing->level = depth;  // CountLevelsUp sets the final level
     drawing->entries = static_cast<uint64_t>(bucket.n());
     drawing->fill = 1 - static_cast<double>(bucket.FreeBytes()) / kBodyBytes;
     drawing->low = low ? KeyText(*low) : "";
@@ -90,7 +91,7 @@ void TableCheck::WalkTree(DiskLoc loc, DiskLoc parent, uint32_t depth,
   Descend(bucket, depth, low, high, drawing);
 }
 
-// Checks the bucket's own numbers. Its keys may be looked at only if these are right.
+// Checks the bucket's own numbers. Only if they are right may the bucket's keys be read.
 bool TableCheck::CheckBucket(const Bucket& bucket, uint32_t depth) {
   const BucketHeader& h = *bucket.header();
   const uint32_t nodes = h.n * static_cast<uint32_t>(sizeof(KeyNode));

@@ -1,4 +1,4 @@
-// Verifies one table (check.h): its extents and records, then its tree.
+// A TableCheck verifies one table (check.h): its extents and records, then its tree.
 #ifndef TESTBED_ENGINES_MMAPV1_CHECK_CHECK_TABLE_H_
 #define TESTBED_ENGINES_MMAPV1_CHECK_CHECK_TABLE_H_
 
@@ -25,7 +25,7 @@ struct FoundExtent {
   bool is_index;
 };
 
-// The extents that were found, of all tables.
+// These are the extents of all tables that were found so far.
 using FoundExtents = std::map<DiskLoc, FoundExtent>;
 
 class TableCheck {
@@ -46,7 +46,7 @@ class TableCheck {
     const Space* space;
     bool is_index;
     LiveRecords live;
-    // The offset and length of the pieces of each extent.
+    // The map has the offset and length of the pieces of each extent.
     std::map<DiskLoc, std::vector<std::pair<uint32_t, uint32_t>>> pieces;
     uint64_t deleted_bytes = 0, header_bytes = 0;
   };
@@ -59,7 +59,8 @@ class TableCheck {
     return static_cast<uint64_t>(static_cast<uint32_t>(loc.file)) << 32 |
            static_cast<uint32_t>(loc.ofs);
   }
-  // Returns whether the file has `n` bytes at `loc`, and a structure can begin there.
+  // Returns whether the file has `n` bytes at `loc`, and `loc` is a multiple at which structures
+  // begin.
   bool Inside(DiskLoc loc, uint64_t n) const;
   void Fault(DiskLoc at, const std::string& what, const std::string& expected = "",
              const std::string& found = "");

@@ -75,7 +75,7 @@ void DataFile::Create(const std::string& path, uint64_t bytes, bool zero_fill) {
     options.kind = FileKind::kData;
     options.create = FileOptions::kTruncate;
     const std::unique_ptr<File> file = File::Open(unfinished, options);
-    // Zeros are written where the file system cannot allocate.
+    // Where the file system cannot allocate, zeros are written.
     if (zero_fill || !file->Allocate(0, bytes)) WriteZeros(file.get(), bytes);
     file->Sync(true);
     RenameFile(unfinished, path);
@@ -135,8 +135,8 @@ uint64_t DataFile::shared_bytes() const { return shared_marks_.count() * kMemory
 
 void DataFile::DropPrivate(uint64_t begin, uint64_t end) {
   if (begin >= end) return;
-  // This does on a private mapping what mapping the range anew would do: it drops the copies, and
-  // the next access finds the file's own page.
+  // On a private mapping, this call does what mapping the range anew would do: it drops the copies,
+  // and the next access finds the file's own page.
   if (::madvise(private_ + begin, end - begin, MADV_DONTNEED) != 0) {
     throw Error::Io("madvise", path(), errno);
   }
@@ -168,7 +168,7 @@ uint64_t DataFile::Sync() {
 bool DataFile::InMemory(uint64_t ofs, uint64_t n) const {
   const uint64_t begin = ofs / kMemoryPage * kMemoryPage;
   std::array<unsigned char, 64> pages;
-  // The first pages of a long record stand for all of them.
+  // The first pages of a long range stand for the whole range.
   const uint64_t most = pages.size() * uint64_t{kMemoryPage};
   const uint64_t length = std::min({ofs + n - begin, most, bytes_ - begin});
   if (::mincore(view() + begin, length, pages.data()) != 0) return true;

@@ -1,4 +1,4 @@
-// A DataFile is one file of the database, mapped. Its shared view is a mapping that the kernel
+// A DataFile is one mapped file of the database. Its shared view is a mapping that the kernel
 // writes back whenever it likes. Its private view is a copy-on-write mapping of the same file,
 // which all code reads and changes. A change reaches the shared view only when its journal section
 // is durable (store.h). Without a journal there is only the shared view.
@@ -13,8 +13,8 @@
 //   file.Sync();                                    // msync
 //
 // Blocks are allocated for the whole file before it is mapped, so a full device is an error at
-// Create, never SIGBUS at a write. Errors throw Error (kIo). Callers keep calls apart that must not
-// run together; only the marks of the shared view may be set and taken by several threads at once.
+// Create, never SIGBUS at a write. Errors throw Error (kIo). A DataFile takes no locks: its callers
+// do (files.h). Only the marks of the shared view may be set and taken by several threads at once.
 #ifndef TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
 #define TESTBED_ENGINES_MMAPV1_FILES_DATA_FILE_H_
 
@@ -32,7 +32,7 @@
 
 namespace testbed::mmapv1 {
 
-// PageMarks has a bit for each memory page of a file, and the number of bits that are set.
+// PageMarks has a bit for each memory page of a file, and counts the bits that are set.
 class PageMarks {
  public:
   explicit PageMarks(uint64_t bytes);
@@ -78,14 +78,14 @@ class DataFile {
     private_end_ = std::max(private_end_, (ofs + n + kMemoryPage - 1) / kMemoryPage * kMemoryPage);
   }
   void MarkShared(uint64_t ofs, uint64_t n) { shared_marks_.Mark(ofs, n); }
-  uint64_t private_bytes() const;  // most bytes that copies of pages may take
-  uint64_t shared_bytes() const;   // most bytes that pages changed since the last Sync may take
+  uint64_t private_bytes() const;  // most bytes that private copies of pages may take
+  uint64_t shared_bytes() const;   // most bytes of pages that may have changed since the last Sync
   uint64_t private_end() const { return private_end_; }  // no copy of a page lies behind it
 
-  // Drops the copies of whole pages. No thread may use the private view meanwhile.
+  // Drops the private copies of whole pages. No thread may use the private view meanwhile.
   void DropPrivate(uint64_t begin, uint64_t end);
   // Writes changed pages of the shared view and waits for the device. Returns how many bytes of
-  // pages had been changed since the last time; the kernel may have written some before.
+  // pages had changed since the last Sync. The kernel may have written some of them before.
   uint64_t Sync();
   // Returns whether a page of the range was changed in the shared view and may not be durable yet.
   // A caller that has read such a page must call CheckWriteBack afterwards (write_back_watch.h).
@@ -109,7 +109,7 @@ class DataFile {
   char* private_ = nullptr;
   PageMarks private_marks_, shared_marks_;
   uint64_t private_end_ = 0;
-  std::atomic<bool> syncs_{false};  // marks were cleared, and their pages may not be durable yet
+  std::atomic<bool> syncs_{false};  // marks were cleared before their pages were durable
   std::unique_ptr<WriteBackWatch> write_back_;  // null when there is only the private view
 };
 

@@ -1,5 +1,5 @@
-// The lock of a database: many readers or one writer. Writers go first: a reader that comes while a
-// writer waits must wait, too, as in the original. Not recursive.
+// A DatabaseLock is the lock of a database: it admits many readers or one writer. Writers go first:
+// a reader that comes while a writer waits must wait, too, as in the original. Not recursive.
 //
 //   { ReadLock lock(database_lock); ... }
 //   { WriteLock lock(database_lock); ... }
@@ -57,7 +57,7 @@ class ReadLock {
   DatabaseLock& lock_;
 };
 
-// The analysis does not follow the writers' mutex, which a WriteLock holds during its whole life.
+// The analysis cannot follow the writers' mutex, which a WriteLock holds during its whole life.
 class WriteLock {
  public:
   explicit WriteLock(DatabaseLock& lock) NO_THREAD_SAFETY_ANALYSIS
@@ -80,14 +80,14 @@ class WriteLock {
   }
   WriteLock(const WriteLock&) = delete;
   WriteLock& operator=(const WriteLock&) = delete;
-  bool waited() const { return waited_; }  // another thread had the lock, or the commit its turn
+  bool waited() const { return waited_; }  // whether it waited for another thread or a CommitTurn
 
  private:
   DatabaseLock& lock_;
   bool waited_;
 };
 
-// A CommitTurn keeps further writers out while it lives. There is one at a time.
+// A CommitTurn keeps further writers out while it lives. There is one CommitTurn at a time.
 class CommitTurn {
  public:
   explicit CommitTurn(DatabaseLock& lock) : lock_(lock) {

@@ -13,7 +13,7 @@
 namespace testbed::mmapv1 {
 namespace {
 
-constexpr uint64_t kLongestRange = 2 * kMaxValueSize;  // longest range that is declared at once
+constexpr uint64_t kLongestRange = 2 * kMaxValueSize;  // most bytes that are declared as one range
 
 uint64_t PageDown(uint64_t ofs) { return ofs / kMemoryPage * kMemoryPage; }
 uint64_t PageUp(uint64_t ofs) { return PageDown(ofs + kMemoryPage - 1); }
@@ -80,8 +80,8 @@ void Files::BeginOperation() {
 }
 
 // Marks the pages of a shared view after their bytes were changed or put back. A data flush may
-// clear marks at any moment without a lock; if a page were marked before it is changed, a flush
-// might clear the mark and write only the old bytes.
+// clear marks at any moment without a lock. If a page were marked before its change, a flush could
+// clear the mark and write only the old bytes.
 void Files::EndOperation() {
   if (views_kind_ == DataFile::kSharedView && !undo_.empty()) {
     for (const Range& range : undo_) files_[range.slot]->MarkShared(range.ofs, range.n);
@@ -94,8 +94,9 @@ void Files::EndOperation() {
   std::vector<Range>().swap(undo_);
 }
 
-// Saves the bytes before their range. If there is no memory for the range, bytes without a range do
-// no harm; a range without its bytes would make an undo restore the wrong bytes.
+// The old bytes are saved before their range is added. If there is no memory for the range, bytes
+// without a range do no harm, whereas a range without its bytes would make an undo restore the
+// wrong bytes.
 void Files::SaveForUndo(const Range& range, const char* at) {
   undo_bytes_.insert(undo_bytes_.end(), at, at + range.n);
   undo_.push_back(range);
@@ -165,7 +166,7 @@ void Files::AddFile(uint32_t least) {
 }
 
 // Files come into use in the order of their numbers. An operation that was undone may have left
-// several files that hold nothing; an unused file before a used one would look like damage.
+// several unused files. An unused file before a used one would look like damage.
 int32_t Files::FirstNotBegun() const {
   int32_t n = 0;
   while (n < count() && As<FileHeader>({n, 0})->magic != 0) ++n;
@@ -180,7 +181,7 @@ DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
       auto* header = As<FileHeader>({last, 0});
       const uint64_t room = header->bytes - header->unused;
       // The rest of a file becomes a shorter extent unless it is much shorter than wanted. Files
-      // are small here, and the original would leave up to half of one unused.
+      // are small here, and the original's rule would leave up to half of a file unused.
       if (room >= wanted || (room >= least && room >= wanted / 4)) {
         *bytes = static_cast<uint32_t>(std::min<uint64_t>(wanted, PageDown(room)));
         const DiskLoc at{last, static_cast<int32_t>(header->unused)};
@@ -190,8 +191,8 @@ DiskLoc Files::NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes) {
     }
     if (next == count()) AddFile(least);
     StartFile(next);
-    // A file that an undone operation left may be too short even for `least`. Then the extent goes
-    // into a later file.
+    // A file that an undone operation has left may be too short even for `least`. Then the extent
+    // goes into a later file.
     const uint64_t most = file(next).bytes() - kFileHeaderBytes;
     if (most >= least) wanted = static_cast<uint32_t>(std::min<uint64_t>(wanted, most));
   }
@@ -222,8 +223,8 @@ void Files::WriteToDataFiles(std::string_view body) {
   ForEachEntry(body, [this](DiskLoc at, std::string_view bytes) {
     DataFile& to = file(at.file);
     const auto ofs = static_cast<uint32_t>(at.ofs);
-    // The page is marked after the copy. So a data flush that clears the mark meanwhile writes
-    // these bytes, or leaves the mark for the next flush.
+    // The page is marked after the copy. So a data flush that clears marks meanwhile either writes
+    // these bytes or leaves the mark for the next flush.
     std::memcpy(to.shared() + ofs, bytes.data(), bytes.size());
     to.MarkShared(ofs, bytes.size());
   });
@@ -244,7 +245,7 @@ void Files::DropUnlessPending(uint32_t slot, uint64_t begin, uint64_t end) {
   const uint64_t before = file.private_bytes();
   const Range from{slot, static_cast<uint32_t>(begin), 0};
   auto at = std::lower_bound(pending_.begin(), pending_.end(), from);
-  // Ranges before this part may reach into it.
+  // Ranges that begin before this part may reach into it.
   while (at != pending_.begin() && std::prev(at)->slot == slot &&
          std::prev(at)->ofs + kLongestRange > begin) {
     --at;
@@ -301,7 +302,7 @@ uint64_t Files::shared_bytes() const {
 
 uint64_t Files::Sync() {
   syncs_.store(true);
-  // A change from here on sets the flag again.
+  // A change that is made from here on sets the flag again.
   any_changed_.store(false);
   uint64_t sum = 0;
   try {

@@ -1,4 +1,4 @@
-// All files of an open database, and the changes made to them that are not in the journal yet.
+// Files has all files of an open database, and the changes of them that are not in the journal yet.
 //
 //   files.BeginOperation();
 //   char* record = files.Write(loc, 100);      // a write intent: may be changed now
@@ -57,8 +57,8 @@ class ReadWatch {
   friend class Files;
   void Ask() const;
   const Files& files_;
-  DataFile* read_ = nullptr;  // a file that was read and may be old
-  bool more_ = false;         // further such files were read
+  DataFile* read_ = nullptr;  // a file of which pages that may be old were read
+  bool more_ = false;         // pages of further such files were read
 };
 
 // An EntryHeader describes a changed range in a journal section. The range's bytes follow it.
@@ -115,10 +115,11 @@ class Files {
   void EndOperation();
 
   // Returns the place of a new extent, and sets *bytes to its length: `wanted` bytes, or less, but
-  // at least `least`. When the last file in use has no room, begins the next one, and adds that if
-  // no undone operation has left it. Throws Error (kIo) when the device has no room either.
+  // at least `least`. When the last file in use has no room, it begins the next file, and makes
+  // that file unless an undone operation has left it. Throws Error (kIo) when the device has no
+  // room either.
   DiskLoc NewExtent(uint32_t wanted, uint32_t least, uint32_t* bytes);
-  // Starts making the file after the last one in the background.
+  // Starts making the next data file in the background.
   void Preallocate();
 
   // PREP: appends the changes since the last call to *body, in the order of their places, and
@@ -129,8 +130,8 @@ class Files {
   // WRITETODATAFILES: copies the changes of a section to the shared views. It needs no lock,
   // because it touches only committed bytes.
   void WriteToDataFiles(std::string_view body);
-  // REMAP: maps this fraction of the private views anew, from where the last call ended. Pages with
-  // changes that the journal does not have keep their copies.
+  // REMAP: maps this fraction of the private views anew, beginning where the last call ended. Pages
+  // with changes that the journal does not have keep their private copies.
   void Remap(double fraction);
   uint64_t private_bytes() const;
   // Returns the bytes of pages that the next Sync writes, or that a replay has changed.
@@ -141,13 +142,14 @@ class Files {
   // Returns whether pages may be older than what was written last. Pages that were changed since
   // the last REMAP do not count, because they have private copies.
   bool AnyMayBeOld() const { return any_changed_.load() || syncs_.load(); }
-  // Calls DataFile::CheckWriteBack for each file that may have such pages.
+  // Calls DataFile::CheckWriteBack for each file that may have pages older than what was written
+  // last.
   void CheckWriteBack() const;
 
-  // Writes the state, not by way of the journal. The state is durable when this returns. Nothing
-  // else changes what its checksum covers.
+  // Writes the state of the database directly, without the journal. The state is durable when this
+  // returns. Nothing else changes the bytes that its checksum covers.
   void SetState(OpenState state);
-  // Closes the files that are only preallocated. Called after a replay.
+  // Closes the files that are preallocated and not in use. The caller calls it after a replay.
   void CloseUnused();
   // Returns the headers of the data files, in the order of their numbers.
   std::vector<FileHeader> Headers() const;
@@ -205,10 +207,11 @@ class Files {
   const Settings& settings_;
   const DataFile::Views views_kind_;
   std::array<View, kSlots> views_;
-  std::vector<std::unique_ptr<DataFile>> files_;  // by slot; never moves
+  std::vector<std::unique_ptr<DataFile>> files_;  // indexed by slot; elements never move
   std::atomic<int32_t> count_{0};                 // number of data files
   static inline thread_local ReadWatch* watch_ = nullptr;
-  // any_changed_: pages were changed since the last Sync. syncs_: a Sync is under way.
+  // any_changed_ says that pages were changed since the last Sync, and syncs_ that a Sync is
+  // running.
   std::atomic<bool> any_changed_{false}, syncs_{false};
   std::unique_ptr<Preallocator> preallocator_;
 
@@ -218,7 +221,7 @@ class Files {
   uint64_t operation_ = 1, prepared_ = 1;
   std::vector<Range> undo_;
   std::vector<char> undo_bytes_;
-  int32_t remap_file_ = 0;  // where the next Remap begins
+  int32_t remap_file_ = 0;  // file at which the next Remap begins
   uint64_t remap_ofs_ = 0;
   Counts counts_;
 };

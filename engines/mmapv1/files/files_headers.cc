@@ -1,4 +1,4 @@
-// The functions of Files on the headers of the files.
+// This file has the functions of Files that work on the headers of the files.
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace testbed::mmapv1 {
 
 void Files::CreateNamespace(const std::string& dir, const Settings& settings) {
   std::error_code error;
-  // The file gets its name when its header is written. A file that an earlier attempt left is
+  // A file gets its name after its header is written. A file that an earlier attempt has left is
   // overwritten.
   const std::string path = NsPath(dir), unfinished = path + ".creating";
   try {
@@ -80,7 +80,7 @@ void Files::CheckHeaders(const std::vector<FileHeader>& headers) const {
         header.number == static_cast<uint32_t>(n) && header.bytes == file(n).bytes()) {
       continue;
     }
-    // The first extent of a file never moves, so its magic number tells that a header was lost.
+    // The first extent of a file never moves, so its magic number shows whether a header was lost.
     if (AllZeros(header) && As<ExtentHeader>({n, kFileHeaderBytes})->magic != kExtentMagic) {
       continue;
     }

@@ -1,4 +1,5 @@
-// The files of the mmapv1 engine, byte by byte (docs/engines/mmapv1.md describes them in words).
+// This header has the files of the mmapv1 engine, byte by byte (docs/engines/mmapv1.md describes
+// them in words).
 //
 // A database is the namespace file NAME.ns and data files NAME.0, NAME.1, ..., each of which is
 // mapped whole. A place in them is a DiskLoc: file and offset. All structures lie in the mapping as
@@ -84,7 +85,7 @@ inline uint32_t ChecksumOf(const NsHeader& header) {
 }
 
 struct FileHeader {
-  uint32_t magic;  // 0 while the file is preallocated and not in use; all of it is then zeros
+  uint32_t magic;  // 0 while the file is preallocated and not in use; then all of it is zeros
   uint32_t version;
   uint64_t database;
   uint64_t bytes;   // length of the file
@@ -126,7 +127,7 @@ static_assert(sizeof(NsEntry) == 576);
 
 struct ExtentHeader {
   uint32_t magic;
-  uint32_t bytes;  // header included; a multiple of kMemoryPage
+  uint32_t bytes;  // length with header; a multiple of kMemoryPage
   DiskLoc self, next, prev;
   int32_t first_record, last_record;  // offsets in the file; kNone: no record
   uint32_t slot;                      // slot of the table's entry in the namespace file
@@ -137,28 +138,28 @@ static_assert(sizeof(ExtentHeader) == 64);
 inline constexpr int32_t kNone = -1;
 
 struct RecordHeader {
-  uint32_t bytes;  // header and padding included
-  int32_t extent;  // offsets in the file
+  uint32_t bytes;  // length, with header and padding
+  int32_t extent;  // offset of the extent in the file
   int32_t next, prev;
 };
 static_assert(sizeof(RecordHeader) == 16);
-// Extents, records and deleted records begin at multiples of this.
+// This is the alignment of extents, records and deleted records: they begin at multiples of it.
 inline constexpr uint32_t kAlignment = alignof(RecordHeader);
 
 struct DeletedRecord {
   uint32_t bytes;
   int32_t extent;
-  DiskLoc next;  // next one in the list
+  DiskLoc next;  // next deleted record in the list
 };
 static_assert(sizeof(DeletedRecord) == 16);
 
-// The offset in an extent at which its records begin. An index has its buckets on memory pages, two
-// pages each.
+// This is the offset in an extent at which its records begin. An index has its buckets on memory
+// pages, two pages for each bucket.
 inline constexpr uint32_t kHeapStart = sizeof(ExtentHeader);
 inline constexpr uint32_t kIndexStart = kMemoryPage;
 
-// A row in the heap: the BSON document {_id: <binary key>, v: <binary value>}.
-inline constexpr uint32_t kDocumentFrame = 23;  // bytes beside key and value
+// A row in the heap is the BSON document {_id: <binary key>, v: <binary value>}.
+inline constexpr uint32_t kDocumentFrame = 23;  // bytes of a document beside its key and value
 
 // A bucket is a record of 8192 bytes. The structures below lie in the 8176 bytes behind its header.
 inline constexpr uint32_t kBucketRecord = 8192;
@@ -170,15 +171,15 @@ struct PackedLoc {
 };
 
 // These places stand for keys without a record.
-inline constexpr DiskLoc kNoRecord{-1, 0};  // the row's value is empty, so the key is the whole row
-// The key was erased, but stays because it divides two children.
+inline constexpr DiskLoc kNoRecord{-1, 0};  // the row's value is empty: the key is the whole row
+// kUnusedKey says that the key was erased, but stays because it divides two children.
 inline constexpr DiskLoc kUnusedKey{-2, 0};
 
 inline DiskLoc Unpack(const PackedLoc& p) {
   const uint32_t ofs = p.bytes[0] | uint32_t{p.bytes[1]} << 8 | uint32_t{p.bytes[2]} << 16 |
                        uint32_t{p.bytes[3]} << 24;
   const uint32_t file = p.bytes[4] | uint32_t{p.bytes[5]} << 8 | uint32_t{p.bytes[6]} << 16;
-  // The shifts extend the sign of 24 bits.
+  // The shifts extend the sign of the 24 bits.
   return {static_cast<int32_t>(file << 8) >> 8, static_cast<int32_t>(ofs)};
 }
 
@@ -201,13 +202,13 @@ struct BucketHeader {
   PackedLoc parent, next_child;  // next_child has the keys after the last one
   uint16_t flags;
   uint16_t empty;  // bytes between the key nodes and the keys
-  uint16_t top;    // bytes of keys at the end, with garbage
+  uint16_t top;    // bytes of keys at the end of the body, with garbage
   uint16_t n;      // number of keys
 };
 static_assert(sizeof(BucketHeader) == 22);
-inline constexpr uint16_t kPacked = 1;  // flag: there is no garbage among the keys
+inline constexpr uint16_t kPacked = 1;  // flag: no garbage lies among the keys
 
-// The bytes of a bucket for key nodes and keys.
+// This is the number of bytes in a bucket for key nodes and keys.
 inline constexpr uint32_t kBodyBytes = kBucketBytes - sizeof(BucketHeader);
 struct BucketRecord {
   RecordHeader record;

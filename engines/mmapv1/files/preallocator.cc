@@ -32,7 +32,8 @@ void Preallocator::Make(const std::string& path, uint64_t bytes) {
   try {
     DataFile::Create(path, bytes, zero_fill_);
   } catch (const Error& error) {
-    // If even the removal of the file failed, it stays: whole, but perhaps without a durable name.
+    // If even the removal of the file failed, the file stays: it is whole, but its name may not be
+    // durable.
     LockGuard lock(mutex_);
     if (!error.disk_is_full() && !failure_) failure_ = error;
     throw;
@@ -52,7 +53,7 @@ void Preallocator::Run() {
     try {
       Make(path, bytes);
     } catch (const std::exception&) {
-      // Take tries again when the file is needed, and then reports the error.
+      // Take will try again when the file is needed, and will then report the error.
     }
     lock.lock();
     working_ = false;
@@ -75,7 +76,7 @@ void Preallocator::WaitUntilIdle() {
 void Preallocator::Take(const std::string& path, uint64_t bytes) {
   {
     UniqueLock lock(mutex_);
-    path_.clear();  // the calling thread makes a file that the preallocator has not begun
+    path_.clear();  // the caller makes the file, which was not begun
     if (working_) waits_.fetch_add(1, std::memory_order_relaxed);
     changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return !working_; });
     if (failure_) throw Error(*failure_);

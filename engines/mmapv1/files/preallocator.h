@@ -50,7 +50,7 @@ class Preallocator {
   std::atomic<uint64_t> allocated_{0}, waits_{0};
   Mutex mutex_;
   CondVar changed_;
-  std::string path_ GUARDED_BY(mutex_);  // file that is wanted; empty when none is
+  std::string path_ GUARDED_BY(mutex_);  // wanted file; empty when none is wanted
   uint64_t bytes_ GUARDED_BY(mutex_) = 0;
   bool working_ GUARDED_BY(mutex_) = false, stop_ GUARDED_BY(mutex_) = false;
   std::optional<Error> failure_ GUARDED_BY(mutex_);  // the first error that lasts

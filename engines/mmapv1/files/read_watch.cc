@@ -1,4 +1,5 @@
-// Reads that check afterwards whether they have met pages older than what was written last.
+// This file has ReadWatch: after a read, it checks whether the read has met pages that are older
+// than what was written last.
 #include "engines/mmapv1/files/files.h"
 
 namespace testbed::mmapv1 {

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// kMostSectionBytes may grow to this size under snappy (snappy::MaxCompressedLength).
+// Compression with snappy may lengthen kMostSectionBytes to this size
+// (snappy::MaxCompressedLength).
 static_assert(32 + kMostSectionBytes + kMostSectionBytes / 6 <= UINT32_MAX);
 
 uint64_t PadUp(uint64_t n) { return (n + kSectionPadding - 1) / kSectionPadding * kSectionPadding; }
@@ -120,8 +121,9 @@ void Journal::NextFile() {
 void Journal::UseFileAgain() {
   const std::string path = JournalPath(dir_, number_ + 1);
   RenameFile(JournalPath(dir_, number_), path);
-  // A crash could otherwise bring back the old name. The file would then have a header of another
-  // number, and replay would report the newest file of journal.lsn as damaged.
+  // This makes the new name durable. Otherwise a crash could bring back the old name. The file
+  // would then have a header of another number, and replay would report the newest file of
+  // journal.lsn as damaged.
   SyncDirectory(dir_);
   counts_.files_recycled.fetch_add(1, std::memory_order_relaxed);
   BeginFile(path, false);
@@ -158,8 +160,9 @@ void Journal::NextFileOnFullDisk(const std::function<void()>& flush) {
   try {
     NextFile();
   } catch (const Error& error) {
-    // A flush frees the files before the one that is written. When there was none, this file is
-    // all that the journal has, and its sections are needed no more.
+    // A flush frees the files before the one that is written. If there was no such file, the
+    // present file is all that the journal has, and the flushed sections in it are not needed any
+    // more.
     if (!error.disk_is_full() || !IsAllFlushed()) throw;
     UseFileAgain();
   }
@@ -197,7 +200,7 @@ uint64_t Journal::Append(std::string_view body, const std::function<void()>& flu
       if (!error.disk_is_full() || !flush) throw;
       NextFileOnFullDisk(flush);
     }
-    BuildSection(body, seq_ + 1);  // again, because its header has the id of the new file
+    BuildSection(body, seq_ + 1);  // again, as the header has the new file's id
   }
   file_->Write(ofs_, section_.data(), section_bytes_);
   file_->Sync();
@@ -222,7 +225,7 @@ void Journal::WriteLsn() {
     options.kind = FileKind::kLog;
     options.create = FileOptions::kMayExist;
     lsn_file_ = File::Open(LsnPath(dir_), options);
-    // Recovery writes one of the slots, and must not need space for that.
+    // Recovery rewrites one of the slots, and must not need space for that.
     lsn_file_->Allocate(0, 2 * kLsnSlotBytes);
   }
   LsnSlot slot{kLsnMagic, flushed_seq_, number_, 0};
@@ -240,7 +243,7 @@ void Journal::Flushed(uint64_t seq, uint64_t written) {
   flushed_.store(written, std::memory_order_release);
   while (!past_.empty() && past_.front().last_seq <= seq) {
     const std::string path = JournalPath(dir_, past_.front().number);
-    // A file that is longer than the setting is not kept for another use.
+    // A file that is longer than the setting is removed and not recycled.
     if (!spare_ && past_.front().bytes <= settings_.journal_file_bytes) {
       RenameFile(path, SparePath(dir_));
       spare_ = true;

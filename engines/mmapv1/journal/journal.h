@@ -45,8 +45,8 @@
 namespace testbed::mmapv1 {
 
 inline constexpr uint64_t kSectionPadding = 8192;
-// The most bytes of a section's body before compression. Both the section's header and snappy have
-// lengths of 32 bits.
+// This is the most bytes of a section's body before compression. Both the section's header and
+// snappy have lengths of 32 bits.
 inline constexpr uint64_t kMostSectionBytes = 3ull << 30;
 
 class Journal {
@@ -61,18 +61,18 @@ class Journal {
   // that frees no space but all sections are flushed, the present file is recycled. Throws Error
   // (kRun), and has written nothing, when the body has more than kMostSectionBytes.
   uint64_t Append(std::string_view body, const std::function<void()>& flush = {});
-  // Tells that the sections up to `seq` are durable in the data files. `written` is the value that
-  // written_bytes() had before that flush began.
+  // Tells the journal that the sections up to `seq` are durable in the data files. `written` is the
+  // value that written_bytes() had before that flush began.
   void Flushed(uint64_t seq, uint64_t written);
-  // Removes all files of the journal. Flushed must have been told that the data files have all
-  // sections, and the namespace file must say so, too.
+  // Removes all files of the journal. Before that, Flushed must have been called for all sections,
+  // and the namespace file must say that the database is clean.
   void Remove();
 
   uint64_t written_bytes() const { return counts_.written_bytes.load(std::memory_order_relaxed); }
   // Returns the bytes of the sections that are not flushed, which a replay would read.
   uint64_t unflushed_bytes() const {
-    // This is read first: bytes are written before they are flushed, so the other number is never
-    // the smaller one.
+    // flushed_ is read first. Bytes are written before they are flushed, so written_bytes() is
+    // never the smaller number.
     const uint64_t flushed = flushed_.load(std::memory_order_acquire);
     return written_bytes() - flushed;
   }
@@ -90,10 +90,11 @@ class Journal {
   };
   void NextFile();
   void NextFileOnFullDisk(const std::function<void()>& flush);
-  // Recycles the file that is written as the next one. Its sections must be flushed.
+  // Recycles the present file as the next one. All its sections must be flushed.
   void UseFileAgain();
-  // Writes the header of the next file, which exists, and goes on in it. With `keeps_last` the
-  // previous file is kept until it is flushed; without, it was recycled as the next one.
+  // Writes the header of the next file, which exists, and goes on in that file. With `keeps_last`
+  // the previous file is kept until it is flushed; without, the previous file was recycled as the
+  // next one.
   void BeginFile(const std::string& path, bool keeps_last);
   bool IsAllFlushed();
   void Place(const std::string& path);
@@ -110,9 +111,9 @@ class Journal {
   uint64_t section_bytes_ = 0, section_payload_ = 0;  // length with its padding, and without it
   bool direct_ = true;
 
-  Mutex mutex_;                                // protects the members below
-  std::vector<Past> past_ GUARDED_BY(mutex_);  // files before the one that is written, oldest first
-  bool spare_ GUARDED_BY(mutex_) = false;      // there is a flushed file that can be recycled
+  Mutex mutex_;                                        // protects the members below
+  std::vector<Past> past_ GUARDED_BY(mutex_);          // files before the present one, oldest first
+  bool spare_ GUARDED_BY(mutex_) = false;              // there is a flushed file to be recycled
   std::unique_ptr<File> lsn_file_ GUARDED_BY(mutex_);  // journal.lsn, from its first slot on
   uint64_t flushed_seq_ GUARDED_BY(mutex_) = 0, lsn_writes_ GUARDED_BY(mutex_) = 0;
   std::atomic<uint64_t> flushed_{0};
@@ -123,9 +124,10 @@ struct ReplayResult {
   uint64_t files = 0;
   uint64_t bytes = 0;     // bytes of the sections that were replayed, with padding
   uint64_t sections = 0;  // number of sections that were replayed
-  // Last section of the journal, or the last that the data files have, if that is later.
+  // This is the number of the last section of the journal, or of the last section that the data
+  // files have, if that is later.
   uint64_t last_seq = 0;
-  // The place of the last section that was replayed; an empty path when none was.
+  // This is the place of the last section that was replayed; the path is empty when none was.
   struct Place {
     std::string path;
     uint64_t begin = 0, end = 0;
@@ -136,8 +138,8 @@ struct ReplayResult {
 // Calls MakeDurable (device/file/durable.h) for each file of the journal, before it is replayed.
 void MakeJournalDurable(const std::string& dir);
 // Writes the last section and journal.lsn once more (WriteAgain of device/file/durable.h). Only
-// after that may the sections reach the data files: the sync of the last one may have failed, and
-// all earlier ones are durable.
+// after that may the sections reach the data files: the sync of the last section may have failed,
+// while all earlier sections are durable.
 void WriteEndAgain(const std::string& dir, const ReplayResult& found);
 // Calls `apply` with the body of each section after the last data flush, and changes no file.
 // Throws Error (kCorruption) when a section that was durable is missing or damaged, or when a file
@@ -149,11 +151,11 @@ ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
 void WriteReplayed(const std::string& dir, uint64_t seq);
 // Throws Error (kCorruption) when a journal file holds a whole section that the data files may
 // lack. That contradicts a namespace file which says that the database is clean. Journal files that
-// a crash left while they were made or removed do not. Changes no file.
+// a crash has left while they were made or removed do not contradict it. Changes no file.
 void CheckJournalIsDone(const std::string& dir);
 
-// Removes all journal files in `dir`. journal.lsn goes last, so that until then it tells that the
-// data files have the sections that are left. Leaves files whose names only begin like theirs.
+// Removes all journal files in `dir`. journal.lsn goes last: until then it says that the data files
+// have the sections that are left. Files whose names only begin like those of the journal stay.
 void RemoveJournal(const std::string& dir);
 bool IsJournalFile(const std::string& path);
 

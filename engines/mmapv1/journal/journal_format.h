@@ -1,4 +1,4 @@
-// The bytes of the journal's files. journal.h says what they mean.
+// This header has the bytes of the journal's files. journal.h says what they mean.
 #ifndef TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 #define TESTBED_ENGINES_MMAPV1_JOURNAL_JOURNAL_FORMAT_H_
 
@@ -19,9 +19,9 @@ inline constexpr uint64_t kLsnMagic = 0x326e734c314d4d;        // "MM1Lsn2"
 struct JournalFileHeader {
   uint64_t magic;
   uint64_t number;
-  uint64_t file_id;  // random; each section of the file has it, too
+  uint64_t file_id;  // random number, which each section of the file has, too
   uint64_t first_seq;
-  uint64_t database;  // as in the namespace file
+  uint64_t database;  // number of the database, as in the namespace file
   uint64_t bytes;     // length of the file, which never shrinks
   uint64_t checksum;  // checksum of the fields before it
 };

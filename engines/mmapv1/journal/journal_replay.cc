@@ -23,7 +23,7 @@ std::unique_ptr<File> OpenToRead(const std::string& path) {
   return File::Open(path, options);
 }
 
-// A NewestLsn is the slot of journal.lsn that counts, and which of the two it is.
+// A NewestLsn is the valid slot of journal.lsn that counts, with the number of that slot.
 struct NewestLsn {
   LsnSlot slot{};
   uint64_t at = 0;
@@ -107,12 +107,12 @@ class SectionReader {
       return false;
     }
     section_bytes_ = (buffer_.size() + kSectionPadding - 1) / kSectionPadding * kSectionPadding;
-    ofs_ += section_bytes_;  // the section's end
+    ofs_ += section_bytes_;  // ofs_ moves to the end of the section
     return true;
   }
 
-  // Returns whether the file has a section with a number above `seq` behind the one that Next
-  // refused. In that case the refused section was durable once.
+  // Returns whether the file has a section with a number above `seq` behind the section that Next
+  // refused. If so, the refused section was durable once.
   bool HasLater(uint64_t seq) const {
     SectionHeader header;
     for (uint64_t ofs = ofs_ + kSectionPadding; HeaderAt(ofs, &header); ofs += kSectionPadding) {
@@ -196,7 +196,8 @@ void WriteReplayed(const std::string& dir, uint64_t seq) {
   FileOptions options;
   options.kind = FileKind::kLog;
   const std::unique_ptr<File> file = File::Open(LsnPath(dir), options);
-  // The slot that counts stays, so that it still counts if this write is torn.
+  // The other slot, which does not count, is written, so that the one that counts stays if this
+  // write is torn.
   file->Write((1 - newest.at) * kLsnSlotBytes, &slot, sizeof slot);
   file->Sync();
 }
@@ -231,11 +232,11 @@ ReplayResult ReplayJournal(const std::string& dir, uint64_t database,
   for (const uint64_t number : numbers) {
     const std::string path = JournalPath(dir, number);
     SectionReader reader(path, number);
-    // Sections that are flushed may be missing.
+    // Sections that are flushed may be missing, because their files were recycled or removed.
     const uint64_t expected = std::max(next, lsn.seq + 1);
     if (!reader.valid()) {
       if (number == lsn.newest || reader.HoldsFrom(expected)) Damaged(path, expected);
-      continue;  // a crash came when the file had just got its name
+      continue;  // a crash came just after the file got its name
     }
     if (reader.database() != database) {
       throw Error(Error::kCorruption, "file " + path + " belongs to another database");

@@ -32,7 +32,7 @@ std::string_view Bucket::Key(int i) const {
     size = (size & 0x7f) << 8 | at[1];
     ++begin;
   }
-  // Whatever the bucket holds, nothing outside of it is read.
+  // This reads nothing outside of the bucket, whatever the bucket holds.
   size = std::min(size, kBodyBytes - begin);
   return {body() + begin, size};
 }
@@ -83,7 +83,7 @@ int Bucket::SplitPosition(int pos) const {
     right += static_cast<uint32_t>(sizeof(KeyNode)) + KeyRoom(Key(i));
     if (right > most_right) break;
   }
-  // Each side of the split keeps a key.
+  // The split position leaves at least one key on each side.
   return std::clamp(i, 1, n() - 2);
 }
 
@@ -119,7 +119,7 @@ void Bucket::SetRecord(Files* files, int i, DiskLoc record) {
   WriteNodes(files, i, 1)->record = mmapv1::Pack(record);
 }
 
-// Adds the key to the keys and returns its offset. The bucket must have room.
+// Appends the key to the bucket's keys and returns its offset. The bucket must have room for it.
 uint32_t Bucket::AddKey(Files* files, std::string_view key) {
   BucketHeader* header = WriteHeader(files);
   const uint32_t room = KeyRoom(key);
@@ -187,7 +187,7 @@ bool Bucket::Insert(Files* files, int i, std::string_view key, DiskLoc record, D
 }
 
 bool Bucket::Replace(Files* files, int i, std::string_view key, DiskLoc record) {
-  // The old key becomes garbage only after the new one was added.
+  // The old key becomes garbage only after the new key was added.
   if (FreeBytes() < KeyRoom(key) || !MakeRoom(files, KeyRoom(key))) return false;
   const uint32_t ofs = AddKey(files, key);
   *WriteNodes(files, i, 1) = MakeNode(Child(i), record, ofs);

@@ -1,4 +1,4 @@
-// One b-tree bucket of 8192 bytes: key nodes from the front, keys from the back.
+// A Bucket is one b-tree bucket of 8192 bytes: key nodes from the front, keys from the back.
 //
 //   Bucket bucket(&files, loc);
 //   bool found;
@@ -24,7 +24,7 @@
 
 namespace testbed::mmapv1 {
 
-// Returns the room that a key takes among the keys: its length, in one byte or two, and its bytes.
+// Returns how many bytes a key takes among the keys: one or two for its length, and its own.
 inline uint32_t KeyRoom(std::string_view key) {
   return static_cast<uint32_t>(key.size()) + (key.size() < 0x80 ? 1 : 2);
 }
@@ -52,7 +52,7 @@ class Bucket {
   // Returns the position that has the child; n() + 1 when none has it.
   int PositionOfChild(DiskLoc child) const;
   // Returns the position of the key that goes up when the bucket is split for a new key at `pos`.
-  // It is in the middle, or near the end when keys come in order.
+  // The position is in the middle, or near the end when keys come in order.
   int SplitPosition(int pos) const;
   // Returns the number of bytes that are neither key nodes nor keys in use.
   uint32_t FreeBytes() const;
@@ -91,7 +91,7 @@ class Bucket {
   bool MakeRoom(Files* files, uint32_t bytes);
 
   DiskLoc loc_;
-  char* base_ = nullptr;  // begins after the record's header
+  char* base_ = nullptr;  // points behind the record's header
 };
 
 }  // namespace testbed::mmapv1

@@ -8,7 +8,7 @@ namespace testbed::mmapv1 {
 namespace {
 
 constexpr uint32_t kMiB = 1 << 20;
-constexpr int kMostLookedAt = 32;  // deleted records of a list that Allocate looks at
+constexpr int kMostLookedAt = 32;  // most deleted records of a list that Allocate looks at
 
 }  // namespace
 

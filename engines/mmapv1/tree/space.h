@@ -6,8 +6,8 @@
 //   heap.Free(loc);                     // to the head of its class's list
 //
 // A new extent is one big deleted record. Allocate looks at the first records of a class's list,
-// takes the shortest that is long enough, or else looks in the next larger class, and splits off
-// the rest if that makes a record. Deleted records are never coalesced.
+// takes the shortest that is long enough, or else looks in the next larger class. It splits off the
+// rest of that record if the rest is long enough for a record. Deleted records are never coalesced.
 //
 // Needs the database's write lock.
 #ifndef TESTBED_ENGINES_MMAPV1_TREE_SPACE_H_
@@ -21,12 +21,12 @@
 
 namespace testbed::mmapv1 {
 
-// Returns the number of the list that a deleted record of this length is in.
+// Returns the number of the list for deleted records of this length.
 int ClassOf(uint32_t bytes);
 
-// Return the room for a row's record, header included. PowerOf2Bytes: the next larger power of two
-// or, above 4 MiB, whole MiB. PaddedBytes: `bytes` times the padding factor, rounded up to a
-// sixteenth of the next larger power of two.
+// These functions return the room for a row's record, header included. PowerOf2Bytes returns the
+// next larger power of two or, above 4 MiB, whole MiB. PaddedBytes returns `bytes` times the
+// padding factor, rounded up to a sixteenth of the next larger power of two.
 uint32_t PowerOf2Bytes(uint32_t bytes);
 uint32_t PaddedBytes(uint32_t bytes, double padding);
 

@@ -57,7 +57,8 @@ bool TakeBinary(std::string_view* bytes, std::string_view name, std::string_view
   return true;
 }
 
-// Returns the slot of the table, or the free slot where it would go; nothing when there is neither.
+// Returns the slot of the table, or the free slot where the table would go; nothing when there is
+// neither.
 std::optional<uint32_t> SlotOf(const Files& files, std::string_view name, bool* found) {
   const uint32_t slots = files.ns()->slots;
   const auto first = static_cast<uint32_t>(XXH3_64bits(name.data(), name.size()) % slots);
@@ -198,7 +199,7 @@ std::string_view Table::Value(TreePosition at) const {
 bool Table::RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const {
   const DiskLoc loc = tree_.Record(at);
   if (loc.null()) return false;
-  *begin = files_->At(loc, sizeof(RecordHeader));  // throws if there is no such file
+  *begin = files_->At(loc, sizeof(RecordHeader));  // throws if the file does not exist
   const DataFile& file = files_->file(loc.file);
   const auto ofs = static_cast<uint32_t>(loc.ofs);
   *bytes = sizeof(RecordHeader);

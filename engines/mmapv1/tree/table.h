@@ -1,4 +1,4 @@
-// A table: its entry in the namespace file, its heap of records and its b-tree.
+// A Table has a table's entry in the namespace file, its heap of records and its b-tree.
 //
 //   std::optional<uint32_t> slot = FindTable(files, name);
 //   Table table(&files, settings, &counts, CreateTable(&files, name));   // or *slot
@@ -8,9 +8,10 @@
 // b-tree that names the record. A row with an empty value is a key without a record. So a table in
 // which a workload keeps index entries is what a secondary index is in the original.
 //
-// Put changes the record of an existing row in place when the document fits in, and else moves it.
+// Put changes the record of an existing row in place when the document fits in, and otherwise moves
+// the row to a new record.
 //
-// Locks: like Tree and RecordSpace.
+// The caller holds the locks that Tree and RecordSpace need.
 #ifndef TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
 #define TESTBED_ENGINES_MMAPV1_TREE_TABLE_H_
 
@@ -58,8 +59,8 @@ class Table {
 
   // Returns the value of the row at a position, as a view of the mapping.
   std::string_view Value(TreePosition at) const;
-  // Returns whether the row has a record that is not all in memory; then sets where it begins and
-  // its length.
+  // Returns whether the row has a record that is not wholly in memory. If so, sets *begin and
+  // *bytes to the record's begin and length.
   bool RecordNotInMemory(TreePosition at, const char** begin, uint64_t* bytes) const;
 
  private:
@@ -77,7 +78,7 @@ class Table {
   RecordSpace heap_;
 };
 
-// Parses a document of a row. Returns false when the bytes are none.
+// Parses the document of a row. Returns false when the bytes are no such document.
 bool ParseDocument(std::string_view bytes, std::string_view* key, std::string_view* value);
 
 }  // namespace testbed::mmapv1

@@ -121,7 +121,8 @@ bool Tree::Last(TreePosition* at) const {
 bool Tree::Seek(std::string_view key, bool beyond, TreePosition* at) const {
   if (Find(key, at)) return !beyond || Next(at);
   const Bucket bucket = BucketAt(at->bucket);
-  // The key at this place is the wanted one but unused, or the row that comes next is wanted.
+  // Either the key at this place is the wanted key and unused, or the caller wants the row that
+  // comes next.
   if (at->i < bucket.n()) return (IsRow(*at) && bucket.Key(at->i) != key) || Next(at);
   return Up(at) && (IsRow(*at) || Next(at));
 }
@@ -192,8 +193,8 @@ void Tree::Remove(TreePosition at) {
 
 bool Tree::ReplaceBySuccessor(TreePosition at) {
   TreePosition next = at;
-  // A child follows the position, so this is the first key below that child, and it has no child
-  // before it.
+  // The position is followed by a child, so this is the first key below that child, and it has no
+  // child before it.
   if (!Forward(&next)) return false;
   const std::string key(Key(next));
   if (!BucketAt(at.bucket).Replace(files_, at.i, key, Record(next))) return false;
@@ -212,7 +213,7 @@ void Tree::RemoveEmpty(DiskLoc loc) {
   const Bucket bucket = BucketAt(loc);
   const DiskLoc child = bucket.Child(0), parent_loc = bucket.parent();
   if (parent_loc.null()) {
-    if (child.null()) return;  // only the root of an empty table
+    if (child.null()) return;  // only an empty table has such a root
     files_->Assign(kNsFile, &entry_->root, child);
     Adopt(child, {});
     space_.Free(loc);
@@ -224,7 +225,7 @@ void Tree::RemoveEmpty(DiskLoc loc) {
   Adopt(child, parent_loc);
   space_.Free(loc);
   if (!child.null()) return;
-  // An unused key beside a child that is gone divides nothing any more.
+  // An unused key divides nothing any more when a child beside it is gone.
   for (const int key : {i, i - 1}) {
     if (key < 0 || key >= parent.n() || parent.Record(key) != kUnusedKey) continue;
     RemoveSimple({parent_loc, key});

@@ -1,4 +1,4 @@
-// The b-tree of a table: keys in order, each with the place of its row's record.
+// A Tree is the b-tree of a table: keys in order, each with the place of its row's record.
 //
 //   Tree tree(&files, entry, slot);
 //   TreePosition at;
@@ -57,12 +57,12 @@ class Tree {
   bool Last(TreePosition* at) const;
   bool Next(TreePosition* at) const;
   bool Prev(TreePosition* at) const;
-  // Seek moves to the first row at or after the key, SeekBack to the last row at or before it; with
-  // `beyond`, neither stops at the key itself.
+  // Seek moves to the first row at or after the key, SeekBack to the last row at or before it. With
+  // `beyond`, both pass over the key itself.
   bool Seek(std::string_view key, bool beyond, TreePosition* at) const;
   bool SeekBack(std::string_view key, bool beyond, TreePosition* at) const;
 
-  // Inserts a key after a Find that did not find it. `at` is what that Find has set.
+  // Inserts a key after a Find that did not find it. `at` is the position that Find has set.
   void Insert(TreePosition at, std::string_view key, DiskLoc record);
   void SetRecord(TreePosition at, DiskLoc record) {
     BucketAt(at.bucket).SetRecord(files_, at.i, record);
@@ -79,14 +79,14 @@ class Tree {
   }
   Bucket Root() const {
     const Bucket root = BucketAt(entry_->root);
-    // A bucket gets a parent when another bucket becomes the root in its place.
+    // A root gets a parent only when another bucket becomes the root in its place.
     if (!root.parent().null()) [[unlikely]]
       Damaged("its root has a parent");
     return root;
   }
   [[noreturn]] void Damaged(const char* how) const;
-  // Counts a step from bucket to bucket, up or down. Throws after kMostHeight steps, more than
-  // any tree has levels: the buckets then lead round in a circle.
+  // Counts a step from bucket to bucket, up or down. Throws after kMostHeight steps, which is more
+  // than any tree has levels: such buckets form a circle.
   void Step(int* steps) const {
     if (++*steps > kMostHeight) [[unlikely]]
       Damaged("its buckets lead round in a circle");
@@ -95,8 +95,8 @@ class Tree {
   int PositionIn(const Bucket& parent, DiskLoc child) const;
   bool Forward(TreePosition* at) const;  // moves to the next key, used or not
   bool Backward(TreePosition* at) const;
-  bool Up(TreePosition* at) const;      // moves to the key after, in an ancestor
-  bool UpBack(TreePosition* at) const;  // moves to the key before, in an ancestor
+  bool Up(TreePosition* at) const;      // moves to the next key, which is in an ancestor
+  bool UpBack(TreePosition* at) const;  // moves to the key before, which is in an ancestor
   DiskLoc NewBucket(DiskLoc parent);
   void InsertAt(DiskLoc loc, int i, std::string_view key, DiskLoc record, DiskLoc left,
                 DiskLoc right);
