@@ -358,8 +358,9 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
   } else {
     check.found += kernel_why + "; " + scratch_why;
     check.means =
-        "the bytes that the process read from the device are known; requests only where direct IO "
-        "makes each call one; the device's totals also hold the IO of other programs";
+        "the bytes that the process read from the device are known; its requests are known only "
+        "with direct IO, where each call is one; the device's totals also hold the IO of other "
+        "programs";
     check.change = "run as root";
   }
   return check;

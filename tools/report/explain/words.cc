@@ -209,7 +209,8 @@ const std::vector<ColumnMeaning> kWords = {
     {kInExperiments, "published", "The figure of the paper or page that the finding is from."},
     {kInExperiments, "ours", "The figures that were measured for it."},
     {kInExperiments, "false if",
-     "What would make the part's statement false: a part that nothing could is no test."},
+     "What would make the part's statement false; a part that nothing could make false is no "
+     "test."},
     {kInExperiments, "holds",
      "The part's statement is true for the measured figures, with the share of resampled rounds in "
      "which it is."},
