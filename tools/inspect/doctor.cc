@@ -225,7 +225,7 @@ Check CheckTraffic(const std::optional<BlockDevice>& device) {
   if (!device) {
     check.state = State::kMissing;
     check.found = "no block device is known";
-    check.means = "whether others use the disk cannot be seen";
+    check.means = "whether other programs use the disk cannot be seen";
     return check;
   }
   constexpr int kMs = 300;
@@ -236,11 +236,11 @@ Check CheckTraffic(const std::optional<BlockDevice>& device) {
   check.found = fmt::format("{} on {} in {} ms while testbed was idle",
                             Counted(requests, "request"), device->name(), kMs);
   if (requests == 0) {
-    check.means = "nobody else seems to use the disk now";
+    check.means = "no other program seems to use the disk now";
   } else {
     check.state = State::kLimited;
     check.means =
-        "others use the disk: latencies are disturbed, and the device's statistics are "
+        "other programs use the disk: latencies are disturbed, and the device's statistics are "
         "not the run's alone";
     check.change = "stop other work, or use --scratch, which at least keeps the counts apart";
   }
