@@ -193,17 +193,16 @@ void AddEngineOptions(CLI::App& app, RunOptions& o) {
 void AddDataOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Data");
   Add(app, "--databases", "N",
-      "Number of databases, each with its own files, log and share of the cache, over which tables "
-      "are spread by the numbers in their names; for workloads with a table for each client, ib.* "
-      "and concurrent-inserts [1]",
+      "Number of databases, each with its own files, log and share of the cache; for workloads "
+      "with a table for each client (ib.* and concurrent-inserts), which are spread over them [1]",
       [&o](auto& option, auto& text) {
         o.databases = static_cast<uint32_t>(ParseCount(option, text, 1, 1000));
       });
   Add(app, "--rows", "N", "Rows of the database [as many as --db-ratio gives]",
       [&o](auto& option, auto& text) { o.rows = ParseCount(option, text, 1, UINT64_MAX); });
   Add(app, "--db-ratio", "RATIO",
-      "Bytes of rows of --key-size and --value-size, as a multiple of --ram; loaders with rows of "
-      "their own load that number of rows [4]",
+      "Size of the data (keys and values), as a multiple of --ram; a loader with rows of its own, "
+      "such as linkbench-load, loads as many rows [4]",
       [&o](auto& option, auto& text) { o.db_ratio = ParseReal(option, text, 0.01, 10000); });
   Add(app, "--key-size", "SIZE", "Bytes of a key [16, or what the workload has]",
       [&o](auto& option, auto& text) { o.data.key_size = ParseSize(option, text, 8, 4096); });
@@ -360,15 +359,15 @@ void AddCheckOptions(CLI::App& app, RunOptions& o) {
         o.repeat = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
   Add(app, "--repeat-runs", "N",
-      "Runs on each load; a workload that writes loads anew for each run, with the same seed. Runs "
-      "tell how exactly a load was measured, and nothing about the next load [1]",
+      "Runs on each load; a workload that writes gets a new load with the same seed for each run. "
+      "More runs measure one load more exactly, and say nothing about other loads [1]",
       [&o](auto& option, auto& text) {
         o.repeat_runs = static_cast<int>(ParseCount(option, text, 1, 1000));
       });
   app.add_flag(
       "--drop-caches", o.drop_caches,
       "Drop the database's pages from the page cache before each measured phase; an engine "
-      "that maps its files is closed for it, so its own cache is empty then, too");
+      "that maps its files is closed and opened again for it, which empties its own cache, too");
   app.add_flag("--readahead-model", o.readahead_model,
                "Also report what a kernel of 2014 would have read from the device for the same "
                "file reads (docs/accounting.md)");
@@ -388,7 +387,8 @@ void AddWorkloadOptions(CLI::App& app, RunOptions& o) {
 
 void AddOutputOptions(CLI::App& app, RunOptions& o) {
   app.option_defaults()->group("Output");
-  Add(app, "--account", "DEPTH", "How deep IO is counted: off, file, kernel, device [device]",
+  Add(app, "--account", "DEPTH",
+      "Deepest level at which IO is counted: off, file, kernel, device [device]",
       [&o](auto& option, auto& text) {
         o.account = ParseName<AccountDepth>(option, text,
                                             {{"off", AccountDepth::kOff},

@@ -42,17 +42,17 @@ std::string EnginesOfServers() {
 
 void AddServerOptions(CLI::App& app, RunOptions& options) {
   AddNaming(app, "--server", "NAME[@VERSION]",
-            "The server that the run starts, for an engine that is one: mariadb, mariadb@10.1.23, "
-            "mariadb@10.2.11, postgres, postgres@15, postgres@18.6 (`testbed list`); a major "
-            "version, postgres@18 or mariadb@10.1, is the PostgreSQL of it that is installed, or "
-            "else the newest release of it in that list",
+            "The server that the run starts, for the engines mysql and postgres: mariadb, "
+            "mariadb@10.1.23, mariadb@10.2.11, postgres, postgres@15, postgres@18.6 (`testbed "
+            "list`); a major version, such as postgres@18 or mariadb@10.1, is the installed "
+            "PostgreSQL of that version, or else its newest release in that list",
             "the name of a server: mariadb, mariadb@10.1.23, postgres, postgres@15, postgres@18.6",
             &options.server);
   AddNaming(
       app, "--connect", "URL",
-      "A server that runs already, for an engine that is one, such as mysql://user@host:3306/ or "
-      "postgresql://user@host:5432/database; HOST:PORT,HOST:PORT spreads the clients over several "
-      "nodes (docs/servers.md)",
+      "A server that runs already, for the engines mysql and postgres, such as "
+      "mysql://user@host:3306/ or postgresql://user@host:5432/database; HOST:PORT,HOST:PORT "
+      "spreads the clients over several nodes (docs/servers.md)",
       "a URL such as mysql://user@host:3306/ or postgresql://user@host:5432/database",
       &options.connect);
 }

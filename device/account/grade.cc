@@ -14,7 +14,9 @@ namespace {
 // Returns sentences that say why the closure is not what grade A promises; none if it is.
 std::vector<std::string> WhyNotClosed(const Closure& c) {
   std::vector<std::string> why;
-  if (!c.at_rest) why.push_back("the device was not at rest at a border of the phase");
+  if (!c.at_rest) {
+    why.push_back("the device was not at rest at the beginning or the end of the phase");
+  }
   if (c.reads != 0 || c.read_bytes != 0 || c.writes != 0 || c.write_bytes != 0) {
     why.push_back(fmt::format(
         "the sum over all threads differs from the device: in reads by {}, in bytes read by {}, "

@@ -58,7 +58,8 @@ Capabilities BfTreeCapabilities() {
   can.min_cache_bytes = 1 << 20;
   can.most_cache_pct = 80;  // inner nodes and the table of pages take memory besides the cache
   can.extra_options = {
-      {"copy_on_access", "share of the cache whose pages an access moves to its end, 0 to 1 (0.1)"},
+      {"copy_on_access",
+       "share of the cache, its oldest part, whose pages an access keeps, 0 to 1 (0.1)"},
       {"load_full_page", "on, off: a write may bring a whole page into the cache (on)"},
       {"read_promotion", "percent of reads from a page that cache the record (30)"},
       {"record_cache", "on, off: reads cache records; off: whole pages (on)"},

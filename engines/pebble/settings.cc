@@ -85,7 +85,7 @@ Capabilities PebbleCapabilities() {
       {"columnar_blocks", "on, off: blocks hold keys by column, as in CockroachDB (on)"},
       {"index_block_size", "bytes of an index block (256k)"},
       {"last_level_filter",
-       "on, off: tables of the last level have a filter, too, which gets never read (on)"},
+       "on, off: tables of the last level have a filter, too, which point reads do not use (on)"},
       {"level0_stop", "sublevels of level 0 that stop writers (1000)"},
       {"level0_trigger", "sublevels of level 0 that start a compaction (2)"},
       {"max_compactions", "compactions at once (processors, at least 2)"},

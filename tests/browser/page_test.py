@@ -361,7 +361,7 @@ def unequal_terms_are_said(browser, path):
     check(page.locator(".finding p.alarm").inner_text() == line + " (of “btree against null”)", "a finding does not say that the memory was unequal")
     part = page.locator(".finding td").first.inner_text()
     check("false if the log costs nothing" in part, "a part does not say when it would be false")
-    check("(of another engine, which stands in)" in part, f"a part of a stand-in, which alone counts, is said not to count: {part}")
+    check("(measured on another engine, which stands in)" in part, f"a part of a stand-in, which alone counts, is said not to count: {part}")
     one.close("unequal terms")
 
 

@@ -536,7 +536,7 @@ TEST_F(RunTest, CrashtestCutsThePowerOfTheDisk) {
       GTEST_SKIP() << "no such disk here: " << result.err;
     }
     EXPECT_EQ(result.code, 0) << result.out << result.err;
-    EXPECT_NE(result.out.find("1 kill, 0 power cuts, 4 of the disk"), std::string::npos)
+    EXPECT_NE(result.out.find("1 kill, 0 power cuts, 4 disk cuts"), std::string::npos)
         << result.out;
   }
 }

@@ -40,12 +40,11 @@ const char* WayName(Way way) {
 std::string WayAssumes(Way way) {
   switch (way) {
     case Way::kInterleave:
-      return "assumes that what a side at rest still does does not slow the other, and that its "
-             "caches stay as they were";
+      return "assumes that the background work of a side at rest does not slow the other side, and "
+             "that each side finds its caches as it left them";
     case Way::kDuet:
-      return "assumes that sides that work at once slow each other alike: by caches, memory and "
-             "the "
-             "device that they share";
+      return "assumes that sides that work at the same time slow each other equally, by the "
+             "caches, the memory and the device that they share";
     case Way::kRounds:
       break;
   }

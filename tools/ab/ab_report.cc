@@ -150,11 +150,11 @@ std::string FewOperationsNote(const json& document) {
   if (names.empty()) return "";
   const bool in_slices = document.at("slice_seconds").is_number();
   return fmt::format(
-      "{}: the {} of most loads had too few operations for it, so it rises with the rate of a "
-      "side; {}",
+      "{}: the {} of most loads had too few operations for such a percentile, which then rises "
+      "with the rate of a side; give {}",
       names, in_slices ? "slices" : "runs",
-      in_slices ? "fewer --loads, or more --time, tell it"
-                : "longer runs (--seconds, --operations or --rows) tell it");
+      in_slices ? "fewer --loads or more --time"
+                : "longer runs (--seconds, --operations or --rows)");
 }
 
 // Returns how much of what a metric counts is in the counters; 0 for a metric that is not a count
@@ -206,8 +206,8 @@ std::vector<std::string> RestWarnings(const json& document, const std::vector<Ab
     }
     if (shares.empty()) continue;
     warnings.push_back(
-        fmt::format("side {} did {} at rest, between its slices, and these metrics leave that out; "
-                    "--way rounds counts it",
+        fmt::format("side {} did {} in the rests between its slices, which the metrics leave out; "
+                    "--way rounds counts them",
                     label, shares));
   }
   return warnings;

@@ -30,16 +30,14 @@ constexpr int kStoppedExitCode = 130;  // as shells report a command that SIGINT
 int Crashtest(const CrashtestOptions& options) {
   const CrashtestResult result = RunCrashtest(options);
   fmt::print(
-      "{}: {}, {}, {} of the disk, {} acknowledged, {} found that were not acknowledged yet, {} "
-      "read\n",
+      "{}: {}, {}, {}; {} acknowledged, {} more found that were not acknowledged yet, {} read\n",
       options.run.engine_name, Counted(result.kills, "kill"),
-      Counted(result.power_cuts, "power cut"), result.disk_cuts,
+      Counted(result.power_cuts, "power cut"), Counted(result.disk_cuts, "disk cut"),
       Counted(result.commits_acknowledged, "commit"), result.commits_found_unacknowledged,
       Counted(result.rows_read, "row"));
   fmt::print(
-      "of them {} during checkpoints, {} in a clean close, {} in a creation ({} begun anew), and "
-      "{} "
-      "more in recovery\n",
+      "of these crashes {} during checkpoints, {} in a clean close, {} while a database was "
+      "created ({} begun anew), and {} more in recovery\n",
       result.in_checkpoint, result.in_close, result.in_creation, result.not_created,
       result.in_recovery);
   if (result.disk_errors > 0) {

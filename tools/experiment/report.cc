@@ -82,7 +82,7 @@ std::string FindingsText(const ResultSet& results) {
     for (const PartVerdict& part : v.parts) {
       text += fmt::format("     - {}: {}\n", part.says, OutcomeText(part));
       if (!part.stand_in.empty()) {
-        text += fmt::format("         of {}, which stands in{}\n", part.stand_in,
+        text += fmt::format("         measured on {}, which stands in{}\n", part.stand_in,
                             v.on_stand_in.empty() ? " and is not counted" : "");
       }
       if (!part.published.empty()) text += fmt::format("         published: {}\n", part.published);

@@ -226,7 +226,7 @@ Check CheckTraffic(const std::optional<BlockDevice>& device) {
   if (!device) {
     check.state = State::kMissing;
     check.found = "no block device is known";
-    check.means = "whether others use the disk cannot be seen";
+    check.means = "whether other programs use the disk cannot be seen";
     return check;
   }
   constexpr int kMs = 300;
@@ -237,11 +237,11 @@ Check CheckTraffic(const std::optional<BlockDevice>& device) {
   check.found = fmt::format("{} on {} in {} ms while testbed was idle",
                             Counted(requests, "request"), device->name(), kMs);
   if (requests == 0) {
-    check.means = "nobody else seems to use the disk now";
+    check.means = "no other program seems to use the disk now";
   } else {
     check.state = State::kLimited;
     check.means =
-        "others use the disk: latencies are disturbed, and the device's statistics are "
+        "other programs use the disk: latencies are disturbed, and the device's statistics are "
         "not the run's alone";
     check.change = "stop other work, or use --scratch, which at least keeps the counts apart";
   }
@@ -359,8 +359,9 @@ Check CheckAccount(const std::string& kernel_why, const std::string& scratch_why
   } else {
     check.found += kernel_why + "; " + scratch_why;
     check.means =
-        "the bytes that the process read from the device are known; requests only where direct IO "
-        "makes each call one; the device's totals also hold the IO of other programs";
+        "the bytes that the process read from the device are known; its requests are known only "
+        "with direct IO, where each call is one; the device's totals also hold the IO of other "
+        "programs";
     check.change = "run as root";
   }
   return check;

@@ -161,7 +161,7 @@ std::string PhaseText(const json& run, const json& phase) {
   const Curves curves = CurvesOf(seconds, stalls);
   std::string text = fmt::format("{}: {:.1f} s, median {} ops/s", RowName(run, phase, ""),
                                  seconds.back().to, Whole(std::round(MedianRate(seconds))));
-  if (curves.step > 1) text += fmt::format("; a column is {:.0f} s, its worst", curves.step);
+  if (curves.step > 1) text += fmt::format("; each column is the worst of {:.0f} s", curves.step);
   text += stalls.empty() ? "; no stalls\n" : fmt::format("; stalls: {}\n", stalls.size());
   return text + CurveLines(curves) + StallLines(stalls) + WorstTable(seconds) + "\n";
 }

@@ -170,7 +170,7 @@ std::string FoundRate::Sentence() const {
     case Outcome::kLowestMisses:
       return head + fmt::format(
                         "is missed even at the lowest rate that was tried, {} ops/s, 1/{:.0f} of "
-                        "the closed loop's: {} there, so it is not the rate that costs it",
+                        "the closed loop's: {} there, so the rate is not the cause",
                         RateText(rate), steps[0].rate() / rate,
                         AtShare(StepOf(*this, rate), limit));
     case Outcome::kHighestMeets:

@@ -388,8 +388,8 @@ std::string LackingLoadsText(const CellComparison& comparison) {
   if (few(&Answer::loads_b)) text += "  second: " + comparison.second.more_loads + "\n";
   if (text.empty()) return "";
   return fmt::format(
-      "Loads differ more than runs on one load, so {} loads of each side are the "
-      "least that tell anything. This would:\n{}",
+      "Loads differ more than the runs on one load do, so an answer needs at least {} loads of "
+      "each side. Commands that make them:\n{}",
       kLeastLoads, text);
 }
 
@@ -418,8 +418,8 @@ std::string CircumstancesText(const CellComparison& comparison) {
   }
   for (const auto& [metric, rows] : comparison.few_operations) {
     text += fmt::format(
-        "{}: in {} of the rows a run had too few operations for it, so that it rises with their "
-        "number\n",
+        "{}: in {} of the rows a run had too few operations for such a percentile, which then "
+        "rises with their number\n",
         metric, rows);
   }
   for (const LackedMetric& lacked : comparison.lacked)

@@ -261,7 +261,7 @@ std::string FellBehindLines(const json& document) {
     if (undone <= Number(phase, "/threads", 1) || undone < kNotable * due) return;
     text += fmt::format(
         "! {} fell behind: {} of {} due had not begun at the end; latencies from the "
-        "intended start count what they had waited until then, which is the least that they take\n",
+        "intended start count what they had waited until then, a lower bound\n",
         RowName(run, phase, ""), Whole(undone), WithNoun(Whole(due), "operation"));
   });
   return text;

@@ -53,10 +53,10 @@ std::string Duration(double seconds) {
 }
 
 std::string MoreText(const Answer& answer) {
-  if (!answer.more) return "; no number of loads that is practical would tell";
+  if (!answer.more) return "; no practical number of loads would tell";
   const std::string loads = Counted(answer.more->loads, "more load") + " of each";
-  if (answer.more->seconds <= 0) return fmt::format("; about {} would", loads);
-  return fmt::format("; about {} would ({})", Duration(answer.more->seconds), loads);
+  if (answer.more->seconds <= 0) return fmt::format("; about {} would be enough", loads);
+  return fmt::format("; about {} would be enough ({})", Duration(answer.more->seconds), loads);
 }
 
 std::string Unknown(const Answer& answer, const Metric& metric, const std::string& b) {
@@ -67,7 +67,7 @@ std::string Unknown(const Answer& answer, const Metric& metric, const std::strin
   if (answer.reason == Reason::kFewLoads) {
     const int n = std::min(answer.loads_a, answer.loads_b);
     return fmt::format(
-        "cannot be told from {} of each, because loads differ: {} of each are the least{}",
+        "cannot be told from {} of each, because loads differ: it takes at least {} of each{}",
         Counted(n, "load"), kLeastLoads, MoreText(answer));
   }
   if (answer.scale == Scale::kDifference) {

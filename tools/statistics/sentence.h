@@ -15,10 +15,10 @@ namespace testbed {
 //   B is faster by 4.1 % (3.2 to 5.0)
 //   p99 of B is higher by 12 % (9.3 to 15)
 //   the same within 2 % (-0.40 to +0.90)
-//   cannot be told: B is between 3.1 % slower and 4.0 % faster; about 6 more minutes would (8 more
-//   loads of each)
-//   cannot be told from 1 load of each, because loads differ: 3 of each are the least; about 2
-//   more loads of each would
+//   cannot be told: B is between 3.1 % slower and 4.0 % faster; about 6 more minutes would be
+//   enough (8 more loads of each)
+//   cannot be told from 1 load of each, because loads differ: it takes at least 3 of each; about 2
+//   more loads of each would be enough
 //
 // `b` names the side B in it.
 std::string Sentence(const Answer& answer, const Metric& metric, const std::string& b = "B");

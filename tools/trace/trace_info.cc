@@ -173,8 +173,8 @@ std::string TraceInfoText(const json& info) {
   const double operations = info.at("operations"), seconds = info.at("seconds");
   const auto per_second = [&](double n) { return seconds > 0 ? Short(n / seconds) : "-"; };
   std::string text = fmt::format(
-      "{}: {} on {}, {}, {} in {} s; {} a second, {} in the busiest; {} bytes "
-      "an operation in the file\n\n",
+      "{}: {} on {}, {}, {} in {} s; {} a second, {} in the busiest second; {} bytes of the file "
+      "for each operation\n\n",
       OneLine(info.at("file")), OneLine(info.at("workload")),
       info.at("engine").get_ref<const std::string&>().empty() ? "no engine"
                                                               : OneLine(info.at("engine")),
@@ -194,7 +194,7 @@ std::string TraceInfoText(const json& info) {
   text = Wrapped(text, Table::kNarrow);
   text += kinds.Text() + calls.Text() + SizesTable(info.at("sizes"));
   const json& answers = info.at("answers");
-  text += fmt::format("\nGets: {} found their row, {} did not, of {} it is not known\n\n",
+  text += fmt::format("\nGets: {} found their row, {} did not, for {} it is not known\n\n",
                       Count(answers.at("found")), Count(answers.at("absent")),
                       Count(answers.at("unknown")));
   return text + KeysText(info.at("keys"));

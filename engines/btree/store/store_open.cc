@@ -38,8 +38,8 @@ void CheckAtomic(const File& data, uint32_t page_size) {
   if (most >= page_size) return;
   throw Error(Error::kUsage,
               "torn_page=atomic needs --io direct and a device that writes pages of " +
-                  std::to_string(page_size) + " bytes as a whole; here it writes " +
-                  std::to_string(most) + " bytes so: choose doublewrite or full_page_image");
+                  std::to_string(page_size) + " bytes as a whole; here the most is " +
+                  std::to_string(most) + " bytes: choose doublewrite or full_page_image");
 }
 
 void CheckCompression(const StoreOptions& options) {

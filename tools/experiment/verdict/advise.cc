@@ -351,9 +351,9 @@ std::string AdviceText(const ResultSet& results) {
     alike += !slower;
     if (i > 3) continue;
     text +=
-        fmt::format("then {} ({:.0f} % of it{})\n  {}\n", OptionsText(ways[i]),
+        fmt::format("then {} ({:.0f} % of the best rate{})\n  {}\n", OptionsText(ways[i]),
                     100 * ways[i].rate.mean / best.rate.mean,
-                    slower ? "" : ", which cannot be told from the best", EvidenceText(ways[i]));
+                    slower ? "" : ", which cannot be told from it", EvidenceText(ways[i]));
   }
   if (rounds == 1 && ways.size() > 1) {
     text += "One round cannot tell ways apart: repeat with --rounds 3 or more.\n";

@@ -174,7 +174,7 @@
   // Stand-ins count where the finding has no other parts.
   testbed.standInText = function (finding, part) {
     if (!part.stand_in) return '';
-    return ' (of ' + part.stand_in + ', which stands in' + (finding.on_stand_in ? ')' : ' and is not counted)');
+    return ' (measured on ' + part.stand_in + ', which stands in' + (finding.on_stand_in ? ')' : ' and is not counted)');
   };
 
   // Returns the sentences that answer the question above for a phase of a run of the document.

@@ -20,8 +20,8 @@ const std::vector<ColumnMeaning> kWords = {
      "How far the block requests of all threads, which the kernel counts, are from the device's "
      "own statistics over a phase: 0 when no request is missing and none invented."},
     {kInReports, "at rest",
-     "The device had nothing to do when the counts were read at both borders of a phase. Where it "
-     "was not, requests of one phase may be counted in the next."},
+     "The device had nothing to do when the counts were read at the beginning and the end of a "
+     "phase. Where it was not at rest, requests of one phase may be counted in the next."},
     {kInReports, "grade",
      "How exact the account of reads and writes is. A: requests were counted in the kernel, on a "
      "device of the run's own; B: one of the two; C: neither. The reasons follow it, and what is "
@@ -84,8 +84,8 @@ const std::vector<ColumnMeaning> kWords = {
      "Level of the account: block requests that a thread caused, page faults and misses of the "
      "page cache included, counted in the kernel."},
     {kLevels, "device",
-     "Level of the account: what the device did by its own statistics, read at the borders of a "
-     "phase."},
+     "Level of the account: what the device did by its own statistics, read at the beginning and "
+     "the end of a phase."},
     {kLevels, "wire", "Level of the account: what a client exchanged with its server."},
     {kLevels, "data", "Kind of file: the engine's rows."},
     {kLevels, "log",
@@ -209,7 +209,8 @@ const std::vector<ColumnMeaning> kWords = {
     {kInExperiments, "published", "The figure of the paper or page that the finding is from."},
     {kInExperiments, "ours", "The figures that were measured for it."},
     {kInExperiments, "false if",
-     "What would make the part's statement false: a part that nothing could is no test."},
+     "What would make the part's statement false; a part that nothing could make false is no "
+     "test."},
     {kInExperiments, "holds",
      "The part's statement is true for the measured figures, with the share of resampled rounds in "
      "which it is."},

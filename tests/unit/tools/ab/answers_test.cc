@@ -169,7 +169,7 @@ std::string TopOf(const json& document) {
 // The metrics of slices leave out the rest between them, so an answer is wrong by the work that a
 // side puts off until its rest.
 TEST(AbAnswersTest, WorkAtRestThatTheMetricsLeaveOutIsToldWithTheAnswer) {
-  const std::string left_out = "at rest, between its slices, and these metrics leave that out";
+  const std::string left_out = "in the rests between its slices, which the metrics leave out";
   json document = Comparison(4, 1, 0.001);
   const auto rests = [&](double cpu) {
     for (json& sample : document["samples"]) {
@@ -397,7 +397,7 @@ TEST(AbAnswersTest, PercentilesOfShortSlicesAreTold) {
     sample["metrics"].update({{"p99", 100}, {"p999", 200}});
     sample["count"] = 2000;
   }
-  const std::string of_p999 = "\np999: the slices of most loads had too few operations for it";
+  const std::string of_p999 = "\np999: the slices of most loads had too few operations for such";
   EXPECT_THAT(AbReportText(document), HasSubstr(of_p999));
   for (json& sample : document["samples"]) sample["count"] = 200;
   EXPECT_THAT(AbReportText(document),
@@ -427,8 +427,9 @@ TEST(AbAnswersTest, PercentilesOfShortRunsAreTold) {
   auto& samples = document["samples"].get_ref<json::array_t&>();
   std::erase_if(samples, [](const json& sample) { return sample["block"] != -1; });
   EXPECT_THAT(AbReportText(document),
-              HasSubstr("\nupdate.p99: the runs of most loads had too few operations for it, so "
-                        "it rises with the rate of a side; longer runs (--seconds"));
+              HasSubstr("\nupdate.p99: the runs of most loads had too few operations for such a "
+                        "percentile, which then rises with the rate of a side; give longer runs "
+                        "(--seconds"));
   for (json& sample : samples) sample["metrics"]["p99"] = 100;
   EXPECT_THAT(AbReportText(document), HasSubstr("\nupdate.p99: the runs")) << "2000 tell it";
   for (json& sample : samples) sample["count"] = 500;

@@ -327,8 +327,8 @@ TEST(PageDataTest, StandInsAloneAreCounted) {
     finding["parts"].push_back(part);
     return EvaluateOnPage(finding, "testbed.standInText(data, data.parts[0]);");
   };
-  EXPECT_EQ(text("", "btree"), " (of btree, which stands in and is not counted)");
-  EXPECT_EQ(text("btree", "btree"), " (of btree, which stands in)");
+  EXPECT_EQ(text("", "btree"), " (measured on btree, which stands in and is not counted)");
+  EXPECT_EQ(text("btree", "btree"), " (measured on btree, which stands in)");
   EXPECT_EQ(text("", ""), "");
 }
 

@@ -104,7 +104,8 @@ TEST(SeriesTextTest, TheCurveMarksTheStallAtItsSecond) {
 
 TEST(SeriesTextTest, AStallOfALongPhaseDoesNotVanish) {
   const std::string text = SeriesText(DocumentOf(PhaseWithStall(1000, 612, 615)));
-  EXPECT_NE(text.find("; a column is 16 s, its worst; stalls: 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("; each column is the worst of 16 s; stalls: 1\n"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("  stalled " + std::string(612 / 16, ' ') + "!\n"), std::string::npos)
       << text;
   EXPECT_NE(text.find("stall from second 612.0 to 616.0"), std::string::npos) << text;

@@ -280,7 +280,7 @@ TEST(CompareDocumentsTest, PercentilesOfFewOperationsAreTold) {
   const CellComparison comparison = CompareDocuments(first, second, settings);
   EXPECT_THAT(comparison.few_operations, ElementsAre(testing::Pair("p99", 1u)));
   EXPECT_THAT(CircumstancesText(comparison),
-              HasSubstr("p99: in 1 of the rows a run had too few operations for it"));
+              HasSubstr("p99: in 1 of the rows a run had too few operations for such a "));
 }
 
 TEST(CompareDocumentsTest, CountsOfTheSameSeedsArePairs) {

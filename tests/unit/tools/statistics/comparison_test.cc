@@ -428,15 +428,16 @@ TEST(SentenceTest, SaysWhatIsKnown) {
   EXPECT_EQ(Sentence(answer, rate), "the same within 2 % (-0.25 to +0.32)");
   answer = Compare(Samples({100}, {120}), {});
   EXPECT_EQ(Sentence(answer, rate),
-            "cannot be told from 1 load of each, because loads differ: 3 of each are the least; "
-            "about 2 more loads of each would");
+            "cannot be told from 1 load of each, because loads differ: it takes at least 3 of "
+            "each; about 2 more loads of each would be enough");
   answer = Compare(Samples({100, 100, 100}, {98, 103, 105}), {.seconds_per_load = 20});
   EXPECT_THAT(Sentence(answer, rate),
               HasSubstr("cannot be told: B is between 6.7 % slower and 11 % faster; about "));
   EXPECT_EQ(PercentText(999), "99900");
   EXPECT_EQ(PercentText(1.38e13), "1e+15");
   answer.more = Answer::More{2, 0.4};
-  EXPECT_THAT(Sentence(answer, rate), HasSubstr("; about 1 more second would (2 more loads of"));
+  EXPECT_THAT(Sentence(answer, rate),
+              HasSubstr("; about 1 more second would be enough (2 more loads of"));
   EXPECT_EQ(Sentence(Compare({}, {}), rate),
             "cannot be told: rate was not measured on either side");
 }

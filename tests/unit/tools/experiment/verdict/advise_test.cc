@@ -94,7 +94,8 @@ TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
   EXPECT_THAT(advice,
               HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
   EXPECT_THAT(advice, HasSubstr("2010 ±24.8 operations/s, 0.500 device reads and 4096 B"));
-  EXPECT_THAT(advice, HasSubstr("then --io direct --page-size 8k --cache-pct 50 (50 % of it)"));
+  EXPECT_THAT(advice,
+              HasSubstr("then --io direct --page-size 8k --cache-pct 50 (50 % of the best rate)"));
   EXPECT_THAT(advice, Not(HasSubstr("cannot be told")));
   EXPECT_THAT(advice, HasSubstr("commits were measured with --durability lazy"));
 }
@@ -154,7 +155,7 @@ TEST_F(AdviseTest, WaysThatDifferByLessThanTheirRoundsAreSaidToBeAlike) {
   Write(0, {1000, 1100, 900});
   Write(1, {200, 202, 204});
   Write(2, {1040, 900, 1110});
-  EXPECT_THAT(Advice(), HasSubstr("(98 % of it, which cannot be told from the best)"));
+  EXPECT_THAT(Advice(), HasSubstr("(98 % of the best rate, which cannot be told from it)"));
   EXPECT_THAT(Advice(), HasSubstr("1 way cannot be told from the best by 3 rounds"));
 }
 
@@ -269,7 +270,7 @@ TEST_F(AdviseTest, AnInterruptedRoundOfFinalsTellsNothing) {
   EXPECT_THAT(advice,
               HasSubstr("Advice: --io buffered --page-size 8k --readahead 16k --cache-pct 20"));
   EXPECT_THAT(advice, HasSubstr("2 ways cannot be told from the best by 3 rounds"));
-  EXPECT_THAT(advice, HasSubstr("(98 % of it, which")) << "of three rounds";
+  EXPECT_THAT(advice, HasSubstr("(98 % of the best rate, which")) << "of three rounds";
   EXPECT_THAT(advice, HasSubstr("This advice is from an incomplete comparison:\nnot measured in "
                                 "round 4 yet: " +
                                 cells_[2].name + "\n"));
