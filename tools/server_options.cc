@@ -48,13 +48,12 @@ void AddServerOptions(CLI::App& app, RunOptions& options) {
             "PostgreSQL of that version, or else its newest release in that list",
             "the name of a server: mariadb, mariadb@10.1.23, postgres, postgres@15, postgres@18.6",
             &options.server);
-  AddNaming(
-      app, "--connect", "URL",
-      "A server that runs already, for the engines mysql and postgres, such as "
-      "mysql://user@host:3306/ or postgresql://user@host:5432/database; HOST:PORT,HOST:PORT "
-      "spreads the clients over several nodes (docs/servers.md)",
-      "a URL such as mysql://user@host:3306/ or postgresql://user@host:5432/database",
-      &options.connect);
+  AddNaming(app, "--connect", "URL",
+            "A server that runs already, for the engines mysql and postgres, such as "
+            "mysql://user@host:3306/ or postgresql://user@host:5432/database; HOST:PORT,HOST:PORT "
+            "spreads the clients over several nodes (docs/servers.md)",
+            "a URL such as mysql://user@host:3306/ or postgresql://user@host:5432/database",
+            &options.connect);
 }
 
 const EngineInfo& ResolveServer(const EngineInfo& info, RunOptions* options) {

@@ -350,10 +350,9 @@ std::string AdviceText(const ResultSet& results) {
     const bool slower = !is_alike[i];
     alike += !slower;
     if (i > 3) continue;
-    text +=
-        fmt::format("then {} ({:.0f} % of the best rate{})\n  {}\n", OptionsText(ways[i]),
-                    100 * ways[i].rate.mean / best.rate.mean,
-                    slower ? "" : ", which cannot be told from it", EvidenceText(ways[i]));
+    text += fmt::format("then {} ({:.0f} % of the best rate{})\n  {}\n", OptionsText(ways[i]),
+                        100 * ways[i].rate.mean / best.rate.mean,
+                        slower ? "" : ", which cannot be told from it", EvidenceText(ways[i]));
   }
   if (rounds == 1 && ways.size() > 1) {
     text += "One round cannot tell ways apart: repeat with --rounds 3 or more.\n";
