@@ -414,6 +414,18 @@ void ChildRun::RunWorkload(const std::string& name) {
   if (!info.loads && workload->checks()) unchecked_ = IsLast() ? nullptr : std::move(workload);
 }
 
+// Makes the last commits durable. The destructor of the engine does that as well, but cannot report
+// a failure. A stop that ends the checkpoint of a server early leaves it to the destructor: the
+// rows are as the phases left them.
+void ChildRun::MakeDurable() {
+  if (options_.engine.durability == Durability::kSync || IsGuest()) return;
+  try {
+    engine_->Checkpoint();
+  } catch (const Stopped&) {
+    if (!stop_()) throw;
+  }
+}
+
 void ChildRun::Execute() {
   BeginTasks();
   account_.emplace(options_, plan_);
@@ -451,9 +463,7 @@ void ChildRun::Execute() {
     record_.engine->effective[name] = value;
   }
   record_.database_size = engine_->SizeOnDisk();
-  // The destructor of the engine would make the last commits durable as well, but could not report
-  // a failure.
-  if (options_.engine.durability != Durability::kSync && !IsGuest()) engine_->Checkpoint();
+  MakeDurable();
   if (!stop_()) ReportLoaded(true);
   if (population || !stop_()) {
     record_.database_rows = RowsAtEnd(plan_, population.get(), *dataset_);

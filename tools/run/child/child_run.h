@@ -40,6 +40,7 @@ class ChildRun {
   void OpenEngine();
   void NoteCharges(const std::string& charged);
   void CountRows();
+  void MakeDurable();
   void ReopenCold();
   void DropCaches();
   void ReportLoaded(bool at_end);
