@@ -57,6 +57,13 @@ FEW_ROWS = ["--rows", "1000"]  # in place of the size: to see in a second or two
 SIDES = "bcd"
 MARKS = {"holds": ", **faster**", "does not hold": "", "cannot be told": ", ?"}  # of a verdict, in a cell
 NO_SETTINGS = ("cache_held_bytes",)  # what an engine tells beside its settings, and what differs without them
+REASONS = {  # why a setting that is faster is no default, by engine and label
+    ("rocksdb", "lz4"): "compression makes the database smaller, so that more of it fits into the memory (values here compress to half of their size). No engine compresses "
+                        "by default, because engines are compared on the same bytes; `--compression` chooses otherwise.",
+    ("rocksdb", "direct"): "RocksDB's own cache has 80 % of the memory then, and a miss reads the block alone. Through the page cache a miss reads all pages of 4096 bytes that the "
+                           "block touches, which is not aligned to them. RocksDB's own default is to read through the page cache (`use_direct_reads`), and so is testbed's; "
+                           "`--io direct --cache-pct most` chooses otherwise.",
+}
 COUNTED = {"failed": "failed", "refused": "refused", "no effect": "without effect", "not measured": "not measured"}
 
 
@@ -395,6 +402,16 @@ def print_markdown(options):
             cells = ["not measured" if outcome["outcome"] == "not measured" else text_of(outcome) for outcome in found]
             words = ", ".join(f"`{word.removeprefix('engine-option=')}`" for word in words)
             print(f"| {words} | " + " | ".join(cells) + " |")
+        print_reasons(engine, [label for of_file in engines[engine] for label, _ in of_file], outcomes)
+
+
+def print_reasons(engine, labels, outcomes):
+    """Prints why the settings that are faster for sure are not the defaults."""
+    for label in labels:
+        questions = [question for question in QUESTIONS if outcomes.get((label, question), {}).get("outcome") == "holds"]
+        if questions:
+            reason = REASONS.get((engine, label), "no reason is known, so it should be the default.")
+            print(f"\nWhy `{label}` is not the default, although {' and '.join(questions)} are faster: {reason}")
 
 
 def main():

@@ -171,9 +171,17 @@ class EngineDefaultsTest(unittest.TestCase):
         self.assertIn("| +0.0 % (-1.0 to +1.0), ? |", of_sqlite)
         self.assertIn("| `table=rowid` | +0.0 % (-1.0 to +1.0) |", of_sqlite)
         self.assertIn("| `page-size=16k` |", of_sqlite)
+        self.assertIn("\n\nWhy `checkpoint-4m` is not the default, although cached reads and IO-bound reads and inserts are faster: no reason is known", of_sqlite)
+        self.assertNotIn("Why `rowid`", of_sqlite)
         self.assertIn("## postgres\n\nNot measured yet.", page)
         self.run_program("--testbed", stand_in, "--dir", self.here, "--engines", "mysql", "sqlite")
         self.assertEqual(self.asked(), [], "what was measured is not measured again")
+
+    def test_reasons_are_of_settings_that_there_are(self):
+        module = program()
+        engines, _ = module.settings_of_engines()
+        for engine, label in module.REASONS:
+            self.assertIn(label, [known for of_file in engines[engine] for known, _ in of_file])
 
     def test_an_engine_that_cannot_run_leaves_the_others_their_turn(self):
         said = self.run_program("--testbed", self.stand_in(), "--dir", self.here, "--engines", "pebble", "lmdb", code=1)
