@@ -40,7 +40,7 @@ class ChildRun {
   void OpenEngine();
   void NoteCharges(const std::string& charged);
   void CountRows();
-  void MakeDurable();
+  bool MakeDurable();
   void ReopenCold();
   void DropCaches();
   void ReportLoaded(bool at_end);
