@@ -331,6 +331,7 @@ TEST_F(RocksdbTest, AValueOfItsOwnSyntaxThatRocksdbReplacesIsRefused) {
         "memtable=prefix_hash:1000;allow_concurrent_memtable_write=false",
         "block_based_table_factory={index_block_restart_interval=0}",
         "block_based_table_factory={block_restart_interval=0}",
+        "block_based_table_factory.block_restart_interval=0",
         "block_based_table_factory={block_size_deviation=200}",
         "block_based_table_factory={partition_filters=true}"}) {
     SCOPED_TRACE(replaced);
