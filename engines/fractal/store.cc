@@ -195,8 +195,9 @@ void Store::Checkpoint() {
     }
     throw;
   }
+  // The trees have all commits before replay_from, so the log must be durable up to there, too.
   try {
-    log_->Sync();  // the trees have all commits before replay_from, so the log must have them, too
+    log_->Sync();
     file_->Sync();
     WriteHeader(file_.get(), next);
     file_->Sync();

@@ -227,11 +227,12 @@ void Store::FlushLoop() {
 void Store::FlushDataFiles() {
   OrFail(&flush_mutex_, [this] {
     // The number is read before the flush, because sections that reach the shared views during the
-    // flush belong to the next flush.
+    // flush belong to the next flush. A commit may fail during the sync, so the code looks for a
+    // failure once more before it releases the journal.
     const uint64_t seq = written_seq_.load();
     const uint64_t written = journal_ != nullptr ? journal_->written_bytes() : 0;
     files_.Sync();
-    ThrowIfFailed();  // a commit may have failed meanwhile
+    ThrowIfFailed();
     if (seq != 0) journal_->Flushed(seq, written);
     flushes_.fetch_add(1, std::memory_order_relaxed);
   });

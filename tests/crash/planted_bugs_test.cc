@@ -60,6 +60,9 @@ TEST(PlantedBugsTest, EachCanBePlanted) {
     ASSERT_FALSE(patch.hunks.empty());
     const std::string file = Contents(source / patch.file);
     for (const std::string& hunk : patch.hunks) {
+      EXPECT_EQ(hunk.find("//"), std::string::npos)
+          << "these lines have a comment, whose next wording would break the patch:\n"
+          << hunk;
       const size_t at = file.find(hunk);
       EXPECT_NE(at, std::string::npos) << patch.file << " has no such lines any more:\n" << hunk;
       EXPECT_EQ(file.find(hunk, at + 1), std::string::npos) << "these lines are there twice:\n"
