@@ -56,9 +56,11 @@ std::optional<double> NumberOf(std::string_view text) {
 std::optional<uint64_t> ParseBytes(std::string_view text) {
   std::string_view unit;
   uint64_t whole = 0;
-  if (Leading(text, &whole, &unit) && Unit(unit) != 0) {
-    if (whole > UINT64_MAX / Unit(unit)) return std::nullopt;
-    return whole * Unit(unit);
+  if (Leading(text, &whole, &unit)) {
+    if (const uint64_t factor = Unit(unit); factor != 0) {
+      if (whole > UINT64_MAX / factor) return std::nullopt;
+      return whole * factor;
+    }
   }
   double number = 0;
   if (!Leading(text, &number, &unit) || Unit(unit) == 0) return std::nullopt;
