@@ -293,58 +293,13 @@ void SetRun(const EngineOptions& options, RocksdbOptions* out) {
   blocks.block_size = options.page_size;
 }
 
-// Returns the name of the first option of SetRun that differs between the two, or "".
-std::string Changed(const RocksdbOptions& from, const RocksdbOptions& to) {
-  const std::pair<const char*, bool> changed[] = {
-      {"use_direct_reads", from.db.use_direct_reads != to.db.use_direct_reads},
-      {"use_direct_io_for_flush_and_compaction", from.db.use_direct_io_for_flush_and_compaction !=
-                                                     to.db.use_direct_io_for_flush_and_compaction},
-      {"allow_mmap_reads", from.db.allow_mmap_reads != to.db.allow_mmap_reads},
-      {"allow_mmap_writes", from.db.allow_mmap_writes != to.db.allow_mmap_writes},
-      {"advise_random_on_open", from.db.advise_random_on_open != to.db.advise_random_on_open},
-      {"create_if_missing", from.db.create_if_missing != to.db.create_if_missing},
-      {"create_missing_column_families",
-       from.db.create_missing_column_families != to.db.create_missing_column_families},
-      {"error_if_exists", from.db.error_if_exists != to.db.error_if_exists},
-      {"paranoid_checks", from.db.paranoid_checks != to.db.paranoid_checks},
-      {"manual_wal_flush", from.db.manual_wal_flush != to.db.manual_wal_flush},
-      {"unordered_write", from.db.unordered_write != to.db.unordered_write},
-      {"avoid_flush_during_shutdown",
-       from.db.avoid_flush_during_shutdown != to.db.avoid_flush_during_shutdown},
-      {"avoid_flush_during_recovery",
-       from.db.avoid_flush_during_recovery != to.db.avoid_flush_during_recovery},
-      {"db_paths", from.db.db_paths.size() != to.db.db_paths.size()},
-      {"db_log_dir", from.db.db_log_dir != to.db.db_log_dir},
-      {"wal_dir", from.db.wal_dir != to.db.wal_dir},
-      {"row_cache", from.db.row_cache != to.db.row_cache},
-      {"max_file_opening_threads",
-       from.db.max_file_opening_threads != to.db.max_file_opening_threads},
-      {"stats_dump_period_sec", from.db.stats_dump_period_sec != to.db.stats_dump_period_sec},
-      {"stats_persist_period_sec",
-       from.db.stats_persist_period_sec != to.db.stats_persist_period_sec},
-      {"max_bgerror_resume_count",
-       from.db.max_bgerror_resume_count != to.db.max_bgerror_resume_count},
-      {"keep_log_file_num", from.db.keep_log_file_num != to.db.keep_log_file_num},
-      {"compression", from.table.compression != to.table.compression},
-      {"compression_per_level", from.table.compression_per_level != to.table.compression_per_level},
-      {"bottommost_compression",
-       from.table.bottommost_compression != to.table.bottommost_compression},
-      {"blob_compression_type", from.table.blob_compression_type != to.table.blob_compression_type},
-      {"paranoid_file_checks", from.table.paranoid_file_checks != to.table.paranoid_file_checks},
-      {"force_consistency_checks",
-       from.table.force_consistency_checks != to.table.force_consistency_checks},
-      {"inplace_update_support",
-       from.table.inplace_update_support != to.table.inplace_update_support},
-      {"comparator", from.table.comparator != to.table.comparator},
-      {"cf_paths", from.table.cf_paths.size() != to.table.cf_paths.size()},
-      {"block_cache", from.blocks.block_cache != to.blocks.block_cache},
-      {"no_block_cache", from.blocks.no_block_cache != to.blocks.no_block_cache},
-      {"block_size", from.blocks.block_size != to.blocks.block_size},
-  };
-  for (const auto& [name, differs] : changed) {
-    if (differs) return name;
-  }
-  return "";
+// Returns the name of an option of SetRun that the user's own text has changed, or "".
+std::string Changed(const EngineOptions& options, const RocksdbOptions& read) {
+  RocksdbOptions set = read;
+  SetRun(options, &set);
+  if (set.db.row_cache != read.db.row_cache) return "row_cache";
+  if (set.blocks.block_cache != read.blocks.block_cache) return "block_cache";
+  return FirstDifference(set, read);
 }
 
 void TakeOptions(const EngineOptions& options, RocksdbOptions* out) {
@@ -358,7 +313,7 @@ void TakeOptions(const EngineOptions& options, RocksdbOptions* out) {
   if (text == options.extra.end()) return;
   const RocksdbOptions before = *out;
   TakeString(text->second, out);
-  const std::string changed = Changed(before, *out);
+  const std::string changed = Changed(options, *out);
   if (changed.empty()) {
     AddGivenText(text->second, before, *out, &out->given);
     return;

@@ -206,6 +206,20 @@ std::vector<std::pair<std::string, std::string>> RocksdbOptionsInForce(rocksdb::
   return ReadOptionsFile(db->GetName() + "/" + name);
 }
 
+std::string FirstDifference(const RocksdbOptions& one, const RocksdbOptions& other) {
+  // RocksDB leaves out empty texts, so an option may be on one side alone.
+  const WrittenOptions ones = WriteOut(one), others = WriteOut(other);
+  std::string first;
+  const auto compare = [&first](const WrittenOptions& from, const WrittenOptions& to) {
+    for (const auto& [name, value] : from) {
+      if (!IsIn(to, name, value) && (first.empty() || name < first)) first = name;
+    }
+  };
+  compare(ones, others);
+  compare(others, ones);
+  return first;
+}
+
 void AddGivenFile(const std::string& path, const RocksdbOptions& read, RocksdbGivenOptions* given) {
   const WrittenOptions defaults = WriteOut(rocksdb::DBOptions(), rocksdb::ColumnFamilyOptions());
   OptionTexts texts;

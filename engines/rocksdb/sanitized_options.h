@@ -49,6 +49,11 @@ void CheckSanitized(const ExtraOptions& extra, Durability durability, const rock
 // writes them.
 std::vector<std::pair<std::string, std::string>> RocksdbOptionsInForce(rocksdb::DB* db);
 
+// Returns the first name, by the alphabet, of an option that has another value in `one` than in
+// `other`, or that only one of them has; "" if there is none. Objects that RocksDB does not write
+// out, such as caches, are not compared.
+std::string FirstDifference(const RocksdbOptions& one, const RocksdbOptions& other);
+
 // Adds what the extra option `options_file` gives to *given: the options of `read`, made of that
 // file alone, that are not RocksDB's defaults, and those that RocksDB has replaced in reading it. A
 // file that RocksDB wrote has all options, and nobody chose those that are defaults.

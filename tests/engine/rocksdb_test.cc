@@ -267,9 +267,10 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   Refusal("options", "{");
   Refusal("options_file", "/nonexistent");
   for (const char* own :
-       {"use_direct_reads=true", "compression=kZSTD", "wal_dir=/tmp",
-        "compression_per_level=kNoCompression:kSnappyCompression", "bottommost_compression=kZSTD",
-        "blob_compression_type=kZSTD", "block_based_table_factory={block_size=16k}",
+       {"use_direct_reads=true", "compression=kZSTD", "wal_dir=/tmp", "paranoid_checks=false",
+        "stats_persist_period_sec=600", "compression_per_level=kNoCompression:kSnappyCompression",
+        "bottommost_compression=kZSTD", "blob_compression_type=kZSTD",
+        "block_based_table_factory={block_size=16k}",
         "comparator=rocksdb.ReverseBytewiseComparator"}) {
     const std::string sentence = Refusal("options", own);
     EXPECT_NE(sentence.find("leave it out"), std::string::npos) << sentence;
@@ -279,6 +280,20 @@ TEST_F(RocksdbTest, OptionsThatCannotBeAreRefusedInASentence) {
   options_.extra = {{"options", "compaction_style=kCompactionStyleFIFO"}};
   ErrorOf(Error::kUsage, [&] { Open(); });
   EXPECT_TRUE(fs::is_empty(dir_)) << "a refusal makes nothing";
+}
+
+// Whether the manifest records the logs depends on the release, so neither value may be given
+// where it is not the release's.
+TEST_F(RocksdbTest, WhetherLogsAreTrackedIsNoChoice) {
+  Open();
+  const std::string name = "track_and_verify_wals_in_manifest", tracked = Setting(name);
+  Close();
+  ASSERT_TRUE(tracked == "true" || tracked == "false") << tracked;
+  const std::string other = name + (tracked == "true" ? "=false" : "=true");
+  EXPECT_NE(Refusal("options", other).find(": " + name + " follows from"), std::string::npos);
+  options_.extra = {{"options", name + "=" + tracked}};
+  Open();
+  EXPECT_EQ(Setting(name), tracked);
 }
 
 // Returns whether the release recycles logs (engines/rocksdb/versions.h); the tests are linked with
