@@ -124,6 +124,11 @@ void AbSession::PrepareMachine() {
   surroundings_ = std::make_unique<Surroundings>(machine_, &document_);
   for (const AbSide& side : options_.sides) {
     CheckServerMemory(side.options, side.label, &document_);
+    const auto dataset = std::make_shared<const Dataset>(side.options.data);
+    const std::string note = SameValuesNote(side.options, dataset);
+    if (!note.empty()) {
+      document_["notes"].push_back(fmt::format("side {}: {}", side.label, note));
+    }
   }
 }
 
