@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <vector>
@@ -67,6 +68,23 @@ Phases PhasesTogether(const json* load, const json& run) {
   return phases;
 }
 
+// Returns the operation that was done most often; null without operations. Which of two about
+// equally frequent kinds is done more often is chance, and would differ from cell to cell, so the
+// first of them is taken: the kinds of a workload have the same order in all of its documents.
+const json* MostFrequent(const json& operations) {
+  constexpr double kAlike = 0.05, kDeviations = 4;
+  double most = 0;
+  for (const json& operation : operations) most = std::max(most, operation.value("count", 0.0));
+  for (const json& operation : operations) {
+    const double count = operation.value("count", 0.0);
+    // The standard deviation of the difference of two equally frequent kinds is the root of their
+    // sum.
+    const double alike = std::max(kAlike * most, kDeviations * std::sqrt(most + count));
+    if (most - count <= alike) return &operation;
+  }
+  return nullptr;
+}
+
 // Adds the figures of the last measured phase, whatever its workload, as "measured", and those of
 // its most frequent operation as "measured.operation".
 void FlattenMeasured(const Phases& phases, Figures* figures) {
@@ -78,11 +96,8 @@ void FlattenMeasured(const Phases& phases, Figures* figures) {
   for (const auto& [key, value] : last.items()) {
     if (key != "series") Flatten(value, "measured." + FigureName(key), figures);
   }
-  const json& operations = ListOf(last, "operations");
-  const auto most = std::max_element(
-      operations.begin(), operations.end(),
-      [](const json& a, const json& b) { return a.value("count", 0.0) < b.value("count", 0.0); });
-  if (most != operations.end()) Flatten(*most, "measured.operation", figures);
+  const json* most = MostFrequent(ListOf(last, "operations"));
+  if (most != nullptr) Flatten(*most, "measured.operation", figures);
 }
 
 void FlattenHeld(const Phases& phases, Figures* figures) {

@@ -16,7 +16,7 @@ namespace testbed {
 //   that loads its own database, so that a name means the same phase in both.
 // - A list of numbers becomes .count, .min, .max and .sum; an object with a "name" is named by it.
 // - The last measured phase is also "measured", and its most frequent operation is also
-//   "measured.operation".
+//   "measured.operation": of about equally frequent ones the first.
 // - "held.bytes" is the memory that the run held (docs/results.md, "held_mean") in the measured
 //   phase that held most, or in the load that held most when no other phase was measured.
 // - "held.share" is "held.bytes" as a share of --ram.

@@ -249,8 +249,8 @@ const std::vector<ColumnMeaning> kWords = {
      "Operations a second of the last workload that measured, or of the load where nothing else "
      "was measured."},
     {kSweepFigures, "p99_us (us)",
-     "99th percentile of the latency of the operation done most often; in an open loop from the "
-     "intended start."},
+     "99th percentile of the latency of the operation done most often, of about equally frequent "
+     "ones the first that the report names; in an open loop from the intended start."},
     {kSweepFigures, "device_reads", "Reads of the device per operation, without other programs'."},
     {kSweepFigures, "written (B)",
      "Bytes that the device wrote per operation, without other programs'."},

@@ -49,6 +49,23 @@ TEST_F(KeptResultsTest, ThePhasesOfASharedLoadComeFirst) {
   for (const auto& [name, value] : FiguresOf({}, own)) EXPECT_EQ(shared.at(name), value) << name;
 }
 
+// Which kind of a mix with equal shares is done more often is chance: cells had the p99 of different
+// kinds.
+TEST_F(KeptResultsTest, OfAboutEquallyFrequentOperationsTheFirstOneCounts) {
+  const auto p99 = [](int first, int second) {
+    nlohmann::json run = Run(7);
+    nlohmann::json& operations = run["phases"][0]["operations"];
+    operations[0]["count"] = first;  // its p99 is 99, and that of the other one 12
+    operations[1]["count"] = second;
+    return FiguresOf({}, run).at("measured.operation.latency_us.p99");
+  };
+  EXPECT_EQ(p99(50000, 49000), 99);
+  EXPECT_EQ(p99(49000, 50000), 99) << "2 % is no difference of a mix";
+  EXPECT_EQ(p99(470, 530), 99) << "chance makes as much of a thousand";
+  EXPECT_EQ(p99(45000, 55000), 12);
+  EXPECT_EQ(p99(55000, 45000), 99);
+}
+
 // Engines that copy no load, such as servers, load in the cell itself.
 TEST_F(KeptResultsTest, YcsbCountsWhatTheWorkLeftToSettleAndNotWhatTheLoadDid) {
   const Figures figures = {{"measured.account.own.write_bytes", 100},
