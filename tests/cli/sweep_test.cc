@@ -167,6 +167,8 @@ TEST_F(SweepTest, AtARateTheGridHasTheLatencyThatClientsWaitFor) {
   }
   const std::string closed = saved("--workload insert,ycsb-c");
   EXPECT_NE(closed.find("\"measured.operation.latency_us.p99\""), std::string::npos) << closed;
+  EXPECT_NE(closed.find("\"measured.write_bytes_with_settle / measured.count\""), std::string::npos)
+      << closed;
   EXPECT_NE(closed.find("metrics = [\"ops\"]\nbest = \"max\""), std::string::npos) << closed;
   const std::string searched = saved("--workload insert,ycsb-c --find-rate 'p99 < 5ms'");
   EXPECT_NE(searched.find("\"find_rate.ycsb_c.found_rate\""), std::string::npos) << searched;

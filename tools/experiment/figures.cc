@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <numeric>
 #include <vector>
 
@@ -85,6 +86,24 @@ const json* MostFrequent(const json& operations) {
   return nullptr;
 }
 
+// Returns the bytes that the device wrote for the phase; NaN when they were not counted.
+double WriteBytesOf(const json& phase) {
+  static const json::json_pointer kAt("/account/own/write_bytes");
+  const bool known = phase.contains(kAt) && phase[kAt].is_number();
+  return known ? phase[kAt].get<double>() : std::nan("");
+}
+
+// Adds, below `path`, the bytes that the device wrote in a phase and in the settle right behind it,
+// in which the engine and the page cache write what the phase left to them.
+void FlattenSettled(const Phases& phases, size_t phase, const std::string& path, Figures* figures) {
+  double bytes = WriteBytesOf(*phases[phase]);
+  for (size_t i = phase + 1; i < phases.size(); ++i) {
+    if (phases[i]->value("kind", "") != "settle") break;
+    bytes += WriteBytesOf(*phases[i]);
+  }
+  if (std::isfinite(bytes)) (*figures)[path + ".write_bytes_with_settle"] = bytes;
+}
+
 // Adds the figures of the last measured phase, whatever its workload, as "measured", and those of
 // its most frequent operation as "measured.operation".
 void FlattenMeasured(const Phases& phases, Figures* figures) {
@@ -96,6 +115,8 @@ void FlattenMeasured(const Phases& phases, Figures* figures) {
   for (const auto& [key, value] : last.items()) {
     if (key != "series") Flatten(value, "measured." + FigureName(key), figures);
   }
+  const auto index = static_cast<size_t>(std::distance(found, phases.rend())) - 1;
+  FlattenSettled(phases, index, "measured", figures);
   const json* most = MostFrequent(ListOf(last, "operations"));
   if (most != nullptr) Flatten(*most, "measured.operation", figures);
 }
@@ -216,13 +237,15 @@ Figures FiguresOf(const json& document, const json& run, const json& load) {
   FlattenLoaded(phases, &figures);
   FlattenPlanned(document, run, &figures);
   std::map<std::string, int> seen;
-  for (const json* phase : phases) {
-    std::string name = FigureName(phase->value("name", ""));
+  for (size_t i = 0; i < phases.size(); ++i) {
+    const json& phase = *phases[i];
+    std::string name = FigureName(phase.value("name", ""));
     const int n = ++seen[name];
     if (n > 1) name += fmt::format("_{}", n);
-    for (const auto& [key, value] : phase->items()) {
+    for (const auto& [key, value] : phase.items()) {
       if (key != "series") Flatten(value, name + "." + FigureName(key), &figures);
     }
+    if (phase.value("kind", "") != "settle") FlattenSettled(phases, i, name, &figures);
   }
   FlattenWhole(document, run, &figures);
   if (of_load == nullptr) return figures;

@@ -14,6 +14,8 @@ namespace testbed {
 //
 // - Later phases of a name get _2, _3, ... after it. The phases of the load come first, as in a run
 //   that loads its own database, so that a name means the same phase in both.
+// - PHASE.write_bytes_with_settle is the bytes that the device wrote in the phase and in the settle
+//   right behind it, other programs' apart; the settle of a shared load counts, too.
 // - A list of numbers becomes .count, .min, .max and .sum; an object with a "name" is named by it.
 // - The last measured phase is also "measured", and its most frequent operation is also
 //   "measured.operation": of about equally frequent ones the first.

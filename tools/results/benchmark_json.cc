@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -44,6 +45,44 @@ class BenchmarkRows {
  private:
   const QueryAnswer& rows_;
   std::map<std::string, size_t> columns_;
+};
+
+// What the device wrote in settles. A settle counts against the phase before it.
+class SettledWrites {
+ public:
+  explicit SettledWrites(const QueryAnswer& settles) {
+    const BenchmarkRows rows(settles);
+    for (size_t r = 0; r < rows.size(); ++r) {
+      bytes_[PlaceOf(rows, r)] = rows.At(r, "phase_own_write_bytes");
+    }
+  }
+
+  // Returns the bytes that the device wrote, in the phase of the row and in the settle right behind
+  // it, for each byte of keys and values that the user wrote; null when it is not known.
+  json PerUserByte(const BenchmarkRows& rows, size_t row) const {
+    const json& user = rows.At(row, "phase_user_bytes_written");
+    const json& written = rows.At(row, "phase_own_write_bytes");
+    if (!user.is_number() || user.get<double>() == 0 || !written.is_number()) return {};
+    double bytes = written.get<double>();
+    Place place = PlaceOf(rows, row);
+    for (++std::get<2>(place); bytes_.contains(place); ++std::get<2>(place)) {
+      const json& settled = bytes_.at(place);
+      if (!settled.is_number()) return {};
+      bytes += settled.get<double>();
+    }
+    return bytes / user.get<double>();
+  }
+
+ private:
+  using Place = std::tuple<std::string, std::string, int64_t>;  // document, run, index of the phase
+
+  static Place PlaceOf(const BenchmarkRows& rows, size_t row) {
+    const json& index = rows.At(row, "phase_index");
+    return {rows.Text(row, "document"), rows.Text(row, "run"),
+            index.is_number() ? index.get<int64_t>() : -1};
+  }
+
+  std::map<Place, json> bytes_;  // null where they were not counted
 };
 
 // Returns the rows that are benchmarks: operations with a latency, of phases that load or measure
@@ -130,7 +169,7 @@ json ContextOf(const BenchmarkRows& rows, size_t first) {
   return context;
 }
 
-json CountersOf(const BenchmarkRows& rows, size_t row) {
+json CountersOf(const BenchmarkRows& rows, size_t row, const SettledWrites& settled) {
   json counters = {
       {"p50_us", rows.At(row, "latency_us_p50")},
       {"p99_us", rows.At(row, "latency_us_p99")},
@@ -144,8 +183,7 @@ json CountersOf(const BenchmarkRows& rows, size_t row) {
       {"kernel_read_bytes_per_op", rows.Ratio(row, "kernel_read_bytes", "count")},
       {"device_reads_per_op", rows.Ratio(row, "phase_own_reads", "phase_count")},
       {"device_read_bytes_per_op", rows.Ratio(row, "phase_own_read_bytes", "phase_count")},
-      {"written_per_user_byte",
-       rows.Ratio(row, "phase_own_write_bytes", "phase_user_bytes_written")},
+      {"written_per_user_byte", settled.PerUserByte(rows, row)},
       {"database_bytes", rows.At(row, "phase_database_bytes")}};
   json known = json::object();
   for (const auto& [name, value] : counters.items()) {
@@ -154,8 +192,8 @@ json CountersOf(const BenchmarkRows& rows, size_t row) {
   return known;
 }
 
-json EntryOf(const BenchmarkRows& rows, size_t row) {
-  json entry = CountersOf(rows, row);
+json EntryOf(const BenchmarkRows& rows, size_t row, const SettledWrites& settled) {
+  json entry = CountersOf(rows, row, settled);
   const json &user = rows.At(row, "phase_cpu_user_seconds"),
              &system = rows.At(row, "phase_cpu_system_seconds"),
              &count = rows.At(row, "phase_count");
@@ -174,8 +212,9 @@ json EntryOf(const BenchmarkRows& rows, size_t row) {
 
 }  // namespace
 
-json BenchmarkJson(const QueryAnswer& answer) {
+json BenchmarkJson(const QueryAnswer& answer, const QueryAnswer& settles) {
   const BenchmarkRows rows(answer);
+  const SettledWrites settled(settles);
   const std::vector<size_t> benchmarked = BenchmarkedRows(rows);
   if (benchmarked.empty()) {
     throw Error(Error::kUsage,
@@ -195,7 +234,7 @@ json BenchmarkJson(const QueryAnswer& answer) {
   for (size_t family = 0; family < order.size(); ++family) {
     const std::vector<size_t>& repetitions = by_name[order[family]];
     for (size_t i = 0; i < repetitions.size(); ++i) {
-      json entry = EntryOf(rows, repetitions[i]);
+      json entry = EntryOf(rows, repetitions[i], settled);
       entry["name"] = entry["run_name"] = order[family];
       entry["family_index"] = family;
       entry["per_family_instance_index"] = 0;

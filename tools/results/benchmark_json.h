@@ -19,11 +19,16 @@ namespace testbed {
 // - "iterations" is the count; "real_time" the mean latency, "cpu_time" the processor time of the
 //   run by operation of the phase, both in us; "items_per_second" the rate of all clients.
 // - Other numbers are counters: percentiles of the latency, and reads and bytes per operation. What
-//   is not known is left out.
+//   is not known is left out. "written_per_user_byte" is of the phase and the settle behind it.
 //
-// `rows` are in the order of their documents, runs and phases. Throws Error (kUsage) when no row
-// has a latency from a finished phase of a run that did not fail.
-nlohmann::json BenchmarkJson(const QueryAnswer& rows);
+// `rows` are in the order of their documents, runs and phases. `settles` is the answer to
+// kSettlesSql of the same store, whatever the rows were selected by. Throws Error (kUsage) when no
+// row has a latency from a finished phase of a run that did not fail.
+nlohmann::json BenchmarkJson(const QueryAnswer& rows, const QueryAnswer& settles);
+
+// The question for the settles of all runs and what the device wrote in each.
+inline constexpr char kSettlesSql[] =
+    "SELECT document, run, phase_index, phase_own_write_bytes FROM results WHERE kind = 'settle'";
 
 }  // namespace testbed
 

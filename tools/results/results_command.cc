@@ -226,7 +226,8 @@ int ExportStore(const ResultsWords& words) {
   }
   std::string benchmark;
   if (!words.benchmark.empty()) {
-    const json document = BenchmarkJson(Ask(store.get(), ExportSql("results", words.where)));
+    const json document = BenchmarkJson(Ask(store.get(), ExportSql("results", words.where)),
+                                        Ask(store.get(), kSettlesSql));
     benchmark = JsonText(document, 2) + "\n";
   }
   store.reset();

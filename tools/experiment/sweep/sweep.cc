@@ -161,7 +161,8 @@ std::string MetricsText(const SweptWorkload& measured, Pace pace) {
     add("device_reads", "measured.account.own.reads / measured.count", "",
         "an operation, other programs' left out");
   }
-  add("written", prefix + ".account.own.write_bytes / " + prefix + ".count", "B", "an operation");
+  add("written", prefix + ".write_bytes_with_settle / " + prefix + ".count", "B",
+      "an operation, with what was left to the settle behind the phase");
   add("cpu_us",
       fmt::format("({0}.account.cpu_user_seconds + {0}.account.cpu_system_seconds) * 1000000 / "
                   "{0}.count",

@@ -114,12 +114,26 @@
     return sentence(parts);
   }
 
-  function writeSentence(phase) {
-    var account = phase.account || {}, device = testbed.own(account);
-    if (!device || !(phase.user_bytes_written > 0)) return '';
-    var flows = testbed.flows(account, 'write'), own = device.write_bytes;
+  // Returns the accounts of the phase and of the settle right behind it, whose writes count against the phase.
+  function accountsToRest(run, phase) {
+    var phases = run.phases || [], i = phases.indexOf(phase), accounts = [phase.account || {}];
+    while (i >= 0 && ++i < phases.length && phases[i].kind === 'settle') accounts.push(phases[i].account || {});
+    return accounts;
+  }
+
+  function writeSentence(run, phase) {
+    var accounts = accountsToRest(run, phase), devices = accounts.map(function (account) { return testbed.own(account); });
+    if (devices.indexOf(null) >= 0 || !(phase.user_bytes_written > 0)) return '';
+    var own = testbed.sum(devices, function (device) { return device.write_bytes; }), causes = {}, most = null;
+    accounts.forEach(function (account) {
+      testbed.flows(account, 'write').causes.forEach(function (cause) {
+        var one = causes['$' + cause.name] = causes['$' + cause.name] || {name: cause.name, kernel: 0};
+        one.kernel += cause.kernel;
+        if (!most || one.kernel > most.kernel) most = one;
+      });
+    });
     var text = 'For each byte of keys and values the device wrote ' + testbed.counted(testbed.short(own / phase.user_bytes_written), 'byte');
-    var most = flows.causes.slice().sort(function (a, b) { return b.kernel - a.kernel; })[0];
+    if (accounts.length > 1) text += ' in the phase and the settle behind it';
     if (most && most.kernel > 0 && own > 0) text += ', ' + testbed.percent(most.kernel / own) + ' of them by ' + most.name;
     return text + '.';
   }
@@ -179,7 +193,7 @@
 
   // Returns the sentences that answer the question above for a phase of a run of the document.
   testbed.answers = function (document, run, phase) {
-    return foundSentences(run, phase).concat([meanSentence(document, run, phase), rateSentence(run, phase), readSentence(phase), writeSentence(phase)])
+    return foundSentences(run, phase).concat([meanSentence(document, run, phase), rateSentence(run, phase), readSentence(phase), writeSentence(run, phase)])
         .filter(function (s) { return s !== ''; });
   };
 

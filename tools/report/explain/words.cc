@@ -253,7 +253,8 @@ const std::vector<ColumnMeaning> kWords = {
      "ones the first that the report names; in an open loop from the intended start."},
     {kSweepFigures, "device_reads", "Reads of the device per operation, without other programs'."},
     {kSweepFigures, "written (B)",
-     "Bytes that the device wrote per operation, without other programs'."},
+     "Bytes that the device wrote per operation, without other programs'. A settle counts against "
+     "the phase before it: that behind a load, and another where --workload names it."},
     {kSweepFigures, "cpu_us (us)", "CPU time of the run per operation."},
     {kSweepFigures, "data (MiB)", "The database on disk, without its log files."},
     {kSpaceParts, "superblock", "btree: the first page, which says what the file is."},

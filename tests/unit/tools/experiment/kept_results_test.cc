@@ -49,8 +49,33 @@ TEST_F(KeptResultsTest, ThePhasesOfASharedLoadComeFirst) {
   for (const auto& [name, value] : FiguresOf({}, own)) EXPECT_EQ(shared.at(name), value) << name;
 }
 
-// Which kind of a mix with equal shares is done more often is chance: cells had the p99 of different
-// kinds.
+// A settle counts against the phase before it, also where a shared load has settled. An LSM-tree
+// leaves most of its compactions to it.
+TEST_F(KeptResultsTest, WhatASettleWroteIsOfThePhaseBeforeIt) {
+  const auto phase = [](const char* name, const char* kind, double written) {
+    nlohmann::json made = {{"name", name}, {"kind", kind}};
+    made["account"]["own"]["write_bytes"] = written;
+    return made;
+  };
+  json of_load = {{"threads", 1}}, run = {{"threads", 1}};
+  of_load["phases"] = json::array({phase("insert", "load", 100), phase("settle", "settle", 30)});
+  run["phases"] = json::array({phase("ycsb-c", "measure", 1), phase("ycsb-a", "measure", 7),
+                               phase("settle", "settle", 5), phase("settle", "settle", 2)});
+  json load;
+  load["runs"] = json::array({of_load});
+  const Figures figures = FiguresOf(json::object(), run, load);
+  EXPECT_EQ(figures.at("insert.write_bytes_with_settle"), 130);
+  EXPECT_EQ(figures.at("ycsb_c.write_bytes_with_settle"), 1);
+  EXPECT_EQ(figures.at("ycsb_a.write_bytes_with_settle"), 14);
+  EXPECT_EQ(figures.at("measured.write_bytes_with_settle"), 14);
+  EXPECT_FALSE(figures.contains("settle.write_bytes_with_settle"));
+  run["phases"][2]["account"].erase("own");
+  EXPECT_FALSE(FiguresOf(json::object(), run, load).contains("measured.write_bytes_with_settle"))
+      << "what a settle wrote is not known";
+}
+
+// Which kind of a mix with equal shares is done more often is chance: cells had the p99 of
+// different kinds.
 TEST_F(KeptResultsTest, OfAboutEquallyFrequentOperationsTheFirstOneCounts) {
   const auto p99 = [](int first, int second) {
     nlohmann::json run = Run(7);

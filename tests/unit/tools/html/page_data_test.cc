@@ -124,6 +124,23 @@ TEST(PageDataTest, TheRateBesideATargetIsThatOfItsClients) {
   EXPECT_THAT(Answers(document), HasSubstr("1 operation a second, of 3,000 asked for"));
 }
 
+// A settle counts against the phase before it: an LSM-tree leaves most of its compactions to it.
+TEST(PageDataTest, WhatASettleWroteIsOfThePhaseBeforeIt) {
+  EXPECT_THAT(Answers(SmallDocument()),
+              HasSubstr("For each byte of keys and values the device wrote 2 bytes."));
+  json document = SmallDocument();
+  json settle = {{"name", "settle"}, {"kind", "settle"}, {"seconds", 0.1}};
+  settle["account"] = json::parse(R"({
+    "causes": [{"name": "compaction", "kernel": {"writes": 1, "write_bytes": 3000}}],
+    "device": {"reads": 0, "read_bytes": 0, "writes": 1, "write_bytes": 3000}})");
+  document["runs"][0]["phases"].push_back(settle);
+  EXPECT_THAT(Answers(document),
+              HasSubstr("For each byte of keys and values the device wrote 5 bytes in the phase "
+                        "and the settle behind it, 60 % of them by compaction."));
+  document["runs"][0]["phases"].back()["account"].erase("device");
+  EXPECT_THAT(Answers(document), Not(HasSubstr("the device wrote"))) << "not known of the settle";
+}
+
 // Returns SmallDocument with a search of --find-rate: the closed loop and three rates, of which the
 // second was found.
 json Searched() {

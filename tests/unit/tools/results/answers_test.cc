@@ -60,7 +60,11 @@ class BenchmarkTest : public testing::Test {
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
   }
   void Add(const json& document) { ResultsStore(path_).Add({document, "run.json"}); }
-  json Export() { return BenchmarkJson(AskStore(path_, "SELECT * FROM results ORDER BY rowid")); }
+  json Export(const std::string& where = "1") {
+    return BenchmarkJson(
+        AskStore(path_, "SELECT * FROM results WHERE " + where + " ORDER BY rowid"),
+        AskStore(path_, kSettlesSql));
+  }
   static std::vector<std::string> Names(const json& exported) {
     std::vector<std::string> names;
     for (const json& entry : exported.at("benchmarks")) names.push_back(entry.at("name"));
@@ -113,6 +117,31 @@ TEST_F(BenchmarkTest, RepetitionsShareANameAndOptionsThatVaryAreInIt) {
   EXPECT_EQ(exported["benchmarks"][0]["name"], "btree/insert/threads:8/page_size:8192");
   EXPECT_THAT(Names(exported),
               testing::Contains("btree/mixed/update/threads:8/phase:2/page_size:4096").Times(1));
+}
+
+// A settle counts against the phase before it, whether its rows are selected or not.
+TEST_F(BenchmarkTest, WhatASettleWroteIsOfThePhaseBeforeIt) {
+  json document = SmallDocument();
+  json& phases = document["runs"][0]["phases"];
+  json settle = phases[1];
+  settle["account"]["device"] = {{"reads", 0}, {"read_bytes", 0}, {"writes", 9}};
+  settle["account"]["device"]["write_bytes"] = 500;
+  phases.push_back(settle);
+  phases.push_back(settle);
+  phases.push_back(phases[2]);
+  Add(document);
+  for (const char* where : {"1", "kind = 'measure'"}) {
+    const json benchmarks = Export(where)["benchmarks"];
+    for (const json& entry : benchmarks) {
+      const std::string name = entry.at("name");
+      if (name.starts_with("btree/insert/")) {
+        EXPECT_FALSE(entry.contains("written_per_user_byte")) << "not known of its settle";
+      } else {
+        const bool second = name.ends_with("/phase:2");
+        EXPECT_EQ(entry.at("written_per_user_byte"), second ? 2.0 : 3.0) << name << " " << where;
+      }
+    }
+  }
 }
 
 // A run whose engine gave wrong answers has failed, and must not be exported as a repetition.
