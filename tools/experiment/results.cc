@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "device/error.h"
 #include "tools/command/command_words.h"
 #include "tools/experiment/figures.h"
 #include "tools/experiment/verdict/added_rounds.h"
+#include "tools/experiment/verdict/advice_config.h"
 #include "tools/output/json_text.h"
 #include "tools/output/table.h"
 #include "tools/report/foreign_cpu.h"
@@ -45,6 +47,13 @@ std::set<std::string> FiguresOfMetrics(const Experiment& experiment) {
     }
   }
   return names;
+}
+
+// Returns whether the advice for RocksDB needs the figure.
+bool IsForAdvice(const std::string& figure) {
+  return std::any_of(std::begin(kRocksdbSizes), std::end(kRocksdbSizes), [&](const char* name) {
+    return figure == std::string("engine.effective.") + name;
+  });
 }
 
 }  // namespace
@@ -355,7 +364,8 @@ const std::vector<double>& ResultSet::Values(size_t cell, const std::string& met
 bool ResultSet::Keeps(const std::string& figure) const {
   return figure.starts_with("options.") || figure.starts_with("held.") ||
          figure.starts_with("loaded.") || figure.starts_with("planned.") ||
-         metric_figures_.contains(figure);
+         metric_figures_.contains(figure) ||
+         (figure.starts_with("engine.effective.") && IsForAdvice(figure));
 }
 
 double ResultSet::Mean(size_t cell, const std::string& metric) const {

@@ -98,8 +98,9 @@ class ResultSet {
   // is not known.
   double Grain(size_t cell, const std::string& metric) const;
   // Returns the mean of a figure (FiguresOf) over all finished runs of a cell; NaN when no run has
-  // it. A set keeps the figures that the metrics compute with and those that begin with options.,
-  // held., loaded. or planned.; throws Error (kRun) for the name of another.
+  // it. A set keeps the figures that the metrics compute with, those that begin with options.,
+  // held., loaded. or planned., and kRocksdbSizes (verdict/advice_config.h) of engine.effective;
+  // throws Error (kRun) for the name of another.
   double Figure(size_t cell, const std::string& name) const;
   // Returns the host that measured the cell in the round; empty when that is not known.
   const std::string& host(size_t cell, int round) const {

@@ -14,13 +14,24 @@ std::string Megabytes(uint64_t bytes) {
   return fmt::format("{}M", std::max<uint64_t>(1, bytes >> 20));
 }
 
-// Returns a line on how servers round a buffer pool of this size to chunks; "" when all of them use
-// it as it is. A pool that is smaller than a chunk is a single chunk.
-std::string ChunksLine(uint64_t pool_bytes) {
-  constexpr uint64_t kChunk = 128 << 20;
-  if (pool_bytes <= kChunk || pool_bytes % kChunk == 0) return "";
-  return "  # MySQL, and MariaDB before 10.8, round it up to a multiple of 128M (of\n"
-         "  # innodb_buffer_pool_chunk_size * innodb_buffer_pool_instances)\n";
+// Returns lines on how servers round a buffer pool of this size to chunks; "" when all of them use
+// it as it is. A pool that is smaller than a chunk is a single chunk. From 1G on, MySQL up to 8.0
+// and MariaDB before 10.5 have eight instances, each of whole chunks.
+std::string ChunksLines(uint64_t pool_bytes) {
+  constexpr uint64_t kChunk = 128, kInstances = 8, kAll = kInstances * kChunk;
+  const uint64_t pool = pool_bytes >> 20;  // in megabytes, as it is advised
+  const bool whole_chunks = pool <= kChunk || pool % kChunk == 0;
+  if (pool <= kAll ? whole_chunks : pool % kAll == 0) return "";
+  if (pool <= kAll) {
+    return "  # MySQL, and MariaDB before 10.8, round it up to a multiple of 128M (of\n"
+           "  # innodb_buffer_pool_chunk_size * innodb_buffer_pool_instances)\n";
+  }
+  std::string text = fmt::format(
+      "  # MySQL up to 8.0, and MariaDB before 10.5, round it up to {}G: a multiple of\n"
+      "  # innodb_buffer_pool_chunk_size (128M) * innodb_buffer_pool_instances (8 from 1G on)\n",
+      pool / kAll + 1);
+  if (whole_chunks) return text;
+  return text + "  # later MySQL, and MariaDB 10.5 to 10.7, round it up to a multiple of 128M\n";
 }
 
 // Returns the line that says that a server has no setting for the compression; "" when nothing was
@@ -38,7 +49,7 @@ std::string MyCnf(const AdvisedWay& way) {
       "  innodb_buffer_pool_size = {}\n"
       "{}"
       "  innodb_flush_method = {}\n",
-      Megabytes(way.cache_bytes), ChunksLine(way.cache_bytes),
+      Megabytes(way.cache_bytes), ChunksLines(way.cache_bytes),
       way.io == "direct" ? "O_DIRECT" : "fsync");
   if (known) {
     text += fmt::format("  innodb_page_size = {}   # only when the data directory is initialised\n",
@@ -72,16 +83,27 @@ std::string PostgresqlConf(const AdvisedWay& way) {
   return text + CompressionLine(way, "PostgreSQL compresses long values and no pages");
 }
 
-// Returns RocksDB's lines for the compression. RocksDB uses Snappy when none is set.
-std::string RocksdbCompression(const AdvisedWay& way) {
+// Returns RocksDB's lines for the tables: their compression, because RocksDB uses Snappy when none
+// is set, and the memtables and files that were measured. RocksDB's own default is two memtables of
+// 64M beside the cache.
+std::string RocksdbTables(const AdvisedWay& way) {
   static const std::map<std::string, std::string> types = {{"none", "kNoCompression"},
                                                            {"snappy", "kSnappyCompression"},
                                                            {"zlib", "kZlibCompression"},
                                                            {"lz4", "kLZ4Compression"},
+                                                           {"lz4hc", "kLZ4HCCompression"},
                                                            {"zstd", "kZSTD"}};
   const auto type = types.find(way.compression);
-  if (type == types.end()) return CompressionLine(way, "an OPTIONS file has no such type");
-  return fmt::format("  [CFOptions \"default\"]\n    compression={}\n", type->second);
+  std::string lines, note;
+  if (type == types.end()) {
+    note = CompressionLine(way, "an OPTIONS file has no such type");
+  } else {
+    lines = fmt::format("    compression={}\n", type->second);
+  }
+  for (const auto& [name, value] : way.rocksdb_sizes) {
+    lines += fmt::format("    {}={}\n", name, value);
+  }
+  return note + (lines.empty() ? "" : "  [CFOptions \"default\"]\n" + lines);
 }
 
 // Returns mongod's lines for the compression. mongod uses Snappy when none is set.
@@ -103,10 +125,12 @@ std::string RocksdbOptions(const AdvisedWay& way) {
       "{}"
       "  [TableOptions/BlockBasedTable \"default\"]\n"
       "    block_size={}\n"
+      "{}"
       "    block_cache={}   # an OPTIONS file holds no cache; set it where the database is "
       "opened\n",
-      way.io == "direct", way.io == "direct", way.io == "mmap", RocksdbCompression(way),
-      way.page_size, Megabytes(way.cache_bytes));
+      way.io == "direct", way.io == "direct", way.io == "mmap", RocksdbTables(way), way.page_size,
+      way.rocksdb_filter.empty() ? "" : fmt::format("    filter_policy={}\n", way.rocksdb_filter),
+      Megabytes(way.cache_bytes));
 }
 
 std::string MongodConf(const AdvisedWay& way) {

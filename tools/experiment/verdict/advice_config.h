@@ -6,8 +6,16 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace testbed {
+
+// Options of RocksDB that follow from the memory of a run, by RocksDB's names. A run has the values
+// that were in force in `engine.effective`.
+inline constexpr const char* kRocksdbSizes[] = {"write_buffer_size", "max_write_buffer_number",
+                                                "max_bytes_for_level_base",
+                                                "target_file_size_base"};
 
 struct AdvisedWay {
   std::string engine;        // "innodb"
@@ -19,6 +27,10 @@ struct AdvisedWay {
   std::optional<uint64_t> readahead_bytes = {};
   std::string compression = "none";  // compression of pages or blocks, as --compression has it
   std::string durability = {};       // level of the commits; "" when only reads were measured
+  // Of rocksdb: kRocksdbSizes with the values that were measured, as far as they are known, and the
+  // filter of its tables in RocksDB's own syntax, "" when it is not known.
+  std::vector<std::pair<std::string, uint64_t>> rocksdb_sizes = {};
+  std::string rocksdb_filter = {};
 };
 
 // Returns the lines for my.cnf (innodb, mysql), postgresql.conf (postgres), RocksDB's OPTIONS file

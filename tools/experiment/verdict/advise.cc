@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <set>
 
@@ -260,8 +261,26 @@ bool MeasuredWrites(const Way& way) {
   return false;
 }
 
+// Returns the filter that RocksDB's tables had, in RocksDB's own syntax; "" when the user's options
+// in that syntax may have set another. Options with a name of testbed's override those.
+std::string RocksdbFilterOf(const Way& way) {
+  const auto extra = [&](const char* name) {
+    return OptionOf(way, fmt::format("engine-option.{}", name).c_str());
+  };
+  const std::string bits = extra("bloom_bits"), kind = extra("filter");
+  if (bits.empty() && kind.empty() &&
+      !(extra("options").empty() && extra("options_file").empty())) {
+    return "";
+  }
+  if (kind == "none" || (!bits.empty() && std::strtod(bits.c_str(), nullptr) == 0)) {
+    return "nullptr";
+  }
+  const std::string of_a_key = bits.empty() ? "10" : bits;
+  return kind == "ribbon" ? "ribbonfilter:" + of_a_key : "bloomfilter:" + of_a_key + ":false";
+}
+
 // Returns the settings of the way that a server has, too: the bytes of its cache, the whole budget,
-// page size, readahead, compression and durability.
+// page size, readahead, compression and durability, and of rocksdb its memtables and filter.
 AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   AdvisedWay advised{EngineOfWay(way), OptionOf(way, "io")};
   const double ram = results.Figure(way.index, "options.ram");
@@ -281,6 +300,13 @@ AdvisedWay ForServers(const ResultSet& results, const Way& way) {
   if (!compression.empty()) advised.compression = compression;
   const std::string durability = OptionOf(way, "durability");
   if (MeasuredWrites(way)) advised.durability = durability.empty() ? "lazy" : durability;
+  if (advised.engine != "rocksdb") return advised;
+  advised.rocksdb_filter = RocksdbFilterOf(way);
+  for (const char* name : kRocksdbSizes) {
+    const std::string figure = std::string("engine.effective.") + name;
+    const uint64_t value = bytes(results.Figure(way.index, figure));
+    if (value != 0) advised.rocksdb_sizes.emplace_back(name, value);
+  }
   return advised;
 }
 

@@ -51,6 +51,43 @@ TEST(AdviceConfigTest, APoolThatServersRoundUpIsSaid) {
                                          "  # MySQL, and MariaDB before 10.8, round it up"));
 }
 
+// From 1G on eight instances of whole chunks make 2G of a pool of 1.5G.
+TEST(AdviceConfigTest, APoolOfSeveralInstancesIsRoundedUpFurther) {
+  const auto my = [](uint64_t cache) {
+    return ConfigurationText({"mysql", "direct", 16384, cache * kMega, 8192 * kMega});
+  };
+  for (const uint64_t whole : {896, 1024, 2048, 3072}) {
+    EXPECT_THAT(my(whole), Not(HasSubstr("round it up"))) << whole;
+  }
+  EXPECT_THAT(my(1536),
+              HasSubstr("innodb_buffer_pool_size = 1536M\n"
+                        "  # MySQL up to 8.0, and MariaDB before 10.5, round it up to 2G: a"));
+  EXPECT_THAT(my(1536), Not(HasSubstr("multiple of 128M")));
+  EXPECT_THAT(my(2049), HasSubstr("round it up to 3G"));
+  EXPECT_THAT(my(2049), HasSubstr("10.5 to 10.7, round it up to a multiple of 128M"));
+}
+
+// RocksDB's own defaults are two memtables of 64M and no filter.
+TEST(AdviceConfigTest, RocksdbGetsTheMemtablesAndTheFilterThatWereMeasured) {
+  AdvisedWay way{"rocksdb", "direct", 8192, 128 * kMega, 256 * kMega};
+  way.compression = "zstd";
+  way.rocksdb_sizes = {{"write_buffer_size", 16 * kMega}, {"max_write_buffer_number", 2}};
+  way.rocksdb_filter = "bloomfilter:10:false";
+  EXPECT_THAT(ConfigurationText(way), HasSubstr("  [CFOptions \"default\"]\n"
+                                                "    compression=kZSTD\n"
+                                                "    write_buffer_size=16777216\n"
+                                                "    max_write_buffer_number=2\n"
+                                                "  [TableOptions/BlockBasedTable \"default\"]\n"
+                                                "    block_size=8192\n"
+                                                "    filter_policy=bloomfilter:10:false\n"
+                                                "    block_cache=128M"));
+  way.compression = "lz4hc";
+  EXPECT_THAT(ConfigurationText(way), HasSubstr("compression=kLZ4HCCompression\n"));
+  way.compression = "another";
+  EXPECT_THAT(ConfigurationText(way),
+              HasSubstr("no such type\n  [CFOptions \"default\"]\n    write_buffer_size="));
+}
+
 TEST(AdviceConfigTest, WhatDoesNotCarryOverIsSaid) {
   EXPECT_THAT(ConfigurationText({"wiredtiger", "direct", 8192, kMega, kMega}),
               HasSubstr("direct does not carry over"));

@@ -36,6 +36,10 @@ class AdviseTest : public testing::Test {
   }
   ~AdviseTest() override { std::filesystem::remove_all(directory_); }
 
+  static bool HasEngine(const std::string& name) {
+    return std::any_of(Engines().begin(), Engines().end(),
+                       [&](const EngineInfo& info) { return info.name == name; });
+  }
   // Plans two ways of direct reads, and `last`.
   void Plan(int rounds, const std::string& engine = "btree",
             const std::string& last = "buffered 20") {
@@ -60,6 +64,7 @@ class AdviseTest : public testing::Test {
                             {"cpu_system_seconds", 0.01},
                             {"own", {{"reads", 500}, {"read_bytes", 4096000}}}}}};
       json run = {{"accounting", {{"grade", "A"}}}};
+      if (!effective_.is_null()) run["engine"]["effective"] = effective_;
       run["phases"].push_back(phase);
       json document = {{"not_in_force", not_in_force}};
       document["runs"].push_back(run);
@@ -83,6 +88,7 @@ class AdviseTest : public testing::Test {
   ResultsDir dir_;
   PlanOptions options_;
   std::vector<Cell> cells_;
+  json effective_;  // `engine.effective` of each run; null without it
 };
 
 TEST_F(AdviseTest, TheRateIsThatOfTheWorkload) {
@@ -316,6 +322,31 @@ TEST_F(AdviseTest, ServersGetTheirOwnConfiguration) {
               HasSubstr("shared_buffers = 64MB"));
   EXPECT_THAT(ConfigurationText({"mysql", "direct", 16384, 64 << 20, 256 << 20}),
               HasSubstr("innodb_buffer_pool_size = 64M"));
+}
+
+// The advice left out the memtables and the filter that were measured.
+TEST_F(AdviseTest, RocksdbGetsWhatWasInForce) {
+  if (!HasEngine("rocksdb")) GTEST_SKIP() << "this build has no RocksDB";
+  effective_ = {{"write_buffer_size", "3145728"},
+                {"max_write_buffer_number", "2"},
+                {"max_bytes_for_level_base", "12582912"},
+                {"target_file_size_base", "4194304"}};
+  Plan(2, "rocksdb");
+  Write(0, {1000, 1010});
+  EXPECT_THAT(Advice(), HasSubstr("    write_buffer_size=3145728\n"
+                                  "    max_write_buffer_number=2\n"
+                                  "    max_bytes_for_level_base=12582912\n"
+                                  "    target_file_size_base=4194304\n"));
+  EXPECT_THAT(Advice(), HasSubstr("    filter_policy=bloomfilter:10:false\n"));
+  const auto with = [this](const std::string& option, const std::string& value) {
+    for (Cell& cell : cells_) cell.options["engine-option." + option] = value;
+    return Advice();
+  };
+  EXPECT_THAT(with("options", "max_open_files=100"), Not(HasSubstr("filter_policy")))
+      << "RocksDB's own syntax may set it";
+  EXPECT_THAT(with("bloom_bits", "14"), HasSubstr("filter_policy=bloomfilter:14:false\n"));
+  EXPECT_THAT(with("filter", "ribbon"), HasSubstr("filter_policy=ribbonfilter:14\n"));
+  EXPECT_THAT(with("bloom_bits", "0"), HasSubstr("filter_policy=nullptr\n"));
 }
 
 TEST_F(AdviseTest, OneRoundTellsNothingApart) {
