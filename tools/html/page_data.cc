@@ -20,15 +20,11 @@ namespace {
 using nlohmann::json;
 
 // The figures for which joined seconds keep the largest value. Other figures are added up.
-const std::set<std::string> kLargest = {"p50_us",
-                                        "p99_us",
-                                        "max_us",
-                                        "resident_bytes",
-                                        "process_memory_bytes",
-                                        "page_cache_bytes",
-                                        "kernel_memory_bytes"};
-// The figures for which joined seconds keep the value of the last one.
-const std::set<std::string> kLast = {"end_seconds"};
+const std::set<std::string> kLargest = {"p50_us", "p99_us", "max_us", "resident_bytes"};
+// The figures for which joined seconds keep the value of the last one. The parts of the memory are
+// stacked: the largest of each would be of different moments, and together more than --ram.
+const std::set<std::string> kLast = {"end_seconds", "process_memory_bytes", "page_cache_bytes",
+                                     "kernel_memory_bytes"};
 
 double NumberOf(const json& object, const std::string& name) {
   const auto at = object.find(name);

@@ -20,8 +20,9 @@ namespace testbed {
 //
 // - "series" has a list for each figure in place of an object for each second. A series of more
 //   than kMostSeconds entries is thinned: neighbours are joined, counts added, percentiles and
-//   maxima the largest of them; "joined" says how many. "stalls" are those of its single seconds
-//   (tools/live/seconds.h): "from" and "to", the lowest "rate", and "worst", the slowest operation.
+//   maxima the largest of them, parts of the memory those of the last one; "joined" says how many.
+//   "stalls" are those of its single seconds (tools/live/seconds.h): "from" and "to", the lowest
+//   "rate", and "worst", the slowest operation.
 // - An operation has "latency_curve", pairs of a percentile (0 to 1) and microseconds, in place of
 //   its histograms: from the intended start where that is known.
 // - "doubts" and "remarks" are the lines of the report that it prints above its tables, each

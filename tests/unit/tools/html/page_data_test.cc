@@ -427,6 +427,22 @@ TEST(PageDataTest, AFigureThatTheSecondsLackIsLeftOut) {
             "1");
 }
 
+// The largest of each part were joined, which together were more than the budget.
+TEST(PageDataTest, JoinedSecondsHaveTheMemoryOfOneMoment) {
+  json document = SmallDocument(), series = json::array();
+  for (int i = 1; i <= 2400; ++i) {
+    const int process = i % 2 == 0 ? 30 : 90;  // of a budget of 100
+    series.push_back({{"end_seconds", i}, {"operations", 1}, {"max_us", i}});
+    series.back().update({{"process_memory_bytes", process}, {"page_cache_bytes", 100 - process}});
+  }
+  Mixed(document)["series"] = series;
+  json page = OnPage(document);
+  json& joined = Mixed(page)["series"];
+  EXPECT_EQ(joined["max_us"][0], 2);
+  EXPECT_EQ(joined["process_memory_bytes"][0], 30);
+  EXPECT_EQ(joined["page_cache_bytes"][0], 70);
+}
+
 // Only the first 40 stalls were shaded, and the first had the label.
 TEST(PageDataTest, TheLongestOfManyStallsIsMarked) {
   json phase;
