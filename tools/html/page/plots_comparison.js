@@ -117,11 +117,42 @@
     return m.name + (/loads$/.test(m.mean) ? ', load ' + (m.samples[0].load + 1) : ', one run');
   }
 
+  // Returns the operations of the phase that are of the kind; null without any.
+  testbed.operationNamed = function (phase, kind) {
+    return (phase.operations || []).filter(function (op) { return op.name === kind; })[0] || null;
+  };
+
+  // Returns the kind of operations whose latencies are set side by side: the first that all phases of the group have,
+  // since mixes may differ. '' when they have none in common.
+  testbed.commonKind = function (group) {
+    var common = group.members[0].phase.operations.filter(function (op) {
+      return group.members.every(function (m) {
+        return m.samples.every(function (sample) { return testbed.operationNamed(sample.phase, op.name) !== null; });
+      });
+    });
+    return common.length > 0 ? common[0].name : '';
+  };
+
+  // Returns whether the phases of the group have operations of other kinds, too, so that the kind has to be named.
+  testbed.hasOtherKinds = function (group) {
+    return group.members.some(function (m) { return m.phase.operations.length > 1; });
+  };
+
+  // Returns the p99 of a kind of operations, over the samples of the member; NaN when too few operations tell it.
+  testbed.tailOf = function (member, kind) {
+    return testbed.meanOf(member, function (phase) {
+      var op = testbed.operationNamed(phase, kind), latency = op ? testbed.latencyName(op) : '';
+      return op && testbed.tells(op, 'p99', latency) ? op[latency].p99 : NaN;
+    });
+  };
+
+  // Returns the curves of the latencies that are set side by side; none without a common kind.
   testbed.groupCurves = function (group, theme) {
-    var all = looks(group, theme);
+    var all = looks(group, theme), kind = testbed.commonKind(group);
+    if (kind === '') return [];
     return group.members.map(function (m, i) {
-      var first = m.phase.operations[0];
-      return {name: firstName(m), curve: first.latency_curve, look: all[i], open: !!first.latency_from_intended_us};
+      var op = testbed.operationNamed(m.phase, kind);
+      return {name: firstName(m), curve: op.latency_curve, look: all[i], open: !!op.latency_from_intended_us};
     });
   };
 

@@ -17,20 +17,14 @@
     return member.mean === '' ? figure(member.entry, `/runs/${member.run}/phases/${member.index}${rest}`, format) : derived(format(mean), member.mean);
   }
 
-  // Returns the p99 of the first operation; NaN when too few operations tell it.
-  function tailOf(member) {
-    return testbed.meanOf(member, (phase) => {
-      const op = phase.operations[0], latency = testbed.latencyName(op);
-      return testbed.tells(op, 'p99', latency) ? op[latency].p99 : NaN;
-    });
-  }
-
-  // Returns the cells of the first operation's p99 and of its ratio. Latencies from an intended and from an actual
-  // start have none.
-  function tailCells(member, base, against) {
-    const latency = testbed.latencyName(member.phase.operations[0]), same = latency === testbed.latencyName(base.phase.operations[0]), p99 = tailOf(member);
-    return [isFinite(p99) ? meanCell(member, `/operations/0/${latency}/p99`, p99, time) : derived('–', 'fewer than ten operations took longer'),
-            same ? against(p99, tailOf(base)) : derived('')];
+  // Returns the cells of the p99 of the kind of operations that the group has in common, and of its ratio. Latencies from
+  // an intended and from an actual start have none.
+  function tailCells(member, base, kind, against) {
+    const op = testbed.operationNamed(member.phase, kind), other = testbed.operationNamed(base.phase, kind);
+    if (op === null || other === null) return [derived('–', 'the results have no kind of operation in common'), derived('')];
+    const latency = testbed.latencyName(op), same = latency === testbed.latencyName(other), p99 = testbed.tailOf(member, kind);
+    return [isFinite(p99) ? meanCell(member, `/operations/${member.phase.operations.indexOf(op)}/${latency}/p99`, p99, time) : derived('–', 'fewer than ten operations took longer'),
+            same ? against(p99, testbed.tailOf(base, kind)) : derived('')];
   }
 
   // Returns the options in which the documents differ: [{name, values}].
@@ -48,7 +42,7 @@
     const against = (value, other) => i > 0 && other > 0 && isFinite(value) ? derived('× ' + short(value / other)) : derived('');
     const writes = sizeOf(member, 'write_bytes'), reads = sizeOf(member, 'reads');
     return h('tr', {}, h('th', {scope: 'row'}, line(fullName(member))), meanCell(member, '/rate', rate, short), against(rate, rateOf(base)),
-             tailCells(member, base, against),
+             tailCells(member, base, testbed.commonKind(group), against),
              derived(short(reads)), against(reads, sizeOf(base, 'reads')), derived(bytes(writes)), against(writes, sizeOf(base, 'write_bytes')),
              derived(percent(testbed.meanOf(member, (phase) => typeof phase.foreign_cpu_share === 'number' ? phase.foreign_cpu_share : NaN))));
   }
@@ -94,7 +88,8 @@
     if (groups.length === 0) return null;
     const different = differences(entries);
     // The percentile is of a single kind of operations, and the other columns are of the phase.
-    const tail = (group) => group.members.some((member) => member.phase.operations.length > 1) ? '99 % of the first operation' : '99 %';
+    const named = (group) => testbed.hasOtherKinds(group) ? testbed.commonKind(group) : '';
+    const tail = (group) => named(group) === '' ? '99 %' : `99 % of ${line(named(group))}`;
     const heads = (group) => ['result', 'per second', 'ratio', tail(group), 'ratio', 'device reads / operation', 'ratio', 'device writes / operation', 'ratio', 'other programs'];
     return h('section', {class: 'result', id: 'comparison'}, h('h2', {}, 'Side by side'),
              different.length > 0 ? h('p', {class: 'settings'}, 'They differ in ' + different.map((one) => one.name).join(', ') + '.') : h('p', {class: 'settings'}, 'They have the same options.'),
@@ -102,7 +97,7 @@
              groups.map((group) => h('section', {}, h('h3', {}, line(group.title)),
                table(line(group.title), heads(group), group.members.map((member, i) => row(group, i))),
                plot('Rate over time', null, (theme, width) => testbed.ratesPlot(group, theme, width)),
-               plot('Latency by percentile', 'Of the first operation of each.', (theme, width) => testbed.latencyPlot(testbed.groupCurves(group, theme), theme, width)))));
+               plot('Latency by percentile', named(group) === '' ? null : `Of ${line(named(group))} of each.`, (theme, width) => testbed.latencyPlot(testbed.groupCurves(group, theme), theme, width)))));
   }
 
   Object.assign(testbed, {comparisonView});
