@@ -67,6 +67,19 @@ void AddAbsent() {
   AddEngine(absent);
 }
 
+// Makes the engine "served_in_block", of whose servers this machine has only the one that reads by
+// direct IO, as it may have one release of mysql and lack another.
+void AddServed() {
+  const auto is_it = [](const EngineInfo& info) { return info.name == "served_in_block"; };
+  if (std::any_of(Engines().begin(), Engines().end(), is_it)) return;
+  EngineInfo served = FindEngine("null");
+  served.name = "served_in_block";
+  served.missing_for = [](const EngineOptions& options) {
+    return std::string(options.io == IoMode::kDirect ? "" : "the server is not here");
+  };
+  AddEngine(served);
+}
+
 nlohmann::json Finished() {
   return {{"schema", "testbed-results/1"}, {"runs", nlohmann::json::array()}};
 }
@@ -164,6 +177,28 @@ TEST(BlocksTest, ABlockWhoseRestThisHostCannotRunIsNotBegunAnew) {
   EXPECT_EQ(dir.ReadCell(cells[0])["cell"]["host"], "n1");
   ::unsetenv("SLURMD_NODENAME");
   std::filesystem::remove_all(path);
+}
+
+// Once, a server that this machine lacks was taken for a wrong option: its cells were in no block.
+TEST(BlocksTest, CellsWhoseServerIsElsewhereArePlannedForAnyMachineAndNamedHere) {
+  AddServed();
+  std::string text = kSmall;
+  text.replace(text.find("engine = \"btree\""), 16, "engine = \"served_in_block\"");
+  const Experiment e = ParseExperiment(text, "small.toml");
+  PlanOptions options{.scale = "full", .rounds = 1};
+  const auto runs = [](const std::vector<Cell>& cells) {
+    return std::count_if(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); });
+  };
+  EXPECT_EQ(runs(PlanCells(e, options)), 2);  // those with direct IO
+  options.any_machine = true;
+  const std::vector<Cell> cells = PlanCells(e, options);
+  EXPECT_EQ(runs(cells), 3);
+  const std::vector<Cell> block = CellsOfKeys(cells, {"round-1"}, true);
+  ASSERT_EQ(block.size(), 3u);
+  for (const Cell& cell : block) {
+    EXPECT_EQ(MissingHere(cell),
+              cell.labels.at("io") == "direct" ? "" : "the server is not here");
+  }
 }
 
 TEST(BlocksTest, KeysChooseCells) {
