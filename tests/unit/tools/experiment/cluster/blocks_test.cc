@@ -15,6 +15,7 @@
 
 #include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
+#include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/slurm.h"
 
 namespace testbed {
@@ -209,6 +210,27 @@ TEST(BlocksTest, KeysChooseCells) {
   EXPECT_EQ(CellsOfKeys(cells, {"round-2"}, true).size(), 3u);
   EXPECT_THAT(ErrorOf([&] { (void)CellsOfKeys(cells, {"round-3"}, true); }),
               HasSubstr("--block round-3 is none of this experiment"));
+}
+
+// Blocks on several hosts would load their databases into one schema of that server at once.
+TEST(BlocksTest, AServerThatRunsAlreadyIsRefusedOnSeveralHosts) {
+  for (const char* name : {"connect", "engine-option.connect"}) {
+    std::vector<Cell> cells(2);
+    cells[1].options = {{"engine", "mysql"}, {name, "mysql://me@db1/"}};
+    ClusterOptions options;
+    const auto refusal = [&] { return ErrorOf([&] { CheckGivenServers(options, cells); }); };
+    for (const char* on : {"slurm", "slurm:nvme", "ssh:n1,n2"}) {
+      options.on = on;
+      EXPECT_THAT(refusal(), HasSubstr("--on " + options.on + " is not accepted with connect: "));
+    }
+    for (const char* on : {"", "ssh:n1"}) {
+      options.on = on;
+      EXPECT_EQ(refusal(), "no error") << on;
+    }
+    options.on = "slurm";
+    cells[1].skipped = "for the test";
+    EXPECT_EQ(refusal(), "no error") << "the cell does not run";
+  }
 }
 
 TEST(SlurmTest, SqueueTellsTasks) {
