@@ -86,6 +86,12 @@ void RenameOption(const std::string& name, const std::string& words, std::string
   }
 }
 
+// Returns the sentence with the names of the options as the user gave them.
+std::string AsGiven(std::string sentence, const EngineOptions& options) {
+  for (const auto& [name, words] : options.given_as) RenameOption(name, words, &sentence);
+  return sentence;
+}
+
 // Returns `dir` and the directories above it that do not exist, the innermost first.
 std::vector<std::string> MissingDirectories(std::string dir) {
   std::vector<std::string> missing;
@@ -194,7 +200,7 @@ EngineOptions DefaultEngineOptions(const EngineInfo& info) {
   return options;
 }
 
-void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
+void CheckOptionsOfAnyMachine(const EngineInfo& info, const EngineOptions& options) {
   const Capabilities& can = info.capabilities;
   CheckOneOf(info.name, "--io", options.io, can.io_modes, IoModeName);
   CheckOneOf(info.name, "--durability", options.durability, can.durabilities, DurabilityName);
@@ -237,10 +243,14 @@ void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
     info.check_options(options);
   } catch (const Error& error) {
     if (error.kind() != Error::kUsage || options.given_as.empty()) throw;
-    std::string sentence = error.what();
-    for (const auto& [name, words] : options.given_as) RenameOption(name, words, &sentence);
-    throw Error(Error::kUsage, sentence);
+    throw Error(Error::kUsage, AsGiven(error.what(), options));
   }
+}
+
+void CheckEngineOptions(const EngineInfo& info, const EngineOptions& options) {
+  CheckOptionsOfAnyMachine(info, options);
+  const std::string missing = info.missing_for ? info.missing_for(options) : "";
+  if (!missing.empty()) throw Error(Error::kUsage, AsGiven(missing, options));
 }
 
 void CompactDatabase(const EngineInfo& info, const std::string& dir, const EngineOptions& options) {

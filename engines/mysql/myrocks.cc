@@ -95,7 +95,7 @@ std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOpti
   const bool direct = options.io == IoMode::kDirect;
   const uint64_t memtable =
       extra.Bytes("write_buffer_size", MemtableBytes(options), kMiB / 16, 1024 * kMiB);
-  add("plugin-dir", Plugins(options, extra, program));
+  if (!program.empty()) add("plugin-dir", Plugins(options, extra, program));
   add("plugin-load-add", "ha_rocksdb");
   add("innodb", "OFF");
   add("default-storage-engine", "rocksdb");

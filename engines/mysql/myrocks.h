@@ -27,7 +27,8 @@ inline constexpr std::string_view kDirectory = "#rocksdb";
 // Returns the arguments of a private server. The cache is RocksDB's block cache. The memtables are
 // memory in addition to it, as in the rocksdb engine. `program` is the path of the server, whose
 // plugins are used unless the option `plugins` names their directory. Throws Error (kUsage) when
-// the plugin is not installed, and for options that MyRocks does not have.
+// the plugin is not installed, and for options that MyRocks does not have. An empty `program`
+// stands for that of another machine, and the plugin is not looked for.
 std::vector<std::string> Arguments(const EngineOptions& options, const ExtraOptions& extra,
                                    const std::string& program);
 // These are the options of the server that the run's own options decide, as mariadb::ServerOptions

@@ -542,7 +542,8 @@ EngineInfo MysqlEngineInfo() {
   info.recognises = [](const std::string& dir) {
     return IsFileThere(dir + "/" + SchemaRecordName("mysql"));
   };
-  info.check_options = [](const EngineOptions& o) { (void)mysql::MakeSettings(o); };
+  info.check_options = mysql::CheckSettings;
+  info.missing_for = mysql::MissingFor;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<mysql::MysqlEngine>(dir, mysql::MakeSettings(options));
   };

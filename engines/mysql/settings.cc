@@ -65,11 +65,16 @@ std::vector<ConnectOptions> TargetsOf(const std::string& url) {
   return targets;
 }
 
+// Says whether the server's program is looked for on this machine. Settings of any machine have no
+// program, and the version is that of the option's name, or else the newest.
+enum class Place { kThisMachine, kAnyMachine };
+
 // Makes the settings use `server`, which tools/setup/fetch_mariadb.sh fetches.
-void TakeOldServer(const OldServer& server, Settings* settings) {
+void TakeOldServer(const OldServer& server, Place place, Settings* settings) {
+  settings->version = ParseVersion(server.release);
+  if (place == Place::kAnyMachine) return;
   settings->program = ProgramOf(server);
   settings->base = FolderOf(server);
-  settings->version = ParseVersion(server.release);
   if (::access(settings->program.c_str(), X_OK) == 0) return;
   throw Error(Error::kUsage,
               fmt::format("MariaDB {} is not here: `{}` fetches it once, or give --engine-option "
@@ -78,8 +83,10 @@ void TakeOldServer(const OldServer& server, Settings* settings) {
 }
 
 // Makes the settings use the program at `path`, which the option `program` names.
-void TakeProgram(const std::string& path, Settings* settings) {
-  if (!path.starts_with('/') || ::access(path.c_str(), X_OK) != 0) {
+void TakeProgram(const std::string& path, Place place, Settings* settings) {
+  const bool is_path = path.starts_with('/');
+  if (is_path && place == Place::kAnyMachine) return;
+  if (!is_path || ::access(path.c_str(), X_OK) != 0) {
     Refuse("program", path, "it takes the path of a mariadbd");
   }
   settings->program = path;
@@ -99,16 +106,17 @@ void TakeProgram(const std::string& path, Settings* settings) {
 // Makes the settings use the server that the user has chosen by an option: `server`, `program` or
 // `connect`.
 void TakeServer(const EngineOptions& options, const ExtraOptions& extra, const std::string& server,
-                Settings* settings) {
+                Place place, Settings* settings) {
   const OldServer* const old = FindOldServer(server);
   if (extra.Has("program")) {
     const std::string& path = options.extra.at("program");
     if (old != nullptr) {
       Refuse("program", path, fmt::format("server {} sets the program; give one of them", server));
     }
-    return TakeProgram(path, settings);
+    return TakeProgram(path, place, settings);
   }
-  if (old != nullptr) return TakeOldServer(*old, settings);
+  if (old != nullptr) return TakeOldServer(*old, place, settings);
+  if (place == Place::kAnyMachine) return;
   const std::optional<std::string> found = FindProgram("mariadbd");
   if (!found) {
     throw Error(Error::kUsage,
@@ -195,16 +203,7 @@ Access AccessOption(const ExtraOptions& extra) {
                                : Access::kBatched;
 }
 
-}  // namespace
-
-std::vector<std::string> ServerNames() {
-  std::vector<std::string> names = {"mariadb"};
-  for (const OldServer& server : OldServers()) names.push_back(server.name);
-  names.emplace_back("rocksdb");
-  return names;
-}
-
-Settings MakeSettings(const EngineOptions& options) {
+Settings MakeSettingsFor(const EngineOptions& options, Place place) {
   const ExtraOptions extra("mysql", options.extra);
   Settings s;
   s.io = options.io;
@@ -244,12 +243,39 @@ Settings MakeSettings(const EngineOptions& options) {
       Refuse("access", "handler", "MyRocks has no HANDLER; it accepts prepared, select, batched");
     }
   }
-  TakeServer(options, extra, server, &s);
+  TakeServer(options, extra, server, place, &s);
   if (s.storage == Storage::kInnodb) {
     mariadb::CheckCache("mysql", options, old_server::LeastPool(s.version, options.page_size));
   }
   s.server = Arguments(options, extra, &s);
   return s;
+}
+
+}  // namespace
+
+std::vector<std::string> ServerNames() {
+  std::vector<std::string> names = {"mariadb"};
+  for (const OldServer& server : OldServers()) names.push_back(server.name);
+  names.emplace_back("rocksdb");
+  return names;
+}
+
+Settings MakeSettings(const EngineOptions& options) {
+  return MakeSettingsFor(options, Place::kThisMachine);
+}
+
+void CheckSettings(const EngineOptions& options) {
+  (void)MakeSettingsFor(options, Place::kAnyMachine);
+}
+
+std::string MissingFor(const EngineOptions& options) {
+  try {
+    (void)MakeSettingsFor(options, Place::kThisMachine);
+  } catch (const Error& error) {
+    if (error.kind() != Error::kUsage) throw;
+    return error.what();
+  }
+  return "";
 }
 
 Capabilities MysqlCapabilities() {

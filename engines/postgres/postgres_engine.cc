@@ -390,7 +390,8 @@ EngineInfo PostgresEngineInfo() {
   info.recognises = [](const std::string& dir) {
     return IsFileThere(dir + "/" + SchemaRecordName("postgres"));
   };
-  info.check_options = [](const EngineOptions& o) { (void)postgres::MakeSettings(o); };
+  info.check_options = postgres::CheckSettings;
+  info.missing_for = postgres::MissingFor;
   info.open = [](const std::string& dir, const EngineOptions& options) -> std::unique_ptr<Engine> {
     return std::make_unique<postgres::PostgresEngine>(dir, postgres::MakeSettings(options));
   };

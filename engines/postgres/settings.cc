@@ -133,10 +133,23 @@ std::string ServerVersion(const std::string& server) {
   return version;
 }
 
+// Says whether the server's programs are looked for on this machine. Settings of any machine have
+// no programs, and their version is VersionOfName.
+enum class Place { kThisMachine, kAnyMachine };
+
+// Returns the version that `named`, of the option `server`, stands for: that of its release, else
+// its first. Where the name tells none, returns that of the newest release.
+Version VersionOfName(const std::string& named) {
+  const Release* const release = FindRelease(named);
+  const Version version = ParseVersion(release != nullptr ? release->name : named + ".0");
+  return version != 0 ? version : ParseVersion(Releases().back().name);
+}
+
 // Returns the directory of the programs that the options select, and sets `version`. A release is
 // named in full. A major version stands for the installed version, or else for its release that was
 // fetched.
-std::string Programs(const EngineOptions& options, const ExtraOptions& extra, Version* version) {
+std::string Programs(const EngineOptions& options, const ExtraOptions& extra, Place place,
+                     Version* version) {
   const bool has_server = extra.Has("server");
   const std::string named = has_server ? ServerVersion(options.extra.at("server")) : "";
   const Release* const release = FindRelease(named);
@@ -146,12 +159,21 @@ std::string Programs(const EngineOptions& options, const ExtraOptions& extra, Ve
       Refuse("programs", dir,
              fmt::format("server postgres@{} names the programs; give one of them", named));
     }
-    if (!dir.starts_with('/') || !HasPrograms(dir)) {
+    const bool is_path = dir.starts_with('/');
+    if (is_path && place == Place::kAnyMachine) {
+      *version = VersionOfName("");
+      return "";
+    }
+    if (!is_path || !HasPrograms(dir)) {
       Refuse("programs", dir, "it takes the directory that has PostgreSQL's initdb and postgres");
     }
     *version = VersionOfPrograms(
         dir, fmt::format("postgres cannot honour --engine-option programs={}: ", dir));
     return dir;
+  }
+  if (place == Place::kAnyMachine) {
+    *version = VersionOfName(named);
+    return "";
   }
   std::string found = FindPrograms(named);
   if (found.empty() && release != nullptr && HasPrograms(ProgramsOf(*release))) {
@@ -269,7 +291,9 @@ std::string FindPrograms(const std::string& version) {
   return found;
 }
 
-Settings MakeSettings(const EngineOptions& options) {
+namespace {
+
+Settings MakeSettingsFor(const EngineOptions& options, Place place) {
   const ExtraOptions extra("postgres", options.extra);
   Settings s;
   s.durability = options.durability;
@@ -310,13 +334,33 @@ Settings MakeSettings(const EngineOptions& options) {
     Refuse("wal_segment_size", fmt::format("{}", s.wal_segment_size),
            "it takes a power of two from 1M to half of checkpoint_log_bytes");
   }
-  s.programs = Programs(options, extra, &s.version);
+  s.programs = Programs(options, extra, place, &s.version);
   if (s.version < kSegmentSizes && s.wal_segment_size != 16 * kMiB) {
     Refuse("wal_segment_size", fmt::format("{}", s.wal_segment_size),
            fmt::format("PostgreSQL {} has segments of 16M", VersionName(s.version)));
   }
   s.server = Configuration(options, extra, s);
   return s;
+}
+
+}  // namespace
+
+Settings MakeSettings(const EngineOptions& options) {
+  return MakeSettingsFor(options, Place::kThisMachine);
+}
+
+void CheckSettings(const EngineOptions& options) {
+  (void)MakeSettingsFor(options, Place::kAnyMachine);
+}
+
+std::string MissingFor(const EngineOptions& options) {
+  try {
+    (void)MakeSettingsFor(options, Place::kThisMachine);
+  } catch (const Error& error) {
+    if (error.kind() != Error::kUsage) throw;
+    return error.what();
+  }
+  return "";
 }
 
 std::string SessionSetup(const Settings& s) {

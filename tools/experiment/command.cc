@@ -207,6 +207,7 @@ void RefusePasswords(const Experiment& e, const PlanOptions& plan) {
 
 int RunIt(const Experiment& e, const std::vector<Cell>& cells, Arguments* a) {
   RefusePasswords(e, a->plan);
+  CheckGivenServers(a->cluster, cells);
   std::unique_ptr<Launcher> hosts;
   if (!a->cluster.on.empty()) {
     a->out = fs::absolute(a->out).lexically_normal();

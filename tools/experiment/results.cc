@@ -199,16 +199,17 @@ void ResultSet::NoteSurroundings(size_t cell, const json& document) {
   circumstances_.last = std::max(circumstances_.last, started);
 }
 
-// Marks the cells without a result that this machine cannot run, for want of the engine's library.
+// Marks the cells without a result that this machine cannot run, for want of the engine's library
+// or of a server. A cell has the same engine and options in each round.
 void MarkMissing(const ResultsDir& dir, std::vector<Cell>* cells) {
   std::set<std::string> measured;
   for (const Cell& cell : *cells) {
     if (dir.HasCell(cell)) measured.insert(cell.name);
   }
-  std::map<std::string, std::string> why;  // by engine
+  std::map<std::string, std::string> why;  // by the cell's name
   for (Cell& cell : *cells) {
     if (!cell.runs() || measured.contains(cell.name)) continue;
-    const auto [at, is_new] = why.try_emplace(cell.options.at("engine"));
+    const auto [at, is_new] = why.try_emplace(cell.name);
     if (is_new) at->second = MissingHere(cell);
     cell.skipped = at->second;
     cell.lacks_library = !cell.skipped.empty();

@@ -18,6 +18,7 @@
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
+#include "tools/experiment/cluster/part.h"
 #include "tools/experiment/verdict/added_rounds.h"
 #include "tools/output/json_text.h"
 #include "tools/output/output_file.h"
@@ -125,18 +126,6 @@ bool IsNameOfOurs(const std::string& folder, const std::string& name) {
   return std::regex_match(name, kNames->at(folder));
 }
 
-// Returns whether a directory in databases/ can be that of one process among several.
-bool IsPartOfOurs(const std::string& name) {
-  static const std::regex* const kPart = new std::regex(R"(testbed-[A-Za-z0-9._-]+-[1-9][0-9]*)");
-  return std::regex_match(name, *kPart);
-}
-
-// Returns whether a directory in databases/ can be one that an experiment made: that of a load, or
-// of a cell with a database of its own.
-bool IsDatabaseOfOurs(const std::string& name) {
-  return name == kOwnDatabase || IsNameOfOurs("loads", name + ".json");
-}
-
 // Returns whether a document, of such a name, is one that an experiment wrote under it.
 bool IsDocumentOfOurs(const std::string& folder, const std::string& name, const json& document) {
   if (folder == "rehearsals") return IsKeptRehearsals(name, document);
@@ -205,17 +194,6 @@ void RemoveDocuments(const fs::path& dir, const std::string& folder) {
     if (IsOurs(folder, file)) ::unlink(file.c_str());
   }
   ::rmdir((dir / folder).c_str());
-}
-
-// Removes an experiment's databases, and the folder when it is empty then.
-void RemoveDatabases(const fs::path& folder) {
-  for (const fs::path& entry : EntriesOf(folder)) {
-    if (IsDatabaseOfOurs(entry.filename())) RemoveDatabaseDirectory(entry);
-    if (!IsPartOfOurs(entry.filename())) continue;
-    (void)ScratchDevice::CleanLeftovers(entry);
-    RemoveDatabases(entry);
-  }
-  ::rmdir(folder.c_str());
 }
 
 // Throws Error (kUsage) when a folder is a symbolic link: its files would lie elsewhere.
@@ -351,7 +329,7 @@ void ResultsDir::Remove() const {
   for (const char* folder : kResultsFolders) {
     if (folder != std::string("databases")) RemoveDocuments(path_, folder);
   }
-  RemoveDatabases(fs::path(path_) / "databases");
+  RemoveDatabasesIn(path_ + "/databases");
   for (const std::string& sentence : ScratchDevice::CleanLeftovers(path_)) {
     fmt::print(stderr, "testbed: {}\n", sentence);
   }

@@ -14,7 +14,7 @@
 //
 //   claims/KEY               who runs the cell, or the block of cells, now (cluster/claim.h)
 //   claims/KEY.NUMBER.json   its result, until it gets its name in cells/; the number is random
-//   databases/testbed-HOST-N the databases of one process
+//   databases/testbed-HOST-ID-N  the databases of one process (cluster/part.h)
 //   hosts/HOST.json          what kind of host it is, and why it was refused
 //   logs/JOB_TASK.txt        what the task of a scheduler printed
 //   failed/KEY.json          phases that a cell had finished when its last run failed

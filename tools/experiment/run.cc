@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 
 #include "device/error.h"
 #include "device/file/directory.h"
@@ -34,13 +35,17 @@ class ExperimentRun {
     home_ = options_.databases.empty() ? results_.path() : options_.databases;
     if (left_ != 0 && !options_.databases.empty()) MakeDirectories(home_);
     if (!results_.shared() || left_ == 0) return;
-    part_.emplace(options_.databases.empty() ? home_ + "/databases" : home_);
+    // What a process with --keep-databases leaves, no process without it takes over.
+    part_.emplace(options_.databases.empty() ? home_ + "/databases" : home_,
+                  PartId(results_.path()) + (options_.keep_databases ? "-kept" : ""));
     home_ = part_->path();
+    if (!options_.keep_databases) part_->RemoveLeftovers(LoadsToCome());
   }
 
   bool Execute();
 
  private:
+  std::set<std::string> LoadsToCome() const;
   void UseScratch(const Cell& cell);
   // Returns the directory of the database that the cell shares.
   std::string LoadDir(const Cell& cell) const { return base_ + "/" + cell.load_key; }
@@ -78,6 +83,15 @@ class ExperimentRun {
   ProgressLine progress_{"experiment", {options_.quiet, options_.line_seconds}};
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
+
+// Returns the keys of the loads that this process still needs.
+std::set<std::string> ExperimentRun::LoadsToCome() const {
+  std::set<std::string> loads = options_.loads_to_come;
+  for (const Cell& cell : cells_) {
+    if (cell.runs() && !results_.HasCell(cell)) loads.insert(cell.load_key);
+  }
+  return loads;
+}
 
 // Returns the command that repeats a run on a database that cells share, in a directory of its own;
 // the experiment's directory is gone then. `mode` is --fresh for the load and --reuse for the rest.

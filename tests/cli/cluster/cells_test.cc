@@ -108,6 +108,21 @@ TEST_F(CellsTest, AClaimOfALivingProcessHoldsAndThatOfADeadOneDoesNot) {
   EXPECT_EQ(FilesIn("o/claims") + FilesIn("o/databases"), 0u);
 }
 
+// Another host may run the block that this one had loaded a database for.
+TEST_F(CellsTest, ADatabaseOfAnInterruptedBlockIsRemovedByTheNextBlock) {
+  WriteSweep(3, 2);
+  const std::string run = "experiment run sweep.toml --out o --databases d --block ";
+  const pid_t first = Start(run + "round-1" + kNoChecks);
+  ASSERT_TRUE(Becomes([&] { return FilesIn("o/loads") == 1; }));
+  ::kill(first, SIGINT);
+  const int status = AwaitChild(first);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  ASSERT_EQ(FilesIn("d"), 1u) << "the load stays for the call that goes on with the block";
+  const CommandResult next = Run(run + "round-2" + kNoChecks);
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(FilesIn("d"), 0u);
+}
+
 TEST_F(CellsTest, ABlockThatGoesOnElsewhereBeginsAnewThere) {
   WriteSweep(0.2);
   const std::string key = Keys("experiment cells sweep.toml --rounds 1", "page-size=4k").at(0);

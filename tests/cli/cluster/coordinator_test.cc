@@ -11,7 +11,8 @@ namespace {
 
 // The stand-in for sbatch. The state of a task is in a file with the task's id as its name. The
 // tasks of one sbatch run after those of earlier ones. They run on the hosts n1 and n2 in turn,
-// without the excluded ones. A host in the file `unfit` refuses its tasks.
+// without the excluded ones. A host in the file `unfit` refuses its tasks. With the file `hang` the
+// stand-in does not end once it has submitted.
 constexpr char kSbatch[] = R"sh(#!/bin/bash
 cd "$FAKE"
 echo "$*" >>asked
@@ -46,6 +47,7 @@ for ((i = 0; i <= last; ++i)); do echo PENDING >tasks/${id}_$i; done
     rm -f tasks/${id}_$i
   done
 ) </dev/null >/dev/null 2>&1 &
+[[ ! -e hang ]] || { touch hanging; sleep 600; }
 echo "sbatch: the nodes of this site are fast" >&2
 echo $id
 )sh";
@@ -173,6 +175,23 @@ TEST_F(CoordinatorTest, AnInterruptCancelsAndTheSameCommandGoesOn) {
   const CommandResult rest = Run(kCommand, Environment());
   EXPECT_EQ(rest.code, 0) << rest.err;
   EXPECT_EQ(Cells("o").size(), 6u);
+}
+
+// The terminal sends Ctrl-C to sbatch, too, which may have submitted and then cannot tell the id.
+TEST_F(CoordinatorTest, AnInterruptOfSbatchCancelsWhatItHasSubmitted) {
+  WriteSweep(30, 2);
+  std::ofstream(fake() / "hang") << "\n";
+  const pid_t command = Start(kCommand, "env " + Environment());
+  ASSERT_TRUE(Becomes([&] {
+    return std::filesystem::exists(fake() / "hanging") &&
+           std::filesystem::exists(fake() / "running");
+  }));
+  ::kill(-command, SIGINT);
+  const int status = AwaitChild(command);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  EXPECT_NE(Read(fake() / "cancelled"), "");
+  EXPECT_EQ(FilesIn("fake/tasks"), 0u);
+  EXPECT_EQ(Asked(), 1u);
 }
 
 TEST_F(CoordinatorTest, ASecondCommandOnTheSameResultsIsRefused) {

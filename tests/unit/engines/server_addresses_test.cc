@@ -467,5 +467,18 @@ TEST(OptionWordsTest, ARefusalNamesTheOptionAsTheUserGaveIt) {
             "--connect URL");
 }
 
+// A program that is missing here is no wrong option: another machine may have it.
+TEST(OptionWordsTest, AMissingProgramIsNamedAndRefusedOnThisMachineAlone) {
+  EngineInfo info = FindEngine("null");
+  info.missing_for = [](const EngineOptions&) {
+    return std::string("it is not here: give --engine-option connect=URL");
+  };
+  EngineOptions options = DefaultEngineOptions(info);
+  options.given_as = {{"connect", "--connect "}};
+  EXPECT_EQ(RefusalOf([&] { CheckEngineOptions(info, options); }),
+            "it is not here: give --connect URL");
+  EXPECT_NO_THROW(CheckOptionsOfAnyMachine(info, options));
+}
+
 }  // namespace
 }  // namespace testbed

@@ -120,6 +120,23 @@ void CheckClusterOptions(const ClusterOptions& o, const std::string& word) {
   for (const std::string& option : o.sbatch) CheckSbatch(option);
 }
 
+void CheckGivenServers(const ClusterOptions& o, const std::vector<Cell>& cells) {
+  const bool one_host = o.on.starts_with("ssh:") && o.on.find(',') == std::string::npos;
+  if (o.on.empty() || one_host) return;
+  const auto has_server = [](const OptionMap& options) {
+    return options.contains("connect") || options.contains("engine-option.connect");
+  };
+  const bool given = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+    return cell.runs() && (has_server(cell.options) || has_server(cell.load_options));
+  });
+  if (!given) return;
+  throw Error(Error::kUsage,
+              fmt::format("--on {} is not accepted with connect: blocks on several hosts would "
+                          "replace each other's database on that one server; give --on ssh:HOST "
+                          "with one host, or leave connect out, so that each host starts a server",
+                          o.on));
+}
+
 std::unique_ptr<Launcher> LauncherOf(const ClusterOptions& o, const std::string& out) {
   const size_t colon = o.on.find(':');
   const std::string kind = o.on.substr(0, colon);

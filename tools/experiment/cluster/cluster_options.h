@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/experiment/cluster/launcher.h"
+#include "tools/experiment/plan/plan.h"
 
 namespace CLI {
 class App;
@@ -27,6 +28,11 @@ void AddClusterOptions(CLI::App& app, ClusterOptions* options);
 // Checks that the options fit together. `word` is the first of the command line: "run", "cells",
 // "list", "show", "plan", or none of these. Throws Error (kUsage).
 void CheckClusterOptions(const ClusterOptions& options, const std::string& word);
+
+// Throws Error (kUsage) when --on may run blocks on several hosts at once, and a cell works on a
+// server that runs already: that server has one schema, and each block would replace the database
+// of another.
+void CheckGivenServers(const ClusterOptions& options, const std::vector<Cell>& cells);
 
 // Returns the launcher that --on names. Throws Error (kUsage) for an unknown name, and when the
 // launcher's programs are not installed.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
@@ -28,6 +29,8 @@ using Clock = std::chrono::steady_clock;
 // The time for which a scheduler may not answer, because it or its host is restarted. Its jobs go
 // on meanwhile.
 constexpr std::chrono::minutes kPatience(10);
+// The time within which a scheduler takes up a job whose submission was interrupted.
+constexpr std::chrono::seconds kTakesUp(5);
 
 class Coordinator {
  public:
@@ -47,7 +50,7 @@ class Coordinator {
   void Watch();
   ClusterTasks LookPatiently();
   void Show(const ClusterTasks& tasks, size_t finished);
-  void Cancel();
+  void Cancel(bool submission_was_cut);
   void NameOpenBlocks(const std::vector<std::string>& blocks) const;
   void Say(const std::string& text) const {
     if (!options_.quiet) fmt::print(stderr, "testbed: {}\n", text);
@@ -69,6 +72,20 @@ void Wait(std::chrono::milliseconds time) {
   const auto end = Clock::now() + time;
   while (Clock::now() < end && !StopRequested()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+// Calls the launcher. Returns false when the launcher fails because the user asks to stop: Ctrl-C
+// also ends the launcher's program, perhaps a moment before the request is noticed here. What that
+// program has started then runs until it is cancelled. Throws the Error of any other failure.
+bool IsDone(const std::function<void()>& call) {
+  try {
+    call();
+    return true;
+  } catch (const Error&) {
+    Wait(std::chrono::milliseconds(100));
+    if (!StopRequested()) throw;
+    return false;
   }
 }
 
@@ -145,16 +162,18 @@ void Coordinator::Watch() {
 }
 
 // Cancels the tasks and waits for their end, for a minute in all. A scheduler that is busy is asked
-// again: what it does not cancel would run on, and nobody would wait for it.
-void Coordinator::Cancel() {
+// again: what it does not cancel would run on, and nobody would wait for it. After a submission
+// that was cut, tasks are cancelled again until the scheduler would have taken up new ones.
+void Coordinator::Cancel(bool submission_was_cut) {
   progress_.Clear();
   Say("interrupted; cancelling what runs on other hosts");
   const auto end = Clock::now() + std::chrono::minutes(1);
+  const auto known = Clock::now() + (submission_was_cut ? kTakesUp : std::chrono::seconds(0));
   for (bool cancelled = false;;) {
     try {
       if (!cancelled) launcher_->Cancel();
-      cancelled = true;
-      if (launcher_->Look().none() || Clock::now() >= end) return;
+      cancelled = Clock::now() >= known;
+      if ((cancelled && launcher_->Look().none()) || Clock::now() >= end) return;
     } catch (const Error&) {
       if (Clock::now() >= end) throw;
     }
@@ -180,7 +199,9 @@ void Coordinator::NameOpenBlocks(const std::vector<std::string>& blocks) const {
 bool Coordinator::Execute() {
   MakeDirectories(results_.path() + "/logs");
   finished_before_ = Finished();
-  if (!launcher_->Look().none()) {
+  bool submission_was_cut = false;
+  ClusterTasks earlier;
+  if (IsDone([&] { earlier = launcher_->Look(); }) && !earlier.none()) {
     Say("tasks of an earlier call are not ended yet; they come first");
     Watch();
   }
@@ -197,7 +218,8 @@ bool Coordinator::Execute() {
                                         "experiment", "run", results_.path()};
     command.insert(command.end(), options_.task_options.begin(), options_.task_options.end());
     command.push_back("--block");
-    launcher_->Start(command, blocks, refused);
+    submission_was_cut = !IsDone([&] { launcher_->Start(command, blocks, refused); });
+    if (submission_was_cut) break;
     Watch();
     if (StopRequested()) break;
     // The blocks of a host that was refused are started again on other hosts. When no host was
@@ -209,7 +231,7 @@ bool Coordinator::Execute() {
       return open.empty();
     }
   }
-  Cancel();
+  Cancel(submission_was_cut);
   return false;
 }
 

@@ -28,7 +28,8 @@ class Launcher {
  public:
   virtual ~Launcher() = default;
   // Starts a task for each block. `command` has the words of a task, the last of which is --block.
-  // The hosts in `refused` get no task.
+  // The hosts in `refused` get no task. When the user asks to stop, it starts no more, and tasks of
+  // which it does not know may have started when it throws: Look and Cancel find them.
   virtual void Start(const std::vector<std::string>& command,
                      const std::vector<std::string>& blocks,
                      const std::set<std::string>& refused) = 0;

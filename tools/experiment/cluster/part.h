@@ -1,30 +1,43 @@
 // The directory that a process has for its databases and scratch devices, where several processes
 // share one place for theirs:
 //
-//   Part part("results/databases");   // results/databases/testbed-HOST-1, or -2, ...
+//   Part part("/local/databases", PartId(out));   // /local/databases/testbed-HOST-ID-1, or -2, ...
 //
 // It is locked by flock(2), so each process of a host has one of its own, and a later process takes
 // over that of a killed one with what is in it. The name has the host in it (NodeName), because
-// hosts may share the place. Throws Error (kIo). Not thread-safe.
+// hosts may share the place, and an id of the results, because experiments may share it, too, and
+// each removes only what it has left itself. Throws Error (kIo). Not thread-safe.
 #ifndef TESTBED_TOOLS_EXPERIMENT_CLUSTER_PART_H_
 #define TESTBED_TOOLS_EXPERIMENT_CLUSTER_PART_H_
 
+#include <set>
 #include <string>
 
 #include "device/os/dir_lock.h"
 
 namespace testbed {
 
+// Returns the id of the results in `out`, which follows from the directory's path.
+std::string PartId(const std::string& out);
+
+// Removes the databases that an experiment made in `folder`, those of loads (KEY) and of cells
+// (kOwnDatabase), and such databases and what is left of scratch devices in the parts in `folder`.
+// Removes the folder itself when it is empty then.
+void RemoveDatabasesIn(const std::string& folder);
+
 class Part {
  public:
   // Takes the first free directory in `place`, and makes both as far as they do not exist.
-  explicit Part(const std::string& place);
+  Part(const std::string& place, const std::string& id);
   // Removes the directory when it is empty. `place` stays: others may be about to make theirs in
   // it.
   ~Part();
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
   const std::string& path() const { return path_; }
+  // Removes the databases and what is left of scratch devices that an ended process has left in the
+  // directory, but not the loads whose keys are in `kept`.
+  void RemoveLeftovers(const std::set<std::string>& kept) const;
 
  private:
   std::string path_;

@@ -12,6 +12,7 @@
 
 #include "device/error.h"
 #include "device/os/child_process.h"
+#include "device/os/signal_guard.h"
 #include "device/os/sys_file.h"
 #include "tools/experiment/results_dir.h"
 
@@ -83,7 +84,7 @@ SlurmLauncher::SlurmLauncher(std::string out, std::string partition,
 void SlurmLauncher::Start(const std::vector<std::string>& command,
                           const std::vector<std::string>& blocks,
                           const std::set<std::string>& refused) {
-  for (size_t at = 0, end = 0; at < blocks.size(); at = end) {
+  for (size_t at = 0, end = 0; at < blocks.size() && !StopRequested(); at = end) {
     for (size_t bytes = 0; end < blocks.size() && end - at < kMostTasks; ++end) {
       bytes += blocks[end].size() + 1;
       if (bytes > kMostBytes && end != at) break;

@@ -141,14 +141,23 @@ OptionMap LoadOptions(const Experiment& e, const PlanOptions& plan, const std::s
   return options;
 }
 
+// Throws Error (kUsage) when the engine cannot run with the options: on this machine, or on any
+// when another may run the cell. The program of another release checks its options itself, when the
+// cell runs.
+void CheckOptionsOf(const EngineInfo& engine, const RunOptions& run, const PlanOptions& plan) {
+  if (!run.release.empty()) return;
+  if (plan.any_machine) return CheckOptionsOfAnyMachine(engine, run.engine);
+  CheckEngineOptions(engine, run.engine);
+}
+
 // Plans the load of a shared database: its room on a scratch device. Sets `skipped` when the engine
 // cannot load with the cell's load options.
-void PlanLoad(const EngineInfo& engine, Cell* cell) {
+void PlanLoad(const EngineInfo& engine, const PlanOptions& plan, Cell* cell) {
   OptionMap options = cell->load_options;
   options.erase("scratch");
   try {
     const RunOptions load = CellRunOptions(options);
-    if (load.release.empty()) CheckEngineOptions(engine, load.engine);
+    CheckOptionsOf(engine, load, plan);
     // A load may have more memory than the run, and its engine then keeps far more log.
     cell->scratch_bytes = std::max(
         cell->scratch_bytes,
@@ -253,8 +262,7 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     const std::string scratch = run_options["scratch"];
     run_options.erase("scratch");
     const RunOptions run = CellRunOptions(run_options);
-    // Another release's own program checks its options, when the cell runs.
-    if (run.release.empty()) CheckEngineOptions(*info, run.engine);
+    CheckOptionsOf(*info, run, options);
     cell->data_bytes =
         DataBytes(run.workloads, std::make_shared<const Dataset>(run.data), run.workload);
     cell->databases = run.databases;
@@ -273,7 +281,7 @@ void SettleCell(const Experiment& e, const PlanOptions& options, const Experimen
     cell->load_key = LoadKey(run, scratch, phases.load);
     cell->load_options = LoadOptions(e, options, engine, cell->options, run.data.rows);
     const uint64_t of_run = cell->scratch_bytes;
-    PlanLoad(*info, cell);
+    PlanLoad(*info, options, cell);
     if (cell->copies_load) cell->scratch_bytes += of_run;
   } catch (const Error& error) {
     cell->skipped = error.what();
@@ -344,7 +352,18 @@ std::map<std::string, std::string> OptionsOfWorkloads(
 
 std::string MissingHere(const Cell& cell) {
   const EngineInfo& info = FindEngine(EngineOf({&cell.options}));
-  return info.missing == nullptr ? "" : info.missing();
+  if (info.missing != nullptr) {
+    if (std::string missing = info.missing(); !missing.empty()) return missing;
+  }
+  if (info.missing_for == nullptr) return "";
+  for (OptionMap options : {cell.options, cell.load_options}) {
+    if (options.empty()) continue;  // the cell shares no load
+    options.erase("scratch");
+    const RunOptions run = CellRunOptions(options);
+    if (!run.release.empty()) continue;
+    if (std::string missing = info.missing_for(run.engine); !missing.empty()) return missing;
+  }
+  return "";
 }
 
 std::string DatabaseText(const Cell& cell) {

@@ -24,8 +24,8 @@ struct PlanOptions {
   // The bytes that ram = "auto" stands for; without it half of this machine's memory. A directory
   // of results has those of the machine on which it was begun.
   std::optional<uint64_t> auto_ram = {};
-  // Plans also the cells whose engine needs a library that this machine lacks: another machine runs
-  // them, or the run says what is missing.
+  // Plans also the cells whose engine needs a library or a server that this machine lacks: another
+  // machine runs them, or the run says what is missing. The plan is then the same on each machine.
   bool any_machine = false;
   // The plan was made before, perhaps on another machine: PlanCells accepts that no cell of it runs
   // here, and that labels in `only` do not exist.
@@ -50,7 +50,7 @@ struct Cell {
   // engine that this build lacks.
   std::string skipped, waits_for;
   // True, beside `skipped`, when the cell belongs to the scale and only this machine cannot run it,
-  // because a library is missing (ReadKept).
+  // because a library or a server is missing (ReadKept).
   bool lacks_library = false;
   uint64_t data_bytes = 0;  // bytes of keys and values
   uint32_t databases = 1;
@@ -85,8 +85,8 @@ void CheckOnly(const Experiment& experiment, const Where& only);
 // Throws Error (kUsage) when `axis`, which `option` names, is none of the experiment's.
 void CheckAxis(const Experiment& experiment, const std::string& option, const std::string& axis);
 
-// Returns why this machine cannot run the cell, although its engine is in this build: a library is
-// missing. Returns "" when it can.
+// Returns why this machine cannot run the cell, although its engine is in this build: a library, or
+// the server that the cell's options name, is missing. Returns "" when it can.
 std::string MissingHere(const Cell& cell);
 
 // Returns the options of a cell as words of a command line.

@@ -168,6 +168,35 @@ TEST(ShippedServersTest, AServerThatIsNotHereNamesTheScriptThatFetchesIt) {
   ::unsetenv("TESTBED_CACHE_DIR");
 }
 
+// Each host plans the same cells, whichever servers it has.
+TEST(ShippedServersTest, AServerThatIsNotHereIsPlannedForAnotherMachine) {
+  if (!HasServers()) GTEST_SKIP() << "an engine of servers is not in this build";
+  const Experiment e = LoadExperiment("read-size");
+  PlanOptions options;
+  options.scale = "small";
+  options.rounds = 1;
+  options.any_machine = true;
+  options.only["engine"] = {"mariadb-10.1", "postgres-18"};
+  std::vector<std::string> with, without;
+  {
+    const EveryServer servers;
+    for (const Cell& cell : PlanCells(e, options)) with.push_back(cell.name + cell.skipped);
+  }
+  ::setenv("TESTBED_CACHE_DIR", "/nowhere", 1);
+  for (const Cell& cell : PlanCells(e, options)) {
+    without.push_back(cell.name + cell.skipped);
+    if (!cell.runs() || cell.labels.at("engine") != "mariadb-10.1") continue;
+    const std::string missing = MissingHere(cell);
+    EXPECT_NE(missing.find("tools/setup/fetch_mariadb.sh 10.1.23"), std::string::npos) << missing;
+  }
+  ::unsetenv("TESTBED_CACHE_DIR");
+  EXPECT_EQ(with, without);
+  // A wrong option is refused for each machine.
+  options.set["engine-option.conflict_wait_ms"] = "much";
+  options.may_run_none = true;
+  for (const Cell& cell : PlanCells(e, options)) EXPECT_FALSE(cell.runs()) << cell.name;
+}
+
 // Returns whether each label that the part selects has a cell.
 bool HasItsCells(const Experiment& e, const std::vector<Cell>& cells, const FindingPart& part) {
   const Statement statement(

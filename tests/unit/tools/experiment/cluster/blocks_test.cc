@@ -15,6 +15,7 @@
 
 #include "engines/registry.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
+#include "tools/experiment/cluster/cluster_options.h"
 #include "tools/experiment/cluster/slurm.h"
 
 namespace testbed {
@@ -65,6 +66,19 @@ void AddAbsent() {
   absent.name = "absent_in_block";
   absent.missing = [] { return std::string("absent needs its library"); };
   AddEngine(absent);
+}
+
+// Makes the engine "served_in_block", of whose servers this machine has only the one that reads by
+// direct IO, as it may have one release of mysql and lack another.
+void AddServed() {
+  const auto is_it = [](const EngineInfo& info) { return info.name == "served_in_block"; };
+  if (std::any_of(Engines().begin(), Engines().end(), is_it)) return;
+  EngineInfo served = FindEngine("null");
+  served.name = "served_in_block";
+  served.missing_for = [](const EngineOptions& options) {
+    return std::string(options.io == IoMode::kDirect ? "" : "the server is not here");
+  };
+  AddEngine(served);
 }
 
 nlohmann::json Finished() {
@@ -166,6 +180,28 @@ TEST(BlocksTest, ABlockWhoseRestThisHostCannotRunIsNotBegunAnew) {
   std::filesystem::remove_all(path);
 }
 
+// Once, a server that this machine lacks was taken for a wrong option: its cells were in no block.
+TEST(BlocksTest, CellsWhoseServerIsElsewhereArePlannedForAnyMachineAndNamedHere) {
+  AddServed();
+  std::string text = kSmall;
+  text.replace(text.find("engine = \"btree\""), 16, "engine = \"served_in_block\"");
+  const Experiment e = ParseExperiment(text, "small.toml");
+  PlanOptions options{.scale = "full", .rounds = 1};
+  const auto runs = [](const std::vector<Cell>& cells) {
+    return std::count_if(cells.begin(), cells.end(), [](const Cell& c) { return c.runs(); });
+  };
+  EXPECT_EQ(runs(PlanCells(e, options)), 2);  // those with direct IO
+  options.any_machine = true;
+  const std::vector<Cell> cells = PlanCells(e, options);
+  EXPECT_EQ(runs(cells), 3);
+  const std::vector<Cell> block = CellsOfKeys(cells, {"round-1"}, true);
+  ASSERT_EQ(block.size(), 3u);
+  for (const Cell& cell : block) {
+    EXPECT_EQ(MissingHere(cell),
+              cell.labels.at("io") == "direct" ? "" : "the server is not here");
+  }
+}
+
 TEST(BlocksTest, KeysChooseCells) {
   const std::vector<Cell> cells = Planned({});
   const std::vector<Cell> one = CellsOfKeys(cells, {CellKey(cells[1])}, false);
@@ -174,6 +210,27 @@ TEST(BlocksTest, KeysChooseCells) {
   EXPECT_EQ(CellsOfKeys(cells, {"round-2"}, true).size(), 3u);
   EXPECT_THAT(ErrorOf([&] { (void)CellsOfKeys(cells, {"round-3"}, true); }),
               HasSubstr("--block round-3 is none of this experiment"));
+}
+
+// Blocks on several hosts would load their databases into one schema of that server at once.
+TEST(BlocksTest, AServerThatRunsAlreadyIsRefusedOnSeveralHosts) {
+  for (const char* name : {"connect", "engine-option.connect"}) {
+    std::vector<Cell> cells(2);
+    cells[1].options = {{"engine", "mysql"}, {name, "mysql://me@db1/"}};
+    ClusterOptions options;
+    const auto refusal = [&] { return ErrorOf([&] { CheckGivenServers(options, cells); }); };
+    for (const char* on : {"slurm", "slurm:nvme", "ssh:n1,n2"}) {
+      options.on = on;
+      EXPECT_THAT(refusal(), HasSubstr("--on " + options.on + " is not accepted with connect: "));
+    }
+    for (const char* on : {"", "ssh:n1"}) {
+      options.on = on;
+      EXPECT_EQ(refusal(), "no error") << on;
+    }
+    options.on = "slurm";
+    cells[1].skipped = "for the test";
+    EXPECT_EQ(refusal(), "no error") << "the cell does not run";
+  }
 }
 
 TEST(SlurmTest, SqueueTellsTasks) {

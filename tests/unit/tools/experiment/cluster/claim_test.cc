@@ -9,8 +9,12 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string>
 
+#include "tools/database/database_files.h"
 #include "tools/experiment/cluster/part.h"
+#include "tools/experiment/results_dir.h"
 
 namespace testbed {
 namespace {
@@ -61,13 +65,38 @@ TEST_F(ClaimTest, ADeadProcessHoldsNone) {
 }
 
 TEST_F(ClaimTest, EachProcessHasAPartOfItsOwn) {
-  std::optional<Part> first(std::in_place, path_), second(std::in_place, path_);
-  EXPECT_EQ(first->path(), path_ + "/testbed-" + NodeName() + "-1");
-  EXPECT_EQ(second->path(), path_ + "/testbed-" + NodeName() + "-2");
+  const std::string mine = path_ + "/testbed-" + NodeName() + "-0123abcd-";
+  std::optional<Part> first(std::in_place, path_, "0123abcd");
+  const Part second(path_, "0123abcd"), of_others(path_, "89abcdef");
+  EXPECT_EQ(first->path(), mine + "1");
+  EXPECT_EQ(second.path(), mine + "2");
+  EXPECT_EQ(of_others.path(), path_ + "/testbed-" + NodeName() + "-89abcdef-1");
   first.reset();
-  EXPECT_FALSE(fs::exists(path_ + "/testbed-" + NodeName() + "-1"));
-  const Part third(path_);
-  EXPECT_EQ(third.path(), path_ + "/testbed-" + NodeName() + "-1");
+  EXPECT_FALSE(fs::exists(mine + "1"));
+  const Part third(path_, "0123abcd");
+  EXPECT_EQ(third.path(), mine + "1");
+}
+
+// Once, the databases of a killed process stayed: the cells that they were loaded for may have run
+// on another host.
+TEST_F(ClaimTest, ThePartOfAKilledProcessIsTakenOverWithoutWhatNobodyNeeds) {
+  const Part part(path_, PartId(path_));
+  const std::string needed = "0123456789abcdef-1", other = "0123456789abcdef-2-0123abcd";
+  for (const std::string& name : {needed, other, std::string(kOwnDatabase), std::string("mine")}) {
+    const std::string dir = part.path() + "/" + name;
+    fs::create_directories(dir);
+    WriteRecord(dir, {{"schema", kDatabaseSchema}, {"engine", "btree"}, {"loaded", true}});
+  }
+  fs::create_directories(part.path() + "/0123456789abcdef-3");  // not testbed's: it has no record
+  part.RemoveLeftovers({needed});
+  std::set<std::string> left;
+  for (const auto& entry : fs::directory_iterator(part.path())) {
+    left.insert(entry.path().filename());
+  }
+  EXPECT_EQ(left, (std::set<std::string>{"0123456789abcdef-3", needed, "mine"}));
+  EXPECT_NE(PartId(path_), PartId("/"));
+  fs::create_directory_symlink(path_, path_ + "/link");
+  EXPECT_EQ(PartId(path_ + "/link"), PartId(path_)) << "one directory by two names";
 }
 
 }  // namespace
