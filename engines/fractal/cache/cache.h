@@ -110,6 +110,8 @@ class Cache {
   // Writes the node if it is dirty. The caller is outside the gate and holds no latch.
   void Write(const NodeRef& node);
 
+  // Returns whether a node differs from the file. The caller holds no latch.
+  bool HasDirtyNode();
   // Marks the dirty nodes as pending and copies the current table for the checkpoint. The caller
   // has closed the gate.
   void BeginCheckpoint();
