@@ -7,8 +7,8 @@
 //
 // Errors. A commit that fails before its record is appended did not happen. A failed append, sync
 // or write puts the database out of service until it is opened again, and so does an exception
-// inside the gate. A write that finds the disk full does not: the node stays dirty, and the thread
-// that needs the room gets the error.
+// inside the gate. The write of a node that finds the disk full does not: the node stays dirty, and
+// the thread that needs the room gets the error. A log that finds the disk full does.
 #ifndef TESTBED_ENGINES_FRACTAL_STORE_H_
 #define TESTBED_ENGINES_FRACTAL_STORE_H_
 
