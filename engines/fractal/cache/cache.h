@@ -78,7 +78,10 @@ class Cache {
   // Returns the node if its header is in memory, else null.
   NodeRef Find(BlockId block);
   NodeRef Get(BlockId block, ReadCounters* counters);
+  // Reads the part if it is missing. The caller counts the request when it has found the part.
   void Fetch(const NodeRef& node, size_t part, ReadCounters* counters);
+  // Reads the parts that are missing. Counts each part of the node as a request, since the caller
+  // needs all of them.
   void FetchAll(const NodeRef& node, ReadCounters* counters);
 
   // Returns a new node, dirty and empty. The caller is in the gate, and fills the node before other
@@ -154,7 +157,7 @@ class Cache {
 
   Shard& ShardOf(BlockId block) { return shards_[block % kShards]; }
   std::string_view ReadRange(uint64_t offset, size_t n, ReadCounters* counters);
-  size_t FetchRun(const NodeRef& node, size_t part, bool merge, ReadCounters* counters);
+  void FetchRun(const NodeRef& node, size_t part, bool merge, ReadCounters* counters);
   bool Want(const NodeRef& node, size_t part, bool merge, WantedPart* wanted);
   [[noreturn]] void ThrowDamaged(BlockId block, uint64_t offset, const std::string& why) const;
   [[noreturn]] void ThrowHalfDone(BlockId block) const;
