@@ -1,5 +1,5 @@
-// Tests the opening of tables with the libraries that let one thread write at a time, lmdb and mdbx,
-// while a thread writes.
+// Tests that tables are opened while a thread writes, with the libraries that let one thread write
+// at a time: lmdb and mdbx.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
