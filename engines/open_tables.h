@@ -6,7 +6,8 @@
 //
 // Lock order: opening_, then the library's write lock, which `open` takes, then mutex_. No thread
 // waits for the write lock while it holds mutex_, because a thread that writes locks mutex_ to get
-// the handles.
+// the handles. A thread that holds the write lock must not wait for opening_, whose holder may be
+// waiting for the write lock: `may_open` refuses it.
 #ifndef TESTBED_ENGINES_OPEN_TABLES_H_
 #define TESTBED_ENGINES_OPEN_TABLES_H_
 
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,17 +51,25 @@ inline PrefixedTable PrefixedTableOf(uint32_t number) {
 template <typename Handle>
 class OpenTables {
  public:
-  // Returns the table's id. Calls `open`, which returns the handle, for a table that was not opened
-  // yet: one thread at a time.
+  // Returns the table's id, at once when the table was opened before. Otherwise calls `may_open`,
+  // which throws when the calling thread must not wait for other threads that open a table, and
+  // then `open`, which returns the handle: one thread at a time.
+  template <typename MayOpen, typename Open>
+  TableId Find(const std::string& table, const MayOpen& may_open, const Open& open) {
+    if (const std::optional<TableId> known = Opened(table)) return *known;
+    may_open();
+    LockGuard one(opening_);
+    if (const std::optional<TableId> known = Opened(table)) return *known;
+    return Add(table, open());
+  }
+  // Does the same for a library whose `open` waits for no other thread's transaction.
   template <typename Open>
   TableId Find(const std::string& table, const Open& open) {
-    LockGuard one(opening_);
-    {
-      LockGuard lock(mutex_);
-      const auto found = std::find(names_.begin(), names_.end(), table);
-      if (found != names_.end()) return static_cast<TableId>(found - names_.begin());
-    }
-    const Handle handle = open();
+    return Find(table, [] {}, open);
+  }
+  // Adds a table, which must not be there yet, and returns its id. Find calls it; an engine that
+  // opens the tables of its file by itself calls it before another thread may call Find.
+  TableId Add(const std::string& table, const Handle& handle) {
     LockGuard lock(mutex_);
     names_.push_back(table);
     handles_.push_back(handle);
@@ -73,6 +83,13 @@ class OpenTables {
   uint32_t count() const { return count_.load(std::memory_order_acquire); }
 
  private:
+  std::optional<TableId> Opened(const std::string& table) const {
+    LockGuard lock(mutex_);
+    const auto found = std::find(names_.begin(), names_.end(), table);
+    if (found == names_.end()) return std::nullopt;
+    return static_cast<TableId>(found - names_.begin());
+  }
+
   Mutex opening_;
   mutable Mutex mutex_;
   std::vector<std::string> names_ GUARDED_BY(mutex_);

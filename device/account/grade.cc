@@ -29,9 +29,10 @@ std::vector<std::string> WhyNotClosed(const Closure& c) {
 }  // namespace
 
 std::string WhyNotCovered(const BlockDevice& device, const std::string& path) {
-  const std::string why =
-      WhyNotCovered(device.name(), device.disks(), device.files_have_its_number());
-  return why.empty() ? WhyPartsElsewhere(path) : why;
+  std::string why = WhyNotCovered(device.name(), device.disks(), device.files_have_its_number());
+  if (why.empty()) why = WhyPartsElsewhere(path);
+  if (why.empty()) why = WhyMetadataUnknown(path);
+  return why;
 }
 
 std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,

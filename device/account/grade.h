@@ -30,8 +30,9 @@ struct InForce {
   // These sentences say why some of the counted requests are not charged to the operations that
   // asked for them. One sentence lowers the grade as if nothing were counted in the kernel.
   std::vector<std::string> not_charged;
-  // These sentences say why the kernel's counts and the device's both miss a part of what the files
-  // cost, as on a file system over several disks. With a single sentence the grade is C.
+  // These sentences say why a part of what the files cost is not counted as theirs, as on a file
+  // system over several disks, or one whose metadata cannot be told from files. With a single
+  // sentence the grade is C.
   std::vector<std::string> not_covered;
   // The run read the device's own statistics (--account device).
   bool device_read = true;
@@ -41,12 +42,13 @@ struct InForce {
 inline constexpr char kNoBlockDevice[] = "the directory is on no block device of its own";
 
 // Returns a sentence for InForce::not_covered when the file system of `path` lies on several disks,
-// of which `device` is one, when its files do not have the device's number, or when a part of it,
-// such as its journal, is outside of the device (journal.h); else an empty string.
+// of which `device` is one, when its files do not have the device's number, when a part of it, such
+// as its journal, is outside of the device, or when its metadata cannot be told from files
+// (journal.h); else an empty string.
 std::string WhyNotCovered(const BlockDevice& device, const std::string& path);
 // Returns the sentence of the function above, but only for several disks and for numbers of
-// devices, not for the journal. `name` is a device of a file system that lies on `disks`;
-// `files_have_its_number` is the device's BlockDevice::files_have_its_number().
+// devices, not for the journal and the metadata. `name` is a device of a file system that lies on
+// `disks`; `files_have_its_number` is the device's BlockDevice::files_have_its_number().
 std::string WhyNotCovered(const std::string& name, const std::vector<std::string>& disks,
                           bool files_have_its_number);
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "device/account/block_device.h"
@@ -192,6 +193,20 @@ std::string WhyPartsElsewhere(const Mount& mount, const VolumeReader& read) {
   return fmt::format(
       "the file system keeps {} outside of the counted device, where requests are not counted",
       fmt::join(parts, " and "));
+}
+
+std::string WhyMetadataUnknown(const Mount& mount) {
+  constexpr std::array<std::string_view, 5> kTypes = {"f2fs", "hfs", "hfsplus", "jfs", "nilfs2"};
+  if (std::find(kTypes.begin(), kTypes.end(), mount.type) == kTypes.end()) return "";
+  return fmt::format(
+      "{} keeps its metadata in inodes of its own, so that requests for it cannot be told from "
+      "those for files of other programs",
+      mount.type);
+}
+
+std::string WhyMetadataUnknown(const std::string& path) {
+  const std::optional<Mount> mount = MountOf(path);
+  return mount ? WhyMetadataUnknown(*mount) : "";
 }
 
 bool HasDataElsewhere(const std::string& path) {

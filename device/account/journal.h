@@ -1,6 +1,6 @@
 // Finds where the journal of a file system lies on its device, so that the kernel account can tell
-// requests to the journal from other metadata (KernelAccount::RegisterJournal), and whether a file
-// system has parts on other devices.
+// requests to the journal from other metadata (KernelAccount::RegisterJournal), whether a file
+// system has parts on other devices, and whether its metadata can be told from files.
 //
 //   for (const SectorRange& range : JournalUnder(directory)) {
 //     account->RegisterJournal(range.first, range.sectors);
@@ -49,6 +49,13 @@ std::string WhyPartsElsewhere(const Mount& mount, const VolumeReader& read);
 // Returns that sentence for the file system that holds `path`, as far as it can be found out:
 // ext4's superblock can be read only where JournalUnder can read it.
 std::string WhyPartsElsewhere(const std::string& path);
+// Returns a sentence for InForce::not_covered when the file system of a mount writes its metadata
+// as pages of inodes of its own; else an empty string. The kernel account takes these inodes for
+// files of other programs. Other file systems write metadata as pages of the block device, or of no
+// inode.
+std::string WhyMetadataUnknown(const Mount& mount);
+// Returns that sentence for the file system that holds `path`.
+std::string WhyMetadataUnknown(const std::string& path);
 // Returns whether the file system that holds `path` keeps data outside of its volume: realtime
 // files of xfs.
 bool HasDataElsewhere(const std::string& path);

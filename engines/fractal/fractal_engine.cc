@@ -26,7 +26,7 @@ class FractalEngine : public Engine {
   }
   void Flush() override { store_->Checkpoint(); }
   void Checkpoint() override { store_->Checkpoint(); }
-  void Settle() override { store_->Checkpoint(); }
+  void Settle() override { store_->Settle(); }
   bool ResizeCache(uint64_t bytes) override {
     store_->ResizeCache(bytes);
     return true;

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "device/os/mutex.h"
+#include "device/os/signal_guard.h"
 
 namespace testbed::fractal {
 
@@ -163,8 +164,11 @@ void Store::WriteTable(Header* next, const std::string& tables) {
 void Store::Checkpoint() {
   LockGuard one(checkpointing_);
   CheckUsable();
-  // The checkpoint is not needed when nothing was committed since the last one.
-  if (log_->EndLsn() == header_.replay_from && !log_->LacksReserve()) return;
+  // The checkpoint is not needed when nothing was committed since the last one and no node has
+  // changed. The cleaner changes nodes without a commit.
+  if (log_->EndLsn() == header_.replay_from && !log_->LacksReserve() && !cache_->HasDirtyNode()) {
+    return;
+  }
   IoScope scope(kCheckpoint);
   Header next = header_;
   ++next.number;
@@ -243,8 +247,9 @@ void Store::CheckpointLoop() {
   }
 }
 
-void Store::CleanRound() {
+uint32_t Store::CleanRound(Tree::Reach reach) {
   const IoScope scope(kCompaction);
+  LockGuard one(cleaning_);
   std::vector<Tree*> trees;
   {
     LockGuard tables(tables_mutex_);
@@ -257,13 +262,25 @@ void Store::CleanRound() {
   // The round also ends when the cleaner has found no such node in any table.
   for (size_t idle = 0; flushed < options_.cleaner_nodes && idle < trees.size() && !failed();) {
     Tree* const tree = trees[next_cleaned_++ % trees.size()];
-    if (tree->Clean(least, &cleaner_reads_)) {
+    if (tree->Clean(least, &cleaner_reads_, reach)) {
       ++flushed;
       idle = 0;
     } else {
       ++idle;
     }
   }
+  return flushed;
+}
+
+// Each flush moves messages closer to the leaves, so the rounds end when no commit brings new ones.
+void Store::Settle() {
+  if (options_.cleaner_period_ms > 0) {
+    const Lsn end = log_->EndLsn();
+    while (!StopRequested() && log_->EndLsn() == end && CleanRound(Tree::Reach::kTree) > 0) {
+    }
+    cache_->Evict();
+  }
+  Checkpoint();
 }
 
 void Store::CleanerLoop() {

@@ -7,8 +7,8 @@
 //
 // Errors. A commit that fails before its record is appended did not happen. A failed append, sync
 // or write puts the database out of service until it is opened again, and so does an exception
-// inside the gate. A write that finds the disk full does not: the node stays dirty, and the thread
-// that needs the room gets the error.
+// inside the gate. The write of a node that finds the disk full does not: the node stays dirty, and
+// the thread that needs the room gets the error. A log that finds the disk full does.
 #ifndef TESTBED_ENGINES_FRACTAL_STORE_H_
 #define TESTBED_ENGINES_FRACTAL_STORE_H_
 
@@ -105,6 +105,11 @@ class Store {
   // Writes all dirty nodes and makes all commits durable, and truncates the log. Throws Error when
   // a write or sync fails.
   void Checkpoint();
+  // Does the work that the cleaner would do later, if the store has a cleaner, and then takes a
+  // checkpoint. Nodes that are only in the file are cleaned too, since a later reader may bring
+  // them into memory. Cleans no further when the run should end (StopRequested), and when another
+  // thread commits meanwhile. Throws Error when a read, write or sync fails.
+  void Settle();
   // Changes the size of the cache, and evicts what is beyond it. Throws what Cache::Evict throws.
   void ResizeCache(uint64_t bytes);
 
@@ -125,10 +130,10 @@ class Store {
   };
   Reads client_reads() const;
   Reads cleaner_reads() const;
-  // Flushes up to cleaner_nodes nodes. The tables take turns, and the next round goes on with the
-  // next table. The cleaner's thread calls it each cleaner_period_ms. If there is no cleaner, one
-  // other thread at a time may call it.
-  void CleanRound();
+  // Flushes up to cleaner_nodes nodes, and returns how many it has flushed. The tables take turns,
+  // and the next round goes on with the next table. The cleaner's thread calls it each
+  // cleaner_period_ms.
+  uint32_t CleanRound(Tree::Reach reach = Tree::Reach::kMemory);
 
  private:
   friend class StoreClient;
@@ -196,9 +201,12 @@ class Store {
   mutable Mutex clients_mutex_;
   std::set<const StoreClient*> clients_ GUARDED_BY(clients_mutex_);
   Reads ended_reads_ GUARDED_BY(clients_mutex_);
-  ReadCounters own_reads_;      // reads during the opening of the database
-  ReadCounters cleaner_reads_;  // reads of the cleaner
-  size_t next_cleaned_ = 0;     // index in trees_ of the table that the cleaner looks at next
+  ReadCounters own_reads_;  // reads during the opening of the database
+
+  Mutex cleaning_;  // held by the thread that runs CleanRound
+  // This is the index in trees_ of the table that CleanRound looks at next.
+  size_t next_cleaned_ GUARDED_BY(cleaning_) = 0;
+  ReadCounters cleaner_reads_;  // reads of CleanRound
 
   Mutex wake_mutex_;
   CondVar wake_;

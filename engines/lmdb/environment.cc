@@ -7,7 +7,6 @@
 
 #include "device/account/ledger.h"
 #include "device/file/file.h"
-#include "device/os/mutex.h"
 #include "engines/data_file/data_file.h"
 #include "engines/data_file/mapped_error.h"
 
@@ -99,7 +98,8 @@ void Environment::Open() {
   longest_key_ = static_cast<size_t>(::mdb_env_get_maxkeysize(env_));
 }
 
-// Opens all tables of the file, so that Counters can add up their sizes.
+// Opens all tables of the file, so that Counters can add up their sizes, and so that a thread that
+// writes can open a table that the file has.
 void Environment::OpenFound() {
   MDB_txn* txn = BeginWrite();
   try {
@@ -120,7 +120,7 @@ void Environment::OpenFound() {
       code = ::mdb_dbi_open(txn, table.c_str(), 0, &dbi);
       if (code == MDB_INCOMPATIBLE) continue;  // a row, not a table; another program wrote it
       if (code != 0) Fail(code, "opening table " + table);
-      all_.push_back({table, dbi});
+      tables_.Add(table, dbi);
     }
   } catch (...) {
     AbortWrite(txn);
@@ -137,16 +137,11 @@ MDB_envinfo Environment::Info() const {
 
 TableId Environment::OpenTable(const std::string& table) {
   CheckTableName("lmdb", table, longest_key_);
-  return tables_.Find(table, [&] { return FindOrCreate(table); });
+  return tables_.Find(
+      table, [this] { writer_.CheckOther(); }, [&] { return Create(table); });
 }
 
-MDB_dbi Environment::FindOrCreate(const std::string& table) {
-  {
-    LockGuard lock(mutex_);
-    for (const Table& found : all_) {
-      if (found.name == table) return found.dbi;
-    }
-  }
+MDB_dbi Environment::Create(const std::string& table) {
   IoScope scope(kOpen);
   MDB_txn* txn = BeginWrite();
   MDB_dbi dbi = 0;
@@ -156,16 +151,7 @@ MDB_dbi Environment::FindOrCreate(const std::string& table) {
     Fail(code, "creating table " + table);
   }
   CommitWrite(txn);
-  LockGuard lock(mutex_);
-  all_.push_back({table, dbi});
   return dbi;
-}
-
-std::vector<MDB_dbi> Environment::AllTables() const {
-  LockGuard lock(mutex_);
-  std::vector<MDB_dbi> all;
-  for (const Table& table : all_) all.push_back(table.dbi);
-  return all;
 }
 
 MDB_txn* Environment::BeginWrite() {

@@ -26,7 +26,6 @@
 #include "device/error.h"
 #include "device/file/write_back_watch.h"
 #include "device/os/dir_lock.h"
-#include "device/os/mutex.h"
 #include "engines/data_file/commit_failure.h"
 #include "engines/data_file/one_writer.h"
 #include "engines/engine.h"
@@ -58,11 +57,9 @@ class Environment {
   // a name that LMDB cannot have, and Error (kRun) when a new table is opened while this thread has
   // a write transaction open.
   TableId OpenTable(const std::string& table);
-  // Returns LMDB's handles of the tables that were opened, by TableId.
+  // Returns LMDB's handles of all tables of the file, by TableId.
   std::vector<MDB_dbi> Tables() const { return tables_.Handles(); }
   uint32_t table_count() const { return tables_.count(); }
-  // Returns LMDB's handles of all tables in the file, opened or not.
-  std::vector<MDB_dbi> AllTables() const;
 
   // Begins the write transaction, after waiting for the end of another thread's. Throws Error
   // (kRun) when this thread has a write transaction already. After a failed commit or sync, throws
@@ -87,8 +84,8 @@ class Environment {
 
  private:
   void Open();
-  void OpenFound() NO_THREAD_SAFETY_ANALYSIS;
-  MDB_dbi FindOrCreate(const std::string& table);
+  void OpenFound();
+  MDB_dbi Create(const std::string& table);
   void SyncFile();
 
   const std::string dir_;
@@ -98,15 +95,7 @@ class Environment {
   MDB_env* env_ = nullptr;
   size_t longest_key_ = 0;
   OneWriter writer_{"lmdb"};
-
   OpenTables<MDB_dbi> tables_;
-  // No thread may wait for LMDB's write lock while it holds mutex_.
-  mutable Mutex mutex_;
-  struct Table {
-    std::string name;
-    MDB_dbi dbi;
-  };
-  std::vector<Table> all_ GUARDED_BY(mutex_);  // all tables of the file
   CommitFailure failure_;
 
   friend class Snapshot;

@@ -96,7 +96,7 @@ EngineCounters LmdbEngine::Counters() const {
   EngineCounters counters;
   LockGuard lock(mutex_);
   constexpr MDB_dbi kFree = 0, kMain = 1;  // LMDB's own tables
-  std::vector<MDB_dbi> tables = env_.AllTables();
+  std::vector<MDB_dbi> tables = env_.Tables();
   tables.insert(tables.end(), {kFree, kMain});
   snapshot_.Refresh();
   uint64_t used = 2;  // the two meta pages are used

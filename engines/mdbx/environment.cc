@@ -168,18 +168,21 @@ MDBX_envinfo Environment::Info() const {
 
 TableId Environment::OpenTable(const std::string& table) {
   CheckTableName("mdbx", table, longest_key_);
-  return tables_.Find(table, [&] {
-    IoScope scope(kOpen);
-    MDBX_txn* txn = BeginWrite();
-    MDBX_dbi dbi = 0;
-    const int code = ::mdbx_dbi_open(txn, table.c_str(), MDBX_CREATE, &dbi);
-    if (code != MDBX_SUCCESS) {
-      AbortWrite(txn);
-      Fail(code, "opening table " + table);
-    }
-    CommitWrite(txn);
-    return dbi;
-  });
+  return tables_.Find(
+      table, [this] { writer_.CheckOther(); }, [&] { return FindOrCreate(table); });
+}
+
+MDBX_dbi Environment::FindOrCreate(const std::string& table) {
+  IoScope scope(kOpen);
+  MDBX_txn* txn = BeginWrite();
+  MDBX_dbi dbi = 0;
+  const int code = ::mdbx_dbi_open(txn, table.c_str(), MDBX_CREATE, &dbi);
+  if (code != MDBX_SUCCESS) {
+    AbortWrite(txn);
+    Fail(code, "opening table " + table);
+  }
+  CommitWrite(txn);
+  return dbi;
 }
 
 MDBX_txn* Environment::BeginWrite() {

@@ -83,6 +83,7 @@ class Environment {
   friend class Snapshot;
   void Open();
   void FindMapping();
+  MDBX_dbi FindOrCreate(const std::string& table);
   // Returns the length of the data file if its growth changes the advice of the mapping, else 0.
   uint64_t BytesToAdvise() const;
   void Advise() const;  // gives the mapping the run's advice (madvise)

@@ -129,12 +129,12 @@ bool Cache::Want(const NodeRef& node, size_t part, bool merge, WantedPart* wante
   return true;
 }
 
-// Reads the part and, if `merge` is set, the missing parts behind it. Returns the number of parts
-// that it has read.
-size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounters* counters) {
+// Reads the part and, if `merge` is set, the missing parts behind it. Reads nothing that another
+// thread has just read. Installs nothing when the node has changed during the read.
+void Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounters* counters) {
   const Claim claim(&ShardOf(node->block), node->block, first);
   WantedPart wanted;
-  if (!claim.mine() || !Want(node, first, merge, &wanted)) return 0;
+  if (!claim.mine() || !Want(node, first, merge, &wanted)) return;
   const PartPlace& begin = wanted.places.front();
   const PartPlace& last = wanted.places.back();
   const auto unchanged = [&] { return !node->gone && node->version == wanted.version; };
@@ -151,10 +151,10 @@ size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounte
   } catch (const Error&) {
     std::shared_lock latch(node->latch);
     if (unchanged()) throw;
-    return 0;
+    return;
   }
   std::lock_guard latch(node->latch);
-  if (!unchanged()) return 0;  // the extent may have been given to another node before the read
+  if (!unchanged()) return;  // the extent may have been given to another node before the read
   if (!why.empty()) ThrowDamaged(node->block, wanted.extent + begin.start, why);
   for (size_t i = 0; i < parts.size(); ++i) {
     Part& part = node->parts[first + i];
@@ -165,7 +165,6 @@ size_t Cache::FetchRun(const NodeRef& node, size_t first, bool merge, ReadCounte
   }
   Account(node.get());
   counters->missed.Add(parts.size());
-  return parts.size();
 }
 
 void Cache::Fetch(const NodeRef& node, size_t part, ReadCounters* counters) {
@@ -180,9 +179,11 @@ void Cache::FetchAll(const NodeRef& node, ReadCounters* counters) {
       parts = node->parts.size();
       while (first < parts && node->parts[first].there()) ++first;
     }
-    if (first == parts) break;
-    counters->requests.Add(
-        std::max<size_t>(1, FetchRun(node, first, options_.merge_reads, counters)));
+    if (first == parts) {
+      counters->requests.Add(parts);
+      return;
+    }
+    FetchRun(node, first, options_.merge_reads, counters);
   }
 }
 

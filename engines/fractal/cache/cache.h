@@ -78,7 +78,10 @@ class Cache {
   // Returns the node if its header is in memory, else null.
   NodeRef Find(BlockId block);
   NodeRef Get(BlockId block, ReadCounters* counters);
+  // Reads the part if it is missing. The caller counts the request when it has found the part.
   void Fetch(const NodeRef& node, size_t part, ReadCounters* counters);
+  // Reads the parts that are missing. Counts each part of the node as a request, since the caller
+  // needs all of them.
   void FetchAll(const NodeRef& node, ReadCounters* counters);
 
   // Returns a new node, dirty and empty. The caller is in the gate, and fills the node before other
@@ -110,6 +113,8 @@ class Cache {
   // Writes the node if it is dirty. The caller is outside the gate and holds no latch.
   void Write(const NodeRef& node);
 
+  // Returns whether a node differs from the file. The caller holds no latch.
+  bool HasDirtyNode();
   // Marks the dirty nodes as pending and copies the current table for the checkpoint. The caller
   // has closed the gate.
   void BeginCheckpoint();
@@ -152,7 +157,7 @@ class Cache {
 
   Shard& ShardOf(BlockId block) { return shards_[block % kShards]; }
   std::string_view ReadRange(uint64_t offset, size_t n, ReadCounters* counters);
-  size_t FetchRun(const NodeRef& node, size_t part, bool merge, ReadCounters* counters);
+  void FetchRun(const NodeRef& node, size_t part, bool merge, ReadCounters* counters);
   bool Want(const NodeRef& node, size_t part, bool merge, WantedPart* wanted);
   [[noreturn]] void ThrowDamaged(BlockId block, uint64_t offset, const std::string& why) const;
   [[noreturn]] void ThrowHalfDone(BlockId block) const;

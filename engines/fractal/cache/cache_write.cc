@@ -90,6 +90,16 @@ void Cache::Publish(const NodeRef& node, const Snapshot& snapshot, const NodeIma
   for (size_t i = 0; i < node->parts.size(); ++i) node->parts[i].place = image.places[i];
 }
 
+bool Cache::HasDirtyNode() {
+  bool found = false;
+  ForEach([&found](const NodeRef& node) {
+    if (found) return;
+    std::shared_lock latch(node->latch);
+    found = node->dirty && !node->gone;
+  });
+  return found;
+}
+
 void Cache::BeginCheckpoint() {
   ForEach([this](const NodeRef& node) {
     std::lock_guard latch(node->latch);

@@ -109,10 +109,12 @@ class Tree {
     return root_bytes() > std::max(env_.options.most_root_bytes, 2 * root_limit());
   }
 
-  // Takes the inner node in memory that has the most bytes of messages, and flushes its heaviest
-  // child, if the node has at least `least` bytes. Returns false when no node has so many bytes,
-  // and when another thread flushes that node.
-  bool Clean(uint64_t least, ReadCounters* counters);
+  // Takes the inner node that has the most bytes of messages, and flushes its heaviest child, if
+  // the node has at least `least` bytes. Looks at the nodes in memory; with kTree, reads the
+  // headers of the other inner nodes first. Returns false when no node has so many bytes, and when
+  // another thread flushes that node.
+  enum class Reach : uint8_t { kMemory, kTree };
+  bool Clean(uint64_t least, ReadCounters* counters, Reach reach = Reach::kMemory);
 
  private:
   struct Missing {  // what a descent missed in memory

@@ -222,23 +222,33 @@ void Tree::ApplyToInner(Node* node, const std::vector<Message>& messages) {
   }
 }
 
-bool Tree::Clean(uint64_t least, ReadCounters* counters) {
+bool Tree::Clean(uint64_t least, ReadCounters* counters, Reach reach) {
   NodeRef heaviest;
   std::vector<NodeRef> nodes = {root_};
+  std::vector<BlockId> children;
   while (!nodes.empty()) {
     const NodeRef node = std::move(nodes.back());
     nodes.pop_back();
-    std::shared_lock latch(node->latch);
-    if (node->gone || node->leaf()) continue;
-    const uint64_t bytes = BufferedBytes(*node);
-    if (bytes >= least) {
-      heaviest = node;
-      least = bytes;
+    children.clear();
+    uint32_t height = 0;
+    {
+      std::shared_lock latch(node->latch);
+      if (node->gone || node->leaf()) continue;
+      height = node->height;
+      const uint64_t bytes = BufferedBytes(*node);
+      if (bytes >= least) {
+        heaviest = node;
+        least = bytes;
+      }
+      if (height < 2) continue;
+      for (const Part& part : node->parts) children.push_back(part.child);
     }
-    if (node->height < 2) continue;
-    for (const Part& part : node->parts) {
-      NodeRef child = env_.cache->Find(part.child);
-      if (child != nullptr && child->height < node->height) nodes.push_back(std::move(child));
+    for (const BlockId block : children) {
+      NodeRef child = reach == Reach::kTree ? env_.cache->Get(block, counters)
+                                            : env_.cache->Find(block);
+      if (child == nullptr || child->height >= height) continue;
+      if (reach == Reach::kTree) TouchHeader(child.get());
+      nodes.push_back(std::move(child));
     }
   }
   if (heaviest == nullptr) return false;

@@ -150,6 +150,24 @@ TEST(JournalTest, PartsOutsideOfTheVolumeAreNamed) {
   EXPECT_EQ(WhyPartsElsewhere("/no/such/path"), "");
 }
 
+// The kernel account would take the requests for such metadata for those of another program.
+TEST(JournalTest, MetadataInInodesOfItsOwnIsNamed) {
+  const auto why = [](const char* type) {
+    Mount mount;
+    mount.type = type;
+    return WhyMetadataUnknown(mount);
+  };
+  EXPECT_EQ(why("f2fs"),
+            "f2fs keeps its metadata in inodes of its own, so that requests for it cannot be told "
+            "from those for files of other programs");
+  for (const char* type : {"hfs", "hfsplus", "jfs", "nilfs2"}) EXPECT_NE(why(type), "") << type;
+  for (const char* type : {"ext2", "ext3", "ext4", "xfs", "vfat", "overlay", "tmpfs", "fuse", ""}) {
+    EXPECT_EQ(why(type), "") << type;
+  }
+  EXPECT_EQ(WhyMetadataUnknown(std::string("/proc")), "");
+  EXPECT_EQ(WhyMetadataUnknown(std::string("/no/such/path")), "");
+}
+
 TEST(JournalTest, OtherVolumes) {
   EXPECT_THAT(Volume(8192).Journal(), IsEmpty());
   EXPECT_THAT(Volume(100).Journal(), IsEmpty());

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 #include <thread>
 #include <utility>
@@ -141,6 +144,53 @@ TEST(OpenTablesTest, OpensEachTableOnce) {
   EXPECT_THROW(tables.Find("c", []() -> int { throw Error(Error::kRun, "no"); }), Error);
   EXPECT_EQ(tables.count(), 2u);
   EXPECT_EQ(tables.Handles(), (std::vector<int>{10, 11}));
+}
+
+// The thread that opens a table may wait for a transaction of the thread that asks.
+TEST(OpenTablesTest, AKnownTableAndARefusalDoNotWaitForAnotherThreadsOpening) {
+  OpenTables<int> tables;
+  tables.Add("known", 7);
+  std::promise<void> began, end;
+  auto opening = std::async(std::launch::async, [&] {
+    return tables.Find("new", [&] {
+      began.set_value();
+      end.get_future().wait();
+      return 8;
+    });
+  });
+  began.get_future().wait();
+  auto asking = std::async(std::launch::async, [&] {
+    const auto refuse = [] { throw Error(Error::kRun, "this thread writes"); };
+    EXPECT_EQ(tables.Find("known", refuse, [] { return 9; }), 0u);
+    EXPECT_THROW(tables.Find("new", refuse, [] { return 9; }), Error);
+    EXPECT_THROW(tables.Find("newer", refuse, [] { return 9; }), Error);
+  });
+  EXPECT_EQ(asking.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  end.set_value();
+  EXPECT_EQ(opening.get(), 1u);
+  asking.get();
+  EXPECT_EQ(tables.Handles(), (std::vector<int>{7, 8}));
+}
+
+TEST(OpenTablesTest, TwoThreadsOpenATableOnce) {
+  OpenTables<int> tables;
+  std::promise<void> began, end;
+  std::atomic<int> opened{0};
+  auto first = std::async(std::launch::async, [&] {
+    return tables.Find("a", [&] {
+      began.set_value();
+      end.get_future().wait();
+      return ++opened;
+    });
+  });
+  began.get_future().wait();
+  auto second = std::async(std::launch::async, [&] {
+    return tables.Find(
+        "a", [&] { end.set_value(); }, [&] { return ++opened; });
+  });
+  EXPECT_EQ(first.get(), 0u);
+  EXPECT_EQ(second.get(), 0u);
+  EXPECT_EQ(opened.load(), 1);
 }
 
 }  // namespace
