@@ -198,8 +198,11 @@ bool IsWhole(const RunOptions& options) {
 }
 
 json RehearsalIdentity(const RunOptions& options) {
-  json all = RehearsalOptions(options).ToJson();
-  json identity = {{"threads", RehearsalOptions(options).threads[0]}};
+  // The lengths and phases are the run's own. Rehearsals of other runs may be equally long, but what
+  // follows from them differs: a cache that is not full at the end of a rehearsal still grows in a
+  // longer run.
+  json all = options.ToJson();
+  json identity = {{"threads", RehearsalOptions(options).threads[0]}, {"whole", IsWhole(options)}};
   for (const char* name : {"engine",
                            "release",
                            "keys",
