@@ -26,7 +26,7 @@ struct LoadResult {
   nlohmann::json notes = nlohmann::json::array();   // sentences
   bool whole = false;
   bool device_left_out = false;  // figures of a device that sides shared (LeaveOutSharedDevice)
-  // Figures of the kernel's account have requests of other sides' threads (SharedThreads); in a duet
+  // Figures of the kernel account have requests of other sides' threads (SharedThreads); in a duet
   // they were left out (LeaveOutRequests).
   bool threads_mixed = false;
   double load_seconds = 0;       // time until all sides were loaded; 0 in rounds

@@ -322,7 +322,7 @@ TEST(MemoryBudgetTest, DeclinesWithASentence) {
     EXPECT_EQ(MemoryBudget::Create(64 << 20, &why_not, outer), nullptr);
     EXPECT_NE(why_not.find("limits it to 32 MiB, below 64 MiB"), std::string::npos) << why_not;
     for (const auto& entry : fs::recursive_directory_iterator(outer.Group(""))) {
-      EXPECT_FALSE(entry.is_directory() && entry.path() != outer.Group("/container"))
+      EXPECT_FALSE(entry.is_directory() && entry.path().string() != outer.Group("/container"))
           << "left " << entry.path();
     }
     EXPECT_NE(MemoryBudget::Create(16 << 20, &why_not, outer), nullptr) << why_not;
