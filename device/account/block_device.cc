@@ -60,8 +60,8 @@ std::string Chosen(const std::string& list) {
   return list.substr(begin + 1, end - begin - 1);
 }
 
-// Returns the difference of two times in milliseconds, which the kernel prints as 32-bit numbers: on
-// a busy disk they begin at 0 again after 49.7 days of requests. The other counters have 64 bits.
+// Returns the difference of two times in milliseconds. The kernel prints them as 32-bit numbers,
+// which begin at 0 again after 49.7 days of requests. Its counts have 64 bits.
 uint64_t MsBetween(uint64_t before, uint64_t after) {
   return static_cast<uint32_t>(static_cast<uint32_t>(after) - static_cast<uint32_t>(before));
 }

@@ -198,9 +198,8 @@ bool IsWhole(const RunOptions& options) {
 }
 
 json RehearsalIdentity(const RunOptions& options) {
-  // The lengths and phases are the run's own. Rehearsals of other runs may be equally long, but what
-  // follows from them differs: a cache that is not full at the end of a rehearsal still grows in a
-  // longer run.
+  // The lengths and phases are the run's own. The rehearsals of a longer run may be equally long,
+  // but a cache that is not full at their end grows further in that run.
   json all = options.ToJson();
   json identity = {{"threads", RehearsalOptions(options).threads[0]}, {"whole", IsWhole(options)}};
   for (const char* name : {"engine",
