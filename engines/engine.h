@@ -99,6 +99,9 @@ struct Capabilities {
   bool file_layer = true;        // does its IO through device/file/file.h, which counts it
   bool longer_values = false;    // takes values above max_value_size where pages are larger
   bool checksums = true;  // reports a changed byte in its files instead of returning a wrong row
+  // These are the names of threads that the engine's library or server starts. The kernel account
+  // knows such threads by their names alone (RegisterThreads, device/account/thread_kinds.h).
+  std::vector<std::string> thread_names;
 
   // These are the names and one-line meanings of the extra options.
   std::vector<std::pair<std::string, std::string>> extra_options;

@@ -60,6 +60,12 @@ std::string Chosen(const std::string& list) {
   return list.substr(begin + 1, end - begin - 1);
 }
 
+// Returns the difference of two times in milliseconds. The kernel prints them as 32-bit numbers,
+// which begin at 0 again after 49.7 days of requests. Its counts have 64 bits.
+uint64_t MsBetween(uint64_t before, uint64_t after) {
+  return static_cast<uint32_t>(static_cast<uint32_t>(after) - static_cast<uint32_t>(before));
+}
+
 // Returns the directory of the whole disk: the parent of a partition's directory, and any other
 // device's own.
 fs::path DiskOf(const fs::path& device) {
@@ -112,11 +118,11 @@ DeviceStats operator-(DeviceStats after, const DeviceStats& before) {
   after.reads -= before.reads;
   after.read_merges -= before.read_merges;
   after.read_bytes -= before.read_bytes;
-  after.read_ms -= before.read_ms;
+  after.read_ms = MsBetween(before.read_ms, after.read_ms);
   after.writes -= before.writes;
   after.write_merges -= before.write_merges;
   after.write_bytes -= before.write_bytes;
-  after.write_ms -= before.write_ms;
+  after.write_ms = MsBetween(before.write_ms, after.write_ms);
   after.discards -= before.discards;
   after.discard_bytes -= before.discard_bytes;
   after.flushes -= before.flushes;

@@ -27,6 +27,8 @@
 
 namespace testbed {
 
+// The times of all requests of a disk together, in milliseconds, are 32-bit numbers of the kernel,
+// and begin at 0 again after 49.7 days; a difference takes that into account.
 struct DeviceStats {
   uint64_t reads = 0, read_merges = 0, read_bytes = 0, read_ms = 0;
   uint64_t writes = 0, write_merges = 0, write_bytes = 0, write_ms = 0;

@@ -60,13 +60,15 @@ std::string WhyNot(int code, bool controller_given, const CgroupHierarchy& hiera
                      std::strerror(code));
 }
 
-// Returns the tightest limit of the groups above `path`.
-uint64_t OuterLimit(int version, const std::string& path, const std::string& mount) {
+// Returns the tightest limit of this process's own group and of the groups above it. On v2 a group
+// with processes hands no controllers down, so the budget's group is made above the own group, and
+// the kernel no longer applies the own group's limit to the run.
+uint64_t OuterLimit(const CgroupHierarchy& hierarchy) {
   uint64_t tightest = kNoLimit;
-  for (std::string at = path; at.size() > mount.size();) {
-    at = at.substr(0, at.rfind('/'));
+  for (std::string at = hierarchy.own; at.size() >= hierarchy.mount.size();
+       at = at.substr(0, at.rfind('/'))) {
     for (const char* file : {"memory.limit_in_bytes", "memory.max", "memory.high"}) {
-      if ((version == 1) != (std::strcmp(file, "memory.limit_in_bytes") == 0)) continue;
+      if ((hierarchy.version == 1) != (std::strcmp(file, "memory.limit_in_bytes") == 0)) continue;
       if (const auto limit = ReadNumber(at + "/" + file)) tightest = std::min(tightest, *limit);
     }
   }
@@ -160,7 +162,7 @@ std::unique_ptr<MemoryBudget> MemoryBudget::Create(uint64_t limit, std::string* 
   if (budget == nullptr) budget = MakeGroup(*hierarchy, {"memory"}, fs, why_not);
   if (budget == nullptr) return nullptr;
   *why_not = budget->SetLimit(limit);
-  const uint64_t outer = OuterLimit(budget->version_, budget->path_, hierarchy->mount);
+  const uint64_t outer = OuterLimit(*hierarchy);
   if (why_not->empty() && outer < budget->limit_) {
     *why_not = fmt::format("a cgroup around this process already limits it to {}, below {}",
                            SizeText(outer), SizeText(limit));

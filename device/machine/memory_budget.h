@@ -22,10 +22,11 @@
 // memory.memsw.limit_in_bytes, so that memory cannot escape into swap) and on v2 (memory.max, and
 // memory.swap.max = 0); Create finds out which the machine has. Where the kernel has no swap
 // accounting, lacks() says that swap is not bounded. Create makes the group in the nearest place
-// that allows it, from the process's own group upward, so an outer limit (a container's) still
-// holds. On v2 a limit of reads (read_limit.h) is set on the same group, which then has to be where
-// the controller io is handed down, too: systemd hands memory down further than io. Create declines
-// when an outer limit is tighter than the budget. Source:
+// that allows it, from the process's own group upward. On v2 a limit of reads (read_limit.h) is set
+// on the same group, which then has to be where the controller io is handed down, too: systemd
+// hands memory down further than io. Create declines when the limit of the process's own group, or
+// of a group above it (a container's), is tighter than the budget, so that these limits hold even
+// where the budget's group lies above the own group. Source:
 // Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
 //
 // Thread-safe, but for Remove and the destructor. The process that created the group removes it;

@@ -65,8 +65,8 @@ struct ScratchOptions {
 class ScratchDevice {
  public:
   // Returns whether this user on this machine can have a scratch device with its image in
-  // `directory`. If not, sets *why to a sentence, unless `why` is null. A directory on a file
-  // system in memory is refused: the device would have no disk below it, and its pages would be
+  // `directory`. If not, sets *why to a sentence, unless `why` is null. A directory that lies in
+  // memory (in_memory.h) is refused: the device would have no disk below it, and its pages would be
   // memory outside a run's budget.
   static bool Available(std::string* why, const std::string& directory = ".");
   // Returns a sentence when a root user with these texts of /proc/self/status and

@@ -10,8 +10,8 @@
 #include <string>
 #include <system_error>
 
-#include "device/file/page_cache.h"
 #include "device/machine/host.h"
+#include "device/machine/in_memory.h"
 #include "device/machine/scratch.h"
 #include "device/os/sys_file.h"
 
@@ -50,7 +50,7 @@ bool ScratchDevice::Available(std::string* why, const std::string& directory) {
       WhyNoRights(ReadSmallFile("/proc/self/status").value_or(""),
                   ReadSmallFile("/proc/self/uid_map").value_or(kUidMapOfFirst));
   std::string reason;
-  if (IsInMemory(directory)) {
+  if (LiesInMemory(directory)) {
     std::error_code error;
     reason = "a scratch device in " + std::filesystem::canonical(directory, error).string() +
              " would be memory outside of --ram, as the files there are in memory (tmpfs): work in "

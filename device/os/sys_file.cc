@@ -117,17 +117,28 @@ std::string UndoEscapes(std::string_view text) {
   return out;
 }
 
-}  // namespace
-
-bool Mount::HasOption(std::string_view name) const {
-  const std::string_view list = options;
+// Returns the first option of the list with the name, and with its value; nothing when there is
+// none.
+std::optional<std::string_view> FindMountOption(std::string_view list, std::string_view name) {
   for (size_t at = 0; at < list.size();) {
     const size_t end = std::min(list.find(',', at), list.size());
     const std::string_view option = list.substr(at, end - at);
-    if (option.substr(0, option.find('=')) == name) return true;
+    if (option.substr(0, option.find('=')) == name) return option;
     at = end + 1;
   }
-  return false;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool Mount::HasOption(std::string_view name) const {
+  return FindMountOption(options, name).has_value();
+}
+
+std::string Mount::OptionValue(std::string_view name) const {
+  const std::string_view option = FindMountOption(options, name).value_or("");
+  const size_t equals = option.find('=');
+  return equals == std::string_view::npos ? "" : UndoEscapes(option.substr(equals + 1));
 }
 
 std::vector<Mount> ReadMounts(const std::string& prefix) {

@@ -47,6 +47,9 @@ struct Mount {
   uint64_t id = 0;  // see MountIdOf
   // Returns whether an option has the name: "memory", or "resuid" for "resuid=65534".
   bool HasOption(std::string_view name) const;
+  // Returns the value of the first option with the name: "/run/up" of "upperdir=/run/up". It is
+  // empty when there is no such option, or one without a value.
+  std::string OptionValue(std::string_view name) const;
 };
 // Returns the mounts in the order of the file: a later mount covers an earlier mount at the same
 // point. Tests set `prefix`, which stands before /proc.

@@ -3,12 +3,14 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 #include "device/account/ledger.h"
 #include "device/account/thread_kinds.h"
 #include "device/os/mutex.h"
 #include "device/os/thread.h"
+#include "engines/innodb/settings.h"
 
 namespace testbed::innodb {
 
@@ -47,14 +49,12 @@ void ServiceThread::Run(const std::function<void()>& work) {
 void ServiceThread::Serve() {
   // The server starts its threads from this thread. They inherit its name, by which the kernel
   // account recognises them.
-  ::pthread_setname_np(::pthread_self(), "innodb");
+  ::pthread_setname_np(::pthread_self(), kServiceThread);
   // The server's threads write pages. The log is written by the threads that commit and by the
   // thread of LazySync.
-  RegisterThreads("innodb", FileKind::kData);
-  // From 11.7 on MariaDB names its threads itself.
-  RegisterThreads("page_cleaner", FileKind::kData);
-  RegisterThreads("ib_tpool_worker", FileKind::kData);
-  RegisterThreads("iou-wrk", FileKind::kData);  // the kernel's threads for the server's io_uring
+  for (const std::string& name : InnodbCapabilities().thread_names) {
+    RegisterThreads(name, FileKind::kData);
+  }
   UniqueLock lock(mutex_);
   for (;;) {
     changed_.wait(mutex_, [this]() REQUIRES(mutex_) { return stop_ || work_ != nullptr; });

@@ -80,6 +80,9 @@ Capabilities InnodbCapabilities() {
   can.most_cache_pct = 70;
   can.indexes = true;
   can.file_layer = false;
+  // From 11.7 on MariaDB names its threads itself; in earlier ones they inherit the name of the
+  // thread that starts them. iou-wrk are the kernel's threads for the server's io_uring.
+  can.thread_names = {kServiceThread, "page_cleaner", "ib_tpool_worker", "iou-wrk"};
   can.extra_options = {
       {"access", "handler: rows are read by HANDLER ... READ; sql: by a prepared SELECT (handler)"},
       {"change_buffering",

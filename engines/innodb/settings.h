@@ -34,6 +34,8 @@ struct Settings {
 // mariadb::LeastPool.
 Settings MakeSettings(const EngineOptions& options);
 Capabilities InnodbCapabilities();
+// The name of the thread that starts the server's threads.
+inline constexpr char kServiceThread[] = "innodb";
 
 // Returns the arguments of the server for a database in `dir`, an absolute path. The server writes
 // its temporary files in `temporary`, which must exist and have no colon in its name.

@@ -192,10 +192,9 @@ void PrivateServer::Start() {
   command.output = log();
   Launch(command, kSocket);
   while (!HasSocket(kSocket)) WaitForStart();
-  // A thread of the server has the program's name or a name of its own. With direct IO, the threads
-  // of connections apart, all threads write only data files.
-  for (const char* name : {"mariadbd", "mysqld", "page_cleaner", "ib_tpool_worker", "iou-wrk",
-                           "rocksdb:low", "rocksdb:high", "myrocks-bg", "myrocks-mc"}) {
+  // With direct IO, the threads of connections apart, all threads of the server write only data
+  // files.
+  for (const std::string& name : MysqlCapabilities().thread_names) {
     RegisterThreads(name, FileKind::kData);
   }
   WatchFiles(KindOf);

@@ -292,6 +292,9 @@ Capabilities MysqlCapabilities() {
   can.indexes = true;
   can.file_layer = false;
   can.server = true;
+  // A thread of the server has the program's name or a name of its own.
+  can.thread_names = {"mariadbd",    "mysqld",       "page_cleaner", "ib_tpool_worker", "iou-wrk",
+                      "rocksdb:low", "rocksdb:high", "myrocks-bg",   "myrocks-mc"};
   can.extra_options = {
       {"connect",
        "URL of a server that runs already, mysql://user@host:port/?socket=PATH&tls=on, or of "

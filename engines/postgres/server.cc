@@ -222,8 +222,10 @@ void PrivateServer::Start() {
     command.words.push_back(option);
   }
   LaunchAndWait(command);
-  // All processes of the server have one name. Their direct IO counts as that of data files.
-  RegisterThreads("postgres", FileKind::kData);
+  // The direct IO of the server's processes counts as that of data files.
+  for (const std::string& name : PostgresCapabilities().thread_names) {
+    RegisterThreads(name, FileKind::kData);
+  }
   WatchFiles(KindOfClusterFile);
   AwaitAnswer();
 }

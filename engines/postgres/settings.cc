@@ -392,6 +392,7 @@ Capabilities PostgresCapabilities() {
   can.indexes = true;
   can.file_layer = false;
   can.server = true;
+  can.thread_names = {"postgres"};  // all processes of the server have this name
   can.extra_options = {
       {"connect",
        "URL of a server that runs already, postgresql://user@host:port/database, or of a primary "

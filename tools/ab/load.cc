@@ -45,7 +45,8 @@ Load::Load(const AbOptions& options, const Surroundings& surroundings,
       schedule_(*schedule),
       say_(std::move(say)),
       runs_(options.sides.size()),
-      latency_(options.sides.size()) {}
+      latency_(options.sides.size()),
+      threads_mix_(options.way != Way::kRounds && !SharedThreads(options.sides).empty()) {}
 
 Load::~Load() = default;
 
@@ -270,6 +271,10 @@ void Load::TakeAll() {
 void Load::AddSample(json sample, const json& account) {
   if (options_.way == Way::kDuet && LeaveOutSharedDevice(account, &sample)) {
     result_.device_left_out = true;
+  }
+  if (threads_mix_ && account.contains("other_threads")) {
+    result_.threads_mixed = true;
+    if (options_.way == Way::kDuet) LeaveOutRequests(&sample);
   }
   result_.samples.push_back(std::move(sample));
 }

@@ -26,6 +26,9 @@ struct LoadResult {
   nlohmann::json notes = nlohmann::json::array();   // sentences
   bool whole = false;
   bool device_left_out = false;  // figures of a device that sides shared (LeaveOutSharedDevice)
+  // Figures of the kernel account have requests of other sides' threads (SharedThreads); in a duet
+  // they were left out (LeaveOutRequests).
+  bool threads_mixed = false;
   double load_seconds = 0;       // time until all sides were loaded; 0 in rounds
   double measured_seconds = 0;   // time of all slices, those of the warm-up included; 0 in rounds
 };
@@ -84,6 +87,7 @@ class Load {
   const Say say_;
   std::vector<std::unique_ptr<SideRun>> runs_;  // by side; null before its start and after its end
   std::vector<HistogramCounts> latency_;        // latency in the slices that are kept, by side
+  const bool threads_mix_;  // sides that run side by side have threads with the same names
   int block_ = 0;
   bool started_ = false;  // a side of this load was started
   LoadResult result_;

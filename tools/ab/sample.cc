@@ -88,4 +88,13 @@ bool LeaveOutSharedDevice(const json& account, json* sample) {
   return EraseAll("device_", &metrics) || of_user;
 }
 
+void LeaveOutRequests(json* sample) {
+  for (const char* part : {"metrics", "counters", "rest"}) {
+    if (!sample->contains(part)) continue;
+    EraseAll("kernel_", &(*sample)[part]);
+    EraseAll("device_", &(*sample)[part]);
+  }
+  (*sample)["metrics"].erase("write_amplification");
+}
+
 }  // namespace testbed

@@ -34,6 +34,10 @@ nlohmann::json SampleJson(const SamplePlace& place, const nlohmann::json& phase,
 // whether a metric was taken out.
 bool LeaveOutSharedDevice(const nlohmann::json& account, nlohmann::json* sample);
 
+// Takes all figures of the kernel's account and of the device out of the sample, because the
+// account does not tell the threads of another side from the side's own (SharedThreads).
+void LeaveOutRequests(nlohmann::json* sample);
+
 }  // namespace testbed
 
 #endif  // TESTBED_TOOLS_AB_SAMPLE_H_

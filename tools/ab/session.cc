@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -60,7 +61,20 @@ class AbSession {
   std::string so_far_;  // the answer after the last load
   LoadTimes times_;
   bool device_left_out_ = false;
+  bool threads_mixed_ = false;
 };
+
+// Returns a note on sides whose threads the kernel account does not tell apart. In slices the sides
+// at rest ask for little, so that the figures stay.
+std::string MixedThreadsNote(const AbOptions& options) {
+  return fmt::format(
+      "kernel_*, device_* and write_amplification {}: engines of several sides have threads called "
+      "{}, which the account of the kernel tells by these names alone; --way rounds counts each "
+      "side alone",
+      options.way == Way::kDuet ? "are left out"
+                                : "may count what a side at rest asks of the device",
+      fmt::join(SharedThreads(options.sides), ", "));
+}
 
 AbSession::AbSession(const AbOptions& options, const std::vector<std::string>& command_line)
     : options_(options), placed_(options), progress_("ab", options.common.progress()) {
@@ -200,6 +214,9 @@ void AbSession::Add(LoadResult load) {
         "device_* and write_amplification are left out: in a duet both sides use the device at "
         "once, "
         "and without the account of the kernel nobody knows whose requests are whose");
+  }
+  if (load.threads_mixed && !std::exchange(threads_mixed_, true)) {
+    document_["notes"].push_back(MixedThreadsNote(options_));
   }
   for (auto [name, values] : {std::pair("samples", &load.samples), std::pair("runs", &load.runs),
                               std::pair("errors", &load.errors), std::pair("notes", &load.notes)}) {

@@ -11,6 +11,8 @@
 
 #include "device/error.h"
 #include "device/file/input_file.h"
+#include "engines/elsewhere.h"
+#include "engines/registry.h"
 #include "tools/ab/option_rules.h"
 #include "tools/command/usage_text.h"
 #include "tools/option_check.h"
@@ -244,6 +246,22 @@ void CheckComparable(const std::vector<AbSide>& sides) {
                               JsonText(other.at(name)), side.label, option));
     }
   }
+}
+
+std::set<std::string> SharedThreads(const std::vector<AbSide>& sides) {
+  std::map<std::string, int> sides_with;  // number of sides whose engines have the name
+  std::set<std::string> shared;
+  for (const AbSide& side : sides) {
+    // A run registers no threads of a server that runs already.
+    const bool elsewhere = WorksElsewhere(side.options.engine_name, side.options.engine);
+    for (const std::string& name :
+         FindEngine(side.options.engine_name).capabilities.thread_names) {
+      ++sides_with[name];
+      if (!elsewhere) shared.insert(name);
+    }
+  }
+  std::erase_if(shared, [&sides_with](const std::string& name) { return sides_with[name] < 2; });
+  return shared;
 }
 
 void CheckSpaceOfSides(const std::vector<AbSide>& sides, const std::string& where) {

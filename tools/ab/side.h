@@ -11,6 +11,7 @@
 #define TESTBED_TOOLS_AB_SIDE_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ AbSide ParseSide(const std::string& label, const std::string& text, const RunOpt
 // Throws Error (kUsage) when two sides would not do the same work on the same rows, so that their
 // figures could not be set against each other. The sides are resolved.
 void CheckComparable(const std::vector<AbSide>& sides);
+
+// Returns the names of threads that the engines of several sides have and that the kernel account
+// of a side looks for. While such sides run side by side, it counts the requests of these threads
+// on each of them. The sides are resolved.
+std::set<std::string> SharedThreads(const std::vector<AbSide>& sides);
 
 // Throws Error (kUsage) when the file system of the directory `where` has less space than the
 // databases of all sides need together. They are there at the same time, in every way of pairing.

@@ -198,8 +198,10 @@ bool IsWhole(const RunOptions& options) {
 }
 
 json RehearsalIdentity(const RunOptions& options) {
-  json all = RehearsalOptions(options).ToJson();
-  json identity = {{"threads", RehearsalOptions(options).threads[0]}};
+  // The lengths and phases are the run's own. The rehearsals of a longer run may be equally long,
+  // but a cache that is not full at their end grows further in that run.
+  json all = options.ToJson();
+  json identity = {{"threads", RehearsalOptions(options).threads[0]}, {"whole", IsWhole(options)}};
   for (const char* name : {"engine",
                            "release",
                            "keys",

@@ -61,7 +61,8 @@ RunOptions RehearsalOptions(const RunOptions& options);
 // is not full at the end of the rehearsal does not grow further in the run either.
 bool IsWhole(const RunOptions& options);
 
-// Returns a rehearsal's identity: the settings that the memory of a run depends on. Runs with equal
+// Returns the identity of a run's rehearsals: the settings that the memory of the run depends on,
+// with the run's own lengths of phases, and whether a rehearsal is the whole run. Runs with equal
 // identities may share their rehearsals.
 nlohmann::json RehearsalIdentity(const RunOptions& options);
 

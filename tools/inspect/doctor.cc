@@ -21,6 +21,7 @@
 #include "device/account/kernel_account.h"
 #include "device/file/page_cache.h"
 #include "device/file/read_ring.h"
+#include "device/machine/in_memory.h"
 #include "device/machine/memory_budget.h"
 #include "device/machine/scratch.h"
 #include "device/os/sys_file.h"
@@ -135,10 +136,10 @@ Check CheckDirectIo(const HostFacts& host, const std::string& path) {
   const int fd = OpenProbe(path, O_DIRECT);
   const int code = fd < 0 ? errno : 0;
   if (code != 0 && code != EINVAL) return CannotWrite(check.name, path, code);
-  if (IsInMemory(path)) {
+  if (LiesInMemory(path)) {
     if (fd >= 0) close(fd);
     check.state = State::kMissing;
-    check.found = fmt::format("the file system {} under {} is in memory, and no device is below it",
+    check.found = fmt::format("the file system {} under {} lies in memory, and no disk is below it",
                               host.file_system, path);
     check.means = "--io direct reads and writes memory there, or is refused";
     check.change = "choose a --dir on ext4 or xfs";

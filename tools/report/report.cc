@@ -243,8 +243,8 @@ std::string UnansweredLines(const json& document) {
       if (server.contains("lost")) why += "; " + OneLine(FigureText(server, "/lost"));
     }
     text += fmt::format(
-        "! {}: operations without an answer, which are in no other figure: {}; the longest ended "
-        "after {} s{}\n",
+        "! {}: operations without an answer, which are in no rate and no latency: {}; the longest "
+        "ended after {} s{}\n",
         RowName(run, phase, ""), Whole(count), Short(longest / 1e6), why);
   });
   return text;

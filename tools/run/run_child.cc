@@ -166,6 +166,7 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
   const bool follows = kind != PhaseKind::kLoad && (searching_ || options_.at_once);
   const bool goes_on = follows && (kind == PhaseKind::kTune || (options_.at_once && !IsLast()));
   const Reading before = ReadBorder(follows && MayStillWork());
+  NoteLimitHits();
   // The recording takes memory of the run's budget, so it is limited to a sixteenth of it.
   if (model) {
     const uint64_t room = options_.ram_bytes == 0 ? 256 << 20 : options_.ram_bytes / 16;
@@ -218,11 +219,17 @@ Readahead2014 ChildRun::Readahead(uint64_t operations) const {
   return ReplayReadahead2014(ReadTrace::Stop(), operations, cache, random);
 }
 
+// Notes how often the limit of the budget was hit before the phase that begins now.
+void ChildRun::NoteLimitHits() {
+  if (plan_.budget != nullptr) limit_hits_ = plan_.budget->Usage().failcnt;
+}
+
 // Notes what memory is in use at the reading `after`, which was made just now.
 void ChildRun::NoteMemory(const Reading& after, PhaseRecord* phase) const {
   if (plan_.budget == nullptr) return;
-  phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)),
-                   plan_.budget->Usage()};
+  MemoryUsage usage = plan_.budget->Usage();
+  usage.failcnt -= std::min(usage.failcnt, limit_hits_);
+  phase->memory = {plan_.budget->Parts(after.engine.cache_bytes.value_or(0)), usage};
 }
 
 // Checks the database as a whole, unless the run checks nothing. Returns a sentence about the first
@@ -272,6 +279,7 @@ void ChildRun::Step(const std::string& name, PhaseKind kind, OpKind op, const st
   PhaseRecord step{.name = name, .kind = kind};
   const Reading before =
       ReadBorder(options_.at_once && kind == PhaseKind::kSettle && MayStillWork());
+  NoteLimitHits();
   const CpuUse cpu_before = ReadCpuUse();
   const uint64_t start = clock.Now();
   {

@@ -54,7 +54,7 @@ struct PhaseRecord {
   };
   struct Memory {
     MemoryParts parts;
-    MemoryUsage usage;
+    MemoryUsage usage;  // `failcnt` counts the phase alone
   };
 
   std::string name;

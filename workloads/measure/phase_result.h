@@ -28,7 +28,8 @@ struct PhaseResult {
     // it performed none.
     HistogramCounts undone = {};
     // Operations that ended without an answer, because their server was lost (LostAnswer), and the
-    // longest time that one of them took. They are in no other figure of the phase.
+    // longest time that one of them took. Of the other figures of the phase only `lateness`,
+    // backlog_seconds and due_operations() include them: they were due, and began.
     uint64_t unanswered = 0, longest_unanswered_ns = 0;
     // Returns the share of the operations that are in `latency`.
     double told() const {

@@ -169,7 +169,9 @@ uint64_t Phase::Loop(Client& client, Worker& worker, int t, OpenLoop& open) {
       Worker::Op& op = *worker.ops[k];
       ++done;
       if (!answered) [[unlikely]] {
-        begin = performer_.NoteUnanswered(begin, &op);
+        const uint64_t end = performer_.NoteUnanswered(begin, &op);
+        if constexpr (kRated) open.Record(begin, end, nullptr);
+        begin = end;
         continue;
       }
       op.count.Add(1);

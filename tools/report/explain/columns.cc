@@ -181,7 +181,7 @@ const std::vector<ColumnMeaning> kMeanings = {
     {kAddresses, "max us", "Their longest operation, in microseconds."},
     {kAddresses, "unanswered",
      "Operations that ended without an answer, because the server was lost; they are in no other "
-     "figure."},
+     "figure of the table."},
     {kAddresses, "blocks read",
      "Blocks that the server there read for whatever reason, by its own count; \"-\" when it was "
      "lost."},

@@ -64,6 +64,7 @@ class ChildRun {
   void Step(const std::string& name, PhaseKind kind, OpKind op, const std::string& what,
             const std::function<void(PhaseRecord*)>& does);
   void Settle();
+  void NoteLimitHits();
   void NoteMemory(const Reading& after, PhaseRecord* phase) const;
   std::string Check(Workload& workload);
   void CheckUnchecked();
@@ -100,6 +101,7 @@ class ChildRun {
   std::unique_ptr<Workload> unchecked_;  // workload whose check of the database has still to run
   std::optional<PhaseKind> last_kind_;   // kind of the phase that was finished last
   bool loaded_ = false;                  // {"loaded": true} was reported
+  uint64_t limit_hits_ = 0;              // hits of the budget's limit before the current phase
   uint64_t drawing_ = 0;                 // number of workloads so far that drew their rows
   bool searching_ = false;               // --find-rate, until the phase at the found rate begins
   size_t current_ = SIZE_MAX;  // number of this phase among those that do not load; none so far

@@ -54,6 +54,18 @@ TEST(DeviceStatsTest, DifferenceKeepsWhatIsInFlightNow) {
   EXPECT_EQ((after - before).in_flight, 1u);
 }
 
+// The kernel prints times of requests as 32-bit numbers, which begin at 0 again. A difference over
+// that moment was a number of 20 digits.
+TEST(DeviceStatsTest, TimesThatBeganAtZeroAgainHaveTheirDifference) {
+  const auto before = ParseDeviceStats("9 0 72 4294967290 9 0 72 4294967295 0 0 0\n");
+  const auto after = ParseDeviceStats("10 0 80 4 10 0 80 0 0 0 0\n");
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ((*after - *before).read_ms, 10u);
+  EXPECT_EQ((*after - *before).write_ms, 1u);
+  EXPECT_EQ((*after - *before).reads, 1u);
+  EXPECT_EQ((*after - *after).read_ms, 0u);
+}
+
 TEST(BlockDeviceTest, KernelDevPacksMajorAndMinor) {
   EXPECT_EQ(KernelDev(makedev(7, 3)), 7u << 20 | 3);
   EXPECT_EQ(KernelDev(makedev(259, 70000)), 259u << 20 | 70000);

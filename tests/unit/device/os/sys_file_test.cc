@@ -48,7 +48,8 @@ TEST(SysFileTest, ReadsTheMountTable) {
   std::filesystem::create_directories(prefix + "/proc/self");
   std::ofstream(prefix + "/proc/self/mountinfo")
       << "27 1 254:0 / / rw,noatime - ext4 /dev/vda rw,resuid=65534\n"
-         "28 27 0:30 /sub /mnt/a\\040b ro shared:7 master:1 - cgroup none rw,cpu,memory\n"
+         "28 27 0:30 /sub /mnt/a\\040b ro shared:7 master:1 - cgroup none rw,cpu,memory,"
+         "upperdir=/up\\054per\n"
          "broken line\n";
   const std::vector<Mount> mounts = ReadMounts(prefix);
   ASSERT_EQ(mounts.size(), 2u);
@@ -64,6 +65,10 @@ TEST(SysFileTest, ReadsTheMountTable) {
   EXPECT_EQ(mounts[1].root, "/sub");
   EXPECT_EQ(mounts[1].point, "/mnt/a b");
   EXPECT_TRUE(mounts[1].HasOption("memory"));
+  EXPECT_EQ(mounts[0].OptionValue("resuid"), "65534");
+  EXPECT_EQ(mounts[0].OptionValue("noatime"), "");
+  EXPECT_EQ(mounts[0].OptionValue("res"), "");
+  EXPECT_EQ(mounts[1].OptionValue("upperdir"), "/up,per");
   std::filesystem::remove_all(prefix);
 }
 

@@ -80,5 +80,25 @@ TEST(AbSampleTest, AKernelAccountKeepsTheMetricsOfTheDevice) {
   EXPECT_THAT(Names(sample["counters"]), Not(testing::Contains(StartsWith("device_"))));
 }
 
+// Threads that an engine's library starts are told by their names alone.
+TEST(AbSampleTest, RequestsThatMayBeAnotherSidesAreLeftOut) {
+  json slice = Slice();
+  const json cleaner = {
+      {"thread", "page_cleaner"}, {"kind", "data"}, {"kernel", {{"reads", 0}, {"writes", 30}}}};
+  slice["account"]["other_threads"] = json::array({cleaner});
+  slice["rest"]["account"] = slice["account"];
+  slice["account"]["causes"][0]["kernel"] = {{"reads", 20}, {"writes", 0}};
+  json sample = SampleJson({"a"}, slice, 0);
+  EXPECT_EQ(sample["metrics"]["kernel_writes"], 0.3);
+  EXPECT_TRUE(sample["counters"].contains("kernel_reads"));
+  LeaveOutRequests(&sample);
+  EXPECT_FALSE(sample["metrics"].contains("write_amplification"));
+  for (const char* part : {"metrics", "counters", "rest"}) {
+    EXPECT_THAT(Names(sample[part]), Not(testing::Contains(StartsWith("device_")))) << part;
+    EXPECT_THAT(Names(sample[part]), Not(testing::Contains(StartsWith("kernel_")))) << part;
+  }
+  EXPECT_EQ(sample["metrics"]["engine_asks"], 2);
+}
+
 }  // namespace
 }  // namespace testbed

@@ -4,18 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "device/error.h"
+#include "engines/registry.h"
 
 namespace testbed {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::string Refusal(const std::string& text, const RunOptions& common = {}) {
   try {
@@ -217,6 +220,26 @@ TEST(AbSideTest, TheDatabasesOfAllSidesNeedSpaceTogether) {
   // An entry of an index has the key and an attribute of eight bytes.
   EXPECT_THAT(refusal({"engine=null", "engine=btree indexes=1"}),
               HasSubstr("all sides need 1.0M at least"));
+}
+
+// The kernel account knows such threads by their names alone. All processes of PostgreSQL have one.
+TEST(AbSideTest, ThreadsThatEnginesOfSeveralSidesHaveAreNamed) {
+  const auto shared = [](const std::vector<std::string>& texts) {
+    std::vector<AbSide> sides;
+    for (const std::string& text : texts) sides.push_back(ParseSide("a", text, {}));
+    return SharedThreads(sides);
+  };
+  EXPECT_THAT(shared({"engine=btree", "engine=btree"}), IsEmpty());
+  const std::string server = "engine=postgres";
+  const std::string elsewhere = server + " engine-option=connect=postgresql://me@localhost/rows";
+  const bool built =
+      std::any_of(Engines().begin(), Engines().end(),
+                  [](const EngineInfo& engine) { return engine.name == "postgres"; });
+  if (!built) GTEST_SKIP() << "this build has no postgres";
+  EXPECT_THAT(shared({server, "engine=btree"}), IsEmpty());
+  EXPECT_THAT(shared({server, "engine=btree", server}), ElementsAre("postgres"));
+  EXPECT_THAT(shared({server, elsewhere}), ElementsAre("postgres"));
+  EXPECT_THAT(shared({elsewhere, elsewhere}), IsEmpty()) << "no account looks for them";
 }
 
 }  // namespace

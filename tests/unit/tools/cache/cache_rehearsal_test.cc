@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "device/error.h"
 
@@ -275,6 +277,25 @@ TEST(CacheRehearsalTest, CellsThatReadOtherRowsShareNoRehearsal) {
   for (const std::vector<std::string>& same : std::vector<std::vector<std::string>>{
            {"--seed", "43"}, {"--durability", "none"}, {"--readahead", "4k"}}) {
     EXPECT_EQ(RehearsalIdentity(Options(same)), usual) << same[0];
+  }
+}
+
+// The rehearsals of these runs are the same, but the cache of the longer run grows further after
+// what was rehearsed.
+TEST(CacheRehearsalTest, ALongerRunSharesNoRehearsalOfAShorterOne) {
+  const auto identity = [](std::vector<std::string> more) {
+    return RehearsalIdentity(Options(std::move(more)));
+  };
+  const std::vector<std::vector<std::vector<std::string>>> pairs = {
+      {{"--seconds", "5"}, {"--seconds", "20"}},
+      {{"--workload", "insert, point-read 5s"}, {"--workload", "insert, point-read 20s"}},
+      {{"--workload", "insert,point-read:2", "--seconds", "4"},
+       {"--workload", "insert,point-read:3", "--seconds", "4"}},
+      {{"--workload-option", "query_seconds=5"}, {"--workload-option", "query_seconds=20"}},
+      {{"--seconds", "4", "--threads", "4"}, {"--seconds", "4", "--threads", "2,4"}},
+      {{"--seconds", "4"}, {"--seconds", "4", "--repeat", "2"}}};
+  for (const auto& pair : pairs) {
+    EXPECT_NE(identity(pair[0]), identity(pair[1])) << pair[1][1];
   }
 }
 

@@ -6,10 +6,16 @@
 #include <stdlib.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "device/file/page_cache.h"
+#include "device/machine/memory_budget.h"
 #include "tests/unit/engines/failing_disk/failing_disk.h"
 #include "tools/options.h"
 
@@ -54,7 +60,31 @@ class RunChildTest : public testing::Test {
     return ExecuteRun(options, plan, [] { return stop_; }, talk);
   }
 
+  // Makes a directory that imitates the group of a budget whose limit was hit `hits` times. A run
+  // with HitOnce as its `stop` hits the limit five times more soon after each phase begins.
+  std::string MakeGroup(uint64_t hits) {
+    const std::string group = dir_ + "/group";
+    fs::create_directory(group);
+    std::ofstream(group + "/memory.max") << "67108864\n";
+    std::ofstream(group + "/cgroup.procs") << "";
+    events_ = group + "/memory.events";
+    hits_ = hits;
+    WriteHits();
+    return group;
+  }
+  static void WriteHits() { std::ofstream(events_) << "high 0\nmax " << hits_ << "\noom 0\n"; }
+  static bool HitOnce() {
+    if (std::exchange(begun_, false)) {
+      hits_ += 5;
+      WriteHits();
+    }
+    return false;
+  }
+
   static inline bool stop_ = false;
+  static inline bool begun_ = false;  // a phase has begun, and did not hit the limit yet
+  static inline uint64_t hits_ = 0;
+  static inline std::string events_;
   std::string dir_;
 };
 
@@ -67,6 +97,33 @@ TEST_F(RunChildTest, LazyCommitsThatCannotBeMadeDurableAreAnError) {
   const json run = Run(true);
   ASSERT_TRUE(run.contains("error"));
   EXPECT_EQ(run["error"]["exit_code"], 1);
+}
+
+// The kernel counts since the group was made. The later phases had the hits of those before them.
+TEST_F(RunChildTest, APhaseHasTheHitsOfTheLimitThatCameInIt) {
+  const std::unique_ptr<MemoryBudget> budget = MemoryBudget::Attach(MakeGroup(3));
+  RunOptions options = ParseRunOptions(
+      {"--engine", "btree", "--rows", "2000", "--workload", "insert,point-read:2", "--seconds",
+       "0.3", "--warmup", "0", "--account", "file", "--quiet", "--dir", dir_});
+  options.Resolve();
+  RunPlan plan;
+  plan.phases = options.workloads;
+  plan.label = "test";
+  plan.engine_dir = dir_ + "/db";
+  plan.budget = budget.get();
+  fs::create_directory(plan.engine_dir);
+  std::vector<uint64_t> hits;  // of the phases that read
+  RunTalk talk;
+  talk.offer = [](const json&) { return false; };
+  talk.await = [] { return json::object(); };
+  talk.report = [&](const json& line) {
+    begun_ = begun_ || line.contains("begins");
+    if (!line.contains("phase") || line["phase"]["name"] != "point-read") return;
+    hits.push_back(line["phase"]["memory"]["limit_hits"].get<uint64_t>());
+  };
+  const json run = ExecuteRun(options, plan, HitOnce, talk);
+  EXPECT_FALSE(run.contains("error")) << run["error"];
+  EXPECT_EQ(hits, (std::vector<uint64_t>{5, 5}));
 }
 
 // The kernel drops no page that is mapped, so the run must close the engine first.

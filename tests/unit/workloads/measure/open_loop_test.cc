@@ -88,6 +88,23 @@ TEST_F(RunnerTest, WhatWasDueAndHadNotBegunIsCountedWhenThePhaseEnds) {
   EXPECT_EQ(Read(phase).undone.count(), 0u);
 }
 
+// An operation whose server was lost was due and began. Such operations were missing among those
+// that were due.
+TEST_F(RunnerTest, WhatGotNoAnswerWasDue) {
+  Load(1, 100);
+  engine_.addresses = {{"n1", ""}, {"n2", ""}};
+  engine_.lost_reads = 5;
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.rate = 10000;
+  phase.operations = 300;
+  const PhaseResult result = Read(phase);
+  EXPECT_EQ(result.unanswered(), 5u);
+  EXPECT_EQ(result.due_operations(), 300u);
+  EXPECT_EQ(result.lateness.count(), 300u);
+  EXPECT_EQ(result.ops[0].intended.count(), 295u) << "they have no latency";
+}
+
 TEST_F(RunnerTest, NoMoreIsLeftThanWasAskedFor) {
   Load(1, 100);
   engine_.pause_ns = 10'000'000;
