@@ -379,7 +379,7 @@ class Engine {
   // database to be opened like any other, with the same page size. Throws Error: kUsage when `dir`
   // is not empty or lies in the database's own directory, and when the engine cannot
   // (Capabilities::backup); kIo and kCorruption when a file cannot be read or written. After an
-  // error `dir` is as it was before.
+  // error `dir` is as it was before, and so are the directories above it.
   virtual void Backup(const std::string& dir);
 
   // Returns the settings in force under the engine's own names: those that the user gave, and those

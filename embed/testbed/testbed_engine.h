@@ -121,7 +121,8 @@ TESTBED_EXPORT testbed_status testbed_checkpoint(testbed_engine* engine);
 // opened like any other database. A relative `dir` is looked up in the working directory of this
 // call alone.
 // TESTBED_USAGE says that `dir` is not empty or lies in the database's own directory, or that the
-// engine makes no backups (only btree does). After an error `dir` is as it was before.
+// engine makes no backups (only btree does). After an error `dir` is as it was before, and so are
+// the directories above it.
 TESTBED_EXPORT testbed_status testbed_backup(testbed_engine* engine, const char* dir);
 
 TESTBED_EXPORT testbed_status testbed_session_open(testbed_engine* engine,
