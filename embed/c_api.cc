@@ -308,7 +308,8 @@ static testbed_status End(testbed_session* session, How how) {
   if (session == nullptr) return Null("the session is null");
   return Guarded([&] {
     if (!session->in_transaction) return Refuse(TESTBED_USAGE, "no transaction is open: begin one");
-    session->in_transaction = false;
+    // On a thread that may not end the transaction, `how` throws and leaves it open.
+    session->in_transaction = session->session->HeldByOtherThread();
     ++session->changes;
     how(*session->session);
     return TESTBED_OK;
@@ -324,7 +325,8 @@ testbed_status testbed_commit(testbed_session* session) {
       try {
         s.Rollback();
       } catch (const std::exception&) {
-        // The caller gets the commit's error. Rollback also fails when no transaction is open.
+        // The caller gets the commit's error. Rollback also fails when no transaction is open, and
+        // when another thread holds it.
       }
       throw;
     }

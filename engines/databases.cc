@@ -89,6 +89,9 @@ class DatabasesSession : public Session {
     const uint32_t database = End();
     if (database != kNone) sessions_[database]->Rollback();
   }
+  bool HeldByOtherThread() const override {
+    return writes_to_ != kNone && sessions_[writes_to_]->HeldByOtherThread();
+  }
   bool Get(TableId table, std::string_view key, std::string_view* value) override {
     const Place place = PlaceOf(table);
     return sessions_[place.database]->Get(place.table, key, value);
@@ -139,11 +142,15 @@ class DatabasesSession : public Session {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  // Marks the transaction as ended. Returns the database in which it had begun; kNone when the
-  // transaction has written nothing.
+  // Marks the transaction as ended, unless another thread holds it, so that its database refuses to
+  // end it here. Returns the database in which it has begun; kNone when the transaction has written
+  // nothing.
   uint32_t End() {
+    const uint32_t database = writes_to_;
+    if (HeldByOtherThread()) return database;
     open_ = false;
-    return std::exchange(writes_to_, kNone);
+    writes_to_ = kNone;
+    return database;
   }
   Place PlaceOf(TableId table);
   // Returns the table's place. Begins a transaction in that database if one is open here and has

@@ -216,7 +216,7 @@ class Session {
   virtual ~Session() = default;
   // Begin throws Error inside a transaction; Commit and Rollback throw Error outside a transaction.
   // Commit returns when the transaction is as durable as EngineOptions::durability demands. It ends
-  // the transaction even when it throws.
+  // the transaction even when it throws, unless HeldByOtherThread returns true.
   // A transaction in which a write has failed commits nothing, and its Commit says so: it throws
   // Error (kRun), as each later write of the transaction does (engines/failed_before.h). A write
   // that is refused for what it was given (a key or a value that is too long, a table that is not
@@ -224,6 +224,12 @@ class Session {
   virtual void Begin() = 0;
   virtual void Commit() = 0;
   virtual void Rollback() = 0;
+  // Returns whether the session's transaction holds a lock of another thread than the calling one.
+  // With lmdb and mdbx a transaction holds such a lock, that of the thread of its first write, from
+  // this write to its end. On any other thread each write of the session, Commit and Rollback throw
+  // Error (kRun) and change nothing: the transaction stays open, and the thread that wrote first
+  // can go on with it and end it. The session must be destroyed on that thread, too.
+  virtual bool HeldByOtherThread() const { return false; }
   // Returns whether `table` has the key. If so, *value is the row's value, which stays valid until
   // the next call on the session.
   virtual bool Get(TableId table, std::string_view key, std::string_view* value) = 0;
@@ -376,7 +382,7 @@ class Engine {
   // database to be opened like any other, with the same page size. Throws Error: kUsage when `dir`
   // is not empty or lies in the database's own directory, and when the engine cannot
   // (Capabilities::backup); kIo and kCorruption when a file cannot be read or written. After an
-  // error `dir` is as it was before.
+  // error `dir` is as it was before, and so are the directories above it.
   virtual void Backup(const std::string& dir);
 
   // Returns the settings in force under the engine's own names: those that the user gave, and those

@@ -1,7 +1,5 @@
 // This file has functions on one engine that need not know the other engines. Those that must are
 // in registry.cc.
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -12,7 +10,6 @@
 
 #include "device/error.h"
 #include "device/file/directory.h"
-#include "device/os/dir_lock.h"
 #include "engines/registry.h"
 
 namespace testbed {
@@ -90,28 +87,6 @@ void RenameOption(const std::string& name, const std::string& words, std::string
 std::string AsGiven(std::string sentence, const EngineOptions& options) {
   for (const auto& [name, words] : options.given_as) RenameOption(name, words, &sentence);
   return sentence;
-}
-
-// Returns `dir` and the directories above it that do not exist, the innermost first.
-std::vector<std::string> MissingDirectories(std::string dir) {
-  std::vector<std::string> missing;
-  while (!dir.empty() && !IsThere(dir)) {
-    missing.push_back(dir);
-    const size_t slash = dir.rfind('/', dir.find_last_not_of('/'));
-    dir.resize(slash == std::string::npos ? 0 : slash + 1);
-  }
-  return missing;
-}
-
-// Removes the directories, the innermost first, up to the first that is not empty. Removes none if
-// the innermost is locked.
-void RemoveIfUnused(const std::vector<std::string>& dirs) {
-  if (dirs.empty()) return;
-  const std::optional<DirLock> lock = DirLock::Try(dirs.front());
-  if (!lock) return;
-  for (const std::string& dir : dirs) {
-    if (::rmdir(dir.c_str()) != 0) return;
-  }
 }
 
 [[noreturn]] void ThrowNoDatabase(const EngineInfo& info, const std::string& dir) {
@@ -282,7 +257,7 @@ std::unique_ptr<Engine> OpenEngine(const EngineInfo& info, const std::string& di
   try {
     return info.open(dir, options);
   } catch (const Error& e) {
-    if (e.kind() == Error::kUsage) RemoveIfUnused(made);
+    if (e.kind() == Error::kUsage) RemoveMadeDirectories(made);
     throw;
   } catch (const std::filesystem::filesystem_error& e) {
     throw Error::Io("open", e.path1().empty() ? dir : e.path1().string(), e.code().value());

@@ -7,7 +7,8 @@
 //   std::make_unique<LmdbSession>(&env);
 //
 //   class Environment:  longest_key(), longest_value(), Tables(), BeginWrite(), CommitWrite(txn),
-//                       AbortWrite(txn), CheckWriter(), Check(code, doing), Fail(code, doing)
+//                       AbortWrite(txn), CheckWriter(), IsWriter(), Check(code, doing),
+//                       Fail(code, doing)
 //   class Snapshot:     Snapshot(env), Refresh(), Release(), txn()    (engines/lmdb/environment.h)
 //
 // Reads: a session has a Snapshot for Get and MultiGet, and each Cursor has one of its own. A Get,
@@ -79,6 +80,7 @@ class SnapshotSession : public Session {
     if (!in_transaction_) throw Error(Error::kRun, Name() + ": Rollback without Begin");
     EndTransaction(false);
   }
+  bool HeldByOtherThread() const override { return write_ != nullptr && !env_->IsWriter(); }
   bool Get(TableId table, std::string_view key, std::string_view* value) override;
   void MultiGet(TableId table, std::span<const std::string_view> keys,
                 std::vector<FoundRow>* rows) override;
@@ -104,6 +106,8 @@ class SnapshotSession : public Session {
   // Throws Error when `change` fails.
   template <typename Change>
   void Write(std::string_view key, std::string_view value, const Change& change);
+  // Ends the transaction, also when its commit fails. When another thread holds the transaction,
+  // throws Error (kRun) and changes nothing.
   void EndTransaction(bool commit);
   // ReleaseGet releases the pages that Get has read. ReleaseAll also releases those of the cursors.
   void ReleaseGet() {

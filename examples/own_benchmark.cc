@@ -45,6 +45,7 @@ void ChangeBalance(BenchmarkRun& run) {
 TESTBED_BENCHMARK_EACH(ReadBalance);
 TESTBED_BENCHMARK(btree, ReadBalance)->Threads(2);
 TESTBED_BENCHMARK(btree, ChangeBalance)->Iterations(100);
+TESTBED_BENCHMARK(bf - tree, ReadBalance)->Threads(2);  // bf-tree, with clang-format's blanks
 TESTBED_BENCHMARK(leveldb,
                   ChangeBalance);  // the line of an engine that the build lacks shows an error
 

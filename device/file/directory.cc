@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -91,6 +92,31 @@ void MakeDirectories(const std::string& directory) {
     // for durable. A directory that another process has just made stays.
     if (made) ::rmdir(directory.c_str());
     throw;
+  }
+}
+
+std::vector<std::string> MissingDirectories(std::string directory) {
+  std::vector<std::string> missing;
+  while (!directory.empty() && !IsThere(directory)) {
+    missing.push_back(directory);
+    const size_t slash = directory.rfind('/', directory.find_last_not_of('/'));
+    directory.resize(slash == std::string::npos ? 0 : slash + 1);
+  }
+  return missing;
+}
+
+void RemoveMadeDirectories(const std::vector<std::string>& made) noexcept {
+  if (made.empty()) return;
+  try {
+    const std::optional<DirLock> lock = DirLock::Try(made.front());
+    struct stat st;
+    if (!lock && ::lstat(made.front().c_str(), &st) == 0) return;
+    for (const std::string& directory : made) {
+      const int result = ::unlinkat(AT_FDCWD, directory.c_str(), AT_REMOVEDIR);
+      if (result != 0 && errno != ENOENT) return;
+    }
+  } catch (const std::exception&) {
+    // The caller throws the error for which it undoes its work. This one is dropped.
   }
 }
 

@@ -25,6 +25,12 @@ void RemoveNew(const std::string& directory, const std::vector<std::string>& bef
 // Makes the directory and its parents, as far as they do not exist, and makes their names durable
 // as SyncParent does.
 void MakeDirectories(const std::string& directory);
+// Returns the directories that MakeDirectories has to make, the innermost first.
+std::vector<std::string> MissingDirectories(std::string directory);
+// RemoveMadeDirectories undoes MakeDirectories, before which MissingDirectories returned `made`: it
+// removes these directories, up to the first that is not empty. It removes none when somebody has
+// locked the innermost (device/os/dir_lock.h), and passes over those that are not there.
+void RemoveMadeDirectories(const std::vector<std::string>& made) noexcept;
 // Makes the name of a directory durable, and those of the directories above it on the same file
 // system: somebody else may have made them just before. It passes over a directory that this user
 // may not open, or whose file system syncs none.

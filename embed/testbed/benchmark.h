@@ -274,6 +274,13 @@ inline auto* RegisterBenchmarkOn(const std::string& engine, const std::string& n
   return registered->UseRealTime();
 }
 
+// Returns the name of an engine that is the argument of a macro. A name such as bf-tree looks like
+// a difference, into which formatters put blanks. Not public.
+inline std::string EngineNameIn(std::string argument) {
+  std::erase(argument, ' ');
+  return argument;
+}
+
 // Registers the function for each engine of the build that reads, keeps rows and works on this
 // machine without a server. Returns true.
 inline bool RegisterBenchmarkOnEach(const std::string& name, void (*function)(BenchmarkRun&)) {
@@ -288,12 +295,17 @@ inline bool RegisterBenchmarkOnEach(const std::string& name, void (*function)(Be
 }  // namespace testbed
 
 // Registers a function void (BenchmarkRun&) before main: for the engine of this name, without
-// quotes, or for each engine of the build.
-#define TESTBED_BENCHMARK(engine, function)                              \
-  [[maybe_unused]] static auto* const testbed_##function##_on_##engine = \
-      testbed::RegisterBenchmarkOn(#engine, #function, function)
-#define TESTBED_BENCHMARK_EACH(function)                            \
-  [[maybe_unused]] static const bool testbed_##function##_on_each = \
+// quotes, or for each engine of the build. A pair may be registered several times, as with several
+// numbers of threads.
+#define TESTBED_BENCHMARK(engine, function)                                     \
+  [[maybe_unused]] static auto* const TESTBED_BENCHMARK_VARIABLE(__COUNTER__) = \
+      testbed::RegisterBenchmarkOn(testbed::EngineNameIn(#engine), #function, function)
+#define TESTBED_BENCHMARK_EACH(function)                                       \
+  [[maybe_unused]] static const bool TESTBED_BENCHMARK_VARIABLE(__COUNTER__) = \
       testbed::RegisterBenchmarkOnEach(#function, function)
+// Not public: a variable's name with the number of __COUNTER__, which is expanded between the two
+// macros.
+#define TESTBED_BENCHMARK_VARIABLE(number) TESTBED_BENCHMARK_PASTE(testbed_benchmark_, number)
+#define TESTBED_BENCHMARK_PASTE(a, b) a##b
 
 #endif  // TESTBED_BENCHMARK_H_

@@ -36,7 +36,10 @@
 // forked while a database is open must not use its handles; with btree a close of the database
 // returns TESTBED_FAILED there and leaves it to the parent.
 // With lmdb and mdbx a transaction that has written must end, and its session be closed, on the
-// thread of its first write: their lock is that thread's.
+// thread of its first write: their lock is that thread's. On another thread put, erase, commit and
+// rollback return TESTBED_FAILED and change nothing: the transaction stays open, and the thread of
+// its first write can go on with it, commit it or roll it back. A close of its session on another
+// thread returns TESTBED_FAILED, after which writes may wait until the first thread has ended.
 //
 // Keys compare as unsigned bytes. Keys and values may hold any bytes, zeros too.
 #ifndef TESTBED_ENGINE_C_H_
@@ -118,7 +121,8 @@ TESTBED_EXPORT testbed_status testbed_checkpoint(testbed_engine* engine);
 // opened like any other database. A relative `dir` is looked up in the working directory of this
 // call alone.
 // TESTBED_USAGE says that `dir` is not empty or lies in the database's own directory, or that the
-// engine makes no backups (only btree does). After an error `dir` is as it was before.
+// engine makes no backups (only btree does). After an error `dir` is as it was before, and so are
+// the directories above it.
 TESTBED_EXPORT testbed_status testbed_backup(testbed_engine* engine, const char* dir);
 
 TESTBED_EXPORT testbed_status testbed_session_open(testbed_engine* engine,
@@ -126,10 +130,10 @@ TESTBED_EXPORT testbed_status testbed_session_open(testbed_engine* engine,
 // Rolls an open transaction back and closes the session. Returns TESTBED_USAGE when cursors are
 // open.
 TESTBED_EXPORT testbed_status testbed_session_close(testbed_session* session);
-// begin opens a transaction; commit and rollback end it, even when they return an error. A write
-// outside begin and commit is a transaction of its own. commit returns when the transaction is as
-// durable as the option durability demands. begin inside a transaction, and commit or rollback
-// outside one, return TESTBED_USAGE.
+// begin opens a transaction; commit and rollback end it, even when they return an error, unless
+// another thread holds it ("Threads" above). A write outside begin and commit is a transaction of
+// its own. commit returns when the transaction is as durable as the option durability demands.
+// begin inside a transaction, and commit or rollback outside one, return TESTBED_USAGE.
 TESTBED_EXPORT testbed_status testbed_begin(testbed_session* session);
 TESTBED_EXPORT testbed_status testbed_commit(testbed_session* session);
 TESTBED_EXPORT testbed_status testbed_rollback(testbed_session* session);

@@ -63,6 +63,8 @@ class Environment {
   void AbortWrite(MDBX_txn* txn);
   // Throws Error (kRun) unless the calling thread has the open write transaction.
   void CheckWriter() const { writer_.CheckThis(); }
+  // Returns whether the calling thread has the open write transaction.
+  bool IsWriter() const { return writer_.IsThisThread(); }
 
   // Makes all commits durable. With sync durability they are durable already. Once a sync or a
   // commit has failed, each later call of Sync and of BeginWrite throws its error.

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "engines/engine.h"
 #include "engines/lazy_sync.h"
@@ -84,6 +85,7 @@ class RocksdbEngine : public Engine {
   const std::string dir_;
   const EngineOptions requested_;
   RocksdbOptions options_;
+  DirLock lock_;
   std::shared_ptr<RocksdbFileSystem> file_system_;
   std::shared_ptr<BackgroundListener> listener_;
   std::unique_ptr<rocksdb::Env> env_;

@@ -14,6 +14,7 @@
 #include "device/account/ledger.h"
 #include "device/error.h"
 #include "device/file/directory.h"
+#include "device/os/dir_lock.h"
 #include "device/os/mutex.h"
 #include "device/os/thread.h"
 #include "engines/lazy_sync.h"
@@ -183,6 +184,7 @@ class WiredtigerEngine : public Engine {
   void RestartDistance();
 
   const std::string dir_;
+  DirLock lock_;
   mutable Database database_;
   Mutex admin_mutex_;
   WT_SESSION* admin_ GUARDED_BY(admin_mutex_) = nullptr;  // for OpenTable and Checkpoint
@@ -201,6 +203,7 @@ WiredtigerEngine::WiredtigerEngine(const std::string& dir, const EngineOptions& 
     : dir_(dir), database_(MakeSettings(options)), cache_bytes_(options.cache_bytes) {
   IoScope scope(kOpen);
   thread_state.application = true;
+  lock_ = DirLock(dir_, "the database in");
   CheckFilesThere(dir);
   RecoverFromLog(options);
   Open(database_.settings.connection);
@@ -255,6 +258,8 @@ void WiredtigerEngine::Open(const std::string& config) {
   FileSystem::Install install(&database_.files);
   const int code = ::wiredtiger_open(dir_.c_str(), database_.errors.handler(), config.c_str(),
                                      &database_.connection);
+  // The lock of the directory is testbed's, so the database is open in a program that uses
+  // WiredTiger itself.
   if (code == EBUSY) {
     throw Error(Error::kUsage, "the database in " + dir_ + " is open in another process", code);
   }

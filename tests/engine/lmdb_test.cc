@@ -331,12 +331,17 @@ TEST_F(LmdbTest, ATransactionEndsOnTheThreadThatBeganToWrite) {
   Open();
   session_->Begin();
   Put(1, 10);
+  EXPECT_FALSE(session_->HeldByOtherThread());
   std::thread([&] {
     ErrorOf(Error::kRun, [&] { session_->Commit(); });
+    ErrorOf(Error::kRun, [&] { session_->Rollback(); });
     ErrorOf(Error::kRun, [&] { Put(2, 10); });
+    EXPECT_TRUE(session_->HeldByOtherThread());
   }).join();
   session_->Commit();
+  std::thread([&] { EXPECT_FALSE(session_->HeldByOtherThread()); }).join();
   EXPECT_EQ(GetBy(session_.get(), RowKey(1)), RowValue(1, 10));
+  EXPECT_EQ(GetBy(session_.get(), RowKey(2)), "(absent)");
 }
 
 // From its first write on, a transaction is the only writer, so later writes can rely on what it

@@ -1,8 +1,12 @@
 // Tests what is special to RocksDB: where it keeps its tables, options in its own syntax, and the
 // memory of index and filter blocks. The conformance suite tests its behaviour as an engine.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -145,6 +149,52 @@ TEST_F(RocksdbTest, NeighboursInOneColumnFamilyStayApart) {
     EXPECT_FALSE(first->Prev());
   }
   session_->Rollback();
+}
+
+TEST_F(RocksdbTest, ADatabaseThatThisProcessHasOpenIsNotCalledAnothers) {
+  Open();
+  const std::string sentence =
+      ErrorOf(Error::kUsage, [&] { OpenEngine("rocksdb", dir_, options_); });
+  EXPECT_NE(sentence.find(dir_ + " is in use by this process already"), std::string::npos)
+      << sentence;
+}
+
+// A program that uses RocksDB itself holds RocksDB's own lock alone.
+TEST_F(RocksdbTest, ADatabaseThatAnotherProgramHasLockedIsInUse) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const std::string lock = dir_ + "/LOCK";
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::alarm(60);
+    struct flock whole = {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    const int fd = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (::fcntl(fd, F_SETLK, &whole) == 0 && ::write(ends[1], "x", 1) == 1) ::pause();
+    ::_exit(1);
+  }
+  ::close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 1);
+  const std::string sentence = ErrorOf(Error::kUsage, [&] { Open(); });
+  EXPECT_NE(sentence.find("is in use by another process"), std::string::npos) << sentence;
+  ::kill(child, SIGKILL);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+  ::close(ends[0]);
+  Open();
+}
+
+// RocksDB can open no file whose name a directory has.
+TEST_F(RocksdbTest, AnotherErrorThatNamesTheLockIsNotCalledUse) {
+  for (const char* name : {"LOCK", "000001.dbtmp"}) {
+    const std::string dir = dir_ + "/LOCK and " + name;
+    fs::create_directories(dir + "/" + name);
+    const std::string sentence = ErrorOf(Error::kIo, [&] { OpenEngine("rocksdb", dir, options_); });
+    EXPECT_NE(sentence.find(dir + "/" + name), std::string::npos) << sentence;
+    EXPECT_EQ(sentence.find("in use"), std::string::npos) << sentence;
+  }
 }
 
 TEST_F(RocksdbTest, TablesAreFoundByNameInWhateverOrderTheyAreOpened) {

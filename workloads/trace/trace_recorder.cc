@@ -86,6 +86,7 @@ class RecordingSession : public Session {
     Note(TraceCallKind::kRollback);
     session_->Rollback();
   }
+  bool HeldByOtherThread() const override { return session_->HeldByOtherThread(); }
   bool Get(TableId table, std::string_view key, std::string_view* value) override {
     const bool found = session_->Get(table, key, value);
     if (trace_.recording()) trace_.Get(table, key, found, found ? value->size() : 0);

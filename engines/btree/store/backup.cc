@@ -63,7 +63,7 @@ void CheckTarget(const std::string& dir, const std::string& to) {
 
 // Removes what an unfinished backup has made. Files that cannot be removed stay. The file that is
 // removed last is the one that makes an opening refuse the directory.
-void RemoveBackup(const std::string& to, bool directory_too) noexcept {
+void RemoveBackup(const std::string& to) noexcept {
   try {
     std::vector<std::string> paths = {DataPath(to), DoublewritePath(to), CheckpointPath(to, 0),
                                       CheckpointPath(to, 1)};
@@ -72,7 +72,6 @@ void RemoveBackup(const std::string& to, bool directory_too) noexcept {
     std::error_code ignored;
     std::filesystem::remove(LogPath(to), ignored);
     RemoveFile(UnfinishedBackupPath(to));
-    if (directory_too) std::filesystem::remove(to, ignored);
   } catch (const std::exception&) {
     // The caller throws the error for which the backup has failed. This one is dropped.
   }
@@ -211,18 +210,28 @@ class BackupCopy {
   AlignedBuffer pages_;  // pages as they were read from the file
 };
 
-}  // namespace
-
-void BackUp(Store* store, const std::string& to) {
-  CheckTarget(store->dir(), to);
-  const bool is_new = !IsThere(to);
-  MakeDirectories(to);
+// Makes the backup in the directory `to`, which exists. After an error it is as it was.
+void MakeIn(Store* store, const std::string& to) {
   const DirLock lock(to, "the directory");
   CheckTarget(store->dir(), to);  // another backup may have been made there meanwhile
   try {
     BackupCopy(store, to).Make();
   } catch (...) {
-    RemoveBackup(to, is_new);
+    RemoveBackup(to);
+    throw;
+  }
+}
+
+}  // namespace
+
+void BackUp(Store* store, const std::string& to) {
+  CheckTarget(store->dir(), to);
+  const std::vector<std::string> made = MissingDirectories(to);
+  try {
+    MakeDirectories(to);
+    MakeIn(store, to);
+  } catch (...) {
+    RemoveMadeDirectories(made);
     throw;
   }
 }

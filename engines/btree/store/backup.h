@@ -24,11 +24,11 @@
 namespace testbed::btree {
 
 // Makes a durable copy of the database in the directory `to`, which is new or empty. A backup that
-// was killed is no database: opening it is refused. Throws Error, and leaves `to` as it was: kUsage
-// when `to` is not empty, or lies in the database's own directory; kIo when the system refuses, a
-// full disk included; kCorruption for a page that is damaged; Stopped (device/os/signal_guard.h)
-// when a signal asks for an end. Other threads may use the store, but only one at a time may call
-// this.
+// was killed is no database: opening it is refused. Throws Error, and leaves `to` and the
+// directories above it as they were: kUsage when `to` is not empty, or lies in the database's own
+// directory; kIo when the system refuses, a full disk included; kCorruption for a page that is
+// damaged; Stopped (device/os/signal_guard.h) when a signal asks for an end. Other threads may use
+// the store, but only one at a time may call this.
 void BackUp(Store* store, const std::string& to);
 
 }  // namespace testbed::btree

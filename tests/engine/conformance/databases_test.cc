@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <string>
+#include <thread>
 
 #include "tests/engine/engine_test.h"
 
@@ -121,6 +123,23 @@ TEST_P(DatabasesTest, ATransactionIsWholeAndStaysInOneDatabase) {
   session_->Put(tables_[3], "a", "6");
   session_->Commit();
   EXPECT_EQ(Get(tables_[3], "a"), "6");
+}
+
+// Whether another thread can end a transaction depends on the engine. Where it cannot, the
+// transaction stays that of the session over all databases.
+TEST_P(DatabasesTest, ATransactionThatAnotherThreadCannotEndStaysOpen) {
+  if (!info().capabilities.transactions) GTEST_SKIP() << info().name << " has no transactions";
+  OpenThree();
+  session_->Begin();
+  session_->Put(tables_[1], "a", "1");
+  EXPECT_FALSE(session_->HeldByOtherThread());
+  std::thread([&] {
+    if (!session_->HeldByOtherThread()) return;
+    ErrorOf(Error::kRun, [&] { session_->Commit(); });
+    ErrorOf(Error::kRun, [&] { session_->Rollback(); });
+  }).join();
+  session_->Commit();
+  EXPECT_EQ(Get(tables_[1], "a"), "1");
 }
 
 }  // namespace

@@ -244,6 +244,7 @@ TEST_P(RefusalTest, ADatabaseThatIsOpenAlready) {
   const std::string sentence =
       ErrorOf(Error::kUsage, [&] { OpenEngine(info().name, dir_, options_); });
   EXPECT_NE(sentence.find(dir_), std::string::npos) << sentence;
+  EXPECT_EQ(sentence.find("another process"), std::string::npos) << sentence;
   EXPECT_EQ(Get("k"), "v");
   Reopen();
   EXPECT_EQ(Get("k"), "v");

@@ -59,6 +59,28 @@ TEST_F(OwnBenchmarkTest, AThreadThatFailsBeforeItOpensEndsTheOthers) {
   }
 }
 
+// The name of an engine need not be that of a variable, as bf-tree is not; clang-format puts the
+// blanks. A pair may be registered twice.
+TESTBED_BENCHMARK(no - such - engine, WriteRow)->Iterations(1);
+TESTBED_BENCHMARK(btree, WriteRow)->Iterations(1);
+TESTBED_BENCHMARK(btree, WriteRow)->Iterations(2);
+
+TEST_F(OwnBenchmarkTest, AMacroTakesTheNameOfAnyEngine) {
+  refusing_thread = -1;
+  const std::string report = Run("WriteRow/no-such-engine");
+  EXPECT_TRUE(Has(report, "--engine no-such-engine is not known")) << report;
+  EXPECT_TRUE(IsEmpty());
+}
+
+TEST_F(OwnBenchmarkTest, AMacroMayRegisterAPairSeveralTimes) {
+  refusing_thread = -1;
+  for (const char* iterations : {"1", "2"}) {
+    const std::string report = Run(std::string("WriteRow/btree/iterations:") + iterations);
+    EXPECT_TRUE(Has(report, "file_writes")) << report;
+  }
+  EXPECT_TRUE(IsEmpty());
+}
+
 void OpenOnOthers(BenchmarkRun& run) {
   if (run.state().thread_index() > 0) run.Open();
 }

@@ -267,6 +267,44 @@ TEST(CApiTable, AWrongNumberIsAWrongArgument) {
   }
 }
 
+// The lock of their libraries is that of the thread that wrote first, which alone can give it back.
+TEST(CApiThreads, ATransactionThatAnotherThreadCannotEndStaysOpen) {
+  for (size_t i = 0; const char* const name = testbed_engine_name(i); ++i) {
+    if (!Has({"lmdb", "mdbx"}, name)) continue;
+    SCOPED_TRACE(name);
+    const OwnDir dir;
+    testbed_engine* engine = nullptr;
+    testbed_session* session = nullptr;
+    testbed_table table = 0;
+    ASSERT_NO_FATAL_FAILURE(OpenRows(name, dir, &engine, &session, &table));
+    for (const bool commits : {true, false}) {
+      const std::string key = commits ? "committed" : "rolled back";
+      EXPECT_EQ(testbed_begin(session), TESTBED_OK) << testbed_error();
+      EXPECT_EQ(Put(session, table, key, "1"), TESTBED_OK) << testbed_error();
+      std::thread([&] {
+        const auto refused = [](testbed_status status) {
+          EXPECT_EQ(status, TESTBED_FAILED);
+          EXPECT_THAT(testbed_error(), HasSubstr("it must write and end there"));
+        };
+        refused(testbed_commit(session));
+        refused(testbed_rollback(session));
+        refused(Put(session, table, "elsewhere", "2"));
+      }).join();
+      EXPECT_EQ(testbed_begin(session), TESTBED_USAGE);
+      EXPECT_THAT(testbed_error(), HasSubstr("a transaction is open"));
+      EXPECT_EQ(commits ? testbed_commit(session) : testbed_rollback(session), TESTBED_OK)
+          << testbed_error();
+      EXPECT_EQ(Get(session, table, key), commits ? "1" : "status 1");
+      EXPECT_EQ(Get(session, table, "elsewhere"), "status 1");
+      std::thread([&] {
+        EXPECT_EQ(Put(session, table, "free", "3"), TESTBED_OK) << testbed_error();
+      }).join();
+    }
+    EXPECT_EQ(testbed_session_close(session), TESTBED_OK) << testbed_error();
+    EXPECT_EQ(testbed_close(engine), TESTBED_OK) << testbed_error();
+  }
+}
+
 TEST_F(CApi, ASessionThatIsClosedRollsBack) {
   testbed_session* other = nullptr;
   ASSERT_EQ(testbed_session_open(engine_, &other), TESTBED_OK);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/error.h"
+#include "device/os/dir_lock.h"
 
 namespace {
 // Makes the next link succeed with an answer that says that the name was there: so does an NFS
@@ -56,6 +57,26 @@ TEST_F(DirectoryTest, WhatIsNewIsRemovedAndWhatWasThereStays) {
   EXPECT_EQ(NamesIn(dir_), std::vector<std::string>{"new"});
   fs::remove_all(dir_);
   EXPECT_NO_THROW(RemoveNew(dir_, before));
+}
+
+TEST_F(DirectoryTest, DirectoriesThatWereMadeAreRemovedUnlessSomebodyUsesThem) {
+  const std::string inner = dir_ + "/a/b/c";
+  const std::vector<std::string> made = MissingDirectories(inner);
+  EXPECT_EQ(made, (std::vector<std::string>{inner, dir_ + "/a/b/", dir_ + "/a/"}));
+  MakeDirectories(inner);
+  EXPECT_EQ(MissingDirectories(inner), std::vector<std::string>());
+  {
+    const DirLock lock(inner, "--dir");
+    RemoveMadeDirectories(made);
+    EXPECT_TRUE(IsThere(inner));
+  }
+  fs::create_directory(dir_ + "/a/theirs");
+  RemoveMadeDirectories(made);
+  EXPECT_EQ(NamesIn(dir_ + "/a"), std::vector<std::string>{"theirs"});
+  fs::remove(dir_ + "/a/theirs");
+  fs::create_directory(dir_ + "/a/b");
+  RemoveMadeDirectories(made);
+  EXPECT_EQ(NamesIn(dir_), std::vector<std::string>{"new"}) << "without the innermost";
 }
 
 // A pipe stands for a device here: root had replaced /dev/null by a file.

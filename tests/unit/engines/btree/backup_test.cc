@@ -386,6 +386,24 @@ TEST_F(BackupTest, ThatIsStoppedLeavesNothing) {
   ExpectCopy(to_);
 }
 
+TEST_F(BackupTest, ThatFailsRemovesTheDirectoriesThatItMadeAlone) {
+  Open();
+  Fill(20);
+  ASSERT_TRUE(std::filesystem::create_directory(to_));
+  const std::string below = to_ + "/new/below";
+  {
+    const SignalGuard signals;
+    ::raise(SIGTERM);
+    EXPECT_THROW(BackUp(store_.get(), below), Stopped);
+    EXPECT_EQ(NamesIn(to_), std::vector<std::string>());
+    ASSERT_TRUE(std::filesystem::create_directory(to_ + "/new"));
+    EXPECT_THROW(BackUp(store_.get(), below), Stopped);
+    EXPECT_EQ(NamesIn(to_), std::vector<std::string>{"new"}) << "it was there";
+  }
+  BackUp(store_.get(), below);
+  ExpectCopy(below);
+}
+
 // The power is cut after some of the calls of a backup, and when it has returned.
 TEST_F(BackupTest, IsThereAfterAPowerCutOrIsNoDatabase) {
   Open();
