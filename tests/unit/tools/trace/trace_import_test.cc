@@ -373,6 +373,42 @@ TEST_F(TraceImportTest, TheBusiestSecondIsThatOfAllClients) {
   EXPECT_EQ(TraceInfo(TraceFile(path_))["busiest_second"], 3);
 }
 
+// Lines of one time are a nanosecond apart in the trace.
+TEST_F(TraceImportTest, OperationsThatBeginAtOnceHaveNoRate) {
+  std::string text = "key\n";
+  for (int i = 0; i < 1000; ++i) text += std::to_string(i % 500) + "\n";
+  Import(text);
+  ScaleTrace(path_, 0.5, path_ + ".small");
+  for (const std::string& path : {path_, path_ + ".small"}) {
+    const nlohmann::json info = TraceInfo(TraceFile(path));
+    EXPECT_TRUE(info["seconds"].is_null()) << info;
+    EXPECT_TRUE(info["per_second"].is_null()) << info;
+    EXPECT_TRUE(info["operations_by_kind"][0]["per_second"].is_null()) << info;
+    EXPECT_EQ(TraceInfoText(info).find("busiest"), std::string::npos);
+  }
+}
+
+TEST_F(TraceImportTest, TheMeanOfWholeSecondsIsNotAboveTheBusiestSecond) {
+  for (const int seconds : {2, 3, 10}) {
+    std::string text = "key,time\n";
+    for (int i = 0; i < 100 * seconds; ++i) {
+      text += std::to_string(i % 50) + "," + std::to_string(i / 100) + "\n";
+    }
+    Import(text);
+    ScaleTrace(path_, 0.5, path_ + ".small");
+    const nlohmann::json info = TraceInfo(TraceFile(path_));
+    EXPECT_EQ(info["seconds"], seconds);
+    EXPECT_EQ(info["per_second"], 100);
+    EXPECT_EQ(info["operations_by_kind"][0]["per_second"], 100);
+    for (const std::string& path : {path_, path_ + ".small"}) {
+      const nlohmann::json figures = TraceInfo(TraceFile(path));
+      EXPECT_LE(figures["per_second"].get<double>(), figures["busiest_second"].get<double>());
+    }
+  }
+  Import("key,time\na,0\nb,0.5\nc,2.5\n");
+  EXPECT_EQ(TraceInfo(TraceFile(path_))["seconds"], 2.5) << "a finer clock";
+}
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // The memory that tells of the longer trace is the peak, which the shorter one sets before.
 TEST_F(TraceImportTest, FiguresOfALongTraceTakeNoMoreMemory) {
