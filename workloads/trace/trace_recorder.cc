@@ -225,6 +225,7 @@ std::unique_ptr<Session> TraceRecorder::Wrap(std::unique_ptr<Session> session, i
 }
 
 void TraceRecorder::Finish() {
+  if (gave_up_) return;
   facts_.clients = static_cast<uint32_t>(clients_.size());
   facts_.tables = engine_->tables();
   for (const auto& client : clients_) {
