@@ -144,8 +144,7 @@ double KeySketch::PopularShare(double share) const {
   double left = static_cast<double>(accesses_);  // accesses to keys that are not counted one by one
   if (heavy_ != nullptr) {
     for (const HeavyKeys::Counter& key : heavy_->Counted()) {
-      const double accesses =
-          static_cast<double>(key.count) + static_cast<double>(key.before) / 2;
+      const double accesses = static_cast<double>(key.count) + static_cast<double>(key.before) / 2;
       groups.push_back({accesses, 1});
       heavy.insert(key.hash);
       left -= accesses;
