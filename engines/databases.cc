@@ -227,6 +227,16 @@ class DatabasesEngine : public Engine {
     return settings;
   }
   EngineCounters Counters() const override;
+  // All databases are spread over the same addresses.
+  std::vector<ServerAddress> ServerAddresses() const override {
+    return is_counted_together_ ? databases_[0]->ServerAddresses() : std::vector<ServerAddress>();
+  }
+  // The sessions of a client would leave a lost address one by one.
+  bool OutlivesLostAddress() const override { return false; }
+  std::vector<std::optional<EngineCounters>> CountersByAddress() const override {
+    if (!is_counted_together_) return {};
+    return databases_[0]->CountersByAddress();
+  }
   DiskSize SizeOnDisk() const override {
     DiskSize all;
     for (const auto& database : databases_) {

@@ -344,6 +344,8 @@ class Engine {
   // Returns the addresses of the server in their order; none when all sessions go to one address.
   // Client c is connected to the address with the number c modulo their number. Asks no server.
   virtual std::vector<ServerAddress> ServerAddresses() const { return {}; }
+  // Returns whether a client whose call threw LostAnswer may go on, at another of these addresses.
+  virtual bool OutlivesLostAddress() const { return !ServerAddresses().empty(); }
   // Returns the counters of the server at each of these addresses, with nullopt for one that is
   // lost. An empty list means that only Counters is available.
   virtual std::vector<std::optional<EngineCounters>> CountersByAddress() const { return {}; }

@@ -90,6 +90,11 @@ class Client {
   // prepared operation is to start, in nanoseconds since the phase began. Never less than that of
   // the one before it.
   virtual uint64_t DueNs(size_t i) const { return 0; }
+  // For a workload that knows the times of all operations to come (Workload::knows_due_times):
+  // returns when the first operation is to start that Execute has not performed and that no earlier
+  // call has passed over, and passes over `n` operations from it on, at least one. The runner calls
+  // it when the phase has ended.
+  virtual uint64_t PassOver(uint64_t n) { return UINT64_MAX; }
   // Tells the client, before a call of Execute, whether Verify will check it. It is not called
   // before TakeAnswer, which Verify may check at any time.
   void set_to_verify(bool to_verify) { to_verify_ = to_verify; }
@@ -175,6 +180,9 @@ class Workload {
   // Returns whether the workload sets the start of each operation (Client::DueNs). It then is an
   // open loop, as with --rate.
   virtual bool timed() const { return false; }
+  // Returns whether such a workload knows the starts of operations that are not prepared, too
+  // (Client::PassOver), so that operations can be counted that were due and had not begun.
+  virtual bool knows_due_times() const { return false; }
   // Returns whether the workload accesses some rows more than others, by --distribution, so that
   // WorkloadOptions::popular_rows says which.
   virtual bool has_popular_rows() const { return false; }

@@ -182,13 +182,13 @@ PhaseRecord ChildRun::Measure(const std::string& name, PhaseKind kind, Workload&
                                                        RunPhase(engine, workload, with_progress),
                                                        {}})
                             .result;
+  if (options.recorder != nullptr && result.partial) options.recorder->GiveUp();
   if (IsOfAllTasks(kind)) EndTogether(name, options);
   if (seconds) seconds->Rest(result);
   const MemoryWatch::Held held = watch.Stop();
   progress.Clear();
   const Reading after = ReadBorder(goes_on);
   NoteMemory(after, &phase);
-
   phase.seconds = result.seconds;
   NoteProcessors(result.cpu_begin, result.cpu_end, &phase);
   // A check reads the whole database, which changes what the caches hold, so it runs only where no

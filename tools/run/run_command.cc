@@ -471,6 +471,26 @@ void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Datase
   (*document)["partial"] = StopRequested() || std::any_of(runs.begin(), runs.end(), partial);
 }
 
+// Returns a sentence when the user stopped the run before the phase that --record records had
+// ended, so that it wrote no trace; otherwise an empty string.
+std::string UnrecordedText(const RunOptions& options, const json& document) {
+  if (options.record_file.empty() || !document.value("partial", false)) return "";
+  const std::string& name = options.workloads.back();
+  auto left = std::count(options.workloads.begin(), options.workloads.end(), name);
+  for (const json& run : document["runs"]) {
+    for (const json& phase : run["phases"]) {
+      const json& kind = phase["kind"];
+      if (phase["name"] != name || (kind != "measure" && kind != "load")) continue;
+      if (!phase.value("partial", true)) --left;
+    }
+  }
+  if (left <= 0) return "";
+  return fmt::format("the trace {} was not written, because the run was stopped before the end of "
+                     "the phase that it records{}",
+                     options.record_file,
+                     fs::exists(options.record_file) ? "; the file of that name stays" : "");
+}
+
 }  // namespace
 
 json ExecuteRuns(const RunOptions& options, const std::vector<std::string>& command_line,
@@ -530,12 +550,14 @@ int RunCommand(RunOptions options, const std::vector<std::string>& command_line)
                    std::any_of(document["runs"].begin(), document["runs"].end(), measured);
   const auto report = [&] { return any ? ReportText(document, {.wide = options.wide}) : ""; };
   WriteOutputs(files, report);
+  std::string sentence = UnrecordedText(options, document);
   for (const json& run : document["runs"]) {
     if (run.contains("error")) {
-      fmt::print(stderr, "testbed: {}\n", run["error"]["sentence"].get<std::string>());
+      sentence = run["error"]["sentence"].get<std::string>();
       break;
     }
   }
+  if (!sentence.empty()) fmt::print(stderr, "testbed: {}\n", sentence);
   return ExitCode(document);
 }
 

@@ -8,6 +8,9 @@
 #include <functional>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
+
+#include "tools/trace/heavy_keys.h"
 
 namespace testbed {
 namespace {
@@ -51,9 +54,15 @@ KeySketch::~KeySketch() = default;
 
 bool KeySketch::exact() const { return threshold_ == UINT64_MAX; }
 
+double KeySketch::Weight() const {
+  return std::ldexp(1.0, 64) / (static_cast<double>(threshold_) + 1);
+}
+
 void KeySketch::Touch(uint64_t hash) {
+  ++accesses_;
+  if (heavy_ != nullptr) heavy_->Add(hash, 1);
   if (hash > threshold_) return;
-  const double weight = std::ldexp(1.0, 64) / (static_cast<double>(threshold_) + 1);
+  const double weight = Weight();
   weight_ += weight;
   const auto [at, is_new] = sample_->keys.try_emplace(hash, Sample::Key{now_, 0});
   Sample::Key& key = at->second;
@@ -69,7 +78,15 @@ void KeySketch::Touch(uint64_t hash) {
   key.last = now_++;
   ++key.count;
   sample_->last.insert(key.last);
-  if (sample_->keys.size() > kMostKeys) Forget();
+  if (sample_->keys.size() <= kMostKeys) return;
+  if (heavy_ == nullptr) CountHeavy();
+  Forget();
+}
+
+// Begins to count the popular keys apart from the sample, which has all keys until now.
+void KeySketch::CountHeavy() {
+  heavy_ = std::make_unique<HeavyKeys>();
+  for (const auto& [hash, key] : sample_->keys) heavy_->Add(hash, key.count);
 }
 
 // Lowers the threshold so that the key with the greatest hash leaves the sample.
@@ -83,8 +100,7 @@ void KeySketch::Forget() {
 }
 
 double KeySketch::keys() const {
-  return static_cast<double>(sample_->keys.size()) * std::ldexp(1.0, 64) /
-         (static_cast<double>(threshold_) + 1);
+  return static_cast<double>(sample_->keys.size()) * Weight();
 }
 
 double KeySketch::first_accesses() const {
@@ -94,14 +110,15 @@ double KeySketch::first_accesses() const {
 }
 
 double KeySketch::HitShare(double keys) const {
-  if (keys < 1 || weight_ == 0) return 0;
+  if (keys < 1 || accesses_ == 0) return 0;
+  const auto accesses = static_cast<double>(accesses_);
   double hits = 0;
   if (exact()) {
     constexpr double kRounding = 1e-6;  // a share of the keys may fall short of a whole number
     const auto end =
         static_cast<size_t>(std::min(keys + kRounding, static_cast<double>(kMostKeys)));
     for (size_t i = 0; i < end; ++i) hits += static_cast<double>(exact_reuse_[i]);
-    return hits / weight_;
+    return hits / accesses;
   }
   const size_t end = BucketOf(static_cast<uint64_t>(keys));
   for (size_t i = 0; i < end; ++i) hits += reuse_[i];
@@ -110,21 +127,50 @@ double KeySketch::HitShare(double keys) const {
   const double first = FirstOf(end);
   const double behind = std::min(FirstOf(end + 1), std::max(this->keys(), first + 1));
   hits += reuse_[end] * std::min(1.0, (keys - first) / (behind - first));
-  return hits / weight_;
+  // The accesses that the sample lacks, or has too many, are those to its most popular keys, whose
+  // distances are small.
+  hits += accesses - weight_;
+  return std::clamp(hits / accesses, 0.0, 1.0);
 }
 
 double KeySketch::PopularShare(double share) const {
-  std::vector<uint64_t> counts;
-  double all = 0, popular = 0;
-  for (const auto& [hash, key] : sample_->keys) {
-    counts.push_back(key.count);
-    all += static_cast<double>(key.count);
+  if (accesses_ == 0) return 0;
+  struct Keys {
+    double accesses;  // to each
+    double number;
+  };
+  std::vector<Keys> groups;
+  std::unordered_set<uint64_t> heavy;
+  double left = static_cast<double>(accesses_);  // accesses to keys that are not counted one by one
+  if (heavy_ != nullptr) {
+    for (const HeavyKeys::Counter& key : heavy_->Counted()) {
+      const double accesses = static_cast<double>(key.count) + static_cast<double>(key.before) / 2;
+      groups.push_back({accesses, 1});
+      heavy.insert(key.hash);
+      left -= accesses;
+    }
   }
-  const auto n = static_cast<size_t>(std::ceil(share * static_cast<double>(counts.size())));
-  std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(n), counts.end(),
-                   std::greater<>());
-  for (size_t i = 0; i < n; ++i) popular += static_cast<double>(counts[i]);
-  return all == 0 ? 0 : popular / all;
+  // The other keys are as unevenly accessed as those of the sample.
+  const size_t counted = groups.size();
+  double sampled = 0;
+  for (const auto& [hash, key] : sample_->keys) {
+    if (heavy.contains(hash)) continue;
+    groups.push_back({static_cast<double>(key.count), Weight()});
+    sampled += groups.back().accesses * groups.back().number;
+  }
+  const double factor = sampled == 0 ? 0 : std::max(0.0, left) / sampled;
+  for (size_t i = counted; i < groups.size(); ++i) groups[i].accesses *= factor;
+  std::sort(groups.begin(), groups.end(),
+            [](const Keys& a, const Keys& b) { return a.accesses > b.accesses; });
+  double all = 0, popular = 0;
+  for (const Keys& group : groups) all += group.number;
+  double number = std::ceil(share * all);
+  for (const Keys& group : groups) {
+    const double taken = std::min(number, group.number);
+    popular += taken * group.accesses;
+    number -= taken;
+  }
+  return std::min(1.0, popular / static_cast<double>(accesses_));
 }
 
 }  // namespace testbed

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "device/error.h"
+#include "tools/output/table.h"
 #include "tools/trace/trace_builder.h"
 #include "workloads/dataset.h"
 
@@ -93,7 +94,10 @@ class RocksdbImporter {
     type_ = static_cast<uint8_t>(head[8]);
     const auto size = FixedAt<uint32_t>(head + 9);
     if (record_ == 1 && type_ != kBeginRecord) Refuse("is no trace of RocksDB");
-    if (size > kMostPayload) Refuse("is too long");
+    if (size > kMostPayload) {
+      Refuse(fmt::format("has {}, and records of {} MB at most are read", Counted(size, "byte"),
+                         kMostPayload >> 20));
+    }
     payload->resize(size);
     in.read(payload->data(), size);
     TraceBuilder::CheckStop();
@@ -125,7 +129,7 @@ class RocksdbImporter {
     return builder_.TableOf(family == 0 ? kMainTable : fmt::format("cf{}", family));
   }
   std::string_view Key(std::string_view key) {
-    Demand(key.size() <= kMostTraceKey);
+    if (key.size() > kMostTraceKey) Refuse("has " + TraceBuilder::LongKey(key.size()));
     rooms_.emplace_back();
     return builder_.KeyOf(key, &rooms_.back());
   }

@@ -7,6 +7,7 @@
 
 #include "device/error.h"
 #include "device/os/signal_guard.h"
+#include "tools/output/table.h"
 #include "workloads/random.h"
 
 namespace testbed {
@@ -21,6 +22,11 @@ TraceBuilder::TraceBuilder(const ImportOptions& options, const std::string& to,
 
 void TraceBuilder::CheckStop() {
   if (StopRequested()) throw Stopped("before the whole file was read", "the import");
+}
+
+std::string TraceBuilder::LongKey(size_t bytes) {
+  return fmt::format("a key of {}, and a trace holds keys of {} at most", Counted(bytes, "byte"),
+                     Count(kMostTraceKey));
 }
 
 TraceClient& TraceBuilder::client(uint64_t i) {

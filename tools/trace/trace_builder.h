@@ -5,6 +5,7 @@
 #ifndef TESTBED_TOOLS_TRACE_TRACE_BUILDER_H_
 #define TESTBED_TOOLS_TRACE_TRACE_BUILDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,6 +24,8 @@ class TraceBuilder {
   // read, and at the end: an interrupt of the terminal also ends the program that writes into a
   // pipe, and what came before would pass for the whole file.
   static void CheckStop();
+  // Returns what is to be said of a key of more than kMostTraceKey bytes: "a key of ...".
+  static std::string LongKey(size_t bytes);
   // Begins the trace `to`, which has at most `clients` clients. `options` must outlive the object.
   // Throws Error as TraceWriter does.
   TraceBuilder(const ImportOptions& options, const std::string& to, const std::string& workload,

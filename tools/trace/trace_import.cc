@@ -228,9 +228,13 @@ class Importer {
       Refuse(fmt::format("'{}' is no operation; get, set, delete and their like are",
                          std::string(line.operation.substr(0, 40))));
     }
-    if (line.key.empty() || line.key.size() > kMostTraceKey) Refuse("its key is empty or too long");
+    if (line.key.empty()) Refuse("its key is empty");
+    if (line.key.size() > kMostTraceKey) Refuse("has " + TraceBuilder::LongKey(line.key.size()));
     const uint64_t size = line.value_size.value_or(0);
-    if (size > kMostTraceValue) Refuse("its value is too long");
+    if (size > kMostTraceValue) {
+      Refuse(fmt::format("has a value of {}, and a trace holds values of {} at most",
+                         Counted(size, "byte"), Count(kMostTraceValue)));
+    }
     const auto start = static_cast<uint64_t>(std::llround(SecondsOf(line) * 1e9));
     // Lines of one time follow each other by a nanosecond: operations of different clients have an
     // order in a trace by their starts alone.

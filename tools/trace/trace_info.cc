@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "device/os/signal_guard.h"
 #include "tools/output/table.h"
@@ -15,6 +16,28 @@ namespace testbed {
 namespace {
 
 using nlohmann::json;
+
+constexpr uint64_t kSecond = 1000000000;  // in nanoseconds
+
+// Returns the seconds of which a trace has operations, or none when all of them begin at once. An
+// import lets operations of one time follow each other by a nanosecond, and `trace scale` leaves
+// out some of these: imported operations that follow each other by less than 100 ns on the mean
+// have no times of their own. With `in_whole_seconds` the clock of an imported trace counts whole
+// seconds, so its last operations begin anywhere in the last second.
+std::optional<double> SecondsOf(const TraceFacts& facts, bool in_whole_seconds) {
+  const bool is_imported = facts.engine.empty();
+  const uint64_t least_ns = is_imported ? 100 : 1;
+  if (facts.last_ns / least_ns <= facts.operations) return std::nullopt;
+  if (is_imported && in_whole_seconds && facts.last_ns >= kSecond) {
+    return static_cast<double>(facts.last_ns / kSecond + 1);
+  }
+  return static_cast<double>(facts.last_ns) / 1e9;
+}
+
+// Returns how many of `count` operations begin in a second; null when all begin at once.
+json PerSecond(uint64_t count, const std::optional<double>& seconds) {
+  return seconds ? json(static_cast<double>(count) / *seconds) : json();
+}
 
 json SizesJson(const Histogram& histogram) {
   HistogramCounts counts;
@@ -33,7 +56,8 @@ class Collector {
 
   void Take(const TraceOperation& operation) {
     ++counts_[operation.kind];
-    CountSecond(operation.start_ns / 1000000000);
+    CountSecond(operation.start_ns / kSecond);
+    in_whole_seconds_ = in_whole_seconds_ && operation.start_ns % kSecond < kMostTiesNs;
     for (const TraceCall& call : operation.calls) {
       using enum TraceCallKind;
       if (call.kind == kMultiGet) {
@@ -58,11 +82,13 @@ class Collector {
             {"value_bytes_read", SizesJson(read_)},
             {"cursor_steps", SizesJson(steps_)}};
   }
-  json Kinds(const TraceFacts& facts) const {
+  json Kinds(const TraceFacts& facts, const std::optional<double>& seconds) const {
     json kinds = json::array();
     for (size_t k = 0; k < counts_.size(); ++k) {
       if (counts_[k] == 0) continue;
-      kinds.push_back({{"name", facts.kinds[k]}, {"count", counts_[k]}});
+      kinds.push_back({{"name", facts.kinds[k]},
+                       {"count", counts_[k]},
+                       {"per_second", PerSecond(counts_[k], seconds)}});
     }
     return kinds;
   }
@@ -84,8 +110,11 @@ class Collector {
   }
   json Absent() const { return {{"found", found_}, {"absent", absent_}, {"unknown", unknown_}}; }
   uint64_t busiest_second() const { return busiest_; }
+  // Returns whether all operations begin at whole seconds, or behind others of that second.
+  bool in_whole_seconds() const { return in_whole_seconds_; }
 
  private:
+  static constexpr uint64_t kMostTiesNs = 10000000;  // of ten million operations of one time
   // Operations come in the order of their starts, so one second is counted at a time. A trace may
   // have millions of them.
   void CountSecond(uint64_t second) {
@@ -107,10 +136,17 @@ class Collector {
   std::vector<uint64_t> counts_;
   uint64_t second_ = 0, in_second_ = 0;  // the second of the last operation, and its operations
   uint64_t busiest_ = 0;                 // operations of the busiest second
+  bool in_whole_seconds_ = true;
   Histogram key_sizes_, written_, read_, steps_;
   KeySketch sketch_;
   uint64_t found_ = 0, absent_ = 0, unknown_ = 0;
 };
+
+std::string RatesText(const json& info) {
+  if (info.at("seconds").is_null()) return "that begin at once";
+  return fmt::format("in {} s; {} a second, {} in the busiest second", Short(info.at("seconds")),
+                     Short(info.at("per_second")), Count(info.at("busiest_second")));
+}
 
 std::string SizesTable(const json& sizes) {
   Table table("Sizes", {"what", "count", "mean", "p50", "p99", "max"});
@@ -160,9 +196,11 @@ json TraceInfo(const TraceFile& file) {
   info["file"] = file.path();
   info["version"] = kTraceVersion;
   info["file_bytes"] = file.bytes();
-  info["seconds"] = static_cast<double>(facts.last_ns) / 1e9;
+  const std::optional<double> seconds = SecondsOf(facts, collector.in_whole_seconds());
+  info["seconds"] = seconds ? json(*seconds) : json();
+  info["per_second"] = PerSecond(facts.operations, seconds);
   info["busiest_second"] = collector.busiest_second();
-  info["operations_by_kind"] = collector.Kinds(facts);
+  info["operations_by_kind"] = collector.Kinds(facts, seconds);
   info["answers"] = collector.Absent();
   info["sizes"] = collector.Sizes();
   info["keys"] = collector.Keys();
@@ -170,22 +208,20 @@ json TraceInfo(const TraceFile& file) {
 }
 
 std::string TraceInfoText(const json& info) {
-  const double operations = info.at("operations"), seconds = info.at("seconds");
-  const auto per_second = [&](double n) { return seconds > 0 ? Short(n / seconds) : "-"; };
+  const double operations = info.at("operations");
   std::string text = fmt::format(
-      "{}: {} on {}, {}, {} in {} s; {} a second, {} in the busiest second; {} bytes of the file "
-      "for each operation\n\n",
+      "{}: {} on {}, {}, {} {}; {} bytes of the file for each operation\n\n",
       OneLine(info.at("file")), OneLine(info.at("workload")),
       info.at("engine").get_ref<const std::string&>().empty() ? "no engine"
                                                               : OneLine(info.at("engine")),
       Counted(info.at("clients"), "client"), WithNoun(Whole(operations), "operation"),
-      Short(seconds), per_second(operations), Count(info.at("busiest_second")),
-      Short(info.at("file_bytes").get<double>() / std::max(1.0, operations)));
+      RatesText(info), Short(info.at("file_bytes").get<double>() / std::max(1.0, operations)));
   Table kinds("Operations of the trace", {"operation", "count", "share", "per second"});
   for (const json& kind : info.at("operations_by_kind")) {
     const double count = kind.at("count");
-    kinds.Row(
-        {OneLine(kind.at("name")), Whole(count), Percent(count / operations), per_second(count)});
+    const json& rate = kind.at("per_second");
+    kinds.Row({OneLine(kind.at("name")), Whole(count), Percent(count / operations),
+               rate.is_null() ? "-" : Short(rate)});
   }
   Table calls("Calls", {"call", "count", "per operation"});
   for (const auto& [name, count] : info.at("calls").items()) {

@@ -104,7 +104,7 @@ class OpenLoop {
   // Records the operations that were due and had not begun at `now`, `most` at most, with the time
   // that each had waited, without own work. Of more than kMostNoted operations it looks at one in
   // several, which counts for all of these. Does nothing without arrivals, because the times of a
-  // workload are known only once an operation is prepared.
+  // workload may be known only once an operation is prepared.
   void NoteUndone(uint64_t most, uint64_t now) {
     if (!arrivals_ || most == 0) return;
     if (!awaits_) due_ = start_ + clock_.FromNs(arrivals_->Next());
@@ -112,18 +112,37 @@ class OpenLoop {
     const double left = std::min(arrivals_->LeftUntil(seconds), static_cast<double>(most));
     const uint64_t step = 1 + static_cast<uint64_t>(left / kMostNoted);
     while (most > 0 && static_cast<int64_t>(now - due_) > 0) {
-      const uint64_t waited = clock_.ToNs(now - std::min(due_ + own_.Since(due_), now));
       const uint64_t count = std::min(step, most);
-      worker_.undone.Record(waited, count);
-      worker_.backlog_ns = std::max(worker_.backlog_ns, waited);
+      RecordUndone(due_, now, count);
       most -= count;
       arrivals_->Skip(count - 1);
       due_ = start_ + clock_.FromNs(arrivals_->Next());
     }
   }
+  // Does the same for a workload that knows the times of all operations to come, of which `client`
+  // has those of this thread. Of many operations it looks at one in several, and at ever fewer.
+  void NoteUndoneOf(Client* client, uint64_t most, uint64_t now) {
+    constexpr uint64_t kEach = 100000;  // operations that are looked at before the step doubles
+    uint64_t step = 1;
+    for (uint64_t noted = 1; most > 0; ++noted) {
+      const uint64_t count = std::min(step, most);
+      const uint64_t due = start_ + clock_.FromNs(client->PassOver(count));
+      if (static_cast<int64_t>(now - due) <= 0) return;
+      RecordUndone(due, now, count);
+      most -= count;
+      if (noted % kEach == 0) step *= 2;
+    }
+  }
 
  private:
   static constexpr double kMostNoted = 1e6;  // operations, looked at in less than a second
+
+  // Records `count` operations that were due at `due` and had not begun at `now`.
+  void RecordUndone(uint64_t due, uint64_t now, uint64_t count) {
+    const uint64_t waited = clock_.ToNs(now - std::min(due + own_.Since(due), now));
+    worker_.undone.Record(waited, count);
+    worker_.backlog_ns = std::max(worker_.backlog_ns, waited);
+  }
 
   const Clock& clock_;
   const uint64_t start_;

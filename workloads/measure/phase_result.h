@@ -66,7 +66,8 @@ struct PhaseResult {
   bool partial = false;       // PhaseOptions::stop ended the phase early
   std::string ended_because;  // result of Workload::EndedBecause
   HistogramCounts lateness;   // with a rate or set times: how late all operations began
-  // Whether `undone` is known; it is not when the workload sets the times of its operations.
+  // Whether `undone` is known; it is not when the workload sets the times of its operations and
+  // knows them only once they are prepared, as a replay does.
   bool knows_undone = true;
   HistogramCounts undone;      // with a rate: the waits of operations that had not begun
   double backlog_seconds = 0;  // with a rate: the largest delay of any thread's last operation

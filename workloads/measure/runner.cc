@@ -314,7 +314,8 @@ void Phase::ThreadMain(int t) {
     if (t < threads_ - extra_ && --clients_left_ == 0 && extra_ > 0) gate_.Stop();
     NoteEnded();
     ended = true;
-    open.NoteUndone(left, worker.end);
+    workload_.knows_due_times() ? open.NoteUndoneOf(lanes[0].client.get(), left, worker.end)
+                                : open.NoteUndone(left, worker.end);
     for (const Lane& lane : lanes) worker.totals += lane.client->totals();
   } catch (...) {
     worker.end = clock_.Now();
@@ -489,7 +490,7 @@ PhaseResult Phase::Run() {
   result.began_ns = began_ns_;
   result.cpu_begin = cpu_begin_;
   result.partial = AskedToStop();
-  result.knows_undone = !workload_.timed();
+  result.knows_undone = !workload_.timed() || workload_.knows_due_times();
   result.ended_because = workload_.EndedBecause();
   result.series = std::move(series_);
   return result;

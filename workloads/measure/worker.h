@@ -54,7 +54,7 @@ class Performer {
         clock_(Clock::Get()),
         workload_(workload),
         goes_on_(workload.bears_lost_answers() && options.slices == nullptr &&
-                 !engine.ServerAddresses().empty()) {}
+                 engine.OutlivesLostAddress()) {}
   // Performs an operation, charged to its kind in `ledger`, which is null when nothing is counted.
   // Returns false when its server was lost before it had answered, and the phase goes on.
   bool Perform(Client& client, size_t i, OpKind op, ThreadLedger* ledger) const {

@@ -55,13 +55,24 @@ class MixgraphClient : public Client {
   size_t Generate(size_t max) override {
     const size_t n = std::min(max, batch_);
     for (size_t i = 0; i < n; ++i) Prepare(&steps_[i], buffer_.data() + i * room_);
+    prepared_ = n;
+    begun_ = 0;
     return n;
   }
   size_t OpOf(size_t i) const override { return steps_[i].query; }
   uint64_t DueNs(size_t i) const override { return steps_[i].due_ns; }
+  uint64_t PassOver(uint64_t n) override {
+    const bool is_prepared = begun_ < prepared_;
+    const uint64_t due_ns = is_prepared ? steps_[begun_].due_ns : times_.Next();
+    const uint64_t of_prepared = std::min<uint64_t>(n, prepared_ - begun_);
+    begun_ += of_prepared;
+    times_.Skip(n - (is_prepared ? of_prepared : 1));
+    return due_ns;
+  }
 
   void Execute(size_t i) override {
     const Step& step = steps_[i];
+    begun_ = i + 1;
     kept_.Begin(to_verify_);
     switch (step.query) {
       case QueryModel::kGet:
@@ -143,6 +154,7 @@ class MixgraphClient : public Client {
   const size_t batch_;  // operations that are prepared at once
   std::vector<char> buffer_;
   Step steps_[kBatch];
+  size_t prepared_ = 0, begun_ = 0;  // the steps that are prepared, and those that are over
   bool found_ = false;
   std::string_view value_;
   KeptRows kept_;  // rows that a scan found
@@ -174,6 +186,7 @@ class Mixgraph : public Workload {
   bool writes() const override { return phase_.queries.share(QueryModel::kPut) > 0; }
   bool changes_row_sizes() const override { return writes(); }
   bool timed() const override { return phase_.options.sine; }
+  bool knows_due_times() const override { return phase_.options.sine; }
   void OpenTables(Engine& engine) override {
     phase_.table = engine.OpenTable(kMainTable);
     if (writes()) phase_.number = BeginWritingPhase(writing_phases_);

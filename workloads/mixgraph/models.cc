@@ -294,4 +294,8 @@ uint64_t SineTimes::Next() {
   return static_cast<uint64_t>(at);
 }
 
+void SineTimes::Skip(uint64_t n) {
+  if (n > 0) next_ns_ = After(next_ns_, threads_ * static_cast<double>(n));
+}
+
 }  // namespace testbed::mixgraph

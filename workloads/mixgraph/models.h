@@ -110,6 +110,8 @@ class SineTimes {
   SineTimes(const Options& options, int thread, int threads, uint64_t seed);
   // Returns the next start, in nanoseconds since the phase began.
   uint64_t Next();
+  // Passes over the next `n` starts.
+  void Skip(uint64_t n);
   // Returns the rate of all clients in the n-th interval.
   double Rate(uint64_t interval) const;
 

@@ -52,6 +52,9 @@ class ReadWhileWriting : public Workload {
     Workload& role = thread == threads - 1 ? *writer_ : *readers_;
     return role.NewClient(session, thread, threads);
   }
+  bool bears_lost_answers() const override {
+    return readers_->bears_lost_answers() && writer_->bears_lost_answers();
+  }
   std::string EndedBecause() const override { return readers_->EndedBecause(); }
 
  private:

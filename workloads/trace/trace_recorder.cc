@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "device/error.h"
@@ -153,6 +154,12 @@ class TraceRecorder::NotingEngine : public Engine {
   std::unique_ptr<Session> NewClientSession(int client) override {
     return engine_.NewClientSession(client);
   }
+  std::vector<ServerAddress> ServerAddresses() const override { return engine_.ServerAddresses(); }
+  // An operation without an answer has no place in a trace, so the phase ends with it.
+  bool OutlivesLostAddress() const override { return false; }
+  std::vector<std::optional<EngineCounters>> CountersByAddress() const override {
+    return engine_.CountersByAddress();
+  }
   bool KeepsIndexes() const override { return engine_.KeepsIndexes(); }
   TableId OpenIndex(const std::string& index, TableId table,
                     const std::vector<IndexPart>& parts) override {
@@ -219,6 +226,7 @@ std::unique_ptr<Session> TraceRecorder::Wrap(std::unique_ptr<Session> session, i
 }
 
 void TraceRecorder::Finish() {
+  if (gave_up_) return;
   facts_.clients = static_cast<uint32_t>(clients_.size());
   facts_.tables = engine_->tables();
   for (const auto& client : clients_) {

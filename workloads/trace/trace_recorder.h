@@ -39,9 +39,11 @@ class TraceRecorder {
   TraceClient& client(int i) { return *clients_[static_cast<size_t>(i)]; }
   // Returns a session that records its calls for client `i`, and passes them on.
   std::unique_ptr<Session> Wrap(std::unique_ptr<Session> session, int i);
+  // Says that the phase was stopped before its end. Finish then leaves no file, as nobody could
+  // tell it from the trace of a whole phase, and a trace of that name stays.
+  void GiveUp() { gave_up_ = true; }
   // Completes the file. Call it when all sessions are closed. A recording without operations, as of
-  // a phase that was stopped before it began, leaves no file, and a trace of that name stays.
-  // Throws Error (kRun).
+  // a phase that was stopped before it began, leaves no file either. Throws Error (kRun).
   void Finish();
 
  private:
@@ -50,6 +52,7 @@ class TraceRecorder {
   TraceFacts facts_;
   std::unique_ptr<NotingEngine> engine_;
   std::vector<std::unique_ptr<TraceClient>> clients_;
+  bool gave_up_ = false;
 };
 
 }  // namespace testbed

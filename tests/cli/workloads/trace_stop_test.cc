@@ -111,5 +111,35 @@ TEST_F(TraceStopTest, ALongTraceIsNotReadToItsEnd) {
   }
 }
 
+// A part of a phase passed for the whole, and the trace of a whole phase was lost for it.
+TEST_F(TraceStopTest, ARecordingThatIsStoppedLeavesTheTraceThatWasThere) {
+  const std::string words =
+      "--engine null --ram 64M --rows 1000 --threads 1 --warmup 0 --account off --quiet "
+      "--workload insert,point-read --rate 1000 --record ";
+  for (const bool there : {true, false}) {
+    SCOPED_TRACE(there);
+    const std::string trace = there ? "there.trace" : "new.trace";
+    if (there) {
+      ASSERT_EQ(Run(words + trace + " --operations 500").code, 0);
+    }
+    const std::string before = Read(directory_ / trace);
+    EXPECT_EQ(before.empty(), !there);
+    const pid_t pid = Start(words + trace + " --seconds 600 >out 2>err");
+    EXPECT_TRUE(Becomes([&] { return std::filesystem::exists(directory_ / (trace + ".new")); }));
+    LetItWork();
+    ::kill(pid, SIGINT);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_EQ(Read(directory_ / "err"),
+              "testbed: the trace " + trace +
+                  " was not written, because the run was stopped before the end of the phase that "
+                  "it records" +
+                  (there ? "; the file of that name stays\n" : "\n"));
+    EXPECT_EQ(Read(directory_ / trace), before);
+    EXPECT_FALSE(std::filesystem::exists(directory_ / (trace + ".new")));
+  }
+}
+
 }  // namespace
 }  // namespace testbed

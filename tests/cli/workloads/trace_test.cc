@@ -325,12 +325,12 @@ TEST_F(TraceCommandTest, AReplayOnRowsOfAnotherKindDoesNotTellTheirNumber) {
 }
 
 TEST_F(TraceCommandTest, AnImportTellsWhatItLeftOut) {
-  std::ofstream(directory_ / "log.csv") << "time,key,op\n1000,a,set\n3000,b,get\n";
+  std::ofstream(directory_ / "log.csv") << "time,key,op\n1000,a,set\n3500,b,get\n";
   const CommandResult result = Run("trace import --format csv --time-unit ms log.csv -o log.trace");
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_NE(result.out.find("columns that are not used: op;"), std::string::npos) << result.out;
   EXPECT_EQ(Run("trace info log.trace --json info.json").code, 0);
-  EXPECT_EQ(Json("info.json")["seconds"], 2);
+  EXPECT_EQ(Json("info.json")["seconds"], 2.5);
 }
 
 TEST_F(TraceCommandTest, WhatCannotBeRecordedOrReplayedIsRefused) {

@@ -386,6 +386,10 @@ TEST_P(ServerTest, ClientsOfSeveralAddressesAreConnectedToThemInTurn) {
   EXPECT_NE(addresses.find(", " + link), std::string::npos) << addresses;
   EXPECT_FALSE(engine->CountersByAddress().at(0)->repeated);
   EXPECT_TRUE(engine->CountersByAddress().at(1)->repeated) << "both lead to one server";
+  EXPECT_TRUE(engine->OutlivesLostAddress());
+  EXPECT_EQ(databases->ServerAddresses().size(), 2u);
+  EXPECT_EQ(databases->CountersByAddress().size(), 2u);
+  EXPECT_FALSE(databases->OutlivesLostAddress());
   fs::remove(link);
   for (const int client : {0, 2}) {
     std::string_view value;

@@ -92,8 +92,9 @@ const std::vector<ColumnMeaning> kCommandMeanings = {
     {kTraceKinds, "count", "How many of it the trace has."},
     {kTraceKinds, "share", "Its share of all operations."},
     {kTraceKinds, "per second",
-     "How many there are a second of the trace, from its begin to the last operation's start; "
-     "\"-\" when all begin at once."},
+     "How many there are a second of the trace, from its begin to the last operation's start, or "
+     "to the end of the last second where an imported trace has times in whole seconds; \"-\" when "
+     "all begin at once."},
     {kTraceCalls, "call", "A call to the engine; an operation may make several."},
     {kTraceCalls, "count", "How many of it the trace has."},
     {kTraceCalls, "per operation", "Of all kinds of operations together."},

@@ -297,6 +297,43 @@ TEST_F(TraceImportTest, DamagedTracesOfRocksdbAreRefused) {
   (void)Refusal(changed, rocksdb);  // any other byte is a key, or is refused
 }
 
+// A record of RocksDB's trace: time, kind, bytes of the payload, payload.
+std::string RocksdbRecord(uint8_t kind, const std::string& payload) {
+  std::string record(8, '\0');
+  record += static_cast<char>(kind);
+  for (int i = 0; i < 4; ++i) record += static_cast<char>((payload.size() >> (8 * i)) & 0xff);
+  return record + payload;
+}
+
+// Returns the payload of a get of a key of `bytes` bytes: a map of the parts that it has, the
+// column family, the key.
+std::string RocksdbGet(size_t bytes) {
+  std::string payload(1, static_cast<char>(1 << 2 | 1 << 3));
+  payload.append(7 + 4, '\0');
+  for (size_t left = bytes; left != 0; left >>= 7) {
+    payload += static_cast<char>((left & 0x7f) | (left >> 7 != 0 ? 0x80 : 0));
+  }
+  return payload + std::string(bytes, 'k');
+}
+
+TEST_F(TraceImportTest, AKeyThatNoTraceHoldsIsRefusedWithTheLimit) {
+  constexpr uint8_t kBegin = 1, kEnd = 2, kGet = 4;
+  const std::string head = RocksdbRecord(kBegin, "feedcafedeadbeef\tTrace Version: 0.2\t");
+  const auto of_rocksdb = [&](size_t bytes) {
+    return head + RocksdbRecord(kGet, RocksdbGet(bytes)) + RocksdbRecord(kEnd, "");
+  };
+  const ImportOptions rocksdb{.format = ImportOptions::kRocksdb};
+  EXPECT_EQ(Import(of_rocksdb(kMostTraceKey), rocksdb), 1u);
+  std::filesystem::remove(path_);
+  EXPECT_THAT(Refusal(of_rocksdb(kMostTraceKey + 1), rocksdb),
+              HasSubstr("input record 2: has a key of 65,537 bytes, and a trace holds keys of "
+                        "65,536 at most"));
+  EXPECT_THAT(Refusal("key\n" + std::string(kMostTraceKey + 1, 'k') + "\n"),
+              HasSubstr("input line 2: has a key of 65,537 bytes, and a trace holds keys of"));
+  EXPECT_THAT(Refusal("key,operation,value_size\nk,set,2000000000\n"),
+              HasSubstr("has a value of 2,000,000,000 bytes, and a trace holds values of"));
+}
+
 TEST_F(TraceImportTest, AShareOfTheKeysHasAllTheirOperations) {
   std::string text = "key\n";
   for (int i = 0; i < 20000; ++i) text += "key" + std::to_string(i % 2000) + "\n";
@@ -371,6 +408,42 @@ TEST_F(TraceImportTest, AShareOfTheKeysIsTakenOutOfMultiGets) {
 TEST_F(TraceImportTest, TheBusiestSecondIsThatOfAllClients) {
   Import("key,time,client\na,0.5,x\nb,1.1,x\nc,1.2,y\nd,1.9,x\ne,2.0,y\nf,7,y\n");
   EXPECT_EQ(TraceInfo(TraceFile(path_))["busiest_second"], 3);
+}
+
+// Lines of one time are a nanosecond apart in the trace.
+TEST_F(TraceImportTest, OperationsThatBeginAtOnceHaveNoRate) {
+  std::string text = "key\n";
+  for (int i = 0; i < 1000; ++i) text += std::to_string(i % 500) + "\n";
+  Import(text);
+  ScaleTrace(path_, 0.5, path_ + ".small");
+  for (const std::string& path : {path_, path_ + ".small"}) {
+    const nlohmann::json info = TraceInfo(TraceFile(path));
+    EXPECT_TRUE(info["seconds"].is_null()) << info;
+    EXPECT_TRUE(info["per_second"].is_null()) << info;
+    EXPECT_TRUE(info["operations_by_kind"][0]["per_second"].is_null()) << info;
+    EXPECT_EQ(TraceInfoText(info).find("busiest"), std::string::npos);
+  }
+}
+
+TEST_F(TraceImportTest, TheMeanOfWholeSecondsIsNotAboveTheBusiestSecond) {
+  for (const int seconds : {2, 3, 10}) {
+    std::string text = "key,time\n";
+    for (int i = 0; i < 100 * seconds; ++i) {
+      text += std::to_string(i % 50) + "," + std::to_string(i / 100) + "\n";
+    }
+    Import(text);
+    ScaleTrace(path_, 0.5, path_ + ".small");
+    const nlohmann::json info = TraceInfo(TraceFile(path_));
+    EXPECT_EQ(info["seconds"], seconds);
+    EXPECT_EQ(info["per_second"], 100);
+    EXPECT_EQ(info["operations_by_kind"][0]["per_second"], 100);
+    for (const std::string& path : {path_, path_ + ".small"}) {
+      const nlohmann::json figures = TraceInfo(TraceFile(path));
+      EXPECT_LE(figures["per_second"].get<double>(), figures["busiest_second"].get<double>());
+    }
+  }
+  Import("key,time\na,0\nb,0.5\nc,2.5\n");
+  EXPECT_EQ(TraceInfo(TraceFile(path_))["seconds"], 2.5) << "a finer clock";
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

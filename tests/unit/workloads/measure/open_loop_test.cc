@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 #include "tests/unit/workloads/measure/map_engine.h"
 #include "workloads/registry.h"
 
@@ -103,6 +106,60 @@ TEST_F(RunnerTest, WhatGotNoAnswerWasDue) {
   EXPECT_EQ(result.due_operations(), 300u);
   EXPECT_EQ(result.lateness.count(), 300u);
   EXPECT_EQ(result.ops[0].intended.count(), 295u) << "they have no latency";
+}
+
+// A workload that sets the times of its operations is an open loop as well.
+TEST_F(RunnerTest, WhatMixgraphsSineMadeDueIsCountedWhenThePhaseEnds) {
+  Load(1, 100);
+  engine_.pause_ns = 1'000'000;
+  WorkloadOptions options;
+  options.extra = {{"sine_mix_rate", "on"}, {"sine_a", "0"}, {"sine_d", "10000"}};
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.seconds = 0.3;
+  const PhaseResult late =
+      RunPhase(engine_, *FindWorkload("mixgraph").make(dataset_, options), phase);
+  EXPECT_TRUE(late.knows_undone);
+  EXPECT_LE(late.operations(), 600u);
+  EXPECT_NEAR(static_cast<double>(late.due_operations()), 10000 * late.seconds,
+              1000 * late.seconds);
+  EXPECT_EQ(late.ops[0].FromIntended().count(), late.due_operations());
+  EXPECT_GE(late.backlog_seconds, 0.15);
+  EXPECT_GE(late.undone.max_ns(), 150'000'000u);
+  engine_.pause_ns = 10'000'000;
+  phase.operations = 100;
+  const PhaseResult limited =
+      RunPhase(engine_, *FindWorkload("mixgraph").make(dataset_, options), phase);
+  EXPECT_LT(limited.operations(), 100u);
+  EXPECT_EQ(limited.due_operations(), 100u) << "no more than was asked for";
+}
+
+// The times come again and again, as those of a client that has prepared nothing.
+class ManyDueClient : public SlowClient {
+ public:
+  ManyDueClient() : SlowClient(0) {}
+  uint64_t PassOver(uint64_t n) override {
+    ++calls_;
+    return std::exchange(next_ns_, next_ns_ + n);
+  }
+  uint64_t calls() const { return calls_; }
+
+ private:
+  uint64_t next_ns_ = 1, calls_ = 0;  // an operation each nanosecond
+};
+
+TEST(OpenLoopTest, CountsAnyNumberOfOperationsWhoseTimesTheWorkloadSets) {
+  Worker worker;
+  const Clock& clock = Clock::Get();
+  const uint64_t start = clock.Now(), end = start + clock.FromNs(100'000'000'000);
+  OpenLoop loop(clock, start, std::nullopt, &worker);
+  ManyDueClient client;
+  loop.NoteUndoneOf(&client, UINT64_MAX, end);
+  HistogramCounts undone;
+  undone.Add(worker.undone);
+  EXPECT_NEAR(static_cast<double>(undone.count()) / 1e11, 1, 1e-4);
+  EXPECT_NEAR(undone.mean_ns() / 1e9, 50, 0.01);
+  EXPECT_LT(client.calls(), 3'000'000u);
 }
 
 TEST_F(RunnerTest, NoMoreIsLeftThanWasAskedFor) {

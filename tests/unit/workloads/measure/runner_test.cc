@@ -95,6 +95,18 @@ TEST_F(RunnerTest, OperationsWithoutAnAnswerAreCountedApart) {
   EXPECT_FALSE(result.totals.rows_unknown) << "reads change no row";
 }
 
+TEST_F(RunnerTest, ReadersBesideAWriterOutliveALostAddressAsWell) {
+  Load(1, 100);
+  engine_.addresses = {{"n1", ""}, {"n2", ""}};
+  engine_.lost_reads = 3;
+  PhaseOptions phase;
+  phase.threads = 2;
+  phase.operations = 300;
+  phase.verify_every = 0;
+  auto workload = FindWorkload("readwhilewriting").make(dataset_, {});
+  EXPECT_EQ(RunPhase(engine_, *workload, phase).unanswered(), 3u);
+}
+
 TEST_F(RunnerTest, OperationsAreToldByTheAddressOfTheirClient) {
   Load(1, 100);
   PhaseOptions phase;

@@ -239,6 +239,20 @@ TEST(MixgraphModelsTest, StartsAreAsManyAsTheIntegralOfTheRate) {
   }
 }
 
+TEST(MixgraphModelsTest, StartsThatArePassedOverAreAsManyAsTheOthers) {
+  const Options o = Options::From({{"sine_mix_rate", "on"},
+                                   {"sine_a", "100"},
+                                   {"sine_d", "50"},
+                                   {"sine_mix_rate_interval_milliseconds", "500"}});
+  SineTimes one_by_one(o, 1, 3, 1), skipping(o, 1, 3, 1);
+  for (const uint64_t n : {0, 1, 2, 10, 1000}) {
+    for (uint64_t i = 0; i < n; ++i) (void)one_by_one.Next();
+    skipping.Skip(n);
+    EXPECT_NEAR(static_cast<double>(skipping.Next()), static_cast<double>(one_by_one.Next()), 1e4)
+        << n;
+  }
+}
+
 // The rate is below 0 at the beginning and in half of all intervals. The clients must keep their
 // order over these.
 TEST(MixgraphModelsTest, ClientsKeepTheirTurns) {
