@@ -300,6 +300,8 @@ bool ExperimentRun::Execute() {
     bool done = false;
     try {
       done = Do(cell, &dir);
+    } catch (const Stopped&) {
+      // The caller says that the user has asked to stop; the cell has not failed.
     } catch (const Error& error) {
       // The other cells run even when one cell cannot.
       Complain(fmt::format("{}: {}", cell.name, error.what()));
