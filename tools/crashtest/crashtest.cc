@@ -76,6 +76,12 @@ class Test {
   std::string Told(const std::string& who, const std::string& wrong) const;
   bool Failed(Crash crash, CrashPlace place, int number, const std::string& what);
   bool FailedWriting(int number);
+  void FailedOpening(pid_t writer, int number);
+  // Returns whether the user has asked to stop. A signal of the terminal may reach a child before
+  // this process.
+  bool Stops() const { return StopRequested() || shared_->stopped_by_user.load(); }
+  // Returns whether the stop may have ended the round's process, which has left no error.
+  bool EndedByStop() const { return Stops() && shared_->failure[0] == '\0'; }
   void StartAgain();
   uint64_t Acknowledged() const;
   std::vector<uint64_t> AcknowledgedByWriter() const {
@@ -97,7 +103,8 @@ class Test {
   CrashtestResult result_;
 };
 
-// Runs a function in a child process. If it throws, the sentence becomes the shared failure.
+// Runs a function in a child process. If it throws, the sentence becomes the shared failure, unless
+// the user's stop is why it throws: an engine that waits for its server ends so.
 template <typename Function>
 pid_t Test::Spawn(Function function) {
   std::fflush(nullptr);
@@ -106,6 +113,9 @@ pid_t Test::Spawn(Function function) {
   int code = 0;
   try {
     function();
+  } catch (const Stopped&) {
+    shared_->stopped_by_user.store(true);
+    code = 1;
   } catch (const Error& e) {
     std::snprintf(shared_->failure, CrashShared::kMessage, "%s", e.what());
     shared_->refused.store(e.kind() == Error::kUsage);
@@ -131,12 +141,14 @@ CrashPlace Test::ChoosePlace() {
   return at < 90 ? CrashPlace::kClose : CrashPlace::kCreation;
 }
 
-// Waits until the condition holds, at most `longest_ms`, and only while the child lives and no
-// client has failed. Returns whether it holds.
+// Waits until the condition holds, at most `longest_ms`, and only while the child lives, no client
+// has failed and the user has not asked to stop. Returns whether it holds.
 template <typename Condition>
 bool Test::Await(pid_t child, const Condition& condition, uint32_t longest_ms) const {
   for (uint32_t ms = 0; !condition(); ++ms) {
-    if (HasEnded(child) || shared_->writer_failed.load() || ms > longest_ms) return false;
+    if (HasEnded(child) || shared_->writer_failed.load() || Stops() || ms > longest_ms) {
+      return false;
+    }
     CrashSleep(1);
   }
   return true;
@@ -335,6 +347,7 @@ std::string Test::VerifyRound() {
     exists_ = true;
     return "";
   }
+  if (EndedByStop()) return "";
   // An Error that ended the verifier has left its sentence; an end by the engine itself has not.
   if (WIFEXITED(status) && WEXITSTATUS(status) == 1 && shared_->failure[0] != '\0') {
     return shared_->failure;
@@ -357,6 +370,17 @@ bool Test::FailedWriting(int number) {
   return true;
 }
 
+// Ends a writer whose database has not opened, and adds a failure of the round, unless the user's
+// stop has ended the opening. Throws Error (kUsage) when the engine cannot honour an option.
+void Test::FailedOpening(pid_t writer, int number) {
+  ::kill(writer, SIGKILL);
+  const std::string end = "its process " + WrongEnd(AwaitChild(writer), CrashCause::kKill);
+  if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
+  if (EndedByStop()) return;
+  result_.failures.push_back(fmt::format("round {}: the database does not open: {}", number,
+                                         shared_->failure[0] != '\0' ? shared_->failure : end));
+}
+
 void Test::StartWriting(CrashPlace place) {
   if (place == CrashPlace::kCreation && exists_) StartAgain();
   shared_->failure[0] = '\0';
@@ -368,7 +392,8 @@ void Test::StartWriting(CrashPlace place) {
 }
 
 // Makes one round: clients write, a crash, and the verification. Returns whether the round counts,
-// which needs enough commits that a crash could lose.
+// which needs enough commits that a crash could lose. The user's stop ends the round before its
+// next step, since a child inherits the stop and would end at once.
 bool Test::Round(Crash crash, int number) {
   CrashPlace place = ChoosePlace();
   // An engine may refuse to create a database when a write fails, so that case would test nothing.
@@ -382,21 +407,17 @@ bool Test::Round(Crash crash, int number) {
     CrashSleep(random_.Unit() * std::min(kLongestPartMs, 10 + 1.5 * opening));
   } else {
     if (!Await(writer, [this] { return shared_->ready.load(); })) {
-      ::kill(writer, SIGKILL);
-      const std::string end = "its process " + WrongEnd(AwaitChild(writer), CrashCause::kKill);
-      if (!exists_ && shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
-      result_.failures.push_back(fmt::format("round {}: the database does not open: {}", number,
-                                             shared_->failure[0] != '\0' ? shared_->failure : end));
+      FailedOpening(writer, number);
       return true;
     }
     exists_ = true;
     CrashSleep(random_.Unit() * options_.longest_ms);
   }
-  const bool counts = place == CrashPlace::kCreation || AwaitCommits(writer, before);
+  const bool counts = !Stops() && (place == CrashPlace::kCreation || AwaitCommits(writer, before));
   if (!counts || shared_->writer_failed.load()) {
     ::kill(writer, SIGKILL);
     const int status = AwaitChild(writer);
-    if (FailedWriting(number)) return true;
+    if (FailedWriting(number) || EndedByStop()) return true;
     if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
       result_.failures.push_back(
           fmt::format("round {}: the clients' process ended by itself", number));
@@ -409,7 +430,7 @@ bool Test::Round(Crash crash, int number) {
   if (counts) {
     wrong = crash == Crash::kDiskError ? CrashAfterDiskError(place, writer)
                                        : CrashWriters(crash, place, writer);
-    if (FailedWriting(number)) return true;
+    if (FailedWriting(number) || EndedByStop()) return true;
   }
   if (place == CrashPlace::kCreation) {
     if (shared_->refused.load()) throw Error(Error::kUsage, shared_->failure);
@@ -418,7 +439,7 @@ bool Test::Round(Crash crash, int number) {
   }
   const bool is_left = !LostFileSystem();
   if (Failed(crash, place, number, Told("the clients' process ", wrong))) return true;
-  if (is_left) RecoverAndVerify(crash, place, number);
+  if (is_left && !Stops()) RecoverAndVerify(crash, place, number);
   return counts;
 }
 
@@ -426,6 +447,7 @@ bool Test::Round(Crash crash, int number) {
 void Test::RecoverAndVerify(Crash crash, CrashPlace place, int number) {
   shared_->failure[0] = '\0';
   const std::string wrong = CrashRecovery(crash == Crash::kDiskError ? Crash::kDiskCut : crash);
+  if (EndedByStop()) return;
   const bool is_left = !LostFileSystem();
   if (Failed(crash, place, number, Told("an opening ", wrong))) return;
   if (is_left) Failed(crash, place, number, VerifyRound());
@@ -497,7 +519,14 @@ CrashtestResult Test::Run() {
     const bool failed = result_.failures.size() > failures;
     failures = result_.failures.size();
     if (failed || (i > 0 && i % options_.crashes_per_database == 0 && exists_)) StartAgain();
-    if (!Round(CrashOf(i), i + 1)) {
+    const CrashtestResult before = result_;
+    const bool counts = Round(CrashOf(i), i + 1);
+    if (Stops()) {
+      // The crashes of a round that the stop has cut short were not verified.
+      if (result_.failures.size() == before.failures.size()) result_ = before;
+      break;
+    }
+    if (!counts) {
       if (++result_.void_rounds < kMostVoidRounds) continue;
       result_.failures.push_back(fmt::format(
           "{} rounds had fewer than {} in {} s each, which tests nothing", result_.void_rounds,
@@ -506,7 +535,7 @@ CrashtestResult Test::Run() {
     ++i;
     progress.Say(fmt::format("crash {} of {}, commits: {}", i, rounds, gone_ + Acknowledged()));
   }
-  result_.stopped = StopRequested();
+  result_.stopped = Stops();
   result_.commits_acknowledged = gone_ + Acknowledged();
   if (!result_.failures.empty()) directory.Keep();
   return result_;
