@@ -32,6 +32,7 @@
 #include <optional>
 #include <string>
 
+#include "device/error.h"
 #include "device/os/dir_lock.h"
 #include "tools/experiment/cluster/dir_share.h"
 #include "tools/experiment/experiment.h"
@@ -88,7 +89,8 @@ class ResultsDir {
   // experiment, of this version or an earlier one, or when another process runs it.
   void Remove() const;
 
-  // Returns whether the cell is finished.
+  // Returns whether the cell is finished: its file may be there. A damaged one counts as finished,
+  // and ReadCell then throws.
   bool HasCell(const Cell& cell) const;
   // Write a document, atomically and durably. Throw Error (kIo). WriteCell returns false, and
   // leaves the document out, when the directory is shared and another process has finished the
@@ -98,11 +100,13 @@ class ResultsDir {
   // Keeps the document of a run that failed, which does not finish the cell, in place of the one
   // before. Returns the file's path.
   std::string WriteFailure(const Cell& cell, nlohmann::json document) const;
-  // These return null when there is no such file or it holds no JSON. They throw Error (kUsage)
-  // when it is no regular file or cannot be read.
+  // These return null when there is no such file. They throw Error (kUsage) when it is no regular
+  // file, cannot be read, or holds no JSON, as a file that was cut off.
   nlohmann::json ReadCell(const Cell& cell) const;
   nlohmann::json ReadFailure(const Cell& cell) const;
   nlohmann::json ReadLoad(const std::string& key) const;
+  // Returns the error of a cell whose results are there but damaged, which `why` explains.
+  Error Damaged(const Cell& cell, const std::string& why) const;
   // Returns whether the document of a run that failed is kept.
   bool HasFailure(const Cell& cell) const;
   // Return the paths of the cell's file, of its failed run's, and of a load's.

@@ -210,6 +210,37 @@ TEST_F(ResultsDirTest, WhatIsNoRegularFileIsRefusedAndNotWaitedFor) {
   }
 }
 
+// A cell whose file a full disk or a copy has cut off counted as finished, and its figures were
+// missing without a word.
+TEST_F(ResultsDirTest, ADocumentThatIsCutOffIsNamed) {
+  const Cell cell = PlanCells(Small(), {"full", {}, {}, {}}).at(0);
+  const auto error_of_all = [this] { return ErrorOf([this] { ResultSet::Read(path_ + "/o"); }); };
+  const auto relative = [this](const std::string& file) {
+    return fs::path(file).lexically_relative(path_ + "/o").string();
+  };
+  const std::string again = " and run the experiment again";
+  for (const std::string& text : {std::string(), std::string("{\n \"runs\": [\n"),
+                                  std::string(100, '\0'), std::string("}")}) {
+    Write(relative(dir_->FailureFile(cell)), text);
+    EXPECT_THAT(error_of_all(), HasSubstr("are damaged: the file is empty, cut off or no JSON; "
+                                          "remove " +
+                                          dir_->FailureFile(cell)));
+    dir_->WriteCell(cell, kResults);
+    EXPECT_EQ(error_of_all(), "no error") << "it has removed the failure";
+    Write("loads/" + cell.load_key + ".json", text);
+    EXPECT_THAT(error_of_all(), HasSubstr("the results of load " + cell.load_key));
+    EXPECT_THAT(error_of_all(), HasSubstr("remove " + dir_->LoadFile(cell.load_key)));
+    fs::remove(dir_->LoadFile(cell.load_key));
+    Write(relative(dir_->CellFile(cell)), text);
+    EXPECT_TRUE(dir_->HasCell(cell));
+    EXPECT_THAT(error_of_all(), HasSubstr("are damaged: the file is empty, cut off or no JSON; "
+                                          "remove " +
+                                          dir_->CellFile(cell) + again));
+    fs::remove(dir_->CellFile(cell));
+    EXPECT_EQ(error_of_all(), "no error");
+  }
+}
+
 TEST_F(ResultsDirTest, ADamagedRehearsalIsNoneAndAnotherFileInItsPlaceIsRefused) {
   const json whole = RehearsalsJson({{50, 1, 2, 3}}, 50);
   KeepRehearsals(options_, whole);
