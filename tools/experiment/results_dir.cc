@@ -274,6 +274,19 @@ std::string ResultsDir::FailureFile(const Cell& cell) const {
 bool ResultsDir::HasCell(const Cell& cell) const { return MayBeThere(CellFile(cell)); }
 bool ResultsDir::HasFailure(const Cell& cell) const { return MayBeThere(FailureFile(cell)); }
 
+bool ResultsDir::NeedsLoad(const std::string& key, const std::string& planned, int round) const {
+  if (shared_ && MayBeThere(LoadFile(key))) return true;
+  const std::string of_round = fmt::format(".round-{}.json", round);
+  for (const fs::path& file : EntriesOf(fs::path(path_) / "cells")) {
+    const std::string name = file.filename();
+    if (!name.ends_with(of_round) || !IsNameOfOurs("cells", name)) continue;
+    const json document = ReadJson(file);
+    const json cell = document.is_object() ? document.value("cell", json()) : json();
+    if (cell.is_object() && cell.value("load", json(planned)) == json(key)) return true;
+  }
+  return false;
+}
+
 bool ResultsDir::WriteCell(const Cell& cell, json document) const {
   document["cell"] = OfCell(cell);
   const bool counts = !shared_ || LinkCell(cell, document);
@@ -341,8 +354,8 @@ json ResultsDir::ReadLoad(const std::string& key) const {
   json document = DocumentAt(LoadFile(key));
   if (!document.is_discarded()) return document;
   throw Error(Error::kUsage,
-              fmt::format("the results of load {} in {} are damaged: {}; remove {} and the files in "
-                          "{}/cells that name this load, and run the experiment again",
+              fmt::format("the results of load {} in {} are damaged: {}; remove {} and the files "
+                          "in {}/cells that name this load, and run the experiment again",
                           key, path_, kCutOff, LoadFile(key), path_));
 }
 

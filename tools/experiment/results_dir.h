@@ -4,7 +4,8 @@
 //                            choices of cells (--only), and the name of a user's own file
 //   cells/NAME.round-N.json  the results document of each finished cell (docs/results.md), with
 //                            "cell" added
-//   loads/KEY.json           the results document of each load that cells share
+//   loads/KEY.json           the results document of each load that cells share; KEY.2.json that of
+//                            a load that was made again for the cells that were left
 //   rehearsals/KEY.json      the rehearsals of --cache-pct most, for cells with equal needs of
 //                            memory (tools/cache/cache_rehearsal.h)
 //   databases/KEY            the database of a load, while cells need it
@@ -113,6 +114,11 @@ class ResultsDir {
   std::string CellFile(const Cell& cell) const;
   std::string FailureFile(const Cell& cell) const;
   std::string LoadFile(const std::string& key) const;
+  // Returns whether the load of this key must keep its document: a finished cell of the round was
+  // measured on it, and its figures are the cell's. `planned` is the key that the plan gives to the
+  // load, which documents of earlier versions do not name. In a directory that is shared each
+  // document of a load must stay, as the cell of another process may be under way.
+  bool NeedsLoad(const std::string& key, const std::string& planned, int round) const;
   // Returns the path of the claim on a cell or a block (cluster/claim.h).
   std::string ClaimFile(const std::string& key) const { return path_ + "/claims/" + key; }
   // Takes a finished cell out of the results; its document stays, in set_aside/. Throws Error

@@ -128,7 +128,7 @@ bool IsNameOfOurs(const std::string& folder, const std::string& name) {
        std::regex(R"([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.round-[1-9][0-9]*\.[1-9][0-9]*\.json)")},
       {"claims", std::regex(R"(([A-Za-z0-9=.-]{1,120}-[0-9a-f]{8}\.)?round-[1-9][0-9]*)"
                             R"((-[0-9a-f]{8})?((\.[0-9a-f]{16})?\.json)?)")},
-      {"loads", std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*(-[0-9a-f]{8})?)?\.json)")},
+      {"loads", std::regex(R"([0-9a-f]{16}(-[1-9][0-9]*(-[0-9a-f]{8})?)?(\.[1-9][0-9]*)?\.json)")},
       {"hosts", std::regex(R"([A-Za-z0-9._-]{1,120}\.json)")},
       {"logs", std::regex(R"([0-9]+_[0-9]+\.txt)")},
       {"rehearsals", std::regex(R"([0-9a-f]{16}\.json)")}};

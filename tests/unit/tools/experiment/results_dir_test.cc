@@ -104,7 +104,11 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   failed.name = "of a run that failed";
   const std::string failure = dir_->WriteFailure(failed, kResults);
   EXPECT_EQ(failure, Place(OnlyFileOf("failed")));
-  dir_->WriteLoad("0123456789abcdef-1", kResults);
+  for (const char* key : {"0123456789abcdef-1", "0123456789abcdef-1.2",
+                          "0123456789abcdef-1-01234567.10"}) {
+    dir_->WriteLoad(key, kResults);
+    MakeDatabase(std::string("databases/") + key);
+  }
   Write("loads/0123456789abcdef-12.json.0123456789abcdef.new", "{\n \"");
   KeepRehearsals(options_, RehearsalsJson({{50, 1, 2, 3}}, 50));
   const std::string claim = "claims/" + CellKey(failed);
@@ -114,7 +118,6 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   Write(claim + ".0123456789abcdef.json.0123456789abcdef.new", "{\n \"");
   Write("experiment.json.0123456789abcdef.new", "");
   MakeDatabase("databases/cell");
-  MakeDatabase("databases/0123456789abcdef-1");
   // These files are left by a run that was killed while it made a scratch device.
   fs::create_directory(Place(".testbed-scratch-0123456789abcdef"));
   Write(".testbed-scratch-0123456789abcdee.img", "");
@@ -167,6 +170,7 @@ TEST_F(ResultsDirTest, WhatIsNoExperimentsStays) {
            {"experiment.json.0123456789abcdef.new", "theirs"},
            {"cells/mine.json", results},
            {"loads/0123456789abcdef-01.json", results},
+           {"loads/0123456789abcdef-1.02.json", results},
            {"loads/0123456789abcdef.json.bak", results},
            {"loads/0123456789ABCDEF-1.json", results},
            {"loads/mine.json", results},
@@ -208,6 +212,32 @@ TEST_F(ResultsDirTest, WhatIsNoRegularFileIsRefusedAndNotWaitedFor) {
     EXPECT_THAT(ErrorOf([&] { dir_->Create(Small(), {"full", {}, {}, {}}); }), HasSubstr(refused));
     EXPECT_THAT(ErrorOf([&] { dir_->Remove(); }), HasSubstr(refused));
   }
+}
+
+TEST_F(ResultsDirTest, ALoadIsNeededByTheFinishedCellsThatNameIt) {
+  const std::string planned = "0123456789abcdef-1", second = planned + ".2";
+  const auto needed = [&](const std::string& key) { return dir_->NeedsLoad(key, planned, 1); };
+  Cell cell;
+  cell.name = "a";
+  EXPECT_FALSE(needed(planned));
+  dir_->WriteCell(cell, kResults);
+  EXPECT_FALSE(needed(planned)) << "the cell has a database of its own";
+  cell.load_key = planned;
+  dir_->WriteCell(cell, kResults);
+  EXPECT_TRUE(needed(planned));
+  EXPECT_FALSE(needed(second));
+  EXPECT_FALSE(dir_->NeedsLoad(planned, planned, 2)) << "a round has loads of its own";
+  EXPECT_EQ(LoadKeyOf(cell, dir_->ReadCell(cell)), planned);
+  cell.load_key = second;
+  dir_->WriteCell(cell, kResults);
+  EXPECT_TRUE(needed(second));
+  EXPECT_FALSE(needed(planned));
+  EXPECT_EQ(LoadKeyOf(cell, dir_->ReadCell(cell)), second);
+  json earlier = kResults;
+  earlier["cell"] = {{"name", "a"}, {"round", 1}};
+  std::ofstream(dir_->CellFile(cell)) << earlier;
+  EXPECT_TRUE(needed(planned)) << "earlier versions named no load";
+  EXPECT_FALSE(needed(second));
 }
 
 // A cell whose file a full disk or a copy has cut off counted as finished, and its figures were
