@@ -17,6 +17,7 @@
 #include "device/os/child_process.h"
 #include "device/os/signal_guard.h"
 #include "engines/registry.h"
+#include "tools/crashtest/crash_kind.h"
 #include "tools/crashtest/crash_process.h"
 #include "tools/crashtest/crashtest_checks.h"
 #include "tools/database/database_dir.h"
@@ -34,15 +35,6 @@ constexpr uint32_t kCheckpointWaitMs = 300;  // maximum wait for the next one to
 constexpr double kLongestPartMs = 1000;      // latest moment of a crash in a close or a recovery
 constexpr uint64_t kMostVoidRounds = 5;
 
-enum class Crash : uint8_t { kKill, kPowerCut, kDiskCut, kDiskError };
-std::string Describe(Crash crash, CrashPlace place) {
-  static constexpr const char* kNames[] = {"kill", "power cut", "power cut of the disk",
-                                           "write that the disk refused"};
-  static constexpr const char* kPlaces[] = {"", " during checkpoints", " in a clean close",
-                                            " in the creation of the database"};
-  return std::string(kNames[static_cast<size_t>(crash)]) + kPlaces[static_cast<size_t>(place)];
-}
-
 class Test {
  public:
   explicit Test(const CrashtestOptions& options)
@@ -55,8 +47,6 @@ class Test {
   CrashtestResult Run();
 
  private:
-  Crash CrashOf(int round) const;
-  CrashPlace ChoosePlace();
   template <typename Condition>
   bool Await(pid_t child, const Condition& condition, uint32_t longest_ms = kLongestWaitMs) const;
   bool AwaitCommits(pid_t writer, uint64_t before) const;
@@ -65,7 +55,6 @@ class Test {
   bool Round(Crash crash, int number);
   void StartWriting(CrashPlace place);
   std::string CrashWriters(Crash crash, CrashPlace place, pid_t writer);
-  std::string AnyFile();
   bool RefuseWrites(pid_t writer);
   std::string CrashAfterDiskError(CrashPlace place, pid_t writer);
   std::string CrashNow(Crash crash, pid_t child, CrashCause before = CrashCause::kNone);
@@ -125,20 +114,6 @@ pid_t Test::Spawn(Function function) {
     code = 1;
   }
   ::_exit(code);
-}
-
-Crash Test::CrashOf(int round) const {
-  if (round < options_.kills) return Crash::kKill;
-  round -= options_.kills;
-  if (round < options_.power_cuts) return Crash::kPowerCut;
-  return round < options_.power_cuts + options_.disk_cuts ? Crash::kDiskCut : Crash::kDiskError;
-}
-
-CrashPlace Test::ChoosePlace() {
-  const uint64_t at = random_.Below(100);
-  if (at < 50) return CrashPlace::kWriting;
-  if (at < 75) return CrashPlace::kCheckpoint;
-  return at < 90 ? CrashPlace::kClose : CrashPlace::kCreation;
 }
 
 // Waits until the condition holds, at most `longest_ms`, and only while the child lives, no client
@@ -241,21 +216,6 @@ std::string Test::CrashWriters(Crash crash, CrashPlace place, pid_t writer) {
   return wrong;
 }
 
-// Returns the path of a random file of the database; an empty string when it has no file with
-// contents.
-std::string Test::AnyFile() {
-  std::vector<std::string> files;
-  std::error_code error;
-  std::filesystem::recursive_directory_iterator at(dir_, error);
-  for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
-    std::error_code gone;
-    if (at->is_regular_file(gone) && at->file_size(gone) > 0) files.push_back(at->path().string());
-  }
-  if (files.empty()) return "";
-  std::sort(files.begin(), files.end());
-  return files[random_.Below(files.size())];
-}
-
 // Makes the disk refuse a few writes to files of the database. Waits until a write was refused and
 // the engine has had time to tell the clients. Returns whether a write was refused.
 bool Test::RefuseWrites(pid_t writer) {
@@ -264,7 +224,7 @@ bool Test::RefuseWrites(pid_t writer) {
   const uint64_t before = scratch_->FailedWrites();
   const auto refused = [&] { return scratch_->FailedWrites() > before; };
   for (int tries = 0; tries < 10 && !refused(); ++tries) {
-    const std::string file = AnyFile();
+    const std::string file = AnyFileIn(dir_, &random_);
     try {
       if (!file.empty()) scratch_->FailWrites(file, random_.Below(4), 1 + random_.Below(3));
     } catch (const Error&) {
@@ -395,7 +355,7 @@ void Test::StartWriting(CrashPlace place) {
 // which needs enough commits that a crash could lose. The user's stop ends the round before its
 // next step, since a child inherits the stop and would end at once.
 bool Test::Round(Crash crash, int number) {
-  CrashPlace place = ChoosePlace();
+  CrashPlace place = AnyPlace(&random_);
   // An engine may refuse to create a database when a write fails, so that case would test nothing.
   if (crash == Crash::kDiskError && place == CrashPlace::kCreation) place = CrashPlace::kCheckpoint;
   StartWriting(place);
@@ -520,7 +480,7 @@ CrashtestResult Test::Run() {
     failures = result_.failures.size();
     if (failed || (i > 0 && i % options_.crashes_per_database == 0 && exists_)) StartAgain();
     const CrashtestResult before = result_;
-    const bool counts = Round(CrashOf(i), i + 1);
+    const bool counts = Round(CrashOf(options_, i), i + 1);
     if (Stops()) {
       // The crashes of a round that the stop has cut short were not verified.
       if (result_.failures.size() == before.failures.size()) result_ = before;
