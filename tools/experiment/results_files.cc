@@ -14,6 +14,7 @@
 #include "device/error.h"
 #include "device/file/input_file.h"
 #include "device/machine/scratch.h"
+#include "device/os/dir_lock.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/results_dir.h"
@@ -164,6 +165,17 @@ void RemoveDatabases(const fs::path& folder) {
     RemoveDatabases(entry);
   }
   ::rmdir(folder.c_str());
+}
+
+uint64_t BytesOfDatabases(const fs::path& folder) {
+  uint64_t bytes = 0;
+  for (const fs::path& entry : EntriesOf(folder)) {
+    const bool part = IsPartOfOurs(entry.filename());
+    if (!part && !IsDatabaseOfOurs(entry.filename())) continue;
+    if (!DirLock::Try(entry)) continue;
+    bytes += part ? BytesOfDatabases(entry) : BytesOfDatabase(entry);
+  }
+  return bytes;
 }
 
 }  // namespace testbed

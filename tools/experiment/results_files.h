@@ -5,6 +5,7 @@
 #ifndef TESTBED_TOOLS_EXPERIMENT_RESULTS_FILES_H_
 #define TESTBED_TOOLS_EXPERIMENT_RESULTS_FILES_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -46,6 +47,10 @@ void RemoveDocuments(const std::filesystem::path& dir, const std::string& folder
 
 // Removes an experiment's databases, and the folder when it is empty then.
 void RemoveDatabases(const std::filesystem::path& folder);
+
+// Returns the bytes of an experiment's databases in the folder that no process uses: a call
+// replaces them, goes on with them, or removes them when it begins anew.
+uint64_t BytesOfDatabases(const std::filesystem::path& folder);
 
 }  // namespace testbed
 

@@ -457,7 +457,10 @@ void ExecuteJoined(const RunOptions& options, const std::shared_ptr<const Datase
     dir = std::make_unique<DatabaseDir>(placed);
   }
   const std::string where = ExistingDirectory(dir->path());
-  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where);
+  // A database that --fresh removes gives its space to the new one.
+  const bool replaces = placed.fresh && !placed.dir.empty();
+  const uint64_t freed = replaces ? BytesOfDatabase(dir->path()) : 0;
+  if (!options.reuse) CheckSpace(LeastSpace(options, dataset), where, 1, freed);
   if (!options.tasks.guest()) TryEngineOptions(options, where);
   document->update(MachineJson(where, surroundings.exclusive_device()));
   SetMostCache(surroundings, dir.get(), live, &placed, document);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,12 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "device/file/file.h"
+#include "device/os/dir_lock.h"
 #include "tests/unit/tools/experiment/small_experiment.h"
 #include "tools/cache/cache_rehearsal.h"
 #include "tools/database/database_files.h"
 #include "tools/experiment/cluster/claim.h"
 #include "tools/experiment/plan/plan.h"
 #include "tools/experiment/results.h"
+#include "tools/experiment/results_files.h"
 #include "tools/output/json_text.h"
 
 namespace testbed {
@@ -124,6 +128,27 @@ TEST_F(ResultsDirTest, WhatAnExperimentWritesIsRemoved) {
   dir_.reset();  // gives the lock back
   ResultsDir(path_ + "/o").Remove();
   EXPECT_TRUE(fs::is_empty(path_ + "/o")) << testing::PrintToString(Files());
+}
+
+TEST_F(ResultsDirTest, DatabasesThatNoProcessUsesHaveTheirRoom) {
+  const fs::path databases = Place("databases");
+  const auto add = [&](const std::string& name) {
+    MakeDatabase(name);
+    Write(name + "/db/btree.data", std::string(4096, 'x'));
+    // The blocks of a file are counted, which some file systems allocate late.
+    File::Open(Place(name + "/db/btree.data"), FileOptions())->Sync();
+  };
+  EXPECT_EQ(BytesOfDatabases(databases), 0u);
+  add("databases/mine");
+  EXPECT_EQ(BytesOfDatabases(databases), 0u) << "no experiment has made it";
+  add("databases/0123456789abcdef-1");
+  const uint64_t one = BytesOfDatabases(databases);
+  EXPECT_GT(one, 0u);
+  add("databases/cell");
+  add("databases/testbed-n1-1/0123456789abcdef-2.2");
+  EXPECT_EQ(BytesOfDatabases(databases), 3 * one);
+  const DirLock used(databases / "testbed-n1-1", "--databases");
+  EXPECT_EQ(BytesOfDatabases(databases), 2 * one);
 }
 
 // A task that a killed command has left on another host would write into results that are begun
